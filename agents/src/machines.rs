@@ -20,6 +20,7 @@ pub(crate) mod prepared;
 mod rates;
 pub(crate) mod routes;
 mod sharing;
+pub(crate) mod step;
 pub(crate) mod task;
 pub(crate) mod time;
 pub(crate) mod world;

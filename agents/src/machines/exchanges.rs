@@ -19,6 +19,7 @@ use self::expectations::Expectations;
 use self::inboxes::Inboxes;
 use self::round::Round;
 use super::input_memory::InputMemory;
+use super::step::Step;
 use crate::check::check;
 use crate::error::RunError;
 use crate::programs::{Content, Executed, Incoming};
@@ -113,6 +114,19 @@ impl Exchanges {
     pub(crate) fn place(&mut self, rank: Rank, host: HostId) {
         self.is_behind |= host == self.census.own() && self.census.living_here() == 0;
         self.census.place(rank, host);
+    }
+
+    /// Where this host is in the superstep, if one is in progress.
+    pub(crate) fn step(&self) -> Option<Step> {
+        self.round.as_ref().map(|round| {
+            if !round.has_computed() {
+                Step::Compute
+            } else if !round.awaited.is_empty() {
+                Step::Exchange
+            } else {
+                Step::Acknowledge
+            }
+        })
     }
 
     /// The number of processes here that have not halted.

@@ -20,6 +20,7 @@ use super::host_meter::HostMeter;
 use super::members::check_own;
 use super::prepared::Prepared;
 use super::routes::Routes;
+use super::step::Step;
 use super::time::between;
 use action::{BegunJob, EndedJob, JobEnd, NodeAction};
 use event::{ConnectionId, JobEvent, NewPeer, NodeEvent, PeerEvent};
@@ -40,6 +41,8 @@ pub(crate) struct NodeMachine {
     guests: Vec<Guest>,
     /// Jobs that wait until the threads of the last one have ended.
     submissions: VecDeque<Submission>,
+    /// The client whose job is being prepared.
+    preparing: Option<ConnectionId>,
     current: Option<Current>,
     actions: VecDeque<NodeAction>,
 }
@@ -89,6 +92,7 @@ impl NodeMachine {
             jobs: 0,
             guests: Vec::new(),
             submissions: VecDeque::new(),
+            preparing: None,
             current: None,
             actions: VecDeque::new(),
         }
@@ -103,7 +107,7 @@ impl NodeMachine {
             NodeEvent::FromClient(client, message) => self.handle_client(client, *message),
             NodeEvent::ClientGone(client, error) => self.handle_client_gone(client, error),
             NodeEvent::Leave => self.on_job(|job| Err(job.left())),
-            NodeEvent::Panicked => self.end(JobEnd::Panicked),
+            NodeEvent::Panicked => self.handle_panic(),
             NodeEvent::Tick => {}
             NodeEvent::Job(event) => self.on_job(|job| job.handle(event)),
         }
@@ -135,6 +139,12 @@ impl NodeMachine {
     pub(crate) fn takes_peer_events(&self) -> bool {
         let current = self.current.as_ref();
         current.is_some_and(|current| current.job.takes_peer_events())
+    }
+
+    /// Where the node is in the protocol of a job.
+    pub(crate) fn step(&self) -> Step {
+        let current = self.current.as_ref();
+        current.map_or(Step::Idle, |current| current.job.step())
     }
 
     /// Whether no job runs.
@@ -233,7 +243,10 @@ impl NodeMachine {
                 return;
             };
             let client = submission.client.connection;
-            if let Err(error) = self.enter(submission) {
+            self.preparing = Some(client);
+            let entered = self.enter(submission);
+            self.preparing = None;
+            if let Err(error) = entered {
                 self.tell(client, JobMessage::Failed(error.into()));
             }
         }
@@ -272,14 +285,14 @@ impl NodeMachine {
             let problem = "the client and the node make different jobs of the experiment: run one build everywhere";
             return Err(JobError::cluster(problem));
         }
-        self.actions.push_back(NodeAction::Begin(BegunJob {
+        let begun = BegunJob {
             job: id,
             client: connection,
             party: party.clone(),
             number: self.jobs + 1,
             processes: submit.processes,
             nodes: submit.members.len(),
-        }));
+        };
         let parts = JobParts {
             client: connection,
             submit,
@@ -293,9 +306,21 @@ impl NodeMachine {
             since: self.now,
             job: Job::new(parts, self.now),
         });
+        self.actions.push_back(NodeAction::Begin(begun));
         let counts = self.parts.meter.counts();
         self.tell(connection, JobMessage::Accepted { counts });
         Ok(())
+    }
+
+    /// What has been going on panicked: the job that runs, or the preparation of one.
+    fn handle_panic(&mut self) {
+        match self.preparing.take() {
+            Some(client) => {
+                let failed = JobError::cluster(PANICKED);
+                self.tell(client, JobMessage::Failed(failed.into()));
+            }
+            None => self.end(JobEnd::Panicked),
+        }
     }
 
     /// Does something with the job that runs, if there is one. An error ends it.

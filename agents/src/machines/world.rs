@@ -30,6 +30,7 @@ use super::host_meter::HostMeter;
 use super::migration::arrived_process::ArrivedProcess;
 use super::node::action::JobAction;
 use super::node::event::{IncomingImage, NodeInput};
+use super::step::Step;
 use super::task::Done;
 use super::time::{between, seconds};
 use crate::error::RunError;
@@ -70,6 +71,8 @@ pub(crate) struct HostWorld {
     measured: BTreeMap<Rank, MeasuredMove>,
     /// Events of agents here that are to be handled now.
     deliveries: VecDeque<Delivery>,
+    /// Where this host is in the protocol, between two supersteps.
+    step: Step,
     /// Processes whose agents are not needed here any more.
     departed: Vec<Rank>,
     /// The number of supersteps that have begun here.
@@ -123,6 +126,7 @@ impl HostWorld {
             processors,
             rules,
             deliveries: VecDeque::new(),
+            step: Step::Ready,
             departed: Vec::new(),
             supersteps: 0,
             moved: 0,
@@ -193,6 +197,14 @@ impl HostWorld {
     /// Supersteps that have begun here, and processes here that have not halted.
     pub(super) fn progress(&self) -> (u64, usize) {
         (self.supersteps, self.exchanges.living_here())
+    }
+
+    /// Where this host is in the protocol.
+    pub(super) fn step(&self) -> Step {
+        if self.has_ended() {
+            return Step::End;
+        }
+        self.exchanges.step().unwrap_or(self.step)
     }
 
     /// How long the run has lasted.
@@ -300,6 +312,7 @@ impl HostWorld {
             && self.exchanges.host_of(rank) == Some(host)
             && !self.computation.contains(rank);
         if is_expected {
+            self.step = Step::Transfer;
             self.act(JobAction::Decode(self.program_type, image.stream));
         } else {
             let problem = format!("an unexpected image of {rank}");
@@ -408,6 +421,7 @@ impl HostWorld {
         for (rank, host) in moves {
             self.exchanges.place(*rank, *host);
         }
+        self.step = Step::Commit;
         // Without the processes that left, all batches of this host may be complete.
         self.send_acknowledgements();
         self.placement.advance(epoch);

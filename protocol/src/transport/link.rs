@@ -4,18 +4,17 @@ use std::sync::{Arc, OnceLock};
 use quinn::{Connection, ConnectionError};
 use tokio::sync::Semaphore;
 
-use crate::identity::Subject;
 use crate::transport::bounds::varint;
 use crate::transport::close::{CloseCode, PeerError};
 use crate::transport::counters::AtomicCounters;
 use crate::transport::first_error::FirstError;
 use crate::transport::frame_budget::{FrameRules, FrameShare};
 use crate::transport::log_limit::LogLimit;
-use crate::transport::rights::{self, SpeakingRights};
+use crate::transport::rights::{SpeakingRights, check_message};
 use crate::transport::session::Session;
 use crate::transport::watchdog::Watchdog;
 use crate::transport::{Bounds, JobId, PeerInfo, Refusal};
-use crate::{Address, AgentMessage, Message};
+use crate::{Address, Message};
 
 /// The connection to a peer, shared by the parts that send and receive.
 #[derive(Debug)]
@@ -110,27 +109,8 @@ impl Link {
 
     /// Checks that the peer may send `message` in the name of `from`.
     pub(super) fn check(&self, from: Address, message: &Message) -> Result<(), Refusal> {
-        let Subject { role, name, .. } = &self.peer.subject;
-        let has_job = self.job.is_some();
-        // A state also travels between a client and a node: the initial process and its output.
-        let may_be_either = matches!(message, Message::Agent(AgentMessage::ProcessImage(_)));
-        let is_of_a_job = if may_be_either {
-            has_job
-        } else {
-            !matches!(message, Message::Job(_))
-        };
-        if is_of_a_job != has_job {
-            let message = rights::name(message);
-            return Err(Refusal::Connection { message, has_job });
-        }
-        rights::check(*role, from, message)?;
-        let is_own = self.rights.get().is_none_or(|rights| match from {
-            Address::Process(_) | Address::Client => true,
-            Address::Node(host) => rights.hosts.contains(&host),
-            Address::SetManager(set) => rights.sets.contains(&set),
-        });
-        let name = name.clone();
-        is_own.then_some(()).ok_or(Refusal::Agent { name, from })
+        let (subject, rights) = (&self.peer.subject, self.rights.get());
+        check_message(subject, (self.job.is_some(), rights), from, message)
     }
 
     /// The share of the next incomplete frame.

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 
 use bsp::{HostId, SetId};
 
-use crate::identity::Role;
+use crate::identity::{Role, Subject};
 use crate::transport::Refusal;
 use crate::{Address, AgentMessage, CallMessage, JobMessage, Message, NodeMessage};
 
@@ -18,8 +18,41 @@ pub struct SpeakingRights {
     pub sets: BTreeSet<SetId>,
 }
 
+/// Checks that `peer` may send `message` in the name of `from`, on a connection with or without a job. Within its job, it
+/// speaks for the agents of `rights`, once they are known.
+///
+/// # Errors
+///
+/// If it may not.
+pub fn check_message(
+    peer: &Subject,
+    (has_job, rights): (bool, Option<&SpeakingRights>),
+    from: Address,
+    message: &Message,
+) -> Result<(), Refusal> {
+    // A state also travels between a client and a node: the initial process and its output.
+    let may_be_either = matches!(message, Message::Agent(AgentMessage::ProcessImage(_)));
+    let is_of_a_job = if may_be_either {
+        has_job
+    } else {
+        !matches!(message, Message::Job(_))
+    };
+    if is_of_a_job != has_job {
+        let message = name(message);
+        return Err(Refusal::Connection { message, has_job });
+    }
+    check(peer.role, from, message)?;
+    let is_own = rights.is_none_or(|rights| match from {
+        Address::Process(_) | Address::Client => true,
+        Address::Node(host) => rights.hosts.contains(&host),
+        Address::SetManager(set) => rights.sets.contains(&set),
+    });
+    let name = peer.name.clone();
+    is_own.then_some(()).ok_or(Refusal::Agent { name, from })
+}
+
 /// Checks that a peer in this role may send `message` in the name of `from`.
-pub(super) fn check(role: Role, from: Address, message: &Message) -> Result<(), Refusal> {
+fn check(role: Role, from: Address, message: &Message) -> Result<(), Refusal> {
     if speaks_for(role, from) && may_send(from, message) {
         Ok(())
     } else {
@@ -121,7 +154,7 @@ fn is_from_client(message: &JobMessage) -> bool {
 }
 
 /// The name of `message`.
-pub(super) fn name(message: &Message) -> String {
+fn name(message: &Message) -> String {
     match message {
         Message::Call(message) | Message::Agent(AgentMessage::Call(message)) => variant(message),
         Message::Agent(message) => variant(message),

@@ -8,10 +8,13 @@ use crate::transport::{JobId, Refusal};
 
 /// The job, epoch and sequence number before every frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
-    pub(super) job: Option<JobId>,
-    pub(super) epoch: u64,
-    pub(super) sequence: u64,
+pub struct Stamp {
+    /// The job of the connection.
+    pub job: Option<JobId>,
+    /// The epoch in which the frame was sent.
+    pub epoch: u64,
+    /// Its number on the connection, from 0.
+    pub sequence: u64,
 }
 
 impl Stamp {
@@ -37,20 +40,22 @@ impl Stamp {
 
 /// The job of an endpoint, shared by all its connections.
 #[derive(Debug, Default)]
-pub(super) struct Session(Mutex<SessionState>);
+pub struct Session(Mutex<SessionState>);
 
 /// Invariant: `oldest` is no later than `epoch`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct SessionState {
-    pub(super) job: Option<JobId>,
+pub struct SessionState {
+    /// The job, if there is one.
+    pub job: Option<JobId>,
     /// The epoch of frames that this endpoint sends.
-    pub(super) epoch: u64,
+    pub epoch: u64,
     /// The oldest epoch accepted in frames of peers.
-    pub(super) oldest: u64,
+    pub oldest: u64,
 }
 
 impl Session {
-    pub(super) fn begin(&self, job: JobId, epoch: u64) {
+    /// Begins `job` with `epoch`.
+    pub fn begin(&self, job: JobId, epoch: u64) {
         *self.lock() = SessionState {
             job: Some(job),
             epoch,
@@ -58,7 +63,12 @@ impl Session {
         };
     }
 
-    pub(super) fn advance(&self, epoch: u64) {
+    /// Stamps frames with `epoch` from now on.
+    ///
+    /// # Panics
+    ///
+    /// If that is earlier than before.
+    pub fn advance(&self, epoch: u64) {
         let mut state = self.lock();
         assert!(
             state.epoch <= epoch,
@@ -68,7 +78,12 @@ impl Session {
         state.epoch = epoch;
     }
 
-    pub(super) fn retire(&self, oldest: u64) {
+    /// Accepts frames from the epoch `oldest` on.
+    ///
+    /// # Panics
+    ///
+    /// If it lies before the oldest so far, or after the epoch of this endpoint.
+    pub fn retire(&self, oldest: u64) {
         let mut state = self.lock();
         let (before, now) = (state.oldest, state.epoch);
         assert!(
@@ -78,11 +93,14 @@ impl Session {
         state.oldest = oldest;
     }
 
-    pub(super) fn end(&self) {
+    /// Ends the job.
+    pub fn end(&self) {
         *self.lock() = SessionState::default();
     }
 
-    pub(super) fn state(&self) -> SessionState {
+    /// The job and the epochs.
+    #[must_use]
+    pub fn state(&self) -> SessionState {
         *self.lock()
     }
 
@@ -94,14 +112,16 @@ impl Session {
 
 /// Checks the frames of one peer: they belong to its job, epochs never go back, sequence numbers have no gaps.
 #[derive(Debug)]
-pub(super) struct FrameOrder {
+pub struct FrameOrder {
     job: Option<JobId>,
     epoch: u64,
     next: u64,
 }
 
 impl FrameOrder {
-    pub(super) const fn new(job: Option<JobId>, epoch: u64) -> Self {
+    /// The order of frames on a new connection for `job`, whose peer sends in `epoch` or a later one.
+    #[must_use]
+    pub const fn new(job: Option<JobId>, epoch: u64) -> Self {
         Self {
             job,
             epoch,
@@ -109,7 +129,12 @@ impl FrameOrder {
         }
     }
 
-    pub(super) fn accept(&mut self, stamp: Stamp, state: SessionState) -> Result<(), Refusal> {
+    /// Accepts the next frame.
+    ///
+    /// # Errors
+    ///
+    /// If it belongs to another job or an old epoch, or is not the next one.
+    pub fn accept(&mut self, stamp: Stamp, state: SessionState) -> Result<(), Refusal> {
         // A connection ends with its job; without a job there are no epochs.
         let is_over = self.job.is_some() && self.job != state.job;
         if is_over || stamp.job != self.job {

@@ -23,6 +23,7 @@ use crate::machines::failure::JobError;
 use crate::machines::host_meter::HostMeter;
 use crate::machines::members::role_of;
 use crate::machines::prepared::Prepared;
+use crate::machines::step::Step;
 use crate::machines::world::{HostWorld, Processors};
 use crate::programs::HostedProgram;
 use crate::setup::Rules;
@@ -110,6 +111,16 @@ impl Job {
         match &self.phase {
             Phase::Running(running) => running.world.borrow().progress(),
             Phase::Gathering(_) | Phase::Decoding(_) => (0, 0),
+        }
+    }
+
+    /// Where the node is in the protocol.
+    pub(super) fn step(&self) -> Step {
+        match &self.phase {
+            Phase::Gathering(_) => Step::Gather,
+            Phase::Decoding(_) => Step::Decode,
+            Phase::Running(running) if !running.is_ready => Step::Probe,
+            Phase::Running(running) => running.world.borrow().step(),
         }
     }
 

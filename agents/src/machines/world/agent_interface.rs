@@ -17,6 +17,7 @@ use crate::error::RunError;
 use crate::machines::failure::JobError;
 use crate::machines::migration::departing_process::DepartingProcess;
 use crate::machines::node::action::JobAction;
+use crate::machines::step::Step;
 use crate::machines::time::duration;
 use crate::programs::Turn;
 use crate::record;
@@ -28,6 +29,7 @@ impl World for HostWorld {
     }
 
     fn send(&mut self, from: Address, to: Address, message: AgentMessage, _: Cost) {
+        self.step = Step::of(&message);
         match self.host_of(to) {
             Some(host) if host == self.own => self.deliver(to, Event::Message { from, message }),
             Some(host) => {
@@ -128,6 +130,7 @@ impl World for HostWorld {
     }
 
     fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
+        self.step = Step::Plan;
         self.act(JobAction::Plan(set, deliberation));
     }
 

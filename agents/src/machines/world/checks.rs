@@ -7,6 +7,7 @@ use protocol::{Address, AgentMessage};
 
 use super::HostWorld;
 use crate::check::{RunShape, check};
+use crate::machines::step::Step;
 use crate::message_check::MessageCheck;
 use crate::world::{Event, World};
 
@@ -49,7 +50,10 @@ impl HostWorld {
             })
         });
         match checked {
-            Ok(()) => self.deliver(to, Event::Message { from, message }),
+            Ok(()) => {
+                self.step = Step::of(&message);
+                self.deliver(to, Event::Message { from, message });
+            }
             Err(problem) => self.refuse(Address::Node(host), problem),
         }
     }

@@ -1,0 +1,129 @@
+//! Where a node is in the protocol of a job.
+
+use std::fmt;
+
+use protocol::{AgentMessage, CallMessage};
+
+/// Where a node is in the protocol of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Step {
+    /// No job runs.
+    Idle,
+    /// Nodes connect, and states arrive.
+    Gather,
+    /// States are decoded.
+    Decode,
+    /// Rates between Sets are probed.
+    Probe,
+    /// The node is ready, and waits for all others.
+    Ready,
+    /// Programs execute a superstep.
+    Compute,
+    /// Batches of other nodes have not arrived.
+    Exchange,
+    /// Batches have not been acknowledged.
+    Acknowledge,
+    /// Processes arrive at the barrier.
+    Barrier,
+    /// A call measures hosts.
+    Measure,
+    /// Processes evaluate where they would gain, and report it.
+    Evaluate,
+    /// Managers settle candidates.
+    Negotiate,
+    /// The first Manager plans.
+    Plan,
+    /// Links of long moves are probed.
+    ProbeLink,
+    /// Processes leave.
+    Depart,
+    /// Images arrive.
+    Transfer,
+    /// Processes are installed.
+    Install,
+    /// The placement is committed.
+    Commit,
+    /// Processes finish.
+    Finish,
+    /// The node has ended, and the client has not.
+    End,
+}
+
+impl Step {
+    /// All of them, in the order of a job.
+    pub(crate) const ALL: [Self; 20] = [
+        Self::Idle,
+        Self::Gather,
+        Self::Decode,
+        Self::Probe,
+        Self::Ready,
+        Self::Compute,
+        Self::Exchange,
+        Self::Acknowledge,
+        Self::Barrier,
+        Self::Measure,
+        Self::Evaluate,
+        Self::Negotiate,
+        Self::Plan,
+        Self::ProbeLink,
+        Self::Depart,
+        Self::Transfer,
+        Self::Install,
+        Self::Commit,
+        Self::Finish,
+        Self::End,
+    ];
+
+    /// The step that a message belongs to, between two supersteps.
+    pub(crate) fn of(message: &AgentMessage) -> Self {
+        match message {
+            AgentMessage::Start(_) => Self::Compute,
+            AgentMessage::Arrived(_) | AgentMessage::Halted(_) => Self::Barrier,
+            AgentMessage::StartCall(_) | AgentMessage::Measure(_) => Self::Measure,
+            AgentMessage::Evaluate(_) | AgentMessage::Reported(_) => Self::Evaluate,
+            AgentMessage::ProbeLink(_) => Self::ProbeLink,
+            AgentMessage::Migrate(_) => Self::Depart,
+            AgentMessage::ProcessImage(_) | AgentMessage::Installed(_) => Self::Install,
+            AgentMessage::Finish => Self::Finish,
+            AgentMessage::Call(message) => match message {
+                CallMessage::Measured(_) => Self::Measure,
+                CallMessage::Capacity(_)
+                | CallMessage::Reports(_)
+                | CallMessage::ReportsBefore(_)
+                | CallMessage::SetReport(_) => Self::Evaluate,
+                CallMessage::Ask(_) | CallMessage::Answered(_) | CallMessage::Decided(_) => {
+                    Self::Negotiate
+                }
+                CallMessage::Planned(_) => Self::Plan,
+                CallMessage::LinkProbed(_) => Self::ProbeLink,
+            },
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::Idle => "idle",
+            Self::Gather => "gather",
+            Self::Decode => "decode",
+            Self::Probe => "probe",
+            Self::Ready => "ready",
+            Self::Compute => "compute",
+            Self::Exchange => "exchange",
+            Self::Acknowledge => "acknowledge",
+            Self::Barrier => "barrier",
+            Self::Measure => "measure",
+            Self::Evaluate => "evaluate",
+            Self::Negotiate => "negotiate",
+            Self::Plan => "plan",
+            Self::ProbeLink => "probe-link",
+            Self::Depart => "depart",
+            Self::Transfer => "transfer",
+            Self::Install => "install",
+            Self::Commit => "commit",
+            Self::Finish => "finish",
+            Self::End => "end",
+        })
+    }
+}
