@@ -6,6 +6,7 @@
 
 mod actors;
 mod attainable;
+pub mod chaos;
 mod check;
 mod chunks;
 mod deliberation;

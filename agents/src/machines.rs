@@ -18,6 +18,7 @@ pub(crate) mod node;
 mod one_way_delay;
 pub(crate) mod prepared;
 mod rates;
+pub(crate) mod residents;
 pub(crate) mod routes;
 mod sharing;
 pub(crate) mod step;

@@ -1,7 +1,7 @@
 //! The agents of one host, as actors with mailboxes.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 
 use crate::actors::{AgentContext, Handed, NodeAgent, ProcessAgent, SetManagerAgent};
 use crate::machines::failure::JobError;
+use crate::machines::residents::Residents;
 use crate::machines::world::HostWorld;
 use crate::node::Node;
 use crate::process::Process;
@@ -38,24 +39,17 @@ impl LocalAgents {
             rules: Arc::clone(rules),
             world,
         });
-        let placement = rules.placement.iter().enumerate();
-        let here = placement.filter(|(_, host)| **host == own);
-        let residents: BTreeSet<Rank> = here.map(|(index, _)| Rank::from_index(index)).collect();
+        let Residents { ranks, manager } = Residents::of(rules, own);
         let process = |rank: &Rank| {
             let process = Process::new(rules, *rank, own);
             (*rank, ProcessAgent::new(process, &context).start())
         };
-        let processes = residents.iter().map(process).collect();
-        let set = rules.sets[own.index()];
-        let manager = (rules.managers[set.index()] == own).then(|| {
-            let hosts = (0..rules.sets.len()).map(HostId::from_index);
-            let hosts = hosts
-                .filter(|host| rules.sets[host.index()] == set)
-                .collect();
+        let processes = ranks.iter().map(process).collect();
+        let manager = manager.map(|(set, hosts)| {
             let manager = SetManager::new(rules, set, hosts);
             (set, SetManagerAgent::new(manager, &context).start())
         });
-        let node = Node::new(rules, own, residents);
+        let node = Node::new(rules, own, ranks);
         Self {
             own,
             processes,

@@ -83,7 +83,8 @@ pub fn execute<P: Program>(
 }
 
 /// What a panic says.
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
+#[must_use]
+pub fn panic_message(panic: &(dyn Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
         .map(ToString::to_string)

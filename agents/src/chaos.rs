@@ -1,0 +1,19 @@
+//! Fault simulation: nodes and a client in one thread, under a clock of its own, with faults that follow from a seed.
+//!
+//! The machines of nodes and clients ([`crate::machines`]), the agents, the encoding of messages, and the checks of what
+//! peers send are those of real hosts. Sockets, threads and clocks are simulated.
+
+mod agents;
+mod cluster;
+mod connection;
+mod fault;
+mod happening;
+mod network;
+mod node_process;
+mod program;
+mod random;
+mod run;
+mod scenario;
+mod trace;
+
+pub use run::{SeedOptions, SeedRun, faults_of, kinds_and_steps, shrink, simulate_seed};

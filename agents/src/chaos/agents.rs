@@ -1,0 +1,87 @@
+//! The agents of one host, without mailboxes.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bsp::{HostId, Rank, SetId};
+use protocol::Address;
+
+use crate::machines::failure::JobError;
+use crate::machines::node::action::StartedJob;
+use crate::machines::residents::Residents;
+use crate::machines::world::HostWorld;
+use crate::node::Node;
+use crate::process::Process;
+use crate::set_manager::SetManager;
+use crate::setup::Rules;
+use crate::world::{Delivery, Event};
+
+/// The agents of one host.
+pub(super) struct DirectAgents {
+    own: HostId,
+    rules: Arc<Rules>,
+    world: Rc<RefCell<HostWorld>>,
+    processes: BTreeMap<Rank, Process>,
+    node: Node,
+    manager: Option<(SetId, SetManager)>,
+}
+
+impl DirectAgents {
+    pub(super) fn new(started: &StartedJob) -> Self {
+        let (own, rules) = (started.own, &started.rules);
+        let Residents { ranks, manager } = Residents::of(rules, own);
+        let process = |rank: &Rank| (*rank, Process::new(rules, *rank, own));
+        let manages = |(set, hosts)| (set, SetManager::new(rules, set, hosts));
+        Self {
+            own,
+            rules: Arc::clone(rules),
+            world: Rc::clone(&started.world),
+            processes: ranks.iter().map(process).collect(),
+            manager: manager.map(manages),
+            node: Node::new(rules, own, ranks),
+        }
+    }
+
+    /// Has an agent handle an event.
+    pub(super) fn deliver(&mut self, delivery: Delivery) -> Result<(), JobError> {
+        let Delivery { to, event } = delivery;
+        if let (Address::Process(rank), Event::Moved(_)) = (to, &event) {
+            let process = Process::new(&self.rules, rank, self.own);
+            self.processes.insert(rank, process);
+        }
+        let (rules, world) = (&self.rules, &mut *self.world.borrow_mut());
+        match to {
+            Address::Process(rank) => {
+                if let Some(process) = self.processes.get_mut(&rank) {
+                    process.handle(rules, event, world);
+                    return Ok(());
+                }
+            }
+            Address::Node(host) if host == self.own => {
+                self.node.handle(rules, event, world);
+                return Ok(());
+            }
+            Address::SetManager(set) => {
+                if let Some((own, manager)) = &mut self.manager
+                    && *own == set
+                {
+                    manager.handle(rules, event, world);
+                    return Ok(());
+                }
+            }
+            Address::Node(_) | Address::Client => {}
+        }
+        Err(JobError::cluster(format!(
+            "a message for {to:?}, which is not here: {event:?}"
+        )))
+    }
+
+    /// Processes have left, or are done.
+    pub(super) fn release(&mut self, ranks: &[Rank]) {
+        for rank in ranks {
+            self.processes.remove(rank);
+        }
+    }
+}

@@ -1,0 +1,455 @@
+//! What travels between processes.
+
+use std::sync::Arc;
+
+use protocol::transport::{PeerError, SessionState};
+use protocol::{Address, Frame, Message, ProcessImage};
+
+use super::Cluster;
+use crate::chaos::connection::{Connection, EndRole, Lane, Packet, Untaken};
+use crate::chaos::happening::{Connecting, Happening};
+use crate::machines::client::event::{ClientEvent, NodeWord};
+use crate::machines::failure::JobError;
+use crate::machines::input_memory::InputMemory;
+use crate::machines::node::event::{
+    ConnectionId, IncomingImage, JobEvent, NewPeer, NodeEvent, NodeInput, PeerEvent, StreamId,
+};
+
+/// A connection and one of its ends.
+pub(super) type At = (usize, usize);
+
+impl Cluster<'_> {
+    /// Sends a frame. Returns the error of a connection that has ended.
+    pub(super) fn send_frame(
+        &mut self,
+        at: At,
+        epoch: u64,
+        frame: &Frame,
+    ) -> Result<(), PeerError> {
+        let (job, end) = self.end(at);
+        if !end.is_open {
+            return Err(end.closed_here());
+        }
+        let (stamp, number) = end.stamp(Lane::Frames, job, epoch);
+        self.transmit(at, (Lane::Frames, number), Packet::frame(stamp, frame));
+        Ok(())
+    }
+
+    /// Sends a state.
+    pub(super) fn send_state(
+        &mut self,
+        at: At,
+        epoch: u64,
+        (ends, image): ((Address, Address), ProcessImage),
+        untaken: Untaken,
+    ) -> Result<(), PeerError> {
+        let (job, end) = self.end(at);
+        if !end.is_open {
+            return Err(end.closed_here());
+        }
+        let (stamp, number) = end.stamp(Lane::States, job, epoch);
+        end.untaken.push_back(untaken);
+        let packet = Packet::State(stamp, ends, image);
+        self.transmit(at, (Lane::States, number), packet);
+        Ok(())
+    }
+
+    /// Closes a connection in order: what was sent before arrives.
+    pub(super) fn close(&mut self, at: At, reason: &str) {
+        let (job, end) = self.end(at);
+        if !end.is_open {
+            return;
+        }
+        end.is_open = false;
+        end.is_closing = true;
+        let (_, number) = end.stamp(Lane::Frames, job, 0);
+        let packet = Packet::Close(reason.to_owned());
+        self.transmit(at, (Lane::Frames, number), packet);
+    }
+
+    /// Closes a connection because of what the peer sent.
+    pub(super) fn abort(&mut self, at: At, reason: String) {
+        let (_, end) = self.end(at);
+        if !std::mem::replace(&mut end.is_open, false) {
+            return;
+        }
+        let other = (at.0, 1 - at.1);
+        let delay = self.delay_to(other);
+        let happening = Happening::Aborted(other.0, other.1, reason);
+        self.queue.add(self.now + delay, happening);
+        self.update_silence();
+    }
+
+    /// How long a short message to an end takes now.
+    pub(super) fn delay_to(&mut self, at: At) -> u64 {
+        let ends = &self.connections[at.0].ends;
+        let (from, to) = (ends[1 - at.1].place, ends[at.1].place);
+        self.network.delay(from, to, 100)
+    }
+
+    /// Passes a packet of an end to the network.
+    pub(super) fn transmit(&mut self, at: At, number: (Lane, u64), packet: Packet) {
+        let ends = &self.connections[at.0].ends;
+        let (from, to) = (ends[at.1].place, ends[1 - at.1].place);
+        if !self.network.is_open(from, to) {
+            let (_, end) = self.end(at);
+            end.held.insert(number, packet);
+            return;
+        }
+        let arrival = self.now + self.network.delay(from, to, packet.len());
+        let (_, end) = self.end(at);
+        let last = &mut end.arrivals[packet.lane() as usize];
+        *last = arrival.max(*last);
+        let date = *last;
+        let happening = Happening::Arrive(at.0, 1 - at.1, number, Box::new(packet));
+        self.queue.add(date, happening);
+    }
+
+    /// A packet arrives at an end, unless the path is blocked.
+    pub(super) fn arrive(&mut self, at: At, number: (Lane, u64), packet: Packet) {
+        let ends = &self.connections[at.0].ends;
+        let (from, to) = (&ends[1 - at.1], &ends[at.1]);
+        if !self.network.is_open(from.place, to.place) {
+            let (_, sender) = self.end((at.0, 1 - at.1));
+            sender.held.insert(number, packet);
+            return;
+        }
+        if !to.is_open {
+            return;
+        }
+        let (_, end) = self.end(at);
+        for packet in end.receive(number, packet) {
+            self.read(at, packet);
+        }
+    }
+
+    /// A packet is next at an end: its owner reads it, or it waits until the owner does.
+    fn read(&mut self, at: At, packet: Packet) {
+        let (_, end) = self.end(at);
+        if !end.is_open {
+            return;
+        }
+        let (place, role) = (end.place, end.role);
+        if place == self.client_place() {
+            return self.read_at_client(at, packet);
+        }
+        match (role, &packet) {
+            (EndRole::Undecided, _) => self.end(at).1.unread.push_back(packet),
+            (EndRole::Client, Packet::State(..)) if !self.reads_states(at) => {
+                let (_, end) = self.end(at);
+                end.unread.push_back(packet);
+            }
+            (EndRole::Client, _) => {
+                if let Some(event) = self.event_of_client(at, packet) {
+                    self.tell_node(place, event);
+                }
+            }
+            (EndRole::Node(_), _) => {
+                if let Some(event) = self.event_of_peer(at, packet)
+                    && let Some(node) = &mut self.nodes[place]
+                {
+                    node.peer_events.push_back(event);
+                    self.settle(place);
+                }
+            }
+        }
+    }
+
+    /// Reads what has waited until the owner of an end decided to.
+    pub(super) fn read_unread(&mut self, at: At) {
+        let (_, end) = self.end(at);
+        for packet in std::mem::take(&mut end.unread) {
+            self.read(at, packet);
+        }
+    }
+
+    /// What a node is told about a packet of a client.
+    fn event_of_client(&mut self, at: At, packet: Packet) -> Option<NodeEvent> {
+        let session = self.session(at);
+        let id = self.end(at).1.id;
+        let checked = match packet {
+            Packet::Close(_) => {
+                self.lose(at);
+                return Some(NodeEvent::ClientGone(id, None));
+            }
+            Packet::Frame(stamp, bytes) => {
+                let checked = self.connections[at.0].check_frame(at.1, (stamp, bytes), session);
+                checked.map(|(_, _, message)| match message {
+                    Message::Job(message) => NodeEvent::FromClient(id, message),
+                    Message::Agent(_) | Message::Call(_) | Message::Node(_) => {
+                        NodeEvent::ClientGone(id, None)
+                    }
+                })
+            }
+            Packet::State(stamp, (from, _), image) => {
+                let head = (stamp, from, &image);
+                let checked = self.connections[at.0].check_state(at.1, head, session);
+                checked.map(|()| {
+                    self.take(at);
+                    JobEvent::State(image).into()
+                })
+            }
+        };
+        Some(checked.unwrap_or_else(|refusal| {
+            let error = self.end(at).1.refused(refusal.clone());
+            self.abort(at, refusal.to_string());
+            NodeEvent::ClientGone(id, Some(error.into()))
+        }))
+    }
+
+    /// What a node is told about a packet of another node.
+    fn event_of_peer(&mut self, at: At, packet: Packet) -> Option<PeerEvent> {
+        let session = self.session(at);
+        let (_, end) = self.end(at);
+        let EndRole::Node(host) = end.role else {
+            return None;
+        };
+        let checked = match packet {
+            Packet::Close(reason) => {
+                self.lose(at);
+                return Some(PeerEvent::Gone(host, Ok(reason)));
+            }
+            Packet::Frame(stamp, bytes) => {
+                let arrived = self.instant();
+                let checked = self.connections[at.0].check_frame(at.1, (stamp, bytes), session);
+                checked.map(|(from, to, message)| {
+                    PeerEvent::Message(Box::new(NodeInput {
+                        host,
+                        ends: (from, to),
+                        message,
+                        arrived,
+                        transport: (bsp::units::Seconds::ZERO, 1e8),
+                        memory: InputMemory::default(),
+                    }))
+                })
+            }
+            Packet::State(stamp, ends, image) => {
+                let head = (stamp, ends.0, &image);
+                let checked = self.connections[at.0].check_state(at.1, head, session);
+                checked.map(|()| {
+                    let head = ProcessImage {
+                        payload: bytes::Bytes::new(),
+                        ..image.clone()
+                    };
+                    let stream = self.add_image(at, ends, image);
+                    PeerEvent::Image(Box::new(IncomingImage {
+                        host,
+                        ends,
+                        image: head,
+                        stream,
+                    }))
+                })
+            }
+        };
+        Some(checked.unwrap_or_else(|refusal| {
+            let error = self.end(at).1.refused(refusal.clone());
+            self.abort(at, refusal.to_string());
+            PeerEvent::Gone(host, Err(error.into()))
+        }))
+    }
+
+    fn add_image(&mut self, at: At, ends: (Address, Address), image: ProcessImage) -> StreamId {
+        let place = self.end(at).1.place;
+        let job = self.nodes[place]
+            .as_mut()
+            .and_then(|node| node.job.as_mut());
+        let Some(job) = job else { return StreamId(0) };
+        job.streams += 1;
+        let stream = StreamId(job.streams);
+        let arriving = crate::chaos::node_process::Arriving { at, image, ends };
+        job.images.insert(stream, arriving);
+        stream
+    }
+
+    /// The state that has arrived at an end is taken: its sender is told.
+    pub(super) fn take(&mut self, at: At) {
+        let other = (at.0, 1 - at.1);
+        let delay = self.delay_to(other);
+        self.queue
+            .add(self.now + delay, Happening::Taken(other.0, other.1));
+    }
+
+    /// The first state of those that an end has sent has been taken.
+    pub(super) fn taken(&mut self, at: At) {
+        let (_, end) = self.end(at);
+        let place = end.place;
+        let Some(untaken) = end.untaken.pop_front().filter(|_| end.is_open) else {
+            return;
+        };
+        match untaken {
+            Untaken::Initial => self.tell_client(ClientEvent::StateSent(Ok(()))),
+            Untaken::Output(_) => {}
+            Untaken::Image(host, bytes, began) => {
+                let took = std::time::Duration::from_nanos(self.now - began);
+                let took = crate::machines::time::seconds(took);
+                self.tell_node(place, JobEvent::Sent(host, bytes, took).into());
+            }
+        }
+    }
+
+    /// The other end has ended the connection.
+    pub(super) fn aborted(&mut self, at: At, reason: String) {
+        let ends = &self.connections[at.0].ends;
+        if !ends[at.1].is_open || !self.network.is_open(ends[1 - at.1].place, ends[at.1].place) {
+            return;
+        }
+        let error = ends[at.1].aborted(reason);
+        self.end_with(at, error);
+    }
+
+    /// A connection ends with an error: its owner is told.
+    pub(super) fn end_with(&mut self, at: At, error: PeerError) {
+        let (_, end) = self.end(at);
+        let (place, role, id) = (end.place, end.role, end.id);
+        self.lose(at);
+        if place == self.client_place() {
+            let error = JobError::from(error);
+            return self.tell_client_of(at, NodeWord::Closed(Err(error)));
+        }
+        match role {
+            EndRole::Undecided => {}
+            EndRole::Client => {
+                let gone = NodeEvent::ClientGone(id, Some(error.into()));
+                self.tell_node(place, gone);
+            }
+            EndRole::Node(host) => {
+                if let Some(node) = &mut self.nodes[place] {
+                    let gone = PeerEvent::Gone(host, Err(error.into()));
+                    node.peer_events.push_back(gone);
+                    self.settle(place);
+                }
+            }
+        }
+    }
+
+    /// An end does not exist any more.
+    pub(super) fn lose(&mut self, at: At) {
+        let (_, end) = self.end(at);
+        end.is_open = false;
+        end.is_closing = false;
+        end.held.clear();
+        let (_, other) = self.end((at.0, 1 - at.1));
+        other.is_closing = false;
+        self.update_silence();
+    }
+
+    /// A process connects to another one, or tries again.
+    pub(super) fn connect(&mut self, connecting: Connecting) {
+        let (from, to) = (connecting.from, connecting.to);
+        let is_current = match self.nodes.get(from.place) {
+            Some(node) => node
+                .as_ref()
+                .is_some_and(|node| node.job.is_some() && node.jobs == connecting.number),
+            None => true,
+        };
+        if !self.is_alive(from) || !is_current {
+            return;
+        }
+        let target = self.owner(to);
+        let answers = self.network.are_connected(from.place, to)
+            && self.is_alive(target)
+            && self.places[to].stopped == 0
+            && self.places[from.place].stopped == 0;
+        if !answers {
+            if connecting.limit <= self.now {
+                let peer = Arc::clone(&self.places[to].info);
+                let after = std::time::Duration::from_nanos(CONNECTING);
+                let error = protocol::transport::ConnectError::TimedOut { peer, after };
+                return self.unreachable(&connecting, error.into());
+            }
+            let again = (self.now + AGAIN).min(connecting.limit);
+            return self.queue.add(again, Happening::Connect(connecting));
+        }
+        let Some(node) = &self.nodes[to] else { return };
+        let session = node.session.state();
+        if connecting.job.is_some() && session.job != connecting.job {
+            let error = protocol::transport::ConnectError::Rejected {
+                peer: Arc::clone(&self.places[to].info),
+                problem: "it has another job".to_owned(),
+            };
+            return self.unreachable(&connecting, error.into());
+        }
+        if self.places[to].info.subject.role != connecting.role {
+            let error = JobError::cluster("a peer in another role");
+            return self.unreachable(&connecting, error);
+        }
+        self.connected(&connecting, session);
+    }
+
+    /// Both ends have a connection.
+    fn connected(&mut self, connecting: &Connecting, session: SessionState) {
+        let (from, to) = (connecting.from, self.owner(connecting.to));
+        let number = self.connections.len();
+        let from_epoch = match self.nodes.get(from.place) {
+            Some(Some(node)) => node.session.state().epoch,
+            Some(None) | None => 0,
+        };
+        let mut id = |place: usize, end| match self.nodes.get_mut(place) {
+            Some(Some(node)) => node.connect((number, end)),
+            Some(None) | None => ConnectionId(0),
+        };
+        let ids = [id(from.place, 0), id(to.place, 1)];
+        let info = |place: usize| Arc::clone(&self.places[place].info);
+        let connection = Connection::new(
+            connecting.job,
+            ((from.place, from.incarnation), info(from.place), from_epoch),
+            ((to.place, to.incarnation), info(to.place), session.epoch),
+            ids,
+        );
+        self.connections.push(connection);
+        self.update_silence();
+        self.tell_of_connection((number, 1), connecting.job);
+        if from.place == self.client_place() {
+            self.client_connected((number, 0), connecting.to);
+        } else {
+            self.tell_of_connection((number, 0), connecting.job);
+        }
+    }
+
+    fn tell_of_connection(&mut self, at: At, job: Option<protocol::transport::JobId>) {
+        let (_, end) = self.end(at);
+        let (place, connection, info) = (end.place, end.id, Arc::clone(&end.peer));
+        let build = self.scenario.request.builds.own.clone();
+        let peer = NewPeer {
+            connection,
+            info,
+            job,
+            build,
+        };
+        self.tell_node(place, NodeEvent::Connected(peer));
+    }
+
+    fn unreachable(&mut self, connecting: &Connecting, error: JobError) {
+        let place = connecting.from.place;
+        if place == self.client_place() {
+            let host = bsp::HostId::from_index(connecting.to);
+            return self.tell_client(ClientEvent::Connected(host, Err(error)));
+        }
+        self.tell_node(place, JobEvent::Unreachable(error).into());
+    }
+
+    /// An end, and the job of its connection.
+    pub(super) fn end(
+        &mut self,
+        at: At,
+    ) -> (
+        Option<protocol::transport::JobId>,
+        &mut crate::chaos::connection::End,
+    ) {
+        let connection = &mut self.connections[at.0];
+        (connection.job, &mut connection.ends[at.1])
+    }
+
+    fn session(&self, at: At) -> SessionState {
+        let place = self.connections[at.0].ends[at.1].place;
+        match self.nodes.get(place) {
+            Some(Some(node)) => node.session.state(),
+            Some(None) | None => SessionState::default(),
+        }
+    }
+}
+
+/// How long a process tries to connect, in nanoseconds.
+pub(super) const CONNECTING: u64 = 5_000_000_000;
+/// After which time a process without an answer tries again.
+const AGAIN: u64 = 200_000_000;

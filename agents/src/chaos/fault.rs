@@ -1,0 +1,180 @@
+//! Faults, and when they happen.
+
+use std::fmt;
+
+use super::random::Random;
+use crate::machines::step::Step;
+
+/// A kind of fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum FaultKind {
+    /// A node dies, and may be started again.
+    Crash,
+    /// A node does not run for some time (`SIGSTOP`, `SIGCONT`).
+    Stop,
+    /// The processors of a node are slow for some time.
+    Slow,
+    /// A node neither reaches others nor is reached for some time.
+    Isolate,
+    /// A node does not reach others for some time, but is reached.
+    OneWay,
+    /// Two nodes do not reach each other for some time.
+    Cut,
+    /// Messages from and to a node are slow for some time.
+    Delay,
+    /// Packets from and to a node are lost for some time, and sent again.
+    Loss,
+    /// A node is told to end (`SIGTERM`).
+    Leave,
+    /// The client dies.
+    ClientCrash,
+    /// The client does not run for some time.
+    ClientStop,
+    /// The user interrupts the client.
+    Interrupt,
+}
+
+/// A fault.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fault {
+    pub(super) kind: FaultKind,
+    pub(super) when: When,
+    /// The node, unless the fault is aimed at a step.
+    pub(super) node: usize,
+    /// Another node.
+    pub(super) other: usize,
+    /// How long it lasts, in nanoseconds; of a crash, after which time the node is started again.
+    pub(super) lasts: u64,
+    /// By how much something is slower, or the probability of a loss in percent.
+    pub(super) factor: u64,
+}
+
+/// When a fault happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// After this number of events.
+    Event(u64),
+    /// When a node is in a step for this time, from 1.
+    Step(Step, u64),
+}
+
+impl FaultKind {
+    /// All kinds.
+    pub(super) const ALL: [Self; 12] = [
+        Self::Crash,
+        Self::Stop,
+        Self::Slow,
+        Self::Isolate,
+        Self::OneWay,
+        Self::Cut,
+        Self::Delay,
+        Self::Loss,
+        Self::Leave,
+        Self::ClientCrash,
+        Self::ClientStop,
+        Self::Interrupt,
+    ];
+}
+
+impl Fault {
+    /// Draws a fault of this kind among `nodes` nodes.
+    pub(super) fn draw(random: &mut Random, kind: FaultKind, when: When, nodes: usize) -> Self {
+        let node = random.index(nodes);
+        let others = nodes - 1;
+        let other = (node + 1 + random.index(others.max(1))) % nodes;
+        let lasts = match kind {
+            // Half of all interruptions are shorter than the silence after which a connection is lost.
+            FaultKind::Stop
+            | FaultKind::ClientStop
+            | FaultKind::Isolate
+            | FaultKind::OneWay
+            | FaultKind::Cut
+                if random.percent(50) =>
+            {
+                random.duration(1_000_000, HARMLESS)
+            }
+            FaultKind::Stop | FaultKind::ClientStop => random.duration(HARMLESS, 30 * SECOND),
+            FaultKind::Isolate | FaultKind::OneWay | FaultKind::Cut => {
+                random.duration(HARMLESS, 20 * SECOND)
+            }
+            FaultKind::Slow | FaultKind::Delay | FaultKind::Loss => {
+                random.duration(100_000_000, 10 * SECOND)
+            }
+            FaultKind::Crash => random.duration(1_000_000, 5 * SECOND),
+            FaultKind::Leave | FaultKind::ClientCrash | FaultKind::Interrupt => 0,
+        };
+        let factor = match kind {
+            FaultKind::Loss => random.between(1, 30),
+            _ => random.duration(2, 100),
+        };
+        Self {
+            kind,
+            when,
+            node,
+            other,
+            lasts,
+            factor,
+        }
+    }
+
+    /// Whether a job has to be completed in spite of it.
+    pub(super) const fn is_harmless(&self) -> bool {
+        match self.kind {
+            FaultKind::Slow | FaultKind::Delay | FaultKind::Loss => true,
+            FaultKind::Stop
+            | FaultKind::ClientStop
+            | FaultKind::Isolate
+            | FaultKind::OneWay
+            | FaultKind::Cut => self.lasts <= HARMLESS,
+            FaultKind::Crash | FaultKind::Leave | FaultKind::ClientCrash | FaultKind::Interrupt => {
+                false
+            }
+        }
+    }
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::Crash => "crash",
+            Self::Stop => "stop",
+            Self::Slow => "slow",
+            Self::Isolate => "isolate",
+            Self::OneWay => "one-way",
+            Self::Cut => "cut",
+            Self::Delay => "delay",
+            Self::Loss => "loss",
+            Self::Leave => "leave",
+            Self::ClientCrash => "client-crash",
+            Self::ClientStop => "client-stop",
+            Self::Interrupt => "interrupt",
+        })
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            kind,
+            when,
+            node,
+            other,
+            lasts,
+            factor,
+        } = self;
+        let milliseconds = lasts / 1_000_000;
+        match when {
+            When::Event(number) => write!(formatter, "{kind} at event {number}")?,
+            When::Step(step, count) => write!(formatter, "{kind} at {step} ({count})")?,
+        }
+        write!(
+            formatter,
+            ", node {node}, other {other}, {milliseconds} ms, factor {factor}"
+        )
+    }
+}
+
+/// A second in nanoseconds.
+pub(super) const SECOND: u64 = 1_000_000_000;
+/// How long an interruption may last that no connection notices: some time passes before and after it without a packet.
+const HARMLESS: u64 = 1_500_000_000;

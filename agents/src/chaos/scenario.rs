@@ -1,0 +1,229 @@
+//! The job and the faults that follow from a seed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bsp::units::{Bytes, Seconds};
+use bsp::{HostId, Rank, reference};
+use migbsp::Policies;
+use protocol::{Build, Member};
+use simulator::{NetworkOptions, Platform};
+
+use super::fault::{Fault, FaultKind, SECOND, When};
+use super::program::Mixer;
+use super::random::{Purpose, Random};
+use crate::hosts::{Builds, Request};
+use crate::machines::step::Step;
+use crate::script::Script;
+use crate::setup::{Barrier, Collection, Scheduler, Setup, Shape, TransferStart};
+
+/// A job and its faults.
+#[derive(Clone)]
+pub(super) struct Scenario {
+    pub(super) seed: u64,
+    pub(super) request: Request,
+    pub(super) programs: Vec<Mixer>,
+    /// The outputs of the reference runner.
+    pub(super) outputs: Vec<u64>,
+    pub(super) faults: Vec<Fault>,
+    /// How long messages take without faults, in nanoseconds.
+    pub(super) delay: (u64, u64),
+    /// How long supersteps take without faults, in nanoseconds.
+    pub(super) computation: (u64, u64),
+}
+
+impl Scenario {
+    /// The scenario of `seed`.
+    pub(super) fn draw(seed: u64) -> Self {
+        let mut random = Random::new(seed, Purpose::Faults);
+        let aim = (seed % 2 == 0).then(|| aim(seed / 2));
+        let mut random_job = Random::new(seed, Purpose::Job);
+        let job = &mut random_job;
+        let sets = sets(job);
+        let nodes = sets.iter().sum();
+        let processes = usize::try_from(job.between(1, 12)).expect("small");
+        let step = aim.map(|(_, step)| step);
+        let request = request(job, &sets, processes, step);
+        let programs = programs(job, seed, processes);
+        let limit = reference::Limit(1000);
+        let outputs = reference::run(programs.clone(), limit);
+        let outputs = outputs.expect("the program obeys its laws").outputs;
+        let mut faults = Vec::new();
+        if let Some((kind, step)) = aim {
+            let when = When::Step(step, random.between(1, 4));
+            faults.push(Fault::draw(&mut random, kind, when, nodes));
+        }
+        while faults.is_empty() || (faults.len() < 4 && random.percent(35)) {
+            let when = When::Event(random.duration(1, 4000));
+            let kind = random.of(&FaultKind::ALL);
+            faults.push(Fault::draw(&mut random, kind, when, nodes));
+        }
+        Self {
+            seed,
+            request,
+            programs,
+            outputs,
+            faults,
+            delay: job.of(&[
+                (10_000, 100_000),
+                (50_000, 2_000_000),
+                (1_000_000, 30_000_000),
+            ]),
+            computation: job.of(&[(10_000, 1_000_000), (100_000, 20_000_000)]),
+        }
+    }
+
+    /// The same job without faults.
+    pub(super) fn undisturbed(&self) -> Self {
+        Self {
+            faults: Vec::new(),
+            ..self.clone()
+        }
+    }
+}
+
+/// The fault and the step that the number `number` of the scenarios with an aim aims at: all pairs in turn.
+fn aim(number: u64) -> (FaultKind, Step) {
+    let (kinds, steps) = (FaultKind::ALL, Step::ALL);
+    let count = kinds.len() * steps.len();
+    let place = number % u64::try_from(count).expect("few pairs");
+    let place = usize::try_from(place).expect("it is smaller than the number of pairs");
+    (kinds[place % kinds.len()], steps[place / kinds.len()])
+}
+
+/// The numbers of nodes of 1 to 3 Sets, 2 to 7 in all.
+fn sets(random: &mut Random) -> Vec<usize> {
+    let nodes = usize::try_from(random.between(2, 7)).expect("small");
+    let count = usize::try_from(random.between(1, 3)).expect("small");
+    let mut sets = vec![1; count.min(nodes)];
+    for _ in sets.len()..nodes {
+        let place = random.index(sets.len());
+        sets[place] += 1;
+    }
+    sets
+}
+
+fn request(random: &mut Random, sets: &[usize], processes: usize, step: Option<Step>) -> Request {
+    let platform = Arc::new(platform(sets));
+    let hosts = platform.hosts().len();
+    let placement: Vec<HostId> = (0..processes)
+        .map(|_| HostId::from_index(random.index(hosts)))
+        .collect();
+    let shape = random.of(&[Shape::Central, Shape::Hierarchical, Shape::Ideal]);
+    let scheduler = scheduler(random, (processes, hosts), step);
+    let setup = Setup {
+        network: NetworkOptions::default(),
+        start: TransferStart::Eager,
+        placement,
+        barrier: Barrier {
+            shape,
+            message: Bytes(8),
+            collection: Collection::AsTheyCome,
+        },
+        scheduler,
+        elasticity: None,
+        superstep_limit: 1000,
+        platform: Arc::clone(&platform),
+    };
+    let members = platform.hosts().iter().enumerate().map(|(index, host)| {
+        let set = &platform.sets()[host.set.index()];
+        Member {
+            name: format!("node-{}", index + 1),
+            address: format!("10.0.0.{}:7447", index + 1),
+            set: set.name.clone(),
+            slots: 1 + u32::try_from(random.index(2)).expect("small"),
+            speed: 1.0,
+        }
+    });
+    let build = Build::new("chaos", "1", [0; Build::DIGEST_LEN]).expect("a short name");
+    Request {
+        builds: Builds::same_as(build),
+        workload: "mixer".to_owned(),
+        members: members.collect(),
+        experiment: String::new(),
+        setup,
+    }
+}
+
+/// How processes are rescheduled: so that `step` occurs, if the scenario aims at it.
+fn scheduler(
+    random: &mut Random,
+    (processes, hosts): (usize, usize),
+    step: Option<Step>,
+) -> Option<Scheduler> {
+    let (has_calls, policies): (bool, &[&str]) = match step {
+        Some(Step::Negotiate) => (true, &["migbsp"]),
+        Some(Step::Plan | Step::ProbeLink) => (true, &["adaptive", "fixed+greedy-refine"]),
+        Some(
+            Step::Measure
+            | Step::Evaluate
+            | Step::Depart
+            | Step::Transfer
+            | Step::Install
+            | Step::Commit,
+        ) => (true, &["migbsp", "adaptive"]),
+        _ => (false, &["migbsp", "adaptive", "migbsp", "adaptive", "none"]),
+    };
+    let name = random.of(policies);
+    if name == "none" || (!has_calls && random.percent(10)) {
+        return None;
+    }
+    let policy = Policies::shipped().policy(name).expect("a shipped policy");
+    let mut scheduler = Scheduler {
+        policy,
+        load_window: Seconds::new(1.0).expect("finite"),
+        ..Scheduler::default()
+    };
+    let moves = !matches!(step, Some(Step::Plan | Step::ProbeLink));
+    if moves && random.percent(80) {
+        let mut script = BTreeMap::new();
+        for _ in 0..random.between(1, 5) {
+            let moves = (0..random.between(1, 3)).map(|_| {
+                let rank = Rank::from_index(random.index(processes));
+                (rank, HostId::from_index(random.index(hosts)))
+            });
+            let moves = moves.collect();
+            script.insert(random.between(1, 25), moves);
+        }
+        scheduler.script = Some(Script(script));
+    }
+    Some(scheduler)
+}
+
+fn programs(random: &mut Random, seed: u64, processes: usize) -> Vec<Mixer> {
+    let last = random.between(6, 40);
+    // All halt together, or each in a superstep of its own.
+    let spread = random.of(&[0, 0, last / 2]);
+    let lasts: Vec<u64> = (0..processes)
+        .map(|_| last - random.between(0, spread))
+        .collect();
+    let ballast = usize::try_from(random.duration(1, 2000)).expect("small");
+    let process = |rank: usize| Mixer {
+        seed,
+        lasts: lasts.clone(),
+        ballast: vec![u64::try_from(rank).expect("small"); ballast],
+        digest: 0,
+    };
+    (0..processes).map(process).collect()
+}
+
+/// Connected Sets with these numbers of hosts.
+fn platform(sets: &[usize]) -> Platform {
+    let mut text = String::new();
+    for (index, hosts) in sets.iter().enumerate() {
+        text += &format!(
+            "[[set]]\nname = \"s{index}\"\nhosts = {hosts}\ncores = 1\nspeed = \"1 Gf\"\n\
+             link = {{ bandwidth = \"125 MBps\", latency = \"50 us\" }}\n"
+        );
+        for other in 0..index {
+            text += &format!(
+                "[[link]]\nname = \"l{other}-{index}\"\nbetween = [\"s{other}\", \"s{index}\"]\n\
+                 bandwidth = \"125 MBps\"\nlatency = \"100 us\"\n"
+            );
+        }
+    }
+    Platform::from_toml(&text).expect("a valid platform")
+}
+
+/// How long a job may last without faults, in nanoseconds.
+pub(super) const LONGEST: u64 = 60 * SECOND;
