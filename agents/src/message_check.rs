@@ -237,7 +237,9 @@ impl MessageCheck<'_> {
     fn reports(&self, from: Address, reports: &Reports) -> Result<(), String> {
         let host = reports.host;
         check(from == Address::Node(host), || foreign(host))?;
-        let plans = self.0.rules.scheduler.as_ref().is_some_and(|s| s.plans());
+        // Loads are reported to policies that plan, even if a script takes the place of the plan.
+        let scheduler = self.0.rules.scheduler.as_ref();
+        let has_loads = scheduler.is_some_and(|s| s.policy.names_processors());
         reports.reports.iter().try_for_each(|report| {
             let Report { rank, load, .. } = report;
             self.0.rank(*rank)?;
@@ -253,7 +255,7 @@ impl MessageCheck<'_> {
                     .within
                     .is_none_or(|cost| Seconds::ZERO <= cost)
                 && sets.by_ref().eq(0..potentials.len())
-                && load.is_some() == plans
+                && load.is_some() == has_loads
                 && load
                     .as_ref()
                     .is_none_or(|load| load.rank == *rank && load.host == host);

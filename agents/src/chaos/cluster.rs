@@ -134,7 +134,7 @@ impl<'a> Cluster<'a> {
 
     /// Runs the job with the faults of the scenario, and then, without faults, once more: all nodes have to be free.
     pub(super) fn run(mut self) -> Found {
-        self.queue.add(0, Happening::Submit);
+        self.submit();
         let mut is_completed = false;
         let end = self.run_until_over(true);
         if let Some(result) = self.client.as_mut().and_then(|client| client.result.take()) {
@@ -144,11 +144,10 @@ impl<'a> Cluster<'a> {
         self.run_until(end + FREE_AFTER);
         self.check_free();
         if self.violations.is_empty() {
-            let now = self.now;
             for host in 0..self.nodes.len() {
                 self.start(host);
             }
-            self.queue.add(now, Happening::Submit);
+            self.submit();
             self.run_until_over(false);
             match self.client.as_mut().and_then(|client| client.result.take()) {
                 Some(result) => self.check(result, true),
@@ -171,7 +170,7 @@ impl<'a> Cluster<'a> {
                 .client
                 .as_ref()
                 .is_none_or(|client| client.result.is_some());
-            if is_over && 0 < self.now && !(has_faults && self.faults.are_active()) {
+            if is_over && !(has_faults && self.faults.are_active()) {
                 return self.now;
             }
             let limit = self.faults.latest_end() + super::scenario::LONGEST + self.now_of_begin();
@@ -243,7 +242,6 @@ impl<'a> Cluster<'a> {
                     self.crash(owner.place);
                 }
             }
-            Happening::Submit => self.submit(),
             Happening::Executed(owner, _, count) => {
                 if self.is_alive(owner)
                     && let Some(node) = &self.nodes[owner.place]

@@ -34,8 +34,6 @@ pub(super) enum Happening {
     Start(usize),
     /// A node that was told to end does so.
     Exit(Owner),
-    /// The client is started.
-    Submit,
     /// Executions of a node have ended.
     Executed(Owner, u64, u64),
 }
@@ -100,8 +98,7 @@ impl Happening {
             Self::Connect(_)
             | Self::ClientLocal(..)
             | Self::Heal(_)
-            | Self::Start(_)
-            | Self::Submit => None,
+            | Self::Start(_) => None,
         }
     }
 
@@ -136,7 +133,6 @@ impl Happening {
             Self::Heal(fault) => [10, number(fault), 0],
             Self::Start(place) => [11, number(place), 0],
             Self::Exit(owner) => [12, number(&owner.place), owner.incarnation],
-            Self::Submit => [13, 0, 0],
             Self::Executed(owner, job, count) => [14, number(&owner.place) << 32 | *job, *count],
         }
     }

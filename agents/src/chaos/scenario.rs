@@ -53,8 +53,9 @@ impl Scenario {
             let when = When::Step(step, random.between(1, 4));
             faults.push(Fault::draw(&mut random, kind, when, nodes));
         }
+        let random_most = random.duration(20, 3000);
         while faults.is_empty() || (faults.len() < 4 && random.percent(35)) {
-            let when = When::Event(random.duration(1, 4000));
+            let when = When::Event(random.between(1, random_most));
             let kind = random.of(&FaultKind::ALL);
             faults.push(Fault::draw(&mut random, kind, when, nodes));
         }
