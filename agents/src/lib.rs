@@ -17,6 +17,7 @@ pub mod hosts;
 mod learned_cost;
 mod machines;
 mod message_check;
+pub mod mutant;
 mod node;
 mod outcome;
 mod placement;

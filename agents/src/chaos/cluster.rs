@@ -173,7 +173,7 @@ impl<'a> Cluster<'a> {
             if is_over && !(has_faults && self.faults.are_active()) {
                 return self.now;
             }
-            let limit = self.faults.latest_end() + super::scenario::LONGEST + self.now_of_begin();
+            let limit = self.faults.latest_end() + self.scenario.longest + self.now_of_begin();
             if limit < self.now {
                 let steps: Vec<String> = self.steps().map(|step| step.to_string()).collect();
                 let steps = steps.join(", ");
@@ -236,7 +236,6 @@ impl<'a> Cluster<'a> {
             Happening::ClientLocal(incarnation, event) => self.client_local(incarnation, *event),
             Happening::Timer(owner, at) => self.timer(owner, at),
             Happening::Heal(fault) => self.heal(fault),
-            Happening::Start(host) => self.start(host),
             Happening::Exit(owner) => {
                 if self.is_alive(owner) {
                     self.crash(owner.place);

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use bsp::HostId;
 use bsp::units::Seconds;
-use bsp::{HostId, Rank};
 use bytes::{Bytes, BytesMut};
 use protocol::transport::{
     CloseCode, FrameOrder, JobId, PeerError, PeerInfo, Refusal, SessionState, SpeakingRights,
@@ -86,7 +86,7 @@ pub(super) enum Untaken {
     /// The initial state of a process.
     Initial,
     /// The output of a process.
-    Output(Rank),
+    Output,
     /// The image of a process, to this host, sent at this time.
     Image(HostId, u64, u64),
 }

@@ -30,8 +30,6 @@ pub(super) enum Happening {
     Timer(Owner, u64),
     /// A fault ends.
     Heal(usize),
-    /// A node is started.
-    Start(usize),
     /// A node that was told to end does so.
     Exit(Owner),
     /// Executions of a node have ended.
@@ -95,10 +93,7 @@ impl Happening {
             | Self::Timer(owner, _)
             | Self::Executed(owner, ..)
             | Self::Exit(owner) => Some(owner.place),
-            Self::Connect(_)
-            | Self::ClientLocal(..)
-            | Self::Heal(_)
-            | Self::Start(_) => None,
+            Self::Connect(_) | Self::ClientLocal(..) | Self::Heal(_) => None,
         }
     }
 
@@ -131,7 +126,6 @@ impl Happening {
             Self::ClientLocal(incarnation, _) => [8, *incarnation, 0],
             Self::Timer(owner, at) => [9, number(&owner.place), *at],
             Self::Heal(fault) => [10, number(fault), 0],
-            Self::Start(place) => [11, number(place), 0],
             Self::Exit(owner) => [12, number(&owner.place), owner.incarnation],
             Self::Executed(owner, job, count) => [14, number(&owner.place) << 32 | *job, *count],
         }

@@ -43,6 +43,8 @@ pub(super) struct SimulatedJob {
     pub(super) agents: Option<DirectAgents>,
     /// Images that have arrived and are not decoded, with the connection and the end.
     pub(super) images: BTreeMap<StreamId, Arriving>,
+    /// When each processor is free.
+    pub(super) processors: Vec<u64>,
     pub(super) streams: u64,
 }
 

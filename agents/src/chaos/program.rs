@@ -1,7 +1,7 @@
 //! The program that runs in fault simulations.
 
 use bsp::units::{Bytes, Instructions};
-use bsp::{Program, Rank, Step, Superstep};
+use bsp::{Image, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 /// A process that sends numbers to others and adds up all it receives, in order, so that a message that is lost, doubled,
@@ -16,6 +16,8 @@ pub(super) struct Mixer {
     /// Makes the state longer.
     pub(super) ballast: Vec<u64>,
     pub(super) digest: u64,
+    /// The memory that it declares, if it does.
+    pub(super) declared: Option<u64>,
 }
 
 impl Mixer {
@@ -73,6 +75,10 @@ impl Program for Mixer {
         Step::Continue
     }
 
+    fn memory(&self) -> Option<Image> {
+        self.declared.map(|bytes| Bytes(bytes).into())
+    }
+
     fn remaining(&self, completed: u64) -> Option<u64> {
         let last = self.lasts.iter().max().copied().unwrap_or_default();
         Some((last + 1).saturating_sub(completed))
@@ -99,6 +105,7 @@ mod tests {
                 lasts: vec![30, 31, 40, 29],
                 ballast: vec![rank; 20],
                 digest: 0,
+                declared: None,
             };
             (0..4).map(process).collect::<Vec<_>>()
         };

@@ -4,6 +4,7 @@ use std::panic::{self, AssertUnwindSafe};
 
 use super::cluster::Cluster;
 use super::scenario::Scenario;
+use crate::mutant::{self, Mutant};
 
 /// What the simulation of a seed found.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +36,8 @@ pub struct SeedOptions {
     pub faults: Option<Vec<usize>>,
     /// Whether to describe what happens.
     pub has_trace: bool,
+    /// The defect that the protocol is given, in builds that have defects.
+    pub mutant: Option<Mutant>,
 }
 
 impl SeedOptions {
@@ -45,6 +48,7 @@ impl SeedOptions {
             seed,
             faults: None,
             has_trace: false,
+            mutant: None,
         }
     }
 }
@@ -59,7 +63,10 @@ pub fn simulate_seed(options: &SeedOptions) -> SeedRun {
         scenario.faults = chosen.map(|(_, fault)| fault).collect();
     }
     let simulation = || Cluster::new(&scenario, options.has_trace).run();
-    match panic::catch_unwind(AssertUnwindSafe(simulation)) {
+    mutant::choose(options.mutant);
+    let simulated = panic::catch_unwind(AssertUnwindSafe(simulation));
+    mutant::choose(None);
+    match simulated {
         Ok(found) => {
             let events = found.trace.events;
             let (digest, trace) = found.trace.finish();

@@ -30,6 +30,8 @@ pub(super) struct Scenario {
     pub(super) delay: (u64, u64),
     /// How long supersteps take without faults, in nanoseconds.
     pub(super) computation: (u64, u64),
+    /// How long a job may last without faults, in nanoseconds.
+    pub(super) longest: u64,
 }
 
 impl Scenario {
@@ -41,10 +43,13 @@ impl Scenario {
         let job = &mut random_job;
         let sets = sets(job);
         let nodes = sets.iter().sum();
-        let processes = usize::try_from(job.between(1, 12)).expect("small");
         let step = aim.map(|(_, step)| step);
+        // Links are probed before moves that take long, which pay if supersteps do.
+        let is_heavy = step == Some(Step::ProbeLink);
+        let least = if is_heavy { 6 } else { 1 };
+        let processes = usize::try_from(job.between(least, 12)).expect("small");
         let request = request(job, &sets, processes, step);
-        let programs = programs(job, seed, processes);
+        let programs = programs(job, seed, processes, is_heavy);
         let limit = reference::Limit(1000);
         let outputs = reference::run(programs.clone(), limit);
         let outputs = outputs.expect("the program obeys its laws").outputs;
@@ -70,15 +75,12 @@ impl Scenario {
                 (50_000, 2_000_000),
                 (1_000_000, 30_000_000),
             ]),
-            computation: job.of(&[(10_000, 1_000_000), (100_000, 20_000_000)]),
-        }
-    }
-
-    /// The same job without faults.
-    pub(super) fn undisturbed(&self) -> Self {
-        Self {
-            faults: Vec::new(),
-            ..self.clone()
+            computation: if is_heavy {
+                (1_000_000_000, 2_000_000_000)
+            } else {
+                job.of(&[(10_000, 1_000_000), (100_000, 20_000_000)])
+            },
+            longest: if is_heavy { 1000 } else { 60 } * SECOND,
         }
     }
 }
@@ -107,8 +109,13 @@ fn sets(random: &mut Random) -> Vec<usize> {
 fn request(random: &mut Random, sets: &[usize], processes: usize, step: Option<Step>) -> Request {
     let platform = Arc::new(platform(sets));
     let hosts = platform.hosts().len();
+    let spread = if step == Some(Step::ProbeLink) {
+        1
+    } else {
+        hosts
+    };
     let placement: Vec<HostId> = (0..processes)
-        .map(|_| HostId::from_index(random.index(hosts)))
+        .map(|_| HostId::from_index(random.index(spread)))
         .collect();
     let shape = random.of(&[Shape::Central, Shape::Hierarchical, Shape::Ideal]);
     let scheduler = scheduler(random, (processes, hosts), step);
@@ -191,8 +198,8 @@ fn scheduler(
     Some(scheduler)
 }
 
-fn programs(random: &mut Random, seed: u64, processes: usize) -> Vec<Mixer> {
-    let last = random.between(6, 40);
+fn programs(random: &mut Random, seed: u64, processes: usize, is_heavy: bool) -> Vec<Mixer> {
+    let last = if is_heavy { 60 } else { random.between(6, 40) };
     // All halt together, or each in a superstep of its own.
     let spread = random.of(&[0, 0, last / 2]);
     let lasts: Vec<u64> = (0..processes)
@@ -204,6 +211,7 @@ fn programs(random: &mut Random, seed: u64, processes: usize) -> Vec<Mixer> {
         lasts: lasts.clone(),
         ballast: vec![u64::try_from(rank).expect("small"); ballast],
         digest: 0,
+        declared: is_heavy.then_some(500_000_000),
     };
     (0..processes).map(process).collect()
 }
@@ -225,6 +233,3 @@ fn platform(sets: &[usize]) -> Platform {
     }
     Platform::from_toml(&text).expect("a valid platform")
 }
-
-/// How long a job may last without faults, in nanoseconds.
-pub(super) const LONGEST: u64 = 60 * SECOND;

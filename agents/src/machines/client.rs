@@ -18,6 +18,7 @@ use super::failure::JobError;
 use super::input_memory::InputMemory;
 use super::journal::Journal;
 use super::members;
+use crate::mutant::{self, Mutant};
 use crate::record::Event;
 use build_check::Mismatch;
 use event::{ClientAction, ClientEvent, NodeWord};
@@ -196,7 +197,8 @@ impl<'a> ClientMachine<'a> {
 
     /// Has the nodes begin, once all processes are sent and all nodes are ready.
     fn begin_if_ready(&mut self) {
-        if !matches!(self.phase, Phase::Meeting) || self.done.len() < self.request.members.len() {
+        let needed = self.request.members.len() - usize::from(mutant::is(Mutant::BeginEarly));
+        if !matches!(self.phase, Phase::Meeting) || self.done.len() < needed {
             return;
         }
         for host in self.hosts() {

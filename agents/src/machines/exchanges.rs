@@ -22,6 +22,7 @@ use super::input_memory::InputMemory;
 use super::step::Step;
 use crate::check::check;
 use crate::error::RunError;
+use crate::mutant::{self, Mutant};
 use crate::programs::{Content, Executed, Incoming};
 use crate::world::Exchange;
 
@@ -277,7 +278,11 @@ impl Exchanges {
             }
             let last = Last {
                 is_followed: sending.is_followed,
-                halted: halted.clone(),
+                halted: if mutant::is(Mutant::ForgetHalted) {
+                    Vec::new()
+                } else {
+                    halted.clone()
+                },
             };
             batches.extend(pack(superstep, now, messages, last).map(|batch| (host, batch)));
         }
@@ -300,7 +305,9 @@ impl Exchanges {
             self.expectations.receive(host, &batch);
         }
         match &mut self.round {
-            Some(round) if round.superstep == batch.superstep => {
+            Some(round)
+                if round.superstep == batch.superstep || mutant::is(Mutant::TakeOtherSuperstep) =>
+            {
                 self.receive_in_time(host, batch, took);
             }
             // This host had no processes then, so none waited for it.

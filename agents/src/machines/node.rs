@@ -22,6 +22,7 @@ use super::prepared::Prepared;
 use super::routes::Routes;
 use super::step::Step;
 use super::time::between;
+use crate::mutant::{self, Mutant};
 use action::{BegunJob, EndedJob, JobEnd, NodeAction};
 use event::{ConnectionId, JobEvent, NewPeer, NodeEvent, PeerEvent};
 use job::{Job, JobParts};
@@ -221,6 +222,9 @@ impl NodeMachine {
         let Some(current) = self.current.as_ref().filter(|_| self.is_of_client(client)) else {
             return;
         };
+        if mutant::is(Mutant::StayWithoutClient) {
+            return;
+        }
         let lasted = current.job.lasted();
         let end = current.job.handle_client_gone(error);
         self.end(end.map_or_else(JobEnd::Failed, |()| JobEnd::Complete(lasted)));

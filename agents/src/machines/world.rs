@@ -34,6 +34,7 @@ use super::step::Step;
 use super::task::Done;
 use super::time::{between, seconds};
 use crate::error::RunError;
+use crate::mutant::{self, Mutant};
 use crate::programs::{HostedProgram, ProgramType};
 use crate::record;
 use crate::setup::{Rules, Setup};
@@ -419,6 +420,9 @@ impl HostWorld {
     /// Begins the placement of `epoch`, in which `moves` run on other hosts.
     fn place(&mut self, epoch: u64, moves: &[(Rank, HostId)]) {
         for (rank, host) in moves {
+            if mutant::is(Mutant::KeepOldPlacement) && *host != self.own {
+                continue;
+            }
             self.exchanges.place(*rank, *host);
         }
         self.step = Step::Commit;

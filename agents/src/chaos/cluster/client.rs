@@ -15,6 +15,7 @@ use crate::machines::client::{ClientMachine, initial};
 use crate::machines::failure::JobError;
 use crate::machines::input_memory::InputMemory;
 use crate::programs::Programs;
+use crate::record::Event;
 
 /// The client: its machine, and what its shell would have.
 pub(super) struct ClientProcess<'a> {
@@ -125,7 +126,13 @@ impl Cluster<'_> {
                     self.abort(at, problem);
                 }
             }
-            ClientAction::Observe(_) => {}
+            ClientAction::Observe(event) => {
+                if let Event::Call(call) = *event {
+                    let (superstep, moves) = (call.superstep, call.migrations.len());
+                    let line = format_args!("a call after superstep {superstep} moves {moves}");
+                    self.trace.line(self.now, line);
+                }
+            }
             ClientAction::Finish(result) => self.finish(*result),
         }
     }

@@ -148,6 +148,7 @@ impl Cluster<'_> {
                     peers: BTreeMap::new(),
                     agents: None,
                     images: BTreeMap::new(),
+                    processors: Vec::new(),
                     streams: 0,
                 });
                 self.read_unread(at);
@@ -205,7 +206,11 @@ impl Cluster<'_> {
                 let after = self.random.duration(10_000, 5_000_000);
                 self.later(place, after, event);
             }
-            JobAction::Start(started) => job.agents = Some(DirectAgents::new(&started)),
+            JobAction::Start(started) => {
+                job.agents = Some(DirectAgents::new(&started));
+                let slots = usize::try_from(started.slots.get()).expect("few processors");
+                job.processors = vec![0; slots];
+            }
             JobAction::StartClock => {}
             JobAction::Send(host, frame) => {
                 let at = *job.peers.get(&host)?;
@@ -222,7 +227,7 @@ impl Cluster<'_> {
             JobAction::SendOutput(rank, output) => {
                 let ends = (Address::Node(job.own), Address::Client);
                 let state = (ends, initial(rank, output));
-                let sent = self.send_state(client?, 0, state, Untaken::Output(rank));
+                let sent = self.send_state(client?, 0, state, Untaken::Output);
                 return sent.err().map(failed);
             }
             JobAction::Refuse(host, problem) => {
@@ -306,14 +311,19 @@ impl Cluster<'_> {
             held,
             delay,
         };
-        let Some(node) = &self.nodes[place] else {
+        let (owner, now) = (self.owner(place), self.now);
+        let Some(node) = &mut self.nodes[place] else {
             return;
         };
         let (number, executing) = (node.jobs, &node.meter.executing);
         executing.set(executing.get() + 1);
-        let executed = Happening::Executed(self.owner(place), number, 1);
-        self.queue.add(self.now + took, executed);
-        self.later(place, took, JobEvent::Executed(vec![done]));
+        let job = node.job.as_mut();
+        let free = job.and_then(|job| job.processors.iter_mut().min());
+        let Some(free) = free else { return };
+        *free = now.max(*free) + took;
+        let end = *free;
+        self.queue.add(end, Happening::Executed(owner, number, 1));
+        self.later(place, end - now, JobEvent::Executed(vec![done]));
     }
 
     /// Notes that a process executes a superstep, which has to be the next one.

@@ -278,7 +278,7 @@ impl Cluster<'_> {
         };
         match untaken {
             Untaken::Initial => self.tell_client(ClientEvent::StateSent(Ok(()))),
-            Untaken::Output(_) => {}
+            Untaken::Output => {}
             Untaken::Image(host, bytes, began) => {
                 let took = std::time::Duration::from_nanos(self.now - began);
                 let took = crate::machines::time::seconds(took);

@@ -7,6 +7,7 @@ use bsp::{HostId, Rank, SetId};
 use migbsp::Reception;
 use protocol::MessageHeader;
 
+use crate::mutant::{self, Mutant};
 use crate::programs::{Content, Incoming};
 use crate::world::Exchange;
 
@@ -101,7 +102,9 @@ impl Round {
 
     /// Whether the processes here may pass the barrier.
     pub(super) fn is_complete(&self) -> bool {
-        self.awaited.is_empty() && self.unacknowledged.is_empty() && self.has_computed()
+        let is_acknowledged =
+            self.unacknowledged.is_empty() || mutant::is(Mutant::ArriveUnacknowledged);
+        self.awaited.is_empty() && is_acknowledged && self.has_computed()
     }
 
     /// What each process here exchanged, by rank.

@@ -19,6 +19,7 @@ use crate::machines::migration::departing_process::DepartingProcess;
 use crate::machines::node::action::JobAction;
 use crate::machines::step::Step;
 use crate::machines::time::duration;
+use crate::mutant::{self, Mutant};
 use crate::programs::Turn;
 use crate::record;
 use crate::world::{Cost, Event, Moved, World};
@@ -81,7 +82,11 @@ impl World for HostWorld {
         self.departed.push(rank);
         let process = DepartingProcess {
             agent,
-            inbox: self.exchanges.remove_inbox(rank),
+            inbox: if mutant::is(Mutant::LeaveInbox) {
+                Vec::new()
+            } else {
+                self.exchanges.remove_inbox(rank)
+            },
             program,
         };
         self.act(JobAction::Depart(order, process));
@@ -106,10 +111,15 @@ impl World for HostWorld {
         if !self.placement.is_announced_by(set) {
             return;
         }
+        let ends = moves.iter().flat_map(|order| [order.from, order.to]);
+        let concerned: Vec<HostId> = ends.collect();
         let moves: Vec<(Rank, HostId)> = moves.iter().map(|order| (order.rank, order.to)).collect();
         self.place(epoch, &moves);
         let placed = Message::Node(NodeMessage::Placed(Box::new(Placed { epoch, moves })));
         for host in self.placement.receivers(set) {
+            if mutant::is(Mutant::AnnounceToFew) && !concerned.contains(&host) {
+                continue;
+            }
             let (from, to) = (Address::SetManager(set), Address::Node(host));
             let frame = self.peers.frame(host, from, to, &placed);
             self.send_frame(host, frame);

@@ -8,6 +8,7 @@ use protocol::{Address, Installed, Migrate, Start};
 
 use super::outcome::{describe, hold};
 use crate::check::check;
+use crate::mutant::{self, Mutant};
 use crate::record;
 use crate::set_manager::SetManager;
 use crate::setup::Rules;
@@ -60,7 +61,12 @@ impl SetManager {
         let Some(moves) = &call.moves else {
             return Ok(());
         };
-        if call.installed.len() < moves.len() {
+        let needed = if mutant::is(Mutant::CommitEarly) {
+            moves.len().min(1)
+        } else {
+            moves.len()
+        };
+        if call.installed.len() < needed {
             return Ok(());
         }
         for order in moves {

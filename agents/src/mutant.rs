@@ -1,0 +1,92 @@
+//! Deliberate defects of the protocol, for builds that check whether fault simulations find them.
+//!
+//! Without `--cfg mutant` there are none: [`is`] is constant.
+
+use std::fmt;
+
+#[cfg(mutant)]
+use std::cell::Cell;
+
+/// A deliberate defect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mutant {
+    /// A batch of a superstep that is over counts in the one in progress.
+    TakeOtherSuperstep,
+    /// A process arrives before its messages have been acknowledged.
+    ArriveUnacknowledged,
+    /// A placement is announced only to the hosts between which processes move.
+    AnnounceToFew,
+    /// A batch does not say which processes have halted.
+    ForgetHalted,
+    /// A node goes on with a job whose client has gone.
+    StayWithoutClient,
+    /// A client has the nodes begin before all of them are ready.
+    BeginEarly,
+    /// A Manager commits a placement when the first process has been installed.
+    CommitEarly,
+    /// A process that moves leaves the messages behind that have arrived for it.
+    LeaveInbox,
+    /// A host does not note that a process has moved to another one.
+    KeepOldPlacement,
+}
+
+impl Mutant {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::TakeOtherSuperstep,
+        Self::ArriveUnacknowledged,
+        Self::AnnounceToFew,
+        Self::ForgetHalted,
+        Self::StayWithoutClient,
+        Self::BeginEarly,
+        Self::CommitEarly,
+        Self::LeaveInbox,
+        Self::KeepOldPlacement,
+    ];
+
+    /// Whether this build has defects.
+    pub const ARE_BUILT: bool = cfg!(mutant);
+}
+
+impl fmt::Display for Mutant {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::TakeOtherSuperstep => "take-other-superstep",
+            Self::ArriveUnacknowledged => "arrive-unacknowledged",
+            Self::AnnounceToFew => "announce-to-few",
+            Self::ForgetHalted => "forget-halted",
+            Self::StayWithoutClient => "stay-without-client",
+            Self::BeginEarly => "begin-early",
+            Self::CommitEarly => "commit-early",
+            Self::LeaveInbox => "leave-inbox",
+            Self::KeepOldPlacement => "keep-old-placement",
+        })
+    }
+}
+
+#[cfg(mutant)]
+thread_local! {
+    static CHOSEN: Cell<Option<Mutant>> = const { Cell::new(None) };
+}
+
+/// Gives the code that this thread executes a defect, or none.
+#[cfg(mutant)]
+pub(crate) fn choose(mutant: Option<Mutant>) {
+    CHOSEN.set(mutant);
+}
+
+/// Whether the code has this defect.
+#[cfg(mutant)]
+pub(crate) fn is(mutant: Mutant) -> bool {
+    CHOSEN.get() == Some(mutant)
+}
+
+/// Gives the code no defect: this build has none.
+#[cfg(not(mutant))]
+pub(crate) const fn choose(_: Option<Mutant>) {}
+
+/// Whether the code has this defect: it has none.
+#[cfg(not(mutant))]
+pub(crate) const fn is(_: Mutant) -> bool {
+    false
+}
