@@ -11,6 +11,9 @@ fn main() {
         let t = std::time::Instant::now();
         let run = simulate_seed(&SeedOptions {
             has_trace: trace,
+            mutant: std::env::var("MUTANT")
+                .ok()
+                .map(|m| agents::mutant::Mutant::ALL[m.parse::<usize>().unwrap()]),
             ..SeedOptions::new(seed)
         });
         events += run.events;

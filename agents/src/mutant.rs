@@ -10,7 +10,7 @@ use std::cell::Cell;
 /// A deliberate defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutant {
-    /// A batch of a superstep that is over counts in the one in progress.
+    /// A batch of a superstep that has not begun counts as a late one of the superstep before.
     TakeOtherSuperstep,
     /// A process arrives before its messages have been acknowledged.
     ArriveUnacknowledged,

@@ -8,6 +8,8 @@ pub(super) struct Network {
     random: Random,
     /// How long a message takes without faults.
     delay: (u64, u64),
+    /// How much longer it takes for each byte.
+    per_byte: u64,
     /// By sender and receiver: the number of faults that block the path.
     blocked: Vec<Vec<u32>>,
     /// By process: by how much its messages are slower, and the probability of a loss in percent.
@@ -22,11 +24,12 @@ struct Disturbed {
 
 impl Network {
     /// The paths between `places` processes.
-    pub(super) fn new(random: Random, delay: (u64, u64), places: usize) -> Self {
+    pub(super) fn new(random: Random, (delay, per_byte): ((u64, u64), u64), places: usize) -> Self {
         let undisturbed = Disturbed { factor: 1, loss: 0 };
         Self {
             random,
             delay,
+            per_byte,
             blocked: vec![vec![0; places]; places],
             disturbed: vec![undisturbed; places],
         }
@@ -74,11 +77,9 @@ impl Network {
             delay += again;
             again *= 2;
         }
-        delay + u64::try_from(bytes).expect("lengths fit 64 bits") * NANOSECONDS_PER_BYTE
+        delay + u64::try_from(bytes).expect("lengths fit 64 bits") * self.per_byte
     }
 }
 
 /// After which time a lost packet is sent again for the first time.
 const RETRANSMISSION: u64 = 50_000_000;
-/// A link of 1 Gbit/s.
-const NANOSECONDS_PER_BYTE: u64 = 8;

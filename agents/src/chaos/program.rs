@@ -1,7 +1,7 @@
 //! The program that runs in fault simulations.
 
 use bsp::units::{Bytes, Instructions};
-use bsp::{Image, Program, Rank, Step, Superstep};
+use bsp::{Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 /// A process that sends numbers to others and adds up all it receives, in order, so that a message that is lost, doubled,
@@ -16,8 +16,8 @@ pub(super) struct Mixer {
     /// Makes the state longer.
     pub(super) ballast: Vec<u64>,
     pub(super) digest: u64,
-    /// The memory that it declares, if it does.
-    pub(super) declared: Option<u64>,
+    /// The least bytes of a message.
+    pub(super) message: usize,
 }
 
 impl Mixer {
@@ -35,7 +35,8 @@ impl Program for Mixer {
         for (from, (value, bytes)) in ctx.receive() {
             self.mix(u64::from(from.0));
             self.mix(value);
-            bytes.iter().for_each(|byte| self.mix(u64::from(*byte)));
+            let bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+            self.mix(bytes);
         }
         let sized: Vec<(Rank, Bytes)> = ctx.receive_sized().to_vec();
         for (from, bytes) in sized {
@@ -63,7 +64,7 @@ impl Program for Mixer {
                 ctx.send_sized(to, Bytes(random % 5000));
             } else {
                 let length = usize::try_from(random >> 32).expect("32 bits fit") % 40;
-                ctx.send(to, (random ^ self.digest, vec![7; length]));
+                ctx.send(to, (random ^ self.digest, vec![7; self.message + length]));
             }
         }
         if self.lasts[own.index()] <= now {
@@ -73,10 +74,6 @@ impl Program for Mixer {
             return Step::Halt(self.digest);
         }
         Step::Continue
-    }
-
-    fn memory(&self) -> Option<Image> {
-        self.declared.map(|bytes| Bytes(bytes).into())
     }
 
     fn remaining(&self, completed: u64) -> Option<u64> {
@@ -105,7 +102,7 @@ mod tests {
                 lasts: vec![30, 31, 40, 29],
                 ballast: vec![rank; 20],
                 digest: 0,
-                declared: None,
+                message: 0,
             };
             (0..4).map(process).collect::<Vec<_>>()
         };

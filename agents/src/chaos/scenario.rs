@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, Rank, reference};
-use migbsp::Policies;
+use migbsp::{Config, CostSource, Policies};
 use protocol::{Build, Member};
 use simulator::{NetworkOptions, Platform};
 
@@ -26,8 +26,10 @@ pub(super) struct Scenario {
     /// The outputs of the reference runner.
     pub(super) outputs: Vec<u64>,
     pub(super) faults: Vec<Fault>,
-    /// How long messages take without faults, in nanoseconds.
-    pub(super) delay: (u64, u64),
+    /// How long messages take without faults, and how much longer for each byte, in nanoseconds.
+    pub(super) delay: ((u64, u64), u64),
+    /// How long the decoding of an image takes, in nanoseconds.
+    pub(super) decoding: (u64, u64),
     /// How long supersteps take without faults, in nanoseconds.
     pub(super) computation: (u64, u64),
     /// How long a job may last without faults, in nanoseconds.
@@ -70,11 +72,18 @@ impl Scenario {
             programs,
             outputs,
             faults,
-            delay: job.of(&[
-                (10_000, 100_000),
-                (50_000, 2_000_000),
-                (1_000_000, 30_000_000),
-            ]),
+            delay: if is_heavy {
+                ((10_000, 100_000), MBIT_10)
+            } else {
+                let fast = (10_000, 100_000);
+                let delay = job.of(&[fast, (50_000, 2_000_000), (1_000_000, 30_000_000)]);
+                (delay, GBIT_1)
+            },
+            decoding: if is_heavy {
+                (10_000, 200_000)
+            } else {
+                (10_000, 50_000_000)
+            },
             computation: if is_heavy {
                 (1_000_000_000, 2_000_000_000)
             } else {
@@ -182,6 +191,11 @@ fn scheduler(
         load_window: Seconds::new(1.0).expect("finite"),
         ..Scheduler::default()
     };
+    if step == Some(Step::ProbeLink) || random.percent(50) {
+        let mut parameters = *scheduler.model.parameters();
+        parameters.migration.source = CostSource::Learned;
+        scheduler.model = Config::new(parameters).expect("valid parameters");
+    }
     let moves = !matches!(step, Some(Step::Plan | Step::ProbeLink));
     if moves && random.percent(80) {
         let mut script = BTreeMap::new();
@@ -205,13 +219,14 @@ fn programs(random: &mut Random, seed: u64, processes: usize, is_heavy: bool) ->
     let lasts: Vec<u64> = (0..processes)
         .map(|_| last - random.between(0, spread))
         .collect();
-    let ballast = usize::try_from(random.duration(1, 2000)).expect("small");
+    let (least, most) = if is_heavy { (5000, 10_000) } else { (1, 2000) };
+    let ballast = usize::try_from(random.duration(least, most)).expect("small");
     let process = |rank: usize| Mixer {
         seed,
         lasts: lasts.clone(),
         ballast: vec![u64::try_from(rank).expect("small"); ballast],
         digest: 0,
-        declared: is_heavy.then_some(500_000_000),
+        message: if is_heavy { 20_000 } else { 0 },
     };
     (0..processes).map(process).collect()
 }
@@ -233,3 +248,7 @@ fn platform(sets: &[usize]) -> Platform {
     }
     Platform::from_toml(&text).expect("a valid platform")
 }
+
+/// Nanoseconds for a byte, on links of 1 Gbit/s and of 10 Mbit/s.
+const GBIT_1: u64 = 8;
+const MBIT_10: u64 = 800;

@@ -316,7 +316,11 @@ impl Exchanges {
                     round.awaited.remove(&host);
                 }
             }
-            None if self.completed == Some(batch.superstep) => self.receive_late(batch, took)?,
+            None if self.completed == Some(batch.superstep)
+                || mutant::is(Mutant::TakeOtherSuperstep) =>
+            {
+                self.receive_late(batch, took)?;
+            }
             Some(_) | None => {
                 let early = self.early.entry(host).or_default();
                 // No node is more than one superstep ahead of another.

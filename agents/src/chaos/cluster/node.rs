@@ -401,12 +401,15 @@ impl Cluster<'_> {
             Ok(decoded) => decoded,
             Err(error) => return Some(JobEvent::Failed(JobError::from(error))),
         };
-        let after = self.random.duration(10_000, 50_000_000);
+        let (least, most) = self.scenario.decoding;
+        let after = self.random.duration(least, most);
+        // Its first byte arrived so much earlier.
+        let arrived = bytes * self.scenario.delay.1;
         let transfer = Transfer {
             packing: decoded.packing,
-            arrived: Duration::from_nanos(after / 2),
-            unpacked: Duration::from_nanos(after / 2),
-            decoded: Duration::from_nanos(after),
+            arrived: Duration::from_nanos(arrived),
+            unpacked: Duration::from_nanos(after),
+            decoded: Duration::from_nanos(arrived + after),
         };
         let process = ArrivedProcess {
             ends,
