@@ -219,12 +219,12 @@ fn programs(random: &mut Random, seed: u64, processes: usize, is_heavy: bool) ->
     let lasts: Vec<u64> = (0..processes)
         .map(|_| last - random.between(0, spread))
         .collect();
-    let (least, most) = if is_heavy { (5000, 10_000) } else { (1, 2000) };
+    let (least, most) = if is_heavy { (1000, 5000) } else { (1, 2000) };
     let ballast = usize::try_from(random.duration(least, most)).expect("small");
     let process = |rank: usize| Mixer {
         seed,
         lasts: lasts.clone(),
-        ballast: vec![u64::try_from(rank).expect("small"); ballast],
+        ballast: vec![u64::try_from(rank).expect("small"); ballast * (1 + rank % 5)],
         digest: 0,
         message: if is_heavy { 20_000 } else { 0 },
     };

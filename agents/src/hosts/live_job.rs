@@ -165,7 +165,6 @@ impl LiveJob {
             }
             JobAction::AdvanceEpoch(epoch) => {
                 self.endpoint.advance(epoch);
-                self.endpoint.retire(epoch.saturating_sub(1));
                 Ok(())
             }
             JobAction::Plan(set, deliberation) => {

@@ -6,7 +6,7 @@ mod expectations;
 mod inboxes;
 mod round;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bsp::reference::check_receiver;
 use bsp::units::Seconds;
@@ -58,6 +58,8 @@ pub(crate) struct Exchanges {
     completed: Option<u64>,
     /// Whether supersteps have passed without processes here.
     is_behind: bool,
+    /// Processes that have left and are not placed elsewhere yet.
+    leaving: BTreeSet<Rank>,
     /// The number of supersteps after which a computation counts as endless.
     superstep_limit: u64,
     /// Batches of supersteps that have not begun here.
@@ -93,6 +95,7 @@ impl Exchanges {
             inboxes: Inboxes::default(),
             completed: None,
             is_behind: false,
+            leaving: BTreeSet::new(),
             superstep_limit,
             early: BTreeMap::new(),
             round: None,
@@ -111,8 +114,15 @@ impl Exchanges {
         self.census.host_of(rank)
     }
 
+    /// A process leaves: it does not compute here any more, and is not placed elsewhere yet.
+    pub(crate) fn leave(&mut self, rank: Rank) -> Vec<Incoming> {
+        self.leaving.insert(rank);
+        self.inboxes.remove(rank)
+    }
+
     /// Places a process on another host from now on.
     pub(crate) fn place(&mut self, rank: Rank, host: HostId) {
+        self.leaving.remove(&rank);
         self.is_behind |= host == self.census.own() && self.census.living_here() == 0;
         self.census.place(rank, host);
     }
@@ -434,8 +444,11 @@ impl Exchanges {
     }
 
     /// The latest superstep of which another node can send a batch: with processes here, no other passes the next barrier.
+    ///
+    /// If all have left, others may go on before this node learns of the placement.
     fn latest_superstep(&self) -> u64 {
-        if self.is_behind || self.census.living_here() == 0 {
+        let have_left = self.census.living_here() <= self.leaving.len();
+        if self.is_behind || have_left {
             return self.superstep_limit;
         }
         let next = self.completed.map_or(0, |completed| completed + 1);

@@ -238,15 +238,6 @@ impl Endpoint {
         self.setup.session.advance(epoch);
     }
 
-    /// Refuses frames of epochs before `oldest`.
-    ///
-    /// # Panics
-    ///
-    /// If `oldest` is before the previous oldest epoch, or after the current epoch.
-    pub fn retire(&self, oldest: u64) {
-        self.setup.session.retire(oldest);
-    }
-
     /// Leaves the job.
     pub fn end(&self) {
         self.setup.session.end();

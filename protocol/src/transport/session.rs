@@ -49,7 +49,8 @@ pub struct SessionState {
     pub job: Option<JobId>,
     /// The epoch of frames that this endpoint sends.
     pub epoch: u64,
-    /// The oldest epoch accepted in frames of peers.
+    /// The oldest epoch accepted in frames of peers: the one with which this endpoint began. A host without processes may
+    /// learn of later ones much later than others.
     pub oldest: u64,
 }
 
@@ -76,21 +77,6 @@ impl Session {
             state.epoch
         );
         state.epoch = epoch;
-    }
-
-    /// Accepts frames from the epoch `oldest` on.
-    ///
-    /// # Panics
-    ///
-    /// If it lies before the oldest so far, or after the epoch of this endpoint.
-    pub fn retire(&self, oldest: u64) {
-        let mut state = self.lock();
-        let (before, now) = (state.oldest, state.epoch);
-        assert!(
-            (before..=now).contains(&oldest),
-            "epoch {oldest} lies between {before} and {now}"
-        );
-        state.oldest = oldest;
     }
 
     /// Ends the job.

@@ -234,10 +234,7 @@ impl Cluster<'_> {
                 let at = *job.peers.get(&host)?;
                 self.abort(at, problem);
             }
-            JobAction::AdvanceEpoch(epoch) => {
-                node.session.advance(epoch);
-                node.session.retire(epoch.saturating_sub(1));
-            }
+            JobAction::AdvanceEpoch(epoch) => node.session.advance(epoch),
             JobAction::Execute(tasks) => {
                 for task in tasks {
                     self.execute(place, task);

@@ -61,7 +61,7 @@ pub(crate) enum JobAction {
     SendOutput(Rank, Bytes),
     /// Close the connection to the node of a host because of what it sent.
     Refuse(HostId, String),
-    /// Stamp frames with this epoch from now on. All frames sent before the previous one have arrived.
+    /// Stamp frames with this epoch from now on.
     AdvanceEpoch(u64),
     /// Execute supersteps.
     Execute(Vec<Task>),

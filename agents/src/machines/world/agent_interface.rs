@@ -85,7 +85,7 @@ impl World for HostWorld {
             inbox: if mutant::is(Mutant::LeaveInbox) {
                 Vec::new()
             } else {
-                self.exchanges.remove_inbox(rank)
+                self.exchanges.leave(rank)
             },
             program,
         };
