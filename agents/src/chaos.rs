@@ -14,6 +14,8 @@ mod program;
 mod random;
 mod run;
 mod scenario;
+#[cfg(test)]
+mod tests;
 mod trace;
 
 pub use run::{SeedOptions, SeedRun, faults_of, kinds_and_steps, shrink, simulate_seed};

@@ -15,6 +15,7 @@ use migbsp::{
 use protocol::{Address, AgentMessage, CallMessage, Considered, Report, Reports, SetReport};
 
 use crate::check::{RunShape, check};
+use crate::mutant::{self, Mutant};
 use crate::setup::{Rules, Scheduler, Shape};
 
 use measured::{cores, external};
@@ -239,7 +240,10 @@ impl MessageCheck<'_> {
         check(from == Address::Node(host), || foreign(host))?;
         // Loads are reported to policies that plan, even if a script takes the place of the plan.
         let scheduler = self.0.rules.scheduler.as_ref();
-        let has_loads = scheduler.is_some_and(|s| s.policy.names_processors());
+        let has_loads = scheduler.is_some_and(|scheduler| {
+            scheduler.policy.names_processors()
+                && (scheduler.script.is_none() || !mutant::is(Mutant::RefuseScriptedLoads))
+        });
         reports.reports.iter().try_for_each(|report| {
             let Report { rank, load, .. } = report;
             self.0.rank(*rank)?;

@@ -28,11 +28,15 @@ pub enum Mutant {
     LeaveInbox,
     /// A host does not note that a process has moved to another one.
     KeepOldPlacement,
+    /// A host whose processes have all left refuses batches of hosts that have gone on.
+    RefuseWhenLeft,
+    /// A Manager refuses the loads that are reported to a policy whose plan a script replaces.
+    RefuseScriptedLoads,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::TakeOtherSuperstep,
         Self::ArriveUnacknowledged,
         Self::AnnounceToFew,
@@ -42,6 +46,8 @@ impl Mutant {
         Self::CommitEarly,
         Self::LeaveInbox,
         Self::KeepOldPlacement,
+        Self::RefuseWhenLeft,
+        Self::RefuseScriptedLoads,
     ];
 
     /// Whether this build has defects.
@@ -60,6 +66,8 @@ impl fmt::Display for Mutant {
             Self::CommitEarly => "commit-early",
             Self::LeaveInbox => "leave-inbox",
             Self::KeepOldPlacement => "keep-old-placement",
+            Self::RefuseWhenLeft => "refuse-when-left",
+            Self::RefuseScriptedLoads => "refuse-scripted-loads",
         })
     }
 }

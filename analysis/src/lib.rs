@@ -8,6 +8,7 @@ mod amortisation;
 pub mod bench;
 pub mod best_placement;
 pub mod certificates;
+pub mod chaos;
 pub mod chart;
 pub mod compare;
 pub mod explain;

@@ -9,6 +9,7 @@ use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::arguments::{knowing_policies, taking_negative_numbers};
 use crate::cert::{self, CertCommand};
 use crate::commands::advise::{ADVISE_ABOUT, ADVISE_HELP, AdviseArguments};
+use crate::commands::chaos::{CHAOS_ABOUT, CHAOS_HELP, ChaosArguments};
 use crate::commands::compare::{COMPARE_ABOUT, COMPARE_HELP, CompareArguments};
 use crate::commands::completions::{COMPLETIONS_HELP, Shell};
 use crate::commands::explain::{EXPLAIN_ABOUT, EXPLAIN_HELP, ExplainArguments};
@@ -19,7 +20,8 @@ use crate::commands::reproduce::{REPRODUCE_ABOUT, REPRODUCE_HELP, ReproduceArgum
 use crate::commands::simulate::{SIMULATE_ABOUT, SIMULATE_HELP, SimulateArguments};
 use crate::commands::verify::{VERIFY_ABOUT, VERIFY_HELP, VerifyArguments};
 use crate::commands::{
-    advise, compare, completions, explain, man, platform, rebalance, reproduce, simulate, verify,
+    advise, chaos, compare, completions, explain, man, platform, rebalance, reproduce, simulate,
+    verify,
 };
 use crate::environment::warn_of_unknown_variables;
 use crate::exit::exit_code;
@@ -118,6 +120,9 @@ enum Command {
     /// Reproduce the published tables
     #[command(long_about = REPRODUCE_ABOUT, after_long_help = REPRODUCE_HELP)]
     Reproduce(ReproduceArguments),
+    /// Simulate nodes and a client with faults, and check what they promise
+    #[command(long_about = CHAOS_ABOUT, after_long_help = CHAOS_HELP)]
+    Chaos(ChaosArguments),
     /// Find the cheapest migrations after which no machine is above a level
     #[command(long_about = REBALANCE_ABOUT, after_long_help = REBALANCE_HELP)]
     Rebalance(RebalanceArguments),
@@ -194,6 +199,10 @@ fn execute(
         Command::Reproduce(mut reproduction) => {
             reproduction.progress = progress;
             reproduce::command(&reproduction, registry, own_name)
+        }
+        Command::Chaos(mut arguments) => {
+            arguments.progress = progress;
+            chaos::command(&arguments, registry, own_name)
         }
         Command::Rebalance(mut rebalancing) => {
             rebalancing.progress = progress;

@@ -1,6 +1,7 @@
 //! The commands: their arguments, their help, what they print.
 
 pub(crate) mod advise;
+pub(crate) mod chaos;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod explain;

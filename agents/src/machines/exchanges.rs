@@ -447,7 +447,10 @@ impl Exchanges {
     ///
     /// If all have left, others may go on before this node learns of the placement.
     fn latest_superstep(&self) -> u64 {
-        let have_left = self.census.living_here() <= self.leaving.len();
+        let have_left = match self.census.living_here() {
+            0 => true,
+            living => living <= self.leaving.len() && !mutant::is(Mutant::RefuseWhenLeft),
+        };
         if self.is_behind || have_left {
             return self.superstep_limit;
         }

@@ -11,7 +11,7 @@ use crate::joins::FARM;
 use crate::live::cluster::HEAT;
 
 /// Commands with the options `--format json` and `--format csv`.
-const BOTH: [&str; 28] = [
+const BOTH: [&str; 29] = [
     "simulate e.toml --out kept --outputs outputs/",
     "simulate e.toml --policy adaptive --out planned",
     "simulate owners.toml --policy adaptive --out owned",
@@ -38,6 +38,7 @@ const BOTH: [&str; 28] = [
     "reproduce du2007-table1 --seeds 1..2",
     "platform show two.xml",
     "cert show ca",
+    "chaos --seeds 1..20",
     "up --local 2 --sets 2 -- bench superstep --pairs --h 64 --repetitions 1",
     "up --local 2 -- bench migration --moves 2 --kind gzip --estimator all",
 ];

@@ -5,6 +5,7 @@
 
 mod circles;
 mod floors;
+mod machines;
 mod prose;
 
 use std::path::Path;

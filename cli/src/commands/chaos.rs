@@ -1,0 +1,155 @@
+//! `migbsp chaos`: fault simulations of nodes and clients.
+
+use agents::chaos::{SeedOptions, faults_of, simulate_seed};
+use analysis::chaos::{ChaosReport, campaign, check_mutants, mutants, text};
+use analysis::compare::Seeds;
+use clap::Args;
+use experiments::batch::Batch;
+use experiments::{Failure, Provenance, Registry};
+
+use crate::arguments::JobsArguments;
+use crate::bar::RunBar;
+use crate::failure::CommandFailure;
+use crate::output::{Format, print, print_json, print_text};
+use crate::own_name::OwnName;
+
+/// Arguments of `chaos`.
+#[derive(Debug, Args)]
+pub(crate) struct ChaosArguments {
+    /// Seeds: 7, or 1,2,5, or 1..1000 with both ends
+    #[arg(long, default_value = "1..1000", conflicts_with = "seed")]
+    pub(crate) seeds: Seeds,
+    /// One seed
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Of the faults of the seed, only these, from 0: 0,2 [default: all]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        requires = "has_trace"
+    )]
+    pub(crate) faults: Option<Vec<usize>>,
+    /// Describe what happens in the seed, a line each, and its identity at the end
+    #[arg(long = "trace", requires = "seed")]
+    pub(crate) has_trace: bool,
+    /// Give the protocol one defect after the other, and look for a seed that shows it; for programs that were built with
+    /// RUSTFLAGS='--cfg mutant'
+    #[arg(long = "mutants", conflicts_with = "seed")]
+    pub(crate) has_mutants: bool,
+    #[command(flatten)]
+    pub(crate) jobs: JobsArguments,
+    /// Format of the report
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// Whether to show a progress bar on stderr.
+    #[arg(skip)]
+    pub(crate) progress: bool,
+}
+
+/// Simulates seeds.
+///
+/// # Errors
+///
+/// If something happened that must not, or the report cannot be written.
+pub(crate) fn command(
+    arguments: &ChaosArguments,
+    registry: &Registry,
+    own_name: &OwnName,
+) -> Result<(), CommandFailure> {
+    if arguments.has_trace {
+        return trace(arguments);
+    }
+    let seeds = match arguments.seed {
+        Some(seed) => vec![seed],
+        None => arguments.seeds.all().to_vec(),
+    };
+    if arguments.has_mutants {
+        check_mutants()?;
+    }
+    let bar = RunBar::new(arguments.progress);
+    let batch = Batch {
+        jobs: arguments.jobs.threads(),
+        progress: &bar,
+    };
+    let mut report = campaign(&seeds, batch)?;
+    if arguments.has_mutants {
+        report.mutants = Some(mutants(&seeds, batch)?);
+    }
+    let own = own_name.in_text("migbsp").into_owned();
+    show(&report, arguments.format, registry, &own)?;
+    match report.failure(&own) {
+        Some(failure) => Err(failure.into()),
+        None => Ok(()),
+    }
+}
+
+fn show(
+    report: &ChaosReport,
+    format: Format,
+    registry: &Registry,
+    own: &str,
+) -> Result<(), CommandFailure> {
+    match format {
+        Format::Table => print_text(false, |layout| text(report, own, layout)),
+        Format::Json => print_json(&Provenance::of_program(registry)?, report),
+        Format::Csv => print(&report.csv(&Provenance::of_program(registry)?)?),
+    }
+}
+
+/// Describes what happens in one seed.
+fn trace(arguments: &ChaosArguments) -> Result<(), CommandFailure> {
+    let seed = arguments.seed.unwrap_or_default();
+    let count = faults_of(seed);
+    let mut faults = arguments.faults.iter().flatten();
+    if let Some(missing) = faults.find(|fault| count <= **fault) {
+        return Err(Failure::Usage(format!(
+            "invalid value `{missing}` for --faults: seed {seed} has {count} faults, from 0"
+        ))
+        .into());
+    }
+    let run = simulate_seed(&SeedOptions {
+        faults: arguments.faults.clone(),
+        has_trace: true,
+        ..SeedOptions::new(seed)
+    });
+    print(&format!("{}identity {}\n", run.trace, run.digest))?;
+    match run.violations.first() {
+        Some(violation) => Err(Failure::Verification(format!("seed {seed}: {violation}")).into()),
+        None => Ok(()),
+    }
+}
+
+pub(crate) const CHAOS_ABOUT: &str = "\
+Simulate nodes and a client with faults, from seeds, and check what they promise.
+
+The code that decides on real hosts runs in one thread, under a simulated clock, with a simulated network: nodes, the \
+client, agents, the encoding of messages, and the checks of what peers send. A seed draws 2 to 7 nodes in 1 to 3 Sets, a \
+program, a policy, the shape of the barrier, moves, delays, and faults: nodes that crash, stop, leave or are slow, paths \
+that are blocked in one or both directions, loss and delay, and a client that crashes, stops or is interrupted. Faults of \
+odd seeds happen at any event; the first fault of an even seed is aimed at a step of the protocol, all pairs in turn.
+
+A job has to end with the outputs of the reference runner, or with an error that names the cause. Faults that no \
+connection notices must not end it. All nodes that run have to be free 13 virtual seconds later, and complete a second job.";
+
+pub(crate) const CHAOS_HELP: &str = "\
+The report shows:
+  the number of events, the virtual time that passed, and the faults by kind
+  how often a fault of each kind hit a node at each step of the protocol
+  the identity of what happened: equal for equal seeds, on any machine and in any build
+  seeds that failed, with the faults that they take and the command that shows what happens
+
+Formats:
+  table  as above
+  json   one object, schema migbsp.chaos/1
+  csv    one row per step and kind of fault
+
+Examples:
+  migbsp chaos --seeds 1..1000                  a campaign
+  migbsp chaos --seed 17 --trace                what happens in one seed
+  migbsp chaos --seed 17 --faults 0 --trace     with the first of its faults alone
+  migbsp chaos --seeds 1..5000 --format json | jq .coverage.pairs_met
+
+Exit codes: 0 no seed failed; 2 the seeds are none; 3 a seed failed, or no seed shows a mutant.
+
+What is simulated and what is not: docs/chaos.md.";
