@@ -1,6 +1,7 @@
 //! A cluster in one thread: nodes, a client, the network between them, and faults.
 
 mod client;
+mod connecting;
 mod faults;
 mod node;
 mod silence;

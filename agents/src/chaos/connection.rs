@@ -20,6 +20,16 @@ pub(super) struct Connection {
     pub(super) ends: [End; 2],
 }
 
+/// A process that has a connection.
+pub(super) struct Party {
+    pub(super) place: usize,
+    pub(super) incarnation: u64,
+    /// What the other one sees of it.
+    pub(super) info: Arc<PeerInfo>,
+    /// The epoch in which it sends.
+    pub(super) epoch: u64,
+}
+
 /// One end of a connection.
 pub(super) struct End {
     /// The process that has it, and which of the processes that have run there.
@@ -95,24 +105,23 @@ pub(super) enum Untaken {
 pub(super) type Checked<T> = Result<T, Refusal>;
 
 impl Connection {
-    /// A connection of `from`, which has opened it, and `to`: of each the process, its incarnation, and what the other sees
-    /// of it; in the epochs of their sessions.
+    /// A connection of `from`, which has opened it, and `to`.
     pub(super) fn new(
         job: Option<JobId>,
-        from: ((usize, u64), Arc<PeerInfo>, u64),
-        to: ((usize, u64), Arc<PeerInfo>, u64),
+        from: &Party,
+        to: &Party,
         ids: [ConnectionId; 2],
     ) -> Self {
-        let end = |own: (usize, u64), id, (peer, epoch): (&Arc<PeerInfo>, u64)| End {
-            place: own.0,
-            incarnation: own.1,
+        let end = |own: &Party, id, peer: &Party| End {
+            place: own.place,
+            incarnation: own.incarnation,
             id,
-            peer: Arc::clone(peer),
+            peer: Arc::clone(&peer.info),
             role: EndRole::Undecided,
             is_open: true,
             is_closing: false,
             rights: None,
-            orders: [FrameOrder::new(job, epoch), FrameOrder::new(job, epoch)],
+            orders: [(); 2].map(|()| FrameOrder::new(job, peer.epoch)),
             sent: [0; 2],
             arrivals: [0; 2],
             held: BTreeMap::new(),
@@ -125,10 +134,7 @@ impl Connection {
         let [first, second] = ids;
         Self {
             job,
-            ends: [
-                end(from.0, first, (&to.1, to.2)),
-                end(to.0, second, (&from.1, from.2)),
-            ],
+            ends: [end(from, first, to), end(to, second, from)],
         }
     }
 

@@ -12,6 +12,7 @@ use protocol::transport::{JobId, Session};
 use super::agents::DirectAgents;
 use crate::hosts::{Builds, Prepared, Routes};
 use crate::machines::host_meter::{Execution, HostMeter};
+use crate::machines::node::action::StartedJob;
 use crate::machines::node::event::{ConnectionId, PeerEvent, StreamId};
 use crate::machines::node::{NodeMachine, NodeParts};
 
@@ -46,6 +47,15 @@ pub(super) struct SimulatedJob {
     /// When each processor is free.
     pub(super) processors: Vec<u64>,
     pub(super) streams: u64,
+}
+
+impl SimulatedJob {
+    /// Starts the agents, and the processors that execute supersteps.
+    pub(super) fn start(&mut self, started: &StartedJob) {
+        self.agents = Some(DirectAgents::new(started));
+        let slots = usize::try_from(started.slots.get()).expect("few processors");
+        self.processors = vec![0; slots];
+    }
 }
 
 /// An image that has arrived.

@@ -40,7 +40,7 @@ impl Scenario {
     /// The scenario of `seed`.
     pub(super) fn draw(seed: u64) -> Self {
         let mut random = Random::new(seed, Purpose::Faults);
-        let aim = (seed % 2 == 0).then(|| aim(seed / 2));
+        let aim = seed.is_multiple_of(2).then(|| aim(seed / 2));
         let mut random_job = Random::new(seed, Purpose::Job);
         let job = &mut random_job;
         let sets = sets(job);

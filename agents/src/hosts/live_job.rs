@@ -68,7 +68,7 @@ struct Channels {
 pub(super) enum Next {
     Event(JobEvent),
     /// A node has answered a call.
-    Connected(Peer),
+    Connected(Box<Peer>),
 }
 
 impl LiveJob {
@@ -122,7 +122,7 @@ impl LiveJob {
             }
             Some(event) = own.1.recv() => Next::Event(event),
             Some(state) = states.1.recv() => Next::Event(state),
-            Some(peer) = self.connected.1.recv() => Next::Connected(peer),
+            Some(peer) = self.connected.1.recv() => Next::Connected(Box::new(peer)),
             Some(event) = peers.1.recv(), if takes_peer_events => Next::Event(JobEvent::Peer(event)),
         }
     }
@@ -169,7 +169,7 @@ impl LiveJob {
             }
             JobAction::Plan(set, deliberation) => {
                 let events = self.events.own.0.clone();
-                let planned = planning::plan(set, deliberation, events);
+                let planned = planning::plan(set, *deliberation, events);
                 return planned.err().map(JobEvent::Failed);
             }
             action => {
@@ -183,7 +183,7 @@ impl LiveJob {
     /// Performs an action that does not occur in every superstep.
     fn perform_rare(&mut self, action: JobAction) {
         match action {
-            JobAction::Connect(member, role) => self.connect(member, role),
+            JobAction::Connect(member, role) => self.connect(*member, role),
             JobAction::DecodeStates(program_type, states) => self.decode(program_type, states),
             JobAction::Start(started) => self.start(&started),
             JobAction::StartClock => {
@@ -197,7 +197,7 @@ impl LiveJob {
                     drop(peer.refuse(problem));
                 }
             }
-            JobAction::Depart(order, process) => self.depart(order, process),
+            JobAction::Depart(order, process) => self.depart(order, *process),
             JobAction::Decode(program_type, stream) => {
                 if let Some(image) = self.images.remove(stream) {
                     image.decode(program_type, self.events.own.0.clone());

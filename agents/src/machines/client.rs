@@ -256,7 +256,7 @@ impl<'a> ClientMachine<'a> {
                 Ok(())
             }
             (Phase::Failing(_) | Phase::Over, _) => Ok(()),
-            (_, word) => Err(self.error(host, word)),
+            (_, word) => Err(word.error(self.name(host))),
         }
     }
 
@@ -288,7 +288,9 @@ impl<'a> ClientMachine<'a> {
                     .then_some(())
                     .ok_or_else(|| self.refuse(host, &problem))
             }
-            word @ (NodeWord::Message(..) | NodeWord::Closed(_)) => Err(self.error(host, word)),
+            word @ (NodeWord::Message(..) | NodeWord::Closed(_)) => {
+                Err(word.error(self.name(host)))
+            }
         }
     }
 
@@ -408,30 +410,6 @@ impl<'a> ClientMachine<'a> {
 
     fn name(&self, host: HostId) -> &str {
         &self.request.members[host.index()].name
-    }
-
-    /// The error of something that ends the job.
-    fn error(&self, host: HostId, word: NodeWord) -> JobError {
-        let name = self.name(host);
-        match word {
-            NodeWord::Message(JobMessage::Failed(failed), _) => JobError {
-                fault: failed.fault,
-                message: match failed.fault {
-                    Fault::Program | Fault::Input | Fault::Build => failed.message,
-                    // A message of a node about itself begins with its name.
-                    Fault::Cluster if failed.message.starts_with(name) => failed.message,
-                    Fault::Cluster => format!("{name}: {}", failed.message),
-                },
-            },
-            NodeWord::Message(message, _) => {
-                JobError::cluster(format!("unexpected message of {name}: {message:?}"))
-            }
-            NodeWord::Output(rank, _) => {
-                JobError::cluster(format!("{name} sent an unexpected output of {rank}"))
-            }
-            NodeWord::Closed(Ok(reason)) => JobError::cluster(format!("{name} has left: {reason}")),
-            NodeWord::Closed(Err(error)) => error,
-        }
     }
 }
 

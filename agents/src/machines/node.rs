@@ -310,7 +310,7 @@ impl NodeMachine {
             since: self.now,
             job: Job::new(parts, self.now),
         });
-        self.actions.push_back(NodeAction::Begin(begun));
+        self.actions.push_back(NodeAction::Begin(Box::new(begun)));
         let counts = self.parts.meter.counts();
         self.tell(connection, JobMessage::Accepted { counts });
         Ok(())

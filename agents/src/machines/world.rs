@@ -9,6 +9,7 @@ mod placement_epoch;
 mod probe_messages;
 mod probing;
 mod record_queue;
+mod report;
 mod timers;
 mod transfer_times;
 
@@ -22,7 +23,7 @@ use bsp::units;
 use bsp::{HostId, Rank};
 use migbsp::MeasuredMove;
 use protocol::transport::PeerInfo;
-use protocol::{Address, AgentMessage, Ended, Frame, Message, NodeMessage};
+use protocol::{Address, AgentMessage, Frame, Message, NodeMessage};
 
 use super::exchanges::Exchanges;
 use super::failure::JobError;
@@ -32,7 +33,7 @@ use super::node::action::JobAction;
 use super::node::event::{IncomingImage, NodeInput};
 use super::step::Step;
 use super::task::Done;
-use super::time::{between, seconds};
+use super::time::seconds;
 use crate::error::RunError;
 use crate::mutant::{self, Mutant};
 use crate::programs::{HostedProgram, ProgramType};
@@ -206,58 +207,6 @@ impl HostWorld {
             return Step::End;
         }
         self.exchanges.step().unwrap_or(self.step)
-    }
-
-    /// How long the run has lasted.
-    pub(super) fn lasted(&self) -> units::Seconds {
-        between(self.began, self.clock)
-    }
-
-    /// Whether the client is to be sent a new part of the record.
-    pub(super) fn has_news(&self) -> bool {
-        self.client.has_news()
-    }
-
-    /// Sends the new part of the record to the client, if it has taken the one before.
-    pub(super) fn send_record(&mut self) {
-        match self.client.next_record() {
-            Ok(frame) => self.actions.extend(frame.map(JobAction::SendRecord)),
-            Err(error) => self.check(Err::<(), _>(error)),
-        }
-    }
-
-    /// The client has taken the last part of the record.
-    pub(super) fn handle_record_taken(&mut self) {
-        self.client.record_taken();
-    }
-
-    /// Reports the end of the job to the client, once all processes have halted and all else has been sent.
-    fn end_if_complete(&mut self) {
-        let Some(supersteps) = self.exchanges.supersteps() else {
-            return;
-        };
-        // Batches may show that the last superstep is over before the first Manager records it.
-        let recorded_here = (self.own == self.rules.first_host()).then_some(supersteps);
-        if !self.client.may_end(recorded_here) {
-            return;
-        }
-        if self.client.has_lines() {
-            return self.send_record();
-        }
-        let ended = Ended {
-            seconds: self.lasted(),
-            supersteps: self.supersteps,
-            messages: self.exchanges.messages,
-            bytes: self.exchanges.bytes,
-            moved: self.moved,
-        };
-        let frame = self.client.end(ended);
-        self.act(JobAction::SendToClient(frame));
-    }
-
-    /// Whether the end has been reported.
-    pub(super) const fn has_ended(&self) -> bool {
-        self.client.has_ended()
     }
 
     /// Handles a message from another node.

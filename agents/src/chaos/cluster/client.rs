@@ -5,7 +5,8 @@ use bytes::Bytes;
 use protocol::{Address, Message};
 
 use super::Cluster;
-use super::wire::{At, CONNECTING};
+use super::connecting::CONNECTING;
+use super::wire::At;
 use crate::chaos::connection::{Packet, Untaken};
 use crate::chaos::happening::{Connecting, Happening};
 use crate::encoding::decode;

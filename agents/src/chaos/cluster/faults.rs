@@ -148,7 +148,7 @@ impl Cluster<'_> {
         let client = self.client_place();
         match fault.kind {
             // Every other node that has crashed is started again.
-            FaultKind::Crash if fault.factor % 2 == 0 => self.start(node),
+            FaultKind::Crash if fault.factor.is_multiple_of(2) => self.start(node),
             FaultKind::Stop => self.go_on(node),
             FaultKind::ClientStop => self.go_on(client),
             FaultKind::Slow => self.places[node].slower = 1,

@@ -9,8 +9,8 @@ use bytes::{Bytes, BytesMut};
 use protocol::{Address, Migrate, ProcessImage};
 
 use super::Cluster;
-use super::wire::{At, CONNECTING};
-use crate::chaos::agents::DirectAgents;
+use super::connecting::CONNECTING;
+use super::wire::At;
 use crate::chaos::connection::{EndRole, Untaken};
 use crate::chaos::happening::{Connecting, Happening, Owner};
 use crate::chaos::node_process::{Arriving, NodeProcess, SimulatedJob};
@@ -197,20 +197,9 @@ impl Cluster<'_> {
                 self.read_unread(at);
             }
             JobAction::DecodeStates(program_type, states) => {
-                let decode = |(rank, state): (Rank, Bytes)| {
-                    Ok((rank, program_type.decode(rank, &state[..])?))
-                };
-                let decoded: Result<Vec<_>, RunError> = states.into_iter().map(decode).collect();
-                let event =
-                    decoded.map_or_else(|error| JobEvent::Failed(error.into()), JobEvent::Decoded);
-                let after = self.random.duration(10_000, 5_000_000);
-                self.later(place, after, event);
+                self.decode_states(place, program_type, states);
             }
-            JobAction::Start(started) => {
-                job.agents = Some(DirectAgents::new(&started));
-                let slots = usize::try_from(started.slots.get()).expect("few processors");
-                job.processors = vec![0; slots];
-            }
+            JobAction::Start(started) => job.start(&started),
             JobAction::StartClock => {}
             JobAction::Send(host, frame) => {
                 let at = *job.peers.get(&host)?;
@@ -240,7 +229,7 @@ impl Cluster<'_> {
                     self.execute(place, task);
                 }
             }
-            JobAction::Depart(order, process) => return self.depart(place, &order, process),
+            JobAction::Depart(order, process) => return self.depart(place, &order, *process),
             JobAction::Decode(program_type, stream) => {
                 let arriving = job.images.remove(&stream)?;
                 return self.decode(place, program_type, arriving);
@@ -261,6 +250,21 @@ impl Cluster<'_> {
             JobAction::Release(ranks) => job.agents.as_mut()?.release(&ranks),
         }
         None
+    }
+
+    /// Decodes the states of processes; they are there after some time.
+    fn decode_states(
+        &mut self,
+        place: usize,
+        program_type: ProgramType,
+        states: Vec<(Rank, Bytes)>,
+    ) {
+        let decode =
+            |(rank, state): (Rank, Bytes)| Ok((rank, program_type.decode(rank, &state[..])?));
+        let decoded: Result<Vec<_>, RunError> = states.into_iter().map(decode).collect();
+        let event = decoded.map_or_else(|error| JobEvent::Failed(error.into()), JobEvent::Decoded);
+        let after = self.random.duration(10_000, 5_000_000);
+        self.later(place, after, event);
     }
 
     fn call(&mut self, place: usize, name: &str, role: protocol::identity::Role) {

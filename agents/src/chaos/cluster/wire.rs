@@ -1,18 +1,16 @@
 //! What travels between processes.
 
-use std::sync::Arc;
-
 use protocol::transport::{PeerError, SessionState};
 use protocol::{Address, Frame, Message, ProcessImage};
 
 use super::Cluster;
-use crate::chaos::connection::{Connection, EndRole, Lane, Packet, Untaken};
-use crate::chaos::happening::{Connecting, Happening};
+use crate::chaos::connection::{EndRole, Lane, Packet, Untaken};
+use crate::chaos::happening::Happening;
 use crate::machines::client::event::{ClientEvent, NodeWord};
 use crate::machines::failure::JobError;
 use crate::machines::input_memory::InputMemory;
 use crate::machines::node::event::{
-    ConnectionId, IncomingImage, JobEvent, NewPeer, NodeEvent, NodeInput, PeerEvent, StreamId,
+    IncomingImage, JobEvent, NodeEvent, NodeInput, PeerEvent, StreamId,
 };
 
 /// A connection and one of its ends.
@@ -333,101 +331,6 @@ impl Cluster<'_> {
         self.update_silence();
     }
 
-    /// A process connects to another one, or tries again.
-    pub(super) fn connect(&mut self, connecting: Connecting) {
-        let (from, to) = (connecting.from, connecting.to);
-        let is_current = match self.nodes.get(from.place) {
-            Some(node) => node
-                .as_ref()
-                .is_some_and(|node| node.job.is_some() && node.jobs == connecting.number),
-            None => true,
-        };
-        if !self.is_alive(from) || !is_current {
-            return;
-        }
-        let target = self.owner(to);
-        let answers = self.network.are_connected(from.place, to)
-            && self.is_alive(target)
-            && self.places[to].stopped == 0
-            && self.places[from.place].stopped == 0;
-        if !answers {
-            if connecting.limit <= self.now {
-                let peer = Arc::clone(&self.places[to].info);
-                let after = std::time::Duration::from_nanos(CONNECTING);
-                let error = protocol::transport::ConnectError::TimedOut { peer, after };
-                return self.unreachable(&connecting, error.into());
-            }
-            let again = (self.now + AGAIN).min(connecting.limit);
-            return self.queue.add(again, Happening::Connect(connecting));
-        }
-        let Some(node) = &self.nodes[to] else { return };
-        let session = node.session.state();
-        if connecting.job.is_some() && session.job != connecting.job {
-            let error = protocol::transport::ConnectError::Rejected {
-                peer: Arc::clone(&self.places[to].info),
-                problem: "it has another job".to_owned(),
-            };
-            return self.unreachable(&connecting, error.into());
-        }
-        if self.places[to].info.subject.role != connecting.role {
-            let error = JobError::cluster("a peer in another role");
-            return self.unreachable(&connecting, error);
-        }
-        self.connected(&connecting, session);
-    }
-
-    /// Both ends have a connection.
-    fn connected(&mut self, connecting: &Connecting, session: SessionState) {
-        let (from, to) = (connecting.from, self.owner(connecting.to));
-        let number = self.connections.len();
-        let from_epoch = match self.nodes.get(from.place) {
-            Some(Some(node)) => node.session.state().epoch,
-            Some(None) | None => 0,
-        };
-        let mut id = |place: usize, end| match self.nodes.get_mut(place) {
-            Some(Some(node)) => node.connect((number, end)),
-            Some(None) | None => ConnectionId(0),
-        };
-        let ids = [id(from.place, 0), id(to.place, 1)];
-        let info = |place: usize| Arc::clone(&self.places[place].info);
-        let connection = Connection::new(
-            connecting.job,
-            ((from.place, from.incarnation), info(from.place), from_epoch),
-            ((to.place, to.incarnation), info(to.place), session.epoch),
-            ids,
-        );
-        self.connections.push(connection);
-        self.update_silence();
-        self.tell_of_connection((number, 1), connecting.job);
-        if from.place == self.client_place() {
-            self.client_connected((number, 0), connecting.to);
-        } else {
-            self.tell_of_connection((number, 0), connecting.job);
-        }
-    }
-
-    fn tell_of_connection(&mut self, at: At, job: Option<protocol::transport::JobId>) {
-        let (_, end) = self.end(at);
-        let (place, connection, info) = (end.place, end.id, Arc::clone(&end.peer));
-        let build = self.scenario.request.builds.own.clone();
-        let peer = NewPeer {
-            connection,
-            info,
-            job,
-            build,
-        };
-        self.tell_node(place, NodeEvent::Connected(peer));
-    }
-
-    fn unreachable(&mut self, connecting: &Connecting, error: JobError) {
-        let place = connecting.from.place;
-        if place == self.client_place() {
-            let host = bsp::HostId::from_index(connecting.to);
-            return self.tell_client(ClientEvent::Connected(host, Err(error)));
-        }
-        self.tell_node(place, JobEvent::Unreachable(error).into());
-    }
-
     /// An end, and the job of its connection.
     pub(super) fn end(
         &mut self,
@@ -448,8 +351,3 @@ impl Cluster<'_> {
         }
     }
 }
-
-/// How long a process tries to connect, in nanoseconds.
-pub(super) const CONNECTING: u64 = 5_000_000_000;
-/// After which time a process without an answer tries again.
-const AGAIN: u64 = 200_000_000;

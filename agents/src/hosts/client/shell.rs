@@ -29,16 +29,16 @@ struct ClientShell<'a> {
     states: Option<States>,
     /// The connections to the nodes, by host.
     senders: Vec<Option<Sender>>,
-    words: (
-        mpsc::Sender<(HostId, NodeWord)>,
-        mpsc::Receiver<(HostId, NodeWord)>,
-    ),
-    connected: (
-        mpsc::UnboundedSender<(HostId, Result<Peer, JobError>)>,
-        mpsc::UnboundedReceiver<(HostId, Result<Peer, JobError>)>,
-    ),
-    sent: (mpsc::UnboundedSender<Sent>, mpsc::UnboundedReceiver<Sent>),
+    words: (mpsc::Sender<Word>, mpsc::Receiver<Word>),
+    connected: Unbounded<(HostId, Result<Peer, JobError>)>,
+    sent: Unbounded<Sent>,
 }
+
+/// Something that the node of a host has sent.
+type Word = (HostId, NodeWord);
+
+/// Both ends of a channel.
+type Unbounded<T> = (mpsc::UnboundedSender<T>, mpsc::UnboundedReceiver<T>);
 
 /// The processes that have not been encoded, after one has been sent.
 struct Sent {

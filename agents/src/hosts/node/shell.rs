@@ -86,7 +86,7 @@ impl NodeShell {
                         self.handle(event.into());
                         self.handle_more(&mut job);
                     }
-                    Next::Connected(peer) => self.connected(peer),
+                    Next::Connected(peer) => self.connected(*peer),
                 },
                 () = sleep_until(timeout) => self.handle(NodeEvent::Tick),
             }

@@ -3,7 +3,7 @@
 use bsp::{HostId, Rank};
 use bytes::Bytes;
 use protocol::identity::Role;
-use protocol::{Build, Frame, JobMessage};
+use protocol::{Build, Fault, Frame, JobMessage};
 
 use super::job_result::JobResult;
 use crate::machines::failure::JobError;
@@ -50,4 +50,29 @@ pub(crate) enum ClientAction {
     Observe(Box<Event>),
     /// The job is over: close all connections.
     Finish(Box<Result<JobResult, JobError>>),
+}
+
+impl NodeWord {
+    /// The error of something that ends the job, from the node `name`.
+    pub(super) fn error(self, name: &str) -> JobError {
+        match self {
+            Self::Message(JobMessage::Failed(failed), _) => JobError {
+                fault: failed.fault,
+                message: match failed.fault {
+                    Fault::Program | Fault::Input | Fault::Build => failed.message,
+                    // A message of a node about itself begins with its name.
+                    Fault::Cluster if failed.message.starts_with(name) => failed.message,
+                    Fault::Cluster => format!("{name}: {}", failed.message),
+                },
+            },
+            Self::Message(message, _) => {
+                JobError::cluster(format!("unexpected message of {name}: {message:?}"))
+            }
+            Self::Output(rank, _) => {
+                JobError::cluster(format!("{name} sent an unexpected output of {rank}"))
+            }
+            Self::Closed(Ok(reason)) => JobError::cluster(format!("{name} has left: {reason}")),
+            Self::Closed(Err(error)) => error,
+        }
+    }
 }

@@ -32,7 +32,7 @@ pub(crate) enum NodeAction {
     /// Send a message to a client, if its connection is not lost.
     TellClient(ConnectionId, Frame),
     /// A job has begun: stamp frames with its number, and read the states that its client sends.
-    Begin(BegunJob),
+    Begin(Box<BegunJob>),
     /// The job is over: end all that belongs to it.
     End(EndedJob),
     /// Of the job that runs.
@@ -42,7 +42,7 @@ pub(crate) enum NodeAction {
 /// What a node is to do for the job that runs.
 pub(crate) enum JobAction {
     /// Connect to another node of the job, which has this role.
-    Connect(Member, Role),
+    Connect(Box<Member>, Role),
     /// Read what a peer sends, which is the node of a host and may speak for these agents.
     Admit(ConnectionId, HostId, SpeakingRights),
     /// Decode the states of processes.
@@ -66,11 +66,11 @@ pub(crate) enum JobAction {
     /// Execute supersteps.
     Execute(Vec<Task>),
     /// Encode a process and send it to another node.
-    Depart(Migrate, DepartingProcess),
+    Depart(Migrate, Box<DepartingProcess>),
     /// Decode the image of a process while it arrives.
     Decode(ProgramType, StreamId),
     /// Make a plan.
-    Plan(SetId, Deliberation),
+    Plan(SetId, Box<Deliberation>),
     /// Have agents here handle events, in this order.
     Deliver(VecDeque<Delivery>),
     /// Drop the agents of processes that have left, or are done.

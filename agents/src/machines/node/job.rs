@@ -1,27 +1,25 @@
 //! One node's part in a job.
 
+mod gathering;
+
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
-use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
 use bsp::units::Seconds;
-use bsp::{HostId, Rank, SetId};
+use bsp::{HostId, Rank};
 use bytes::Bytes;
-use protocol::transport::{PeerInfo, SpeakingRights};
-use protocol::{
-    Address, AgentMessage, Frame, JobMessage, Message, ProcessImage, Start, Submit, encode,
-};
+use protocol::transport::PeerInfo;
+use protocol::{Address, AgentMessage, Frame, JobMessage, Message, Start, Submit, encode};
 
 use super::action::{JobAction, NodeAction, StartedJob};
-use super::event::{ConnectionId, JobEvent, NewPeer, PeerEvent};
+use super::event::{ConnectionId, JobEvent, PeerEvent};
 use crate::machines::builds::Builds;
 use crate::machines::failure::JobError;
 use crate::machines::host_meter::HostMeter;
-use crate::machines::members::role_of;
 use crate::machines::prepared::Prepared;
 use crate::machines::step::Step;
 use crate::machines::world::{HostWorld, Processors};
@@ -239,11 +237,7 @@ impl Job {
             JobEvent::State(state) => return self.add_state(state),
             JobEvent::Decoded(programs) => self.run(programs),
             JobEvent::Failed(error) | JobEvent::Unreachable(error) => return Err(error),
-            JobEvent::Peer(event) => {
-                if self.handle_peer(event)?.is_break() {
-                    return Err(JobError::cluster("a node sent something at the wrong time"));
-                }
-            }
+            JobEvent::Peer(event) => return self.handle_peer(event),
             event @ (JobEvent::RecordTaken
             | JobEvent::Executed(_)
             | JobEvent::Arrived(_)
@@ -254,46 +248,6 @@ impl Job {
                 }
             }
         }
-        Ok(())
-    }
-
-    /// Adds the connection to another node of the job, in its role. A peer that has no part in the job is refused, and the
-    /// job goes on.
-    ///
-    /// # Errors
-    ///
-    /// If the node runs another build.
-    pub(super) fn admit(&mut self, peer: &NewPeer) -> Result<(), JobError> {
-        let members = &self.submit.members;
-        let name = peer.info.subject.name.as_str();
-        let place = members.iter().position(|member| member.name == name);
-        let (own, rules) = (self.submit.host, &self.rules);
-        let host = place.map(HostId::from_index);
-        let new = match &mut self.phase {
-            Phase::Gathering(gathered) => host.filter(|host| {
-                *host != own
-                    && role_of(rules, *host) == peer.info.subject.role
-                    && !gathered.peers.contains_key(host)
-            }),
-            Phase::Decoding(_) | Phase::Running(_) => None,
-        };
-        let (Some(host), Phase::Gathering(gathered)) = (new, &mut self.phase) else {
-            self.actions
-                .push_back(NodeAction::RefusePeer(peer.connection));
-            return Ok(());
-        };
-        let own = &members[own.index()].name;
-        self.builds.check(own, (name, &peer.build))?;
-        let managers = rules.managers.iter().enumerate();
-        let managed = managers.filter(|(_, manager)| **manager == host);
-        let rights = SpeakingRights {
-            hosts: BTreeSet::from([host]),
-            sets: managed.map(|(set, _)| SetId::from_index(set)).collect(),
-        };
-        gathered.peers.insert(host, Arc::clone(&peer.info));
-        let admit = JobAction::Admit(peer.connection, host, rights);
-        self.actions.push_back(admit.into());
-        self.decode_if_complete();
         Ok(())
     }
 
@@ -320,61 +274,6 @@ impl Job {
         running.is_ready = true;
         let ready = JobAction::SendToClient(frame(own, JobMessage::Ready));
         Ok(Some(ready.into()))
-    }
-
-    /// Adds the state of a process that starts here.
-    fn add_state(&mut self, state: ProcessImage) -> Result<(), JobError> {
-        let rank = state.rank;
-        let is_here = self.rules.placement.get(rank.index()) == Some(&self.submit.host);
-        match &mut self.phase {
-            Phase::Gathering(gathered) if is_here && !gathered.states.contains_key(&rank) => {
-                gathered.states.insert(rank, state.payload);
-                self.decode_if_complete();
-                Ok(())
-            }
-            Phase::Gathering(_) => Err(JobError::cluster(format!("{rank} does not start here"))),
-            Phase::Decoding(_) | Phase::Running(_) => {
-                Err(JobError::cluster("a state arrived at the wrong time"))
-            }
-        }
-    }
-
-    /// Connects to the nodes after this one in the list; those before it connect to this one.
-    fn connect_to_others(&mut self) {
-        let own = self.submit.host.index();
-        for (index, member) in self.submit.members.iter().enumerate().skip(own + 1) {
-            let role = role_of(&self.rules, HostId::from_index(index));
-            let connect = JobAction::Connect(member.clone(), role);
-            self.actions.push_back(connect.into());
-        }
-    }
-
-    fn are_all_here(&self, gathered: &Gathered) -> bool {
-        gathered.peers.len() + 1 == self.submit.members.len()
-    }
-
-    /// Decodes the states once the client has ordered the nodes to connect, and they and all states are here.
-    fn decode_if_complete(&mut self) {
-        let Phase::Gathering(gathered) = &self.phase else {
-            return;
-        };
-        let own = self.submit.host;
-        let residents = self.rules.placement.iter();
-        let residents = residents.filter(|host| **host == own).count();
-        let is_complete = gathered.limit.is_some()
-            && self.are_all_here(gathered)
-            && gathered.states.len() == residents;
-        if !is_complete {
-            return;
-        }
-        let Phase::Gathering(gathered) = &mut self.phase else {
-            return;
-        };
-        let mut gathered = std::mem::take(gathered);
-        let states = std::mem::take(&mut gathered.states).into_iter().collect();
-        self.phase = Phase::Decoding(gathered);
-        let decode = JobAction::DecodeStates(self.prepared.program_type, states);
-        self.actions.push_back(decode.into());
     }
 
     /// Starts the agents, with the processes that start here, and sends the first probes.
@@ -442,19 +341,19 @@ impl Job {
             world.deliver(Address::Process(Rank::from_index(index)), event);
         }
         for event in std::mem::take(&mut running.waiting) {
-            // The end of a connection does not wait.
-            let _: ControlFlow<()> = handle_input(&mut world, event);
+            handle_input(&mut world, event);
         }
     }
 
-    /// Handles an event of another node. Breaks if it cannot be handled in this phase.
-    fn handle_peer(&mut self, event: PeerEvent) -> Result<ControlFlow<()>, JobError> {
+    /// Handles an event of another node.
+    fn handle_peer(&mut self, event: PeerEvent) -> Result<(), JobError> {
         let Phase::Running(running) = &mut self.phase else {
-            return Ok(ControlFlow::Break(()));
+            let problem = "a node sent something at the wrong time";
+            return Err(JobError::cluster(problem));
         };
         if let PeerEvent::Gone(host, reason) = event {
             if running.world.borrow().has_ended() {
-                return Ok(ControlFlow::Continue(()));
+                return Ok(());
             }
             return Err(match reason {
                 Ok(reason) => {
@@ -466,9 +365,10 @@ impl Job {
         }
         if !running.has_begun && event.waits() {
             running.waiting.push_back(event);
-            return Ok(ControlFlow::Continue(()));
+        } else {
+            handle_input(&mut running.world.borrow_mut(), event);
         }
-        Ok(handle_input(&mut running.world.borrow_mut(), event))
+        Ok(())
     }
 }
 
@@ -492,14 +392,14 @@ fn handle_own(world: &mut HostWorld, event: JobEvent) {
     }
 }
 
-/// Handles what another node sent. Breaks if it sent nothing.
-fn handle_input(world: &mut HostWorld, event: PeerEvent) -> ControlFlow<()> {
+/// Handles what another node sent.
+fn handle_input(world: &mut HostWorld, event: PeerEvent) {
     match event {
         PeerEvent::Message(message) => world.handle_message(*message),
         PeerEvent::Image(image) => world.handle_image(&image),
-        PeerEvent::Gone(..) => return ControlFlow::Break(()),
+        // The end of a connection is handled before.
+        PeerEvent::Gone(..) => {}
     }
-    ControlFlow::Continue(())
 }
 
 /// The frame of a message of `own` to the client.

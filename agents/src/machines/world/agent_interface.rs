@@ -89,7 +89,7 @@ impl World for HostWorld {
             },
             program,
         };
-        self.act(JobAction::Depart(order, process));
+        self.act(JobAction::Depart(order, Box::new(process)));
     }
 
     fn install(&mut self, host: HostId, from: Address, image: ProcessImage) {
@@ -141,7 +141,7 @@ impl World for HostWorld {
 
     fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
         self.step = Step::Plan;
-        self.act(JobAction::Plan(set, deliberation));
+        self.act(JobAction::Plan(set, Box::new(deliberation)));
     }
 
     fn finished(&mut self, rank: Rank) {

@@ -1,0 +1,62 @@
+//! What the client of the job is told.
+
+use bsp::units::Seconds;
+use protocol::Ended;
+
+use super::HostWorld;
+use crate::machines::node::action::JobAction;
+use crate::machines::time::between;
+
+impl HostWorld {
+    /// How long the run has lasted.
+    pub(in crate::machines) fn lasted(&self) -> Seconds {
+        between(self.began, self.clock)
+    }
+
+    /// Whether the client is to be sent a new part of the record.
+    pub(in crate::machines) fn has_news(&self) -> bool {
+        self.client.has_news()
+    }
+
+    /// Sends the new part of the record to the client, if it has taken the one before.
+    pub(in crate::machines) fn send_record(&mut self) {
+        match self.client.next_record() {
+            Ok(frame) => self.actions.extend(frame.map(JobAction::SendRecord)),
+            Err(error) => self.check(Err::<(), _>(error)),
+        }
+    }
+
+    /// The client has taken the last part of the record.
+    pub(in crate::machines) fn handle_record_taken(&mut self) {
+        self.client.record_taken();
+    }
+
+    /// Reports the end of the job to the client, once all processes have halted and all else has been sent.
+    pub(in crate::machines) fn end_if_complete(&mut self) {
+        let Some(supersteps) = self.exchanges.supersteps() else {
+            return;
+        };
+        // Batches may show that the last superstep is over before the first Manager records it.
+        let recorded_here = (self.own == self.rules.first_host()).then_some(supersteps);
+        if !self.client.may_end(recorded_here) {
+            return;
+        }
+        if self.client.has_lines() {
+            return self.send_record();
+        }
+        let ended = Ended {
+            seconds: self.lasted(),
+            supersteps: self.supersteps,
+            messages: self.exchanges.messages,
+            bytes: self.exchanges.bytes,
+            moved: self.moved,
+        };
+        let frame = self.client.end(ended);
+        self.act(JobAction::SendToClient(frame));
+    }
+
+    /// Whether the end has been reported.
+    pub(in crate::machines) const fn has_ended(&self) -> bool {
+        self.client.has_ended()
+    }
+}
