@@ -1,7 +1,7 @@
 //! The state machines of nodes and clients on real hosts: all that is decided there.
 //!
-//! A machine is told what has happened (`handle`), says what is to be done (`poll`), and when it wants to be told the
-//! time (`next_timeout`). It has no threads, sockets, files or clocks. [`crate::hosts`] is the shell that has them.
+//! A machine receives events (`handle`), returns actions (`poll`), and says when its next tick is due
+//! (`next_timeout`). It has no threads, sockets, files or clocks. [`crate::hosts`] is the shell that has them.
 
 pub(crate) mod builds;
 pub(crate) mod client;
@@ -17,6 +17,7 @@ pub(crate) mod migration;
 pub(crate) mod node;
 mod one_way_delay;
 pub(crate) mod prepared;
+mod processors;
 mod rates;
 pub(crate) mod residents;
 pub(crate) mod routes;

@@ -11,18 +11,17 @@ use protocol::Address;
 use crate::machines::failure::JobError;
 use crate::machines::node::action::StartedJob;
 use crate::machines::residents::Residents;
-use crate::machines::world::HostWorld;
 use crate::node::Node;
 use crate::process::Process;
 use crate::set_manager::SetManager;
 use crate::setup::Rules;
-use crate::world::{Delivery, Event};
+use crate::world::{Delivery, Event, World};
 
 /// The agents of one host.
 pub(super) struct DirectAgents {
     own: HostId,
     rules: Arc<Rules>,
-    world: Rc<RefCell<HostWorld>>,
+    world: Rc<RefCell<dyn World>>,
     processes: BTreeMap<Rank, Process>,
     node: Node,
     manager: Option<(SetId, SetManager)>,

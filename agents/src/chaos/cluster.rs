@@ -1,7 +1,9 @@
 //! A cluster in one thread: nodes, a client, the network between them, and faults.
 
 mod client;
+mod client_process;
 mod connecting;
+mod fault_states;
 mod faults;
 mod node;
 mod silence;
@@ -29,8 +31,8 @@ use crate::hosts::Prepared;
 use crate::machines::members;
 use crate::machines::step::Step;
 use crate::programs::ProgramType;
-use client::ClientProcess;
-use faults::Faults;
+use client_process::ClientProcess;
+use fault_states::Faults;
 
 /// A cluster in one thread.
 pub(super) struct Cluster<'a> {

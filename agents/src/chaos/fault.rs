@@ -24,7 +24,7 @@ pub(crate) enum FaultKind {
     Delay,
     /// Packets from and to a node are lost for some time, and sent again.
     Loss,
-    /// A node is told to end (`SIGTERM`).
+    /// A node receives the signal to end (`SIGTERM`).
     Leave,
     /// The client dies.
     ClientCrash,

@@ -26,11 +26,11 @@ pub(super) enum Happening {
     Local(Owner, u64, Box<JobEvent>),
     /// Something that the client has caused itself.
     ClientLocal(u64, Box<ClientEvent>),
-    /// A process wants to be told the time.
+    /// A process wakes at a date it has chosen.
     Timer(Owner, u64),
     /// A fault ends.
     Heal(usize),
-    /// A node that was told to end does so.
+    /// A node ends after its signal to end.
     Exit(Owner),
     /// Executions of a node have ended.
     Executed(Owner, u64, u64),

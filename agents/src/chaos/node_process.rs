@@ -27,7 +27,7 @@ pub(super) struct NodeProcess {
     pub(super) job: Option<SimulatedJob>,
     /// The number of jobs that have begun.
     pub(super) jobs: u64,
-    /// When it has asked to be told the time.
+    /// The date at which it wakes.
     pub(super) timer: Option<u64>,
     /// What other nodes have sent that it does not take yet.
     pub(super) peer_events: VecDeque<PeerEvent>,

@@ -140,7 +140,7 @@ impl LiveJob {
         }
     }
 
-    /// Performs an action. Returns the event that follows from it at once.
+    /// Performs an action. Returns the event that follows from it immediately.
     pub(super) fn perform(&mut self, action: JobAction) -> Option<JobEvent> {
         let sent = match action {
             JobAction::Send(host, frame) => match self.peers.get(&host) {

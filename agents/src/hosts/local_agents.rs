@@ -14,7 +14,6 @@ use tokio::sync::mpsc;
 use crate::actors::{AgentContext, Handed, NodeAgent, ProcessAgent, SetManagerAgent};
 use crate::machines::failure::JobError;
 use crate::machines::residents::Residents;
-use crate::machines::world::HostWorld;
 use crate::node::Node;
 use crate::process::Process;
 use crate::set_manager::SetManager;
@@ -33,11 +32,10 @@ pub(super) struct LocalAgents {
 
 impl LocalAgents {
     /// The agents that start on `own`.
-    pub(super) fn new(own: HostId, rules: &Arc<Rules>, world: &Rc<RefCell<HostWorld>>) -> Self {
-        let world: Rc<RefCell<dyn World>> = Rc::clone(world) as Rc<RefCell<dyn World>>;
+    pub(super) fn new(own: HostId, rules: &Arc<Rules>, world: &Rc<RefCell<dyn World>>) -> Self {
         let context = Rc::new(AgentContext {
             rules: Arc::clone(rules),
-            world,
+            world: Rc::clone(world),
         });
         let Residents { ranks, manager } = Residents::of(rules, own);
         let process = |rank: &Rank| {

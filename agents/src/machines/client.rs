@@ -26,7 +26,7 @@ use event_check::EventCheck;
 use job_result::JobResult;
 use request::Request;
 
-/// The client of a job, as a state machine: it is told what has happened, and says what is to be done.
+/// The client of a job, as a state machine: it receives events and returns actions.
 ///
 /// Between two events, all actions are to be performed, in order.
 pub(crate) struct ClientMachine<'a> {
@@ -108,7 +108,7 @@ impl<'a> ClientMachine<'a> {
         self.actions.pop_front()
     }
 
-    /// When the client is to be told that time has passed, if nothing else happens.
+    /// When a tick is due, if nothing else happens before.
     pub(crate) const fn next_timeout(&self) -> Option<Clock> {
         self.limit
     }

@@ -30,7 +30,7 @@ use job::{Job, JobParts};
 /// What a job is made of, from what its client submits.
 pub type Prepare = dyn Fn(&Submit) -> Result<Prepared, JobError>;
 
-/// A node of a cluster, as a state machine: it is told what has happened, and says what is to be done.
+/// A node of a cluster, as a state machine: it receives events and returns actions.
 ///
 /// Between two events, all actions are to be performed, in order.
 pub(crate) struct NodeMachine {
@@ -128,7 +128,7 @@ impl NodeMachine {
         }
     }
 
-    /// When the node is to be told that time has passed, if nothing else happens.
+    /// When a tick is due, if nothing else happens before.
     pub(crate) fn next_timeout(&self) -> Option<Clock> {
         let job = self.current.as_ref();
         let job = job.and_then(|current| current.job.next_timeout());

@@ -14,7 +14,6 @@ mod timers;
 mod transfer_times;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant as Clock;
@@ -31,6 +30,7 @@ use super::host_meter::HostMeter;
 use super::migration::arrived_process::ArrivedProcess;
 use super::node::action::JobAction;
 use super::node::event::{IncomingImage, NodeInput};
+use super::processors::Processors;
 use super::step::Step;
 use super::task::Done;
 use super::time::seconds;
@@ -83,14 +83,6 @@ pub(crate) struct HostWorld {
     moved: u64,
     actions: VecDeque<JobAction>,
     error: Option<JobError>,
-}
-
-/// What a host gives its processes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Processors {
-    pub(super) count: NonZeroU32,
-    /// The speed of each, as far as programs are given it.
-    pub(super) speed: units::InstructionsPerSecond,
 }
 
 impl HostWorld {

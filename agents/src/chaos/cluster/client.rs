@@ -1,10 +1,10 @@
 //! The client in a fault simulation.
 
 use bsp::{HostId, Rank};
-use bytes::Bytes;
 use protocol::{Address, Message};
 
 use super::Cluster;
+use super::client_process::ClientProcess;
 use super::connecting::CONNECTING;
 use super::wire::At;
 use crate::chaos::connection::{Packet, Untaken};
@@ -17,17 +17,6 @@ use crate::machines::failure::JobError;
 use crate::machines::input_memory::InputMemory;
 use crate::programs::Programs;
 use crate::record::Event;
-
-/// The client: its machine, and what its shell would have.
-pub(super) struct ClientProcess<'a> {
-    machine: ClientMachine<'a>,
-    /// The encoded processes.
-    states: Vec<Bytes>,
-    connections: Vec<Option<At>>,
-    timer: Option<u64>,
-    pub(super) began: u64,
-    pub(super) result: Option<Result<JobResult, JobError>>,
-}
 
 impl Cluster<'_> {
     /// Starts a client, which submits the job.

@@ -1,4 +1,4 @@
-//! What nodes are told, and what they do.
+//! Events of nodes, and what nodes do.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -161,7 +161,7 @@ impl Cluster<'_> {
         }
     }
 
-    /// What a node is told about a packet of a client.
+    /// The event of a node about a packet of a client.
     fn event_of_client(&mut self, at: At, packet: Packet) -> Option<NodeEvent> {
         let session = self.session(at);
         let id = self.end(at).1.id;
@@ -195,7 +195,7 @@ impl Cluster<'_> {
         }))
     }
 
-    /// What a node is told about a packet of another node.
+    /// The event of a node about a packet of another node.
     fn event_of_peer(&mut self, at: At, packet: Packet) -> Option<PeerEvent> {
         let session = self.session(at);
         let (_, end) = self.end(at);
@@ -259,7 +259,7 @@ impl Cluster<'_> {
         stream
     }
 
-    /// The state that has arrived at an end is taken: its sender is told.
+    /// The state that has arrived at an end is taken: its sender receives an acknowledgement.
     pub(super) fn take(&mut self, at: At) {
         let other = (at.0, 1 - at.1);
         let delay = self.delay_to(other);
@@ -295,7 +295,7 @@ impl Cluster<'_> {
         self.end_with(at, error);
     }
 
-    /// A connection ends with an error: its owner is told.
+    /// A connection ends with an error, which is an event of its owner.
     pub(super) fn end_with(&mut self, at: At, error: PeerError) {
         let (_, end) = self.end(at);
         let (place, role, id) = (end.place, end.role, end.id);

@@ -1,4 +1,4 @@
-//! What a client is told, and what it is to do.
+//! Events and actions of a client.
 
 use bsp::{HostId, Rank};
 use bytes::Bytes;
@@ -10,7 +10,7 @@ use crate::machines::failure::JobError;
 use crate::machines::input_memory::InputMemory;
 use crate::record::Event;
 
-/// What a client is told.
+/// An event of a client.
 pub(crate) enum ClientEvent {
     /// The client has connected to the node of a host, which runs this build, or cannot.
     Connected(HostId, Result<Build, JobError>),

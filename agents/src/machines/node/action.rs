@@ -18,10 +18,9 @@ use crate::deliberation::Deliberation;
 use crate::machines::failure::JobError;
 use crate::machines::migration::departing_process::DepartingProcess;
 use crate::machines::task::Task;
-use crate::machines::world::HostWorld;
 use crate::programs::ProgramType;
 use crate::setup::Rules;
-use crate::world::Delivery;
+use crate::world::{Delivery, World};
 
 /// What a node is to do now. Actions are performed in order.
 pub(crate) enum NodeAction {
@@ -93,7 +92,7 @@ pub(crate) struct BegunJob {
 pub(crate) struct StartedJob {
     pub(crate) own: HostId,
     pub(crate) rules: Arc<Rules>,
-    pub(crate) world: Rc<RefCell<HostWorld>>,
+    pub(crate) world: Rc<RefCell<dyn World>>,
     /// The number of threads.
     pub(crate) slots: NonZeroU32,
     /// What each processor is worth of what was measured.

@@ -1,4 +1,4 @@
-//! What a node is told.
+//! Events of nodes.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,7 +23,7 @@ pub(crate) struct ConnectionId(pub(crate) u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct StreamId(pub(crate) u64);
 
-/// What a node is told. Events of a job end with the job: its shell drops them.
+/// An event of a node. Events of a job end with the job: its shell drops them.
 pub(crate) enum NodeEvent {
     /// A peer has connected.
     Connected(NewPeer),
@@ -41,7 +41,7 @@ pub(crate) enum NodeEvent {
     Job(JobEvent),
 }
 
-/// What a node is told about the job that runs.
+/// An event of the job that runs.
 pub(crate) enum JobEvent {
     /// The initial state of a process that starts here, from the client.
     State(ProcessImage),
@@ -65,7 +65,7 @@ pub(crate) enum JobEvent {
     Peer(PeerEvent),
 }
 
-/// What a node is told by or about another node of its job.
+/// An event of another node of the job.
 pub(crate) enum PeerEvent {
     /// A message.
     Message(Box<NodeInput>),

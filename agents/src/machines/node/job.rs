@@ -21,11 +21,12 @@ use crate::machines::builds::Builds;
 use crate::machines::failure::JobError;
 use crate::machines::host_meter::HostMeter;
 use crate::machines::prepared::Prepared;
+use crate::machines::processors::Processors;
 use crate::machines::step::Step;
-use crate::machines::world::{HostWorld, Processors};
+use crate::machines::world::HostWorld;
 use crate::programs::HostedProgram;
 use crate::setup::Rules;
-use crate::world::Event;
+use crate::world::{Event, World};
 
 /// The part of a node in a job, from its submission on.
 pub(super) struct Job {
@@ -301,10 +302,11 @@ impl Job {
         }
         world.start_probing();
         let world = Rc::new(RefCell::new(world));
+        let for_agents: Rc<RefCell<dyn World>> = world.clone();
         let start = JobAction::Start(StartedJob {
             own,
             rules: Arc::clone(&self.rules),
-            world: Rc::clone(&world),
+            world: for_agents,
             slots,
             speed: member.speed,
             counts,

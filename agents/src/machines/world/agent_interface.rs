@@ -11,12 +11,13 @@ use protocol::{
     Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProbeLink, ProcessImage,
 };
 
-use super::{HostWorld, Processors};
+use super::HostWorld;
 use crate::deliberation::Deliberation;
 use crate::error::RunError;
 use crate::machines::failure::JobError;
 use crate::machines::migration::departing_process::DepartingProcess;
 use crate::machines::node::action::JobAction;
+use crate::machines::processors::Processors;
 use crate::machines::step::Step;
 use crate::machines::time::duration;
 use crate::mutant::{self, Mutant};

@@ -6,9 +6,9 @@ use std::time::Instant as Clock;
 use bsp::units::{Instructions, Seconds};
 use bsp::{Image, Rank};
 
-use super::Processors;
 use crate::error::RunError;
 use crate::machines::felt_load::FeltLoad;
+use crate::machines::processors::Processors;
 use crate::machines::sharing::shared;
 use crate::machines::task::{Done, Task};
 use crate::programs::{Executed, HostedProgram, Turn};

@@ -1,4 +1,4 @@
-//! What the client of the job is told.
+//! Reports to the client of the job.
 
 use bsp::units::Seconds;
 use protocol::Ended;
