@@ -7,6 +7,7 @@
 mod actors;
 mod attainable;
 mod check;
+pub mod checkpoint;
 mod chunks;
 mod deliberation;
 mod elasticity;
