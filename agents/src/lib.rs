@@ -8,6 +8,7 @@ mod actors;
 mod attainable;
 pub mod chaos;
 mod check;
+pub mod checkpoint;
 mod chunks;
 mod deliberation;
 mod elasticity;

@@ -18,6 +18,8 @@ use crate::units::Bytes;
 /// * **Nothing but the state and the inbox matters.** No clock, no random numbers that are not part
 ///   of the state, no files: the same state, inbox, [`Superstep::elapsed`] and [`Superstep::is_standby`] give the same
 ///   superstep.
+/// * **A fork is equal.** [`fork`](Self::fork) gives a program with the same encoding, and what this one computes
+///   afterwards does not change it.
 /// * **Times and hosts change no output.** [`Superstep::elapsed`] and [`Superstep::is_standby`] may decide which process
 ///   computes what and when, and so messages and the number of supersteps; the outputs are the same whatever they say.
 ///
@@ -87,6 +89,14 @@ pub trait Program: Serialize + DeserializeOwned + Send + 'static {
     /// It decides when hosts join that are to join after a part of the work, and whether that still pays. Without it, it is
     /// the part of the supersteps, if [`remaining`](Self::remaining) knows them.
     fn progress(&self) -> Option<f64> {
+        None
+    }
+
+    /// An equal program, to be encoded while this one goes on computing; `None`: this one is encoded first.
+    ///
+    /// A checkpoint has the state between two supersteps. With a fork, the process waits only as long as that takes. A
+    /// program whose clone takes less time than its encoding returns `Some(self.clone())`.
+    fn fork(&self) -> Option<Self> {
         None
     }
 }

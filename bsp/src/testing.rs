@@ -5,7 +5,8 @@
 //! moved before every superstep, which is to say encoded and decoded, and its messages and its output
 //! with it; and again without moving, to see whether it is the same each time. States, charges,
 //! messages and outputs have to be the same in all of them, byte for byte in their encoding, and no
-//! process may declare less memory than its encoded state takes, or execute more supersteps than it said were left.
+//! process may declare less memory than its encoded state takes, or execute more supersteps than it said were left. A
+//! fork ([`Program::fork`]) has to be encoded as its process is, and still be after the next superstep of the process.
 //! Then it runs them with times that are drawn at random ([`Superstep::elapsed`](crate::Superstep::elapsed)), and with
 //! processes on standby that leave it at random ([`Superstep::is_standby`](crate::Superstep::is_standby)): the outputs
 //! have to be the same.
@@ -43,6 +44,7 @@ mod clock;
 mod difference;
 mod encoding;
 mod error;
+mod fork;
 
 use crate::ids::Rank;
 use crate::program::{Image, Program};
@@ -52,6 +54,7 @@ use crate::units::Bytes;
 use self::clock::Clock;
 use self::difference::{differing_output, differing_sender, differing_state};
 use self::encoding::{encode, recode};
+use self::fork::Fork;
 
 pub use self::error::{Error, Subject, Trial};
 
@@ -112,7 +115,11 @@ pub fn verify<P: Program>(
         if !plain.is_running() {
             break;
         }
+        let forks = Fork::all(&plain, superstep)?;
         plain.superstep()?;
+        for fork in forks {
+            fork.check(superstep)?;
+        }
         for (trial, computation) in &mut trials {
             let trial = *trial;
             let result = computation.superstep();

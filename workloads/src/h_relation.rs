@@ -106,6 +106,10 @@ impl Program for HRelation {
     fn remaining(&self, completed: u64) -> Option<u64> {
         Some(self.supersteps.saturating_sub(completed))
     }
+
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 /// The element of a list that superstep `index` takes.

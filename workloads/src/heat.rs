@@ -131,6 +131,10 @@ impl Program for Heat {
     fn remaining(&self, completed: u64) -> Option<u64> {
         Some(self.supersteps.saturating_sub(completed))
     }
+
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 impl Heat {

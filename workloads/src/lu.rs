@@ -214,6 +214,10 @@ impl Program for Lu {
     fn remaining(&self, completed: u64) -> Option<u64> {
         Some(self.supersteps.saturating_sub(completed))
     }
+
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 /// The matrix on the grid wanted, or on the one nearest to a square.

@@ -150,6 +150,10 @@ impl Program for SmithWaterman {
     fn remaining(&self, completed: u64) -> Option<u64> {
         Some(self.supersteps.saturating_sub(completed))
     }
+
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 /// Instructions of a cell after multiplying.

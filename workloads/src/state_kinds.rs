@@ -149,6 +149,10 @@ impl Program for StateKinds {
     fn remaining(&self, completed: u64) -> Option<u64> {
         Some(self.supersteps.saturating_sub(completed))
     }
+
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 impl StateKinds {

@@ -30,6 +30,10 @@ pub(crate) trait HostedProgram: Send {
 
     /// The most supersteps that follow the first `completed`, if the program knows.
     fn remaining(&self, completed: u64) -> Option<u64>;
+
+    /// An equal program, to be packed while this one goes on computing, if the program can be forked.
+    #[cfg_attr(not(test), expect(dead_code, reason = "nodes take no checkpoints yet"))]
+    fn fork(&self) -> Option<Box<dyn HostedProgram>>;
 }
 
 /// A superstep that a process is to execute.
@@ -193,6 +197,14 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
     fn remaining(&self, completed: u64) -> Option<u64> {
         self.program.remaining(completed)
     }
+
+    fn fork(&self) -> Option<Box<dyn HostedProgram>> {
+        Some(Box::new(Self {
+            program: self.program.fork()?,
+            length: self.length.clone(),
+            executed: self.executed,
+        }))
+    }
 }
 
 /// Supersteps after which the length of a state is measured again, which takes as long as encoding it.
@@ -277,6 +289,34 @@ mod tests {
         let mut program = program_type.decode(Rank(0), &state).unwrap();
         let executed = program.execute(turn(vec![said("end")])).unwrap();
         assert_eq!(executed.output, Some(bytes::Bytes::from_static(b"\xa3end")));
+    }
+
+    /// Counts its supersteps.
+    #[derive(Clone, Serialize, Deserialize)]
+    struct Count(u8);
+
+    impl Program for Count {
+        type Message = ();
+        type Output = ();
+
+        fn superstep(&mut self, _: &mut Superstep<'_, ()>) -> Step<()> {
+            self.0 += 1;
+            Step::Continue
+        }
+
+        fn fork(&self) -> Option<Self> {
+            Some(self.clone())
+        }
+    }
+
+    #[test]
+    fn a_fork_keeps_the_state_of_its_program() {
+        let mut program = TypedProgram::new(Count(3));
+        let fork = program.fork().unwrap();
+        program.execute(turn(Vec::new())).unwrap();
+        assert_eq!((packed(&*fork), packed(&program)), (vec![3], vec![4]));
+        assert_eq!(fork.image(), Bytes(1).into());
+        assert!(TypedProgram::new(Echo("a".to_owned())).fork().is_none());
     }
 
     #[test]

@@ -58,6 +58,20 @@ impl<T: Tasks> Master<T> {
         count(self.executed) / count(number(tasks))
     }
 
+    /// An equal master. It is no `Clone`, whose derivation would ask for one of `T`.
+    pub(super) fn fork(&self) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            has_shared: self.has_shared.clone(),
+            tasks: self.tasks.clone(),
+            dealer: self.dealer.clone(),
+            outcomes: self.outcomes.clone(),
+            executed: self.executed,
+            first: self.first.clone(),
+            has_ended: self.has_ended,
+        }
+    }
+
     pub(super) fn superstep(
         &mut self,
         ctx: &mut Superstep<'_, FarmMessage<T>>,

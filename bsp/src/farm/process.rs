@@ -91,6 +91,13 @@ impl<T: Tasks> Program for Farm<T> {
             Role::Worker(_) => None,
         }
     }
+
+    fn fork(&self) -> Option<Self> {
+        Some(Self(match &self.0 {
+            Role::Master(master) => Role::Master(Box::new(master.fork())),
+            Role::Worker(worker) => Role::Worker(worker.fork()),
+        }))
+    }
 }
 
 impl<T: Tasks> fmt::Debug for Farm<T> {

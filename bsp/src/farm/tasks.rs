@@ -11,11 +11,11 @@ use crate::units::Instructions;
 /// is the same.
 pub trait Tasks: Send + 'static {
     /// What every worker has, such as the matrix by which each row is multiplied.
-    type Shared: Payload;
+    type Shared: Payload + Clone;
     /// What one task needs, such as a row.
-    type Task: Payload;
+    type Task: Payload + Clone;
     /// The result of one task.
-    type Outcome: Payload;
+    type Outcome: Payload + Clone;
 
     /// Executes one task, and charges for it.
     fn execute(shared: &Self::Shared, task: &Self::Task, work: &mut Work) -> Self::Outcome;

@@ -37,6 +37,16 @@ impl<T: Tasks> Worker<T> {
         }
     }
 
+    /// An equal worker.
+    pub(super) fn fork(&self) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            parts: self.parts.clone(),
+            has_executed: self.has_executed,
+            has_ended: self.has_ended,
+        }
+    }
+
     pub(super) fn superstep(
         &mut self,
         ctx: &mut Superstep<'_, FarmMessage<T>>,

@@ -88,6 +88,28 @@ pub enum Error {
         /// The length of the encoded state.
         encoded: Bytes,
     },
+    /// A fork is not encoded as its process is.
+    #[error(
+        "{rank}'s fork before superstep {superstep} is encoded otherwise than the process; \
+         `Program::fork` has to return an equal program, or `None`"
+    )]
+    Fork {
+        /// The process.
+        rank: Rank,
+        /// The superstep that is next.
+        superstep: u64,
+    },
+    /// A superstep of a process changes its fork.
+    #[error(
+        "{rank} changes in superstep {superstep} what its fork is encoded to; \
+         a fork may share only what no superstep changes"
+    )]
+    SharedFork {
+        /// The process.
+        rank: Rank,
+        /// The superstep.
+        superstep: u64,
+    },
     /// A repeated run differs.
     #[error("{trial}: {rank}'s {subject} {superstep} is another; {}", .trial.hint())]
     Differs {

@@ -1,4 +1,5 @@
 use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,25 @@ struct Suspect {
     sometimes: Option<u64>,
     #[serde(serialize_with = "as_it_likes")]
     moody: Cell<u64>,
+    shared: Shared,
     last: u64,
+}
+
+/// A number that clones have in common.
+#[derive(Clone, Debug, Default)]
+struct Shared(Arc<AtomicU64>);
+
+impl Serialize for Shared {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.load(Ordering::Relaxed).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Shared {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = u64::deserialize(deserializer)?;
+        Ok(Self(Arc::new(number.into())))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +60,10 @@ enum Fault {
     Late,
     /// Counts long computation times.
     Clock,
+    /// Forks another program.
+    Fork,
+    /// Changes what its fork has in common with it.
+    SharedFork,
 }
 
 fn as_it_likes<S: serde::Serializer>(moody: &Cell<u64>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -64,7 +87,13 @@ impl Program for Suspect {
                 Fault::Sometimes => self.sometimes = None,
                 Fault::Moody => self.moody.set(5),
                 Fault::Clock if 0.1 < ctx.elapsed().get() => self.sum += 1,
-                Fault::None | Fault::Memory | Fault::Late | Fault::Endless | Fault::Clock => {}
+                Fault::SharedFork => self.shared.0.store(9, Ordering::Relaxed),
+                Fault::None
+                | Fault::Memory
+                | Fault::Late
+                | Fault::Endless
+                | Fault::Clock
+                | Fault::Fork => {}
             }
         }
         self.cache = 1;
@@ -94,8 +123,29 @@ impl Program for Suspect {
             | Fault::Moody
             | Fault::Memory
             | Fault::Clock
+            | Fault::Fork
+            | Fault::SharedFork
             | Fault::Endless => None,
         }
+    }
+
+    fn fork(&self) -> Option<Self> {
+        let mut fork = self.clone();
+        match self.fault {
+            Fault::None | Fault::SharedFork => {}
+            // The last process after its first superstep.
+            Fault::Fork if self.last == 10 && self.cache == 1 => fork.sum += 1,
+            Fault::Fork => {}
+            Fault::Cache
+            | Fault::Counter
+            | Fault::Sometimes
+            | Fault::Moody
+            | Fault::Memory
+            | Fault::Clock
+            | Fault::Late
+            | Fault::Endless => return None,
+        }
+        Some(fork)
     }
 }
 
@@ -106,9 +156,15 @@ fn suspects(fault: Fault) -> Vec<Suspect> {
         cache: 0,
         sometimes: Some(3),
         moody: Cell::new(0),
+        shared: Shared::default(),
         last: 7,
     };
-    vec![suspect; 4]
+    let of_rank = |last| Suspect {
+        last,
+        shared: Shared::default(),
+        ..suspect.clone()
+    };
+    (7..11).map(of_rank).collect()
 }
 
 fn check(fault: Fault, expected: &str) {
@@ -201,6 +257,24 @@ fn a_process_that_goes_on_after_the_end_that_it_named_is_reported() {
         Fault::Late,
         "p1 executes superstep 5, but had said that it would have halted by then; \
          `Program::remaining` has to be the most supersteps that are left, or `None`",
+    );
+}
+
+#[test]
+fn a_fork_that_is_encoded_otherwise_is_reported() {
+    check(
+        Fault::Fork,
+        "p4's fork before superstep 1 is encoded otherwise than the process; \
+         `Program::fork` has to return an equal program, or `None`",
+    );
+}
+
+#[test]
+fn a_fork_that_the_process_changes_is_reported() {
+    check(
+        Fault::SharedFork,
+        "p3 changes in superstep 3 what its fork is encoded to; \
+         a fork may share only what no superstep changes",
     );
 }
 

@@ -5,7 +5,7 @@ use bsp::{Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 /// One process: a strip of rows.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Life {
     pub(crate) generations: u64,
     pub(crate) work: Instructions,
@@ -50,6 +50,10 @@ impl Program for Life {
 
     fn remaining(&self, completed: u64) -> Option<u64> {
         Some((self.generations + 1).saturating_sub(completed))
+    }
+
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
     }
 }
 

@@ -142,6 +142,10 @@ impl Program for Kernel {
     fn remaining(&self, completed: u64) -> Option<u64> {
         Some(self.supersteps.saturating_sub(completed))
     }
+
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 /// With fewer rows, all cells touch a wall.

@@ -193,6 +193,10 @@ impl Program for Lu {
         let all = self.matrix.order().saturating_mul(phases);
         Some((all + 1).saturating_sub(completed))
     }
+
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 /// Each returns how many operations on elements it took.

@@ -253,6 +253,10 @@ impl Program for SmithWaterman {
         }
         Step::Continue
     }
+
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 impl SmithWaterman {
