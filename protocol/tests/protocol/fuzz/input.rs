@@ -77,7 +77,7 @@ impl<'a> Input<'a> {
 
 const LENGTH_MAX: usize = 1 << 16;
 
-/// Critical values of MessagePack, DER and PEM.
+/// Critical values of `MessagePack`, DER and PEM.
 const CRITICAL: [&[u8]; 20] = [
     &[0xc0],
     &[0xdc, 0xff, 0xff],
