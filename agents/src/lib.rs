@@ -6,7 +6,9 @@
 
 mod actors;
 mod attainable;
+mod buddy;
 mod check;
+mod checkpointing;
 mod chunks;
 mod deliberation;
 mod elasticity;
@@ -33,6 +35,10 @@ mod test_world;
 mod world;
 
 pub use actors::{Deliver, NodeAgent, ProcessAgent, SetManagerAgent};
+pub use buddy::buddies;
+pub use checkpointing::{
+    CheckpointCosts, CheckpointInterval, CheckpointSchedule, Checkpointing, optimal_interval,
+};
 pub use deliberation::{Deliberated, Deliberation};
 pub use elasticity::{Elasticity, JoinTime, Joining, PooledHost, Preparation, Relocation};
 pub use error::RunError;

@@ -153,6 +153,7 @@ impl TestWorld {
             },
             scheduler,
             elasticity: None,
+            checkpointing: None,
             superstep_limit: 1000,
         };
         Self {
@@ -239,6 +240,7 @@ impl TestWorld {
             let message = AgentMessage::Start(Start {
                 superstep: 0,
                 interval: None,
+                checkpoint: false,
             });
             let from = Address::SetManager(self.rules.first);
             self.instant
@@ -330,6 +332,7 @@ fn no_rules() -> Rules {
         in_set: Vec::new(),
         first: SetId(0),
         absent: std::collections::BTreeSet::new(),
+        checkpoints: false,
         round: bsp::Round::SUPERSTEP,
     }
 }

@@ -419,6 +419,7 @@ fn begin(rules: &Rules, local_agents: &LocalAgents, world: &mut HostWorld) {
     let message = AgentMessage::Start(Start {
         superstep: 0,
         interval: None,
+        checkpoint: false,
     });
     for rank in local_agents.ranks() {
         let event = crate::world::Event::Message {

@@ -330,6 +330,7 @@ mod tests {
             slowest: (Seconds::ZERO, Rank(rank)),
             computation: 0,
             took: Seconds::ZERO,
+            checkpoint: false,
         }
     }
 

@@ -268,6 +268,7 @@ fn arrived(rank: u32, superstep: u64, halted: u32) -> Event {
             slowest: (Seconds::ZERO, Rank(rank)),
             computation: 0,
             took: Seconds::ZERO,
+            checkpoint: false,
         }),
     }
 }

@@ -47,10 +47,8 @@ impl World for SimulatedWorld {
     fn run(&mut self, rank: Rank, (superstep, _): (u64, Seconds), delay: Seconds) {
         if let Err(error) = self.begin(superstep) {
             self.fail(error);
-        } else if delay == Seconds::ZERO {
-            self.compute(rank);
-        } else {
-            self.engine.wake(delay, pack(ActivityKind::Delay, rank.0));
+        } else if !self.waits_for_checkpoint(rank, delay) {
+            self.compute_after(rank, delay);
         }
     }
 
@@ -179,6 +177,16 @@ impl World for SimulatedWorld {
                 None
             }
         }
+    }
+
+    fn is_checkpoint_due(&mut self, completed: u64) -> bool {
+        let now = self.engine.now();
+        let checkpoints = self.checkpoints.as_ref();
+        checkpoints.is_some_and(|checkpoints| checkpoints.is_due(completed, now))
+    }
+
+    fn checkpoint(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>) {
+        self.save(rank, superstep, &agent);
     }
 
     fn image(&self, rank: Rank) -> Image {
