@@ -49,8 +49,8 @@ impl MessageCheck<'_> {
             }
             AgentMessage::Arrived(arrived) => {
                 self.0.rank(arrived.slowest.1)?;
-                let is_first = from == Address::SetManager(self.0.rules.first);
-                checkpoint(self.0.rules, arrived.checkpoint, is_first)?;
+                let is_set = matches!(from, Address::SetManager(_));
+                checkpoint(self.0.rules, arrived.checkpoint, is_set)?;
                 check(0.0 <= arrived.slowest.0.get(), || {
                     "a negative time of computation".to_owned()
                 })?;

@@ -240,7 +240,7 @@ impl SetManager {
             Address::Process(_) | Address::SetManager(_) | Address::Client => arrived,
         };
         if let Some(mut own_set) = self.barrier.arrive(rules, self.set, from, arrived) {
-            if self.set == rules.first {
+            if self.set == self.barrier.deciding(rules.first) {
                 self.is_checkpoint_due = world.is_checkpoint_due(superstep + 1);
                 own_set.checkpoint = self.is_checkpoint_due;
             }

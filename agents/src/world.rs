@@ -152,7 +152,8 @@ pub trait World {
     /// begins nothing: a checkpoint begins with the first call of [`World::checkpoint`].
     ///
     /// The first Manager asks when all processes have arrived. With a hierarchical barrier it asks when those of its own Set
-    /// have, and tells the other Managers with their arrival, because they start their Sets without waiting for it.
+    /// have, and tells the other Managers with their arrival, because they start their Sets without waiting for it. If its
+    /// Set has no processes any more, the Manager of the lowest Set that has asks its world instead.
     fn is_checkpoint_due(&mut self, _completed: u64) -> bool {
         false
     }

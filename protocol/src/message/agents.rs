@@ -77,8 +77,8 @@ pub struct Arrived {
     pub computation: u64,
     /// The length of the superstep before, as the reporting Manager measured it; zero in other reports.
     pub took: Seconds,
-    /// Whether the state in which the next superstep starts belongs to a checkpoint: what the first Manager tells the
-    /// others, which start their Sets themselves; not set in other reports.
+    /// Whether the state in which the next superstep starts belongs to a checkpoint: what the first Manager whose
+    /// Set has processes tells the others, which start their Sets themselves; not set in other reports.
     pub checkpoint: bool,
 }
 
