@@ -9,6 +9,7 @@ pub mod bench;
 pub mod best_placement;
 pub mod certificates;
 pub mod chart;
+pub mod checkpoints;
 pub mod compare;
 pub mod explain;
 pub mod joined;

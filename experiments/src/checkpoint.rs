@@ -58,9 +58,16 @@ impl CheckpointSection {
     ///
     /// The first invalid key or value.
     pub fn new(written: &Node) -> Result<Self, Fault> {
-        let Some(node) = written.get("checkpoint") else {
-            return Ok(Self::default());
-        };
+        let node = written.get("checkpoint");
+        node.map_or_else(|| Ok(Self::default()), Self::of)
+    }
+
+    /// The section out of its own layer.
+    ///
+    /// # Errors
+    ///
+    /// The first invalid key or value.
+    pub fn of(node: &Node) -> Result<Self, Fault> {
         let section: Self = decode(node, "checkpoint", unit)?;
         let invalid = |key: &str, met: f64, rule: &str| {
             let place = node.get(key).unwrap_or(node).place();
