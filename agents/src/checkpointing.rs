@@ -49,6 +49,9 @@ pub struct CheckpointCosts {
 /// When the next checkpoint is due, by those before.
 ///
 /// The first Manager's world asks at each barrier. Replays ask again, with the times of the record.
+///
+/// A checkpoint costs what it delays the run: the time by which supersteps were longer than usual while it was under way,
+/// and at least the stall and the processor time of its encoding. Copies may cost most, because messages wait for them.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckpointSchedule {
     interval: CheckpointInterval,
@@ -57,10 +60,21 @@ pub struct CheckpointSchedule {
     nodes: usize,
     /// The superstep before which the last checkpoint began, and when.
     last: (u64, Instant),
-    /// Whether the last one is not complete yet.
-    is_under_way: bool,
-    /// What a checkpoint costs; `None` before the first is complete.
+    /// The one that disturbs the superstep in progress, if there is one.
+    current: Option<Current>,
+    /// How long a superstep usually takes, while no checkpoint is under way; a mean that gives the newest an eighth.
+    usual: Option<Seconds>,
+    /// What a checkpoint costs; `None` before the first is over. A mean that gives the newest half of the weight.
     cost: Option<Seconds>,
+}
+
+/// A checkpoint that disturbs the superstep in progress.
+#[derive(Clone, Copy, Debug, Default)]
+struct Current {
+    /// The time by which supersteps were longer than usual.
+    excess: Seconds,
+    /// Its stall and encoding, when it is complete.
+    complete: Option<Seconds>,
 }
 
 impl CheckpointSchedule {
@@ -72,22 +86,40 @@ impl CheckpointSchedule {
             mtbf: checkpointing.mtbf,
             nodes,
             last: (0, Instant::START),
-            is_under_way: false,
+            current: None,
+            usual: None,
             cost: None,
         }
     }
 
-    /// A checkpoint begins at `at`, before `superstep`.
-    pub const fn begin(&mut self, superstep: u64, at: Instant) {
-        self.last = (superstep, at);
-        self.is_under_way = true;
+    /// A superstep has taken `time`, without the call after it.
+    pub fn elapse(&mut self, time: Seconds) {
+        let usual = self.usual.unwrap_or(time);
+        let Some(current) = &mut self.current else {
+            self.usual = Some(usual + (time - usual) * 0.125);
+            return;
+        };
+        current.excess += time - usual;
+        if let Some(least) = current.complete {
+            let cost = least.max(current.excess);
+            let before = self.cost.unwrap_or(cost);
+            self.cost = Some(before + (cost - before) * 0.5);
+            self.current = None;
+        }
     }
 
-    /// The checkpoint that began last is complete. It cost this time: the stall of its processes, and what encoding took
-    /// from them.
-    pub fn complete(&mut self, cost: Seconds) {
-        self.is_under_way = false;
-        self.cost = Some(cost);
+    /// A checkpoint begins at `at`, before `superstep`.
+    pub fn begin(&mut self, superstep: u64, at: Instant) {
+        self.last = (superstep, at);
+        self.current = Some(Current::default());
+    }
+
+    /// The checkpoint that began last is complete. It cost `least` at least: the stall of its processes, and the processor
+    /// time of encoding. What it cost is known at the end of the superstep.
+    pub fn complete(&mut self, least: Seconds) {
+        if let Some(current) = &mut self.current {
+            current.complete = Some(least);
+        }
     }
 
     /// Whether a checkpoint is due after the first `completed` supersteps, at `now`. None is due before the one before is
@@ -95,7 +127,10 @@ impl CheckpointSchedule {
     #[must_use]
     pub fn is_due(&self, completed: u64, now: Instant) -> bool {
         let (superstep, at) = self.last;
-        !self.is_under_way
+        let is_under_way = self
+            .current
+            .is_some_and(|current| current.complete.is_none());
+        !is_under_way
             && match self.interval {
                 CheckpointInterval::Supersteps(supersteps) => {
                     superstep.saturating_add(supersteps) <= completed
@@ -105,8 +140,14 @@ impl CheckpointSchedule {
             }
     }
 
-    /// The interval that loses least, by what the last checkpoint cost. The shortest, before there is one: the first
-    /// checkpoint shows what they cost.
+    /// What a checkpoint costs, once one is over.
+    #[must_use]
+    pub const fn cost(&self) -> Option<Seconds> {
+        self.cost
+    }
+
+    /// The interval that loses least, by what checkpoints have cost. The shortest, before one is over: the first shows what
+    /// they cost.
     #[must_use]
     pub fn optimal(&self) -> Seconds {
         let cost = self.cost.unwrap_or(Seconds::ZERO);

@@ -12,11 +12,11 @@ pub fn sentence(summary: &CheckpointSummary) -> String {
         sent => format!(", {} MB of which went to other hosts", megabytes(sent)),
     };
     format!(
-        "{number} saved {} MB{copies}: processes stood still for {} s ({} % of the run), and encoding took {} s of a \
+        "{number} saved {} MB{copies}: processes stood still for {} s ({:.2} % of the run), and encoding took {} s of a \
          processor beside them. One failure would have lost {} s of work at most.",
         megabytes(summary.bytes),
         rounded(summary.stall_seconds, 3),
-        rounded(summary.stall_part * 100.0, 2),
+        summary.stall_part * 100.0,
         rounded(summary.encoding_seconds, 3),
         rounded(summary.risk_seconds, 3)
     )

@@ -23,7 +23,8 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// What it cost the processes: the stall, and the time that encoding took from their processors.
+    /// What it cost at least: the stall, and the time that encoding took from processors. Copies may delay messages in
+    /// addition.
     #[must_use]
     pub fn cost(&self) -> Seconds {
         self.stall + self.encoding

@@ -87,6 +87,11 @@ impl Checkpoints {
         self.schedule.is_due(completed, now)
     }
 
+    /// A superstep has ended.
+    pub(super) fn elapse(&mut self, superstep: &record::Superstep) {
+        self.schedule.elapse(superstep.ended - superstep.started);
+    }
+
     /// Whether the checkpoint before `superstep` has begun.
     pub(super) fn has_begun(&self, superstep: u64) -> bool {
         let current = self.current.as_ref();

@@ -3,7 +3,7 @@
 use crate::explain::history::History;
 use crate::explain::question::Question;
 use crate::explain::report::Explanation;
-use crate::explain::{call, checkpoints, joins, overview, process};
+use crate::explain::{call, joins, overview, process};
 use experiments::Failure;
 use experiments::record::shortfall;
 
@@ -24,7 +24,7 @@ pub(super) fn answer(history: &History, question: &Question) -> Result<Explanati
         sentences: shortfall(&history.end.extent).into_iter().collect(),
         calls: Vec::new(),
         joins: joins::explained(history),
-        checkpoints: checkpoints::explained(history),
+        checkpoints: history.checkpoints,
         baseline: history
             .baseline
             .as_ref()

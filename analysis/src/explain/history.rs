@@ -4,20 +4,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agents::record::{
-    self, Call, Checkpoint, Event, EventHeader, EventKind, Extent, Join, Migration, Moved, Run,
+    self, Call, Event, EventHeader, EventKind, Extent, Join, Migration, Moved, Run,
 };
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Interaction, Rank, SetId};
 use migbsp::{CostCoefficients, Entry, PlanAssessment};
 
 use crate::explain::baseline::Baseline;
+use crate::explain::checkpoints::{ExplainedCheckpoints, Reading};
 use crate::explain::disposition::Disposition;
 use crate::explain::durations::SuperstepDuration;
 use crate::explain::rules::Rules;
 use experiments::Scenario;
 use experiments::record::fault;
 use experiments::record::manifest;
-use experiments::{CallSummary, CheckpointSection, Failure};
+use experiments::{CallSummary, Failure};
 
 /// The events of a run: its supersteps and calls, without the findings of each process.
 #[derive(Debug)]
@@ -36,8 +37,8 @@ pub(super) struct History {
     pub(super) calls: Vec<ExplainedCall>,
     /// The hosts that joined, or that were to join and did not, in order.
     pub(super) joins: Vec<Join>,
-    /// The checkpoints that became complete, in order.
-    pub(super) checkpoints: Vec<Checkpoint>,
+    /// The checkpoints, if any became complete.
+    pub(super) checkpoints: Option<ExplainedCheckpoints>,
     /// The interactions of a task farm, in order.
     pub(super) interactions: Vec<Interaction>,
     /// The end of the run, or of the part of it that the record has.
@@ -123,7 +124,7 @@ impl History {
         let (mut supersteps, mut calls, mut seconds) = (Vec::new(), Vec::new(), Instant::START);
         let mut arrivals = Vec::new();
         let (mut joins, mut interactions) = (Vec::new(), Vec::new());
-        let mut checkpoints = Vec::new();
+        let mut saving = Reading::new(folder, &run)?;
         let needed = |header: EventHeader| {
             matches!(
                 header.kind,
@@ -138,6 +139,9 @@ impl History {
         };
         let extent = record::scan(folder, needed, |event| match event {
             Event::Superstep(superstep) => {
+                saving
+                    .iter_mut()
+                    .for_each(|saving| saving.elapse(&superstep));
                 supersteps.push(SuperstepDuration::new(&superstep));
                 seconds = superstep.ended;
             }
@@ -147,7 +151,9 @@ impl History {
                 arrivals.clear();
                 joins.push(join);
             }
-            Event::Checkpoint(checkpoint) => checkpoints.push(checkpoint),
+            Event::Checkpoint(checkpoint) => {
+                saving.iter_mut().for_each(|saving| saving.save(checkpoint));
+            }
             Event::Interaction(interaction) => interactions.push(interaction),
             Event::Call(call) => {
                 let arrivals = std::mem::take(&mut arrivals);
@@ -172,7 +178,7 @@ impl History {
             unusable,
             calls,
             joins,
-            checkpoints,
+            checkpoints: saving.and_then(|saving| saving.end(seconds)),
             interactions,
             end: Ending {
                 extent,
@@ -323,14 +329,11 @@ fn rules(folder: &Path) -> Result<Rules, Failure> {
             folder.display()
         )));
     }
-    let mtbf = manifest.configuration["checkpoint"]["mtbf"].as_f64();
-    let mtbf = mtbf.and_then(|mtbf| Seconds::new(mtbf).ok());
     let word = |key: &str| scheduler[key].as_str().unwrap_or_default();
     Ok(Rules {
         is_scripted: scheduler["script"]
             .as_array()
             .is_some_and(|script| !script.is_empty()),
-        mtbf: mtbf.unwrap_or_else(|| CheckpointSection::default().mtbf),
         one_candidate: word("heuristic") == "best",
         migrant_pays: word("payment") == "migrant",
         own_work_counts: word("candidate_work") == "included",

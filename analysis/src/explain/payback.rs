@@ -278,7 +278,7 @@ mod tests {
             unusable: None,
             calls,
             joins: Vec::new(),
-            checkpoints: Vec::new(),
+            checkpoints: None,
             interactions: Vec::new(),
             end: Ending {
                 extent: Extent {

@@ -1,12 +1,8 @@
 //! The rules of a run that an explanation depends on.
 
-use bsp::units::Seconds;
-
 /// The rules of a run that an explanation depends on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Rules {
-    /// The mean time between failures of one node, for checkpoints.
-    pub(super) mtbf: Seconds,
     /// Whether a script decides instead of the policy.
     pub(super) is_scripted: bool,
     /// Whether only the first of the list is a candidate.

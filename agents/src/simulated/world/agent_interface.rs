@@ -250,6 +250,11 @@ impl World for SimulatedWorld {
     }
 
     fn record(&mut self, event: record::Event) {
+        if let (record::Event::Superstep(superstep), Some(checkpoints)) =
+            (&event, &mut self.checkpoints)
+        {
+            checkpoints.elapse(superstep);
+        }
         self.recorded.add(event);
     }
 
