@@ -6,9 +6,11 @@
 
 mod actors;
 mod attainable;
+mod buddy;
 pub mod chaos;
 mod check;
 pub mod checkpoint;
+mod checkpointing;
 mod chunks;
 mod deliberation;
 mod elasticity;
@@ -37,6 +39,10 @@ mod test_world;
 mod world;
 
 pub use actors::{Deliver, NodeAgent, ProcessAgent, SetManagerAgent};
+pub use buddy::buddies;
+pub use checkpointing::{
+    CheckpointCosts, CheckpointInterval, CheckpointSchedule, Checkpointing, optimal_interval,
+};
 pub use deliberation::{Deliberated, Deliberation};
 pub use elasticity::{Elasticity, JoinTime, Joining, PooledHost, Preparation, Relocation};
 pub use error::RunError;

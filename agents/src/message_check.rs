@@ -4,6 +4,7 @@
 //! module checks that the message may travel between its two agents, and that all processes, hosts, Sets and supersteps
 //! that it names exist and belong to its sender. Agents themselves check what depends on their state.
 
+mod checkpoint;
 mod measured;
 
 use bsp::units::Seconds;
@@ -18,6 +19,7 @@ use crate::check::{RunShape, check};
 use crate::mutant::{self, Mutant};
 use crate::setup::{Rules, Scheduler, Shape};
 
+use checkpoint::checkpoint;
 use measured::{cores, external};
 
 /// Checks of messages between the agents of a run.
@@ -43,10 +45,13 @@ impl MessageCheck<'_> {
         match message {
             AgentMessage::Start(start) => {
                 check(start.interval != Some(0), || "an interval of 0".to_owned())?;
+                checkpoint(self.0.rules, start.checkpoint, 0 < start.superstep)?;
                 self.0.superstep(start.superstep)
             }
             AgentMessage::Arrived(arrived) => {
                 self.0.rank(arrived.slowest.1)?;
+                let is_set = matches!(from, Address::SetManager(_));
+                checkpoint(self.0.rules, arrived.checkpoint, is_set)?;
                 check(0.0 <= arrived.slowest.0.get(), || {
                     "a negative time of computation".to_owned()
                 })?;

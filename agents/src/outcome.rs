@@ -3,7 +3,7 @@
 use protocol::Build;
 
 use crate::programs::Outputs;
-use crate::record::{Call, End, Join};
+use crate::record::{Call, Checkpoint, End, Join};
 
 /// The result of a run, in either world.
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub struct Outcome {
     pub calls: Vec<Call>,
     /// The hosts that joined, or that were to join and did not.
     pub joins: Vec<Join>,
+    /// The checkpoints that became complete.
+    pub checkpoints: Vec<Checkpoint>,
     /// The outputs of the programs, by rank.
     pub outputs: Outputs,
     /// The builds of the nodes, by host; none in a simulation.

@@ -117,6 +117,9 @@ impl Process {
     }
 
     fn start(&mut self, start: Start, world: &mut dyn World) {
+        if start.checkpoint {
+            world.checkpoint(self.rank, start.superstep, self.encoded());
+        }
         if let Some(history) = &mut self.history {
             match start.interval {
                 Some(interval) => history.restart(interval),
@@ -166,6 +169,7 @@ impl Process {
             slowest: (self.computation, self.rank),
             computation: nanoseconds(self.computation),
             took: Seconds::ZERO,
+            checkpoint: false,
         };
         let first = Address::SetManager(rules.first);
         let (to, cost) = match rules.barrier.shape {
@@ -238,8 +242,12 @@ impl Process {
         if payment == Some(Payment::Migrant) {
             self.deferred_cost = order.deferred_cost;
         }
-        let agent = rmp_serde::to_vec(self).expect("plain numbers always encode");
-        world.depart(order, agent);
+        world.depart(order, self.encoded());
+    }
+
+    /// The agent with all its fields.
+    fn encoded(&self) -> Vec<u8> {
+        rmp_serde::to_vec(self).expect("plain numbers always encode")
     }
 
     /// Continues on a new host with the state of the agent on the old one.

@@ -5,6 +5,7 @@
 //! end. Its `run.json.partial` has the description, so that it can be read as far as it goes.
 
 mod balance_check;
+mod checkpoint;
 mod files;
 mod header;
 mod hosts;
@@ -22,6 +23,7 @@ use protocol::{Considered, Report};
 use serde::{Deserialize, Serialize};
 
 pub use balance_check::BalanceCheck;
+pub use checkpoint::Checkpoint;
 pub use files::{description, is_complete};
 pub use header::{EventHeader, EventKind};
 pub use hosts::Hosts;
@@ -49,6 +51,8 @@ pub enum Event {
     Moved(Moved),
     /// A host has joined, or it was decided that it does not.
     Join(Join),
+    /// A checkpoint is complete.
+    Checkpoint(Checkpoint),
     /// An interaction of a task farm is complete.
     Interaction(Interaction),
     /// The run has ended.

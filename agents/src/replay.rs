@@ -4,6 +4,7 @@
 //! the observations of a call it computes the potentials, the list, the negotiations or the plan, the moves and the
 //! interval to the next call, and compares them with the record.
 
+mod checkpoints;
 mod comparison;
 mod deciding;
 mod evaluation;
@@ -17,8 +18,10 @@ use bsp::{HostId, Rank, Round};
 use migbsp::Elapsed;
 use serde::Serialize;
 
+use crate::checkpointing::Checkpointing;
 use crate::record::{self, Call, Event, Migration, Moved, Run};
 use crate::setup::Scheduler;
+use checkpoints::Checkpoints;
 use comparison::{Comparison, Names};
 use deciding::{Barrier, Deciding};
 use observations::Gathered;
@@ -45,6 +48,8 @@ pub struct Replay {
     absent: BTreeSet<HostId>,
     /// The supersteps of the program that belong together.
     round: Round,
+    /// The checkpoints that there are to be, if there are any.
+    checkpoints: Option<Checkpoints>,
 }
 
 /// The comparison of a call with its record.
@@ -136,7 +141,19 @@ impl Replay {
             is_due: false,
             gathered: Gathered::default(),
             moved: Vec::new(),
+            checkpoints: None,
         })
+    }
+
+    /// The same run with checkpoints, if there are any.
+    #[must_use]
+    pub fn with_checkpoints(self, checkpointing: Option<&Checkpointing>) -> Self {
+        let nodes: BTreeSet<HostId> = self.lives.iter().copied().collect();
+        let checkpoints = checkpointing.map(|made| Checkpoints::new(made, nodes.len()));
+        Self {
+            checkpoints,
+            ..self
+        }
     }
 
     /// Takes the next event of the record. Returns the comparison of a call, if the event ends one.
@@ -149,6 +166,9 @@ impl Replay {
             Event::Superstep(superstep) => {
                 self.expect(superstep.index)?;
                 let missed = self.missed(self.is_due);
+                if let Some(checkpoints) = &mut self.checkpoints {
+                    checkpoints.elapse(&superstep);
+                }
                 self.elapse(&superstep)?;
                 Ok(missed)
             }
@@ -181,6 +201,14 @@ impl Replay {
                     self.absent.remove(&join.host);
                 }
                 Ok(None)
+            }
+            Event::Checkpoint(checkpoint) => {
+                let mut comparison = Comparison::new(&self.names);
+                match &mut self.checkpoints {
+                    Some(checkpoints) => checkpoints.compare(&checkpoint, &mut comparison),
+                    None => comparison.compare("checkpoint", &true, &false),
+                }
+                Ok(Checked::differing(checkpoint.superstep, comparison))
             }
             Event::Call(call) => {
                 self.expect(call.superstep)?;
@@ -240,14 +268,7 @@ impl Replay {
         let mut comparison = Comparison::new(&self.names);
         comparison.compare("held", &false, &is_due);
         comparison.compare("arrivals", &Arrival::recorded(&moved), &Vec::new());
-        let differences = comparison.differences();
-        (!differences.is_empty()).then_some(Checked {
-            superstep: self.barrier.completed,
-            processes: 0,
-            candidates: 0,
-            moves: 0,
-            differences,
-        })
+        Checked::differing(self.barrier.completed, comparison)
     }
 
     /// Decides a call again.
@@ -296,6 +317,20 @@ impl Replay {
         }
         checked.differences = comparison.differences();
         Ok(checked)
+    }
+}
+
+impl Checked {
+    /// What differs after this number of supersteps, if anything does, without a call.
+    fn differing(superstep: u64, comparison: Comparison<'_>) -> Option<Self> {
+        let differences = comparison.differences();
+        (!differences.is_empty()).then_some(Self {
+            superstep,
+            processes: 0,
+            candidates: 0,
+            moves: 0,
+            differences,
+        })
     }
 }
 

@@ -4,6 +4,7 @@ mod barrier;
 mod call;
 mod joining;
 mod placement_view;
+mod release;
 mod relocation;
 
 use bsp::units::{Instant, Seconds};
@@ -56,6 +57,8 @@ pub struct SetManager {
     took: Seconds,
     /// Messages that were sent in the last superstep and count as received in this one.
     unreceived: u64,
+    /// Whether the state in which the next superstep starts belongs to a checkpoint.
+    is_checkpoint_due: bool,
     /// Overhead of the first Manager's host at the end of the last superstep.
     busy: Seconds,
     /// The time for which the barrier kept it busy in each superstep since the last call, for a scheduler.
@@ -100,6 +103,7 @@ impl SetManager {
             started: Instant::START,
             took: Seconds::ZERO,
             unreceived: 0,
+            is_checkpoint_due: false,
             busy: Seconds::ZERO,
             barrier_busy: Vec::new(),
             call: None,
@@ -235,7 +239,11 @@ impl SetManager {
             },
             Address::Process(_) | Address::SetManager(_) | Address::Client => arrived,
         };
-        if let Some(own_set) = self.barrier.arrive(rules, self.set, from, arrived) {
+        if let Some(mut own_set) = self.barrier.arrive(rules, self.set, from, arrived) {
+            if self.set == self.barrier.deciding(rules.first) {
+                self.is_checkpoint_due = world.is_checkpoint_due(superstep + 1);
+                own_set.checkpoint = self.is_checkpoint_due;
+            }
             let cost = Cost::Network(rules.barrier.message);
             self.send_to_managers(rules, &AgentMessage::Arrived(own_set), cost, world);
         }
@@ -253,6 +261,7 @@ impl SetManager {
         world: &mut dyn World,
     ) -> Result<(), String> {
         self.check_received(&all)?;
+        self.is_checkpoint_due |= all.checkpoint;
         let ended = world.now();
         self.took = (ended - self.started).max(Seconds::ZERO);
         let took = match rules.barrier.shape {
@@ -262,6 +271,9 @@ impl SetManager {
         };
         let is_first = self.set == rules.first;
         if is_first {
+            if rules.barrier.shape != Shape::Hierarchical && !self.barrier.is_over() {
+                self.is_checkpoint_due = world.is_checkpoint_due(self.superstep + 1);
+            }
             world.record(record::Event::Superstep(record::Superstep {
                 index: self.superstep,
                 started: self.started,
@@ -288,10 +300,7 @@ impl SetManager {
         if is_due {
             self.hold_call(rules, ended, world);
         } else {
-            let start = Start {
-                superstep: self.superstep + 1,
-                interval: None,
-            };
+            let start = self.next_start(None);
             self.release(rules, start, world);
         }
         Ok(())
@@ -325,62 +334,6 @@ impl SetManager {
         let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
         let is_due = rules.round.ends_with(self.superstep) && when.is_due(completed);
         scheduler.is_scripted(completed) || is_due && can_pay(completed, self.end)
-    }
-
-    /// Starts the next superstep with `start`.
-    fn release(&mut self, rules: &Rules, start: Start, world: &mut dyn World) {
-        self.superstep = start.superstep;
-        self.started = world.now();
-        self.pass_down(rules, start, world);
-        if !self.is_home && self.set == rules.first {
-            self.listen(rules, start.superstep, None, world);
-        }
-        self.retry_early(rules, world);
-    }
-
-    /// Waits for the messages of a central barrier: for all, or for the next after `last`.
-    fn listen(&self, rules: &Rules, superstep: u64, last: Option<Rank>, world: &mut dyn World) {
-        match rules.barrier.collection {
-            Collection::AsTheyCome => world.listen(superstep, None),
-            Collection::ByRank => {
-                if let Some(next) = self.barrier.next_living(last) {
-                    world.listen(superstep, Some(next));
-                }
-            }
-        }
-    }
-
-    /// Sends `start` down the tree of the barrier; halted processes receive the end instead.
-    fn pass_down(&mut self, rules: &Rules, start: Start, world: &mut dyn World) {
-        let own = Address::SetManager(self.set);
-        let network = match rules.barrier.shape {
-            Shape::Ideal => Cost::Free,
-            Shape::Central | Shape::Hierarchical => Cost::Network(rules.barrier.message),
-        };
-        let is_central = rules.barrier.shape == Shape::Central;
-        let mut waits = false;
-        self.barrier.release(|to, halted| {
-            let message = if halted {
-                AgentMessage::Finish
-            } else {
-                AgentMessage::Start(start)
-            };
-            if to == Address::Process(Rank(0)) && self.is_home {
-                self.is_home = !halted;
-                if is_central {
-                    self.last = Some(message);
-                    waits = true;
-                    return;
-                }
-            }
-            let is_here = to == Address::Node(rules.managers[self.set.index()]);
-            world.send(own, to, message, if is_here { Cost::Free } else { network });
-        });
-        // Once per message: a first process that has halted may still wait for its last one when the next superstep of
-        // the others is over.
-        if waits {
-            world.flush(self.set);
-        }
     }
 
     /// Keeps a message that arrived early.

@@ -8,6 +8,7 @@ use bsp::{HostId, Rank, Round, SetId};
 use serde::{Deserialize, Serialize};
 use simulator::{NetworkOptions, Platform};
 
+use crate::checkpointing::Checkpointing;
 use crate::elasticity::Elasticity;
 use crate::error::RunError;
 use crate::script::Script;
@@ -29,6 +30,8 @@ pub struct Setup {
     pub scheduler: Option<Scheduler>,
     /// In simulations: hosts that join while it runs. `None`: all hosts are there from the start.
     pub elasticity: Option<Elasticity>,
+    /// Checkpoints. `None`: the state is never saved.
+    pub checkpointing: Option<Checkpointing>,
     /// The number of supersteps after which a computation counts as endless.
     pub superstep_limit: u64,
 }
@@ -284,6 +287,8 @@ pub struct Rules {
     pub first: SetId,
     /// The hosts that are not there at the start.
     pub absent: BTreeSet<HostId>,
+    /// Whether there are checkpoints.
+    pub checkpoints: bool,
     /// The supersteps of the program that belong together: calls are held after the last of them.
     pub round: Round,
 }
@@ -334,6 +339,7 @@ impl Rules {
             in_set,
             first,
             absent,
+            checkpoints: setup.checkpointing.is_some(),
             round: Round::SUPERSTEP,
         }
     }

@@ -1,6 +1,7 @@
 //! The simulated world: one thread, one clock, one queue of events that is every actor's mailbox.
 
 mod activity;
+mod checkpoints;
 mod link_probes;
 mod pool;
 mod recorded;
@@ -138,6 +139,7 @@ impl Simulation {
         let start = AgentMessage::Start(Start {
             superstep: 0,
             interval: None,
+            checkpoint: false,
         });
         for (index, host) in setup.placement.iter().enumerate() {
             let rank = Rank::from_index(index);

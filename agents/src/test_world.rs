@@ -44,6 +44,7 @@ pub(crate) fn platform(sets: &[(u32, u32, u32)]) -> Platform {
 pub(crate) enum Act {
     Run(Rank, (u64, Seconds), Seconds),
     Exchange(Rank),
+    Checkpoint(Rank, u64, Vec<u8>),
     Listen(u64, Option<Rank>),
     Depart(Migrate, Vec<u8>),
     Install(HostId, Rank),
@@ -72,6 +73,8 @@ pub(crate) struct TestWorld {
     pub(crate) rules: Rules,
     /// Bytes of the image of each process.
     pub(crate) image: bsp::units::Bytes,
+    /// The supersteps from one checkpoint to the next, if there are checkpoints.
+    pub(crate) checkpoint_interval: Option<u64>,
     platform: Arc<Platform>,
     /// The superstep in which each process halts.
     halts: Vec<u64>,
@@ -153,6 +156,7 @@ impl TestWorld {
             },
             scheduler,
             elasticity: None,
+            checkpointing: None,
             superstep_limit: 1000,
         };
         Self {
@@ -169,6 +173,7 @@ impl TestWorld {
             events: Vec::new(),
             finished: Vec::new(),
             image: bsp::units::Bytes(1000),
+            checkpoint_interval: None,
             keeps_errors: false,
             error: None,
         }
@@ -239,6 +244,7 @@ impl TestWorld {
             let message = AgentMessage::Start(Start {
                 superstep: 0,
                 interval: None,
+                checkpoint: false,
             });
             let from = Address::SetManager(self.rules.first);
             self.instant
@@ -330,6 +336,7 @@ fn no_rules() -> Rules {
         in_set: Vec::new(),
         first: SetId(0),
         absent: std::collections::BTreeSet::new(),
+        checkpoints: false,
         round: bsp::Round::SUPERSTEP,
     }
 }

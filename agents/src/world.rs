@@ -147,6 +147,21 @@ pub trait World {
         None
     }
 
+    /// Whether a checkpoint is due after the first `completed` supersteps: the state in which the next superstep starts is to
+    /// be saved. Asked of the first Manager's world, once in each superstep but the last. The answer alone
+    /// begins nothing: a checkpoint begins with the first call of [`World::checkpoint`].
+    ///
+    /// The first Manager asks when all processes have arrived. With a hierarchical barrier it asks when those of its own Set
+    /// have, and tells the other Managers with their arrival, because they start their Sets without waiting for it. If its
+    /// Set has no processes any more, the Manager of the lowest Set that has asks its world instead.
+    fn is_checkpoint_due(&mut self, _completed: u64) -> bool {
+        false
+    }
+
+    /// Saves the state of `rank` in which it is about to start `superstep`: its program, its inbox, and its agent, encoded as
+    /// for [`World::depart`]. [`World::run`] follows in the same handler.
+    fn checkpoint(&mut self, _rank: Rank, _superstep: u64, _agent: Vec<u8>) {}
+
     /// The memory that a process occupies: what its program declares, or its encoded state.
     fn image(&self, rank: Rank) -> Image;
 

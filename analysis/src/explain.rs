@@ -3,6 +3,7 @@
 mod answer;
 mod baseline;
 mod call;
+mod checkpoints;
 mod choice;
 mod csv;
 mod disposition;

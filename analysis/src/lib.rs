@@ -10,6 +10,7 @@ pub mod best_placement;
 pub mod certificates;
 pub mod chaos;
 pub mod chart;
+pub mod checkpoints;
 pub mod compare;
 pub mod explain;
 pub mod joined;

@@ -6,6 +6,7 @@ mod text;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use agents::Checkpointing;
 use agents::record;
 use agents::replay::{Replay, ReplayError};
 use bsp::HostId;
@@ -13,6 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::verify::report::Head;
+use experiments::CheckpointSection;
 use experiments::Failure;
 use experiments::Registry;
 use experiments::Scenario;
@@ -47,7 +49,10 @@ pub fn verify(
     let (policy, scheduler) = configured.map_err(|problem| at_fault(problem.to_string()))?;
     let broken = |error: ReplayError| at_fault(error.to_string());
     let absent = absent(&manifest.configuration["elasticity"], &run);
-    let mut replay = Replay::new(scheduler, &run, absent).map_err(broken)?;
+    let checkpointing = checkpointing(&manifest.configuration["checkpoint"]);
+    let checkpointing = checkpointing.map_err(|problem| at_fault(problem.to_string()))?;
+    let replay = Replay::new(scheduler, &run, absent).map_err(broken)?;
+    let mut replay = replay.with_checkpoints(checkpointing.as_ref());
     let mut report = Report::new(Head {
         record: folder.display().to_string(),
         scenario: manifest.scenario,
@@ -55,12 +60,14 @@ pub fn verify(
         processes: run.placement.len(),
         is_complete: true,
         shortfall: None,
+        checkpoints: 0,
     });
     let mut ended = Ok(());
     let take = |event| {
         if ended.is_err() {
             return;
         }
+        report.head.checkpoints += usize::from(matches!(event, record::Event::Checkpoint(_)));
         match replay.take(event) {
             Ok(checked) => report.calls.extend(checked.map(Into::into)),
             Err(error) => ended = Err(broken(error)),
@@ -81,6 +88,17 @@ fn absent(section: &Value, run: &record::Run) -> BTreeSet<HostId> {
             .position(|host| Some(host.as_str()) == name.as_str())
     };
     names.filter_map(host).map(HostId::from_index).collect()
+}
+
+/// The checkpoints that the `section` of a record's configuration describes.
+fn checkpointing(section: &Value) -> Result<Option<Checkpointing>, Fault> {
+    let fault = |error: serde_json::Error| Fault::new(None, "checkpoint", error.to_string());
+    let node = match section {
+        // Records of older versions have no such section.
+        Value::Null => Node::empty_table(),
+        section => Node::deserialize(section).map_err(fault)?,
+    };
+    Ok(CheckpointSection::of(&node)?.options())
 }
 
 /// The name of the policy, and the scheduler that the `section` of a record's configuration describes.

@@ -53,6 +53,7 @@ impl PreparedExperiment {
             let left_out: &[&str] = match section.as_str() {
                 "scheduler" | "placement" | "run" => continue,
                 "elasticity" if experiment.elasticity.pool.is_empty() => continue,
+                "checkpoint" if !experiment.checkpoint.is_on() => continue,
                 "application" => &["supersteps"],
                 "platform" => &["file"],
                 _ => &[],

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use workloads::background::Target;
 
 use crate::background::BackgroundSection;
+use crate::checkpoint::CheckpointSection;
 use crate::configuration_digest::configuration_digest;
 use crate::elasticity::ElasticitySection;
 use crate::registry::Entry;
@@ -38,6 +39,8 @@ pub struct Experiment {
     pub congestion: BackgroundSection,
     /// `[elasticity]`.
     pub elasticity: ElasticitySection,
+    /// `[checkpoint]`.
+    pub checkpoint: CheckpointSection,
     /// `[placement]`.
     pub placement: PlacementSection,
     /// `[network]`.
@@ -94,6 +97,7 @@ impl Experiment {
             load: BackgroundSection::new(written, Target::Hosts)?,
             congestion: BackgroundSection::new(written, Target::Links)?,
             elasticity: ElasticitySection::new(written)?,
+            checkpoint: CheckpointSection::new(written)?,
             placement: section(written, "placement")?,
             network: section(written, "network")?,
             barrier: section(written, "barrier")?,
@@ -109,6 +113,7 @@ impl Experiment {
         let sections = [
             ("platform", tree_of(&PlatformSection::default())),
             ("elasticity", tree_of(&ElasticitySection::default())),
+            ("checkpoint", tree_of(&CheckpointSection::default())),
             ("placement", tree_of(&PlacementSection::default())),
             ("network", tree_of(&NetworkSection::default())),
             ("barrier", tree_of(&BarrierSection::default())),
@@ -146,6 +151,7 @@ impl Experiment {
             ("load", self.load.effective()),
             ("congestion", self.congestion.effective()),
             ("elasticity", tree_of(&self.elasticity)),
+            ("checkpoint", tree_of(&self.checkpoint)),
             ("placement", tree_of(&self.placement)),
             ("network", tree_of(&self.network)),
             ("barrier", tree_of(&self.barrier)),
@@ -158,14 +164,17 @@ impl Experiment {
         }
     }
 
-    /// The digest of [`Self::effective`], without `[elasticity]` if no host joins.
+    /// The digest of [`Self::effective`], without `[elasticity]` if no host joins, and without `[checkpoint]` if there are
+    /// no checkpoints.
     #[must_use]
     pub fn digest(&self) -> String {
         let mut effective = self.effective();
-        if self.elasticity.pool.is_empty()
-            && let Value::Table(entries) = &mut effective.value
-        {
-            entries.retain(|(name, _)| name != "elasticity");
+        if let Value::Table(entries) = &mut effective.value {
+            entries.retain(|(name, _)| match name.as_str() {
+                "elasticity" => !self.elasticity.pool.is_empty(),
+                "checkpoint" => self.checkpoint.is_on(),
+                _ => true,
+            });
         }
         configuration_digest(&effective)
     }
@@ -334,12 +343,13 @@ fn missing(key: &str, example: &str) -> Fault {
 /// Maximum number of processes in a simulation: 2²⁴ processes take about 30 GB.
 const PROCESSES_MAX: u32 = 16_777_216;
 
-const SECTIONS: [&str; 10] = [
+const SECTIONS: [&str; 11] = [
     "application",
     "platform",
     "load",
     "congestion",
     "elasticity",
+    "checkpoint",
     "placement",
     "network",
     "barrier",

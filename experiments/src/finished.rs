@@ -1,7 +1,7 @@
 //! The result of one run, in either world.
 
 use agents::hosts::JobError;
-use agents::record::{Call, End, Join};
+use agents::record::{Call, Checkpoint, End, Join};
 use agents::{Outcome, Outputs, RunError};
 use protocol::{Build, Fault as AtFault};
 
@@ -21,6 +21,8 @@ pub struct Finished {
     pub calls: Vec<Call>,
     /// The hosts that joined, or that were to join and did not.
     pub joins: Vec<Join>,
+    /// The checkpoints that became complete.
+    pub checkpoints: Vec<Checkpoint>,
     /// The outputs of the programs, by rank.
     pub outputs: Outputs,
     /// Digest of the outputs: equal for equal outputs.
@@ -47,6 +49,7 @@ impl Finished {
             end: outcome.end,
             calls: outcome.calls,
             joins: outcome.joins,
+            checkpoints: outcome.checkpoints,
             outputs: outcome.outputs,
             outputs_digest: verified.digest,
             verified: verified.statement,

@@ -35,6 +35,14 @@ pub(crate) fn check(loaded: &Loaded, plays: bool) -> Result<(), Failure> {
         let met = format!("\"{host}\"");
         return Err(Failure::input(Fault::invalid(place, key, met, rule)));
     }
+    if experiment.checkpoint.is_on() {
+        let key = "checkpoint.interval";
+        let place = loaded.written.find(key).and_then(Node::place);
+        let rule =
+            "needs a simulated platform: real hosts save no states yet; leave `[checkpoint]` out";
+        let met = format!("\"{}\"", experiment.checkpoint.interval);
+        return Err(Failure::input(Fault::invalid(place, key, met, rule)));
+    }
     if let Some(factor) = experiment.scheduler.options.transfer_factor {
         let key = "scheduler.transfer_factor";
         let place = loaded.written.find(key).and_then(Node::place);
@@ -61,8 +69,8 @@ pub(crate) fn check(loaded: &Loaded, plays: bool) -> Result<(), Failure> {
 pub(crate) fn without_others(loaded: &Loaded) -> Node {
     let effective = loaded.experiment.effective();
     let entries = effective.entries().iter();
-    let kept =
-        entries.filter(|(key, _)| !["load", "congestion", "elasticity"].contains(&key.as_str()));
+    let simulated = ["load", "congestion", "elasticity", "checkpoint"];
+    let kept = entries.filter(|(key, _)| !simulated.contains(&key.as_str()));
     Node {
         value: Value::Table(kept.cloned().collect()),
         origin: None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agents::record::Event;
-use agents::{Elasticity, Script, Setup, placement};
+use agents::{Checkpointing, Elasticity, Script, Setup, placement};
 use bsp::HostId;
 use simulator::Platform;
 
@@ -26,6 +26,8 @@ pub struct PreparedExperiment {
     pub placement: Vec<HostId>,
     /// The hosts that join, if there are any.
     pub elasticity: Option<Elasticity>,
+    /// Checkpoints, if there are any.
+    pub checkpointing: Option<Checkpointing>,
     /// Scripted migrations; none: the policy decides.
     pub script: Option<Script>,
 }
@@ -44,6 +46,8 @@ impl PreparedExperiment {
         let mut placement = placement(&platform, &options, processes).map_err(Failure::input)?;
         let elasticity = &experiment.elasticity;
         let elasticity = elasticity.agents((&platform, &loaded.written), &mut placement)?;
+        let checkpoint = &experiment.checkpoint;
+        let checkpointing = checkpoint.agents((&platform, &loaded.written), elasticity.as_ref())?;
         let orders = &experiment.scheduler.orders;
         let script = crate::script::script(orders, &loaded.written, processes, |name| {
             let host = find_host(name, &platform)?;
@@ -59,6 +63,7 @@ impl PreparedExperiment {
             platform: Arc::new(platform),
             placement,
             elasticity,
+            checkpointing,
             script,
             loaded,
         })
@@ -101,6 +106,7 @@ impl PreparedExperiment {
                 experiment.scheduler.agents(scenario, script, seed)
             },
             elasticity: self.elasticity.clone(),
+            checkpointing: self.checkpointing,
             superstep_limit: experiment.run.superstep_limit,
         }
     }

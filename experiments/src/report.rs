@@ -8,6 +8,7 @@ use simulator::Platform;
 
 use crate::attributed::{CsvTable, Published};
 use crate::call_summary::{CallSummary, NamedMove};
+use crate::checkpoint_summary::CheckpointSummary;
 use crate::failure::Failure;
 use crate::finished::Finished;
 use crate::join_summary::JoinSummary;
@@ -69,6 +70,9 @@ pub struct RunReport {
     /// The hosts that joined, or that were to join and did not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub joins: Vec<JoinSummary>,
+    /// The checkpoints, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoints: Option<CheckpointSummary>,
 }
 
 /// One rescheduling call and its migrations.
@@ -198,6 +202,7 @@ impl RunReport {
                 let joins = finished.joins.iter();
                 joins.map(|join| JoinSummary::new(join, name)).collect()
             },
+            checkpoints: CheckpointSummary::new(&finished.checkpoints, finished.end.seconds),
         }
     }
 

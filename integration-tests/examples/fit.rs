@@ -347,6 +347,7 @@ where
         },
         scheduler: None,
         elasticity: None,
+        checkpointing: None,
         superstep_limit: u64::MAX,
     };
     Ok(simulate(&setup, Programs::new(programs), &mut |_| {})?

@@ -95,6 +95,7 @@ fn run_one(case: &Case) -> anyhow::Result<()> {
         },
         scheduler: None,
         elasticity: None,
+        checkpointing: None,
         superstep_limit: u64::MAX,
     };
     let common = Common {

@@ -11,6 +11,8 @@ pub enum Unit {
     Seconds,
     /// Time for one byte; bare numbers are seconds per byte.
     SecondsPerByte,
+    /// Data in a time; bare numbers are bytes per second.
+    BytesPerSecond,
     /// A plain number.
     None,
 }
@@ -32,11 +34,12 @@ impl Unit {
     }
 
     /// All quantities that have units.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Bytes,
         Self::Instructions,
         Self::Seconds,
         Self::SecondsPerByte,
+        Self::BytesPerSecond,
     ];
 
     /// Names of units that numbers of this quantity may have, for people.
@@ -44,8 +47,9 @@ impl Unit {
         match self {
             Self::Bytes => &["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"],
             Self::Instructions => &["instr", "kinstr", "Minstr", "Ginstr", "Tinstr"],
-            Self::Seconds => &["ns", "us", "ms", "s", "min", "h"],
+            Self::Seconds => &["ns", "us", "ms", "s", "min", "h", "d"],
             Self::SecondsPerByte => &["ns/B", "us/B", "ms/B", "s/B"],
+            Self::BytesPerSecond => &["B/s", "kB/s", "MB/s", "GB/s", "KiB/s", "MiB/s", "GiB/s"],
             Self::None => &[],
         }
     }
@@ -57,6 +61,7 @@ impl Unit {
             Self::Instructions => "instructions, such as 1e8 or \"100 Minstr\"",
             Self::Seconds => "seconds, such as 0.05 or \"50 ms\"",
             Self::SecondsPerByte => "seconds per byte, such as 2.1e-7 or \"0.21 us/B\"",
+            Self::BytesPerSecond => "bytes per second, such as 3.2e8 or \"320 MB/s\"",
             Self::None => "a plain number",
         }
     }
@@ -97,11 +102,19 @@ impl Unit {
                     exponent: 0,
                     factor: 3600.0,
                 }),
+                "d" => Some(Scale {
+                    exponent: 0,
+                    factor: 86_400.0,
+                }),
                 _ => fraction_of_second(unit),
             },
             Self::SecondsPerByte => {
                 let (time, per) = unit.split_once('/')?;
                 (per.trim() == "B").then(|| fraction_of_second(time.trim()))?
+            }
+            Self::BytesPerSecond => {
+                let (data, per) = unit.split_once('/')?;
+                (per.trim() == "s").then(|| Self::Bytes.scale(data.trim()))?
             }
             Self::None => None,
         }
@@ -227,6 +240,9 @@ mod tests {
         assert_eq!(Unit::Instructions.read("1.5 Ginstr"), Ok(1.5e9));
         assert_eq!(Unit::Instructions.read("1e8"), Ok(1e8));
         assert_eq!(Unit::SecondsPerByte.read("0.21 us/B"), Ok(0.21e-6));
+        assert_eq!(Unit::BytesPerSecond.read("320 MB/s"), Ok(320e6));
+        assert_eq!(Unit::BytesPerSecond.read("2 KiB/s"), Ok(2048.0));
+        assert_eq!(Unit::Seconds.read("30 d"), Ok(2_592_000.0));
         assert_eq!(Unit::None.read("0.5"), Ok(0.5));
     }
 

@@ -139,6 +139,7 @@ fn request(random: &mut Random, sets: &[usize], processes: usize, step: Option<S
         },
         scheduler,
         elasticity: None,
+        checkpointing: None,
         superstep_limit: 1000,
         platform: Arc::clone(&platform),
     };

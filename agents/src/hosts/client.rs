@@ -56,6 +56,7 @@ pub fn run(
         end,
         calls: result.calls,
         joins: Vec::new(),
+        checkpoints: Vec::new(),
         builds: result.builds,
         outputs: decode_outputs(outputs.collect())?,
     })

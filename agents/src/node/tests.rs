@@ -38,12 +38,14 @@ fn arrived(rank: u32, halted: u32) -> AgentMessage {
         slowest: (Seconds::new(f64::from(rank)).unwrap(), Rank(rank)),
         computation: u64::from(rank),
         took: Seconds::ZERO,
+        checkpoint: false,
     })
 }
 
 const START: AgentMessage = AgentMessage::Start(Start {
     superstep: 5,
     interval: None,
+    checkpoint: true,
 });
 
 #[test]
@@ -63,6 +65,7 @@ fn those_who_arrive_are_reported_together_and_told_apart() {
         slowest: (Seconds::new(2.0).unwrap(), Rank(2)),
         computation: 3,
         took: Seconds::ZERO,
+        checkpoint: false,
     });
     let manager = Address::SetManager(SetId(0));
     assert_eq!(

@@ -31,6 +31,7 @@ fn start(superstep: u64) -> Event {
     message(AgentMessage::Start(Start {
         superstep,
         interval,
+        checkpoint: false,
     }))
 }
 
@@ -74,6 +75,7 @@ fn a_superstep_ends_at_whoever_the_barrier_s_shape_says() {
             slowest: (seconds(2.0), Rank(1)),
             computation: 2_000_000_000,
             took: Seconds::ZERO,
+            checkpoint: false,
         })
     };
     let manager = Address::SetManager(SetId(0));

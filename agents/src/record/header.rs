@@ -11,7 +11,7 @@ pub struct EventHeader {
     /// Its kind.
     #[serde(rename = "event")]
     pub kind: EventKind,
-    /// The number of supersteps that were over, if it belongs to a call.
+    /// The number of supersteps that were over, if it belongs to a call or to a checkpoint.
     #[serde(default)]
     pub superstep: Option<u64>,
     /// Its index, if it is a superstep.
@@ -49,6 +49,8 @@ pub enum EventKind {
     Moved,
     /// [`Event::Join`].
     Join,
+    /// [`Event::Checkpoint`].
+    Checkpoint,
     /// [`Event::Interaction`].
     Interaction,
     /// [`Event::End`].
@@ -66,6 +68,7 @@ impl EventKind {
             Self::Call => Event::Call(serde_json::from_str(line)?),
             Self::Moved => Event::Moved(serde_json::from_str(line)?),
             Self::Join => Event::Join(serde_json::from_str(line)?),
+            Self::Checkpoint => Event::Checkpoint(serde_json::from_str(line)?),
             Self::Interaction => Event::Interaction(serde_json::from_str(line)?),
             Self::End => Event::End(serde_json::from_str(line)?),
         })

@@ -20,6 +20,8 @@ pub(super) struct Progress {
     hosts: usize,
     /// The number of supersteps that are over.
     supersteps: u64,
+    /// The superstep before which the last checkpoint began.
+    saved: u64,
     /// Whether events of a call have been read, but not the call.
     is_in_call: bool,
     /// Whether the call after these supersteps has been read.
@@ -48,6 +50,9 @@ impl Progress {
         header.rank.map_or(Ok(()), |rank| self.process(rank))?;
         header.host.map_or(Ok(()), |host| self.host(host))?;
         let supersteps = self.supersteps;
+        if header.kind == EventKind::Checkpoint {
+            return self.save(header.superstep);
+        }
         let (met, what) = match header.kind {
             EventKind::Superstep => (header.index, "superstep"),
             EventKind::Observed => (header.superstep, "what a process found after superstep"),
@@ -102,6 +107,19 @@ impl Progress {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    /// A checkpoint is complete. It began before `superstep`, and may have taken several.
+    fn save(&mut self, superstep: Option<u64>) -> Result<(), String> {
+        let (supersteps, last) = (self.supersteps, self.saved);
+        let superstep = superstep.unwrap_or_default();
+        if superstep <= last || supersteps < superstep {
+            return Err(format!(
+                "the checkpoint of superstep {superstep} comes after {supersteps} supersteps and that of {last}; {FAULTY}"
+            ));
+        }
+        self.saved = superstep;
         Ok(())
     }
 

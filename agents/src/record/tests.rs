@@ -10,7 +10,7 @@ use migbsp::{BarrierTime, CostCoefficients, Digest, Edge, Refusal, Request, Stea
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use of_moves::{interaction, join, moved};
+use of_moves::{checkpoint, interaction, join, moved};
 
 use super::*;
 
@@ -271,13 +271,13 @@ prop_compose! {
     fn round()(
         superstep in superstep(),
         found in prop::collection::vec(prop_oneof![observed(), moved(), interaction(), join()], 0..4),
-        evaluated in prop::option::of(evaluated()),
+        (saved, evaluated) in (prop::option::of(checkpoint()), prop::option::of(evaluated())),
         call in prop::option::of(call()),
     ) -> Vec<Event> {
         let call = call.map_or_else(Vec::new, |call| {
             found.into_iter().chain(evaluated).chain([call]).collect()
         });
-        [vec![superstep], call].concat()
+        [superstep].into_iter().chain(saved).chain(call).collect()
     }
 }
 
@@ -329,6 +329,7 @@ fn numbered(mut events: Vec<Event>) -> (Vec<Event>, u64) {
                 host(&mut join.host);
                 join.processes.iter_mut().for_each(rank);
             }
+            Event::Checkpoint(checkpoint) => checkpoint.superstep = supersteps,
             Event::Interaction(interaction) => interaction.superstep = supersteps,
             Event::Run(_) | Event::End(_) => {}
         }

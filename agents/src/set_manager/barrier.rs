@@ -1,6 +1,7 @@
 //! Arrivals at the barrier.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use bsp::{HostId, Rank, SetId};
 use protocol::{Address, Arrived};
@@ -125,6 +126,17 @@ impl Barrier {
         0 < sets[set.index()] && (set != own_set || hosts.get(&from).is_some_and(is_there))
     }
 
+    /// The Set whose Manager tells the others with its arrival whether a checkpoint is due: the `first`, or if it has no
+    /// processes any more the lowest that has.
+    pub(super) fn deciding(&self, first: SetId) -> SetId {
+        let Self::Sets { sets, .. } = self else {
+            return first;
+        };
+        let has_processes = |set: &SetId| 0 < sets[set.index()];
+        let mut all = iter::once(first).chain((0..sets.len()).map(SetId::from_index));
+        all.find(has_processes).unwrap_or(first)
+    }
+
     /// Checks that `report` is what `from` may report now. It names processes that exist.
     pub(super) fn check(
         &self,
@@ -152,6 +164,10 @@ impl Barrier {
             }
             _ => 0,
         };
+        let decides = from == Address::SetManager(self.deciding(rules.first));
+        check(!report.checkpoint || decides, || {
+            format!("{from:?} does not decide about checkpoints")
+        })?;
         let Arrived {
             superstep,
             processes,
@@ -330,6 +346,7 @@ mod tests {
             slowest: (Seconds::ZERO, Rank(rank)),
             computation: 0,
             took: Seconds::ZERO,
+            checkpoint: false,
         }
     }
 

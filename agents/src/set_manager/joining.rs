@@ -8,7 +8,7 @@ pub(super) mod admission;
 use std::collections::BTreeMap;
 
 use bsp::units::Seconds;
-use protocol::{Address, Installed, Migrate, Start};
+use protocol::{Address, Installed, Migrate};
 
 use self::admission::Admission;
 use super::SetManager;
@@ -123,10 +123,7 @@ impl SetManager {
         if is_due {
             self.hold_call(rules, ended, world);
         } else if self.set == rules.first || rules.barrier.shape == Shape::Hierarchical {
-            let start = Start {
-                superstep: self.superstep + 1,
-                interval: None,
-            };
+            let start = self.next_start(None);
             self.release(rules, start, world);
         }
         // The other Managers of a central barrier wait for the next call.

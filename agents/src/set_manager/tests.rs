@@ -1,3 +1,4 @@
+mod checkpoint;
 mod hostile;
 mod probing;
 
@@ -268,6 +269,7 @@ fn arrived(rank: u32, superstep: u64, halted: u32) -> Event {
             slowest: (Seconds::ZERO, Rank(rank)),
             computation: 0,
             took: Seconds::ZERO,
+            checkpoint: false,
         }),
     }
 }

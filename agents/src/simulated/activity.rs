@@ -15,6 +15,12 @@ pub(super) enum ActivityKind {
     Delay = 3,
     /// The pause of a Manager.
     WakeManager = 4,
+    /// The stall of a process in a checkpoint.
+    Stall = 5,
+    /// The encoding of the state of a process on a host, in a checkpoint.
+    Encoding = 6,
+    /// The states of a host on the way to its buddy.
+    Copy = 7,
 }
 
 /// The activity of `kind` with the number `index` among those of its kind.
@@ -31,6 +37,9 @@ pub(super) fn unpack(activity: Activity) -> (ActivityKind, u32) {
         2 => ActivityKind::Transfer,
         3 => ActivityKind::Delay,
         4 => ActivityKind::WakeManager,
+        5 => ActivityKind::Stall,
+        6 => ActivityKind::Encoding,
+        7 => ActivityKind::Copy,
         other => unreachable!("no activity is of kind {other}"),
     };
     (kind, index)

@@ -1,6 +1,6 @@
 //! The pool of hosts that may join a simulated run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::units::{Instant, Instructions, Seconds};
 use bsp::{HostId, Rank};
@@ -73,6 +73,16 @@ impl Pool {
     /// The processes whose hosts have not joined, in rank order.
     pub(super) fn standby(&self) -> &[Rank] {
         &self.standby
+    }
+
+    /// The hosts that have not joined.
+    pub(super) fn absent(&self) -> BTreeSet<HostId> {
+        let all = self.elasticity.pool.iter().map(|pooled| pooled.host);
+        let has_joined = |host: &HostId| {
+            let mut joined = self.joined.values();
+            joined.any(|joining| joining.hosts.contains(host))
+        };
+        all.filter(|host| !has_joined(host)).collect()
     }
 
     /// A superstep begins in which each process executes this many instructions.

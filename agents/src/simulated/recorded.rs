@@ -11,6 +11,7 @@ pub(super) struct Recorded {
     events: Vec<record::Event>,
     calls: Vec<record::Call>,
     joins: Vec<record::Join>,
+    checkpoints: Vec<record::Checkpoint>,
     /// The number of supersteps recorded; the last one may be recorded after all processes have finished.
     supersteps: u64,
     /// What other mappings would have saved; not known if hosts join.
@@ -26,6 +27,7 @@ impl Recorded {
             events: Vec::new(),
             calls: Vec::new(),
             joins: Vec::new(),
+            checkpoints: Vec::new(),
             supersteps: 0,
             attainable: setup
                 .elasticity
@@ -70,6 +72,7 @@ impl Recorded {
             match event {
                 record::Event::Call(call) => self.calls.push(*call),
                 record::Event::Join(join) => self.joins.push(join),
+                record::Event::Checkpoint(checkpoint) => self.checkpoints.push(checkpoint),
                 _ => {}
             }
         }
@@ -91,6 +94,11 @@ impl Recorded {
     /// Removes all joins that were observed.
     pub(super) fn joins(&mut self) -> Vec<record::Join> {
         std::mem::take(&mut self.joins)
+    }
+
+    /// Removes all checkpoints that were observed.
+    pub(super) fn checkpoints(&mut self) -> Vec<record::Checkpoint> {
+        std::mem::take(&mut self.checkpoints)
     }
 
     /// Removes all calls that were observed.

@@ -85,6 +85,19 @@ impl Supersteps {
         self.plan.sends[index]
     }
 
+    /// By rank, the sizes of program and inbox of the processes that have not halted, between two supersteps.
+    pub(super) fn states(&self) -> Vec<Option<Bytes>> {
+        let ranks = (0..self.elapsed.len()).map(Rank::from_index);
+        let program = |rank: Rank| (!self.has_halted(rank)).then(|| self.image(rank).total());
+        let mut states: Vec<Option<Bytes>> = ranks.map(program).collect();
+        for (to, bytes) in &self.plan.sends {
+            if let Some(state) = &mut states[to.index()] {
+                *state += *bytes;
+            }
+        }
+        states
+    }
+
     /// The encoded program of `rank` and its declared memory.
     pub(super) fn pack(&mut self, rank: Rank) -> Result<(Vec<u8>, Option<Bytes>), RunError> {
         self.programs.pack(rank)

@@ -1,6 +1,7 @@
 //! The world of simulated agents.
 
 mod agent_interface;
+mod checkpoint;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use protocol::{Address, AgentMessage};
 use simulator::{Activity, Engine, Platform};
 
 use super::activity::{ActivityKind, pack, unpack};
+use super::checkpoints::Checkpoints;
 use super::pool::Pool;
 use super::recorded::Recorded;
 use super::rendezvous::Rendezvous;
@@ -43,6 +45,8 @@ pub(super) struct SimulatedWorld {
     rendezvous: Rendezvous,
     /// The hosts that may join, if there are any.
     pool: Option<Pool>,
+    /// When the state of the run is saved, if it is.
+    checkpoints: Option<Checkpoints>,
     /// Events at this instant, without any delay.
     deliveries: VecDeque<Delivery>,
     ended: Vec<Activity>,
@@ -73,6 +77,9 @@ impl SimulatedWorld {
             measured: BTreeMap::new(),
             rendezvous,
             pool: setup.elasticity.clone().map(Pool::new),
+            checkpoints: setup
+                .checkpointing
+                .map(|checkpointing| Checkpoints::new(checkpointing, &setup.placement)),
             deliveries: VecDeque::new(),
             ended: Vec::new(),
             finished: 0,
@@ -129,6 +136,7 @@ impl SimulatedWorld {
             end,
             calls: self.recorded.calls(),
             joins: self.recorded.joins(),
+            checkpoints: self.recorded.checkpoints(),
             outputs: self.supersteps.outputs(),
         }
     }
@@ -166,6 +174,9 @@ impl SimulatedWorld {
                 }
             }
             ActivityKind::Delay => self.compute(Rank(index)),
+            ActivityKind::Stall | ActivityKind::Encoding | ActivityKind::Copy => {
+                self.continue_checkpoint(kind, index);
+            }
             ActivityKind::WakeManager => {
                 let to = Address::SetManager(SetId(index));
                 self.deliver(Delivery {

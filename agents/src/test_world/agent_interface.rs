@@ -40,6 +40,15 @@ impl World for TestWorld {
         self.pending.push(Pending::Computed(rank));
     }
 
+    fn is_checkpoint_due(&mut self, completed: u64) -> bool {
+        let every = self.checkpoint_interval;
+        every.is_some_and(|every| completed.is_multiple_of(every))
+    }
+
+    fn checkpoint(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>) {
+        self.acts.push(Act::Checkpoint(rank, superstep, agent));
+    }
+
     fn exchange(&mut self, rank: Rank) {
         self.acts.push(Act::Exchange(rank));
         let exchange = Exchange {

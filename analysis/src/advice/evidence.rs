@@ -48,6 +48,7 @@ impl Evidence {
             | Event::Evaluated(_)
             | Event::Moved(_)
             | Event::Join(_)
+            | Event::Checkpoint(_)
             | Event::Interaction(_) => {}
         }
     }

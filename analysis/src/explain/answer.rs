@@ -24,6 +24,7 @@ pub(super) fn answer(history: &History, question: &Question) -> Result<Explanati
         sentences: shortfall(&history.end.extent).into_iter().collect(),
         calls: Vec::new(),
         joins: joins::explained(history),
+        checkpoints: history.checkpoints,
         baseline: history
             .baseline
             .as_ref()

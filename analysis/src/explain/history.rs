@@ -11,6 +11,7 @@ use bsp::{HostId, Interaction, Rank, SetId};
 use migbsp::{CostCoefficients, Entry, PlanAssessment};
 
 use crate::explain::baseline::Baseline;
+use crate::explain::checkpoints::{ExplainedCheckpoints, Reading};
 use crate::explain::disposition::Disposition;
 use crate::explain::durations::SuperstepDuration;
 use crate::explain::rules::Rules;
@@ -36,6 +37,8 @@ pub(super) struct History {
     pub(super) calls: Vec<ExplainedCall>,
     /// The hosts that joined, or that were to join and did not, in order.
     pub(super) joins: Vec<Join>,
+    /// The checkpoints, if any became complete.
+    pub(super) checkpoints: Option<ExplainedCheckpoints>,
     /// The interactions of a task farm, in order.
     pub(super) interactions: Vec<Interaction>,
     /// The end of the run, or of the part of it that the record has.
@@ -121,12 +124,14 @@ impl History {
         let (mut supersteps, mut calls, mut seconds) = (Vec::new(), Vec::new(), Instant::START);
         let mut arrivals = Vec::new();
         let (mut joins, mut interactions) = (Vec::new(), Vec::new());
+        let mut saving = Reading::new(folder, &run)?;
         let needed = |header: EventHeader| {
             matches!(
                 header.kind,
                 EventKind::Superstep
                     | EventKind::Moved
                     | EventKind::Join
+                    | EventKind::Checkpoint
                     | EventKind::Interaction
                     | EventKind::Call
                     | EventKind::End
@@ -134,6 +139,9 @@ impl History {
         };
         let extent = record::scan(folder, needed, |event| match event {
             Event::Superstep(superstep) => {
+                saving
+                    .iter_mut()
+                    .for_each(|saving| saving.elapse(&superstep));
                 supersteps.push(SuperstepDuration::new(&superstep));
                 seconds = superstep.ended;
             }
@@ -142,6 +150,9 @@ impl History {
                 // The arrivals before it are those on the host that joins.
                 arrivals.clear();
                 joins.push(join);
+            }
+            Event::Checkpoint(checkpoint) => {
+                saving.iter_mut().for_each(|saving| saving.save(checkpoint));
             }
             Event::Interaction(interaction) => interactions.push(interaction),
             Event::Call(call) => {
@@ -167,6 +178,7 @@ impl History {
             unusable,
             calls,
             joins,
+            checkpoints: saving.and_then(|saving| saving.end(seconds)),
             interactions,
             end: Ending {
                 extent,

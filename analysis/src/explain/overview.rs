@@ -1,6 +1,7 @@
 //! Summary of a run.
 
 use crate::explain::call::report;
+use crate::explain::checkpoints;
 use crate::explain::history::History;
 use crate::explain::joins;
 use crate::explain::moves;
@@ -42,6 +43,8 @@ pub(super) fn explain(answer: &mut Explanation, history: &History) {
     });
     let joins = answer.joins.iter().map(joins::sentence);
     answer.sentences.extend(joins);
+    let checkpoints = answer.checkpoints.as_ref().map(checkpoints::sentence);
+    answer.sentences.extend(checkpoints);
     answer.sentences.extend(verdict(history));
     answer.sentences.extend(moves::summary(history));
     if let Some(fault) = &history.unusable {

@@ -278,6 +278,7 @@ mod tests {
             unusable: None,
             calls,
             joins: Vec::new(),
+            checkpoints: None,
             interactions: Vec::new(),
             end: Ending {
                 extent: Extent {

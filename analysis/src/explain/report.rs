@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use experiments::{CallSummary, Published};
 use serde::Serialize;
 
+use crate::explain::checkpoints::ExplainedCheckpoints;
 use crate::explain::forces::Forces;
 use crate::explain::joins::ExplainedJoin;
 use crate::explain::payback::{Balance, Payback};
@@ -37,6 +38,9 @@ pub struct Explanation {
     /// The hosts that joined, or that were to join and did not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) joins: Vec<ExplainedJoin>,
+    /// The checkpoints, if any became complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) checkpoints: Option<ExplainedCheckpoints>,
     /// The folder of the record of scenario i that gains are compared with.
     pub(super) baseline: Option<String>,
     /// Total gain of all migrations, for a question about the run, if scenario i is known.

@@ -221,6 +221,7 @@ mod tests {
             outputs_sha256: String::new(),
             verified: None,
             joins: Vec::new(),
+            checkpoints: None,
             calls: moves.iter().map(call).collect(),
         }
     }

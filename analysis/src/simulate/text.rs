@@ -1,5 +1,6 @@
 //! Results of an experiment as text.
 
+use crate::checkpoints;
 use crate::joined;
 use crate::text::{Layout, rounded, significant};
 use experiments::Report;
@@ -40,6 +41,9 @@ pub fn text(report: &Report, layout: Layout) -> String {
     let last = report.runs.last();
     for join in last.iter().flat_map(|run| &run.joins) {
         text.push_str(&format!("\n{}\n", joined::sentence(join)));
+    }
+    if let Some(checkpoints) = last.and_then(|run| run.checkpoints.as_ref()) {
+        text.push_str(&format!("\n{}\n", checkpoints::sentence(checkpoints)));
     }
     for sentence in [verdict(report), price(report)].into_iter().flatten() {
         text.push_str(&format!("\n{sentence}\n"));

@@ -29,6 +29,9 @@ pub(super) struct Head {
     /// What it lacks otherwise, in sentences.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) shortfall: Option<String>,
+    /// The number of checkpoints, each held to the interval between them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) checkpoints: usize,
 }
 
 /// Result for one call.
@@ -135,6 +138,11 @@ impl From<Checked> for Call {
             differences: checked.differences,
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 const HEADER: [&str; 7] = [

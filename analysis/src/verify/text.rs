@@ -38,6 +38,10 @@ pub fn text(report: &Report, layout: Layout) -> String {
             )
         }
     };
+    if 0 < head.checkpoints {
+        let number = counted(head.checkpoints, "checkpoint");
+        text += &format!("{number} held to the interval between them.\n");
+    }
     text
 }
 

@@ -16,6 +16,7 @@ use crate::output::{Format, print, print_json, print_text};
 use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
 use analysis::advice::{AdvisedReport, Evidence, Settings, advice};
+use analysis::checkpoints;
 use analysis::joined::missing;
 use analysis::simulate::{is_wanting, text, unfollowed};
 use settings::is_stdin;
@@ -133,6 +134,11 @@ fn warn_of_the_missing(prepared: &PreparedExperiment, runs: &[RunReport]) {
     let joins = runs.last().map_or(&[][..], |run| &run.joins);
     let elasticity = prepared.elasticity.iter();
     let missing = elasticity.flat_map(|elasticity| missing(elasticity, joins, platform));
+    let is_on = prepared.checkpointing.is_some();
+    let saved = runs.last().and_then(|run| run.checkpoints.as_ref());
+    if let Some(warning) = checkpoints::missing(is_on, saved) {
+        tracing::warn!("{warning}");
+    }
     for warning in unfollowed.chain(missing) {
         tracing::warn!("{warning}");
     }

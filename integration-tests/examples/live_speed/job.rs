@@ -78,6 +78,7 @@ impl Case {
             },
             scheduler: self.scheduler()?,
             elasticity: None,
+            checkpointing: None,
             superstep_limit: u64::MAX,
         })
     }

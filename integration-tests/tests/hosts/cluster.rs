@@ -143,6 +143,7 @@ impl Cluster {
             },
             scheduler,
             elasticity: None,
+            checkpointing: None,
             superstep_limit: 10_000,
         }
     }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use agents::record::Event;
 use agents::{
-    Elasticity, JoinTime, Outcome, PooledHost, Preparation, Programs, RunError, Setup, simulate,
-    simulate_in_mailboxes,
+    CheckpointCosts, CheckpointInterval, Checkpointing, Elasticity, JoinTime, Outcome, PooledHost,
+    Preparation, Programs, RunError, Setup, simulate, simulate_in_mailboxes,
 };
-use bsp::units::Seconds;
+use bsp::units::{Bytes, BytesPerSecond, Seconds};
 use bsp::{HostId, Rank};
 
 use crate::relay::Relay;
@@ -82,6 +82,48 @@ fn a_second_run_and_real_mailboxes_give_the_same_record() {
                 assert_eq!(first, record(&setup, simulate), "{what}, again");
                 let in_mailboxes = record(&setup, simulate_in_mailboxes);
                 assert_eq!(first, in_mailboxes, "{what}, in mailboxes");
+            }
+        }
+    }
+}
+
+/// Processes move while states are encoded and copied, and a checkpoint begins as soon as it can.
+#[test]
+fn checkpoints_are_the_same_again_and_in_real_mailboxes() {
+    let rate = |rate| BytesPerSecond::new(rate).unwrap();
+    for shape in SHAPES {
+        for start in STARTS {
+            for forks in [true, false] {
+                let model = |parameters: &mut migbsp::Parameters| {
+                    parameters.heuristic = migbsp::Heuristic::Above;
+                    parameters.interval = 2;
+                };
+                let mut setup = setup(43, 0, shape, Some(scheduler(model)));
+                setup.start = start;
+                let without = record(&setup, simulate);
+                setup.checkpointing = Some(Checkpointing {
+                    interval: CheckpointInterval::Supersteps(1),
+                    mtbf: Seconds::new(1e6).unwrap(),
+                    copies: true,
+                    costs: CheckpointCosts {
+                        encoding: rate(1e7),
+                        fork: rate(1e8),
+                        forks,
+                        bytes: Some(Bytes(1_000_000)),
+                        change: 0.5,
+                    },
+                });
+                let what = format!("{shape:?} {start:?} {forks}");
+                let first = record(&setup, simulate);
+                assert!(first.contains("\"event\":\"moved\""), "{what}");
+                assert!(
+                    3 < first.matches("\"event\":\"checkpoint\"").count(),
+                    "{what}"
+                );
+                assert_eq!(first, record(&setup, simulate), "{what}, again");
+                let in_mailboxes = record(&setup, simulate_in_mailboxes);
+                assert_eq!(first, in_mailboxes, "{what}, in mailboxes");
+                assert!(!without.contains("checkpoint"), "{what}");
             }
         }
     }

@@ -7,6 +7,7 @@
 //! | `determinism` | the same setup gives the same record, in any mailbox |
 //! | `faults` | a program at fault ends the run with a message that names it |
 //! | `calls` | all Managers agree, and a call costs simulated time |
+//! | `checkpoints` | checkpoints take what they take by hand; longer intervals take less |
 //! | `barrier` | a master that goes by rank takes and sends one message after the other |
 //! | `extremes` | a run ends, whatever the numbers of its platform |
 //! | `elapsed` | a process learns how long it computed, on whatever host |
@@ -19,6 +20,7 @@
 mod attainable;
 mod barrier;
 mod calls;
+mod checkpoints;
 mod determinism;
 mod elapsed;
 mod extremes;

@@ -68,6 +68,7 @@ pub(crate) fn setup(
         },
         scheduler,
         elasticity: None,
+        checkpointing: None,
         superstep_limit: 10_000,
     }
 }

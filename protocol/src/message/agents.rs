@@ -54,6 +54,8 @@ pub struct Start {
     pub superstep: u64,
     /// After a rescheduling call, the length of the next interval: the history of the last one is dropped.
     pub interval: Option<u32>,
+    /// Whether the state in which the superstep starts belongs to a checkpoint.
+    pub checkpoint: bool,
 }
 
 /// `processes` processes have finished superstep `superstep`.
@@ -75,6 +77,9 @@ pub struct Arrived {
     pub computation: u64,
     /// The length of the superstep before, as the reporting Manager measured it; zero in other reports.
     pub took: Seconds,
+    /// Whether the state in which the next superstep starts belongs to a checkpoint: what the first Manager whose
+    /// Set has processes tells the others, which start their Sets themselves; not set in other reports.
+    pub checkpoint: bool,
 }
 
 impl Arrived {
@@ -117,6 +122,7 @@ impl Arrived {
             },
             computation: self.computation.saturating_add(other.computation),
             took: self.took.max(other.took),
+            checkpoint: self.checkpoint || other.checkpoint,
         }
     }
 }

@@ -108,6 +108,10 @@ impl EventCheck {
                     format!("an interaction of {dealt} and {took} workers, but there are {workers}")
                 })
             }
+            Event::Checkpoint(checkpoint) => {
+                records(host == first)?;
+                shape.superstep(checkpoint.superstep)
+            }
             // Hosts join in simulations alone.
             Event::Join(_) | Event::Run(_) | Event::End(_) => records(false),
         }

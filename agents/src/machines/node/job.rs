@@ -333,6 +333,7 @@ impl Job {
         let message = AgentMessage::Start(Start {
             superstep: 0,
             interval: None,
+            checkpoint: false,
         });
         let placement = self.rules.placement.iter().enumerate();
         for (index, _) in placement.filter(|(_, host)| **host == own) {

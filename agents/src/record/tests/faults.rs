@@ -102,6 +102,37 @@ fn a_call_that_is_missing_or_there_twice_is_noticed() {
 }
 
 #[test]
+fn checkpoints_out_of_order_are_noticed() {
+    let checkpoint = |superstep: u64| {
+        format!(
+            r#"{{"event":"checkpoint","superstep":{superstep},"at":1.0,"stall":0.0,"encoding":0.0,"bytes":1,"sent":1,"complete":2.0}}"#
+        )
+    };
+    let what = "events are missing or there twice";
+    for (checkpoints, fault) in [
+        (
+            &[0][..],
+            "3: the checkpoint of superstep 0 comes after 1 supersteps and that of 0",
+        ),
+        (
+            &[2],
+            "3: the checkpoint of superstep 2 comes after 1 supersteps and that of 0",
+        ),
+        (
+            &[1, 1],
+            "4: the checkpoint of superstep 1 comes after 1 supersteps and that of 1",
+        ),
+    ] {
+        let lines: Vec<String> = checkpoints.iter().copied().map(checkpoint).collect();
+        let events: Vec<&str> = lines.iter().map(String::as_str).collect();
+        assert_eq!(
+            fault_in_call(&events),
+            format!("events.jsonl:{fault}; {what}")
+        );
+    }
+}
+
+#[test]
 fn processes_and_hosts_that_the_run_does_not_have_are_named() {
     let rank = "it names the process of rank 2; this run has 2, counted from 0";
     let host = "it names host 7; this run has 2, counted from 0";

@@ -1,4 +1,4 @@
-//! Drawn events of moves, of hosts that join, and of task farms.
+//! Drawn events of moves, of hosts that join, of checkpoints, and of task farms.
 
 use proptest::prelude::*;
 
@@ -32,6 +32,17 @@ prop_compose! {
         Event::Join(Join {
             superstep: 0, host, asked, at, creation, remaining, saves, joined, ended, processes,
         })
+    }
+}
+
+prop_compose! {
+    pub(super) fn checkpoint()(
+        (at, complete) in (instant(), instant()),
+        (stall, encoding) in (seconds(), seconds()),
+        (bytes, sent) in any::<(u64, u64)>(),
+    ) -> Event {
+        let (bytes, sent) = (Bytes(bytes), Bytes(sent));
+        Event::Checkpoint(Checkpoint { superstep: 0, at, stall, encoding, bytes, sent, complete })
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bsp::units::Seconds;
 use migbsp::{CallOutcome, Spacing};
-use protocol::{Address, Installed, Migrate, Start};
+use protocol::{Address, Installed, Migrate};
 
 use super::outcome::{describe, hold};
 use crate::check::check;
@@ -111,10 +111,7 @@ impl SetManager {
         }
         let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
         let initial = scheduler.model.parameters().interval;
-        let start = Start {
-            superstep: self.superstep + 1,
-            interval: Some(schedule.interval.unwrap_or(initial)),
-        };
+        let start = self.next_start(Some(schedule.interval.unwrap_or(initial)));
         if hold == Seconds::ZERO {
             self.release(rules, start, world);
         } else {

@@ -47,10 +47,8 @@ impl World for SimulatedWorld {
     fn run(&mut self, rank: Rank, (superstep, _): (u64, Seconds), delay: Seconds) {
         if let Err(error) = self.begin(superstep) {
             self.fail(error);
-        } else if delay == Seconds::ZERO {
-            self.compute(rank);
-        } else {
-            self.engine.wake(delay, pack(ActivityKind::Delay, rank.0));
+        } else if !self.waits_for_checkpoint(rank, delay) {
+            self.compute_after(rank, delay);
         }
     }
 
@@ -181,6 +179,16 @@ impl World for SimulatedWorld {
         }
     }
 
+    fn is_checkpoint_due(&mut self, completed: u64) -> bool {
+        let now = self.engine.now();
+        let checkpoints = self.checkpoints.as_ref();
+        checkpoints.is_some_and(|checkpoints| checkpoints.is_due(completed, now))
+    }
+
+    fn checkpoint(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>) {
+        self.save(rank, superstep, &agent);
+    }
+
     fn image(&self, rank: Rank) -> Image {
         self.supersteps.image(rank)
     }
@@ -242,6 +250,11 @@ impl World for SimulatedWorld {
     }
 
     fn record(&mut self, event: record::Event) {
+        if let (record::Event::Superstep(superstep), Some(checkpoints)) =
+            (&event, &mut self.checkpoints)
+        {
+            checkpoints.elapse(superstep);
+        }
         self.recorded.add(event);
     }
 

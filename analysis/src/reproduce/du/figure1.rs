@@ -62,6 +62,7 @@ impl Move {
             | Event::Evaluated(_)
             | Event::Call(_)
             | Event::Join(_)
+            | Event::Checkpoint(_)
             | Event::Interaction(_)
             | Event::End(_) => {}
         };

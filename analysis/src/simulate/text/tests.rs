@@ -16,6 +16,7 @@ fn run(scenario: &'static str, seconds: f64, calls: Vec<CallReport>) -> RunRepor
         moved_bytes: 0,
         outputs_sha256: String::new(),
         joins: Vec::new(),
+        checkpoints: None,
         verified: None,
         calls,
     }

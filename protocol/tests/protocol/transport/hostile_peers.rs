@@ -37,6 +37,7 @@ fn arrived() -> Vec<u8> {
             slowest: (bsp::units::Seconds::ZERO, bsp::Rank(0)),
             computation: 0,
             took: bsp::units::Seconds::ZERO,
+            checkpoint: false,
         })),
     )
 }

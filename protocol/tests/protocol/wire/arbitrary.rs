@@ -58,10 +58,15 @@ fn small() -> impl Strategy<Value = Message> {
         (count(), any::<u32>(), any::<u32>()),
         (count(), count()),
         (seconds(), rank()),
-        (count(), seconds()),
+        (count(), seconds(), any::<bool>()),
     );
     let arrived = arrived.prop_map(
-        |((superstep, processes, halted), (sent, received), slowest, (computation, took))| {
+        |(
+            (superstep, processes, halted),
+            (sent, received),
+            slowest,
+            (computation, took, checkpoint),
+        )| {
             Message::Agent(AgentMessage::Arrived(Arrived {
                 superstep,
                 processes,
@@ -71,14 +76,17 @@ fn small() -> impl Strategy<Value = Message> {
                 slowest,
                 computation,
                 took,
+                checkpoint,
             }))
         },
     );
+    let start = (count(), option::of(any::<u32>()), any::<bool>());
     prop_oneof![
-        (count(), option::of(any::<u32>())).prop_map(|(superstep, interval)| {
+        start.prop_map(|(superstep, interval, checkpoint)| {
             Message::Agent(AgentMessage::Start(Start {
                 superstep,
                 interval,
+                checkpoint,
             }))
         }),
         Just(Message::Agent(AgentMessage::Finish)),

@@ -106,6 +106,7 @@ fn messages_of_a_superstep_are_short() {
     let start = Message::Agent(AgentMessage::Start(protocol::Start {
         superstep: 9,
         interval: None,
+        checkpoint: true,
     }));
     let arrived = Message::Agent(AgentMessage::Arrived(protocol::Arrived {
         superstep: 9,
@@ -116,6 +117,7 @@ fn messages_of_a_superstep_are_short() {
         slowest: (Seconds::ZERO, Rank(0)),
         computation: 0,
         took: Seconds::ZERO,
+        checkpoint: true,
     }));
     for message in [start, arrived] {
         assert!(message.frame_len(HERE, HERE) <= 80, "{message:?}");

@@ -44,7 +44,8 @@ fn the_bytes_of_every_message_are_those_of_this_version() {
 }
 
 /// The simulated network charges these lengths: simulated times change with any of them. They are those of version 1, but
-/// for measurements, reports, Set reports and plans where plans name hosts. An arrival is charged as the barrier says.
+/// for measurements, reports, Set reports and plans where plans name hosts. A start and an arrival are charged as the
+/// barrier says.
 #[test]
 fn lengths_on_the_simulated_network_do_not_change() {
     let mut lengths = Vec::new();
@@ -129,10 +130,12 @@ fn superstep() -> [Message; 4] {
         Message::Agent(AgentMessage::Start(Start {
             superstep,
             interval: None,
+            checkpoint: false,
         })),
         Message::Agent(AgentMessage::Start(Start {
             superstep,
             interval: Some(8),
+            checkpoint: true,
         })),
         Message::Agent(AgentMessage::Arrived(Arrived {
             superstep,
@@ -143,6 +146,7 @@ fn superstep() -> [Message; 4] {
             slowest: (seconds(0.25), Rank(3)),
             computation: 1_000_000_000,
             took: Seconds::ZERO,
+            checkpoint: false,
         })),
         Message::Agent(AgentMessage::StartCall(StartCall { superstep })),
     ]
@@ -549,9 +553,9 @@ fn seconds(value: f64) -> Seconds {
 const LENGTHS: [(&str, u64); 29] = [
     ("finish", 42),
     ("halted", 45),
-    ("start", 47),
-    ("start", 47),
-    ("arrived", 89),
+    ("start", 48),
+    ("start", 48),
+    ("arrived", 90),
     ("startcall", 47),
     ("measure", 48),
     ("measured", 78),

@@ -1,0 +1,187 @@
+//! Checkpoints: when the state of a run is saved, and what that takes.
+
+use bsp::units::{Bytes, BytesPerSecond, Instant, Seconds};
+
+/// When the state of a run is saved, and what that takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Checkpointing {
+    /// The time or the supersteps from one checkpoint to the next.
+    pub interval: CheckpointInterval,
+    /// The mean time between two failures of one node.
+    pub mtbf: Seconds,
+    /// Whether each host sends its states to its buddy ([`buddies`](crate::buddies)).
+    pub copies: bool,
+    /// In simulations: what saving a state takes. Real hosts measure it.
+    pub costs: CheckpointCosts,
+}
+
+/// The time or the supersteps from the beginning of one checkpoint to that of the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CheckpointInterval {
+    /// At least this time; a checkpoint begins with a superstep.
+    Time(Seconds),
+    /// This number of supersteps.
+    Supersteps(u64),
+    /// The time that loses least, by what the checkpoints before cost: [`optimal_interval`].
+    Optimal,
+}
+
+/// What saving a state takes in a simulation.
+///
+/// A processor saves states at these rates, whatever its speed, as long as it does nothing else; processes and
+/// encodings share the processors of their host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CheckpointCosts {
+    /// The rate at which a processor encodes states.
+    pub encoding: BytesPerSecond,
+    /// The rate at which a processor copies states in memory.
+    pub fork: BytesPerSecond,
+    /// Whether processes copy their states in memory first and go on while the copies are encoded. Otherwise they stall
+    /// until their states are encoded.
+    pub forks: bool,
+    /// The size of the state of every process; `None`: what its program declares, or its encoded state, with its inbox.
+    pub bytes: Option<Bytes>,
+    /// The part of a state that differs from the checkpoint before, from 0 to 1: a buddy that has that one receives no
+    /// more.
+    pub change: f64,
+}
+
+/// When the next checkpoint is due, by those before.
+///
+/// The first Manager's world asks at each barrier. Replays ask again, with the times of the record.
+///
+/// A checkpoint costs what it delays the run: the time by which supersteps were longer than usual while it was under way,
+/// and at least the stall and the processor time of its encoding. Copies may cost most, because messages wait for them.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckpointSchedule {
+    interval: CheckpointInterval,
+    mtbf: Seconds,
+    /// The number of nodes that may fail.
+    nodes: usize,
+    /// The superstep before which the last checkpoint began, and when.
+    last: (u64, Instant),
+    /// The one that disturbs the superstep in progress, if there is one.
+    current: Option<Current>,
+    /// How long a superstep usually takes, while no checkpoint is under way; a mean that gives the newest an eighth.
+    usual: Option<Seconds>,
+    /// What a checkpoint costs; `None` before the first is over. A mean that gives the newest half of the weight.
+    cost: Option<Seconds>,
+}
+
+/// A checkpoint that disturbs the superstep in progress.
+#[derive(Clone, Copy, Debug, Default)]
+struct Current {
+    /// The time by which supersteps were longer than usual.
+    excess: Seconds,
+    /// Its stall and encoding, when it is complete.
+    complete: Option<Seconds>,
+}
+
+impl CheckpointSchedule {
+    /// The schedule of a run on `nodes` hosts, which begins as if a checkpoint had been complete.
+    #[must_use]
+    pub const fn new(checkpointing: &Checkpointing, nodes: usize) -> Self {
+        Self {
+            interval: checkpointing.interval,
+            mtbf: checkpointing.mtbf,
+            nodes,
+            last: (0, Instant::START),
+            current: None,
+            usual: None,
+            cost: None,
+        }
+    }
+
+    /// A superstep has taken `time`, without the call after it.
+    pub fn elapse(&mut self, time: Seconds) {
+        let usual = self.usual.unwrap_or(time);
+        let Some(current) = &mut self.current else {
+            self.usual = Some(usual + (time - usual) * 0.125);
+            return;
+        };
+        current.excess += time - usual;
+        if let Some(least) = current.complete {
+            let cost = least.max(current.excess);
+            let before = self.cost.unwrap_or(cost);
+            self.cost = Some(before + (cost - before) * 0.5);
+            self.current = None;
+        }
+    }
+
+    /// A checkpoint begins at `at`, before `superstep`.
+    pub fn begin(&mut self, superstep: u64, at: Instant) {
+        self.last = (superstep, at);
+        self.current = Some(Current::default());
+    }
+
+    /// The checkpoint that began last is complete. It cost `least` at least: the stall of its processes, and the processor
+    /// time of encoding. What it cost is known at the end of the superstep.
+    pub fn complete(&mut self, least: Seconds) {
+        if let Some(current) = &mut self.current {
+            current.complete = Some(least);
+        }
+    }
+
+    /// Whether a checkpoint is due after the first `completed` supersteps, at `now`. None is due before the one before is
+    /// complete.
+    #[must_use]
+    pub fn is_due(&self, completed: u64, now: Instant) -> bool {
+        let (superstep, at) = self.last;
+        let is_under_way = self
+            .current
+            .is_some_and(|current| current.complete.is_none());
+        !is_under_way
+            && match self.interval {
+                CheckpointInterval::Supersteps(supersteps) => {
+                    superstep.saturating_add(supersteps) <= completed
+                }
+                CheckpointInterval::Time(time) => time <= now - at,
+                CheckpointInterval::Optimal => self.optimal() <= now - at,
+            }
+    }
+
+    /// What a checkpoint costs, once one is over.
+    #[must_use]
+    pub const fn cost(&self) -> Option<Seconds> {
+        self.cost
+    }
+
+    /// The interval that loses least, by what checkpoints have cost. The shortest, before one is over: the first shows what
+    /// they cost.
+    #[must_use]
+    pub fn optimal(&self) -> Seconds {
+        let cost = self.cost.unwrap_or(Seconds::ZERO);
+        optimal_interval(cost, self.mtbf, self.nodes)
+    }
+}
+
+/// `√(2·C·M/n)`: the interval between checkpoints that loses least time, by Young and Daly, where a checkpoint costs `C`
+/// and one of `n` nodes fails after `M` on average. From 1 s to 10 min.
+///
+/// Implements equation `YOUNG` of `docs/model.md`.
+///
+/// | symbol | argument | unit |
+/// |---|---|---|
+/// | `C` | `cost` | s |
+/// | `M` | `mtbf` | s |
+/// | `n` | `nodes` | |
+///
+/// # Deviations
+///
+/// The bounds: a checkpoint that costs next to nothing needs no interval below a second, and after ten minutes the loss
+/// is noticed by people.
+#[must_use]
+#[expect(clippy::missing_panics_doc, reason = "a bounded number is finite")]
+pub fn optimal_interval(cost: Seconds, mtbf: Seconds, nodes: usize) -> Seconds {
+    let nodes = nodes.max(1) as f64;
+    let interval = (2.0 * cost.get().max(0.0) * mtbf.get() / nodes).sqrt();
+    Seconds::new(interval.clamp(INTERVAL_MIN, INTERVAL_MAX)).expect("it is bounded")
+}
+
+/// The shortest interval that [`optimal_interval`] chooses, in seconds.
+const INTERVAL_MIN: f64 = 1.0;
+/// The longest.
+const INTERVAL_MAX: f64 = 600.0;
+
+#[cfg(test)]
+mod tests;
