@@ -1,6 +1,6 @@
 //! Fault simulation: nodes and a client in one thread, under a clock of its own, with faults that follow from a seed.
 //!
-//! The machines of nodes and clients ([`crate::machines`]), the agents, the encoding of messages, and the checks of what
+//! The machines of nodes and clients (`agents/src/machines`), the agents, the encoding of messages, and the checks of what
 //! peers send are those of real hosts. Sockets, threads and clocks are simulated.
 
 mod agents;

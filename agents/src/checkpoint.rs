@@ -2,14 +2,13 @@
 //!
 //! A checkpoint has a [`Piece`] of each process. Nodes have pieces in memory ([`Generations`]), their own and those of
 //! another node, whose buddy they are, and send each other what changed ([`Delta`]). A [`Store`] has them on disk.
-//! [`CheckpointInterval`] says when the next checkpoint is due.
+//! [`CheckpointSchedule`](crate::CheckpointSchedule) says when the next checkpoint is due.
 
 mod binary;
 mod content;
 mod delta;
 mod generation;
 mod generations;
-mod interval;
 mod piece;
 mod store;
 
@@ -17,7 +16,6 @@ pub use content::{Chunk, Content, ContentWriter};
 pub use delta::{Delta, DeltaError, FoundBase};
 pub use generation::Generation;
 pub use generations::{Generations, KeptPiece, PieceError};
-pub use interval::{CheckpointInterval, FAILURES_DEFAULT, LOSS_MAX, young_daly};
 pub use piece::{Condition, Piece, PieceHead};
 pub use store::{
     BeginError, Checkpoint, CompleteError, Damage, DiskFault, DiskFiles, Entry, Files,

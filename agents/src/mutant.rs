@@ -1,6 +1,6 @@
 //! Deliberate defects of the protocol, for builds that check whether fault simulations find them.
 //!
-//! Without `--cfg mutant` there are none: [`is`] is constant.
+//! Without `--cfg mutant` there are none: the question whether the code has one is a constant.
 
 use std::fmt;
 
