@@ -145,10 +145,10 @@ fn unit(key: &str) -> Unit {
 
 /// 30 days.
 const MTBF: f64 = 2_592_000.0;
-/// What a 2.1 GHz processor encodes of arrays of floating-point numbers (`docs/checkpoints.md`).
+/// What a processor encodes of arrays of bytes, the slowest states (`docs/checkpoints.md`).
 const ENCODING: f64 = 320e6;
-/// What it copies of them in memory.
-const FORK: f64 = 4e9;
+/// What it copies into fresh memory.
+const FORK: f64 = 1.2e9;
 
 #[cfg(test)]
 mod tests;

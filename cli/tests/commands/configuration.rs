@@ -26,7 +26,9 @@ fn the_configuration_in_effect_says_where_each_value_came_from() {
     );
     assert_eq!(line("memory ="), "memory = 900000.0 # --set");
     assert_eq!(line("seed ="), "seed = 7 # environment MIGBSP__RUN__SEED");
-    assert_eq!(line("interval ="), "interval = 8 # --set");
+    // The first is that of checkpoints.
+    assert_eq!(line("interval ="), "interval = \"never\" # default");
+    assert!(text.contains("\ninterval = 8 "), "{text}");
     assert_eq!(line("tolerance ="), "tolerance = 0.5 # default");
     assert_eq!(line("shape ="), "shape = \"central\" # default");
     assert_eq!(

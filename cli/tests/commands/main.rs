@@ -7,6 +7,7 @@ mod advise;
 mod background;
 mod cert;
 mod charts;
+mod checkpoints;
 mod compare;
 mod configuration;
 mod environment;

@@ -11,12 +11,15 @@ use crate::joins::FARM;
 use crate::live::cluster::HEAT;
 
 /// Commands with the options `--format json` and `--format csv`.
-const BOTH: [&str; 29] = [
+const BOTH: [&str; 32] = [
     "simulate e.toml --out kept --outputs outputs/",
     "simulate e.toml --policy adaptive --out planned",
     "simulate owners.toml --policy adaptive --out owned",
     "simulate owners.toml --policy fixed+dsa --out chosen",
     "simulate farm.toml --out farmed",
+    "simulate e.toml --set checkpoint.interval=1superstep --out saved",
+    "explain saved",
+    "verify saved",
     "explain farmed",
     "explain chosen",
     "explain kept",
@@ -50,7 +53,8 @@ const LIVE: [&str; 2] = [
 ];
 
 /// Files that are objects.
-const FILES: [&str; 5] = [
+const FILES: [&str; 6] = [
+    "saved/i/run.json",
     "kept/i/run.json",
     "kept/iii/run.json",
     "live/iii/run.json",
@@ -59,7 +63,8 @@ const FILES: [&str; 5] = [
 ];
 
 /// Files in which every line is an object.
-const LINES: [&str; 8] = [
+const LINES: [&str; 9] = [
+    "saved/iii/events.jsonl",
     "farmed/i/events.jsonl",
     "kept/iii/events.jsonl",
     "kept/i/events.jsonl",
