@@ -16,7 +16,6 @@ use migbsp::{
 use protocol::{Address, AgentMessage, CallMessage, Considered, Report, Reports, SetReport};
 
 use crate::check::{RunShape, check};
-use crate::mutant::{self, Mutant};
 use crate::setup::{Rules, Scheduler, Shape};
 
 use checkpoint::checkpoint;
@@ -243,12 +242,8 @@ impl MessageCheck<'_> {
     fn reports(&self, from: Address, reports: &Reports) -> Result<(), String> {
         let host = reports.host;
         check(from == Address::Node(host), || foreign(host))?;
-        // Loads are reported to policies that plan, even if a script takes the place of the plan.
         let scheduler = self.0.rules.scheduler.as_ref();
-        let has_loads = scheduler.is_some_and(|scheduler| {
-            scheduler.policy.names_processors()
-                && (scheduler.script.is_none() || !mutant::is(Mutant::RefuseScriptedLoads))
-        });
+        let has_loads = scheduler.is_some_and(Scheduler::reports_loads);
         reports.reports.iter().try_for_each(|report| {
             let Report { rank, load, .. } = report;
             self.0.rank(*rank)?;

@@ -11,6 +11,7 @@ use simulator::{NetworkOptions, Platform};
 use crate::checkpointing::Checkpointing;
 use crate::elasticity::Elasticity;
 use crate::error::RunError;
+use crate::mutant::{self, Mutant};
 use crate::script::Script;
 
 /// Everything that determines a run except its programs. On real hosts, the properties of the network are not used.
@@ -193,6 +194,15 @@ impl Scheduler {
     #[must_use]
     pub fn plans(&self) -> bool {
         self.policy.names_processors() && self.script.is_none()
+    }
+
+    /// Whether processes report their loads: to policies whose plans name processors, also if a script takes the place of
+    /// the plan.
+    pub(crate) fn reports_loads(&self) -> bool {
+        if mutant::is(Mutant::RefuseScriptedLoads) {
+            return self.plans();
+        }
+        self.policy.names_processors()
     }
 
     /// Whether the script moves a process after `completed` supersteps. A call is held then, even if none is due.

@@ -77,7 +77,7 @@ fn the_optimal_interval_follows_what_checkpoints_cost() {
 }
 
 proptest! {
-    /// Dearer checkpoints, rarer failures and fewer nodes ask for fewer checkpoints.
+    /// More expensive checkpoints, rarer failures and fewer nodes ask for fewer checkpoints.
     #[test]
     fn the_optimal_interval_is_monotone(
         (cost, mtbf) in (0.0..100.0_f64, 1.0..1e7_f64),

@@ -12,7 +12,7 @@ use bsp::{HostId, Program, Step, Superstep};
 use serde::{Deserialize, Serialize};
 use simulator::{NetworkModel, NetworkOptions, Platform};
 
-/// Charges the same work in each of so many supersteps.
+/// Charges the same work in each of its supersteps.
 #[derive(Serialize, Deserialize)]
 struct Steady {
     work: Instructions,
@@ -84,7 +84,7 @@ fn checkpointing() -> Checkpointing {
     }
 }
 
-/// Four processes that compute for so many milliseconds in each of `supersteps` supersteps.
+/// Four processes that compute for `milliseconds` in each of `supersteps` supersteps.
 fn run(checkpointing: Option<Checkpointing>, (milliseconds, supersteps): (u64, u64)) -> Outcome {
     let work = Instructions(milliseconds * 1_000_000);
     let programs = (0..4).map(|_| Steady { work, supersteps }).collect();
