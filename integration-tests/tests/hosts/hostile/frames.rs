@@ -117,8 +117,8 @@ fn change(value: &mut Value, draw: &mut Draw) {
 }
 
 const AGENTS: [&str; 14] = [
-    r#"{"Start":{"superstep":0,"interval":null}}"#,
-    r#"{"Start":{"superstep":1,"interval":4}}"#,
+    r#"{"Start":{"superstep":0,"interval":null,"checkpoint":false}}"#,
+    r#"{"Start":{"superstep":1,"interval":4,"checkpoint":true}}"#,
     r#""Finish""#,
     r#"{"Arrived":{"superstep":0,"processes":1,"halted":0,"sent":0,"received":0,"slowest":[0.5,0],"computation":500000000,"took":0.5}}"#,
     r#"{"Confer":{"superstep":0}}"#,
