@@ -31,11 +31,11 @@ fn a_summary_says_what_checkpoints_took() {
     let saved = &run["checkpoints"];
     let number = |key: &str| saved[key].as_f64().unwrap();
     assert_eq!(saved["number"], 9);
-    assert_eq!(number("bytes"), number("sent_bytes"));
+    assert_eq!(saved["bytes"], saved["sent_bytes"]);
     // Four processes declare 100 kB each; they have inboxes and agents in addition.
     assert!(9.0 * 4e5 < number("bytes"), "{saved}");
     let part = number("stall_seconds") / run["seconds"].as_f64().unwrap();
-    assert_eq!(number("stall_part"), part);
+    assert!((number("stall_part") - part).abs() < 1e-12);
     let sized = ["--set", "checkpoint.bytes=50 kB", "--format", "json"];
     let sized = json(&folder.stdout(&with(&sized)));
     assert_eq!(sized["runs"][0]["checkpoints"]["bytes"], 9 * 4 * 50_000);
