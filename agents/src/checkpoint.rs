@@ -10,6 +10,7 @@ mod delta;
 mod generation;
 mod generations;
 mod piece;
+pub(crate) mod saved_process;
 mod store;
 
 pub use content::{Chunk, Content, ContentWriter};

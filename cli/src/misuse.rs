@@ -102,7 +102,7 @@ fn of_command(command: &clap::Command, words: &[String], met: &str) -> Option<St
     ))
 }
 
-/// `--json`, `--interval`: the option or the key that has this name.
+/// `--json`, `--interval`: the option, or the one or two keys, that have this name.
 fn of_option(command: &clap::Command, words: &[String], met: &str) -> Option<String> {
     let name = met.strip_prefix("--")?;
     let (leaf, path) = leaf(command, words);
@@ -118,16 +118,18 @@ fn of_option(command: &clap::Command, words: &[String], met: &str) -> Option<Str
     }
     let key = name.replace('-', "_");
     let keys = Experiment::keys();
-    let mut meant = keys.iter().filter(|known| {
-        let last = known.rsplit('.').next();
-        last == Some(key.as_str())
-    });
-    let (key, None) = (meant.next()?, meant.next()) else {
+    let meant: Vec<String> = keys
+        .iter()
+        .filter(|known| known.rsplit('.').next() == Some(key.as_str()))
+        .map(|known| format!("`--set {known}=VALUE`"))
+        .collect();
+    if meant.is_empty() || meant.len() > 2 {
         return None;
-    };
+    }
     let program = command.get_name();
+    let meant = meant.join(" or ");
     Some(format!(
-        "`{program} {path}` sets keys of the experiment with `--set {key}=VALUE`"
+        "`{program} {path}` sets keys of the experiment with {meant}"
     ))
 }
 
