@@ -169,6 +169,7 @@ impl<'a> ClientMachine<'a> {
                 members: self.request.members.clone(),
                 experiment: self.request.experiment.clone(),
                 processes,
+                checkpoint: self.request.checkpoint.clone(),
             };
             self.send(host, JobMessage::Submit(Box::new(submit)));
         }

@@ -54,6 +54,8 @@ pub struct Submit {
     pub experiment: String,
     /// The number of processes.
     pub processes: u32,
+    /// The folder for its checkpoints, an absolute path, if they are written to disk: all nodes and the client share it.
+    pub checkpoint: Option<String>,
 }
 
 /// A node that takes part in a job.
