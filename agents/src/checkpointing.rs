@@ -122,6 +122,12 @@ impl CheckpointSchedule {
         }
     }
 
+    /// Another node has found out that the checkpoint before `superstep` is complete, and what checkpoints cost.
+    pub fn adopt(&mut self, superstep: u64, cost: Seconds) {
+        self.cost = Some(cost);
+        self.current.take_if(|_| self.last.0 <= superstep);
+    }
+
     /// Whether a checkpoint is due after the first `completed` supersteps, at `now`. None is due before the one before is
     /// complete.
     #[must_use]

@@ -5,6 +5,7 @@
 //! executed by other threads, as many as the node gives processors.
 
 mod abandoned;
+mod checkpoint;
 mod client;
 mod counter;
 mod execution;

@@ -1,6 +1,7 @@
 //! The world of the agents on a real host.
 
 mod agent_interface;
+mod checkpointing;
 mod checks;
 mod client_link;
 mod computation;
@@ -24,6 +25,7 @@ use migbsp::MeasuredMove;
 use protocol::transport::PeerInfo;
 use protocol::{Address, AgentMessage, Frame, Message, NodeMessage};
 
+use super::checkpoints::Checkpoints;
 use super::exchanges::Exchanges;
 use super::failure::JobError;
 use super::host_meter::HostMeter;
@@ -67,6 +69,8 @@ pub(crate) struct HostWorld {
     computation: Computation,
     timers: Timers,
     exchanges: Exchanges,
+    /// The checkpoints, if there are any.
+    checkpoints: Option<Checkpoints>,
     /// Processes that wait for the messages of the superstep.
     exchanging: BTreeSet<Rank>,
     /// What the moves of processes took that have arrived and are not installed yet.
@@ -91,6 +95,7 @@ impl HostWorld {
         (own, setup, rules, program_type): (HostId, &Setup, Arc<Rules>, ProgramType),
         peers: BTreeMap<HostId, Arc<PeerInfo>>,
         (meter, processors): (Rc<dyn HostMeter>, Processors),
+        checkpoints: Option<Checkpoints>,
         clock: Clock,
     ) -> Self {
         let hosts = setup.placement.clone();
@@ -114,6 +119,7 @@ impl HostWorld {
                 setup.senders_stay(),
                 setup.superstep_limit,
             ),
+            checkpoints,
             exchanging: BTreeSet::new(),
             measured: BTreeMap::new(),
             meter,
@@ -236,6 +242,9 @@ impl HostWorld {
                 }
             }
             Message::Node(NodeMessage::Probe(probe)) => self.handle_probe(host, &probe, arrived),
+            Message::Node(NodeMessage::Checkpoint(superstep, message)) => {
+                self.handle_checkpoint((host, superstep), message);
+            }
             Message::Job(message) => {
                 let problem = format!("a message of a client: {message:?}");
                 self.refuse(Address::Node(host), problem);
@@ -281,6 +290,10 @@ impl HostWorld {
         }
         if let Some(output) = &executed.output {
             self.client.add_output(rank, output.clone());
+            if let Some(checkpoints) = &mut self.checkpoints {
+                let superstep = self.supersteps.saturating_sub(1);
+                checkpoints.halt(rank, (superstep, executed.charged), output.clone());
+            }
         }
         if let Err(error) = self.exchanges.computed(rank, executed) {
             return self.fail(error);

@@ -50,7 +50,7 @@ impl Checkpoints {
 
     /// Compares a checkpoint of the record with what has to hold.
     pub(super) fn compare(&mut self, checkpoint: &Checkpoint, comparison: &mut Comparison<'_>) {
-        let Checkpoint { superstep, at, .. } = *checkpoint;
+        let (superstep, at) = (checkpoint.superstep, checkpoint.at);
         let all = std::mem::take(&mut self.supersteps);
         let (before, during): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|ended| ended.index < superstep);

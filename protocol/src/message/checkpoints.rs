@@ -45,8 +45,8 @@ pub struct Saved {
     pub bytes: u64,
     /// The bytes that went to the buddy.
     pub sent: u64,
-    /// The file with the pieces, if the node has written one.
-    pub file: Option<PiecesFile>,
+    /// If checkpoints are written to disk: the file with the pieces, or why there is none.
+    pub file: Option<Result<PiecesFile, String>>,
 }
 
 /// A file with the pieces of a node.

@@ -16,6 +16,8 @@ pub struct Request {
     pub members: Vec<Member>,
     /// The experiment with all its values, for the nodes.
     pub experiment: String,
+    /// The folder for its checkpoints, an absolute path, if they are written to disk. All nodes share it.
+    pub checkpoint: Option<String>,
     /// The setup that the nodes derive from the experiment; its hosts are those of the cluster.
     pub setup: Setup,
 }

@@ -321,6 +321,7 @@ fn checkpoint() -> impl Strategy<Value = Message> {
     });
     let file = (count(), any::<[u8; 32]>());
     let file = file.prop_map(|(length, sha256)| PiecesFile { length, sha256 });
+    let file = prop_oneof![file.prop_map(Ok), ".{0,40}".prop_map(Err)];
     let parts = (vec(rank(), 0..20), seconds(), seconds(), count(), count());
     let saved =
         (parts, option::of(file)).prop_map(|((ranks, stall, encoding, bytes, sent), file)| {

@@ -405,10 +405,10 @@ fn traffic() -> [Message; 8] {
             encoding: seconds(0.5),
             bytes: 1000,
             sent: 5,
-            file: Some(PiecesFile {
+            file: Some(Ok(PiecesFile {
                 length: 1000,
                 sha256: [7; 32],
-            }),
+            })),
         }))),
         checkpoint(CheckpointMessage::Complete(seconds(0.25))),
     ]
