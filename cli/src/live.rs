@@ -2,6 +2,7 @@
 
 mod bench;
 mod between;
+mod checkpoints;
 mod cluster_members;
 mod help;
 mod identity;

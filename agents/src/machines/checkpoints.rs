@@ -76,7 +76,7 @@ pub(crate) enum CheckpointAction {
 
 impl Checkpoints {
     /// No checkpoint has begun.
-    pub(crate) fn new(parts: CheckpointParts, schedule: CheckpointSchedule) -> Self {
+    fn new(parts: CheckpointParts, schedule: CheckpointSchedule) -> Self {
         Self {
             parts,
             schedule,

@@ -49,12 +49,12 @@ struct Sent {
 /// Submits `request` with the encoded processes `states` and follows the job to its end.
 pub(super) async fn submit(
     endpoint: &Arc<Endpoint>,
-    request: &Request,
+    (request, job): (&Request, JobId),
     states: States,
     observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
     interrupted: impl Future<Output = ()>,
 ) -> Result<JobResult, JobError> {
-    let mut client = ClientMachine::new(request, JobId::random(), Clock::now());
+    let mut client = ClientMachine::new(request, job, Clock::now());
     let mut shell = ClientShell {
         endpoint,
         request,
