@@ -5,6 +5,7 @@ mod between;
 mod cluster_members;
 mod help;
 mod identity;
+mod kills;
 mod local_nodes;
 mod node;
 mod node_end;
