@@ -6,6 +6,7 @@ mod checkpoints;
 mod cluster_members;
 mod help;
 mod identity;
+mod kills;
 mod local_nodes;
 mod node;
 mod node_end;

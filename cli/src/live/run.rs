@@ -75,15 +75,17 @@ pub(crate) struct RunArguments {
 /// Whatever is wrong with the experiment, the program, the cluster or the disk.
 pub(crate) fn command(arguments: &RunArguments, registry: &Registry) -> Result<(), CommandFailure> {
     let cluster = ClusterMembers::find(&arguments.cluster)?;
-    follow(arguments, cluster, registry, None)
+    follow(arguments, cluster, registry, None, &mut |_| {})
 }
 
-/// The same, on a cluster that is known; `simulated` is the same run, if the cluster plays its platform.
+/// The same, on a cluster that is known; `simulated` is the same run, if the cluster plays its platform. `spectator` sees
+/// each event of the record after all else has.
 pub(crate) fn follow(
     arguments: &RunArguments,
     cluster: ClusterMembers,
     registry: &Registry,
     simulated: Option<&Simulated>,
+    spectator: &mut dyn FnMut(&Event),
 ) -> Result<(), CommandFailure> {
     let checkpoints = &arguments.checkpoints;
     let mut set = arguments.overrides.assignments();
@@ -123,10 +125,11 @@ pub(crate) fn follow(
                 flushed = Instant::now();
             }
             // A run without its record is of no use.
-            return recorder
-                .lost()
-                .map_or(Ok(()), |problem| Err(JobError::program(problem)));
+            if let Some(problem) = recorder.lost() {
+                return Err(JobError::program(problem));
+            }
         }
+        spectator(event);
         Ok(())
     };
     let termination = TerminationSignal::default();
