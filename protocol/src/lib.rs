@@ -27,6 +27,6 @@ pub use message::{
     Abandoned, Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallMessage,
     Capacity, Considered, Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage,
     JobStatus, LinkProbed, Measure, Measured, Member, Message, MessageHeader, Migrate, NodeMessage,
-    Placed, Planned, Probe, ProbeLink, ProcessImage, Report, Reports, SetReport, Start, StartCall,
-    Status, Submit,
+    Placed, Planned, Probe, ProbeLink, ProcessImage, Report, Reports, ResumedJob, SetReport, Start,
+    StartCall, Status, Submit,
 };

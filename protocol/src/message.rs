@@ -19,7 +19,9 @@ pub use calls::{
     Answered, Ask, CallMessage, Capacity, Considered, Decided, LinkProbed, Measured, Planned,
     Report, Reports, SetReport,
 };
-pub use client::{Abandoned, Ended, Failed, Fault, JobMessage, JobStatus, Member, Status, Submit};
+pub use client::{
+    Abandoned, Ended, Failed, Fault, JobMessage, JobStatus, Member, ResumedJob, Status, Submit,
+};
 pub use nodes::{Batch, MessageHeader, NodeMessage, Placed, Probe};
 
 /// Any message. The kind of its frame names the enum, so that its encoding is that of the message inside.

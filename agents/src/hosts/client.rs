@@ -1,6 +1,7 @@
 //! The client of a cluster: it submits jobs and asks for the status of nodes.
 
 mod connections;
+mod initial_states;
 mod inquiry;
 mod listening;
 mod shell;
@@ -10,12 +11,14 @@ use std::sync::Arc;
 
 use protocol::identity::Identity;
 
+use crate::checkpoint::SavedStates;
 use crate::machines::client::request::Request;
 use crate::machines::failure::JobError;
 use crate::outcome::Outcome;
-use crate::programs::Programs;
+use crate::programs::{DecodeOutputs, ProgramType, Programs};
 use crate::record::Event;
 use connections::{endpoint, runtime};
+use initial_states::InitialStates;
 use shell::submit;
 
 pub use inquiry::{NodeAnswer, inquire};
@@ -34,13 +37,64 @@ pub fn run(
     observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
     interrupted: impl Future<Output = ()>,
 ) -> Result<Outcome, JobError> {
-    request.setup.check(programs.len())?;
+    if request.setup.resumed.is_some() {
+        return Err(JobError::input(
+            "a job that resumes begins with saved states",
+        ));
+    }
+    let processes = programs.len();
+    let (states, decode_outputs) = programs.into_states();
+    let states = InitialStates::of_programs(states, processes);
+    follow(
+        identity,
+        request,
+        (states, decode_outputs),
+        observer,
+        interrupted,
+    )
+}
+
+/// Resumes a job on the nodes of a cluster: as [`run`], from the states of a checkpoint, whose programs are of this type.
+/// The setup of `request` says with which superstep the job begins, and where each process starts.
+///
+/// # Errors
+///
+/// As [`run`], or if a file of the checkpoint has changed since it was found.
+pub fn resume(
+    identity: Identity,
+    request: &Request,
+    (saved, program_type): (SavedStates, ProgramType),
+    observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
+    interrupted: impl Future<Output = ()>,
+) -> Result<Outcome, JobError> {
+    if request.setup.resumed.is_none() {
+        return Err(JobError::input("saved states begin a job that resumes"));
+    }
+    let states = InitialStates::of_checkpoint(saved);
+    let decode_outputs = program_type.output_decoder();
+    follow(
+        identity,
+        request,
+        (states, decode_outputs),
+        observer,
+        interrupted,
+    )
+}
+
+/// Submits a job and follows it to its end.
+fn follow(
+    identity: Identity,
+    request: &Request,
+    (states, decode_outputs): (InitialStates, DecodeOutputs),
+    observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
+    interrupted: impl Future<Output = ()>,
+) -> Result<Outcome, JobError> {
+    request.setup.check(states.order.len())?;
     let (members, hosts) = (request.members.len(), request.setup.platform.hosts().len());
     if members != hosts {
         let problem = format!("the platform has {hosts} hosts, the list of hosts has {members}");
         return Err(JobError::input(problem));
     }
-    let (states, decode_outputs) = programs.into_states();
     let result = runtime()?.block_on(async {
         let endpoint = endpoint(identity, &request.builds.own)?;
         let result = submit(&endpoint, request, states, observer, interrupted).await;

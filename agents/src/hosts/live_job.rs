@@ -25,8 +25,8 @@ use crate::machines::failure::JobError;
 use crate::machines::migration::departing_process::DepartingProcess;
 use crate::machines::node::action::{BegunJob, JobAction, StartedJob};
 use crate::machines::node::event::{JobEvent, PeerEvent};
+use crate::machines::starting_process::StateDecoder;
 use crate::machines::task::Done;
-use crate::programs::ProgramType;
 
 /// The sockets, threads and tasks of a job. They end with it, and so do the events that they would have caused.
 pub(super) struct LiveJob {
@@ -184,8 +184,8 @@ impl LiveJob {
     fn perform_rare(&mut self, action: JobAction) {
         match action {
             JobAction::Connect(member, role) => self.connect(*member, role),
-            JobAction::DecodeStates(program_type, states) => self.decode(program_type, states),
-            JobAction::Start(started) => self.start(&started),
+            JobAction::DecodeStates(decoder, states) => self.decode(decoder, states),
+            JobAction::Start(started) => self.start(started),
             JobAction::StartClock => {
                 if let Some(host) = self.machine.pace.played() {
                     host.begin();
@@ -284,16 +284,15 @@ impl LiveJob {
     }
 
     /// Decodes states. That takes time in proportion to them, so another thread does it.
-    fn decode(&self, program_type: ProgramType, states: Vec<(Rank, Bytes)>) {
+    fn decode(&self, decoder: StateDecoder, states: Vec<(Rank, Bytes)>) {
         let events = self.events.own.0.clone();
         let decoding = tokio::task::spawn_blocking(move || {
-            let decode =
-                |(rank, state): (Rank, Bytes)| Ok((rank, program_type.decode(rank, &state[..])?));
+            let decode = |(rank, state): (Rank, Bytes)| decoder.decode(rank, &state);
             states.into_iter().map(decode).collect()
         });
         drop(actix_rt::spawn(async move {
             let event = match decoding.await {
-                Ok(Ok(programs)) => JobEvent::Decoded(programs),
+                Ok(Ok(processes)) => JobEvent::Decoded(processes),
                 Ok(Err(error)) => JobEvent::Failed(crate::error::RunError::into(error)),
                 Err(panic) => {
                     JobEvent::Failed(JobError::program(format!("decoding a process: {panic}")))
@@ -304,16 +303,14 @@ impl LiveJob {
         }));
     }
 
-    fn start(&mut self, started: &StartedJob) {
+    fn start(&mut self, started: StartedJob) {
         let StartedJob {
-            own,
-            rules,
-            world,
             slots,
             speed,
             counts,
+            ..
         } = started;
-        self.machine = self.machine.giving(*slots, *speed).counting(*counts);
+        self.machine = self.machine.giving(slots, speed).counting(counts);
         let Machine {
             processors,
             processor,
@@ -323,8 +320,8 @@ impl LiveJob {
         } = &self.machine;
         let done = &self.events.executed.0;
         self.pool = Some(Pool::new(*processors, (*processor, pace), executions, done));
-        self.own = Some(*own);
-        self.agents = Some(LocalAgents::new(*own, rules, world));
+        self.own = Some(started.own);
+        self.agents = Some(LocalAgents::new(started));
     }
 
     fn depart(&self, order: Migrate, process: DepartingProcess) {

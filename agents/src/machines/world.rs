@@ -20,6 +20,7 @@ use std::time::Instant as Clock;
 
 use bsp::units;
 use bsp::{HostId, Rank};
+use bytes::Bytes;
 use migbsp::MeasuredMove;
 use protocol::transport::PeerInfo;
 use protocol::{Address, AgentMessage, Frame, Message, NodeMessage};
@@ -31,12 +32,13 @@ use super::migration::arrived_process::ArrivedProcess;
 use super::node::action::JobAction;
 use super::node::event::{IncomingImage, NodeInput};
 use super::processors::Processors;
+use super::starting_process::StartingProcess;
 use super::step::Step;
 use super::task::Done;
 use super::time::seconds;
 use crate::error::RunError;
 use crate::mutant::{self, Mutant};
-use crate::programs::{HostedProgram, ProgramType};
+use crate::programs::ProgramType;
 use crate::record;
 use crate::setup::{Rules, Setup};
 use crate::world::{Delivery, Event, World};
@@ -81,6 +83,8 @@ pub(crate) struct HostWorld {
     supersteps: u64,
     /// Bytes of the images that have left.
     moved: u64,
+    /// The processes that halted here, also those of the job that this one resumes: when, and their outputs.
+    halted: BTreeMap<Rank, (u64, Bytes)>,
     actions: VecDeque<JobAction>,
     error: Option<JobError>,
 }
@@ -95,25 +99,29 @@ impl HostWorld {
     ) -> Self {
         let hosts = setup.placement.clone();
         let peers = PeerLinks::new(own, peers);
+        let exchanges = Exchanges::new(
+            own,
+            rules.sets.clone(),
+            hosts,
+            setup.senders_stay(),
+            setup.superstep_limit,
+        );
         Self {
             own,
             clock,
             program_type,
             superstep_limit: setup.superstep_limit,
             began: clock,
-            client: ClientLink::new(own),
+            client: ClientLink::new(own, rules.first_superstep()),
             placement: PlacementEpoch::new(own, Arc::clone(&rules)),
             transfers: TransferTimes::new(Arc::clone(&rules), own, peers.hosts()),
             peers,
             computation: Computation::new(processors),
             timers: Timers::default(),
-            exchanges: Exchanges::new(
-                own,
-                rules.sets.clone(),
-                hosts,
-                setup.senders_stay(),
-                setup.superstep_limit,
-            ),
+            exchanges: match &rules.resumed {
+                Some(resumed) => exchanges.resume(resumed),
+                None => exchanges,
+            },
             exchanging: BTreeSet::new(),
             measured: BTreeMap::new(),
             meter,
@@ -124,14 +132,19 @@ impl HostWorld {
             departed: Vec::new(),
             supersteps: 0,
             moved: 0,
+            halted: BTreeMap::new(),
             actions: VecDeque::new(),
             error: None,
         }
     }
 
-    /// Adds a program that starts here.
-    pub(super) fn insert_program(&mut self, rank: Rank, program: Box<dyn HostedProgram>) {
-        self.computation.insert(rank, program);
+    /// Adds a process that starts here, without its agent.
+    pub(super) fn insert_process(&mut self, process: StartingProcess) {
+        let rank = process.rank;
+        self.computation.insert(rank, process.program);
+        if let Some(saved) = process.saved {
+            self.exchanges.restore_inbox(rank, saved.inbox);
+        }
     }
 
     /// Starts the clock of the run.

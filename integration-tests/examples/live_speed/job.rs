@@ -80,6 +80,7 @@ impl Case {
             elasticity: None,
             checkpointing: None,
             superstep_limit: u64::MAX,
+            resumed: None,
         })
     }
 

@@ -14,7 +14,7 @@ use crate::record;
 pub(super) struct ClientLink {
     own: HostId,
     queue: RecordQueue,
-    /// The number of supersteps recorded here.
+    /// The number of supersteps recorded here, with those before the job begins.
     supersteps: u64,
     /// The outputs of processes that have halted, until they are sent.
     outputs: BTreeMap<Rank, Bytes>,
@@ -22,12 +22,12 @@ pub(super) struct ClientLink {
 }
 
 impl ClientLink {
-    /// Nothing has been sent from `own`.
-    pub(super) fn new(own: HostId) -> Self {
+    /// Nothing has been sent from `own`, in a job that begins with superstep `first`.
+    pub(super) fn new(own: HostId, first: u64) -> Self {
         Self {
             own,
             queue: RecordQueue::default(),
-            supersteps: 0,
+            supersteps: first,
             outputs: BTreeMap::new(),
             has_ended: false,
         }

@@ -1,6 +1,8 @@
 //! Reports to the client of the job.
 
+use bsp::Rank;
 use bsp::units::Seconds;
+use bytes::Bytes;
 use protocol::Ended;
 
 use super::HostWorld;
@@ -29,6 +31,24 @@ impl HostWorld {
     /// The client has taken the last part of the record.
     pub(in crate::machines) fn handle_record_taken(&mut self) {
         self.client.record_taken();
+    }
+
+    /// Keeps the output of a process that has halted here before the job begins.
+    pub(in crate::machines) fn insert_halted(&mut self, rank: Rank, output: Bytes) {
+        let resumed = self.rules.resumed.as_ref();
+        let halted = resumed.and_then(|resumed| *resumed.halted.get(rank.index())?);
+        if let Some(superstep) = halted {
+            self.halted.insert(rank, (superstep, output));
+        }
+    }
+
+    /// Sends the client the outputs of the processes that have halted here before the job begins.
+    pub(in crate::machines) fn send_halted(&mut self) {
+        let halted = self.halted.iter();
+        let send = |(rank, (_, output)): (&Rank, &(u64, Bytes))| {
+            JobAction::SendOutput(*rank, output.clone())
+        };
+        self.actions.extend(halted.map(send));
     }
 
     /// Reports the end of the job to the client, once all processes have halted and all else has been sent.

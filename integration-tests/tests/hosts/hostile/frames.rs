@@ -160,8 +160,9 @@ const NODES: [&str; 6] = [
     r#"{"Probe":{"number":0,"is_back":true}}"#,
 ];
 
-const JOBS: [&str; 11] = [
-    r#"{"Submit":{"job":5,"host":0,"members":[{"name":"n0","address":"127.0.0.1:1","set":"s0","slots":1,"speed":1.0}],"experiment":"","processes":2}}"#,
+const JOBS: [&str; 12] = [
+    r#"{"Submit":{"job":5,"host":0,"members":[{"name":"n0","address":"127.0.0.1:1","set":"s0","slots":1,"speed":1.0}],"experiment":"","processes":2,"resumed":null}}"#,
+    r#"{"Submit":{"job":5,"host":0,"members":[{"name":"n0","address":"127.0.0.1:1","set":"s0","slots":1,"speed":1.0}],"experiment":"","processes":2,"resumed":{"incarnation":1,"superstep":3,"placement":[0,0],"halted":[null,2]}}}"#,
     r#"{"Accepted":{"counts":false}}"#,
     r#"{"Meet":{"counts":false}}"#,
     r#""Ready""#,

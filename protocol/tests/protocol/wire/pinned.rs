@@ -14,8 +14,8 @@ use protocol::{
     Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallMessage, Capacity,
     Considered, Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage, JobStatus, Limits,
     LinkProbed, Measure, Measured, Member, Message, MessageHeader, Migrate, NodeMessage, Placed,
-    Planned, Probe, ProbeLink, ProcessImage, Report, Reports, SetReport, Start, StartCall, Submit,
-    WIRE_VERSION, decode, encode,
+    Planned, Probe, ProbeLink, ProcessImage, Report, Reports, ResumedJob, SetReport, Start,
+    StartCall, Submit, WIRE_VERSION, decode, encode,
 };
 
 use crate::wire::{external, joined, report_for_plans, status};
@@ -414,6 +414,12 @@ fn asked() -> [JobMessage; 4] {
             }],
             experiment: "[application]".to_owned(),
             processes: 16,
+            resumed: Some(ResumedJob {
+                incarnation: 2,
+                superstep: 300,
+                placement: vec![HostId(0), HostId(1)],
+                halted: vec![None, Some(299)],
+            }),
         })),
         JobMessage::Meet { counts: true },
         JobMessage::Begin,
