@@ -7,6 +7,7 @@
 mod binary;
 mod content;
 mod delta;
+pub(crate) mod deltas;
 mod generation;
 mod generations;
 mod piece;

@@ -92,6 +92,13 @@ impl CheckpointSchedule {
         }
     }
 
+    /// The same of a run that begins with `superstep`, before which there is a checkpoint.
+    #[must_use]
+    pub const fn from_superstep(mut self, superstep: u64) -> Self {
+        self.last.0 = superstep;
+        self
+    }
+
     /// A superstep has taken `time`, without the call after it.
     pub fn elapse(&mut self, time: Seconds) {
         let usual = self.usual.unwrap_or(time);
@@ -120,6 +127,12 @@ impl CheckpointSchedule {
         if let Some(current) = &mut self.current {
             current.complete = Some(least);
         }
+    }
+
+    /// Another node has found out that the checkpoint before `superstep` is complete, and what checkpoints cost.
+    pub fn adopt(&mut self, superstep: u64, cost: Seconds) {
+        self.cost = Some(cost);
+        self.current.take_if(|_| self.last.0 <= superstep);
     }
 
     /// Whether a checkpoint is due after the first `completed` supersteps, at `now`. None is due before the one before is

@@ -5,6 +5,7 @@
 //! executed by other threads, as many as the node gives processors.
 
 mod abandoned;
+mod checkpoint;
 mod client;
 mod counter;
 mod execution;
@@ -33,7 +34,7 @@ use std::num::NonZeroU32;
 use bsp::units::InstructionsPerSecond;
 
 pub use crate::machines::builds::Builds;
-pub use crate::machines::client::request::Request;
+pub use crate::machines::client::request::{CheckpointFolder, Request};
 pub use crate::machines::failure::JobError;
 pub use crate::machines::node::Prepare;
 pub use crate::machines::prepared::Prepared;

@@ -4,6 +4,7 @@
 //! (`next_timeout`). It has no threads, sockets, files or clocks. [`crate::hosts`] is the shell that has them.
 
 pub(crate) mod builds;
+pub(crate) mod checkpoints;
 pub(crate) mod client;
 mod exchanges;
 pub(crate) mod failure;

@@ -32,11 +32,13 @@ pub enum Mutant {
     RefuseWhenLeft,
     /// A Manager refuses the loads that are reported to a policy whose plan a script replaces.
     RefuseScriptedLoads,
+    /// A node reports its pieces before its buddy has them.
+    ReportUncopied,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::TakeOtherSuperstep,
         Self::ArriveUnacknowledged,
         Self::AnnounceToFew,
@@ -48,6 +50,7 @@ impl Mutant {
         Self::KeepOldPlacement,
         Self::RefuseWhenLeft,
         Self::RefuseScriptedLoads,
+        Self::ReportUncopied,
     ];
 
     /// Whether this build has defects.
@@ -68,6 +71,7 @@ impl fmt::Display for Mutant {
             Self::KeepOldPlacement => "keep-old-placement",
             Self::RefuseWhenLeft => "refuse-when-left",
             Self::RefuseScriptedLoads => "refuse-scripted-loads",
+            Self::ReportUncopied => "report-uncopied",
         })
     }
 }

@@ -153,7 +153,7 @@ impl Replay {
     #[must_use]
     pub fn with_checkpoints(self, checkpointing: Option<&Checkpointing>) -> Self {
         let nodes: BTreeSet<HostId> = self.lives.iter().copied().collect();
-        let checkpoints = checkpointing.map(|made| Checkpoints::new(made, nodes.len()));
+        let checkpoints = checkpointing.map(|made| Checkpoints::new(made, nodes.len(), self.first));
         Self {
             checkpoints,
             ..self

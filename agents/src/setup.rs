@@ -73,6 +73,12 @@ impl Setup {
         starts.chain(moves.flatten().copied())
     }
 
+    /// The incarnation of the job on real hosts: 0, or more if it resumes another one.
+    pub(crate) fn incarnation(&self) -> u64 {
+        let resumed = self.resumed.as_ref();
+        resumed.map_or(0, |resumed| resumed.incarnation)
+    }
+
     /// Whether messages count for the Set in which their sender started.
     #[must_use]
     pub fn senders_stay(&self) -> bool {

@@ -11,9 +11,13 @@ pub fn sentence(summary: &CheckpointSummary) -> String {
         0 => String::new(),
         sent => format!(", {} MB of which went to other hosts", megabytes(sent)),
     };
+    let disk = match summary.unwritten {
+        0 => String::new(),
+        unwritten => format!(" {unwritten} of them are not on disk."),
+    };
     format!(
         "{number} saved {} MB{copies}: processes stood still for {} s ({:.2} % of the run), and encoding took {} s of a \
-         processor beside them. One failure would have lost {} s of work at most.",
+         processor beside them. One failure would have lost {} s of work at most.{disk}",
         megabytes(summary.bytes),
         rounded(summary.stall_seconds, 3),
         summary.stall_part * 100.0,

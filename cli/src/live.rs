@@ -2,9 +2,11 @@
 
 mod bench;
 mod between;
+mod checkpoints;
 mod cluster_members;
 mod help;
 mod identity;
+mod kills;
 mod local_nodes;
 mod node;
 mod node_end;

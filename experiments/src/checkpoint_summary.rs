@@ -22,6 +22,9 @@ pub struct CheckpointSummary {
     /// The most seconds of work that one failure would have lost: the longest time from the beginning of a checkpoint
     /// until the next was complete; the start of the run counts as one, and its end.
     pub risk_seconds: f64,
+    /// The number of those that should be on disk and are not.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unwritten: usize,
 }
 
 impl CheckpointSummary {
@@ -49,6 +52,7 @@ impl CheckpointSummary {
             bytes: bytes(|checkpoint| checkpoint.bytes),
             sent_bytes: bytes(|checkpoint| checkpoint.sent),
             risk_seconds: risk.max(end - begun).get(),
+            unwritten: checkpoints.iter().filter(|it| it.problem.is_some()).count(),
         })
     }
 
@@ -62,6 +66,11 @@ impl CheckpointSummary {
         let sum = self.stall_seconds + self.encoding_seconds;
         Seconds::new(sum / self.number.max(1) as f64).expect("a mean of finite times")
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 fn part(of: f64, whole: f64) -> f64 {
@@ -82,6 +91,7 @@ mod tests {
             bytes: Bytes(100),
             sent: Bytes(10),
             complete: Instant::new(complete).unwrap(),
+            problem: None,
         };
         let all: Vec<Checkpoint> = [(4, 2.0, 3.0), (9, 5.0, 9.5)].map(checkpoint).to_vec();
         let end = |seconds| Instant::new(seconds).unwrap();
@@ -96,6 +106,7 @@ mod tests {
                 bytes: 200,
                 sent_bytes: 20,
                 risk_seconds: 7.5,
+                unwritten: 0,
             }
         );
         assert!((summary.cost().get() - 0.75).abs() < 1e-12);

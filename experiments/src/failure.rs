@@ -47,6 +47,19 @@ impl Failure {
         Self::Run(text)
     }
 
+    /// The same failure, with `advice` after what it says.
+    #[must_use]
+    pub fn followed_by(self, advice: impl Display) -> Self {
+        let with = |problem: String| format!("{problem}\n{advice}");
+        match self {
+            Self::Run(problem) => Self::Run(with(problem)),
+            Self::Usage(problem) => Self::Usage(with(problem)),
+            Self::Verification(problem) => Self::Verification(with(problem)),
+            Self::Input(problem) => Self::Input(with(problem)),
+            Self::Cluster(problem) => Self::Cluster(with(problem)),
+        }
+    }
+
     /// The same failure, in `what`.
     pub fn of(self, what: impl Display) -> Self {
         match self {

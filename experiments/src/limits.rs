@@ -35,14 +35,6 @@ pub(crate) fn check(loaded: &Loaded, plays: bool) -> Result<(), Failure> {
         let met = format!("\"{host}\"");
         return Err(Failure::input(Fault::invalid(place, key, met, rule)));
     }
-    if experiment.checkpoint.is_on() {
-        let key = "checkpoint.interval";
-        let place = loaded.written.find(key).and_then(Node::place);
-        let rule =
-            "needs a simulated platform: real hosts save no states yet; leave `[checkpoint]` out";
-        let met = format!("\"{}\"", experiment.checkpoint.interval);
-        return Err(Failure::input(Fault::invalid(place, key, met, rule)));
-    }
     if let Some(factor) = experiment.scheduler.options.transfer_factor {
         let key = "scheduler.transfer_factor";
         let place = loaded.written.find(key).and_then(Node::place);
@@ -65,12 +57,19 @@ pub(crate) fn check(loaded: &Loaded, plays: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The experiment in effect, without the background load of simulated hosts and links.
-pub(crate) fn without_others(loaded: &Loaded) -> Node {
-    let effective = loaded.experiment.effective();
+/// The experiment in effect on so many `nodes`, without the background load of simulated hosts and links. A single node has
+/// no buddy.
+pub(crate) fn without_others(loaded: &Loaded, nodes: usize) -> Node {
+    let mut experiment = loaded.experiment.clone();
+    experiment.checkpoint.copies &= 1 < nodes;
+    let effective = experiment.effective();
     let entries = effective.entries().iter();
-    let simulated = ["load", "congestion", "elasticity", "checkpoint"];
-    let kept = entries.filter(|(key, _)| !simulated.contains(&key.as_str()));
+    let has_checkpoints = experiment.checkpoint.is_on();
+    let kept = entries.filter(|(key, _)| match key.as_str() {
+        "load" | "congestion" | "elasticity" => false,
+        "checkpoint" => has_checkpoints,
+        _ => true,
+    });
     Node {
         value: Value::Table(kept.cloned().collect()),
         origin: None,

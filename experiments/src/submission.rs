@@ -23,7 +23,10 @@ pub fn request(
     plays: bool,
 ) -> Result<(PreparedExperiment, Request), Failure> {
     limits::check(loaded, plays)?;
-    let experiment = settings::print(&limits::without_others(loaded), &loaded.written);
+    let experiment = settings::print(
+        &limits::without_others(loaded, members.len()),
+        &loaded.written,
+    );
     let mut prepared = prepare_experiment(&experiment, members, registry)?;
     // The submitted text does not say where its values come from.
     prepared.loaded.overrides.clone_from(&loaded.overrides);
@@ -35,6 +38,7 @@ pub fn request(
         workload: prepared.loaded.experiment.application.workload.clone(),
         members: members.to_vec(),
         experiment,
+        checkpoint: None,
         setup: prepared.setup(scenario(&prepared)),
     };
     Ok((prepared, request))

@@ -16,7 +16,9 @@ use bytes::{BufMut, Bytes};
 
 use crate::encoding::{encoded_len, length_of};
 use crate::head::{self, HeadError};
-use crate::message::{Address, AgentMessage, CallMessage, Message, NodeMessage, ProcessImage};
+use crate::message::{
+    Address, AgentMessage, CallMessage, CheckpointMessage, Message, NodeMessage, ProcessImage,
+};
 
 /// The version of the encoding, the same at both ends; it changes whenever any byte of any frame does.
 pub const WIRE_VERSION: u8 = 3;
@@ -319,6 +321,9 @@ impl Message {
             Self::Agent(AgentMessage::ProcessImage(image)) => Some(&image.payload),
             Self::Node(NodeMessage::Batch(batch)) => Some(&batch.payload),
             Self::Node(NodeMessage::Probe(probe)) => Some(&probe.payload),
+            Self::Node(NodeMessage::Checkpoint(_, CheckpointMessage::Pieces(pieces))) => {
+                Some(&pieces.payload)
+            }
             _ => None,
         }
     }
@@ -393,6 +398,9 @@ fn attach(mut message: Message, payload: Bytes) -> Result<Message, DecodeError> 
         Message::Agent(AgentMessage::ProcessImage(image)) => image.payload = payload,
         Message::Node(NodeMessage::Batch(batch)) => batch.payload = payload,
         Message::Node(NodeMessage::Probe(probe)) => probe.payload = payload,
+        Message::Node(NodeMessage::Checkpoint(_, CheckpointMessage::Pieces(pieces))) => {
+            pieces.payload = payload;
+        }
         _ if payload.is_empty() => {}
         _ => {
             return Err(DecodeError::Payload {

@@ -4,6 +4,7 @@ mod address;
 mod agents;
 mod busy_process;
 mod calls;
+mod checkpoints;
 mod client;
 mod nodes;
 
@@ -19,6 +20,7 @@ pub use calls::{
     Answered, Ask, CallMessage, Capacity, Considered, Decided, LinkProbed, Measured, Planned,
     Report, Reports, SetReport,
 };
+pub use checkpoints::{CheckpointMessage, Pieces, PiecesFile, Saved};
 pub use client::{
     Abandoned, Ended, Failed, Fault, JobMessage, JobStatus, Member, ResumedJob, Status, Submit,
 };

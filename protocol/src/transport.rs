@@ -50,5 +50,5 @@ pub use refusal::Refusal;
 pub use rights::{SpeakingRights, check_message};
 pub use sender::{Sender, TrySendError};
 pub use session::{FrameOrder, Session, SessionState, Stamp};
-pub use state_stream::{ReceivedState, StatePayload, StateReceiver, StateStream};
+pub use state_stream::{ReceivedState, StatePayload, StateReceiver, StateStream, StreamContent};
 pub use tls::alpn;

@@ -8,9 +8,9 @@ use bsp::units::Seconds;
 use bytes::{Bytes, BytesMut};
 use protocol::transport::{
     CloseCode, FrameOrder, JobId, PeerError, PeerInfo, Refusal, SessionState, SpeakingRights,
-    Stamp, check_message,
+    Stamp, StreamContent, check_message,
 };
-use protocol::{Address, AgentMessage, DecodeError, Frame, Limits, Message, ProcessImage, decode};
+use protocol::{Address, DecodeError, Frame, Limits, Message, ProcessImage, decode};
 
 use crate::machines::node::event::ConnectionId;
 
@@ -86,6 +86,8 @@ pub(super) enum Lane {
 pub(super) enum Packet {
     Frame(Stamp, Bytes),
     State(Stamp, (Address, Address), ProcessImage),
+    /// The pieces of a node for the checkpoint before a superstep, encoded.
+    Pieces(Stamp, (Address, Address), (u64, Bytes)),
     /// The last frame: the connection is closed in order.
     Close(String),
 }
@@ -97,6 +99,8 @@ pub(super) enum Untaken {
     Initial,
     /// The output of a process.
     Output,
+    /// Pieces of a checkpoint.
+    Pieces,
     /// The image of a process, to this host, sent at this time.
     Image(HostId, u64, u64),
 }
@@ -155,23 +159,19 @@ impl Connection {
         Ok((from, to, message))
     }
 
-    /// Checks a state that has arrived at an end.
-    pub(super) fn check_state(
+    /// Checks a state, or pieces, that have arrived at an end.
+    pub(super) fn check_stream(
         &mut self,
         end: usize,
-        (stamp, from, image): (Stamp, Address, &ProcessImage),
+        (stamp, from): (Stamp, Address),
+        content: StreamContent,
         session: SessionState,
     ) -> Checked<()> {
         let job = self.job;
         let end = &mut self.ends[end];
         end.orders[1].accept(stamp, session)?;
-        let head = ProcessImage {
-            payload: Bytes::new(),
-            ..image.clone()
-        };
-        let message = Message::Agent(AgentMessage::ProcessImage(Box::new(head)));
         let rights = (job.is_some(), end.rights.as_ref());
-        check_message(&end.peer.subject, rights, from, &message)
+        check_message(&end.peer.subject, rights, from, &content.into())
     }
 }
 
@@ -247,7 +247,7 @@ impl Packet {
     pub(super) const fn lane(&self) -> Lane {
         match self {
             Self::Frame(..) | Self::Close(_) => Lane::Frames,
-            Self::State(..) => Lane::States,
+            Self::State(..) | Self::Pieces(..) => Lane::States,
         }
     }
 
@@ -256,6 +256,7 @@ impl Packet {
         match self {
             Self::Frame(_, bytes) => bytes.len(),
             Self::State(_, _, image) => image.payload.len(),
+            Self::Pieces(_, _, (_, encoded)) => encoded.len(),
             Self::Close(reason) => reason.len(),
         }
     }

@@ -106,6 +106,7 @@ impl Happening {
                 let check = match &**packet {
                     Packet::Frame(_, bytes) => checksum(bytes),
                     Packet::State(_, _, image) => checksum(&image.payload),
+                    Packet::Pieces(_, _, (_, encoded)) => checksum(encoded),
                     Packet::Close(reason) => checksum(&Bytes::copy_from_slice(reason.as_bytes())),
                 };
                 [

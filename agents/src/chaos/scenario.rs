@@ -160,6 +160,7 @@ fn request(random: &mut Random, sets: &[usize], processes: usize, step: Option<S
         workload: "mixer".to_owned(),
         members: members.collect(),
         experiment: String::new(),
+        checkpoint: None,
         setup,
     }
 }

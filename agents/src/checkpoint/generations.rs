@@ -116,6 +116,12 @@ impl Generations {
         complete.next_back().map(|(generation, _)| *generation)
     }
 
+    /// The newest checkpoint, complete or not.
+    #[must_use]
+    pub fn newest_generation(&self) -> Option<Generation> {
+        self.generations.keys().next_back().copied()
+    }
+
     /// The piece of `rank` in `generation`, if it is here.
     #[must_use]
     pub fn piece(&self, generation: Generation, rank: Rank) -> Option<&Piece> {

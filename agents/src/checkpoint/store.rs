@@ -87,6 +87,23 @@ impl<F: Files> Store<F> {
         begin(&mut self.files, self.writer, job)
     }
 
+    /// Checks that a job has begun in the folder, and that this host may write there.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong.
+    pub fn check(&mut self, job: JobId) -> Result<(), String> {
+        let description = reading::description_file(&mut self.files, job);
+        description.map_err(|damage| damage.to_string())?;
+        let path = layout::job_folder(job);
+        let probe = layout::incomplete(&format!("{path}/check"), self.writer);
+        let written = self
+            .files
+            .create(&probe)
+            .and_then(|()| self.files.remove(&probe));
+        written.map_err(|error| error.to_string())
+    }
+
     /// Writes the pieces of the processes on this host, in the order of their ranks.
     ///
     /// # Errors

@@ -7,11 +7,14 @@ mod listening;
 mod shell;
 
 use std::future::Future;
+use std::path::Path;
 use std::sync::Arc;
 
+use bsp::HostId;
 use protocol::identity::Identity;
+use protocol::transport::JobId;
 
-use crate::checkpoint::SavedStates;
+use crate::checkpoint::{DiskFiles, JobDescription, SavedStates, Store};
 use crate::machines::client::request::Request;
 use crate::machines::failure::JobError;
 use crate::outcome::Outcome;
@@ -95,9 +98,11 @@ fn follow(
         let problem = format!("the platform has {hosts} hosts, the list of hosts has {members}");
         return Err(JobError::input(problem));
     }
+    let job = JobId::random();
+    describe(request, job)?;
     let result = runtime()?.block_on(async {
         let endpoint = endpoint(identity, &request.builds.own)?;
-        let result = submit(&endpoint, request, states, observer, interrupted).await;
+        let result = submit(&endpoint, (request, job), states, observer, interrupted).await;
         if let Some(endpoint) = Arc::into_inner(endpoint) {
             endpoint.close().await;
         }
@@ -110,8 +115,31 @@ fn follow(
         end,
         calls: result.calls,
         joins: Vec::new(),
-        checkpoints: Vec::new(),
+        checkpoints: result.checkpoints,
         builds: result.builds,
         outputs: decode_outputs(outputs.collect())?,
     })
+}
+
+/// Describes the job in its checkpoint folder, if it has one.
+fn describe(request: &Request, job: JobId) -> Result<(), JobError> {
+    let Some(folder) = &request.checkpoint else {
+        return Ok(());
+    };
+    let build = &request.builds.own;
+    let description = JobDescription {
+        job,
+        incarnation: request.setup.incarnation(),
+        workload: request.workload.clone(),
+        processes: u32::try_from(request.setup.placement.len())
+            .map_err(|_| JobError::input("more than 2^32 processes"))?,
+        program: build.program().to_owned(),
+        version: build.version().to_owned(),
+        build: build.sha256(),
+        experiment: folder.experiment.clone(),
+    };
+    let mut store = Store::new(DiskFiles::new(Path::new(&folder.path)), HostId(0));
+    store
+        .begin(&description)
+        .map_err(|error| JobError::input(error.to_string()))
 }

@@ -8,14 +8,15 @@ use std::time::Instant as Clock;
 use bsp::HostId;
 use bsp::units::Seconds;
 use bytes::Bytes;
-use protocol::transport::{Peer, Received, Sender, StateStream};
+use protocol::transport::{Peer, Received, Sender, StateStream, StreamContent};
 use protocol::{Message, NodeMessage};
 use tokio::sync::mpsc;
 
+use super::checkpoint::copies;
 use super::input_budget::InputBudget;
 use super::migration::arrival::ImageStream;
 use super::migration::chunk_channel;
-use crate::machines::node::event::{IncomingImage, NodeInput, PeerEvent, StreamId};
+use crate::machines::node::event::{IncomingImage, IncomingPieces, NodeInput, PeerEvent, StreamId};
 use crate::machines::time::seconds;
 
 /// The images that have begun to arrive, by stream. Clones share them.
@@ -80,10 +81,29 @@ pub(super) fn listen(host: HostId, peer: Peer, images: Images, events: &mpsc::Se
             let StateStream {
                 from,
                 to,
-                state,
+                content,
                 began,
                 payload,
             } = opened;
+            let state = match content {
+                StreamContent::State(state) => state,
+                StreamContent::Pieces(superstep, _) => {
+                    let inputs = inputs.clone();
+                    drop(actix_rt::spawn(async move {
+                        if let Some(deltas) = copies::receive(payload).await {
+                            let pieces = IncomingPieces {
+                                host,
+                                ends: (from, to),
+                                superstep,
+                                deltas,
+                            };
+                            // The job may be over.
+                            drop(inputs.send(PeerEvent::Pieces(Box::new(pieces))).await);
+                        }
+                    }));
+                    continue;
+                }
+            };
             let (chunk, chunks) = chunk_channel::channel();
             let length = payload.len();
             drop(actix_rt::spawn(async move { payload.read(chunk).await }));

@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::iter;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bsp::{HostId, Rank};
 use bytes::Bytes;
 use protocol::identity::Role;
-use protocol::transport::{Endpoint, Peer, Sender, StateReceiver, TrySendError};
+use protocol::transport::{Endpoint, JobId, Peer, Sender, StateReceiver, TrySendError};
 use protocol::{Address, Frame, Member, Migrate, ProcessImage};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Machine;
+use super::checkpoint::copies;
+use super::checkpoint::encoder::Encoder;
+use super::checkpoint::folder::CheckpointFolder;
 use super::input::{Images, listen};
 use super::job_log::JobLog;
 use super::local_agents::LocalAgents;
@@ -20,6 +24,7 @@ use super::members::connect;
 use super::migration::departure::Departures;
 use super::planning;
 use super::pool::Pool;
+use crate::checkpoint::Delta;
 use crate::machines::client::initial;
 use crate::machines::failure::JobError;
 use crate::machines::migration::departing_process::DepartingProcess;
@@ -39,12 +44,21 @@ pub(super) struct LiveJob {
     agents: Option<LocalAgents>,
     pool: Option<Pool>,
     departures: Departures,
+    /// Where checkpoints are written, if they are; the folder, until the host is known.
+    checkpoints: CheckpointPlace,
     images: Images,
     /// Connections being set up.
     calls: JoinSet<()>,
     /// Peers that have connected.
     connected: (mpsc::UnboundedSender<Peer>, mpsc::UnboundedReceiver<Peer>),
     events: Channels,
+}
+
+/// Where checkpoints are written.
+struct CheckpointPlace {
+    job: (JobId, u32),
+    path: Option<PathBuf>,
+    folder: Option<CheckpointFolder>,
 }
 
 /// The events of a job.
@@ -98,6 +112,11 @@ impl LiveJob {
             agents: None,
             pool: None,
             departures: Departures::new(events.own.0.clone()),
+            checkpoints: CheckpointPlace {
+                job: (begun.job, begun.processes),
+                path: begun.checkpoint.clone(),
+                folder: None,
+            },
             images: Images::default(),
             calls: JoinSet::new(),
             connected: mpsc::unbounded_channel(),
@@ -167,6 +186,10 @@ impl LiveJob {
                 self.endpoint.advance(epoch);
                 Ok(())
             }
+            JobAction::SendPieces(host, superstep, changed) => {
+                self.send_pieces(host, superstep, changed);
+                Ok(())
+            }
             JobAction::Plan(set, deliberation) => {
                 let events = self.events.own.0.clone();
                 let planned = planning::plan(set, *deliberation, events);
@@ -203,6 +226,16 @@ impl LiveJob {
                     image.decode(program_type, self.events.own.0.clone());
                 }
             }
+            JobAction::WritePieces(generation, pieces) => {
+                if let Some(folder) = &self.checkpoints.folder {
+                    folder.write(generation, pieces);
+                }
+            }
+            JobAction::FinishCheckpoint(generation, files) => {
+                if let Some(folder) = &self.checkpoints.folder {
+                    folder.finish(generation, files);
+                }
+            }
             JobAction::Release(ranks) => {
                 if let Some(agents) = &mut self.agents {
                     agents.release(ranks);
@@ -216,6 +249,7 @@ impl LiveJob {
             | JobAction::SendOutput(..)
             | JobAction::Execute(_)
             | JobAction::AdvanceEpoch(_)
+            | JobAction::SendPieces(..)
             | JobAction::Plan(..) => unreachable!("performed elsewhere"),
         }
     }
@@ -318,10 +352,23 @@ impl LiveJob {
             executions,
             ..
         } = &self.machine;
-        let done = &self.events.executed.0;
+        let forks = Encoder::begin(&self.events.own.0);
+        let done = (&self.events.executed.0, &forks);
         self.pool = Some(Pool::new(*processors, (*processor, pace), executions, done));
         self.own = Some(started.own);
+        let CheckpointPlace { job, path, folder } = &mut self.checkpoints;
+        let path = path.as_deref();
+        *folder =
+            path.map(|path| CheckpointFolder::new(path, *job, started.own, &self.events.own.0));
         self.agents = Some(LocalAgents::new(started));
+    }
+
+    /// Sends pieces to the buddy. A connection that ends is an event of its own.
+    fn send_pieces(&self, host: HostId, superstep: u64, changed: Vec<Delta>) {
+        if let (Some(own), Some(peer)) = (self.own, self.peers.get(&host)) {
+            let sending = copies::send((own, host), superstep, changed, peer.clone());
+            drop(actix_rt::spawn(async move { drop(sending.await) }));
+        }
     }
 
     fn depart(&self, order: Migrate, process: DepartingProcess) {

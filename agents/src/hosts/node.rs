@@ -24,6 +24,7 @@ use super::node_error::NodeError;
 use super::pace::Pace;
 use super::pool::ProcessorSpeed;
 use super::revocations::follow;
+use crate::hosts::checkpoint::folder::check_folder;
 use crate::machines::builds::Builds;
 use crate::machines::node::{NodeParts, Prepare};
 use crate::machines::routes::Routes;
@@ -95,7 +96,7 @@ impl Node {
                 name,
                 builds: self.builds,
                 routes: self.routes,
-                prepare: self.prepare,
+                prepare: preparing(self.prepare),
                 meter: Rc::new(machine.clone()),
             };
             let (shell, events) =
@@ -109,6 +110,15 @@ impl Node {
             Ok(())
         })
     }
+}
+
+/// Prepares jobs with `prepare`, and refuses those whose checkpoint folder is not here.
+fn preparing(prepare: Box<Prepare>) -> Box<Prepare> {
+    Box::new(move |submit| {
+        let prepared = prepare(submit)?;
+        check_folder(submit)?;
+        Ok(prepared)
+    })
 }
 
 impl fmt::Debug for Node {

@@ -10,6 +10,7 @@ use bsp::reference;
 use bsp::units::{Instructions, InstructionsPerSecond};
 use tokio::sync::mpsc;
 
+use super::checkpoint::encoder::Encoder;
 use super::counter::{Counter, quotient};
 use super::execution::{Executions, ThreadEntry};
 use super::meter::thread_time;
@@ -42,15 +43,17 @@ impl Pool {
         count: NonZeroU32,
         (processor, pace): (ProcessorSpeed, &Pace),
         executions: &Executions,
-        done: &mpsc::UnboundedSender<Vec<Done>>,
+        (done, forks): (&mpsc::UnboundedSender<Vec<Done>>, &Encoder),
     ) -> Self {
         let queue = Arc::new(Queue::new());
         for index in 0..count.get() {
             let (queue, done) = (Arc::clone(&queue), done.clone());
+            let forks = forks.clone();
             let pace = pace.clone();
             let entry = executions.add_thread();
             let thread = thread::Builder::new().name(format!("compute-{index}"));
-            let spawned = thread.spawn(move || work(&queue, (processor, &pace), &entry, &done));
+            let spawned =
+                thread.spawn(move || work(&queue, (processor, &pace), &entry, (&done, &forks)));
             spawned.expect("the system has room for a thread per processor");
         }
         Self { queue }
@@ -75,7 +78,7 @@ fn work(
     queue: &Queue<Task>,
     (processor, pace): (ProcessorSpeed, &Pace),
     entry: &ThreadEntry,
-    done: &mpsc::UnboundedSender<Vec<Done>>,
+    (done, forks): (&mpsc::UnboundedSender<Vec<Done>>, &Encoder),
 ) {
     let mut counter = processor.counted.and_then(|_| {
         let counter = Counter::of_this_thread();
@@ -87,7 +90,10 @@ fn work(
         let mut next = Some(first);
         let began = Instant::now();
         let (mut executed, mut computed) = (Vec::new(), Vec::new());
-        while let Some(task) = next {
+        while let Some(mut task) = next {
+            if let Some(saving) = task.saving.take() {
+                forks.save(*saving, &*task.program);
+            }
             let (rank, superstep) = (task.turn.rank, task.turn.superstep);
             let (latest, computation) = entry.execute(rank, superstep, || {
                 execute(task, (processor, pace), counter.as_mut())
@@ -122,6 +128,7 @@ fn execute(
         mut program,
         turn,
         delay,
+        ..
     } = task;
     let began = Instant::now();
     thread::sleep(duration(delay));

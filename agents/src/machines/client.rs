@@ -166,12 +166,14 @@ impl<'a> ClientMachine<'a> {
         let processes = u32::try_from(self.request.setup.placement.len());
         let processes = processes.map_err(|_| JobError::input("more than 2^32 processes"))?;
         for host in self.hosts() {
+            let checkpoint = self.request.checkpoint.as_ref();
             let submit = Submit {
                 job: self.job.0.get(),
                 host,
                 members: self.request.members.clone(),
                 experiment: self.request.experiment.clone(),
                 processes,
+                checkpoint: checkpoint.map(|folder| folder.path.clone()),
                 resumed: resumption::submitted(&self.request.setup),
             };
             self.send(host, JobMessage::Submit(Box::new(submit)));
@@ -310,6 +312,8 @@ impl<'a> ClientMachine<'a> {
                     self.placement[migration.rank.index()] = migration.to;
                 }
                 self.result.calls.push((**call).clone());
+            } else if let Event::Checkpoint(checkpoint) = &event {
+                self.result.checkpoints.push(checkpoint.clone());
             }
             self.actions
                 .push_back(ClientAction::Observe(Box::new(event)));

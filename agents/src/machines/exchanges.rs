@@ -157,6 +157,16 @@ impl Exchanges {
         self.census.first_running()
     }
 
+    /// The messages for a process that is about to execute its superstep.
+    pub(crate) fn inbox(&self, rank: Rank) -> &[Incoming] {
+        self.inboxes.get(rank)
+    }
+
+    /// The processes here that have not halted.
+    pub(crate) fn residents(&self) -> BTreeSet<Rank> {
+        self.census.residents()
+    }
+
     /// Removes the messages for a process that executes its superstep or leaves.
     pub(crate) fn remove_inbox(&mut self, rank: Rank) -> Vec<Incoming> {
         self.inboxes.remove(rank)

@@ -6,6 +6,7 @@ mod job;
 
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant as Clock};
 
@@ -301,6 +302,7 @@ impl NodeMachine {
             number: self.jobs + 1,
             processes: submit.processes,
             nodes: submit.members.len(),
+            checkpoint: submit.checkpoint.as_ref().map(PathBuf::from),
         };
         let parts = JobParts {
             client: connection,

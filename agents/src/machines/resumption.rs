@@ -118,6 +118,7 @@ mod tests {
                 members: vec![member("n0"), member("n1")],
                 experiment: String::new(),
                 processes: 3,
+                checkpoint: None,
                 resumed: Some(resumed),
             };
             check(&submit).map_err(|error| error.message)

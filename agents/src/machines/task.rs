@@ -3,6 +3,7 @@
 use bsp::Rank;
 use bsp::units::{Instructions, Seconds};
 
+use super::checkpoints::saving::Saving;
 use crate::error::RunError;
 use crate::programs::{Executed, HostedProgram, Turn};
 
@@ -12,6 +13,8 @@ pub(crate) struct Task {
     pub(crate) turn: Turn,
     /// What the process pays first.
     pub(crate) delay: Seconds,
+    /// What is saved before it is executed.
+    pub(crate) saving: Option<Box<Saving>>,
 }
 
 /// A superstep that has been executed.

@@ -1,6 +1,7 @@
 //! The world of the agents on a real host.
 
 mod agent_interface;
+mod checkpointing;
 mod checks;
 mod client_link;
 mod computation;
@@ -20,11 +21,11 @@ use std::time::Instant as Clock;
 
 use bsp::units;
 use bsp::{HostId, Rank};
-use bytes::Bytes;
 use migbsp::MeasuredMove;
 use protocol::transport::PeerInfo;
 use protocol::{Address, AgentMessage, Frame, Message, NodeMessage};
 
+use super::checkpoints::Checkpoints;
 use super::exchanges::Exchanges;
 use super::failure::JobError;
 use super::host_meter::HostMeter;
@@ -69,6 +70,8 @@ pub(crate) struct HostWorld {
     computation: Computation,
     timers: Timers,
     exchanges: Exchanges,
+    /// The checkpoints, if there are any.
+    checkpoints: Option<Checkpoints>,
     /// Processes that wait for the messages of the superstep.
     exchanging: BTreeSet<Rank>,
     /// What the moves of processes took that have arrived and are not installed yet.
@@ -83,8 +86,6 @@ pub(crate) struct HostWorld {
     supersteps: u64,
     /// Bytes of the images that have left.
     moved: u64,
-    /// The processes that halted here, also those of the job that this one resumes: when, and their outputs.
-    halted: BTreeMap<Rank, (u64, Bytes)>,
     actions: VecDeque<JobAction>,
     error: Option<JobError>,
 }
@@ -95,6 +96,7 @@ impl HostWorld {
         (own, setup, rules, program_type): (HostId, &Setup, Arc<Rules>, ProgramType),
         peers: BTreeMap<HostId, Arc<PeerInfo>>,
         (meter, processors): (Rc<dyn HostMeter>, Processors),
+        checkpoints: Option<Checkpoints>,
         clock: Clock,
     ) -> Self {
         let hosts = setup.placement.clone();
@@ -122,6 +124,7 @@ impl HostWorld {
                 Some(resumed) => exchanges.resume(resumed),
                 None => exchanges,
             },
+            checkpoints,
             exchanging: BTreeSet::new(),
             measured: BTreeMap::new(),
             meter,
@@ -132,7 +135,6 @@ impl HostWorld {
             departed: Vec::new(),
             supersteps: 0,
             moved: 0,
-            halted: BTreeMap::new(),
             actions: VecDeque::new(),
             error: None,
         }
@@ -249,6 +251,9 @@ impl HostWorld {
                 }
             }
             Message::Node(NodeMessage::Probe(probe)) => self.handle_probe(host, &probe, arrived),
+            Message::Node(NodeMessage::Checkpoint(superstep, message)) => {
+                self.handle_checkpoint((host, superstep), message);
+            }
             Message::Job(message) => {
                 let problem = format!("a message of a client: {message:?}");
                 self.refuse(Address::Node(host), problem);
@@ -294,6 +299,10 @@ impl HostWorld {
         }
         if let Some(output) = &executed.output {
             self.client.add_output(rank, output.clone());
+            if let Some(checkpoints) = &mut self.checkpoints {
+                let superstep = self.supersteps.saturating_sub(1);
+                checkpoints.halt(rank, (superstep, executed.charged), output.clone());
+            }
         }
         if let Err(error) = self.exchanges.computed(rank, executed) {
             return self.fail(error);

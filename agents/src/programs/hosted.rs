@@ -32,7 +32,6 @@ pub(crate) trait HostedProgram: Send {
     fn remaining(&self, completed: u64) -> Option<u64>;
 
     /// An equal program, to be packed while this one goes on computing, if the program can be forked.
-    #[cfg_attr(not(test), expect(dead_code, reason = "nodes take no checkpoints yet"))]
     fn fork(&self) -> Option<Box<dyn HostedProgram>>;
 }
 

@@ -4,7 +4,7 @@ use bsp::units::{Bytes, Instant, Seconds};
 use serde::{Deserialize, Serialize};
 
 /// A checkpoint is complete: the state of the run before a superstep is saved.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// The first superstep that is to be repeated after a restart.
     pub superstep: u64,
@@ -20,6 +20,9 @@ pub struct Checkpoint {
     pub sent: Bytes,
     /// The time when all states were encoded and all copies had arrived.
     pub complete: Instant,
+    /// Why it is not on disk, if it should be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 impl Checkpoint {

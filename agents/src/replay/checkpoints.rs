@@ -34,10 +34,10 @@ struct Claims {
 }
 
 impl Checkpoints {
-    /// No checkpoint has been read, of a run on `nodes` hosts.
-    pub(super) fn new(checkpointing: &Checkpointing, nodes: usize) -> Self {
+    /// No checkpoint has been read, of a run on `nodes` hosts that begins with superstep `first`.
+    pub(super) fn new(checkpointing: &Checkpointing, nodes: usize, first: u64) -> Self {
         Self {
-            schedule: CheckpointSchedule::new(checkpointing, nodes),
+            schedule: CheckpointSchedule::new(checkpointing, nodes).from_superstep(first),
             supersteps: Vec::new(),
             complete: Instant::START,
         }
@@ -50,7 +50,7 @@ impl Checkpoints {
 
     /// Compares a checkpoint of the record with what has to hold.
     pub(super) fn compare(&mut self, checkpoint: &Checkpoint, comparison: &mut Comparison<'_>) {
-        let Checkpoint { superstep, at, .. } = *checkpoint;
+        let (superstep, at) = (checkpoint.superstep, checkpoint.at);
         let all = std::mem::take(&mut self.supersteps);
         let (before, during): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|ended| ended.index < superstep);

@@ -233,6 +233,7 @@ impl Checkpoints {
             bytes: hosts.values().map(|part| part.bytes).sum(),
             sent: hosts.values().map(|part| part.sent).sum(),
             complete: now,
+            problem: None,
         })
     }
 }

@@ -152,7 +152,9 @@ impl History {
                 joins.push(join);
             }
             Event::Checkpoint(checkpoint) => {
-                saving.iter_mut().for_each(|saving| saving.save(checkpoint));
+                if let Some(saving) = &mut saving {
+                    saving.save(checkpoint);
+                }
             }
             Event::Interaction(interaction) => interactions.push(interaction),
             Event::Call(call) => {

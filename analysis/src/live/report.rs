@@ -6,6 +6,7 @@ use agents::record::{Event, Migration, Moved};
 use bsp::units::Seconds;
 use serde::Serialize;
 
+use crate::checkpoints;
 use crate::live::payback::{Payback, PaybackMeter};
 use crate::move_report::MoveReport;
 use crate::simulate::shortened;
@@ -191,6 +192,9 @@ impl Report {
                     " … {more} more; --all or --format json shows all of them\n"
                 ));
             }
+        }
+        if let Some(checkpoints) = &self.run.checkpoints {
+            text.push_str(&format!("\n{}\n", checkpoints::sentence(checkpoints)));
         }
         if let Some(payback) = &self.payback {
             text.push_str(&format!("\n{}\n", payback.sentence()));

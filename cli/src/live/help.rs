@@ -70,6 +70,10 @@ pub(crate) const UP_HELP: &str = "\
 --slow 4:0.4, or 4:40%, holds the fourth node to 0.4 of its speed: after each superstep its threads sleep for as long as a slower \
 processor would have computed.
 
+--kill 3@200 kills the third node (SIGKILL) once superstep 200 is over, counted from 0, and all@200 kills all of them: the \
+run fails with exit code 5, as when a machine is lost. The next superstep is under way by then. A run that ends before \
+succeeds, with a warning.
+
 --between 10Mbps,2ms holds the link between any two Sets to a rate and to a latency in each direction, by a relay in this \
 process; no root is needed. --level is the available part of that rate: 0.5; 0.2..0.8, drawn from --seed, each level for \
 a time that is exponential with mean --dwell; or a CSV file, seconds since the start and the level from then on:
@@ -83,6 +87,7 @@ result says how much longer it takes live.
 
 Examples:
   migbsp up --local 4 --sets 2 --slow 4:0.4 -- run conf/heat-local.toml
+  migbsp up --local 4 --sets 2 --kill 3@200 -- run conf/heat-local.toml
   migbsp up --play -- run conf/owners-local.toml --policy none
   migbsp up --local 4 --sets 2 --between 10Mbps,2ms -- run conf/heat-ring.toml
   migbsp up --local 2 -- run conf/heat-local.toml --set application.supersteps=100 --format json

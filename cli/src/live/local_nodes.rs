@@ -1,5 +1,6 @@
 //! The node processes of `up`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -16,7 +17,7 @@ use protocol::identity::{Authority, Name, Role, Validity};
 use crate::failure::CommandFailure;
 use crate::live::cluster_members::{ClusterMembers, roles};
 use crate::live::node::NodeConfiguration;
-use crate::live::node_end::{MemoryKills, description};
+use crate::live::node_end::{MemoryKills, description, killed};
 use crate::live::play::Play;
 use crate::live::set_links::{RunningRelay, SetLinks};
 
@@ -35,6 +36,8 @@ pub(crate) struct PlannedNodes {
 pub(crate) struct Nodes {
     children: Vec<Child>,
     relay: Option<RunningRelay>,
+    /// The nodes that [`Self::kill`] has killed, by the superstep that was over.
+    killed: BTreeMap<u64, Vec<usize>>,
     /// What the system had counted when they were started.
     memory_kills: MemoryKills,
 }
@@ -69,6 +72,7 @@ pub(crate) fn start(
     let mut nodes = Nodes {
         children: Vec::new(),
         relay: None,
+        killed: BTreeMap::new(),
         memory_kills: MemoryKills::count(),
     };
     let all: Vec<Role> = roles(&members).collect();
@@ -120,12 +124,29 @@ impl Nodes {
         Ok(())
     }
 
+    /// Kills the node processes that are `included`, by their indices, once `superstep` is over. Those that have ended
+    /// by themselves do not count as killed.
+    pub(crate) fn kill(&mut self, superstep: u64, included: impl Fn(usize) -> bool) {
+        let children = self.children.iter_mut().enumerate();
+        for (index, child) in children.filter(|(index, _)| included(*index)) {
+            if matches!(child.try_wait(), Ok(None)) && child.kill().is_ok() {
+                self.killed.entry(superstep).or_default().push(index);
+            }
+        }
+    }
+
     /// A failure of the cluster with how nodes ended, if some have; `names` are their names.
     pub(crate) fn explain(&mut self, failure: CommandFailure, names: &[String]) -> CommandFailure {
         let CommandFailure::Failure(Failure::Cluster(mut problem)) = failure else {
             return failure;
         };
-        for (name, child) in names.iter().zip(&mut self.children) {
+        for (superstep, indices) in &self.killed {
+            let end = killed(*superstep, indices.iter().map(|index| &*names[*index]));
+            problem.push_str(&format!("\n  note: {end}"));
+        }
+        let killed: BTreeSet<usize> = self.killed.values().flatten().copied().collect();
+        let others = names.iter().zip(&mut self.children).enumerate();
+        for (_, (name, child)) in others.filter(|(index, _)| !killed.contains(index)) {
             if let Ok(Some(status)) = child.try_wait() {
                 let end = description(name, status, self.memory_kills);
                 problem.push_str(&format!("\n  note: {end}"));

@@ -27,6 +27,17 @@ impl MemoryKills {
     }
 }
 
+/// How the nodes `names` ended, which --kill killed once `superstep` was over.
+pub(crate) fn killed<'a>(superstep: u64, names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    let were = if names.len() == 1 { "was" } else { "were" };
+    let names = match &names[..] {
+        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => names.concat(),
+    };
+    format!("{names} {were} killed after superstep {superstep}, as --kill says")
+}
+
 /// How the node `name` ended that has `status`; `before` was counted when it was started.
 pub(crate) fn description(name: &str, status: ExitStatus, before: MemoryKills) -> String {
     describe(name, status, MemoryKills::count().since(before))
@@ -74,6 +85,19 @@ mod tests {
         assert_eq!(signalled, "node-2 was ended by signal 11");
         let left = describe("node-2", ExitStatus::from_raw(1 << 8), None);
         assert_eq!(left, "node-2 ended with exit code 1");
+    }
+
+    #[test]
+    fn those_that_an_option_killed_are_listed() {
+        let killed = |names: &[&'static str]| killed(7, names.iter().copied());
+        for (names, text) in [
+            (&["node-2"][..], "node-2 was"),
+            (&["node-1", "node-2"], "node-1 and node-2 were"),
+            (&["a", "b", "c"], "a, b and c were"),
+        ] {
+            let expected = format!("{text} killed after superstep 7, as --kill says");
+            assert_eq!(killed(names), expected);
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use clap::Args;
 use crate::arguments::Overrides;
 use crate::failure::CommandFailure;
 use crate::file::check_folder;
+use crate::live::checkpoints::{CheckpointArguments, DiskWatch};
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
 use crate::output::{Format, print, print_json, print_text};
 use crate::outputs_place::{OutputsPlace, outputs_place};
@@ -41,6 +42,8 @@ pub(crate) struct RunArguments {
     pub(crate) cluster: ClusterArguments,
     #[command(flatten)]
     pub(crate) overrides: Overrides,
+    #[command(flatten)]
+    checkpoints: CheckpointArguments,
     /// Show long tables whole
     #[arg(long)]
     all: bool,
@@ -72,25 +75,33 @@ pub(crate) struct RunArguments {
 /// Whatever is wrong with the experiment, the program, the cluster or the disk.
 pub(crate) fn command(arguments: &RunArguments, registry: &Registry) -> Result<(), CommandFailure> {
     let cluster = ClusterMembers::find(&arguments.cluster)?;
-    follow(arguments, cluster, registry, None)
+    follow(arguments, cluster, registry, None, &mut |_| {})
 }
 
-/// The same, on a cluster that is known; `simulated` is the same run, if the cluster plays its platform.
+/// The same, on a cluster that is known; `simulated` is the same run, if the cluster plays its platform. `spectator` sees
+/// each event of the record after all else has.
 pub(crate) fn follow(
     arguments: &RunArguments,
     cluster: ClusterMembers,
     registry: &Registry,
     simulated: Option<&Simulated>,
+    spectator: &mut dyn FnMut(&Event),
 ) -> Result<(), CommandFailure> {
-    let set = arguments.overrides.assignments();
-    let loaded = experiments::load_for_cluster(&arguments.file, &set, registry)?;
-    let (prepared, request) = request(
+    let checkpoints = &arguments.checkpoints;
+    let mut set = arguments.overrides.assignments();
+    let mut loaded = experiments::load_for_cluster(&arguments.file, &set, registry)?;
+    if let Some(assignment) = checkpoints.assignments(loaded.experiment.checkpoint.is_on()) {
+        set.push(assignment);
+        loaded = experiments::load_for_cluster(&arguments.file, &set, registry)?;
+    }
+    let (prepared, mut request) = request(
         &loaded,
         &cluster.members,
         registry,
         arguments.allow_mixed_builds,
         simulated.is_some(),
     )?;
+    request.checkpoint = checkpoints.folder(&request.experiment)?;
     let scenario = scenario(&prepared);
     if let Some(place) = &arguments.outputs {
         place.check()?;
@@ -101,10 +112,12 @@ pub(crate) fn follow(
     let (is_wanted, platform) = (arguments.progress, &prepared.platform);
     let mut progress = Progress::new(is_wanted, scenario, supersteps, platform);
     let mut watch = Watch::default();
+    let mut disk = DiskWatch::default();
     let mut flushed = Instant::now();
     let mut observer = |event: &Event| {
         progress.observe(event);
         watch.observe(event);
+        disk.observe(event);
         if let Some(recorder) = &mut recorder {
             recorder.observe(event);
             if FLUSHING < flushed.elapsed() {
@@ -112,10 +125,11 @@ pub(crate) fn follow(
                 flushed = Instant::now();
             }
             // A run without its record is of no use.
-            return recorder
-                .lost()
-                .map_or(Ok(()), |problem| Err(JobError::program(problem)));
+            if let Some(problem) = recorder.lost() {
+                return Err(JobError::program(problem));
+            }
         }
+        spectator(event);
         Ok(())
     };
     let termination = TerminationSignal::default();
@@ -136,9 +150,12 @@ pub(crate) fn follow(
     let finished = run().map_err(Failure::from);
     progress.finish();
     if let Some(signal) = termination.number() {
+        if let Some(advice) = checkpoints.advice() {
+            tracing::warn!("{advice}");
+        }
         return Err(CommandFailure::Interrupted(signal));
     }
-    let finished = finished?;
+    let finished = finished.map_err(|failure| checkpoints.explain(failure))?;
     let run = RunReport::new(scenario, &finished, &prepared.platform);
     let report = Report::new(&prepared, run, &watch, simulated);
     if let Some(recorder) = recorder {

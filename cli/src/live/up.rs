@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use agents::hosts::Share;
+use agents::record::Event;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use protocol::Member;
@@ -14,6 +15,7 @@ use crate::failure::CommandFailure;
 use crate::live::bench::{self, BenchArguments};
 use crate::live::between::BetweenArguments;
 use crate::live::cluster_members::ClusterMembers;
+use crate::live::kills::{Kill, Kills};
 use crate::live::local_nodes::{PlannedNodes, start};
 use crate::live::play::Play;
 use crate::live::run::{RunArguments, follow};
@@ -37,6 +39,10 @@ pub(crate) struct UpArguments {
     /// Node, counted from 1, and fraction of its speed to hold it to; can be given several times
     #[arg(long, value_name = "NODE:FRACTION")]
     slow: Vec<Slow>,
+    /// Node, counted from 1, or `all`, to kill once this superstep of the run is over, counted from 0; can be given
+    /// several times
+    #[arg(long, value_name = "NODE@SUPERSTEP")]
+    kill: Vec<Kill>,
     #[command(flatten)]
     between: BetweenArguments,
     /// Play the platform of the experiment: the speeds and the load of its hosts and the links between its Sets
@@ -143,7 +149,15 @@ pub(crate) fn command(
         let problem = "--cluster, --identity and --as name another cluster than the one that is up; leave them out";
         return Err(Failure::Usage(problem.to_owned()).into());
     }
+    if !arguments.kill.is_empty() && !matches!(action, Some(UpSubcommand::Run(_))) {
+        let problem = "--kill: there is no run whose supersteps could be over: add `-- run FILE`";
+        return Err(Failure::Usage(problem.to_owned()).into());
+    }
     let planned = nodes(arguments, action.as_ref(), registry)?;
+    let count = planned.members.len();
+    for kill in &arguments.kill {
+        kill.check(count)?;
+    }
     remove_stale();
     let simulated = planned.play.as_ref().map(|play| play.simulated().clone());
     let (mut nodes, cluster) = start(planned, arguments.allow_mixed_builds)?;
@@ -156,7 +170,10 @@ pub(crate) fn command(
         Some(UpSubcommand::Run(mut run)) => {
             run.progress = arguments.progress;
             run.allow_mixed_builds |= arguments.allow_mixed_builds;
-            follow(&run, cluster, registry, simulated.as_ref())
+            let mut kills = Kills::new(&arguments.kill);
+            let mut spectator = |event: &Event| kills.observe(event, &mut nodes);
+            let result = follow(&run, cluster, registry, simulated.as_ref(), &mut spectator);
+            result.inspect(|()| kills.warn_of_pending())
         }
         Some(UpSubcommand::Status(status)) => show(&status, cluster, registry),
         Some(UpSubcommand::Bench(mut bench)) => {

@@ -8,6 +8,7 @@
 //! | `clocks` | clocks that differ by an hour make no difference |
 //! | `daemons` | nodes do one job after the other, and leave in order |
 //! | `failures` | whatever goes wrong ends in a message and an exit code within seconds, and nodes are free again |
+//! | `kill` | nodes are killed once a superstep is over, and the error says so |
 //! | `logs` | a node's log has times and the begin and end of jobs; a client's names hosts, in order of time |
 //! | `migrations` | states move as predicted between two nodes, and outputs are those without moves |
 //! | `others` | busy processes of other programs are shown with their processor time, within two seconds |
@@ -22,6 +23,7 @@ pub(crate) mod cluster;
 mod daemons;
 mod failures;
 mod inputs;
+mod kill;
 mod logs;
 mod migrations;
 mod others;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use agents::record::Event;
 use anyhow::Context;
 
+use crate::checkpoints::checkpoints;
 use crate::cluster::Cluster;
 use crate::job::{Calls, Case, Peak};
 use crate::others::{self, Mpi};
@@ -18,7 +19,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    const fn of(&self, supersteps: u64) -> u64 {
+    pub(crate) const fn of(&self, supersteps: u64) -> u64 {
         supersteps / self.divisor
     }
 
@@ -38,12 +39,13 @@ pub(crate) fn all(scale: &Scale) -> anyhow::Result<Vec<Row>> {
     };
     references(scale, mpi, &mut rows)?;
     type Group = fn(&Scale, Option<Mpi>, &mut Vec<Row>) -> anyhow::Result<()>;
-    let groups: [(&str, Group); 5] = [
+    let groups: [(&str, Group); 6] = [
         ("empty", empty),
         ("ring", ring),
         ("moves", moves),
         ("calls", calls),
         ("measuring", measuring),
+        ("checkpoints", checkpoints),
     ];
     for (name, group) in groups {
         if scale.has(name) {
@@ -283,7 +285,7 @@ fn above(peaks: &[Peak], state: usize) -> anyhow::Result<(f64, f64)> {
     ))
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

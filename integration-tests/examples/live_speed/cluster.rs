@@ -7,9 +7,9 @@ use std::process::{Child, Command, Stdio, exit};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use agents::Programs;
 use agents::hosts::{Builds, LoadScope, Node, Pace, Request, Routes, Share, run};
 use agents::record::Event;
+use agents::{Outputs, Programs};
 use anyhow::Context;
 use bsp::units::InstructionsPerSecond;
 use protocol::identity::{Authority, Identity, Pem, Role, Validity};
@@ -63,11 +63,22 @@ impl Cluster {
 
     /// Runs the processes of `case`: what was recorded, and the peaks of memory that they saw, by rank.
     pub(crate) fn run(&self, case: &Case) -> anyhow::Result<(Vec<Event>, Vec<Peak>)> {
+        let (events, outputs) = self.run_programs(case, Programs::new(case.programs()))?;
+        Ok((events, outputs.typed::<Load>().to_vec()))
+    }
+
+    /// Runs `programs` as `case` says: what was recorded, and the outputs.
+    pub(crate) fn run_programs(
+        &self,
+        case: &Case,
+        programs: Programs,
+    ) -> anyhow::Result<(Vec<Event>, Outputs)> {
         let request = Request {
             builds: Builds::same_as(build()?),
             workload: "load".to_owned(),
             members: self.members.clone(),
             experiment: serde_json::to_string(case)?,
+            checkpoint: None,
             setup: case.setup(&self.members)?,
         };
         let mut events = Vec::new();
@@ -76,16 +87,9 @@ impl Cluster {
             Ok(())
         };
         let client = self.identity(Role::Client, "speed")?;
-        let programs: Vec<Load> = case.programs();
         let never = std::future::pending();
-        let finished = run(
-            client,
-            &request,
-            Programs::new(programs),
-            &mut observer,
-            never,
-        )?;
-        Ok((events, finished.outputs.typed::<Load>().to_vec()))
+        let finished = run(client, &request, programs, &mut observer, never)?;
+        Ok((events, finished.outputs))
     }
 }
 

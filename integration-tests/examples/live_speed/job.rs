@@ -11,6 +11,8 @@ use protocol::{Member, Submit};
 use serde::{Deserialize, Serialize};
 use simulator::{NetworkOptions, Platform};
 
+use crate::checkpoints::{Plate, Saves};
+
 /// A run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Case {
@@ -24,6 +26,8 @@ pub(crate) struct Case {
     /// Bytes of the state of the third process.
     pub(crate) state: usize,
     pub(crate) calls: Calls,
+    /// When checkpoints are taken, of processes with large states.
+    pub(crate) saves: Option<Saves>,
 }
 
 /// When rescheduling calls are held.
@@ -50,6 +54,7 @@ impl Case {
             spins: Duration::ZERO,
             state: 0,
             calls: Calls::None,
+            saves: None,
         }
     }
 
@@ -78,7 +83,7 @@ impl Case {
             },
             scheduler: self.scheduler()?,
             elasticity: None,
-            checkpointing: None,
+            checkpointing: self.saves.and_then(Saves::checkpointing),
             superstep_limit: u64::MAX,
             resumed: None,
         })
@@ -130,7 +135,11 @@ pub(crate) fn prepare(submit: &Submit) -> Result<Prepared, JobError> {
     let setup = case.setup(&submit.members);
     Ok(Prepared {
         setup: setup.map_err(|error| JobError::input(error.to_string()))?,
-        program_type: ProgramType::new::<Load>(),
+        program_type: if case.saves.is_some() {
+            ProgramType::new::<Plate>()
+        } else {
+            ProgramType::new::<Load>()
+        },
     })
 }
 

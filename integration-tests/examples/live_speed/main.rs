@@ -9,6 +9,7 @@
 //! measures what has the word in its name. Open MPI is measured where `mpicc` and `mpirun` are installed.
 
 mod cases;
+mod checkpoints;
 mod cluster;
 mod job;
 mod memory;

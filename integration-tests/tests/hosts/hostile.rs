@@ -158,6 +158,7 @@ fn submission(job: u64, honest: &Member) -> Submit {
         members: vec![evil, honest.clone()],
         experiment: String::new(),
         processes: 2,
+        checkpoint: None,
         resumed: None,
     }
 }

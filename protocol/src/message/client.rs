@@ -54,6 +54,8 @@ pub struct Submit {
     pub experiment: String,
     /// The number of processes.
     pub processes: u32,
+    /// The folder for its checkpoints, an absolute path, if they are written to disk: all nodes and the client share it.
+    pub checkpoint: Option<String>,
     /// The state in which the job begins, if it resumes another one; the client sends saved processes and outputs then.
     pub resumed: Option<ResumedJob>,
 }

@@ -5,6 +5,8 @@ use bsp::{HostId, Rank};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::checkpoints::CheckpointMessage;
+
 /// A message between nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum NodeMessage {
@@ -17,6 +19,8 @@ pub enum NodeMessage {
     Placed(Box<Placed>),
     /// A message to be sent back, to measure the round trip.
     Probe(Probe),
+    /// About the checkpoint before this superstep.
+    Checkpoint(u64, CheckpointMessage),
 }
 
 /// The messages of one node's processes to those of another in a superstep, or a part of them. The payload is the

@@ -101,9 +101,10 @@ fn may_send(from: Address, message: &Message) -> bool {
         Message::Call(message) => may_send_in_call(message),
         Message::Node(message) => match message {
             NodeMessage::Placed(_) => (false, false, true),
-            NodeMessage::Batch(_) | NodeMessage::BatchAcknowledged(_) | NodeMessage::Probe(_) => {
-                (false, true, false)
-            }
+            NodeMessage::Batch(_)
+            | NodeMessage::BatchAcknowledged(_)
+            | NodeMessage::Probe(_)
+            | NodeMessage::Checkpoint(..) => (false, true, false),
         },
         Message::Job(message) => {
             return match from {

@@ -8,8 +8,9 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, TryAcquireError, mpsc,
 use crate::transport::close::{CloseCode, PeerError};
 use crate::transport::link::Link;
 use crate::transport::session::{STAMP_LEN, Stamp};
+use crate::transport::state_stream::StreamContent;
 use crate::transport::{Refusal, state_stream};
-use crate::{Address, AgentMessage, Frame, Message, ProcessImage};
+use crate::{Address, Frame, Message, ProcessImage};
 
 /// Sends frames and states to a peer.
 ///
@@ -144,8 +145,8 @@ impl Sender {
         sent.map_err(|error| write_error(&self.link, error))
     }
 
-    /// Sends the state of a process as [`Self::send_state`] does, with a payload of known length that arrives in
-    /// chunks of [`CHUNK_LEN`], the last one shorter. Only the chunks in transfer are held in memory.
+    /// Sends `content` as [`Self::send_state`] sends a state, with a payload of known length that arrives in chunks of
+    /// [`CHUNK_LEN`], the last one shorter. Only the chunks in transfer are held in memory.
     ///
     /// If the payload is incomplete, the stream is reset, and the peer reports a failure.
     ///
@@ -155,18 +156,18 @@ impl Sender {
     ///
     /// # Panics
     ///
-    /// If the head of the state takes 4 GiB or more.
+    /// If the head takes 4 GiB or more.
     ///
     /// [`CHUNK_LEN`]: crate::transport::CHUNK_LEN
     pub async fn send_state_chunks(
         &self,
         from: Address,
         to: Address,
-        state: ProcessImage,
+        content: StreamContent,
         payload: (u64, mpsc::Receiver<Bytes>),
     ) -> Result<(), PeerError> {
         let (stream, stamp) = self.open_stream().await?;
-        let message = Message::Agent(AgentMessage::ProcessImage(Box::new(state)));
+        let message = Message::from(content);
         let sent = state_stream::send_chunks(stream, stamp, (from, to, &message), payload).await;
         match sent {
             Ok(true) => Ok(()),

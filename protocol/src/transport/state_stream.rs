@@ -12,9 +12,12 @@ use crate::transport::link::Link;
 use crate::transport::session::{FrameOrder, STAMP_LEN, Stamp};
 use crate::transport::stream_reader::{StreamError, StreamReader, in_time};
 use crate::transport::{Refusal, chunks, rights};
-use crate::{Address, AgentMessage, Message, PREFIX_LEN, Prefix, ProcessImage, encode};
+use crate::{
+    Address, AgentMessage, CheckpointMessage, Message, NodeMessage, PREFIX_LEN, Pieces, Prefix,
+    ProcessImage, encode,
+};
 
-/// Receives the migrated states of a peer, each on a separate stream.
+/// Receives the migrated states of a peer and the pieces of its checkpoints, each on a separate stream.
 ///
 /// A stream begins with 8 bytes that identify its kind, and a stamp, as every frame does. The frame follows, with its
 /// payload in chunks.
@@ -37,18 +40,27 @@ pub struct ReceivedState {
     pub took: Duration,
 }
 
-/// A state that is being received.
+/// What a stream has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StreamContent {
+    /// The state of a process.
+    State(ProcessImage),
+    /// The pieces of a node for the checkpoint before a superstep.
+    Pieces(u64, Pieces),
+}
+
+/// A state, or pieces, that are being received.
 #[derive(Debug)]
 pub struct StateStream {
-    /// Its sender.
+    /// The sender.
     pub from: Address,
-    /// Its receiver.
+    /// The receiver.
     pub to: Address,
-    /// The state, without its payload.
-    pub state: ProcessImage,
-    /// When its first byte arrived.
+    /// What is received, without the payload.
+    pub content: StreamContent,
+    /// When the first byte arrived.
     pub began: Instant,
-    /// Its payload.
+    /// The payload.
     pub payload: StatePayload,
 }
 
@@ -88,20 +100,30 @@ impl StateReceiver {
     }
 
     async fn read(&mut self) -> Result<ReceivedState, StreamError> {
-        let mut opened = self.begin().await?;
-        let StatePayload { reader, length, .. } = &mut opened.payload;
+        let opened = self.begin().await?;
+        let StateStream {
+            from,
+            to,
+            content,
+            began,
+            mut payload,
+        } = opened;
+        let state = match content {
+            StreamContent::State(state) => state,
+            StreamContent::Pieces(..) => {
+                let role = self.link.peer.subject.role;
+                return Err(rights::denied(role, from, &content.into()).into());
+            }
+        };
+        let StatePayload { reader, length, .. } = &mut payload;
         let limit = self.link.bounds.unfinished;
         let payload = chunks::read(reader, *length, limit).await?;
         in_time(limit, reader.expect_end()).await?;
-        let state = ProcessImage {
-            payload,
-            ..opened.state
-        };
         Ok(ReceivedState {
-            from: opened.from,
-            to: opened.to,
-            state,
-            took: opened.began.elapsed(),
+            from,
+            to,
+            state: ProcessImage { payload, ..state },
+            took: began.elapsed(),
         })
     }
 
@@ -132,9 +154,15 @@ impl StateReceiver {
         }
         let (from, to, message) = prefix.open_state(&head).map_err(Refusal::from)?;
         self.link.check(from, &message)?;
-        let Message::Agent(AgentMessage::ProcessImage(state)) = message else {
-            let role = self.link.peer.subject.role;
-            return Err(rights::denied(role, from, &message).into());
+        let content = match message {
+            Message::Agent(AgentMessage::ProcessImage(state)) => StreamContent::State(*state),
+            Message::Node(NodeMessage::Checkpoint(at, CheckpointMessage::Pieces(pieces))) => {
+                StreamContent::Pieces(at, pieces)
+            }
+            Message::Agent(_) | Message::Call(_) | Message::Node(_) | Message::Job(_) => {
+                let role = self.link.peer.subject.role;
+                return Err(rights::denied(role, from, &message).into());
+            }
         };
         let payload = StatePayload {
             link: Arc::clone(&self.link),
@@ -144,10 +172,22 @@ impl StateReceiver {
         Ok(StateStream {
             from,
             to,
-            state: *state,
+            content,
             began,
             payload,
         })
+    }
+}
+
+impl From<StreamContent> for Message {
+    fn from(content: StreamContent) -> Self {
+        match content {
+            StreamContent::State(state) => Self::Agent(AgentMessage::ProcessImage(Box::new(state))),
+            StreamContent::Pieces(superstep, pieces) => Self::Node(NodeMessage::Checkpoint(
+                superstep,
+                CheckpointMessage::Pieces(pieces),
+            )),
+        }
     }
 }
 

@@ -143,7 +143,8 @@ fn every_message() -> Vec<(Address, Address, Message)> {
             | Message::Agent(AgentMessage::ProcessImage(_))
             | Message::Node(NodeMessage::Batch(_))
             | Message::Node(NodeMessage::BatchAcknowledged(_))
-            | Message::Node(NodeMessage::Probe(_)) => NODE,
+            | Message::Node(NodeMessage::Probe(_))
+            | Message::Node(NodeMessage::Checkpoint(..)) => NODE,
             _ => MANAGER,
         };
         (from, to, message)

@@ -200,6 +200,8 @@ impl Cluster<'_> {
                     }
                 }
             }
+            // Nodes send them to each other alone.
+            Packet::Pieces(..) => return,
             Packet::State(_, _, image) => {
                 self.take(at);
                 NodeWord::Output(image.rank, image.payload)

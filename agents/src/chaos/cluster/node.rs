@@ -14,8 +14,10 @@ use super::wire::At;
 use crate::chaos::connection::{EndRole, Untaken};
 use crate::chaos::happening::{Connecting, Happening, Owner};
 use crate::chaos::node_process::{Arriving, NodeProcess, SimulatedJob};
+use crate::checkpoint::deltas;
 use crate::chunks::ChunkReader;
 use crate::error::RunError;
+use crate::machines::checkpoints::saving::{SavedPiece, Saving};
 use crate::machines::client::initial;
 use crate::machines::failure::JobError;
 use crate::machines::migration::arrived_process::ArrivedProcess;
@@ -28,7 +30,7 @@ use crate::machines::node::event::{ConnectionId, JobEvent, NodeEvent};
 use crate::machines::starting_process::StateDecoder;
 use crate::machines::task::{Done, Task};
 use crate::machines::time::seconds;
-use crate::programs::ProgramType;
+use crate::programs::{HostedProgram, ProgramType};
 
 impl Cluster<'_> {
     /// Tells a node of an event, and performs what it decides.
@@ -233,6 +235,14 @@ impl Cluster<'_> {
                 let arriving = job.images.remove(&stream)?;
                 return self.decode(place, program_type, arriving);
             }
+            JobAction::SendPieces(host, superstep, changed) => {
+                let at = *job.peers.get(&host)?;
+                let ends = (Address::Node(job.own), Address::Node(host));
+                let parts: Vec<Bytes> = deltas::encode(&changed).collect();
+                let pieces = (superstep, parts.concat().into());
+                return self.send_pieces(at, epoch, ends, pieces).err().map(failed);
+            }
+            JobAction::WritePieces(..) | JobAction::FinishCheckpoint(..) => {}
             JobAction::Plan(set, deliberation) => {
                 let deliberated = Box::new(deliberation.conclude());
                 let after = self.random.duration(100_000, 2_000_000_000);
@@ -289,7 +299,11 @@ impl Cluster<'_> {
             mut program,
             turn,
             delay,
+            saving,
         } = task;
+        if let Some(saving) = saving {
+            self.save(place, *saving, &*program);
+        }
         let (rank, superstep) = (turn.rank, turn.superstep);
         self.note_execution(place, rank, superstep);
         let result = program.execute(turn);
@@ -318,6 +332,24 @@ impl Cluster<'_> {
         let end = *free;
         self.queue.add(end, Happening::Executed(owner, number, 1));
         self.later(place, end - now, JobEvent::Executed(vec![done]));
+    }
+
+    /// Saves a process before its superstep; its piece is there after some time.
+    fn save(&mut self, place: usize, saving: Saving, program: &dyn HostedProgram) {
+        let fork = program.fork();
+        let encoded = saving.encode(fork.as_deref().unwrap_or(program));
+        let after = self.random.duration(10_000, 50_000_000);
+        let event = encoded.map_or_else(
+            |error| JobEvent::Failed(error.into()),
+            |piece| {
+                JobEvent::Saved(Box::new(SavedPiece {
+                    piece,
+                    stall: Seconds::ZERO,
+                    encoding: seconds(Duration::from_nanos(after)),
+                }))
+            },
+        );
+        self.later(place, after, event);
     }
 
     /// Notes that a process executes a superstep, which has to be the next one.

@@ -1,16 +1,18 @@
 //! What travels between processes.
 
-use protocol::transport::{PeerError, SessionState};
-use protocol::{Address, Frame, Message, ProcessImage};
+use bytes::Bytes;
+use protocol::transport::{PeerError, SessionState, StreamContent};
+use protocol::{Address, Frame, Message, Pieces, ProcessImage};
 
 use super::Cluster;
 use crate::chaos::connection::{EndRole, Lane, Packet, Untaken};
 use crate::chaos::happening::Happening;
+use crate::checkpoint::deltas;
 use crate::machines::client::event::{ClientEvent, NodeWord};
 use crate::machines::failure::JobError;
 use crate::machines::input_memory::InputMemory;
 use crate::machines::node::event::{
-    IncomingImage, JobEvent, NodeEvent, NodeInput, PeerEvent, StreamId,
+    IncomingImage, IncomingPieces, JobEvent, NodeEvent, NodeInput, PeerEvent, StreamId,
 };
 
 /// A connection and one of its ends.
@@ -48,6 +50,25 @@ impl Cluster<'_> {
         let (stamp, number) = end.stamp(Lane::States, job, epoch);
         end.untaken.push_back(untaken);
         let packet = Packet::State(stamp, ends, image);
+        self.transmit(at, (Lane::States, number), packet);
+        Ok(())
+    }
+
+    /// Sends the pieces of a checkpoint, encoded, for the one before a superstep.
+    pub(super) fn send_pieces(
+        &mut self,
+        at: At,
+        epoch: u64,
+        ends: (Address, Address),
+        pieces: (u64, Bytes),
+    ) -> Result<(), PeerError> {
+        let (job, end) = self.end(at);
+        if !end.is_open {
+            return Err(end.closed_here());
+        }
+        let (stamp, number) = end.stamp(Lane::States, job, epoch);
+        end.untaken.push_back(Untaken::Pieces);
+        let packet = Packet::Pieces(stamp, ends, pieces);
         self.transmit(at, (Lane::States, number), packet);
         Ok(())
     }
@@ -179,9 +200,11 @@ impl Cluster<'_> {
                     }
                 })
             }
+            Packet::Pieces(..) => return None,
             Packet::State(stamp, (from, _), image) => {
-                let head = (stamp, from, &image);
-                let checked = self.connections[at.0].check_state(at.1, head, session);
+                let content = StreamContent::State(without_payload(&image));
+                let connection = &mut self.connections[at.0];
+                let checked = connection.check_stream(at.1, (stamp, from), content, session);
                 checked.map(|()| {
                     self.take(at);
                     JobEvent::State(image).into()
@@ -221,14 +244,30 @@ impl Cluster<'_> {
                     }))
                 })
             }
-            Packet::State(stamp, ends, image) => {
-                let head = (stamp, ends.0, &image);
-                let checked = self.connections[at.0].check_state(at.1, head, session);
+            Packet::Pieces(stamp, ends, (superstep, encoded)) => {
+                let pieces = Pieces {
+                    count: 0,
+                    payload: Bytes::new(),
+                };
+                let content = StreamContent::Pieces(superstep, pieces);
+                let connection = &mut self.connections[at.0];
+                let checked = connection.check_stream(at.1, (stamp, ends.0), content, session);
                 checked.map(|()| {
-                    let head = ProcessImage {
-                        payload: bytes::Bytes::new(),
-                        ..image.clone()
-                    };
+                    self.take(at);
+                    PeerEvent::Pieces(Box::new(IncomingPieces {
+                        host,
+                        ends,
+                        superstep,
+                        deltas: deltas::decode(encoded),
+                    }))
+                })
+            }
+            Packet::State(stamp, ends, image) => {
+                let head = without_payload(&image);
+                let content = StreamContent::State(head.clone());
+                let connection = &mut self.connections[at.0];
+                let checked = connection.check_stream(at.1, (stamp, ends.0), content, session);
+                checked.map(|()| {
                     let stream = self.add_image(at, ends, image);
                     PeerEvent::Image(Box::new(IncomingImage {
                         host,
@@ -276,7 +315,7 @@ impl Cluster<'_> {
         };
         match untaken {
             Untaken::Initial => self.tell_client(ClientEvent::StateSent(Ok(()))),
-            Untaken::Output => {}
+            Untaken::Output | Untaken::Pieces => {}
             Untaken::Image(host, bytes, began) => {
                 let took = std::time::Duration::from_nanos(self.now - began);
                 let took = crate::machines::time::seconds(took);
@@ -349,5 +388,13 @@ impl Cluster<'_> {
             Some(Some(node)) => node.session.state(),
             Some(None) | None => SessionState::default(),
         }
+    }
+}
+
+/// The head of an image.
+fn without_payload(image: &ProcessImage) -> ProcessImage {
+    ProcessImage {
+        payload: Bytes::new(),
+        ..image.clone()
     }
 }

@@ -49,13 +49,13 @@ struct Sent {
 /// Submits `request` with the processes `states` and follows the job to its end.
 pub(super) async fn submit(
     endpoint: &Arc<Endpoint>,
-    request: &Request,
+    (request, job): (&Request, JobId),
     states: InitialStates,
     observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
     interrupted: impl Future<Output = ()>,
 ) -> Result<JobResult, JobError> {
     let InitialStates { order, encoded } = states;
-    let mut client = ClientMachine::new(request, (JobId::random(), order), Clock::now());
+    let mut client = ClientMachine::new(request, (job, order), Clock::now());
     let mut shell = ClientShell {
         endpoint,
         request,

@@ -14,13 +14,13 @@ pub(in crate::hosts) fn channel() -> (mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>
 }
 
 /// Sends chunks, and waits while the channel is full.
-pub(super) struct ChannelSink {
+pub(in crate::hosts) struct ChannelSink {
     chunks: mpsc::Sender<Bytes>,
     waited: Duration,
 }
 
 impl ChannelSink {
-    pub(super) const fn new(chunks: mpsc::Sender<Bytes>) -> Self {
+    pub(in crate::hosts) const fn new(chunks: mpsc::Sender<Bytes>) -> Self {
         Self {
             chunks,
             waited: Duration::ZERO,
@@ -42,16 +42,16 @@ impl ChunkSink for ChannelSink {
 }
 
 /// Receives chunks, and waits while the channel is empty.
-pub(super) struct ChannelSource {
+pub(in crate::hosts) struct ChannelSource {
     chunks: mpsc::Receiver<Bytes>,
     /// How long it has waited for chunks to arrive.
-    pub(super) waited: Duration,
+    pub(in crate::hosts) waited: Duration,
     /// When the latest chunk arrived.
-    pub(super) arrived: Clock,
+    pub(in crate::hosts) arrived: Clock,
 }
 
 impl ChannelSource {
-    pub(super) fn new(chunks: mpsc::Receiver<Bytes>) -> Self {
+    pub(in crate::hosts) fn new(chunks: mpsc::Receiver<Bytes>) -> Self {
         Self {
             chunks,
             waited: Duration::ZERO,

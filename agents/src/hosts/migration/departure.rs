@@ -5,7 +5,7 @@ use std::time::Instant as Clock;
 
 use bsp::Image;
 use bytes::Bytes;
-use protocol::transport::Sender;
+use protocol::transport::{Sender, StreamContent};
 use protocol::{Address, Migrate, ProcessImage};
 use tokio::sync::{Semaphore, mpsc};
 
@@ -83,7 +83,7 @@ async fn send_image(
     });
     let (from, to) = (Address::Node(order.from), Address::Node(order.to));
     let sent = peer
-        .send_state_chunks(from, to, image, (bytes, chunks))
+        .send_state_chunks(from, to, StreamContent::State(image), (bytes, chunks))
         .await;
     match encoding.await.map_err(panicked)? {
         // If the connection is lost, the encoder fails because its chunks are not read.

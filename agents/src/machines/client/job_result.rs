@@ -6,15 +6,16 @@ use bsp::units::{Bytes, Instant};
 use bsp::{HostId, Rank};
 use protocol::{Build, Ended};
 
-use crate::record::{Call, End};
+use crate::record::{Call, Checkpoint, End};
 
-/// The outputs, totals and calls of a job.
+/// The outputs, totals, calls and checkpoints of a job.
 #[derive(Default)]
 pub(crate) struct JobResult {
     /// The outputs, with the host of the node that sent each.
     pub(crate) outputs: BTreeMap<Rank, (HostId, bytes::Bytes)>,
     pub(crate) ended: BTreeMap<HostId, Ended>,
     pub(crate) calls: Vec<Call>,
+    pub(crate) checkpoints: Vec<Checkpoint>,
     /// The builds of the nodes, by host.
     pub(crate) builds: Vec<Build>,
 }

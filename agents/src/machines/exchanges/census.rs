@@ -1,5 +1,7 @@
 //! The hosts of all processes, and the processes that have halted.
 
+use std::collections::BTreeSet;
+
 use bsp::{HostId, Rank, SetId};
 
 use crate::resumed::Resumed;
@@ -99,6 +101,13 @@ impl Census {
         let taking_part =
             places.filter(move |(_, (_, halted))| halted.is_none_or(|last| superstep <= last));
         taking_part.map(|(index, (host, _))| (Rank::from_index(index), *host))
+    }
+
+    /// The processes on this host that have not halted.
+    pub(super) fn residents(&self) -> BTreeSet<Rank> {
+        let places = self.hosts.iter().zip(&self.halted).enumerate();
+        let here = places.filter(|(_, (host, halted))| **host == self.own && halted.is_none());
+        here.map(|(index, _)| Rank::from_index(index)).collect()
     }
 
     /// The number of processes on this host that have not halted.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use protocol::transport::{JobId, SpeakingRights};
 use protocol::{Frame, Member, Migrate};
 
 use super::event::{ConnectionId, StreamId};
+use crate::checkpoint::{Delta, Generation, Piece, WrittenPieces};
 use crate::deliberation::Deliberation;
 use crate::machines::failure::JobError;
 use crate::machines::migration::departing_process::DepartingProcess;
@@ -70,6 +72,12 @@ pub(crate) enum JobAction {
     Depart(Migrate, Box<DepartingProcess>),
     /// Decode the image of a process while it arrives.
     Decode(ProgramType, StreamId),
+    /// Send what has changed of pieces, for the checkpoint before this superstep, to the node of a host.
+    SendPieces(HostId, u64, Vec<Delta>),
+    /// Write the pieces of this node to the folder of the job's checkpoints.
+    WritePieces(Generation, Vec<Piece>),
+    /// Complete a checkpoint in that folder, and remove those before it.
+    FinishCheckpoint(Generation, BTreeMap<HostId, WrittenPieces>),
     /// Make a plan.
     Plan(SetId, Box<Deliberation>),
     /// Have agents here handle events, in this order.
@@ -88,6 +96,8 @@ pub(crate) struct BegunJob {
     pub(crate) number: u64,
     pub(crate) processes: u32,
     pub(crate) nodes: usize,
+    /// The folder for its checkpoints, if they are written to disk.
+    pub(crate) checkpoint: Option<PathBuf>,
 }
 
 /// What the agents and the threads of a job are made of.

@@ -8,7 +8,9 @@ use bsp::{HostId, SetId};
 use protocol::transport::{JobId, PeerInfo};
 use protocol::{Address, Build, JobMessage, Message, NodeMessage, ProcessImage};
 
+use crate::checkpoint::{Delta, DeltaError, WrittenPieces};
 use crate::deliberation::Deliberated;
+use crate::machines::checkpoints::saving::SavedPiece;
 use crate::machines::failure::JobError;
 use crate::machines::input_memory::InputMemory;
 use crate::machines::migration::arrived_process::ArrivedProcess;
@@ -55,6 +57,12 @@ pub(crate) enum JobEvent {
     Arrived(Box<ArrivedProcess>),
     /// The image of a process has reached its host: its bytes, and how long it took.
     Sent(HostId, u64, Seconds),
+    /// The state of a process has been saved.
+    Saved(Box<SavedPiece>),
+    /// The pieces of this node for the checkpoint before a superstep are on the disk, or cannot be.
+    Written(u64, Result<WrittenPieces, String>),
+    /// The checkpoint before a superstep is complete on the disk, or cannot be.
+    CheckpointFinished(u64, Result<(), String>),
     /// The plan that the Manager of a Set asked for is complete.
     Deliberated(SetId, Box<Deliberated>),
     /// A task has failed, or a connection, which ends the job.
@@ -71,6 +79,8 @@ pub(crate) enum PeerEvent {
     Message(Box<NodeInput>),
     /// The image of a process that moves here has begun to arrive.
     Image(Box<IncomingImage>),
+    /// What has changed of the pieces of a node has arrived.
+    Pieces(Box<IncomingPieces>),
     /// The connection of a node has closed: in order, with its reason, or with an error.
     Gone(HostId, Result<String, JobError>),
 }
@@ -112,12 +122,24 @@ pub(crate) struct IncomingImage {
     pub(crate) stream: StreamId,
 }
 
+/// Pieces of a checkpoint that have arrived.
+pub(crate) struct IncomingPieces {
+    /// The host of the node that sent them.
+    pub(crate) host: HostId,
+    /// The sender and the receiver.
+    pub(crate) ends: (Address, Address),
+    /// The superstep before which the checkpoint is.
+    pub(crate) superstep: u64,
+    /// What has changed, or why that is not known.
+    pub(crate) deltas: Result<Vec<Delta>, DeltaError>,
+}
+
 impl PeerEvent {
     /// Whether the event has to wait until the job has begun on this node.
     pub(crate) fn waits(&self) -> bool {
         match self {
             Self::Message(input) => !matches!(input.message, Message::Node(NodeMessage::Probe(_))),
-            Self::Image(_) => true,
+            Self::Image(_) | Self::Pieces(_) => true,
             Self::Gone(..) => false,
         }
     }

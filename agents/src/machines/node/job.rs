@@ -4,7 +4,7 @@ mod gathering;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
@@ -12,12 +12,13 @@ use std::time::{Duration, Instant as Clock};
 use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use bytes::Bytes;
-use protocol::transport::PeerInfo;
+use protocol::transport::{JobId, PeerInfo};
 use protocol::{Address, AgentMessage, Frame, JobMessage, Message, Start, Submit, encode};
 
 use super::action::{JobAction, NodeAction, StartedJob};
 use super::event::{ConnectionId, JobEvent, PeerEvent};
 use crate::machines::builds::Builds;
+use crate::machines::checkpoints::Checkpoints;
 use crate::machines::failure::JobError;
 use crate::machines::host_meter::HostMeter;
 use crate::machines::prepared::Prepared;
@@ -246,6 +247,9 @@ impl Job {
             | JobEvent::Executed(_)
             | JobEvent::Arrived(_)
             | JobEvent::Sent(..)
+            | JobEvent::Saved(_)
+            | JobEvent::Written(..)
+            | JobEvent::CheckpointFinished(..)
             | JobEvent::Deliberated(..)) => {
                 if let Phase::Running(running) = &self.phase {
                     handle_own(&mut running.world.borrow_mut(), event);
@@ -308,7 +312,8 @@ impl Job {
         } = &self.prepared;
         let part = (own, setup, Arc::clone(&self.rules), *program_type);
         let measured = (Rc::clone(&self.meter), processors);
-        let mut world = HostWorld::new(part, peers, measured, self.now);
+        let checkpoints = self.checkpoints(processors);
+        let mut world = HostWorld::new(part, peers, measured, checkpoints, self.now);
         let mut processes = BTreeMap::new();
         for process in starting {
             processes.insert(process.rank, self.agent(&process)?);
@@ -347,6 +352,19 @@ impl Job {
             None => Ok(Process::new(rules, place.0, place.1)),
             Some(saved) => Process::resume(rules, place, &saved.agent).map_err(JobError::input),
         }
+    }
+
+    /// The checkpoints of the job on this node, if there are any.
+    fn checkpoints(&self, processors: Processors) -> Option<Checkpoints> {
+        let setup = &self.prepared.setup;
+        let checkpointing = setup.checkpointing.as_ref()?;
+        let job = NonZeroU64::new(self.submit.job).map(JobId)?;
+        Some(Checkpoints::of_job(
+            (job, self.submit.host),
+            (setup, checkpointing, &self.rules),
+            processors.count,
+            self.submit.checkpoint.is_some(),
+        ))
     }
 
     /// Starts all processes here, and handles the events that have waited for it.
@@ -412,6 +430,11 @@ fn handle_own(world: &mut HostWorld, event: JobEvent) {
             .for_each(|done| world.handle_executed(done)),
         JobEvent::Arrived(process) => world.handle_arrived(*process),
         JobEvent::Sent(host, bytes, took) => world.handle_sent(host, bytes, took),
+        JobEvent::Saved(saved) => world.handle_saved(*saved),
+        JobEvent::Written(superstep, file) => world.handle_written(superstep, file),
+        JobEvent::CheckpointFinished(superstep, finished) => {
+            world.handle_checkpoint_finished(superstep, finished);
+        }
         JobEvent::Deliberated(set, deliberated) => {
             world.deliver(Address::SetManager(set), Event::Deliberated(deliberated));
         }
@@ -428,6 +451,7 @@ fn handle_input(world: &mut HostWorld, event: PeerEvent) {
     match event {
         PeerEvent::Message(message) => world.handle_message(*message),
         PeerEvent::Image(image) => world.handle_image(&image),
+        PeerEvent::Pieces(pieces) => world.handle_pieces(*pieces),
         // The end of a connection is handled before.
         PeerEvent::Gone(..) => {}
     }

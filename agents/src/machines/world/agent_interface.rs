@@ -151,6 +151,16 @@ impl World for HostWorld {
         self.act(JobAction::SendOutput(rank, output));
     }
 
+    fn is_checkpoint_due(&mut self, completed: u64) -> bool {
+        let now = self.now();
+        let checkpoints = self.checkpoints.as_mut();
+        checkpoints.is_some_and(|checkpoints| checkpoints.decide(completed, now))
+    }
+
+    fn checkpoint(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>) {
+        self.save(rank, superstep, agent);
+    }
+
     fn image(&self, rank: Rank) -> Image {
         self.computation.image(rank)
     }
@@ -222,6 +232,9 @@ impl World for HostWorld {
     }
 
     fn record(&mut self, event: record::Event) {
+        if let record::Event::Superstep(superstep) = &event {
+            self.elapse(superstep);
+        }
         self.client.record(&event);
     }
 

@@ -82,6 +82,11 @@ impl ClientLink {
         self.outputs.remove(&rank).unwrap_or_default()
     }
 
+    /// All outputs that are kept, which are sent now.
+    pub(super) fn remove_outputs(&mut self) -> BTreeMap<Rank, Bytes> {
+        std::mem::take(&mut self.outputs)
+    }
+
     /// Whether the end may be sent once the record has been: all outputs are sent, and as many `supersteps` as there are
     /// have been recorded here.
     pub(super) fn may_end(&self, supersteps: Option<u64>) -> bool {

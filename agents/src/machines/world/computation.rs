@@ -7,6 +7,7 @@ use bsp::units::{Instructions, Seconds};
 use bsp::{Image, Rank};
 
 use crate::error::RunError;
+use crate::machines::checkpoints::saving::Saving;
 use crate::machines::felt_load::FeltLoad;
 use crate::machines::processors::Processors;
 use crate::machines::sharing::shared;
@@ -24,6 +25,10 @@ pub(super) struct Computation {
     starting: Vec<Task>,
     /// Processes that have executed the superstep.
     computed: Vec<Computed>,
+    /// What is saved before the next superstep of a process.
+    savings: BTreeMap<Rank, Box<Saving>>,
+    /// What each process computed here in its last superstep.
+    works: BTreeMap<Rank, Instructions>,
 }
 
 /// A process that has executed its superstep.
@@ -47,6 +52,8 @@ impl Computation {
             programs: BTreeMap::new(),
             starting: Vec::new(),
             computed: Vec::new(),
+            savings: BTreeMap::new(),
+            works: BTreeMap::new(),
         }
     }
 
@@ -57,7 +64,23 @@ impl Computation {
 
     /// Removes the program of `rank`, which leaves.
     pub(super) fn remove(&mut self, rank: Rank) -> Option<Box<dyn HostedProgram>> {
+        self.works.remove(&rank);
         self.programs.remove(&rank)
+    }
+
+    /// Has the state of a process saved before its next superstep.
+    pub(super) fn save(&mut self, saving: Saving) {
+        self.savings.insert(saving.head.rank, Box::new(saving));
+    }
+
+    /// What a process computed here in its last superstep.
+    pub(super) fn work(&self, rank: Rank) -> Instructions {
+        self.works.get(&rank).copied().unwrap_or_default()
+    }
+
+    /// Whether there are no programs here.
+    pub(super) fn is_empty(&self) -> bool {
+        self.programs.is_empty() && self.starting.is_empty()
     }
 
     /// Whether the program of `rank` is here and does not execute a superstep.
@@ -93,6 +116,7 @@ impl Computation {
             program,
             turn,
             delay,
+            saving: self.savings.remove(&rank),
         });
         Ok(())
     }
@@ -150,7 +174,10 @@ impl Computation {
                 halted,
                 ..
             } = computed;
-            if !halted {
+            if halted {
+                self.works.remove(&rank);
+            } else {
+                self.works.insert(rank, work);
                 self.programs.insert(rank, program);
             }
             events.push((rank, Event::Computed { work, time, halted }));

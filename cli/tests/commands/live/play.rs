@@ -31,7 +31,7 @@ latency = "50 us"
 "#;
 
 /// The plate on that platform, whose second host has a job that needs 0.45 s and shares the host.
-fn folder() -> Folder {
+pub(super) fn folder() -> Folder {
     let rest = "\n[platform]\nfile = \"platform.toml\"\n[load]\nkind = \"trace\"\nfile = \"jobs.csv\"\n\
                 discipline = \"shared\"\n\
                 [scheduler]\npolicy = \"adaptive\"\n";

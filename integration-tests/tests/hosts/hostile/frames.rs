@@ -151,18 +151,23 @@ const CALLS: [&str; 15] = [
     r#"{"Planned":{"superstep":0,"moves":[{"step":{"rank":0,"from":0,"to":1},"cost":0.5,"before":0.5,"after":0.5}],"spacing":{"cost":0.5,"pause":1,"again":1,"took":0.5,"limit":0.5}}}"#,
 ];
 
-const NODES: [&str; 6] = [
+const NODES: [&str; 11] = [
     r#"{"Batch":{"superstep":0,"sent":0.5,"is_last":true,"is_followed":true,"halted":[],"messages":[]}}"#,
     r#"{"Batch":{"superstep":0,"sent":0.5,"is_last":true,"is_followed":false,"halted":[0],"messages":[{"from":0,"to":1,"bytes":3,"is_sized":false}]}}"#,
     r#"{"BatchAcknowledged":0}"#,
     r#"{"Placed":{"epoch":1,"moves":[[0,1]]}}"#,
     r#"{"Probe":{"number":0,"is_back":false}}"#,
     r#"{"Probe":{"number":0,"is_back":true}}"#,
+    r#"{"Checkpoint":[1,"Save"]}"#,
+    r#"{"Checkpoint":[1,{"Pieces":{"count":1}}]}"#,
+    r#"{"Checkpoint":[1,"Copied"]}"#,
+    r#"{"Checkpoint":[1,{"Saved":{"ranks":[0],"stall":0.5,"encoding":0.5,"bytes":5,"sent":5,"file":null}}]}"#,
+    r#"{"Checkpoint":[1,{"Complete":0.5}]}"#,
 ];
 
 const JOBS: [&str; 12] = [
-    r#"{"Submit":{"job":5,"host":0,"members":[{"name":"n0","address":"127.0.0.1:1","set":"s0","slots":1,"speed":1.0}],"experiment":"","processes":2,"resumed":null}}"#,
-    r#"{"Submit":{"job":5,"host":0,"members":[{"name":"n0","address":"127.0.0.1:1","set":"s0","slots":1,"speed":1.0}],"experiment":"","processes":2,"resumed":{"incarnation":1,"superstep":3,"placement":[0,0],"halted":[null,2]}}}"#,
+    r#"{"Submit":{"job":5,"host":0,"members":[{"name":"n0","address":"127.0.0.1:1","set":"s0","slots":1,"speed":1.0}],"experiment":"","processes":2,"checkpoint":null,"resumed":null}}"#,
+    r#"{"Submit":{"job":5,"host":0,"members":[{"name":"n0","address":"127.0.0.1:1","set":"s0","slots":1,"speed":1.0}],"experiment":"","processes":2,"checkpoint":null,"resumed":{"incarnation":1,"superstep":3,"placement":[0,0],"halted":[null,2]}}}"#,
     r#"{"Accepted":{"counts":false}}"#,
     r#"{"Meet":{"counts":false}}"#,
     r#""Ready""#,

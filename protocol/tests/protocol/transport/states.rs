@@ -1,6 +1,6 @@
 use bytes::{Bytes, BytesMut};
 use protocol::ProcessImage;
-use protocol::transport::{Bounds, CHUNK_LEN};
+use protocol::transport::{Bounds, CHUNK_LEN, StreamContent};
 use tokio::sync::mpsc;
 
 use crate::transport::{NODE, confer, frame, pair, receive};
@@ -89,10 +89,12 @@ async fn states_are_sent_and_read_in_chunks() {
         let (made, chunks) = mpsc::channel(1);
         let (taken, mut coming) = mpsc::channel(1);
         let payload = (u64::try_from(length).unwrap(), chunks);
-        let sending = pair
-            .a
-            .sender
-            .send_state_chunks(NODE, NODE, without.clone(), payload);
+        let sending = pair.a.sender.send_state_chunks(
+            NODE,
+            NODE,
+            StreamContent::State(without.clone()),
+            payload,
+        );
         let making = async {
             for chunk in whole.payload.chunks(CHUNK_LEN) {
                 made.send(Bytes::copy_from_slice(chunk)).await.unwrap();
@@ -101,8 +103,8 @@ async fn states_are_sent_and_read_in_chunks() {
         let reading = async {
             let opened = pair.b.states.accept().await.unwrap();
             assert_eq!(
-                (opened.from, opened.to, &opened.state),
-                (NODE, NODE, &without)
+                (opened.from, opened.to, &opened.content),
+                (NODE, NODE, &StreamContent::State(without.clone()))
             );
             assert_eq!(opened.payload.len(), payload_len(&whole));
             opened.payload.read(taken).await.unwrap();
@@ -125,10 +127,12 @@ async fn incomplete_states_are_failures_at_the_other_end() {
     let mut pair = pair(Bounds::default()).await;
     let (made, chunks) = mpsc::channel(1);
     let without = state(1, 0);
-    let sending = pair
-        .a
-        .sender
-        .send_state_chunks(NODE, NODE, without, (2_000_000, chunks));
+    let sending = pair.a.sender.send_state_chunks(
+        NODE,
+        NODE,
+        StreamContent::State(without),
+        (2_000_000, chunks),
+    );
     drop(made);
     let (taken, mut coming) = mpsc::channel(1);
     let reading = async {

@@ -11,10 +11,10 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use protocol::{
-    Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity, Considered,
-    Decided, Evaluate, Failed, Fault, Installed, JobMessage, LinkProbed, Measure, Measured,
-    Message, MessageHeader, Migrate, NodeMessage, Placed, Planned, Probe, ProbeLink, ProcessImage,
-    Report, Reports, SetReport, Start, StartCall,
+    Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity, CheckpointMessage,
+    Considered, Decided, Evaluate, Failed, Fault, Installed, JobMessage, LinkProbed, Measure,
+    Measured, Message, MessageHeader, Migrate, NodeMessage, Pieces, PiecesFile, Placed, Planned,
+    Probe, ProbeLink, ProcessImage, Report, Reports, Saved, SetReport, Start, StartCall,
 };
 
 pub(crate) fn address() -> impl Strategy<Value = Address> {
@@ -309,7 +309,40 @@ fn carrying() -> impl Strategy<Value = Message> {
         })),
     ];
     let job = job.prop_map(|job| Message::Job(Box::new(job)));
-    prop_oneof![batch, placed, probe, job]
+    prop_oneof![batch, placed, probe, checkpoint(), job]
+}
+
+fn checkpoint() -> impl Strategy<Value = Message> {
+    let pieces = (any::<u32>(), vec(any::<u8>(), 0..100)).prop_map(|(count, payload)| {
+        CheckpointMessage::Pieces(Pieces {
+            count,
+            payload: payload.into(),
+        })
+    });
+    let file = (count(), any::<[u8; 32]>());
+    let file = file.prop_map(|(length, sha256)| PiecesFile { length, sha256 });
+    let file = prop_oneof![file.prop_map(Ok), ".{0,40}".prop_map(Err)];
+    let parts = (vec(rank(), 0..20), seconds(), seconds(), count(), count());
+    let saved =
+        (parts, option::of(file)).prop_map(|((ranks, stall, encoding, bytes, sent), file)| {
+            CheckpointMessage::Saved(Box::new(Saved {
+                ranks,
+                stall,
+                encoding,
+                bytes,
+                sent,
+                file,
+            }))
+        });
+    let message = prop_oneof![
+        Just(CheckpointMessage::Save),
+        pieces,
+        Just(CheckpointMessage::Copied),
+        saved,
+        seconds().prop_map(CheckpointMessage::Complete),
+    ];
+    (count(), message)
+        .prop_map(|(superstep, message)| Message::Node(NodeMessage::Checkpoint(superstep, message)))
 }
 
 fn movement() -> impl Strategy<Value = migbsp::PlannedMove> {

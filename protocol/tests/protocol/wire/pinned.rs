@@ -12,10 +12,10 @@ use migbsp::{
 };
 use protocol::{
     Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallMessage, Capacity,
-    Considered, Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage, JobStatus, Limits,
-    LinkProbed, Measure, Measured, Member, Message, MessageHeader, Migrate, NodeMessage, Placed,
-    Planned, Probe, ProbeLink, ProcessImage, Report, Reports, ResumedJob, SetReport, Start,
-    StartCall, Submit, WIRE_VERSION, decode, encode,
+    CheckpointMessage, Considered, Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage,
+    JobStatus, Limits, LinkProbed, Measure, Measured, Member, Message, MessageHeader, Migrate,
+    NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink, ProcessImage, Report,
+    Reports, ResumedJob, Saved, SetReport, Start, StartCall, Submit, WIRE_VERSION, decode, encode,
 };
 
 use crate::wire::{external, joined, report_for_plans, status};
@@ -94,11 +94,12 @@ fn name(message: &Message) -> &'static str {
         Message::Node(NodeMessage::BatchAcknowledged(_)) => "ack",
         Message::Node(NodeMessage::Placed(_)) => "placed",
         Message::Node(NodeMessage::Probe(_)) => "probe",
+        Message::Node(NodeMessage::Checkpoint(..)) => "saving",
         Message::Job(_) => "job",
     }
 }
 
-const VARIANTS: usize = 27;
+const VARIANTS: usize = 28;
 
 fn messages() -> Vec<(Address, Address, Message)> {
     let process = Address::Process(Rank(200));
@@ -366,7 +367,7 @@ fn moves() -> [Message; 3] {
     ]
 }
 
-fn traffic() -> [Message; 4] {
+fn traffic() -> [Message; 8] {
     let header = |bytes, is_sized| MessageHeader {
         from: Rank(200),
         to: Rank(3),
@@ -393,7 +394,28 @@ fn traffic() -> [Message; 4] {
             is_back: false,
             payload: bytes::Bytes::from_static(b"\0\0"),
         })),
+        checkpoint(CheckpointMessage::Save),
+        checkpoint(CheckpointMessage::Pieces(Pieces {
+            count: 1,
+            payload: bytes::Bytes::from_static(b"\0"),
+        })),
+        checkpoint(CheckpointMessage::Saved(Box::new(Saved {
+            ranks: vec![Rank(200)],
+            stall: seconds(0.25),
+            encoding: seconds(0.5),
+            bytes: 1000,
+            sent: 5,
+            file: Some(Ok(PiecesFile {
+                length: 1000,
+                sha256: [7; 32],
+            })),
+        }))),
+        checkpoint(CheckpointMessage::Complete(seconds(0.25))),
     ]
+}
+
+fn checkpoint(message: CheckpointMessage) -> Message {
+    Message::Node(NodeMessage::Checkpoint(1000, message))
 }
 
 fn of_job(job: JobMessage) -> Message {
@@ -414,6 +436,7 @@ fn asked() -> [JobMessage; 4] {
             }],
             experiment: "[application]".to_owned(),
             processes: 16,
+            checkpoint: Some("/shared/runs".to_owned()),
             resumed: Some(ResumedJob {
                 incarnation: 2,
                 superstep: 300,

@@ -1,0 +1,83 @@
+//! Several deltas, one after the other, each after its length as 8 bytes, little-endian.
+
+use std::iter;
+
+use bytes::Bytes;
+
+use super::binary::Reader;
+use super::delta::{Delta, DeltaError};
+
+/// The length of the encoding of all `deltas` in bytes.
+pub(crate) fn encoded_len(deltas: &[Delta]) -> u64 {
+    let lengths = deltas.iter().map(|delta| LENGTH_LEN + delta.encoded_len());
+    lengths.sum()
+}
+
+/// The encoding of `deltas`, in parts. Chunks are not copied.
+pub(crate) fn encode(deltas: &[Delta]) -> impl Iterator<Item = Bytes> {
+    deltas.iter().flat_map(|delta| {
+        let length = delta.encoded_len().to_le_bytes();
+        iter::once(Bytes::copy_from_slice(&length)).chain(delta.encode())
+    })
+}
+
+/// The deltas whose encoding is `bytes`, as [`Delta::decode`] decodes each.
+///
+/// # Errors
+///
+/// [`DeltaError::Malformed`], with the offset in that delta.
+pub(crate) fn decode(bytes: Bytes) -> Result<Vec<Delta>, DeltaError> {
+    let mut reader = Reader::new(bytes);
+    let mut deltas = Vec::new();
+    while 0 < reader.left() {
+        let offset = reader.offset();
+        let ended = |_| DeltaError::Malformed {
+            offset,
+            problem: "the list of deltas ends here",
+        };
+        let length = reader.u64().map_err(ended)?;
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let delta = reader.take(length).map_err(ended)?;
+        deltas.push(Delta::decode(&delta)?);
+    }
+    Ok(deltas)
+}
+
+const LENGTH_LEN: u64 = 8;
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU64;
+
+    use bsp::Rank;
+    use bsp::units::Instructions;
+    use protocol::transport::JobId;
+
+    use super::*;
+    use crate::checkpoint::{Condition, Content, Generation, Piece, PieceHead};
+
+    #[test]
+    fn deltas_are_decoded_as_encoded_and_truncated_ones_are_refused() {
+        let piece = |rank, length| Piece {
+            head: PieceHead {
+                job: JobId(NonZeroU64::MIN),
+                generation: Generation::default(),
+                rank: Rank(rank),
+                condition: Condition::Running,
+                work: Instructions(5),
+            },
+            content: Content::new(vec![7; length].into()),
+        };
+        let pieces = [piece(0, 100), piece(3, 0), piece(4, 70_000)];
+        let deltas = pieces.map(|piece| piece.delta_from(None));
+        let encoded: Vec<u8> = encode(&deltas).flatten().collect();
+        assert_eq!(u64::try_from(encoded.len()).unwrap(), encoded_len(&deltas));
+        assert_eq!(decode(encoded.clone().into()).unwrap(), deltas);
+        for length in (1..encoded.len()).step_by(37) {
+            let part = Bytes::copy_from_slice(&encoded[..length]);
+            let decoded = decode(part);
+            // It may end between two deltas.
+            assert!(decoded.is_err() || decoded.unwrap().len() < deltas.len());
+        }
+    }
+}

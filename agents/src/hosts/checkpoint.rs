@@ -1,0 +1,5 @@
+//! The threads, streams and files of checkpoints.
+
+pub(super) mod copies;
+pub(super) mod encoder;
+pub(super) mod folder;

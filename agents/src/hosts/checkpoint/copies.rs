@@ -1,0 +1,71 @@
+//! Sends what has changed of pieces to the buddy of a node, and receives it there.
+
+use std::io::Write;
+
+use bsp::HostId;
+use bytes::{Bytes, BytesMut};
+use protocol::transport::{Sender, StatePayload, StreamContent};
+use protocol::{Address, Pieces};
+use tokio::sync::mpsc;
+
+use crate::checkpoint::{Delta, DeltaError, deltas};
+use crate::chunks::ChunkWriter;
+use crate::hosts::migration::chunk_channel::{self, ChannelSink};
+use crate::machines::failure::JobError;
+
+/// Sends `changed`, for the checkpoint before `superstep`, from the node of `from` to that of `to`.
+///
+/// # Errors
+///
+/// If the connection ends.
+pub(in crate::hosts) async fn send(
+    (from, to): (HostId, HostId),
+    superstep: u64,
+    changed: Vec<Delta>,
+    buddy: Sender,
+) -> Result<(), JobError> {
+    let pieces = Pieces {
+        count: u32::try_from(changed.len()).expect("ranks fit 32 bits"),
+        payload: Bytes::new(),
+    };
+    let length = deltas::encoded_len(&changed);
+    let (sender, chunks) = chunk_channel::channel();
+    let writing = tokio::task::spawn_blocking(move || {
+        let mut sink = ChannelSink::new(sender);
+        let mut writer = ChunkWriter::new(&mut sink);
+        for part in deltas::encode(&changed) {
+            writer.write_all(&part)?;
+        }
+        writer.flush()
+    });
+    let ends = (Address::Node(from), Address::Node(to));
+    let content = StreamContent::Pieces(superstep, pieces);
+    let sent = buddy
+        .send_state_chunks(ends.0, ends.1, content, (length, chunks))
+        .await;
+    // Writing fails only if what is written is not sent.
+    drop(writing.await);
+    Ok(sent?)
+}
+
+/// Reads the deltas that arrive as `payload`. `None`: the connection has ended, or what arrived was refused.
+pub(in crate::hosts) async fn receive(
+    payload: StatePayload,
+) -> Option<Result<Vec<Delta>, DeltaError>> {
+    let (sender, mut chunks) = mpsc::channel(CHUNKS_WAITING);
+    let (read, bytes) = tokio::join!(payload.read(sender), async {
+        let mut bytes = BytesMut::new();
+        while let Some(chunk) = chunks.recv().await {
+            bytes.extend_from_slice(&chunk);
+        }
+        bytes.freeze()
+    });
+    read.ok()?;
+    // It takes time in proportion to the bytes.
+    tokio::task::spawn_blocking(move || deltas::decode(bytes))
+        .await
+        .ok()
+}
+
+/// Chunks that wait to be put together.
+const CHUNKS_WAITING: usize = 16;

@@ -1,0 +1,102 @@
+//! The checkpoint folder of a job on a node's disk.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bsp::HostId;
+use protocol::Submit;
+use protocol::transport::JobId;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::checkpoint::{DiskFiles, Generation, Piece, Store, WrittenPieces};
+use crate::machines::failure::JobError;
+use crate::machines::node::event::JobEvent;
+
+/// The checkpoint folder of a job. What is written to it is written by other threads, one after the other.
+#[derive(Clone)]
+pub(in crate::hosts) struct CheckpointFolder {
+    job: JobId,
+    processes: u32,
+    store: Arc<Mutex<Store<DiskFiles>>>,
+    events: UnboundedSender<JobEvent>,
+}
+
+impl CheckpointFolder {
+    /// The folder of `job` in `folder`, to which the node of `own` writes; `events` receives what follows.
+    pub(in crate::hosts) fn new(
+        folder: &Path,
+        (job, processes): (JobId, u32),
+        own: HostId,
+        events: &UnboundedSender<JobEvent>,
+    ) -> Self {
+        let store = Store::new(DiskFiles::new(folder), own);
+        Self {
+            job,
+            processes,
+            store: Arc::new(Mutex::new(store)),
+            events: events.clone(),
+        }
+    }
+
+    /// Writes the pieces of this node.
+    pub(in crate::hosts) fn write(&self, generation: Generation, pieces: Vec<Piece>) {
+        self.work(move |store, job, _| {
+            let written = store.write_pieces(job, generation, &pieces);
+            let written = written.map_err(|error| error.to_string());
+            JobEvent::Written(generation.superstep, written)
+        });
+    }
+
+    /// Completes a checkpoint, and removes those before it.
+    pub(in crate::hosts) fn finish(
+        &self,
+        generation: Generation,
+        files: BTreeMap<HostId, WrittenPieces>,
+    ) {
+        self.work(move |store, job, processes| {
+            let finished = store.complete(job, generation, processes, &files);
+            let finished = finished.map_err(|error| error.to_string());
+            if finished.is_ok()
+                && let Err(error) = store.prune(generation)
+            {
+                tracing::warn!("older checkpoints stay: {error}");
+            }
+            JobEvent::CheckpointFinished(generation.superstep, finished)
+        });
+    }
+
+    fn work(
+        &self,
+        work: impl FnOnce(&mut Store<DiskFiles>, JobId, u32) -> JobEvent + Send + 'static,
+    ) {
+        let this = self.clone();
+        drop(tokio::task::spawn_blocking(move || {
+            let mut store = this.store.lock().unwrap_or_else(PoisonError::into_inner);
+            let event = work(&mut store, this.job, this.processes);
+            // The job may be over.
+            drop(this.events.send(event));
+        }));
+    }
+}
+
+/// Checks that this node has the checkpoint folder of a job: the client has described the job in it.
+///
+/// # Errors
+///
+/// If it has not. So a node writes to no folder to which the client cannot write.
+pub(in crate::hosts) fn check_folder(submit: &Submit) -> Result<(), JobError> {
+    let (Some(folder), Some(job)) = (&submit.checkpoint, NonZeroU64::new(submit.job)) else {
+        return Ok(());
+    };
+    let mut store = Store::new(DiskFiles::new(Path::new(folder)), submit.host);
+    store.check(JobId(job)).map_err(|problem| {
+        let own = submit.members.get(submit.host.index());
+        let own = own.map_or("", |member| member.name.as_str());
+        JobError::input(format!(
+            "{own} cannot write checkpoints to {folder}: {problem}; \
+             all nodes and the client have to share that folder"
+        ))
+    })
+}

@@ -1,0 +1,178 @@
+//! What checkpoints cost a run.
+
+use agents::record::{Checkpoint, Event};
+use agents::{CheckpointCosts, CheckpointInterval, Checkpointing, Programs};
+use bsp::units::{BytesPerSecond, Seconds};
+use bsp::{Program, Step, Superstep};
+use serde::{Deserialize, Serialize};
+
+use crate::cases::{Scale, median};
+use crate::cluster::Cluster;
+use crate::job::Case;
+use crate::others::Mpi;
+use crate::table::{Row, say};
+
+/// A process with a large state of numbers, a tenth of which it changes in every superstep.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Plate {
+    supersteps: u64,
+    /// How often it goes over the tenth.
+    passes: u32,
+    numbers: Vec<f64>,
+}
+
+/// When checkpoints are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Saves {
+    Never,
+    /// As Young and Daly have it.
+    Optimal,
+    /// Every this number of seconds.
+    Every(f64),
+}
+
+impl Saves {
+    pub(crate) fn checkpointing(self) -> Option<Checkpointing> {
+        let interval = match self {
+            Self::Never => return None,
+            Self::Optimal => CheckpointInterval::Optimal,
+            Self::Every(seconds) => CheckpointInterval::Time(Seconds::new(seconds).ok()?),
+        };
+        let rate = BytesPerSecond::new(1e9).ok()?;
+        Some(Checkpointing {
+            interval,
+            mtbf: Seconds::new(30.0 * 86400.0).ok()?,
+            copies: true,
+            // Of simulations alone.
+            costs: CheckpointCosts {
+                encoding: rate,
+                fork: rate,
+                forks: true,
+                bytes: None,
+                change: 1.0,
+            },
+        })
+    }
+}
+
+impl Program for Plate {
+    type Message = ();
+    type Output = f64;
+
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<f64> {
+        let tenth = self.numbers.len() / 10;
+        for _ in 0..self.passes {
+            for number in &mut self.numbers[..tenth] {
+                *number = number.mul_add(0.999, 0.001);
+            }
+        }
+        if ctx.index() + 1 == self.supersteps {
+            return Step::Halt(self.numbers.iter().sum());
+        }
+        Step::Continue
+    }
+
+    fn fork(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+}
+
+/// Four nodes with a process of 64 MiB each, in turn with and without checkpoints.
+pub(crate) fn checkpoints(
+    scale: &Scale,
+    _: Option<Mpi>,
+    rows: &mut Vec<Row>,
+) -> anyhow::Result<()> {
+    let cluster = Cluster::start(4, 2)?;
+    let run = |saves| {
+        let case = Case {
+            saves: Some(saves),
+            ..Case::empty(4, scale.of(500))
+        };
+        let plate = Plate {
+            supersteps: case.supersteps,
+            passes: 16,
+            numbers: vec![1.0; MIB_64 / 9],
+        };
+        let programs = Programs::new(vec![plate; 4]);
+        let events = cluster.run_programs(&case, programs)?.0;
+        anyhow::Ok((seconds(&events), saved(&events)))
+    };
+    let pairs = if scale.divisor == 1 { 7 } else { 3 };
+    let every = 10.0 / scale.divisor as f64;
+    let (mut optimal, mut regular, mut all) = (Vec::new(), Vec::new(), Vec::new());
+    for pair in 1..=pairs {
+        say(&format!("measuring: checkpoints, {pair} of {pairs}"));
+        let (without, _) = run(Saves::Never)?;
+        let (with, _) = run(Saves::Optimal)?;
+        optimal.push(with / without - 1.0);
+        let (with, saved) = run(Saves::Every(every))?;
+        regular.push(with / without - 1.0);
+        all.extend(saved);
+    }
+    let mut row = |criterion: &str, limit, median: f64, unit, limited_by| {
+        rows.push(Row {
+            criterion: criterion.to_owned(),
+            limit: Some(limit),
+            median,
+            unit,
+            ratio: None,
+            limited_by,
+        });
+    };
+    let encoding = "encoding and copies beside computations";
+    row(
+        "checkpoints of 4 x 64 MiB at the chosen interval",
+        3.0,
+        median(optimal) * 100.0,
+        "%",
+        encoding,
+    );
+    row(
+        "the same every 10 s",
+        3.0,
+        median(regular) * 100.0,
+        "%",
+        encoding,
+    );
+    let stalls = all.iter().map(|checkpoint| checkpoint.stall.get());
+    row(
+        "stall of a process of 64 MiB",
+        40.0,
+        median(stalls.collect()) * 1e3,
+        "ms",
+        "page faults of the copy",
+    );
+    let later = all
+        .iter()
+        .filter(|checkpoint| checkpoint.sent < checkpoint.bytes);
+    let parts = later.map(|checkpoint| checkpoint.sent.as_f64() / checkpoint.bytes.as_f64());
+    row(
+        "sent to the buddy, of a state of which a tenth changes",
+        15.0,
+        median(parts.collect()) * 100.0,
+        "%",
+        "chunks of 64 KiB",
+    );
+    Ok(())
+}
+
+/// From the first start to the last end of a superstep.
+fn seconds(events: &[Event]) -> f64 {
+    let mut supersteps = events.iter().filter_map(|event| match event {
+        Event::Superstep(superstep) => Some(superstep),
+        _ => None,
+    });
+    let first = supersteps.next().map_or(0.0, |first| first.started.get());
+    supersteps.last().map_or(0.0, |last| last.ended.get()) - first
+}
+
+fn saved(events: &[Event]) -> Vec<Checkpoint> {
+    let saved = events.iter().filter_map(|event| match event {
+        Event::Checkpoint(checkpoint) => Some(checkpoint.clone()),
+        _ => None,
+    });
+    saved.collect()
+}
+
+const MIB_64: usize = 64 << 20;
