@@ -12,6 +12,7 @@ mod generation;
 mod generations;
 mod piece;
 pub(crate) mod saved_process;
+mod saved_states;
 mod store;
 
 pub use content::{Chunk, Content, ContentWriter};
@@ -19,6 +20,7 @@ pub use delta::{Delta, DeltaError, FoundBase};
 pub use generation::Generation;
 pub use generations::{Generations, KeptPiece, PieceError};
 pub use piece::{Condition, Piece, PieceHead};
+pub use saved_states::SavedStates;
 pub use store::{
     BeginError, Checkpoint, CompleteError, Damage, DiskFault, DiskFiles, Entry, Files,
     JobDescription, Latest, NoCheckpoint, Part, Problem, SimulatedFiles, Store, WriteError,

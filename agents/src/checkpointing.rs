@@ -92,6 +92,13 @@ impl CheckpointSchedule {
         }
     }
 
+    /// The same of a run that begins with `superstep`, before which there is a checkpoint.
+    #[must_use]
+    pub const fn from_superstep(mut self, superstep: u64) -> Self {
+        self.last.0 = superstep;
+        self
+    }
+
     /// A superstep has taken `time`, without the call after it.
     pub fn elapse(&mut self, time: Seconds) {
         let usual = self.usual.unwrap_or(time);

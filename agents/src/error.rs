@@ -32,6 +32,9 @@ pub enum RunError {
     /// Hosts cannot join as they should.
     #[error("{0}")]
     Elasticity(String),
+    /// The run cannot begin in the state of another one.
+    #[error("{0}")]
+    Resumption(String),
     /// No route connects two hosts that communicate.
     #[error(transparent)]
     NoRoute(#[from] NoRoute),

@@ -30,6 +30,8 @@ pub mod record;
 mod remaining;
 pub mod replay;
 mod repricing;
+mod resumed;
+mod resumed_placement;
 mod script;
 mod set_manager;
 mod setup;
@@ -51,6 +53,8 @@ pub use outcome::Outcome;
 pub use placement::{PlacementError, PlacementOptions, PlacementOrder, placement};
 pub use process::Process;
 pub use programs::{Outputs, ProgramType, Programs};
+pub use resumed::Resumed;
+pub use resumed_placement::resumed_placement;
 pub use script::Script;
 pub use set_manager::SetManager;
 pub use setup::{

@@ -58,6 +58,34 @@ impl Process {
         }
     }
 
+    /// The agent of process `rank` on `host`, continued from a checkpoint in which it was encoded as `agent`. Its history
+    /// begins anew: Sets may mean other hosts, and what it measured it measured elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// If `agent` is not the agent of this process between the superstep with which the run begins and the one before.
+    pub(crate) fn resume(
+        rules: &Rules,
+        (rank, host): (Rank, HostId),
+        agent: &[u8],
+    ) -> Result<Self, String> {
+        let invalid = |problem: &dyn std::fmt::Display| format!("the agent of {rank}: {problem}");
+        let saved: Self = decode_value(agent).map_err(|error| invalid(&error))?;
+        let is_sound = saved.rank == rank
+            && !saved.halted
+            && saved.superstep.checked_add(1) == Some(rules.first_superstep())
+            && Seconds::ZERO <= saved.computation;
+        check(is_sound, || {
+            invalid(&"it is that of another process or checkpoint")
+        })?;
+        Ok(Self {
+            superstep: saved.superstep,
+            work: saved.work,
+            computation: saved.computation,
+            ..Self::new(rules, rank, host)
+        })
+    }
+
     /// Handles an event of the process.
     ///
     /// # Panics
@@ -103,7 +131,7 @@ impl Process {
                 check(!self.halted && self.superstep <= superstep, || {
                     format!("{} cannot start superstep {superstep}", self.rank)
                 })?;
-                self.start(start, world);
+                self.start(rules, start, world);
             }
             AgentMessage::Finish => {
                 check(self.halted, || format!("{} has not halted", self.rank))?;
@@ -116,14 +144,14 @@ impl Process {
         Ok(())
     }
 
-    fn start(&mut self, start: Start, world: &mut dyn World) {
+    fn start(&mut self, rules: &Rules, start: Start, world: &mut dyn World) {
         if start.checkpoint {
             world.checkpoint(self.rank, start.superstep, self.encoded());
         }
         if let Some(history) = &mut self.history {
             match start.interval {
                 Some(interval) => history.restart(interval),
-                None if start.superstep == 0 => {}
+                None if start.superstep == rules.first_superstep() => {}
                 None => history.waited(world.now() - self.arrived),
             }
         }

@@ -5,7 +5,7 @@ mod hosted;
 mod outputs;
 mod simulated;
 
-pub(crate) use erased::States;
+pub(crate) use erased::{DecodeOutputs, States};
 pub use erased::{ProgramType, Programs};
 pub(crate) use hosted::{Content, Executed, HostedProgram, Incoming, Turn};
 pub use outputs::Outputs;

@@ -11,6 +11,7 @@ mod header;
 mod hosts;
 mod progress;
 mod reader;
+mod resumed_run;
 mod writer;
 
 use bsp::units::{Bytes, Instant, Instructions, Seconds};
@@ -28,6 +29,7 @@ pub use files::{description, is_complete};
 pub use header::{EventHeader, EventKind};
 pub use hosts::Hosts;
 pub use reader::{Extent, ReadError, head, manifest, read, scan};
+pub use resumed_run::ResumedRun;
 pub use writer::{WriteError, Writer};
 
 /// The version of the events, in the head of every record.
@@ -75,6 +77,9 @@ pub struct Run {
     /// The supersteps that belong together, if a round has several.
     #[serde(default, skip_serializing_if = "Round::is_superstep")]
     pub round: Round,
+    /// The checkpoint in whose state the run begins, if it resumes another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<ResumedRun>,
 }
 
 /// A superstep has ended: all processes have arrived at its barrier.

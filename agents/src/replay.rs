@@ -48,6 +48,8 @@ pub struct Replay {
     absent: BTreeSet<HostId>,
     /// The supersteps of the program that belong together.
     round: Round,
+    /// The superstep with which the run began.
+    first: u64,
     /// The checkpoints that there are to be, if there are any.
     checkpoints: Option<Checkpoints>,
 }
@@ -127,15 +129,17 @@ impl Replay {
                 name: name.clone(),
             })
         });
+        let first = run.first_superstep();
         Ok(Self {
-            deciding: scheduler.map(Deciding::new),
+            deciding: scheduler.map(|scheduler| Deciding::new(scheduler, first)),
             names: Names::new(run),
             lives: lives.collect::<Result<_, _>>()?,
             epoch: 0,
             absent,
             round: run.round,
+            first,
             barrier: Barrier {
-                completed: 0,
+                completed: first,
                 at: Instant::START,
             },
             is_due: false,
@@ -149,7 +153,7 @@ impl Replay {
     #[must_use]
     pub fn with_checkpoints(self, checkpointing: Option<&Checkpointing>) -> Self {
         let nodes: BTreeSet<HostId> = self.lives.iter().copied().collect();
-        let checkpoints = checkpointing.map(|made| Checkpoints::new(made, nodes.len()));
+        let checkpoints = checkpointing.map(|made| Checkpoints::new(made, nodes.len(), self.first));
         Self {
             checkpoints,
             ..self
@@ -250,7 +254,7 @@ impl Replay {
         };
         let lasted = (superstep.ended - superstep.started).max(Seconds::ZERO);
         deciding.when.observe(&Elapsed {
-            completed,
+            completed: completed - self.first,
             slowest: superstep.computation,
             mean: superstep.mean.ok_or(ReplayError::Gap {
                 superstep: completed,

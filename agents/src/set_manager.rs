@@ -86,9 +86,9 @@ impl SetManager {
         let scheduler = rules.scheduler.as_ref();
         Self {
             set,
-            is_home: rules.placement.first() == Some(&rules.first_host()),
+            is_home: rules.running().next() == Some((Rank(0), rules.first_host())),
             placement_view: PlacementView::new(rules, set, &hosts),
-            barrier: Barrier::new(rules, set, &hosts),
+            barrier: Barrier::new(rules, set),
             hosts,
             epoch: 0,
             migrants: Migrants::default(),
@@ -99,7 +99,7 @@ impl SetManager {
                 .and_then(Scheduler::planner),
             end: None,
             learned_cost: scheduler.map(LearnedCost::new).unwrap_or_default(),
-            superstep: 0,
+            superstep: rules.first_superstep(),
             started: Instant::START,
             took: Seconds::ZERO,
             unreceived: 0,
@@ -324,15 +324,16 @@ impl SetManager {
         let Some(when) = &mut self.when else {
             return false;
         };
+        let completed = self.superstep + 1;
+        let of_run = completed - rules.first_superstep();
         when.observe(&Elapsed {
-            completed: self.superstep + 1,
+            completed: of_run,
             slowest: all.slowest.0,
             mean: all.mean(),
             took,
         });
-        let completed = self.superstep + 1;
         let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
-        let is_due = rules.round.ends_with(self.superstep) && when.is_due(completed);
+        let is_due = rules.round.ends_with(self.superstep) && when.is_due(of_run);
         scheduler.is_scripted(completed) || is_due && can_pay(completed, self.end)
     }
 

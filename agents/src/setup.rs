@@ -12,6 +12,7 @@ use crate::checkpointing::Checkpointing;
 use crate::elasticity::Elasticity;
 use crate::error::RunError;
 use crate::mutant::{self, Mutant};
+use crate::resumed::Resumed;
 use crate::script::Script;
 
 /// Everything that determines a run except its programs. On real hosts, the properties of the network are not used.
@@ -35,6 +36,8 @@ pub struct Setup {
     pub checkpointing: Option<Checkpointing>,
     /// The number of supersteps after which a computation counts as endless.
     pub superstep_limit: u64,
+    /// On real hosts: the state in which the run begins, if it resumes another one. Simulations never do.
+    pub resumed: Option<Resumed>,
 }
 
 impl Setup {
@@ -42,8 +45,8 @@ impl Setup {
     ///
     /// # Errors
     ///
-    /// If there are none, if their number is not that of the placement, or if the placement names a host that does not
-    /// exist.
+    /// If there are none, if their number is not that of the placement, if the placement names a host that does not
+    /// exist, or if they cannot begin in the state of the job that is resumed.
     pub(crate) fn check(&self, programs: usize) -> Result<(), RunError> {
         if programs == 0 {
             return Err(RunError::NoProcesses);
@@ -51,6 +54,9 @@ impl Setup {
         let places = self.placement.len();
         if programs != places {
             return Err(RunError::Places { programs, places });
+        }
+        if let Some(resumed) = &self.resumed {
+            resumed.check(places).map_err(RunError::Resumption)?;
         }
         let hosts = self.platform.hosts().len();
         match self.places().find(|(_, host)| hosts <= host.index()) {
@@ -65,6 +71,12 @@ impl Setup {
         let script = self.scheduler.as_ref().and_then(|s| s.script.as_ref());
         let moves = script.into_iter().flat_map(|script| script.0.values());
         starts.chain(moves.flatten().copied())
+    }
+
+    /// The incarnation of the job on real hosts: 0, or more if it resumes another one.
+    pub(crate) fn incarnation(&self) -> u64 {
+        let resumed = self.resumed.as_ref();
+        resumed.map_or(0, |resumed| resumed.incarnation)
     }
 
     /// Whether messages count for the Set in which their sender started.
@@ -291,7 +303,7 @@ pub struct Rules {
     pub placement: Arc<[HostId]>,
     /// The number of processes that start on each host, by host.
     pub on_host: Vec<u32>,
-    /// The number of processes that start in each Set, by Set.
+    /// The number of processes that start in each Set, by Set, without those that have halted before.
     pub in_set: Vec<u32>,
     /// The first Manager: that of the Set in which the first process starts.
     pub first: SetId,
@@ -301,6 +313,8 @@ pub struct Rules {
     pub checkpoints: bool,
     /// The supersteps of the program that belong together: calls are held after the last of them.
     pub round: Round,
+    /// The state in which the run begins, if it resumes another one.
+    pub resumed: Option<Resumed>,
 }
 
 impl Rules {
@@ -321,11 +335,13 @@ impl Rules {
         let mut managers: Vec<Option<HostId>> = vec![None; setup.platform.sets().len()];
         let mut on_host = vec![0; sets.len()];
         let mut in_set = vec![0; managers.len()];
-        for host in &setup.placement {
+        let resumed = setup.resumed.as_ref();
+        for (rank, host) in (0..).map(Rank).zip(&setup.placement) {
             let set = sets[host.index()];
             managers[set.index()].get_or_insert(*host);
             on_host[host.index()] += 1;
-            in_set[set.index()] += 1;
+            let has_halted = resumed.is_some_and(|resumed| resumed.has_halted(rank));
+            in_set[set.index()] += u32::from(!has_halted);
         }
         let managers = managers
             .into_iter()
@@ -351,6 +367,7 @@ impl Rules {
             absent,
             checkpoints: setup.checkpointing.is_some(),
             round: Round::SUPERSTEP,
+            resumed: setup.resumed.clone(),
         }
     }
 
@@ -364,6 +381,20 @@ impl Rules {
     pub fn orders(&self, completed: u64) -> Option<&[(Rank, HostId)]> {
         let script = self.scheduler.as_ref()?.script.as_ref()?;
         Some(script.orders(completed))
+    }
+
+    /// The superstep with which the run begins.
+    pub(crate) fn first_superstep(&self) -> u64 {
+        self.resumed.as_ref().map_or(0, |resumed| resumed.superstep)
+    }
+
+    /// The processes that have not halted when the run begins, with the hosts where they start.
+    pub(crate) fn running(&self) -> impl Iterator<Item = (Rank, HostId)> + '_ {
+        let starts = (0..).map(Rank).zip(self.placement.iter().copied());
+        starts.filter(|(rank, _)| {
+            let resumed = self.resumed.as_ref();
+            resumed.is_none_or(|resumed| !resumed.has_halted(*rank))
+        })
     }
 
     /// The host of the first Manager.

@@ -121,6 +121,10 @@ struct Agents {
 impl Simulation {
     fn new(setup: &Setup, programs: Programs) -> Result<Self, RunError> {
         setup.check(programs.len())?;
+        if setup.resumed.is_some() {
+            let problem = "simulations resume no jobs: they begin with superstep 0";
+            return Err(RunError::Resumption(problem.to_owned()));
+        }
         let rules = Arc::new(Rules::new(setup).in_rounds(programs.round()));
         let programs = programs.into_simulated(setup.superstep_limit);
         let world = SimulatedWorld::new(setup, Arc::clone(&rules), programs);

@@ -158,6 +158,7 @@ impl TestWorld {
             elasticity: None,
             checkpointing: None,
             superstep_limit: 1000,
+            resumed: None,
         };
         Self {
             rules: Rules::new(&setup),
@@ -191,6 +192,7 @@ impl TestWorld {
             hosts: hosts.collect(),
             placement: self.hosts.iter().map(name).collect(),
             round: self.rules.round,
+            resumed: None,
         }
     }
 
@@ -338,5 +340,6 @@ fn no_rules() -> Rules {
         absent: std::collections::BTreeSet::new(),
         checkpoints: false,
         round: bsp::Round::SUPERSTEP,
+        resumed: None,
     }
 }

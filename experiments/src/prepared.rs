@@ -108,6 +108,7 @@ impl PreparedExperiment {
             elasticity: self.elasticity.clone(),
             checkpointing: self.checkpointing,
             superstep_limit: experiment.run.superstep_limit,
+            resumed: None,
         }
     }
 }

@@ -159,6 +159,7 @@ fn head(scenario: Scenario, prepared: &PreparedExperiment, round: Round) -> Even
         hosts: hosts.collect(),
         placement: prepared.placement.iter().map(host).collect(),
         round,
+        resumed: None,
     })
 }
 

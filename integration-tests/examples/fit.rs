@@ -349,6 +349,7 @@ where
         elasticity: None,
         checkpointing: None,
         superstep_limit: u64::MAX,
+        resumed: None,
     };
     Ok(simulate(&setup, Programs::new(programs), &mut |_| {})?
         .end

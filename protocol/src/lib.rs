@@ -28,5 +28,5 @@ pub use message::{
     Capacity, CheckpointMessage, Considered, Decided, Ended, Evaluate, Failed, Fault, Installed,
     JobMessage, JobStatus, LinkProbed, Measure, Measured, Member, Message, MessageHeader, Migrate,
     NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink, ProcessImage, Report,
-    Reports, Saved, SetReport, Start, StartCall, Status, Submit,
+    Reports, ResumedJob, Saved, SetReport, Start, StartCall, Status, Submit,
 };

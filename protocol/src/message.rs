@@ -21,7 +21,9 @@ pub use calls::{
     Report, Reports, SetReport,
 };
 pub use checkpoints::{CheckpointMessage, Pieces, PiecesFile, Saved};
-pub use client::{Abandoned, Ended, Failed, Fault, JobMessage, JobStatus, Member, Status, Submit};
+pub use client::{
+    Abandoned, Ended, Failed, Fault, JobMessage, JobStatus, Member, ResumedJob, Status, Submit,
+};
 pub use nodes::{Batch, MessageHeader, NodeMessage, Placed, Probe};
 
 /// Any message. The kind of its frame names the enum, so that its encoding is that of the message inside.

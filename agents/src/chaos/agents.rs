@@ -28,18 +28,23 @@ pub(super) struct DirectAgents {
 }
 
 impl DirectAgents {
-    pub(super) fn new(started: &StartedJob) -> Self {
-        let (own, rules) = (started.own, &started.rules);
-        let Residents { ranks, manager } = Residents::of(rules, own);
-        let process = |rank: &Rank| (*rank, Process::new(rules, *rank, own));
-        let manages = |(set, hosts)| (set, SetManager::new(rules, set, hosts));
+    pub(super) fn new(started: StartedJob) -> Self {
+        let StartedJob {
+            own,
+            rules,
+            world,
+            processes,
+            ..
+        } = started;
+        let Residents { ranks, manager } = Residents::of(&rules, own);
+        let manages = |(set, hosts)| (set, SetManager::new(&rules, set, hosts));
         Self {
             own,
-            rules: Arc::clone(rules),
-            world: Rc::clone(&started.world),
-            processes: ranks.iter().map(process).collect(),
+            world,
+            processes,
             manager: manager.map(manages),
-            node: Node::new(rules, own, ranks),
+            node: Node::new(&rules, own, ranks),
+            rules,
         }
     }
 

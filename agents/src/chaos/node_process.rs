@@ -51,10 +51,10 @@ pub(super) struct SimulatedJob {
 
 impl SimulatedJob {
     /// Starts the agents, and the processors that execute supersteps.
-    pub(super) fn start(&mut self, started: &StartedJob) {
-        self.agents = Some(DirectAgents::new(started));
+    pub(super) fn start(&mut self, started: StartedJob) {
         let slots = usize::try_from(started.slots.get()).expect("few processors");
         self.processors = vec![0; slots];
+        self.agents = Some(DirectAgents::new(started));
     }
 }
 

@@ -141,6 +141,7 @@ fn request(random: &mut Random, sets: &[usize], processes: usize, step: Option<S
         elasticity: None,
         checkpointing: None,
         superstep_limit: 1000,
+        resumed: None,
         platform: Arc::clone(&platform),
     };
     let members = platform.hosts().iter().enumerate().map(|(index, host)| {

@@ -1,6 +1,7 @@
 //! The client of a cluster: it submits jobs and asks for the status of nodes.
 
 mod connections;
+mod initial_states;
 mod inquiry;
 mod listening;
 mod shell;
@@ -13,13 +14,14 @@ use bsp::HostId;
 use protocol::identity::Identity;
 use protocol::transport::JobId;
 
-use crate::checkpoint::{DiskFiles, JobDescription, Store};
+use crate::checkpoint::{DiskFiles, JobDescription, SavedStates, Store};
 use crate::machines::client::request::Request;
 use crate::machines::failure::JobError;
 use crate::outcome::Outcome;
-use crate::programs::Programs;
+use crate::programs::{DecodeOutputs, ProgramType, Programs};
 use crate::record::Event;
 use connections::{endpoint, runtime};
+use initial_states::InitialStates;
 use shell::submit;
 
 pub use inquiry::{NodeAnswer, inquire};
@@ -38,13 +40,64 @@ pub fn run(
     observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
     interrupted: impl Future<Output = ()>,
 ) -> Result<Outcome, JobError> {
-    request.setup.check(programs.len())?;
+    if request.setup.resumed.is_some() {
+        return Err(JobError::input(
+            "a job that resumes begins with saved states",
+        ));
+    }
+    let processes = programs.len();
+    let (states, decode_outputs) = programs.into_states();
+    let states = InitialStates::of_programs(states, processes);
+    follow(
+        identity,
+        request,
+        (states, decode_outputs),
+        observer,
+        interrupted,
+    )
+}
+
+/// Resumes a job on the nodes of a cluster: as [`run`], from the states of a checkpoint, whose programs are of this type.
+/// The setup of `request` says with which superstep the job begins, and where each process starts.
+///
+/// # Errors
+///
+/// As [`run`], or if a file of the checkpoint has changed since it was found.
+pub fn resume(
+    identity: Identity,
+    request: &Request,
+    (saved, program_type): (SavedStates, ProgramType),
+    observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
+    interrupted: impl Future<Output = ()>,
+) -> Result<Outcome, JobError> {
+    if request.setup.resumed.is_none() {
+        return Err(JobError::input("saved states begin a job that resumes"));
+    }
+    let states = InitialStates::of_checkpoint(saved);
+    let decode_outputs = program_type.output_decoder();
+    follow(
+        identity,
+        request,
+        (states, decode_outputs),
+        observer,
+        interrupted,
+    )
+}
+
+/// Submits a job and follows it to its end.
+fn follow(
+    identity: Identity,
+    request: &Request,
+    (states, decode_outputs): (InitialStates, DecodeOutputs),
+    observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
+    interrupted: impl Future<Output = ()>,
+) -> Result<Outcome, JobError> {
+    request.setup.check(states.order.len())?;
     let (members, hosts) = (request.members.len(), request.setup.platform.hosts().len());
     if members != hosts {
         let problem = format!("the platform has {hosts} hosts, the list of hosts has {members}");
         return Err(JobError::input(problem));
     }
-    let (states, decode_outputs) = programs.into_states();
     let job = JobId::random();
     describe(request, job)?;
     let result = runtime()?.block_on(async {
@@ -76,7 +129,7 @@ fn describe(request: &Request, job: JobId) -> Result<(), JobError> {
     let build = &request.builds.own;
     let description = JobDescription {
         job,
-        incarnation: 0,
+        incarnation: request.setup.incarnation(),
         workload: request.workload.clone(),
         processes: u32::try_from(request.setup.placement.len())
             .map_err(|_| JobError::input("more than 2^32 processes"))?,

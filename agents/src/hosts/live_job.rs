@@ -30,8 +30,8 @@ use crate::machines::failure::JobError;
 use crate::machines::migration::departing_process::DepartingProcess;
 use crate::machines::node::action::{BegunJob, JobAction, StartedJob};
 use crate::machines::node::event::{JobEvent, PeerEvent};
+use crate::machines::starting_process::StateDecoder;
 use crate::machines::task::Done;
-use crate::programs::ProgramType;
 
 /// The sockets, threads and tasks of a job. They end with it, and so do the events that they would have caused.
 pub(super) struct LiveJob {
@@ -207,8 +207,8 @@ impl LiveJob {
     fn perform_rare(&mut self, action: JobAction) {
         match action {
             JobAction::Connect(member, role) => self.connect(*member, role),
-            JobAction::DecodeStates(program_type, states) => self.decode(program_type, states),
-            JobAction::Start(started) => self.start(&started),
+            JobAction::DecodeStates(decoder, states) => self.decode(decoder, states),
+            JobAction::Start(started) => self.start(started),
             JobAction::StartClock => {
                 if let Some(host) = self.machine.pace.played() {
                     host.begin();
@@ -318,16 +318,15 @@ impl LiveJob {
     }
 
     /// Decodes states. That takes time in proportion to them, so another thread does it.
-    fn decode(&self, program_type: ProgramType, states: Vec<(Rank, Bytes)>) {
+    fn decode(&self, decoder: StateDecoder, states: Vec<(Rank, Bytes)>) {
         let events = self.events.own.0.clone();
         let decoding = tokio::task::spawn_blocking(move || {
-            let decode =
-                |(rank, state): (Rank, Bytes)| Ok((rank, program_type.decode(rank, &state[..])?));
+            let decode = |(rank, state): (Rank, Bytes)| decoder.decode(rank, &state);
             states.into_iter().map(decode).collect()
         });
         drop(actix_rt::spawn(async move {
             let event = match decoding.await {
-                Ok(Ok(programs)) => JobEvent::Decoded(programs),
+                Ok(Ok(processes)) => JobEvent::Decoded(processes),
                 Ok(Err(error)) => JobEvent::Failed(crate::error::RunError::into(error)),
                 Err(panic) => {
                     JobEvent::Failed(JobError::program(format!("decoding a process: {panic}")))
@@ -338,16 +337,14 @@ impl LiveJob {
         }));
     }
 
-    fn start(&mut self, started: &StartedJob) {
+    fn start(&mut self, started: StartedJob) {
         let StartedJob {
-            own,
-            rules,
-            world,
             slots,
             speed,
             counts,
+            ..
         } = started;
-        self.machine = self.machine.giving(*slots, *speed).counting(*counts);
+        self.machine = self.machine.giving(slots, speed).counting(counts);
         let Machine {
             processors,
             processor,
@@ -358,11 +355,12 @@ impl LiveJob {
         let forks = Encoder::begin(&self.events.own.0);
         let done = (&self.events.executed.0, &forks);
         self.pool = Some(Pool::new(*processors, (*processor, pace), executions, done));
-        self.own = Some(*own);
+        self.own = Some(started.own);
         let CheckpointPlace { job, path, folder } = &mut self.checkpoints;
         let path = path.as_deref();
-        *folder = path.map(|path| CheckpointFolder::new(path, *job, *own, &self.events.own.0));
-        self.agents = Some(LocalAgents::new(*own, rules, world));
+        *folder =
+            path.map(|path| CheckpointFolder::new(path, *job, started.own, &self.events.own.0));
+        self.agents = Some(LocalAgents::new(started));
     }
 
     /// Sends pieces to the buddy. A connection that ends is an event of its own.

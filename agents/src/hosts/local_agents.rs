@@ -1,10 +1,8 @@
 //! The agents of one host, as actors with mailboxes.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use actix::{Actor, Addr, Handler};
 use bsp::{HostId, Rank, SetId};
@@ -13,12 +11,12 @@ use tokio::sync::mpsc;
 
 use crate::actors::{AgentContext, Handed, NodeAgent, ProcessAgent, SetManagerAgent};
 use crate::machines::failure::JobError;
+use crate::machines::node::action::StartedJob;
 use crate::machines::residents::Residents;
 use crate::node::Node;
 use crate::process::Process;
 use crate::set_manager::SetManager;
-use crate::setup::Rules;
-use crate::world::{Delivery, Event, World};
+use crate::world::{Delivery, Event};
 
 /// The agents of one host.
 pub(super) struct LocalAgents {
@@ -32,17 +30,19 @@ pub(super) struct LocalAgents {
 
 impl LocalAgents {
     /// The agents that start on `own`.
-    pub(super) fn new(own: HostId, rules: &Arc<Rules>, world: &Rc<RefCell<dyn World>>) -> Self {
-        let context = Rc::new(AgentContext {
-            rules: Arc::clone(rules),
-            world: Rc::clone(world),
-        });
+    pub(super) fn new(started: StartedJob) -> Self {
+        let StartedJob {
+            own,
+            rules,
+            world,
+            processes,
+            ..
+        } = started;
+        let context = Rc::new(AgentContext { rules, world });
+        let rules = &context.rules;
         let Residents { ranks, manager } = Residents::of(rules, own);
-        let process = |rank: &Rank| {
-            let process = Process::new(rules, *rank, own);
-            (*rank, ProcessAgent::new(process, &context).start())
-        };
-        let processes = ranks.iter().map(process).collect();
+        let process = |(rank, process)| (rank, ProcessAgent::new(process, &context).start());
+        let processes = processes.into_iter().map(process).collect();
         let manager = manager.map(|(set, hosts)| {
             let manager = SetManager::new(rules, set, hosts);
             (set, SetManagerAgent::new(manager, &context).start())

@@ -17,7 +17,7 @@ use protocol::{Address, Build, Fault, JobMessage, Message, ProcessImage, Status,
 use super::failure::JobError;
 use super::input_memory::InputMemory;
 use super::journal::Journal;
-use super::members;
+use super::{members, resumption};
 use crate::mutant::{self, Mutant};
 use crate::record::Event;
 use build_check::Mismatch;
@@ -32,6 +32,8 @@ use request::Request;
 pub(crate) struct ClientMachine<'a> {
     request: &'a Request,
     job: JobId,
+    /// The processes in the order in which they are sent.
+    order: Vec<Rank>,
     now: Clock,
     phase: Phase,
     /// When the nodes must have done what the phase waits for.
@@ -53,8 +55,8 @@ enum Phase {
     Asking,
     /// The nodes accept the job; whether all count instructions so far.
     Submitted(bool),
-    /// The nodes connect to each other, and each process is sent to the host where it starts; this one is sent now.
-    Sending(Rank),
+    /// The nodes connect to each other, and each process is sent to the host where it starts; so many have been.
+    Sending(usize),
     /// All processes are sent.
     Meeting,
     Running,
@@ -64,8 +66,8 @@ enum Phase {
 }
 
 impl<'a> ClientMachine<'a> {
-    /// The client of `request`, which submits `job` now.
-    pub(crate) fn new(request: &'a Request, job: JobId, now: Clock) -> Self {
+    /// The client of `request`, which submits `job` now and sends processes in this order.
+    pub(crate) fn new(request: &'a Request, (job, order): (JobId, Vec<Rank>), now: Clock) -> Self {
         let rules = members::rules(&request.setup);
         let hosts = (0..request.members.len()).map(HostId::from_index);
         let connecting =
@@ -73,6 +75,7 @@ impl<'a> ClientMachine<'a> {
         Self {
             request,
             job,
+            order,
             now,
             phase: Phase::Connecting(BTreeMap::new()),
             limit: None,
@@ -171,6 +174,7 @@ impl<'a> ClientMachine<'a> {
                 experiment: self.request.experiment.clone(),
                 processes,
                 checkpoint: checkpoint.map(|folder| folder.path.clone()),
+                resumed: resumption::submitted(&self.request.setup),
             };
             self.send(host, JobMessage::Submit(Box::new(submit)));
         }
@@ -180,15 +184,20 @@ impl<'a> ClientMachine<'a> {
 
     /// Sends the next process to the host where it starts, after the one that has just been sent.
     fn send_next_state(&mut self) {
-        let Phase::Sending(rank) = self.phase else {
+        let Phase::Sending(sent) = self.phase else {
             return;
         };
-        self.send_state(Rank(rank.0 + 1));
+        self.send_state(sent + 1);
     }
 
-    fn send_state(&mut self, rank: Rank) {
-        if let Some(host) = self.request.setup.placement.get(rank.index()) {
-            self.phase = Phase::Sending(rank);
+    /// Sends a process after so many others.
+    fn send_state(&mut self, sent: usize) {
+        let placement = &self.request.setup.placement;
+        let next = self.order.get(sent);
+        if let Some((rank, host)) =
+            next.and_then(|rank| Some((*rank, placement.get(rank.index())?)))
+        {
+            self.phase = Phase::Sending(sent);
             self.actions.push_back(ClientAction::SendState(*host, rank));
             return;
         }
@@ -236,7 +245,7 @@ impl<'a> ClientMachine<'a> {
                         self.send(host, JobMessage::Meet { counts });
                     }
                     self.enter(Phase::Meeting, None);
-                    self.send_state(Rank(0));
+                    self.send_state(0);
                 }
                 Ok(())
             }

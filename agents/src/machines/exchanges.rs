@@ -5,6 +5,7 @@ mod batches;
 mod census;
 mod expectations;
 mod inboxes;
+mod resumption;
 mod round;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

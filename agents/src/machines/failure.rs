@@ -56,7 +56,8 @@ impl From<RunError> for JobError {
             | RunError::NoSuchHost { .. }
             | RunError::NoProcesses
             | RunError::Starved { .. }
-            | RunError::Elasticity(_) => Fault::Input,
+            | RunError::Elasticity(_)
+            | RunError::Resumption(_) => Fault::Input,
             RunError::Program(_)
             | RunError::NoRoute(_)
             | RunError::MessageTooLong { .. }

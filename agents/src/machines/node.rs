@@ -20,6 +20,7 @@ use super::failure::JobError;
 use super::host_meter::HostMeter;
 use super::members::check_own;
 use super::prepared::Prepared;
+use super::resumption;
 use super::routes::Routes;
 use super::step::Step;
 use super::time::between;
@@ -281,10 +282,14 @@ impl NodeMachine {
             return Err(JobError::cluster(format!("{problem}: {REMEDY}")));
         }
         check_own(own, &submit)?;
+        resumption::check(&submit)?;
         let id = NonZeroU64::new(submit.job).map(JobId);
         let id = id.ok_or_else(|| JobError::cluster("a job without a number"))?;
         self.parts.routes.apply(&mut submit.members);
-        let prepared = (self.parts.prepare)(&submit)?;
+        let mut prepared = (self.parts.prepare)(&submit)?;
+        if let Some(resumed) = &submit.resumed {
+            prepared.setup = resumption::resume(prepared.setup, resumed)?;
+        }
         let places = u32::try_from(prepared.setup.placement.len());
         if places != Ok(submit.processes) {
             let problem = "the client and the node make different jobs of the experiment: run one build everywhere";

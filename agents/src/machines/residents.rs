@@ -8,7 +8,7 @@ use crate::setup::Rules;
 
 /// The agents that start on a host, except its own.
 pub(crate) struct Residents {
-    /// The processes.
+    /// The processes, without those that have halted before the run begins.
     pub(crate) ranks: BTreeSet<Rank>,
     /// The Set whose Manager runs here, with its hosts, if there is one.
     pub(crate) manager: Option<(SetId, Vec<HostId>)>,
@@ -17,14 +17,13 @@ pub(crate) struct Residents {
 impl Residents {
     /// The agents that start on `own`.
     pub(crate) fn of(rules: &Rules, own: HostId) -> Self {
-        let placement = rules.placement.iter().enumerate();
-        let here = placement.filter(|(_, host)| **host == own);
+        let here = rules.running().filter(|(_, host)| *host == own);
         let set = rules.sets[own.index()];
         let hosts = (0..rules.sets.len()).map(HostId::from_index);
         let hosts = hosts.filter(|host| rules.sets[host.index()] == set);
         let is_manager = rules.managers[set.index()] == own;
         Self {
-            ranks: here.map(|(index, _)| Rank::from_index(index)).collect(),
+            ranks: here.map(|(rank, _)| rank).collect(),
             manager: is_manager.then(|| (set, hosts.collect())),
         }
     }

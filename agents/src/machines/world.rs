@@ -33,12 +33,13 @@ use super::migration::arrived_process::ArrivedProcess;
 use super::node::action::JobAction;
 use super::node::event::{IncomingImage, NodeInput};
 use super::processors::Processors;
+use super::starting_process::StartingProcess;
 use super::step::Step;
 use super::task::Done;
 use super::time::seconds;
 use crate::error::RunError;
 use crate::mutant::{self, Mutant};
-use crate::programs::{HostedProgram, ProgramType};
+use crate::programs::ProgramType;
 use crate::record;
 use crate::setup::{Rules, Setup};
 use crate::world::{Delivery, Event, World};
@@ -100,25 +101,29 @@ impl HostWorld {
     ) -> Self {
         let hosts = setup.placement.clone();
         let peers = PeerLinks::new(own, peers);
+        let exchanges = Exchanges::new(
+            own,
+            rules.sets.clone(),
+            hosts,
+            setup.senders_stay(),
+            setup.superstep_limit,
+        );
         Self {
             own,
             clock,
             program_type,
             superstep_limit: setup.superstep_limit,
             began: clock,
-            client: ClientLink::new(own),
+            client: ClientLink::new(own, rules.first_superstep()),
             placement: PlacementEpoch::new(own, Arc::clone(&rules)),
             transfers: TransferTimes::new(Arc::clone(&rules), own, peers.hosts()),
             peers,
             computation: Computation::new(processors),
             timers: Timers::default(),
-            exchanges: Exchanges::new(
-                own,
-                rules.sets.clone(),
-                hosts,
-                setup.senders_stay(),
-                setup.superstep_limit,
-            ),
+            exchanges: match &rules.resumed {
+                Some(resumed) => exchanges.resume(resumed),
+                None => exchanges,
+            },
             checkpoints,
             exchanging: BTreeSet::new(),
             measured: BTreeMap::new(),
@@ -135,9 +140,13 @@ impl HostWorld {
         }
     }
 
-    /// Adds a program that starts here.
-    pub(super) fn insert_program(&mut self, rank: Rank, program: Box<dyn HostedProgram>) {
-        self.computation.insert(rank, program);
+    /// Adds a process that starts here, without its agent.
+    pub(super) fn insert_process(&mut self, process: StartingProcess) {
+        let rank = process.rank;
+        self.computation.insert(rank, process.program);
+        if let Some(saved) = process.saved {
+            self.exchanges.restore_inbox(rank, saved.inbox);
+        }
     }
 
     /// Starts the clock of the run.

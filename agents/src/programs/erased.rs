@@ -23,6 +23,7 @@ pub struct Programs {
 pub struct ProgramType {
     decode: fn(Rank, &[u8]) -> Decoded,
     decode_from: fn(Rank, &mut ChunkReader<'_>) -> Decoded,
+    decode_outputs: DecodeOutputs,
     round: Round,
 }
 
@@ -124,6 +125,7 @@ impl ProgramType {
                 let program: P = decode_from("the state of", rank, state)?;
                 Ok(Box::new(TypedProgram::new(program)))
             },
+            decode_outputs: decode_outputs::<P>,
             round: P::ROUND,
         }
     }
@@ -137,6 +139,11 @@ impl ProgramType {
     /// The program of `rank` whose encoded state is `state`.
     pub(crate) fn decode(self, rank: Rank, state: &[u8]) -> Decoded {
         (self.decode)(rank, state)
+    }
+
+    /// The decoder of the outputs that nodes send back.
+    pub(crate) fn output_decoder(self) -> DecodeOutputs {
+        self.decode_outputs
     }
 
     /// The program of `rank` whose encoded state is next in `state`.

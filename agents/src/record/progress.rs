@@ -36,6 +36,8 @@ impl Progress {
         Self {
             processes: run.placement.len(),
             hosts: run.hosts.len(),
+            supersteps: run.first_superstep(),
+            saved: run.first_superstep(),
             ..Self::default()
         }
     }

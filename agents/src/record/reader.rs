@@ -226,6 +226,12 @@ fn run(line: &str) -> Result<Run, String> {
         }
     }
     check_name(&run.scenario).map_err(|fault| format!("`scenario`: {fault}"))?;
+    let first = run.first_superstep();
+    if NUMBERS < first {
+        return Err(format!(
+            "`resumed` has superstep {first}, with which no run begins"
+        ));
+    }
     let hosts: BTreeSet<&String> = run.hosts.iter().collect();
     match run.placement.iter().find(|host| !hosts.contains(host)) {
         Some(host) => Err(format!(
@@ -262,3 +268,6 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> ReadError {
     let path = path.to_path_buf();
     |source| ReadError::Io { path, source }
 }
+
+/// Supersteps that a record can count.
+const NUMBERS: u64 = u64::MAX / 2;

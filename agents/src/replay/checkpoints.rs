@@ -34,10 +34,10 @@ struct Claims {
 }
 
 impl Checkpoints {
-    /// No checkpoint has been read, of a run on `nodes` hosts.
-    pub(super) fn new(checkpointing: &Checkpointing, nodes: usize) -> Self {
+    /// No checkpoint has been read, of a run on `nodes` hosts that begins with superstep `first`.
+    pub(super) fn new(checkpointing: &Checkpointing, nodes: usize, first: u64) -> Self {
         Self {
-            schedule: CheckpointSchedule::new(checkpointing, nodes),
+            schedule: CheckpointSchedule::new(checkpointing, nodes).from_superstep(first),
             supersteps: Vec::new(),
             complete: Instant::START,
         }

@@ -31,6 +31,8 @@ pub(super) struct Deciding {
     end: Option<u64>,
     /// The processes that have migrated to each Set.
     migrants: BTreeMap<SetId, Migrants>,
+    /// The superstep with which the run began.
+    first: u64,
 }
 
 /// The end of a superstep.
@@ -54,21 +56,22 @@ pub(super) struct Decided {
 }
 
 impl Deciding {
-    /// As a run begins.
-    pub(super) fn new(scheduler: Scheduler) -> Self {
+    /// As a run begins with superstep `first`.
+    pub(super) fn new(scheduler: Scheduler, first: u64) -> Self {
         Self {
             when: scheduler.policy.when(&scheduler.model, &scheduler.planning),
             planner: scheduler.planner(),
             learned_cost: LearnedCost::new(&scheduler),
             end: None,
             migrants: BTreeMap::new(),
+            first,
             scheduler,
         }
     }
 
     /// Whether a call follows the first `completed` supersteps, of which `round` belong together.
     pub(super) fn is_due(&self, completed: u64, round: Round) -> bool {
-        let is_due = round.ends_with(completed - 1) && self.when.is_due(completed);
+        let is_due = round.ends_with(completed - 1) && self.when.is_due(completed - self.first);
         self.scheduler.is_scripted(completed) || is_due && can_pay(completed, self.end)
     }
 
@@ -172,7 +175,7 @@ impl Deciding {
         let barrier_busy: Vec<Seconds> = judged.map(|judged| judged.barrier_busy).collect();
         let decision = decided.decision.as_ref();
         self.when.conclude(&CallOutcome {
-            completed: barrier.completed,
+            completed: barrier.completed - self.first,
             supersteps: &supersteps,
             barrier_busy: &barrier_busy,
             migrations: migrations.len(),

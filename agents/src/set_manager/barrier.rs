@@ -58,38 +58,34 @@ pub(super) enum Participation {
 }
 
 impl Barrier {
-    /// The barrier of the Manager of `set`, whose hosts are `own_hosts`, at the start.
-    pub(super) fn new(rules: &Rules, set: SetId, own_hosts: &[HostId]) -> Self {
+    /// The barrier of the Manager of `set` at the start.
+    pub(super) fn new(rules: &Rules, set: SetId) -> Self {
         if rules.barrier.shape == Shape::Hierarchical {
-            let residents = |host: &HostId| {
-                let living = rules.on_host[host.index()];
-                let (leaving, have_arrived) = (0, false);
-                (
-                    *host,
-                    Residents {
-                        living,
-                        leaving,
-                        have_arrived,
-                    },
-                )
-            };
-            let hosts = own_hosts.iter().map(residents);
+            let mut hosts: BTreeMap<HostId, Residents> = BTreeMap::new();
+            for (_, host) in rules.running() {
+                if rules.sets[host.index()] == set {
+                    hosts.entry(host).or_default().living += 1;
+                }
+            }
             return Self::Sets {
-                hosts: hosts.filter(|(_, here)| 0 < here.living).collect(),
+                hosts,
                 sets: rules.in_set.clone(),
                 own: None,
                 all: None,
                 leaving: Vec::new(),
             };
         }
-        let waits_for = if set == rules.first {
-            rules.placement.len()
-        } else {
-            0
-        };
-        let living = u32::try_from(waits_for).expect("ranks fit 32 bits");
+        let mut processes = Vec::new();
+        let mut living = 0;
+        if set == rules.first {
+            processes = vec![Participation::Gone; rules.placement.len()];
+            for (rank, _) in rules.running() {
+                processes[rank.index()] = Participation::Living;
+                living += 1;
+            }
+        }
         Self::Processes {
-            processes: vec![Participation::Living; waits_for],
+            processes,
             living,
             arrived: None,
         }
@@ -331,8 +327,7 @@ mod tests {
     fn barrier(shape: Shape) -> (Rules, Barrier) {
         let hosts = [0, 0, 1, 1, 3];
         let test_world = TestWorld::new(shape, Collection::AsTheyCome, &hosts, &[0; 5], None);
-        let own_hosts = [HostId(0), HostId(1), HostId(2)];
-        let barrier = Barrier::new(&test_world.rules, SetId(0), &own_hosts);
+        let barrier = Barrier::new(&test_world.rules, SetId(0));
         (test_world.rules, barrier)
     }
 

@@ -159,6 +159,7 @@ fn submission(job: u64, honest: &Member) -> Submit {
         experiment: String::new(),
         processes: 2,
         checkpoint: None,
+        resumed: None,
     }
 }
 

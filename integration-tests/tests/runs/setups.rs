@@ -70,5 +70,6 @@ pub(crate) fn setup(
         elasticity: None,
         checkpointing: None,
         superstep_limit: 10_000,
+        resumed: None,
     }
 }

@@ -56,6 +56,21 @@ pub struct Submit {
     pub processes: u32,
     /// The folder for its checkpoints, an absolute path, if they are written to disk: all nodes and the client share it.
     pub checkpoint: Option<String>,
+    /// The state in which the job begins, if it resumes another one; the client sends saved processes and outputs then.
+    pub resumed: Option<ResumedJob>,
+}
+
+/// The state in which a job begins that resumes another one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResumedJob {
+    /// The incarnation of the job, greater than that of the one which it resumes.
+    pub incarnation: u64,
+    /// The superstep with which it begins.
+    pub superstep: u64,
+    /// Where each process starts, by rank.
+    pub placement: Vec<HostId>,
+    /// The superstep in which each process has halted, by rank, if it has.
+    pub halted: Vec<Option<u64>>,
 }
 
 /// A node that takes part in a job.

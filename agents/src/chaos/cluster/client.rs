@@ -27,8 +27,9 @@ impl Cluster<'_> {
         let scenario = self.scenario;
         let (states, _) = Programs::new(scenario.programs.clone()).into_states();
         let states = states.map(|state| state.expect("the program can be encoded").into());
+        let order = (0..scenario.programs.len()).map(Rank::from_index).collect();
         self.client = Some(ClientProcess {
-            machine: ClientMachine::new(&scenario.request, job, self.instant()),
+            machine: ClientMachine::new(&scenario.request, (job, order), self.instant()),
             states: states.collect(),
             connections: vec![None; scenario.request.members.len()],
             timer: None,

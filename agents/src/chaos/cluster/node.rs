@@ -27,6 +27,7 @@ use crate::machines::migration::packing::PackingTimes;
 use crate::machines::migration::transfer::Transfer;
 use crate::machines::node::action::{JobAction, JobEnd, NodeAction};
 use crate::machines::node::event::{ConnectionId, JobEvent, NodeEvent};
+use crate::machines::starting_process::StateDecoder;
 use crate::machines::task::{Done, Task};
 use crate::machines::time::seconds;
 use crate::programs::{HostedProgram, ProgramType};
@@ -198,10 +199,8 @@ impl Cluster<'_> {
                 (end.role, end.rights) = (EndRole::Node(host), Some(rights));
                 self.read_unread(at);
             }
-            JobAction::DecodeStates(program_type, states) => {
-                self.decode_states(place, program_type, states);
-            }
-            JobAction::Start(started) => job.start(&started),
+            JobAction::DecodeStates(decoder, states) => self.decode_states(place, decoder, states),
+            JobAction::Start(started) => job.start(started),
             JobAction::StartClock => {}
             JobAction::Send(host, frame) => {
                 let at = *job.peers.get(&host)?;
@@ -263,14 +262,8 @@ impl Cluster<'_> {
     }
 
     /// Decodes the states of processes; they are there after some time.
-    fn decode_states(
-        &mut self,
-        place: usize,
-        program_type: ProgramType,
-        states: Vec<(Rank, Bytes)>,
-    ) {
-        let decode =
-            |(rank, state): (Rank, Bytes)| Ok((rank, program_type.decode(rank, &state[..])?));
+    fn decode_states(&mut self, place: usize, decoder: StateDecoder, states: Vec<(Rank, Bytes)>) {
+        let decode = |(rank, state): (Rank, Bytes)| decoder.decode(rank, &state);
         let decoded: Result<Vec<_>, RunError> = states.into_iter().map(decode).collect();
         let event = decoded.map_or_else(|error| JobEvent::Failed(error.into()), JobEvent::Decoded);
         let after = self.random.duration(10_000, 5_000_000);

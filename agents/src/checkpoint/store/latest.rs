@@ -8,7 +8,7 @@ use bsp::{HostId, Rank};
 use protocol::transport::JobId;
 
 use super::super::generation::Generation;
-use super::super::piece::Piece;
+use super::super::piece::{Condition, Piece, PieceHead};
 use super::description::JobDescription;
 use super::files::Files;
 use super::flaw::{Damage, Problem};
@@ -16,6 +16,7 @@ use super::layout;
 use super::manifest::ListedFile;
 use super::pieces_file::Place;
 use super::{reading, survey};
+use crate::resumed::Resumed;
 
 /// A complete checkpoint on disk, all of whose files were read and found as they were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Checkpoint {
     /// Which one.
     pub generation: Generation,
     files: BTreeMap<u32, ListedFile>,
+    /// The heads of the pieces in each file, by host and rank.
+    heads: BTreeMap<u32, Vec<PieceHead>>,
 }
 
 /// The newest complete checkpoint of a folder, and newer ones that are damaged.
@@ -64,6 +67,43 @@ impl Checkpoint {
     /// The hosts that wrote its files.
     pub fn hosts(&self) -> impl Iterator<Item = HostId> {
         self.files.keys().copied().map(HostId)
+    }
+
+    /// What is known of each process without its content, by rank.
+    #[must_use]
+    pub fn heads(&self) -> Vec<PieceHead> {
+        let mut heads: Vec<PieceHead> = self.heads.values().flatten().copied().collect();
+        heads.sort_by_key(|head| head.rank);
+        heads
+    }
+
+    /// All processes in the order of the files.
+    pub(in crate::checkpoint) fn ranks_by_file(&self) -> impl Iterator<Item = Rank> {
+        self.heads.values().flatten().map(|head| head.rank)
+    }
+
+    /// The state in which a job begins that resumes this one, if a job can.
+    ///
+    /// # Errors
+    ///
+    /// Why no job can begin in the state of the checkpoint.
+    pub fn resumed(&self) -> Result<Resumed, String> {
+        let heads = self.heads();
+        let halted = |head: &PieceHead| match head.condition {
+            Condition::Running => None,
+            Condition::Halted { superstep } => Some(superstep),
+        };
+        let Generation {
+            incarnation,
+            superstep,
+        } = self.generation;
+        let resumed = Resumed {
+            incarnation: incarnation.saturating_add(1),
+            superstep,
+            halted: heads.iter().map(halted).collect(),
+        };
+        resumed.check(heads.len())?;
+        Ok(resumed)
     }
 
     /// Reads the pieces of one of its hosts.
@@ -143,16 +183,19 @@ fn checkpoint(
         };
         return Err(wrong(problem));
     }
-    let checkpoint = Checkpoint {
+    let mut checkpoint = Checkpoint {
         job: description,
         generation,
         files: manifest.into_files(),
+        heads: BTreeMap::new(),
     };
-    let mut ranks = Vec::new();
-    for host in checkpoint.hosts() {
+    let hosts: Vec<HostId> = checkpoint.hosts().collect();
+    for host in hosts {
         let pieces = checkpoint.pieces(files, host)?;
-        ranks.extend(pieces.iter().map(|piece| piece.head.rank));
+        let heads = pieces.iter().map(|piece| piece.head).collect();
+        checkpoint.heads.insert(host.0, heads);
     }
+    let mut ranks: Vec<Rank> = checkpoint.ranks_by_file().collect();
     match check_ranks(&mut ranks, expected) {
         Ok(()) => Ok(Some(checkpoint)),
         Err(problem) => Err(wrong(problem)),

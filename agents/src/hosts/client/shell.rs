@@ -10,6 +10,7 @@ use protocol::transport::{Endpoint, JobId, Peer, Sender};
 use protocol::{Address, Build};
 use tokio::sync::mpsc;
 
+use super::initial_states::{EncodedStates, InitialStates};
 use super::listening::listen;
 use crate::hosts::members::connect;
 use crate::machines::client::event::{ClientAction, ClientEvent, NodeWord};
@@ -17,7 +18,6 @@ use crate::machines::client::job_result::JobResult;
 use crate::machines::client::request::Request;
 use crate::machines::client::{ClientMachine, initial};
 use crate::machines::failure::JobError;
-use crate::programs::States;
 use crate::record::Event;
 
 /// The sockets and tasks of a client.
@@ -26,7 +26,7 @@ struct ClientShell<'a> {
     request: &'a Request,
     observer: &'a mut dyn FnMut(&Event) -> Result<(), JobError>,
     /// The processes that have not been encoded.
-    states: Option<States>,
+    states: Option<EncodedStates>,
     /// The connections to the nodes, by host.
     senders: Vec<Option<Sender>>,
     words: (mpsc::Sender<Word>, mpsc::Receiver<Word>),
@@ -42,24 +42,25 @@ type Unbounded<T> = (mpsc::UnboundedSender<T>, mpsc::UnboundedReceiver<T>);
 
 /// The processes that have not been encoded, after one has been sent.
 struct Sent {
-    states: States,
+    states: EncodedStates,
     result: Result<(), JobError>,
 }
 
-/// Submits `request` with the encoded processes `states` and follows the job to its end.
+/// Submits `request` with the processes `states` and follows the job to its end.
 pub(super) async fn submit(
     endpoint: &Arc<Endpoint>,
     (request, job): (&Request, JobId),
-    states: States,
+    states: InitialStates,
     observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
     interrupted: impl Future<Output = ()>,
 ) -> Result<JobResult, JobError> {
-    let mut client = ClientMachine::new(request, job, Clock::now());
+    let InitialStates { order, encoded } = states;
+    let mut client = ClientMachine::new(request, (job, order), Clock::now());
     let mut shell = ClientShell {
         endpoint,
         request,
         observer,
-        states: Some(states),
+        states: Some(encoded),
         senders: vec![None; request.members.len()],
         words: mpsc::channel(EVENTS_MAX),
         connected: mpsc::unbounded_channel(),
@@ -174,7 +175,7 @@ impl ClientShell<'_> {
                 Ok(encoded) => encoded,
                 Err(panic) => {
                     let error = JobError::program(format!("encoding a process: {panic}"));
-                    let states: States = Box::new(std::iter::empty());
+                    let states: EncodedStates = Box::new(std::iter::empty());
                     let result = Err(error);
                     drop(sent.send(Sent { states, result }));
                     return;
@@ -182,7 +183,7 @@ impl ClientShell<'_> {
             };
             let result = match state {
                 None => Ok(()),
-                Some(Err(error)) => Err(error.into()),
+                Some(Err(error)) => Err(error),
                 Some(Ok(state)) => {
                     let state = initial(rank, state.into());
                     let to = Address::Process(rank);

@@ -55,13 +55,14 @@ impl Checkpoints {
             collector: rules.first_host(),
             others: hosts.filter(|host| *host != own).collect(),
             job,
-            incarnation: 0,
+            incarnation: setup.incarnation(),
             size: u32::try_from(setup.placement.len()).expect("ranks fit 32 bits"),
             processors: processors.get(),
             buddy: buddies.get(&own).copied(),
             wards: wards.map(|(ward, _)| *ward).collect(),
             is_on_disk,
         };
-        Self::new(parts, CheckpointSchedule::new(checkpointing, started.len()))
+        let schedule = CheckpointSchedule::new(checkpointing, started.len());
+        Self::new(parts, schedule.from_superstep(rules.first_superstep()))
     }
 }

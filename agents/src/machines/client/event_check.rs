@@ -16,13 +16,17 @@ use crate::setup::{Rules, Setup};
 pub(crate) struct EventCheck {
     rules: Rules,
     superstep_limit: u64,
+    /// The number of supersteps that are over, as far as the first Manager has recorded.
+    supersteps: u64,
 }
 
 impl EventCheck {
     /// The checks for a run on `setup`.
     pub(crate) fn new(setup: &Setup) -> Self {
+        let rules = members::rules(setup);
         Self {
-            rules: members::rules(setup),
+            supersteps: rules.first_superstep(),
+            rules,
             superstep_limit: setup.superstep_limit,
         }
     }
@@ -31,12 +35,19 @@ impl EventCheck {
     ///
     /// # Errors
     ///
-    /// If it is not an event, if another node records such events, or if it names a process, host, Set or superstep
-    /// that does not exist.
-    pub(crate) fn parse(&self, host: HostId, line: &str) -> Result<Event, String> {
+    /// If it is not an event, if another node records such events, if it names a process, host, Set or superstep that does
+    /// not exist, or if it is a superstep that does not follow the last one: the first one is that with which the job begins.
+    pub(crate) fn parse(&mut self, host: HostId, line: &str) -> Result<Event, String> {
         serde_json::from_str::<ModerateNumbers>(line).map_err(|error| error.to_string())?;
         let event: Event = serde_json::from_str(line).map_err(|error| error.to_string())?;
         self.check(host, &event)?;
+        if let Event::Superstep(superstep) = &event {
+            let (found, expected) = (superstep.index, self.supersteps);
+            check(found == expected, || {
+                format!("superstep {found} after {expected} supersteps")
+            })?;
+            self.supersteps += 1;
+        }
         Ok(event)
     }
 
@@ -207,6 +218,7 @@ mod tests {
                 ..world.rules
             },
             superstep_limit: 100,
+            supersteps: 3,
         }
     }
 
@@ -240,6 +252,22 @@ mod tests {
         check(0, &moved(1, 3, 1), Err("does not record"));
         let end = "{\"event\":\"end\",\"seconds\":1.0,\"supersteps\":1,\"messages\":0,\"bytes\":0,\"moved\":0}";
         check(0, end, Err("does not record"));
+    }
+
+    #[test]
+    fn supersteps_follow_each_other_from_the_one_with_which_the_job_begins() {
+        let mut event_check = event_check();
+        let mut parse = |index| {
+            let parsed = event_check.parse(HostId(0), &superstep(index, 1, "1.0"));
+            parsed.map(drop)
+        };
+        for wrong in [0, 2, 4] {
+            let expected = format!("superstep {wrong} after 3 supersteps");
+            assert_eq!(parse(wrong), Err(expected));
+        }
+        assert_eq!(parse(3), Ok(()));
+        assert_eq!(parse(3), Err("superstep 3 after 4 supersteps".to_owned()));
+        assert_eq!(parse(4), Ok(()));
     }
 
     #[test]

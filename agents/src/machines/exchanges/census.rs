@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use bsp::{HostId, Rank, SetId};
 
+use crate::resumed::Resumed;
+
 /// The hosts of all processes, and the processes that have halted, as one node knows them.
 #[derive(Debug)]
 pub(super) struct Census {
@@ -35,6 +37,16 @@ impl Census {
             halted: vec![None; hosts.len()],
             running: hosts.len(),
             hosts,
+        }
+    }
+
+    /// The same when the job begins in the state of another one.
+    pub(super) fn resume(self, resumed: &Resumed) -> Self {
+        let halted = resumed.halted.clone();
+        Self {
+            running: halted.iter().filter(|halted| halted.is_none()).count(),
+            halted,
+            ..self
         }
     }
 

@@ -19,7 +19,9 @@ use crate::checkpoint::{Delta, Generation, Piece, WrittenPieces};
 use crate::deliberation::Deliberation;
 use crate::machines::failure::JobError;
 use crate::machines::migration::departing_process::DepartingProcess;
+use crate::machines::starting_process::StateDecoder;
 use crate::machines::task::Task;
+use crate::process::Process;
 use crate::programs::ProgramType;
 use crate::setup::Rules;
 use crate::world::{Delivery, World};
@@ -47,7 +49,7 @@ pub(crate) enum JobAction {
     /// Read what a peer sends, which is the node of a host and may speak for these agents.
     Admit(ConnectionId, HostId, SpeakingRights),
     /// Decode the states of processes.
-    DecodeStates(ProgramType, Vec<(Rank, Bytes)>),
+    DecodeStates(StateDecoder, Vec<(Rank, Bytes)>),
     /// Start the agents of this host, and the threads that execute supersteps.
     Start(StartedJob),
     /// Start the clock of the host that this node plays, if it plays one.
@@ -103,6 +105,8 @@ pub(crate) struct StartedJob {
     pub(crate) own: HostId,
     pub(crate) rules: Arc<Rules>,
     pub(crate) world: Rc<RefCell<dyn World>>,
+    /// The agents of the processes that start here.
+    pub(crate) processes: BTreeMap<Rank, Process>,
     /// The number of threads.
     pub(crate) slots: NonZeroU32,
     /// What each processor is worth of what was measured.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bsp::units::Seconds;
-use bsp::{HostId, Rank, SetId};
+use bsp::{HostId, SetId};
 use protocol::transport::{JobId, PeerInfo};
 use protocol::{Address, Build, JobMessage, Message, NodeMessage, ProcessImage};
 
@@ -14,8 +14,8 @@ use crate::machines::checkpoints::saving::SavedPiece;
 use crate::machines::failure::JobError;
 use crate::machines::input_memory::InputMemory;
 use crate::machines::migration::arrived_process::ArrivedProcess;
+use crate::machines::starting_process::StartingProcess;
 use crate::machines::task::Done;
-use crate::programs::HostedProgram;
 
 /// A connection to another process of the operating system, as the node's shell numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,7 +50,7 @@ pub(crate) enum JobEvent {
     /// The client has taken the last part of the record.
     RecordTaken,
     /// The states of the processes that start here are decoded.
-    Decoded(Vec<(Rank, Box<dyn HostedProgram>)>),
+    Decoded(Vec<StartingProcess>),
     /// Supersteps have been executed.
     Executed(Vec<Done>),
     /// The image of a process has arrived and is decoded.

@@ -23,9 +23,10 @@ use crate::machines::failure::JobError;
 use crate::machines::host_meter::HostMeter;
 use crate::machines::prepared::Prepared;
 use crate::machines::processors::Processors;
+use crate::machines::starting_process::StartingProcess;
 use crate::machines::step::Step;
 use crate::machines::world::HostWorld;
-use crate::programs::HostedProgram;
+use crate::process::Process;
 use crate::setup::Rules;
 use crate::world::{Event, World};
 
@@ -57,6 +58,8 @@ enum Phase {
 struct Gathered {
     peers: BTreeMap<HostId, Arc<PeerInfo>>,
     states: BTreeMap<Rank, Bytes>,
+    /// The outputs of processes that have halted before the job begins, once all states are here.
+    outputs: BTreeMap<Rank, Bytes>,
     /// When all nodes must have connected, once the client has ordered them to.
     limit: Option<Clock>,
     /// Whether all machines count instructions.
@@ -237,7 +240,7 @@ impl Job {
     pub(super) fn handle(&mut self, event: JobEvent) -> Result<(), JobError> {
         match event {
             JobEvent::State(state) => return self.add_state(state),
-            JobEvent::Decoded(programs) => self.run(programs),
+            JobEvent::Decoded(processes) => return self.run(processes),
             JobEvent::Failed(error) | JobEvent::Unreachable(error) => return Err(error),
             JobEvent::Peer(event) => return self.handle_peer(event),
             event @ (JobEvent::RecordTaken
@@ -282,11 +285,20 @@ impl Job {
     }
 
     /// Starts the agents, with the processes that start here, and sends the first probes.
-    fn run(&mut self, programs: Vec<(Rank, Box<dyn HostedProgram>)>) {
+    ///
+    /// # Errors
+    ///
+    /// If an agent is none of the job.
+    fn run(&mut self, starting: Vec<StartingProcess>) -> Result<(), JobError> {
         let Phase::Decoding(gathered) = &mut self.phase else {
-            return;
+            return Ok(());
         };
-        let Gathered { peers, counts, .. } = std::mem::take(gathered);
+        let Gathered {
+            peers,
+            counts,
+            outputs,
+            ..
+        } = std::mem::take(gathered);
         let own = self.submit.host;
         let member = &self.submit.members[own.index()];
         let slots = NonZeroU32::new(member.slots).unwrap_or(NonZeroU32::MIN);
@@ -302,8 +314,13 @@ impl Job {
         let measured = (Rc::clone(&self.meter), processors);
         let checkpoints = self.checkpoints(processors);
         let mut world = HostWorld::new(part, peers, measured, checkpoints, self.now);
-        for (rank, program) in programs {
-            world.insert_program(rank, program);
+        let mut processes = BTreeMap::new();
+        for process in starting {
+            processes.insert(process.rank, self.agent(&process)?);
+            world.insert_process(process);
+        }
+        for (rank, output) in outputs {
+            world.insert_halted(rank, output);
         }
         world.start_probing();
         let world = Rc::new(RefCell::new(world));
@@ -312,6 +329,7 @@ impl Job {
             own,
             rules: Arc::clone(&self.rules),
             world: for_agents,
+            processes,
             slots,
             speed: member.speed,
             counts,
@@ -324,6 +342,16 @@ impl Job {
             waiting: VecDeque::new(),
             reported: self.now,
         });
+        Ok(())
+    }
+
+    /// The agent of a process that starts here.
+    fn agent(&self, process: &StartingProcess) -> Result<Process, JobError> {
+        let (rules, place) = (&self.rules, (process.rank, self.submit.host));
+        match &process.saved {
+            None => Ok(Process::new(rules, place.0, place.1)),
+            Some(saved) => Process::resume(rules, place, &saved.agent).map_err(JobError::input),
+        }
     }
 
     /// The checkpoints of the job on this node, if there are any.
@@ -348,18 +376,18 @@ impl Job {
         let own = self.submit.host;
         let mut world = running.world.borrow_mut();
         world.begin();
+        world.send_halted();
         let message = AgentMessage::Start(Start {
-            superstep: 0,
+            superstep: self.rules.first_superstep(),
             interval: None,
             checkpoint: false,
         });
-        let placement = self.rules.placement.iter().enumerate();
-        for (index, _) in placement.filter(|(_, host)| **host == own) {
+        for (rank, _) in self.rules.running().filter(|(_, host)| *host == own) {
             let event = Event::Message {
                 from: Address::SetManager(self.rules.first),
                 message: message.clone(),
             };
-            world.deliver(Address::Process(Rank::from_index(index)), event);
+            world.deliver(Address::Process(rank), event);
         }
         for event in std::mem::take(&mut running.waiting) {
             handle_input(&mut world, event);

@@ -14,7 +14,7 @@ use crate::record;
 pub(super) struct ClientLink {
     own: HostId,
     queue: RecordQueue,
-    /// The number of supersteps recorded here.
+    /// The number of supersteps recorded here, with those before the job begins.
     supersteps: u64,
     /// The outputs of processes that have halted, until they are sent.
     outputs: BTreeMap<Rank, Bytes>,
@@ -22,12 +22,12 @@ pub(super) struct ClientLink {
 }
 
 impl ClientLink {
-    /// Nothing has been sent from `own`.
-    pub(super) fn new(own: HostId) -> Self {
+    /// Nothing has been sent from `own`, in a job that begins with superstep `first`.
+    pub(super) fn new(own: HostId, first: u64) -> Self {
         Self {
             own,
             queue: RecordQueue::default(),
-            supersteps: 0,
+            supersteps: first,
             outputs: BTreeMap::new(),
             has_ended: false,
         }
@@ -80,6 +80,11 @@ impl ClientLink {
     /// The output of a process, which is sent now.
     pub(super) fn remove_output(&mut self, rank: Rank) -> Bytes {
         self.outputs.remove(&rank).unwrap_or_default()
+    }
+
+    /// All outputs that are kept, which are sent now.
+    pub(super) fn remove_outputs(&mut self) -> BTreeMap<Rank, Bytes> {
+        std::mem::take(&mut self.outputs)
     }
 
     /// Whether the end may be sent once the record has been: all outputs are sent, and as many `supersteps` as there are

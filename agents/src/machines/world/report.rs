@@ -1,6 +1,8 @@
 //! Reports to the client of the job.
 
-use bsp::units::Seconds;
+use bsp::Rank;
+use bsp::units::{Instructions, Seconds};
+use bytes::Bytes;
 use protocol::Ended;
 
 use super::HostWorld;
@@ -29,6 +31,23 @@ impl HostWorld {
     /// The client has taken the last part of the record.
     pub(in crate::machines) fn handle_record_taken(&mut self) {
         self.client.record_taken();
+    }
+
+    /// Keeps the output of a process that has halted before the job begins, for the client and for checkpoints.
+    pub(in crate::machines) fn insert_halted(&mut self, rank: Rank, output: Bytes) {
+        let resumed = self.rules.resumed.as_ref();
+        let halted = resumed.and_then(|resumed| *resumed.halted.get(rank.index())?);
+        if let (Some(superstep), Some(checkpoints)) = (halted, &mut self.checkpoints) {
+            checkpoints.halt(rank, (superstep, Instructions::ZERO), output.clone());
+        }
+        self.client.add_output(rank, output);
+    }
+
+    /// Sends the client the outputs of the processes that have halted before the job begins, which it does now.
+    pub(in crate::machines) fn send_halted(&mut self) {
+        let outputs = self.client.remove_outputs().into_iter();
+        let send = |(rank, output)| JobAction::SendOutput(rank, output);
+        self.actions.extend(outputs.map(send));
     }
 
     /// Reports the end of the job to the client, once all processes have halted and all else has been sent.

@@ -97,7 +97,7 @@ impl SetManager {
         let planned = call.planned.as_ref();
         let when = self.when.as_mut().expect("there is a scheduler");
         when.conclude(&CallOutcome {
-            completed: call.superstep + 1,
+            completed: call.superstep + 1 - rules.first_superstep(),
             supersteps: &call.supersteps,
             barrier_busy: &call.set_reports[&rules.first].barrier_busy,
             migrations: moves.len(),

@@ -165,8 +165,9 @@ const NODES: [&str; 11] = [
     r#"{"Checkpoint":[1,{"Complete":0.5}]}"#,
 ];
 
-const JOBS: [&str; 11] = [
-    r#"{"Submit":{"job":5,"host":0,"members":[{"name":"n0","address":"127.0.0.1:1","set":"s0","slots":1,"speed":1.0}],"experiment":"","processes":2,"checkpoint":null}}"#,
+const JOBS: [&str; 12] = [
+    r#"{"Submit":{"job":5,"host":0,"members":[{"name":"n0","address":"127.0.0.1:1","set":"s0","slots":1,"speed":1.0}],"experiment":"","processes":2,"checkpoint":null,"resumed":null}}"#,
+    r#"{"Submit":{"job":5,"host":0,"members":[{"name":"n0","address":"127.0.0.1:1","set":"s0","slots":1,"speed":1.0}],"experiment":"","processes":2,"checkpoint":null,"resumed":{"incarnation":1,"superstep":3,"placement":[0,0],"halted":[null,2]}}}"#,
     r#"{"Accepted":{"counts":false}}"#,
     r#"{"Meet":{"counts":false}}"#,
     r#""Ready""#,

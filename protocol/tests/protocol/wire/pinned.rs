@@ -15,7 +15,7 @@ use protocol::{
     CheckpointMessage, Considered, Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage,
     JobStatus, Limits, LinkProbed, Measure, Measured, Member, Message, MessageHeader, Migrate,
     NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink, ProcessImage, Report,
-    Reports, Saved, SetReport, Start, StartCall, Submit, WIRE_VERSION, decode, encode,
+    Reports, ResumedJob, Saved, SetReport, Start, StartCall, Submit, WIRE_VERSION, decode, encode,
 };
 
 use crate::wire::{external, joined, report_for_plans, status};
@@ -437,6 +437,12 @@ fn asked() -> [JobMessage; 4] {
             experiment: "[application]".to_owned(),
             processes: 16,
             checkpoint: Some("/shared/runs".to_owned()),
+            resumed: Some(ResumedJob {
+                incarnation: 2,
+                superstep: 300,
+                placement: vec![HostId(0), HostId(1)],
+                halted: vec![None, Some(299)],
+            }),
         })),
         JobMessage::Meet { counts: true },
         JobMessage::Begin,

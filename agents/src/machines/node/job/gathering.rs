@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bsp::{HostId, SetId};
+use bsp::{HostId, Rank, SetId};
+use bytes::Bytes;
 use protocol::ProcessImage;
 use protocol::transport::SpeakingRights;
 
@@ -12,6 +13,7 @@ use crate::machines::failure::JobError;
 use crate::machines::members::role_of;
 use crate::machines::node::action::{JobAction, NodeAction};
 use crate::machines::node::event::NewPeer;
+use crate::machines::starting_process::StateDecoder;
 
 impl Job {
     /// Adds the connection to another node of the job, in its role. A peer that has no part in the job is refused, and the
@@ -103,9 +105,18 @@ impl Job {
             return;
         };
         let mut gathered = std::mem::take(gathered);
-        let states = std::mem::take(&mut gathered.states).into_iter().collect();
+        let mut states = std::mem::take(&mut gathered.states);
+        let resumed = self.rules.resumed.as_ref();
+        if let Some(resumed) = resumed {
+            let has_halted = |rank: &Rank, _: &mut Bytes| resumed.has_halted(*rank);
+            gathered.outputs = states.extract_if(.., has_halted).collect();
+        }
         self.phase = Phase::Decoding(gathered);
-        let decode = JobAction::DecodeStates(self.prepared.program_type, states);
+        let decoder = StateDecoder {
+            program_type: self.prepared.program_type,
+            are_saved: resumed.is_some(),
+        };
+        let decode = JobAction::DecodeStates(decoder, states.into_iter().collect());
         self.actions.push_back(decode.into());
     }
 }

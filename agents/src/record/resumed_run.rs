@@ -1,0 +1,24 @@
+//! The beginning of a run that resumes another one.
+
+use serde::{Deserialize, Serialize};
+
+use super::Run;
+
+/// The checkpoint in whose state a run begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResumedRun {
+    /// The job that saved it, in hexadecimal digits.
+    pub job: String,
+    /// The incarnation of the run, one more than that of the checkpoint.
+    pub incarnation: u64,
+    /// The superstep before which it was saved: the first one of the run.
+    pub superstep: u64,
+}
+
+impl Run {
+    /// The superstep with which the run begins.
+    #[must_use]
+    pub fn first_superstep(&self) -> u64 {
+        self.resumed.as_ref().map_or(0, |resumed| resumed.superstep)
+    }
+}
