@@ -5,7 +5,7 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, Bytes};
 use protocol::transport::CHUNK_LEN;
 
 /// Where chunks go.
@@ -32,14 +32,15 @@ pub(crate) trait ChunkSource {
 /// Passes on the bytes that are written to it in chunks.
 pub(crate) struct ChunkWriter<'a> {
     sink: &'a mut dyn ChunkSink,
-    chunk: BytesMut,
+    /// It has the capacity of a chunk.
+    chunk: Vec<u8>,
 }
 
 impl<'a> ChunkWriter<'a> {
     pub(crate) fn new(sink: &'a mut dyn ChunkSink) -> Self {
         Self {
             sink,
-            chunk: BytesMut::new(),
+            chunk: Vec::with_capacity(CHUNK_LEN),
         }
     }
 
@@ -48,8 +49,21 @@ impl<'a> ChunkWriter<'a> {
         self.sink.waited()
     }
 
+    /// Writes what fills the chunk, and what follows.
+    fn write_over(&mut self, mut buffer: &[u8]) -> io::Result<()> {
+        while CHUNK_LEN <= self.chunk.len() + buffer.len() {
+            let (now, later) = buffer.split_at(CHUNK_LEN - self.chunk.len());
+            self.chunk.extend_from_slice(now);
+            self.send()?;
+            buffer = later;
+        }
+        self.chunk.extend_from_slice(buffer);
+        Ok(())
+    }
+
     fn send(&mut self) -> io::Result<()> {
-        self.sink.send(self.chunk.split().freeze())
+        let chunk = std::mem::replace(&mut self.chunk, Vec::with_capacity(CHUNK_LEN));
+        self.sink.send(chunk.into())
     }
 }
 
@@ -59,15 +73,14 @@ impl Write for ChunkWriter<'_> {
         Ok(buffer.len())
     }
 
-    fn write_all(&mut self, mut buffer: &[u8]) -> io::Result<()> {
-        while CHUNK_LEN <= self.chunk.len() + buffer.len() {
-            let (now, later) = buffer.split_at(CHUNK_LEN - self.chunk.len());
-            self.chunk.extend_from_slice(now);
-            self.send()?;
-            buffer = later;
+    #[inline]
+    fn write_all(&mut self, buffer: &[u8]) -> io::Result<()> {
+        // Most writes are of single numbers.
+        if buffer.len() < CHUNK_LEN - self.chunk.len() {
+            self.chunk.extend_from_slice(buffer);
+            return Ok(());
         }
-        self.chunk.extend_from_slice(buffer);
-        Ok(())
+        self.write_over(buffer)
     }
 
     /// Sends the rest as a shorter chunk: called once, at the end.

@@ -96,3 +96,7 @@ impl Machine {
         self
     }
 }
+
+/// A variable for the environment of node processes on Linux with the GNU C library, and its value: large states are
+/// copied into huge pages, which takes a quarter of the time.
+pub const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");

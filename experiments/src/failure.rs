@@ -50,7 +50,7 @@ impl Failure {
     /// The same failure, with `advice` after what it says.
     #[must_use]
     pub fn followed_by(self, advice: impl Display) -> Self {
-        let with = |problem: String| format!("{problem}\n{advice}");
+        let with = |problem: String| format!("{problem}\n  note: {advice}");
         match self {
             Self::Run(problem) => Self::Run(with(problem)),
             Self::Usage(problem) => Self::Usage(with(problem)),

@@ -5,6 +5,8 @@ use std::io::{self, Read, Write};
 use bytes::{Buf, Bytes};
 use protocol::transport::CHUNK_LEN;
 
+use crate::chunks::ChunkSink;
+
 /// Bytes in chunks, which two contents may share.
 ///
 /// Invariant: every chunk has [`CHUNK_LEN`] bytes, the last one may have fewer, and none is empty.
@@ -153,12 +155,27 @@ impl<'a> ContentWriter<'a> {
 
     /// Adds a chunk: that of the previous content at this place, if it is equal.
     fn push(&mut self, bytes: &[u8]) {
-        let previous = self.previous.get(self.chunks.len());
-        let chunk = match previous.filter(|chunk| chunk.bytes == bytes) {
-            Some(equal) => equal.clone(),
-            None => Chunk::new(Bytes::copy_from_slice(bytes)),
-        };
+        let chunk = self.shared(bytes);
+        let chunk = chunk.unwrap_or_else(|| Chunk::new(Bytes::copy_from_slice(bytes)));
         self.chunks.push(chunk);
+    }
+
+    /// The chunk of the previous content at this place, if its bytes are these.
+    fn shared(&self, bytes: &[u8]) -> Option<Chunk> {
+        let previous = self.previous.get(self.chunks.len());
+        previous.filter(|chunk| chunk.bytes == bytes).cloned()
+    }
+}
+
+/// Takes whole chunks without a copy.
+impl ChunkSink for ContentWriter<'_> {
+    fn send(&mut self, chunk: Bytes) -> io::Result<()> {
+        if !self.begun.is_empty() || chunk.len() != CHUNK_LEN {
+            return self.write_all(&chunk);
+        }
+        let chunk = self.shared(&chunk).unwrap_or_else(|| Chunk::new(chunk));
+        self.chunks.push(chunk);
+        Ok(())
     }
 }
 

@@ -1,15 +1,18 @@
 //! Several deltas, one after the other, each after its length as 8 bytes, little-endian.
 
+use std::io::Read;
 use std::iter;
 
 use bytes::Bytes;
 
-use super::binary::Reader;
 use super::delta::{Delta, DeltaError};
+use crate::chunks::ChunkReader;
 
 /// The length of the encoding of all `deltas` in bytes.
 pub(crate) fn encoded_len(deltas: &[Delta]) -> u64 {
-    let lengths = deltas.iter().map(|delta| LENGTH_LEN + delta.encoded_len());
+    let lengths = deltas
+        .iter()
+        .map(|delta| length(LENGTH_LEN) + delta.encoded_len());
     lengths.sum()
 }
 
@@ -21,29 +24,39 @@ pub(crate) fn encode(deltas: &[Delta]) -> impl Iterator<Item = Bytes> {
     })
 }
 
-/// The deltas whose encoding is `bytes`, as [`Delta::decode`] decodes each.
+/// The deltas whose encoding is `chunks`, one after the other, as [`Delta::decode`] decodes each.
 ///
 /// # Errors
 ///
 /// [`DeltaError::Malformed`], with the offset in that delta.
-pub(crate) fn decode(bytes: Bytes) -> Result<Vec<Delta>, DeltaError> {
-    let mut reader = Reader::new(bytes);
+pub(crate) fn decode(chunks: Vec<Bytes>) -> Result<Vec<Delta>, DeltaError> {
+    let lengths = chunks.iter().map(|chunk| length(chunk.len()));
+    let all = lengths.sum();
+    let mut source = chunks.into_iter();
+    let mut reader = ChunkReader::new(all, &mut source);
     let mut deltas = Vec::new();
-    while 0 < reader.left() {
-        let offset = reader.offset();
+    while !reader.is_over() {
         let ended = |_| DeltaError::Malformed {
-            offset,
+            offset: 0,
             problem: "the list of deltas ends here",
         };
-        let length = reader.u64().map_err(ended)?;
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
-        let delta = reader.take(length).map_err(ended)?;
-        deltas.push(Delta::decode(&delta)?);
+        let mut bytes = [0; LENGTH_LEN];
+        reader.read_exact(&mut bytes).map_err(ended)?;
+        let announced = u64::from_le_bytes(bytes);
+        // Memory is reserved for bytes that have arrived.
+        let here = announced.min(reader.left());
+        let mut delta = vec![0; usize::try_from(here).unwrap_or(usize::MAX)];
+        reader.read_exact(&mut delta).map_err(ended)?;
+        deltas.push(Delta::decode(&delta.into())?);
     }
     Ok(deltas)
 }
 
-const LENGTH_LEN: u64 = 8;
+fn length(bytes: usize) -> u64 {
+    u64::try_from(bytes).expect("lengths fit 64 bits")
+}
+
+const LENGTH_LEN: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -72,10 +85,10 @@ mod tests {
         let deltas = pieces.map(|piece| piece.delta_from(None));
         let encoded: Vec<u8> = encode(&deltas).flatten().collect();
         assert_eq!(u64::try_from(encoded.len()).unwrap(), encoded_len(&deltas));
-        assert_eq!(decode(encoded.clone().into()).unwrap(), deltas);
+        assert_eq!(decode(vec![encoded.clone().into()]).unwrap(), deltas);
         for length in (1..encoded.len()).step_by(37) {
             let part = Bytes::copy_from_slice(&encoded[..length]);
-            let decoded = decode(part);
+            let decoded = decode(vec![part]);
             // It may end between two deltas.
             assert!(decoded.is_err() || decoded.unwrap().len() < deltas.len());
         }

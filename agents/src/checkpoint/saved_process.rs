@@ -11,10 +11,9 @@
 //! The program is first: agents and messages change their lengths, which would shift what follows, and contents are
 //! compared chunk by chunk.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use bsp::Rank;
-use bytes::Bytes;
 
 use crate::chunks::{ChunkSink, ChunkWriter};
 use crate::encoding::{decode as decode_value, encode_into};
@@ -38,10 +37,9 @@ pub(crate) struct SavedProcess {
 pub(crate) fn encode(
     rank: Rank,
     (agent, inbox, program): (&[u8], &[Incoming], &dyn HostedProgram),
-    writer: &mut dyn Write,
+    sink: &mut dyn ChunkSink,
 ) -> Result<(), RunError> {
-    let mut sink = WriterSink(writer);
-    let mut chunks = ChunkWriter::new(&mut sink);
+    let mut chunks = ChunkWriter::new(sink);
     program.pack(rank, &mut chunks)?;
     let mut messages = Vec::new();
     encode_into(&mut messages, "the messages to", rank, &inbox)?;
@@ -86,15 +84,6 @@ fn split_end(bytes: &[u8], length: u64) -> Option<(&[u8], &[u8])> {
     Some(bytes.split_at(rest))
 }
 
-/// Writes chunks.
-struct WriterSink<'a>(&'a mut dyn Write);
-
-impl ChunkSink for WriterSink<'_> {
-    fn send(&mut self, chunk: Bytes) -> io::Result<()> {
-        self.0.write_all(&chunk)
-    }
-}
-
 fn length(bytes: usize) -> [u8; 8] {
     u64::try_from(bytes)
         .expect("lengths fit 64 bits")
@@ -109,6 +98,7 @@ fn problem(rank: Rank, action: &'static str, problem: &impl ToString) -> RunErro
 mod tests {
     use bsp::units::Seconds;
     use bsp::{Program, Step, Superstep};
+    use bytes::Bytes;
     use serde::{Deserialize, Serialize};
 
     use super::*;
@@ -140,9 +130,9 @@ mod tests {
             incoming(Content::Sized(1 << 40), Some(Seconds::ZERO)),
         ];
         let encoded = |inbox: &[Incoming], program: &dyn HostedProgram| {
-            let mut content = Vec::new();
-            encode(Rank(1), (b"agent", inbox, program), &mut content).unwrap();
-            content
+            let mut chunks: Vec<Bytes> = Vec::new();
+            encode(Rank(1), (b"agent", inbox, program), &mut chunks).unwrap();
+            chunks.concat()
         };
         let content = encoded(&inbox, &*program);
         assert_eq!(&content[..6], b"\x07agent");

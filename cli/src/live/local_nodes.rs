@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use agents::hosts::{Share, measured_speed};
+use agents::hosts::{HUGE_PAGES, Share, measured_speed};
 use bsp::HostId;
 use experiments::Failure;
 use protocol::Member;
@@ -109,8 +109,13 @@ pub(crate) fn start(
 impl Nodes {
     fn begin(&mut self, configuration: &NodeConfiguration) -> Result<(), Failure> {
         let own = env::current_exe().map_err(Failure::run)?;
+        let (variable, value) = HUGE_PAGES;
         let child = Command::new(own)
             .args(["node", "--stdin"])
+            .env(
+                variable,
+                env::var_os(variable).unwrap_or_else(|| value.into()),
+            )
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();

@@ -1,5 +1,6 @@
 //! What checkpoints cost a run.
 
+use agents::hosts::HUGE_PAGES;
 use agents::record::{Checkpoint, Event};
 use agents::{CheckpointCosts, CheckpointInterval, Checkpointing, Programs};
 use bsp::units::{BytesPerSecond, Seconds};
@@ -63,7 +64,7 @@ impl Program for Plate {
         let tenth = self.numbers.len() / 10;
         for _ in 0..self.passes {
             for number in &mut self.numbers[..tenth] {
-                *number = number.mul_add(0.999, 0.001);
+                *number = *number * 0.999 + 0.001;
             }
         }
         if ctx.index() + 1 == self.supersteps {
@@ -83,7 +84,7 @@ pub(crate) fn checkpoints(
     _: Option<Mpi>,
     rows: &mut Vec<Row>,
 ) -> anyhow::Result<()> {
-    let cluster = Cluster::start(4, 2)?;
+    let cluster = Cluster::start_in(4, 2, Some(HUGE_PAGES))?;
     let run = |saves| {
         let case = Case {
             saves: Some(saves),
@@ -91,8 +92,8 @@ pub(crate) fn checkpoints(
         };
         let plate = Plate {
             supersteps: case.supersteps,
-            passes: 16,
-            numbers: vec![1.0; MIB_64 / 9],
+            passes: 64,
+            numbers: (0..MIB_64 / 9).map(|number| number as f64).collect(),
         };
         let programs = Programs::new(vec![plate; 4]);
         let events = cluster.run_programs(&case, programs)?.0;

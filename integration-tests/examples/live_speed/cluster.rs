@@ -27,6 +27,15 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// `nodes` nodes, in `sets` Sets.
     pub(crate) fn start(nodes: usize, sets: usize) -> anyhow::Result<Self> {
+        Self::start_in(nodes, sets, None)
+    }
+
+    /// The same, with a variable in their environment.
+    pub(crate) fn start_in(
+        nodes: usize,
+        sets: usize,
+        variable: Option<(&str, &str)>,
+    ) -> anyhow::Result<Self> {
         let authority = Authority::generate("speed".parse()?, validity(7200)?)?;
         let mut cluster = Self {
             members: Vec::new(),
@@ -42,7 +51,7 @@ impl Cluster {
                 Role::Node
             };
             let name = format!("n{index}");
-            let (node, address) = child("--node", &cluster.identity(role, &name)?)?;
+            let (node, address) = child("--node", &cluster.identity(role, &name)?, variable)?;
             cluster.nodes.push(node);
             cluster.members.push(Member {
                 name,
@@ -111,9 +120,14 @@ pub(crate) fn end(children: &mut [Child]) {
 }
 
 /// This program as `what`, with an identity, and the address that it says.
-pub(crate) fn child(what: &str, identity: &Identity) -> anyhow::Result<(Child, String)> {
+pub(crate) fn child(
+    what: &str,
+    identity: &Identity,
+    variable: Option<(&str, &str)>,
+) -> anyhow::Result<(Child, String)> {
     let mut child = Command::new(env::current_exe()?)
         .arg(what)
+        .envs(variable)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;

@@ -17,7 +17,7 @@ pub(crate) fn measure(bytes: usize, times: usize) -> anyhow::Result<Vec<f64>> {
     let authority = Authority::generate("stream".parse()?, validity(7200)?)?;
     let sink = authority.issue(Role::Node, &"sink".parse()?, validity(3600)?)?;
     let own = authority.issue(Role::Node, &"source".parse()?, validity(3600)?)?;
-    let (sink, address) = child("--sink", &sink)?;
+    let (sink, address) = child("--sink", &sink, None)?;
     let took = runtime()?.block_on(async {
         let endpoint = Endpoint::bind(
             own,

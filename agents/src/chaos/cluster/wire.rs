@@ -258,7 +258,7 @@ impl Cluster<'_> {
                         host,
                         ends,
                         superstep,
-                        deltas: deltas::decode(encoded),
+                        deltas: deltas::decode(vec![encoded]),
                     }))
                 })
             }

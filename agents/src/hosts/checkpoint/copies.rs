@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use bsp::HostId;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use protocol::transport::{Sender, StatePayload, StreamContent};
 use protocol::{Address, Pieces};
 use tokio::sync::mpsc;
@@ -53,16 +53,16 @@ pub(in crate::hosts) async fn receive(
     payload: StatePayload,
 ) -> Option<Result<Vec<Delta>, DeltaError>> {
     let (sender, mut chunks) = mpsc::channel(CHUNKS_WAITING);
-    let (read, bytes) = tokio::join!(payload.read(sender), async {
-        let mut bytes = BytesMut::new();
+    let (read, arrived) = tokio::join!(payload.read(sender), async {
+        let mut arrived = Vec::new();
         while let Some(chunk) = chunks.recv().await {
-            bytes.extend_from_slice(&chunk);
+            arrived.push(chunk);
         }
-        bytes.freeze()
+        arrived
     });
     read.ok()?;
     // It takes time in proportion to the bytes.
-    tokio::task::spawn_blocking(move || deltas::decode(bytes))
+    tokio::task::spawn_blocking(move || deltas::decode(arrived))
         .await
         .ok()
 }

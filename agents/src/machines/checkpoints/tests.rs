@@ -133,7 +133,7 @@ impl Nodes {
                     .unwrap();
             }
             Sent::Pieces(encoded) => {
-                let changed = deltas::decode(encoded).unwrap();
+                let changed = deltas::decode(vec![encoded]).unwrap();
                 node.add_pieces((from, at), changed).unwrap();
             }
         }
