@@ -63,8 +63,8 @@ mod tests {
         // 9 to the first, 5 and 3 to the second and third, which have 5 each then.
         check(&work, &[1.0; 3], &[1, 0, 0, 1, 2]);
         check(&work, &[1.0], &[0; 5]);
-        // A host that is three times as fast gets 9, 5 and 5.
-        check(&work, &[1.0, 3.0], &[0, 1, 0, 1, 1]);
+        // A host that is three times as fast gets 9, 5 and 3.
+        check(&work, &[1.0, 3.0], &[1, 1, 0, 1, 0]);
         check(&work, &[1.0; 6], &[3, 0, 0, 1, 2]);
     }
 

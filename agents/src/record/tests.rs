@@ -22,6 +22,7 @@ fn run() -> Event {
         hosts: vec!["labtec-0".to_owned(), "\"quoted\" \\n".to_owned()],
         placement: vec!["labtec-0".to_owned(), "\"quoted\" \\n".to_owned()],
         round: Round { length: 3, last: 2 },
+        resumed: None,
     })
 }
 
