@@ -4,7 +4,7 @@ use bsp::Rank;
 
 use crate::checkpoint::saved_process;
 use crate::error::RunError;
-use crate::programs::{HostedProgram, Incoming, ProgramType};
+use crate::programs::{HostedProgram, Incoming, ProgramType, check_fork};
 
 /// A process with which a job begins on a node.
 pub(crate) struct StartingProcess {
@@ -28,6 +28,8 @@ pub(crate) struct StateDecoder {
     pub(crate) program_type: ProgramType,
     /// Whether they are pieces of a checkpoint; otherwise they are programs.
     pub(crate) are_saved: bool,
+    /// Whether their programs are to be saved at checkpoints, so that their forks have to be sound.
+    pub(crate) are_forked: bool,
 }
 
 impl StateDecoder {
@@ -35,8 +37,16 @@ impl StateDecoder {
     ///
     /// # Errors
     ///
-    /// If it is none.
+    /// If it is none, or its program is encoded otherwise when it is forked.
     pub(crate) fn decode(self, rank: Rank, state: &[u8]) -> Result<StartingProcess, RunError> {
+        let process = self.decode_unchecked(rank, state)?;
+        if self.are_forked {
+            check_fork(rank, &*process.program, state)?;
+        }
+        Ok(process)
+    }
+
+    fn decode_unchecked(self, rank: Rank, state: &[u8]) -> Result<StartingProcess, RunError> {
         if self.are_saved {
             let saved = saved_process::decode(self.program_type, rank, state)?;
             return Ok(StartingProcess {

@@ -115,6 +115,7 @@ impl Job {
         let decoder = StateDecoder {
             program_type: self.prepared.program_type,
             are_saved: resumed.is_some(),
+            are_forked: self.prepared.setup.checkpointing.is_some(),
         };
         let decode = JobAction::DecodeStates(decoder, states.into_iter().collect());
         self.actions.push_back(decode.into());
