@@ -19,7 +19,7 @@ use crate::submission;
 #[derive(Debug)]
 pub struct SavedJob {
     /// The experiment, as the job had it.
-    pub loaded: Loaded,
+    loaded: Loaded,
     folder: PathBuf,
     store: Store<DiskFiles>,
     checkpoint: Checkpoint,
@@ -115,10 +115,10 @@ impl SavedJob {
         Ok((prepared, request))
     }
 
-    /// The states with which the job goes on.
+    /// The experiment, and the states with which the job goes on.
     #[must_use]
-    pub fn into_states(self) -> SavedStates {
-        SavedStates::new(self.store, self.checkpoint)
+    pub fn into_states(self) -> (Loaded, SavedStates) {
+        (self.loaded, SavedStates::new(self.store, self.checkpoint))
     }
 }
 
