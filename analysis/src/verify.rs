@@ -120,7 +120,12 @@ fn configured(
         let position = position.ok_or_else(|| format!("the run has no host {name:?}"))?;
         Ok(HostId::from_index(position))
     };
-    let script = experiments::script(&scheduler.orders, &node, processes, host)?;
+    let script = experiments::script(&scheduler.orders, &node, processes, host);
+    let script = match script {
+        // A job that resumes leaves out a script that names other hosts.
+        Err(_) if run.resumed.is_some() => None,
+        script => script?,
+    };
     Ok((
         scheduler.options.policy.clone(),
         // What probes found is in the record.

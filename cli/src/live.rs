@@ -12,6 +12,7 @@ mod node;
 mod node_end;
 mod play;
 mod run;
+mod run_job;
 mod set_links;
 mod status;
 mod up;

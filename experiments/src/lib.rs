@@ -33,6 +33,7 @@ pub mod record;
 mod recorder;
 mod registry;
 mod report;
+mod saved_job;
 mod scheduler;
 mod script;
 mod sections;
@@ -62,6 +63,7 @@ pub use provenance::{Provenance, platform_digest};
 pub use recorder::{Recorder, refuse_records};
 pub use registry::{BuildInput, Entry, Registry};
 pub use report::{CallReport, MigrationReport, Report, RunReport, csv as csv_of_run};
+pub use saved_job::{SavedJob, absolute};
 pub use scheduler::{Options, Scenario, Scheduler};
 pub use script::{ScriptedMove, rank, script};
 pub use sections::{

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agents::record::Event;
+use agents::record::{Event, ResumedRun};
 use agents::{Checkpointing, Elasticity, Script, Setup, placement};
 use bsp::HostId;
 use simulator::Platform;
@@ -30,6 +30,8 @@ pub struct PreparedExperiment {
     pub checkpointing: Option<Checkpointing>,
     /// Scripted migrations; none: the policy decides.
     pub script: Option<Script>,
+    /// The checkpoint that a run on real hosts resumes, if it does.
+    pub resumed: Option<ResumedRun>,
 }
 
 impl PreparedExperiment {
@@ -39,11 +41,33 @@ impl PreparedExperiment {
     ///
     /// If its platform is invalid or has too few places, or the script names an unknown process or host.
     pub fn new(loaded: Loaded) -> Result<Self, Failure> {
-        let experiment = &loaded.experiment;
         let platform = loaded.platform()?;
-        let processes = experiment.application.processes;
+        let experiment = &loaded.experiment;
         let options = experiment.placement.options();
-        let mut placement = placement(&platform, &options, processes).map_err(Failure::input)?;
+        let processes = experiment.application.processes;
+        let placement = placement(&platform, &options, processes).map_err(Failure::input)?;
+        Self::placed(loaded, platform, placement, false)
+    }
+
+    /// Prepares an experiment that goes on with `placement`, wherever its own rules place processes. A script that names
+    /// other hosts than there are is left out, with a warning.
+    ///
+    /// # Errors
+    ///
+    /// If its platform is invalid.
+    pub fn resuming(loaded: Loaded, placement: Vec<HostId>) -> Result<Self, Failure> {
+        let platform = loaded.platform()?;
+        Self::placed(loaded, platform, placement, true)
+    }
+
+    fn placed(
+        loaded: Loaded,
+        platform: Platform,
+        mut placement: Vec<HostId>,
+        is_resuming: bool,
+    ) -> Result<Self, Failure> {
+        let experiment = &loaded.experiment;
+        let processes = experiment.application.processes;
         let elasticity = &experiment.elasticity;
         let elasticity = elasticity.agents((&platform, &loaded.written), &mut placement)?;
         let checkpoint = &experiment.checkpoint;
@@ -58,13 +82,21 @@ impl PreparedExperiment {
                 )),
                 None => Ok(host),
             }
-        })?;
+        });
+        let script = match script {
+            Err(fault) if is_resuming => {
+                tracing::warn!("the script of moves is left out: {fault}");
+                None
+            }
+            script => script?,
+        };
         Ok(Self {
             platform: Arc::new(platform),
             placement,
             elasticity,
             checkpointing,
             script,
+            resumed: None,
             loaded,
         })
     }

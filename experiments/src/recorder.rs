@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agents::record::{Event, Run, SCHEMA, WriteError, Writer, is_complete};
+use agents::record::{Event, ResumedRun, Run, SCHEMA, WriteError, Writer, is_complete};
 use bsp::{HostId, Round};
 use serde::Serialize;
 
@@ -36,6 +36,9 @@ struct Description {
     #[serde(flatten)]
     provenance: Provenance,
     scenario: &'static str,
+    /// The checkpoint that the run resumes, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resumed: Option<ResumedRun>,
     configuration: Node,
 }
 
@@ -66,6 +69,7 @@ impl Recorder {
                 schema: record::SCHEMA,
                 provenance: Provenance::of_experiment(&prepared.loaded, registry)?,
                 scenario: scenario.name(),
+                resumed: prepared.resumed.clone(),
                 configuration: prepared.loaded.experiment.effective(),
             },
             head: {
@@ -159,7 +163,7 @@ fn head(scenario: Scenario, prepared: &PreparedExperiment, round: Round) -> Even
         hosts: hosts.collect(),
         placement: prepared.placement.iter().map(host).collect(),
         round,
-        resumed: None,
+        resumed: prepared.resumed.clone(),
     })
 }
 

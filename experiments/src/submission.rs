@@ -1,6 +1,7 @@
 //! A job, as clients submit it and nodes prepare it.
 
 use agents::hosts::{Builds, JobError, Prepared, Request};
+use bsp::HostId;
 use protocol::{Member, Submit};
 
 use crate::failure::Failure;
@@ -27,7 +28,47 @@ pub fn request(
         &limits::without_others(loaded, members.len()),
         &loaded.written,
     );
-    let mut prepared = prepare_experiment(&experiment, members, registry)?;
+    let prepared = prepare_experiment(&experiment, members, None, registry)?;
+    of_prepared(
+        loaded,
+        (members, experiment),
+        prepared,
+        are_mixed_builds_allowed,
+        registry,
+    )
+}
+
+/// The same for the experiment of a job that resumes with this placement.
+///
+/// # Errors
+///
+/// If it cannot be run there.
+pub(crate) fn resuming_request(
+    loaded: &Loaded,
+    (members, placement): (&[Member], Vec<HostId>),
+    registry: &Registry,
+    are_mixed_builds_allowed: bool,
+) -> Result<(PreparedExperiment, Request), Failure> {
+    limits::check(loaded, false)?;
+    let effective = limits::without_others(loaded, members.len());
+    let experiment = settings::print(&effective, &loaded.written);
+    let prepared = prepare_experiment(&experiment, members, Some(placement), registry)?;
+    of_prepared(
+        loaded,
+        (members, experiment),
+        prepared,
+        are_mixed_builds_allowed,
+        registry,
+    )
+}
+
+fn of_prepared(
+    loaded: &Loaded,
+    (members, experiment): (&[Member], String),
+    mut prepared: PreparedExperiment,
+    are_mixed_builds_allowed: bool,
+    registry: &Registry,
+) -> Result<(PreparedExperiment, Request), Failure> {
     // The submitted text does not say where its values come from.
     prepared.loaded.overrides.clone_from(&loaded.overrides);
     let request = Request {
@@ -51,7 +92,9 @@ pub fn request(
 /// If this binary does not know the workload, or the experiment is impossible.
 pub fn prepare(submit: &Submit, registry: &Registry) -> Result<Prepared, JobError> {
     check_workload(submit, registry)?;
-    let prepared = prepare_experiment(&submit.experiment, &submit.members, registry);
+    let resumed = submit.resumed.as_ref();
+    let placement = resumed.map(|resumed| resumed.placement.clone());
+    let prepared = prepare_experiment(&submit.experiment, &submit.members, placement, registry);
     let prepared = prepared.map_err(|failure| JobError::input(failure.to_string()))?;
     let name = &prepared.loaded.experiment.application.workload;
     let entry = registry.find(name, None);
@@ -92,10 +135,15 @@ pub fn scenario(prepared: &PreparedExperiment) -> Scenario {
 fn prepare_experiment(
     experiment: &str,
     members: &[Member],
+    placement: Option<Vec<HostId>>,
     registry: &Registry,
 ) -> Result<PreparedExperiment, Failure> {
     let platform = platform(members);
-    PreparedExperiment::new(crate::loaded::submitted(experiment, platform, registry)?)
+    let loaded = crate::loaded::submitted(experiment, platform, registry)?;
+    match placement {
+        None => PreparedExperiment::new(loaded),
+        Some(placement) => PreparedExperiment::resuming(loaded, placement),
+    }
 }
 
 /// The platform of `members`, as TOML; its speeds and links are not used.

@@ -9,7 +9,7 @@ use super::Run;
 pub struct ResumedRun {
     /// The job that saved it, in hexadecimal digits.
     pub job: String,
-    /// The incarnation of the run, one more than that of the checkpoint.
+    /// The incarnation of the run, greater than that of the checkpoint.
     pub incarnation: u64,
     /// The superstep before which it was saved: the first one of the run.
     pub superstep: u64,

@@ -1,6 +1,6 @@
 //! Where a run writes its checkpoints, and how to go on from them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agents::checkpoint::{DiskFiles, Store};
 use agents::hosts::CheckpointFolder;
@@ -8,7 +8,7 @@ use agents::record::Event;
 use bsp::HostId;
 use clap::Args;
 
-use experiments::{CheckpointTime, Failure};
+use experiments::{CheckpointTime, Failure, absolute};
 
 /// Options about checkpoints.
 #[derive(Clone, Debug, Default, Args)]
@@ -19,9 +19,22 @@ pub(crate) struct CheckpointArguments {
     /// Time from one checkpoint to the next, "30 s" or "20 supersteps" [default: checkpoint.interval, or "optimal"]
     #[arg(long, value_name = "TIME", requires = "checkpoint")]
     every: Option<CheckpointTime>,
+    /// Go on from the newest checkpoint in a folder of --checkpoint, on these or other nodes: no FILE and no changes of it;
+    /// later checkpoints are written to the same folder
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["file", "processes", "seed", "policy", "set", "checkpoint", "every"]
+    )]
+    resume: Option<PathBuf>,
 }
 
 impl CheckpointArguments {
+    /// The folder of the job to go on with, if it is one that is saved.
+    pub(crate) fn resumed(&self) -> Option<&Path> {
+        self.resume.as_deref()
+    }
+
     /// What they set in the experiment, in which there are checkpoints already if `is_on`.
     pub(crate) fn assignments(&self, is_on: bool) -> Option<String> {
         let is_missing = !is_on && self.checkpoint.is_some();
@@ -38,12 +51,8 @@ impl CheckpointArguments {
         let Some(folder) = &self.checkpoint else {
             return Ok(None);
         };
-        let path = std::path::absolute(folder).map_err(Failure::run)?;
-        let path = path.to_str().ok_or_else(|| {
-            Failure::input(format!("{}: the path is not UTF-8", folder.display()))
-        })?;
         Ok(Some(CheckpointFolder {
-            path: path.to_owned(),
+            path: absolute(folder)?,
             experiment: experiment.to_owned(),
         }))
     }
@@ -51,7 +60,7 @@ impl CheckpointArguments {
     /// The same failure, with how to go on.
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
         let has_run = matches!(failure, Failure::Cluster(_) | Failure::Run(_));
-        match self.checkpoint.as_ref().filter(|_| has_run) {
+        match self.written().filter(|_| has_run) {
             Some(folder) => match going_on(folder) {
                 Some(advice) => failure.followed_by(advice),
                 None => failure,
@@ -62,12 +71,17 @@ impl CheckpointArguments {
 
     /// How to go on after an interrupt, if there is a checkpoint.
     pub(crate) fn advice(&self) -> Option<String> {
-        going_on(self.checkpoint.as_ref()?)
+        going_on(self.written()?)
+    }
+
+    /// The folder to which checkpoints are written, if they are.
+    fn written(&self) -> Option<&Path> {
+        self.checkpoint.as_deref().or(self.resume.as_deref())
     }
 }
 
 /// How to go on from the newest checkpoint in `folder`.
-fn going_on(folder: &std::path::Path) -> Option<String> {
+fn going_on(folder: &Path) -> Option<String> {
     let mut store = Store::new(DiskFiles::new(folder), HostId(0));
     let latest = store.latest().ok()?;
     let superstep = latest.checkpoint.generation.superstep;

@@ -50,12 +50,16 @@ impl Play {
         registry: &Registry,
         progress: bool,
     ) -> Result<Self, Failure> {
-        if settings::is_stdin(&run.file) {
+        let Some(named) = &run.file else {
+            let problem = "--play: a job that resumes has no experiment file; leave --play out";
+            return Err(Failure::Usage(problem.to_owned()));
+        };
+        if settings::is_stdin(named) {
             let problem = "--play: every node reads the experiment, so it must be a file";
             return Err(Failure::Usage(problem.to_owned()));
         }
         let assignments = run.overrides.assignments();
-        let loaded = experiments::load(&run.file, &assignments, registry)?;
+        let loaded = experiments::load(named, &assignments, registry)?;
         let prepared = PreparedExperiment::new(loaded)?;
         let platform = Arc::clone(&prepared.platform);
         let file = prepared.loaded.platform_file();
@@ -68,7 +72,7 @@ impl Play {
         }
         let makespan = simulate(&prepared, registry, progress)?;
         Ok(Self {
-            file: run.file.clone(),
+            file: named.clone(),
             assignments,
             platform,
             simulated: Simulated {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use agents::hosts::{self, JobError};
+use agents::hosts::JobError;
 use agents::record::Event;
 use clap::Args;
 
@@ -12,6 +12,7 @@ use crate::failure::CommandFailure;
 use crate::file::check_folder;
 use crate::live::checkpoints::{CheckpointArguments, DiskWatch};
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
+use crate::live::run_job::RunJob;
 use crate::output::{Format, print, print_json, print_text};
 use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
@@ -25,19 +26,18 @@ use experiments::Provenance;
 use experiments::Published;
 use experiments::Recorder;
 use experiments::Registry;
-use experiments::RunFailure;
 use experiments::RunReport;
 use experiments::Scenario;
 use experiments::csv_of_run;
 use experiments::refuse_records;
-use experiments::submission::{request, scenario};
+use experiments::submission::scenario;
 
 /// Arguments of `run`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RunArguments {
     /// The experiment, a TOML file; `-` reads stdin
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "resume")]
+    pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
     #[command(flatten)]
@@ -88,28 +88,14 @@ pub(crate) fn follow(
     spectator: &mut dyn FnMut(&Event),
 ) -> Result<(), CommandFailure> {
     let checkpoints = &arguments.checkpoints;
-    let mut set = arguments.overrides.assignments();
-    let mut loaded = experiments::load_for_cluster(&arguments.file, &set, registry)?;
-    if let Some(assignment) = checkpoints.assignments(loaded.experiment.checkpoint.is_on()) {
-        set.push(assignment);
-        loaded = experiments::load_for_cluster(&arguments.file, &set, registry)?;
-    }
-    let (prepared, mut request) = request(
-        &loaded,
-        &cluster.members,
-        registry,
-        arguments.allow_mixed_builds,
-        simulated.is_some(),
-    )?;
-    request.checkpoint = checkpoints.folder(&request.experiment)?;
-    let scenario = scenario(&prepared);
+    let mut job = job(arguments, &cluster, registry, simulated.is_some())?;
+    let scenario = scenario(&job.prepared);
     if let Some(place) = &arguments.outputs {
         place.check()?;
     }
-    let mut recorder = recorder(arguments, scenario, &prepared, registry)?;
-    let application = &loaded.experiment.application;
-    let supersteps = application.supersteps;
-    let (is_wanted, platform) = (arguments.progress, &prepared.platform);
+    let mut recorder = recorder(arguments, scenario, &job.prepared, registry)?;
+    let supersteps = job.loaded.experiment.application.supersteps;
+    let (is_wanted, platform) = (arguments.progress, &job.prepared.platform);
     let mut progress = Progress::new(is_wanted, scenario, supersteps, platform);
     let mut watch = Watch::default();
     let mut disk = DiskWatch::default();
@@ -133,21 +119,12 @@ pub(crate) fn follow(
         Ok(())
     };
     let termination = TerminationSignal::default();
-    let order = loaded.build_input();
-    let entry = registry.find(&application.workload, None)?;
+    let entry = registry.find(&job.loaded.experiment.application.workload, None)?;
     let interrupted = termination.clone().received();
-    let run = || -> Result<Finished, RunFailure> {
-        let programs = entry.programs(order)?;
-        let outcome = hosts::run(
-            cluster.client,
-            &request,
-            programs,
-            &mut observer,
-            interrupted,
-        )?;
-        Finished::new(entry, order, outcome)
-    };
-    let finished = run().map_err(Failure::from);
+    let finished = job
+        .run(entry, cluster.client, &mut observer, interrupted)
+        .and_then(|outcome| Finished::new(entry, job.loaded.build_input(), outcome))
+        .map_err(Failure::from);
     progress.finish();
     if let Some(signal) = termination.number() {
         if let Some(advice) = checkpoints.advice() {
@@ -156,18 +133,44 @@ pub(crate) fn follow(
         return Err(CommandFailure::Interrupted(signal));
     }
     let finished = finished.map_err(|failure| checkpoints.explain(failure))?;
+    let RunJob {
+        loaded, prepared, ..
+    } = &job;
     let run = RunReport::new(scenario, &finished, &prepared.platform);
-    let report = Report::new(&prepared, run, &watch, simulated);
+    let report = Report::new(prepared, run, &watch, simulated);
     if let Some(recorder) = recorder {
         recorder.finish(report.run())?;
     }
     let provenance = || Provenance::of_experiment(&prepared.loaded, registry);
     let written = match &arguments.outputs {
-        Some(place) => place.write(&loaded, registry, &finished, provenance),
+        Some(place) => place.write(loaded, registry, &finished, provenance),
         None => Ok(()),
     };
     show(arguments, &report, provenance)?;
     written
+}
+
+/// The job that the arguments name.
+fn job(
+    arguments: &RunArguments,
+    cluster: &ClusterMembers,
+    registry: &Registry,
+    plays: bool,
+) -> Result<RunJob, Failure> {
+    let (members, allowed) = (&cluster.members, arguments.allow_mixed_builds);
+    match (arguments.checkpoints.resumed(), &arguments.file) {
+        (Some(folder), _) => RunJob::of_checkpoint(folder, members, registry, allowed),
+        (None, Some(file)) => RunJob::of_experiment(
+            (file, arguments.overrides.assignments()),
+            &arguments.checkpoints,
+            members,
+            registry,
+            (allowed, plays),
+        ),
+        (None, None) => Err(Failure::Usage(
+            "name an experiment, FILE, or a saved job, --resume DIR".to_owned(),
+        )),
+    }
 }
 
 /// Prints the report.

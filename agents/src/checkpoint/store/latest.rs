@@ -37,6 +37,8 @@ pub struct Latest {
     pub checkpoint: Checkpoint,
     /// What is wrong with newer checkpoints, from the newest on. Those that were not completed are not among them.
     pub damaged: Vec<Damage>,
+    /// The newest incarnation that has begun a checkpoint in the folder.
+    pub incarnation: u64,
 }
 
 /// There is no complete checkpoint.
@@ -63,6 +65,29 @@ impl fmt::Display for NoCheckpoint {
     }
 }
 
+impl Latest {
+    /// The state in which a job begins that resumes the checkpoint, if a job can. Its incarnation is newer than all in the
+    /// folder.
+    ///
+    /// # Errors
+    ///
+    /// Why no job can begin in the state of the checkpoint.
+    pub fn resumed(&self) -> Result<Resumed, String> {
+        let heads = self.checkpoint.heads();
+        let halted = |head: &PieceHead| match head.condition {
+            Condition::Running => None,
+            Condition::Halted { superstep } => Some(superstep),
+        };
+        let resumed = Resumed {
+            incarnation: self.incarnation.saturating_add(1),
+            superstep: self.checkpoint.generation.superstep,
+            halted: heads.iter().map(halted).collect(),
+        };
+        resumed.check(heads.len())?;
+        Ok(resumed)
+    }
+}
+
 impl Checkpoint {
     /// The hosts that wrote its files.
     pub fn hosts(&self) -> impl Iterator<Item = HostId> {
@@ -80,30 +105,6 @@ impl Checkpoint {
     /// All processes in the order of the files.
     pub(in crate::checkpoint) fn ranks_by_file(&self) -> impl Iterator<Item = Rank> {
         self.heads.values().flatten().map(|head| head.rank)
-    }
-
-    /// The state in which a job begins that resumes this one, if a job can.
-    ///
-    /// # Errors
-    ///
-    /// Why no job can begin in the state of the checkpoint.
-    pub fn resumed(&self) -> Result<Resumed, String> {
-        let heads = self.heads();
-        let halted = |head: &PieceHead| match head.condition {
-            Condition::Running => None,
-            Condition::Halted { superstep } => Some(superstep),
-        };
-        let Generation {
-            incarnation,
-            superstep,
-        } = self.generation;
-        let resumed = Resumed {
-            incarnation: incarnation.saturating_add(1),
-            superstep,
-            halted: heads.iter().map(halted).collect(),
-        };
-        resumed.check(heads.len())?;
-        Ok(resumed)
     }
 
     /// Reads the pieces of one of its hosts.
@@ -135,12 +136,15 @@ pub(super) fn latest(files: &mut impl Files) -> Result<Latest, NoCheckpoint> {
     let mut damaged = Vec::new();
     let unreadable = match survey::all(files) {
         Ok(all) => {
+            let incarnations = all.iter().map(|(generation, _)| generation.incarnation);
+            let incarnation = incarnations.max().unwrap_or_default();
             for (generation, job) in all {
                 match checkpoint(files, job, generation) {
                     Ok(Some(checkpoint)) => {
                         return Ok(Latest {
                             checkpoint,
                             damaged,
+                            incarnation,
                         });
                     }
                     Ok(None) => {}

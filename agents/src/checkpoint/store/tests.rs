@@ -92,6 +92,7 @@ fn latest(store: &mut Store<SimulatedFiles>) -> Result<(u64, Vec<String>), NoChe
     let Latest {
         checkpoint,
         damaged,
+        ..
     } = store.latest()?;
     assert_eq!(checkpoint.job.experiment, description().experiment);
     let mut pieces = Vec::new();

@@ -115,6 +115,7 @@ fn checkpoints_on_a_disk_are_read_as_they_were_written() {
     let Latest {
         checkpoint,
         damaged,
+        ..
     } = store.latest().unwrap();
     assert_eq!((&checkpoint.job, damaged), (&description, vec![]));
     assert_eq!(store.pieces(&checkpoint, HostId(4)).unwrap(), pieces);

@@ -1,0 +1,161 @@
+//! A job whose checkpoints are on disk, for a run that resumes it.
+
+use std::path::{Path, PathBuf};
+
+use agents::checkpoint::{Checkpoint, DiskFiles, JobDescription, SavedStates, Store};
+use agents::hosts::{CheckpointFolder, Request};
+use agents::record::ResumedRun;
+use agents::{Resumed, resumed_placement};
+use bsp::HostId;
+use protocol::Member;
+
+use crate::failure::Failure;
+use crate::loaded::{Loaded, load_text_for_cluster};
+use crate::prepared::PreparedExperiment;
+use crate::registry::Registry;
+use crate::submission;
+
+/// A job whose newest complete checkpoint is on disk.
+#[derive(Debug)]
+pub struct SavedJob {
+    /// The experiment, as the job had it.
+    loaded: Loaded,
+    folder: PathBuf,
+    store: Store<DiskFiles>,
+    checkpoint: Checkpoint,
+    resumed: Resumed,
+}
+
+impl SavedJob {
+    /// The job whose checkpoints are in `folder`. Newer checkpoints that are damaged are passed over, with a warning each.
+    ///
+    /// # Errors
+    ///
+    /// If there is no complete checkpoint, or the program of `registry` cannot go on with it. Other builds of that program
+    /// can only if `are_mixed_builds_allowed`.
+    pub fn open(
+        folder: &Path,
+        registry: &Registry,
+        are_mixed_builds_allowed: bool,
+    ) -> Result<Self, Failure> {
+        let mut store = Store::new(DiskFiles::new(folder), HostId(0));
+        let latest = store.latest().map_err(|none| {
+            let help = "name the folder that `run --checkpoint` wrote to";
+            Failure::input(format!("{none}\n  help: {help}"))
+        })?;
+        for damage in &latest.damaged {
+            tracing::warn!("a newer checkpoint is damaged, and is passed over: {damage}");
+        }
+        let at_fault = |problem: String| {
+            let (folder, generation) = (folder.display(), latest.checkpoint.generation);
+            Failure::input(format!("{folder}: checkpoint {generation}: {problem}"))
+        };
+        let resumed = latest.resumed().map_err(at_fault)?;
+        let checkpoint = latest.checkpoint;
+        let description = &checkpoint.job;
+        check_build(folder, description, registry, are_mixed_builds_allowed)?;
+        let name = format!("the experiment in {}", folder.display());
+        let loaded = load_text_for_cluster(&description.experiment, &name, registry)?;
+        let (processes, saved) = (
+            loaded.experiment.application.processes,
+            description.processes,
+        );
+        if processes != saved {
+            let problem = format!("{name} has {processes} processes, its checkpoints {saved}");
+            return Err(Failure::input(problem));
+        }
+        Ok(Self {
+            loaded,
+            folder: folder.to_path_buf(),
+            store,
+            checkpoint,
+            resumed,
+        })
+    }
+
+    /// The request to go on with the job on `members`, and its experiment there. Checkpoints go on in the same
+    /// folder.
+    ///
+    /// # Errors
+    ///
+    /// If the experiment cannot be run there.
+    pub fn request(
+        &self,
+        members: &[Member],
+        registry: &Registry,
+        are_mixed_builds_allowed: bool,
+    ) -> Result<(PreparedExperiment, Request), Failure> {
+        let heads = self.checkpoint.heads();
+        let work = heads.iter().map(|head| head.work).zip(&self.resumed.halted);
+        let work: Vec<_> = work
+            .map(|(work, halted)| halted.is_none().then_some(work))
+            .collect();
+        let capacities: Vec<f64> = members
+            .iter()
+            .map(|member| member.speed * f64::from(member.slots.max(1)))
+            .collect();
+        let placement = resumed_placement(&work, &capacities);
+        let (mut prepared, mut request) = submission::resuming_request(
+            &self.loaded,
+            (members, placement),
+            registry,
+            are_mixed_builds_allowed,
+        )?;
+        prepared.resumed = Some(ResumedRun {
+            job: format!("{:016x}", self.checkpoint.job.job.0),
+            incarnation: self.resumed.incarnation,
+            superstep: self.resumed.superstep,
+        });
+        request.setup.resumed = Some(self.resumed.clone());
+        request.checkpoint = Some(CheckpointFolder {
+            path: absolute(&self.folder)?,
+            // The text itself: jobs share a folder if they have the same.
+            experiment: self.checkpoint.job.experiment.clone(),
+        });
+        Ok((prepared, request))
+    }
+
+    /// The experiment, and the states with which the job goes on.
+    #[must_use]
+    pub fn into_states(self) -> (Loaded, SavedStates) {
+        (self.loaded, SavedStates::new(self.store, self.checkpoint))
+    }
+}
+
+/// The absolute path of a folder for checkpoints, as text for nodes.
+///
+/// # Errors
+///
+/// If there is no working directory, or the path is not UTF-8.
+pub fn absolute(folder: &Path) -> Result<String, Failure> {
+    let path = std::path::absolute(folder).map_err(Failure::run)?;
+    let path = path.to_str().map(str::to_owned);
+    path.ok_or_else(|| Failure::input(format!("{}: the path is not UTF-8", folder.display())))
+}
+
+/// Checks that the program of `registry` can go on with a job.
+fn check_build(
+    folder: &Path,
+    saved: &JobDescription,
+    registry: &Registry,
+    are_mixed_builds_allowed: bool,
+) -> Result<(), Failure> {
+    let folder = folder.display();
+    let own = registry.build()?;
+    let (program, version) = (&saved.program, &saved.version);
+    if program != own.program() {
+        return Err(Failure::input(format!(
+            "{folder} has checkpoints of {program} {version}, and this is {own}: \
+             resume with `{program} run --resume`"
+        )));
+    }
+    let is_same = (version.as_str(), &saved.build) == (own.version(), &own.sha256());
+    if is_same || are_mixed_builds_allowed {
+        return Ok(());
+    }
+    let digits: String = saved.build.chars().take(12).collect();
+    Err(Failure::input(format!(
+        "{folder} has checkpoints of {program} {version} ({digits}), and this is {own}: resume with that build, \
+         or with --allow-mixed-builds if the programs in both are the same"
+    )))
+}
