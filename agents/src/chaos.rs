@@ -4,8 +4,10 @@
 //! peers send are those of real hosts. Sockets, threads and clocks are simulated.
 
 mod agents;
+mod checkpoints;
 mod cluster;
 mod connection;
+mod disk;
 mod fault;
 mod happening;
 mod network;

@@ -121,6 +121,13 @@ impl CheckpointSchedule {
         self.current = Some(Current::default());
     }
 
+    /// A checkpoint before `superstep` has begun, as another node has decided, if that is not known.
+    pub fn note(&mut self, superstep: u64, at: Instant) {
+        if self.last.0 < superstep {
+            self.begin(superstep, at);
+        }
+    }
+
     /// The checkpoint that began last is complete. It cost `least` at least: the stall of its processes, and the processor
     /// time of encoding. What it cost is known at the end of the superstep.
     pub fn complete(&mut self, least: Seconds) {

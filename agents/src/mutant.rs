@@ -34,11 +34,19 @@ pub enum Mutant {
     RefuseScriptedLoads,
     /// A node reports its pieces before its buddy has them.
     ReportUncopied,
+    /// A node forgets the checkpoint before when the next one begins.
+    ForgetGeneration,
+    /// A process is saved without the messages that it is about to receive.
+    SaveWithoutInbox,
+    /// A checkpoint counts as complete although a process is missing.
+    CompleteEarly,
+    /// Files get their names before their bytes are on the disk.
+    WriteUnsynced,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 16] = [
         Self::TakeOtherSuperstep,
         Self::ArriveUnacknowledged,
         Self::AnnounceToFew,
@@ -51,6 +59,10 @@ impl Mutant {
         Self::RefuseWhenLeft,
         Self::RefuseScriptedLoads,
         Self::ReportUncopied,
+        Self::ForgetGeneration,
+        Self::SaveWithoutInbox,
+        Self::CompleteEarly,
+        Self::WriteUnsynced,
     ];
 
     /// Whether this build has defects.
@@ -72,6 +84,10 @@ impl fmt::Display for Mutant {
             Self::RefuseWhenLeft => "refuse-when-left",
             Self::RefuseScriptedLoads => "refuse-scripted-loads",
             Self::ReportUncopied => "report-uncopied",
+            Self::ForgetGeneration => "forget-generation",
+            Self::SaveWithoutInbox => "save-without-inbox",
+            Self::CompleteEarly => "complete-early",
+            Self::WriteUnsynced => "write-unsynced",
         })
     }
 }

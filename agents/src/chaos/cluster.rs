@@ -1,5 +1,6 @@
 //! A cluster in one thread: nodes, a client, the network between them, and faults.
 
+mod checkpoints;
 mod client;
 mod client_process;
 mod connecting;
@@ -20,6 +21,7 @@ use protocol::identity::{Role, Subject};
 use protocol::transport::{JobId, PeerInfo};
 
 use super::connection::Connection;
+use super::disk::Disk;
 use super::fault::FaultKind;
 use super::happening::{Happening, Owner, Queue};
 use super::network::Network;
@@ -27,10 +29,12 @@ use super::node_process::NodeProcess;
 use super::random::{Purpose, Random};
 use super::scenario::Scenario;
 use super::trace::Trace;
+use crate::checkpoint::{Generation, SimulatedFiles};
 use crate::hosts::Prepared;
 use crate::machines::members;
 use crate::machines::step::Step;
 use crate::programs::ProgramType;
+use checkpoints::CheckpointWatch;
 use client_process::ClientProcess;
 use fault_states::Faults;
 
@@ -53,6 +57,9 @@ pub(super) struct Cluster<'a> {
     faults: Faults,
     /// The last superstep that each process has executed in each job.
     executed: BTreeMap<(JobId, Rank), u64>,
+    disk: Disk,
+    has_described: bool,
+    watch: CheckpointWatch,
     /// What must not happen and did.
     violations: Vec<String>,
 }
@@ -80,6 +87,8 @@ pub(crate) struct Found {
     pub(super) passed: u64,
     /// Whether the job was completed in spite of the faults.
     pub(super) is_completed: bool,
+    /// The checkpoint folder after the job with faults, and the newest checkpoint that was completed there.
+    pub(super) folder: (SimulatedFiles, Option<Generation>),
 }
 
 impl<'a> Cluster<'a> {
@@ -113,6 +122,9 @@ impl<'a> Cluster<'a> {
             trace: Trace::new(has_lines),
             faults: Faults::new(scenario),
             executed: BTreeMap::new(),
+            disk: Disk::new(SimulatedFiles::default(), random(Purpose::Disk)),
+            has_described: false,
+            watch: CheckpointWatch::default(),
             violations: Vec::new(),
         };
         for host in 0..cluster.nodes.len() {
@@ -146,6 +158,7 @@ impl<'a> Cluster<'a> {
         }
         self.run_until(end + FREE_AFTER);
         self.check_free();
+        let folder = (self.disk.files.clone(), self.disk.complete);
         if self.violations.is_empty() {
             for host in 0..self.nodes.len() {
                 self.start(host);
@@ -163,6 +176,26 @@ impl<'a> Cluster<'a> {
             met: self.faults.met,
             passed: self.now,
             is_completed,
+            folder,
+        }
+    }
+
+    /// Runs the job of a scenario that resumes another one, without faults.
+    pub(super) fn run_resumed(mut self) -> Found {
+        self.submit();
+        self.run_until_over(false);
+        match self.client.as_mut().and_then(|client| client.result.take()) {
+            Some(result) => self.check(result, true),
+            None => self.violate("the job that resumes has no result".to_owned()),
+        }
+        let folder = (self.disk.files, None);
+        Found {
+            violations: self.violations,
+            trace: self.trace,
+            met: self.faults.met,
+            passed: self.now,
+            is_completed: true,
+            folder,
         }
     }
 
@@ -239,6 +272,7 @@ impl<'a> Cluster<'a> {
             Happening::ClientLocal(incarnation, event) => self.client_local(incarnation, *event),
             Happening::Timer(owner, at) => self.timer(owner, at),
             Happening::Heal(fault) => self.heal(fault),
+            Happening::Disk(number) => self.folder_changed(number),
             Happening::Exit(owner) => {
                 if self.is_alive(owner) {
                     self.crash(owner.place);

@@ -32,6 +32,12 @@ pub(crate) enum FaultKind {
     ClientStop,
     /// The user interrupts the client.
     Interrupt,
+    /// An operation on the disk fails.
+    DiskError,
+    /// The disk is full for some time.
+    DiskFull,
+    /// All nodes lose their power, and what was not on the disk; they are started again.
+    PowerLoss,
 }
 
 /// A fault.
@@ -45,7 +51,7 @@ pub(crate) struct Fault {
     pub(super) other: usize,
     /// How long it lasts, in nanoseconds; of a crash, after which time the node is started again.
     pub(super) lasts: u64,
-    /// By how much something is slower, or the probability of a loss in percent.
+    /// By how much something is slower, the probability of a loss in percent, or how many hundreds of bytes fit a disk.
     pub(super) factor: u64,
 }
 
@@ -60,7 +66,7 @@ pub(crate) enum When {
 
 impl FaultKind {
     /// All kinds.
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::Crash,
         Self::Stop,
         Self::Slow,
@@ -73,6 +79,9 @@ impl FaultKind {
         Self::ClientCrash,
         Self::ClientStop,
         Self::Interrupt,
+        Self::DiskError,
+        Self::DiskFull,
+        Self::PowerLoss,
     ];
 }
 
@@ -97,11 +106,14 @@ impl Fault {
             FaultKind::Isolate | FaultKind::OneWay | FaultKind::Cut => {
                 random.duration(HARMLESS, 20 * SECOND)
             }
-            FaultKind::Slow | FaultKind::Delay | FaultKind::Loss => {
+            FaultKind::Slow | FaultKind::Delay | FaultKind::Loss | FaultKind::DiskFull => {
                 random.duration(100_000_000, 10 * SECOND)
             }
-            FaultKind::Crash => random.duration(1_000_000, 5 * SECOND),
-            FaultKind::Leave | FaultKind::ClientCrash | FaultKind::Interrupt => 0,
+            FaultKind::Crash | FaultKind::PowerLoss => random.duration(1_000_000, 5 * SECOND),
+            FaultKind::Leave
+            | FaultKind::ClientCrash
+            | FaultKind::Interrupt
+            | FaultKind::DiskError => 0,
         };
         let factor = match kind {
             FaultKind::Loss => random.between(1, 30),
@@ -120,15 +132,21 @@ impl Fault {
     /// Whether a job has to be completed in spite of it.
     pub(super) const fn is_harmless(&self) -> bool {
         match self.kind {
-            FaultKind::Slow | FaultKind::Delay | FaultKind::Loss => true,
+            FaultKind::Slow
+            | FaultKind::Delay
+            | FaultKind::Loss
+            | FaultKind::DiskError
+            | FaultKind::DiskFull => true,
             FaultKind::Stop
             | FaultKind::ClientStop
             | FaultKind::Isolate
             | FaultKind::OneWay
             | FaultKind::Cut => self.lasts <= HARMLESS,
-            FaultKind::Crash | FaultKind::Leave | FaultKind::ClientCrash | FaultKind::Interrupt => {
-                false
-            }
+            FaultKind::Crash
+            | FaultKind::Leave
+            | FaultKind::ClientCrash
+            | FaultKind::Interrupt
+            | FaultKind::PowerLoss => false,
         }
     }
 }
@@ -148,6 +166,9 @@ impl fmt::Display for FaultKind {
             Self::ClientCrash => "client-crash",
             Self::ClientStop => "client-stop",
             Self::Interrupt => "interrupt",
+            Self::DiskError => "disk-error",
+            Self::DiskFull => "disk-full",
+            Self::PowerLoss => "power-loss",
         })
     }
 }

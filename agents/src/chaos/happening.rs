@@ -32,6 +32,8 @@ pub(super) enum Happening {
     Heal(usize),
     /// A node ends after its signal to end.
     Exit(Owner),
+    /// A change of the checkpoint folder is made.
+    Disk(u64),
     /// Executions of a node have ended.
     Executed(Owner, u64, u64),
 }
@@ -93,7 +95,7 @@ impl Happening {
             | Self::Timer(owner, _)
             | Self::Executed(owner, ..)
             | Self::Exit(owner) => Some(owner.place),
-            Self::Connect(_) | Self::ClientLocal(..) | Self::Heal(_) => None,
+            Self::Connect(_) | Self::ClientLocal(..) | Self::Heal(_) | Self::Disk(_) => None,
         }
     }
 
@@ -127,6 +129,7 @@ impl Happening {
             Self::ClientLocal(incarnation, _) => [8, *incarnation, 0],
             Self::Timer(owner, at) => [9, number(&owner.place), *at],
             Self::Heal(fault) => [10, number(fault), 0],
+            Self::Disk(number) => [11, *number, 0],
             Self::Exit(owner) => [12, number(&owner.place), owner.incarnation],
             Self::Executed(owner, job, count) => [14, number(&owner.place) << 32 | *job, *count],
         }

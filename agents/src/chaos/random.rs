@@ -13,6 +13,8 @@ pub(super) enum Purpose {
     Faults = 2,
     Network = 3,
     Computation = 4,
+    Checkpoints = 5,
+    Disk = 6,
 }
 
 impl Random {
@@ -24,6 +26,8 @@ impl Random {
             Purpose::Faults => 2,
             Purpose::Network => 3,
             Purpose::Computation => 4,
+            Purpose::Checkpoints => 5,
+            Purpose::Disk => 6,
         });
         Self(random)
     }

@@ -2,8 +2,12 @@
 
 use std::panic::{self, AssertUnwindSafe};
 
-use super::cluster::Cluster;
+use bsp::HostId;
+
+use super::checkpoints;
+use super::cluster::{Cluster, Found};
 use super::scenario::Scenario;
+use crate::checkpoint::Store;
 use crate::mutant::{self, Mutant};
 
 /// What the simulation of a seed found.
@@ -62,7 +66,7 @@ pub fn simulate_seed(options: &SeedOptions) -> SeedRun {
         let chosen = all.filter(|(index, _)| chosen.contains(index));
         scenario.faults = chosen.map(|(_, fault)| fault).collect();
     }
-    let simulation = || Cluster::new(&scenario, options.has_trace).run();
+    let simulation = || simulate(&scenario, options.has_trace);
     mutant::choose(options.mutant);
     let simulated = panic::catch_unwind(AssertUnwindSafe(simulation));
     mutant::choose(None);
@@ -98,6 +102,37 @@ pub fn simulate_seed(options: &SeedOptions) -> SeedRun {
             is_completed: false,
         },
     }
+}
+
+/// Runs the job of a scenario, and if it has a checkpoint folder, the job that resumes from what is there afterwards.
+fn simulate(scenario: &Scenario, has_trace: bool) -> Found {
+    let mut found = Cluster::new(scenario, has_trace).run();
+    if scenario.request.checkpoint.is_none() || !found.violations.is_empty() {
+        return found;
+    }
+    let (files, complete) = &mut found.folder;
+    let resumed = match (Store::new(&mut *files, HostId(0)).latest(), *complete) {
+        (Ok(latest), _) if !latest.damaged.is_empty() => {
+            Err(format!("a checkpoint is damaged: {}", latest.damaged[0]))
+        }
+        (Ok(latest), complete) if Some(latest.checkpoint.generation) < complete => {
+            Err("the newest checkpoint is lost".to_owned())
+        }
+        (Ok(latest), _) => checkpoints::resumed(scenario, files.clone(), &latest).map(Some),
+        (Err(none), None) if none.damaged.is_empty() => Ok(None),
+        (Err(none), _) => Err(none.to_string()),
+    };
+    match resumed {
+        Ok(None) => {}
+        Ok(Some(resumed)) => {
+            let second = Cluster::new(&resumed, has_trace).run_resumed();
+            found.passed += second.passed;
+            found.violations.extend(second.violations);
+            found.trace.append(second.trace);
+        }
+        Err(problem) => found.violations.push(problem),
+    }
+    found
 }
 
 /// The number of faults that the scenario of `seed` has.

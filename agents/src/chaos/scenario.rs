@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bsp::units::{Bytes, Seconds};
+use bsp::units::{self, Seconds};
 use bsp::{HostId, Rank, reference};
+use bytes::Bytes;
 use migbsp::{Config, CostSource, Policies};
 use protocol::{Build, Member};
 use simulator::{NetworkOptions, Platform};
 
+use super::checkpoints;
 use super::fault::{Fault, FaultKind, SECOND, When};
 use super::program::Mixer;
 use super::random::{Purpose, Random};
@@ -34,6 +36,8 @@ pub(super) struct Scenario {
     pub(super) computation: (u64, u64),
     /// How long a job may last without faults, in nanoseconds.
     pub(super) longest: u64,
+    /// The pieces of all processes, if the job resumes another one.
+    pub(super) saved: Option<Vec<Bytes>>,
 }
 
 impl Scenario {
@@ -50,7 +54,8 @@ impl Scenario {
         let is_heavy = step == Some(Step::ProbeLink);
         let least = if is_heavy { 6 } else { 1 };
         let processes = usize::try_from(job.between(least, 12)).expect("small");
-        let request = request(job, &sets, processes, step);
+        let mut request = request(job, &sets, processes, step);
+        checkpoints::draw(seed, &mut request, step);
         let programs = programs(job, seed, processes, is_heavy);
         let limit = reference::Limit(1000);
         let outputs = reference::run(programs.clone(), limit);
@@ -90,6 +95,7 @@ impl Scenario {
                 job.of(&[(10_000, 1_000_000), (100_000, 20_000_000)])
             },
             longest: if is_heavy { 1000 } else { 60 } * SECOND,
+            saved: None,
         }
     }
 }
@@ -134,7 +140,7 @@ fn request(random: &mut Random, sets: &[usize], processes: usize, step: Option<S
         placement,
         barrier: Barrier {
             shape,
-            message: Bytes(8),
+            message: units::Bytes(8),
             collection: Collection::AsTheyCome,
         },
         scheduler,

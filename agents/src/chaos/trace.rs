@@ -40,6 +40,16 @@ impl Trace {
         }
     }
 
+    /// Adds what has happened in another simulation, after this one.
+    pub(super) fn append(&mut self, other: Self) {
+        self.events += other.events;
+        self.digest.update(other.digest.finalize());
+        if let (Some(lines), Some(others)) = (&mut self.lines, other.lines) {
+            lines.push_str("The job resumes.\n");
+            lines.push_str(&others);
+        }
+    }
+
     /// The digest in hexadecimal, and the lines.
     pub(super) fn finish(self) -> (String, String) {
         let digest = self.digest.finalize();

@@ -18,6 +18,7 @@ use crate::checkpoint::{
     Condition, Content, Delta, Generation, Generations, Piece, PieceHead, WrittenPieces,
 };
 use crate::checkpointing::CheckpointSchedule;
+use crate::machines::step::Step;
 use crate::mutant::{self, Mutant};
 use crate::programs::Incoming;
 use crate::record;
@@ -90,6 +91,21 @@ impl Checkpoints {
         }
     }
 
+    /// Where this node is in the checkpoint that is taken, if one is.
+    pub(crate) fn step(&self) -> Option<Step> {
+        match &self.current {
+            Some(part) if !part.waiting.is_empty() => Some(Step::Save),
+            Some(part) if !part.is_copied => Some(Step::Copy),
+            Some(part) if part.file.is_none() => Some(Step::Write),
+            Some(_) | None => self.collection.is_some().then_some(Step::Collect),
+        }
+    }
+
+    /// The pieces here.
+    pub(crate) const fn generations(&self) -> &Generations {
+        &self.generations
+    }
+
     /// The next thing to do.
     pub(crate) fn poll(&mut self) -> Option<CheckpointAction> {
         self.actions.pop_front()
@@ -102,6 +118,11 @@ impl Checkpoints {
             self.schedule.begin(completed, now);
         }
         is_due
+    }
+
+    /// A Manager here starts `superstep` with a checkpoint, at `now`: the Manager that decides about the next may be this one.
+    pub(crate) fn note(&mut self, superstep: u64, now: Instant) {
+        self.schedule.note(superstep, now);
     }
 
     /// A superstep has taken `time`, as the first Manager recorded it.
@@ -186,7 +207,11 @@ impl Checkpoints {
                 work,
             },
             agent,
-            inbox,
+            inbox: if mutant::is(Mutant::SaveWithoutInbox) {
+                Vec::new()
+            } else {
+                inbox
+            },
             previous: self.generations.newest(rank).cloned(),
         }
     }
@@ -324,6 +349,9 @@ impl Checkpoints {
     ///
     /// If there is a newer one, or this node has not saved its part of one before.
     fn catch_up(&mut self, superstep: u64) -> Result<(), String> {
+        if mutant::is(Mutant::ForgetGeneration) {
+            self.generations.complete(self.generation(superstep - 1));
+        }
         if let Some(part) = &self.current {
             let before = part.superstep;
             check(before <= superstep, || {

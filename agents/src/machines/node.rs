@@ -24,6 +24,7 @@ use super::resumption;
 use super::routes::Routes;
 use super::step::Step;
 use super::time::between;
+use crate::checkpoint::Generations;
 use crate::mutant::{self, Mutant};
 use action::{BegunJob, EndedJob, JobEnd, NodeAction};
 use event::{ConnectionId, JobEvent, NewPeer, NodeEvent, PeerEvent};
@@ -148,6 +149,11 @@ impl NodeMachine {
     pub(crate) fn step(&self) -> Step {
         let current = self.current.as_ref();
         current.map_or(Step::Idle, |current| current.job.step())
+    }
+
+    /// The pieces of checkpoints that it has in the job that runs.
+    pub(crate) fn with_generations<T>(&self, with: impl FnOnce(&Generations) -> T) -> Option<T> {
+        self.current.as_ref()?.job.with_generations(with)
     }
 
     /// Whether no job runs.

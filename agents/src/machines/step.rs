@@ -19,6 +19,14 @@ pub(crate) enum Step {
     Ready,
     /// Programs execute a superstep.
     Compute,
+    /// Processes are encoded for a checkpoint, while others compute.
+    Save,
+    /// The pieces of a checkpoint are on their way to the buddy.
+    Copy,
+    /// The pieces of a checkpoint are written to the disk.
+    Write,
+    /// The node of the first Manager waits for the pieces of others, or completes a checkpoint on the disk.
+    Collect,
     /// Batches of other nodes have not arrived.
     Exchange,
     /// Batches have not been acknowledged.
@@ -51,13 +59,17 @@ pub(crate) enum Step {
 
 impl Step {
     /// All of them, in the order of a job.
-    pub(crate) const ALL: [Self; 20] = [
+    pub(crate) const ALL: [Self; 24] = [
         Self::Idle,
         Self::Gather,
         Self::Decode,
         Self::Probe,
         Self::Ready,
         Self::Compute,
+        Self::Save,
+        Self::Copy,
+        Self::Write,
+        Self::Collect,
         Self::Exchange,
         Self::Acknowledge,
         Self::Barrier,
@@ -110,6 +122,10 @@ impl fmt::Display for Step {
             Self::Probe => "probe",
             Self::Ready => "ready",
             Self::Compute => "compute",
+            Self::Save => "save",
+            Self::Copy => "copy",
+            Self::Write => "write",
+            Self::Collect => "collect",
             Self::Exchange => "exchange",
             Self::Acknowledge => "acknowledge",
             Self::Barrier => "barrier",

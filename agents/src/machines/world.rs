@@ -213,7 +213,9 @@ impl HostWorld {
         if self.has_ended() {
             return Step::End;
         }
-        self.exchanges.step().unwrap_or(self.step)
+        let of_checkpoint = self.checkpoints.as_ref().and_then(Checkpoints::step);
+        let of_exchange = || self.exchanges.step();
+        of_checkpoint.or_else(of_exchange).unwrap_or(self.step)
     }
 
     /// Handles a message from another node.

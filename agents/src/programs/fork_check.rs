@@ -116,7 +116,7 @@ mod tests {
             let checked = check_fork(Rank(1), &*program.unwrap(), &encoded(known));
             assert_eq!(checked.is_ok(), is_sound, "{checked:?}");
             if let Err(error) = checked {
-                assert!(error.to_string().contains("p1"), "{error}");
+                assert!(error.to_string().contains("its fork"), "{error}");
             }
         }
     }

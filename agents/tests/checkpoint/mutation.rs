@@ -97,6 +97,7 @@ pub(crate) fn check_folder(folder: SimulatedFiles) -> (Option<Generation>, Vec<D
         Ok(Latest {
             checkpoint,
             damaged,
+            ..
         }) => {
             let mut ranks = Vec::new();
             for host in checkpoint.hosts() {

@@ -8,7 +8,7 @@ use agents::record::Event;
 use bsp::HostId;
 use clap::Args;
 
-use experiments::{Failure, absolute};
+use experiments::{CheckpointTime, Failure, absolute};
 
 /// Options about checkpoints.
 #[derive(Clone, Debug, Default, Args)]
@@ -18,7 +18,7 @@ pub(crate) struct CheckpointArguments {
     checkpoint: Option<PathBuf>,
     /// Time from one checkpoint to the next, "30 s" or "20 supersteps" [default: checkpoint.interval, or "optimal"]
     #[arg(long, value_name = "TIME", requires = "checkpoint")]
-    every: Option<String>,
+    every: Option<CheckpointTime>,
     /// Go on from the newest checkpoint in a folder of --checkpoint, on these or other nodes: no FILE and no changes of it;
     /// later checkpoints are written to the same folder
     #[arg(
@@ -37,8 +37,8 @@ impl CheckpointArguments {
 
     /// What they set in the experiment, in which there are checkpoints already if `is_on`.
     pub(crate) fn assignments(&self, is_on: bool) -> Option<String> {
-        let every = self.every.as_deref();
-        let every = every.or_else(|| (!is_on && self.checkpoint.is_some()).then_some("optimal"));
+        let is_missing = !is_on && self.checkpoint.is_some();
+        let every = self.every.or(is_missing.then_some(CheckpointTime::Optimal));
         every.map(|every| format!("checkpoint.interval={every}"))
     }
 

@@ -18,6 +18,7 @@
 
 mod between;
 mod builds;
+mod checkpoints;
 mod clocks;
 pub(crate) mod cluster;
 mod daemons;

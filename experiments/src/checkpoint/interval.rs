@@ -1,6 +1,7 @@
 //! The interval between checkpoints, as it is written.
 
 use std::fmt;
+use std::str::FromStr;
 
 use agents::CheckpointInterval;
 use bsp::units::Seconds;
@@ -56,6 +57,14 @@ impl CheckpointTime {
     fn time(seconds: f64) -> Option<Self> {
         let time = Seconds::new(seconds).ok();
         time.filter(|time| Seconds::ZERO < *time).map(Self::Time)
+    }
+}
+
+impl FromStr for CheckpointTime {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::parse(text).ok_or_else(|| format!("must be {EXPECTED}"))
     }
 }
 

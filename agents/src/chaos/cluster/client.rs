@@ -7,6 +7,7 @@ use super::Cluster;
 use super::client_process::ClientProcess;
 use super::connecting::CONNECTING;
 use super::wire::At;
+use crate::chaos::checkpoints;
 use crate::chaos::connection::{Packet, Untaken};
 use crate::chaos::happening::{Connecting, Happening};
 use crate::encoding::decode;
@@ -25,12 +26,25 @@ impl Cluster<'_> {
         let place = self.client_place();
         self.places[place].incarnation += 1;
         let scenario = self.scenario;
-        let (states, _) = Programs::new(scenario.programs.clone()).into_states();
-        let states = states.map(|state| state.expect("the program can be encoded").into());
+        if let Some(description) = checkpoints::description(&scenario.request, job)
+            && let Err(problem) = self.disk.describe(&description)
+            && !self.has_described
+        {
+            self.violate(format!("the job cannot be described: {problem}"));
+        }
+        self.has_described = true;
+        let states = match &scenario.saved {
+            Some(saved) => saved.clone(),
+            None => {
+                let (states, _) = Programs::new(scenario.programs.clone()).into_states();
+                let states = states.map(|state| state.expect("the program can be encoded").into());
+                states.collect()
+            }
+        };
         let order = (0..scenario.programs.len()).map(Rank::from_index).collect();
         self.client = Some(ClientProcess {
             machine: ClientMachine::new(&scenario.request, (job, order), self.instant()),
-            states: states.collect(),
+            states,
             connections: vec![None; scenario.request.members.len()],
             timer: None,
             began: self.now,
@@ -118,6 +132,13 @@ impl Cluster<'_> {
                 }
             }
             ClientAction::Observe(event) => {
+                if let Event::Checkpoint(checkpoint) = &*event {
+                    let superstep = checkpoint.superstep;
+                    let problem = checkpoint.problem.as_deref().unwrap_or("complete");
+                    let line =
+                        format_args!("the checkpoint before superstep {superstep}: {problem}");
+                    self.trace.line(self.now, line);
+                }
                 if let Event::Call(call) = *event {
                     let (superstep, moves) = (call.superstep, call.migrations.len());
                     let line = format_args!("a call after superstep {superstep} moves {moves}");

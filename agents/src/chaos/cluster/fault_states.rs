@@ -50,7 +50,11 @@ impl Faults {
             .filter(|(fault, _)| {
                 !matches!(
                     fault.kind,
-                    FaultKind::Slow | FaultKind::Delay | FaultKind::Loss
+                    FaultKind::Slow
+                        | FaultKind::Delay
+                        | FaultKind::Loss
+                        | FaultKind::DiskError
+                        | FaultKind::DiskFull
                 )
             })
             .count();

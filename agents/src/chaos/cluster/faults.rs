@@ -74,6 +74,9 @@ impl Cluster<'_> {
             }
             FaultKind::ClientCrash => self.crash_client(),
             FaultKind::Interrupt => self.tell_client(ClientEvent::Interrupted),
+            FaultKind::DiskError => self.disk.fail_soon(fault.factor),
+            FaultKind::DiskFull => self.disk.files.limit(fault.factor * 100),
+            FaultKind::PowerLoss => self.lose_power(),
         }
         self.update_silence();
     }
@@ -99,8 +102,17 @@ impl Cluster<'_> {
             }
             FaultKind::Delay => self.network.slow_down(node, 1),
             FaultKind::Loss => self.network.lose(node, 0),
-            FaultKind::Crash | FaultKind::Leave | FaultKind::ClientCrash | FaultKind::Interrupt => {
+            FaultKind::DiskFull => self.disk.files.repair(),
+            FaultKind::PowerLoss => {
+                for host in 0..self.nodes.len() {
+                    self.start(host);
+                }
             }
+            FaultKind::Crash
+            | FaultKind::Leave
+            | FaultKind::ClientCrash
+            | FaultKind::Interrupt
+            | FaultKind::DiskError => {}
         }
         self.update_silence();
     }
@@ -159,8 +171,18 @@ impl Cluster<'_> {
 
     /// A node dies without a message.
     pub(super) fn crash(&mut self, place: usize) {
+        self.disk.interrupt(Some(place));
         self.nodes[place] = None;
         self.forget(place);
+    }
+
+    /// All nodes die, and the disk loses what has not reached it.
+    fn lose_power(&mut self) {
+        self.disk.lose_power();
+        for place in 0..self.nodes.len() {
+            self.nodes[place] = None;
+            self.forget(place);
+        }
     }
 
     fn crash_client(&mut self) {

@@ -12,6 +12,7 @@ use super::Cluster;
 use super::connecting::CONNECTING;
 use super::wire::At;
 use crate::chaos::connection::{EndRole, Untaken};
+use crate::chaos::disk::Change;
 use crate::chaos::happening::{Connecting, Happening, Owner};
 use crate::chaos::node_process::{Arriving, NodeProcess, SimulatedJob};
 use crate::checkpoint::deltas;
@@ -68,6 +69,7 @@ impl Cluster<'_> {
                 node.machine.handle(now, event.into());
             }
         }
+        self.check_checkpoints(place);
         let owner = self.owner(place);
         let Some(node) = &self.nodes[place] else {
             return;
@@ -242,7 +244,12 @@ impl Cluster<'_> {
                 let pieces = (superstep, parts.concat().into());
                 return self.send_pieces(at, epoch, ends, pieces).err().map(failed);
             }
-            JobAction::WritePieces(..) | JobAction::FinishCheckpoint(..) => {}
+            JobAction::WritePieces(generation, pieces) => {
+                self.change_folder(place, Change::Write(generation, pieces));
+            }
+            JobAction::FinishCheckpoint(generation, files) => {
+                self.change_folder(place, Change::Finish(generation, files));
+            }
             JobAction::Plan(set, deliberation) => {
                 let deliberated = Box::new(deliberation.conclude());
                 let after = self.random.duration(100_000, 2_000_000_000);
@@ -359,7 +366,9 @@ impl Cluster<'_> {
             return;
         };
         let last = self.executed.insert((job.id, rank), superstep);
-        let expected = last.map_or(0, |last| last + 1);
+        let first = self.scenario.request.setup.resumed.as_ref();
+        let first = first.map_or(0, |resumed| resumed.superstep);
+        let expected = last.map_or(first, |last| last + 1);
         if superstep != expected {
             self.violate(format!(
                 "{rank} executes superstep {superstep}, expected {expected}"

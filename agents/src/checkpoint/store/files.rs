@@ -95,6 +95,56 @@ pub trait Files {
     fn locate(&self, path: &str) -> PathBuf;
 }
 
+impl<F: Files> Files for &mut F {
+    fn create_dir(&mut self, path: &str) -> io::Result<()> {
+        (**self).create_dir(path)
+    }
+
+    fn create(&mut self, path: &str) -> io::Result<()> {
+        (**self).create(path)
+    }
+
+    fn write(&mut self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        (**self).write(path, bytes)
+    }
+
+    fn sync(&mut self, path: &str) -> io::Result<()> {
+        (**self).sync(path)
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
+        (**self).rename(from, to)
+    }
+
+    fn sync_dir(&mut self, path: &str) -> io::Result<()> {
+        (**self).sync_dir(path)
+    }
+
+    fn remove(&mut self, path: &str) -> io::Result<()> {
+        (**self).remove(path)
+    }
+
+    fn remove_dir(&mut self, path: &str) -> io::Result<()> {
+        (**self).remove_dir(path)
+    }
+
+    fn list(&mut self, path: &str) -> io::Result<Vec<Entry>> {
+        (**self).list(path)
+    }
+
+    fn len(&mut self, path: &str) -> io::Result<u64> {
+        (**self).len(path)
+    }
+
+    fn read(&mut self, path: &str) -> io::Result<Vec<u8>> {
+        (**self).read(path)
+    }
+
+    fn locate(&self, path: &str) -> PathBuf {
+        (**self).locate(path)
+    }
+}
+
 /// A name in a folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {

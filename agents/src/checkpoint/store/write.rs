@@ -7,6 +7,7 @@ use bsp::HostId;
 
 use super::files::Files;
 use super::layout;
+use crate::mutant::{self, Mutant};
 
 /// Why a checkpoint was not written. Those before it are not changed.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +35,9 @@ pub(super) fn write_file(
     let written = (|| {
         files.create(&incomplete)?;
         encode(&mut |part| files.write(&incomplete, part))?;
-        files.sync(&incomplete)?;
+        if !mutant::is(Mutant::WriteUnsynced) {
+            files.sync(&incomplete)?;
+        }
         files.rename(&incomplete, path)?;
         files.sync_dir(folder)
     })();

@@ -17,6 +17,7 @@ use protocol::{Address, AgentMessage, Frame, JobMessage, Message, Start, Submit,
 
 use super::action::{JobAction, NodeAction, StartedJob};
 use super::event::{ConnectionId, JobEvent, PeerEvent};
+use crate::checkpoint::Generations;
 use crate::machines::builds::Builds;
 use crate::machines::checkpoints::Checkpoints;
 use crate::machines::failure::JobError;
@@ -124,6 +125,14 @@ impl Job {
             Phase::Decoding(_) => Step::Decode,
             Phase::Running(running) if !running.is_ready => Step::Probe,
             Phase::Running(running) => running.world.borrow().step(),
+        }
+    }
+
+    /// The pieces of checkpoints here.
+    pub(super) fn with_generations<T>(&self, with: impl FnOnce(&Generations) -> T) -> Option<T> {
+        match &self.phase {
+            Phase::Running(running) => running.world.borrow().generations().map(with),
+            Phase::Gathering(_) | Phase::Decoding(_) => None,
         }
     }
 

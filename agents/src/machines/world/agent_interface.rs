@@ -32,6 +32,9 @@ impl World for HostWorld {
 
     fn send(&mut self, from: Address, to: Address, message: AgentMessage, _: Cost) {
         self.step = Step::of(&message);
+        if let AgentMessage::Start(start) = &message {
+            self.note_start(start);
+        }
         match self.host_of(to) {
             Some(host) if host == self.own => self.deliver(to, Event::Message { from, message }),
             Some(host) => {

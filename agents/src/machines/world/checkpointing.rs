@@ -1,19 +1,32 @@
 //! The part of a host in checkpoints.
 
 use bsp::Rank;
-use protocol::{Address, CheckpointMessage, NodeMessage};
+use protocol::{Address, CheckpointMessage, NodeMessage, Start};
 
 use super::HostWorld;
-use crate::checkpoint::WrittenPieces;
+use crate::checkpoint::{Generations, WrittenPieces};
 use crate::error::RunError;
-use crate::machines::checkpoints::CheckpointAction;
 use crate::machines::checkpoints::saving::SavedPiece;
+use crate::machines::checkpoints::{CheckpointAction, Checkpoints};
 use crate::machines::node::action::JobAction;
 use crate::machines::node::event::IncomingPieces;
 use crate::record;
 use crate::world::World;
 
 impl HostWorld {
+    /// The pieces here, if there are checkpoints.
+    pub(in crate::machines) fn generations(&self) -> Option<&Generations> {
+        self.checkpoints.as_ref().map(Checkpoints::generations)
+    }
+
+    /// A Manager here starts a superstep.
+    pub(super) fn note_start(&mut self, start: &Start) {
+        let now = self.now();
+        if let Some(checkpoints) = self.checkpoints.as_mut().filter(|_| start.checkpoint) {
+            checkpoints.note(start.superstep, now);
+        }
+    }
+
     /// Saves the state of `rank` before `superstep`, when that is executed.
     pub(super) fn save(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>) {
         let now = self.now();

@@ -1,0 +1,120 @@
+//! What must hold of the checkpoints of a job, and the changes of their folder.
+
+use std::collections::BTreeMap;
+
+use bsp::Rank;
+use protocol::transport::JobId;
+
+use super::Cluster;
+use crate::chaos::disk::{Change, DiskWork};
+use crate::chaos::happening::Happening;
+use crate::checkpoint::{Generation, Generations};
+use crate::machines::members;
+
+/// What is known of the checkpoints of the jobs.
+#[derive(Default)]
+pub(super) struct CheckpointWatch {
+    /// The newest complete checkpoint on each node, and the job.
+    complete: BTreeMap<usize, (JobId, Generation)>,
+}
+
+impl Cluster<'_> {
+    /// Begins a change of the checkpoint folder by a node.
+    pub(super) fn change_folder(&mut self, place: usize, change: Change) {
+        let owner = self.owner(place);
+        let Some(job) = self.nodes[place]
+            .as_ref()
+            .and_then(|node| node.job.as_ref())
+        else {
+            return;
+        };
+        let processes = self.scenario.request.setup.placement.len();
+        let work = DiskWork {
+            owner,
+            number: job.number,
+            job: job.id,
+            processes: u32::try_from(processes).expect("few processes"),
+            change,
+        };
+        let (number, took) = self.disk.begin(work);
+        self.queue.add(self.now + took, Happening::Disk(number));
+    }
+
+    /// A change of the folder is made.
+    pub(super) fn folder_changed(&mut self, number: u64) {
+        if let Some((owner, job, event)) = self.disk.end(number) {
+            let local = Happening::Local(owner, job, Box::new(event));
+            self.queue.add(self.now, local);
+        }
+    }
+
+    /// Checks the checkpoints of a node after what it has done.
+    pub(super) fn check_checkpoints(&mut self, place: usize) {
+        let Some(node) = &self.nodes[place] else {
+            return;
+        };
+        let Some(job) = node.job.as_ref().map(|job| job.id) else {
+            return;
+        };
+        let machine = &node.machine;
+        let complete = machine.with_generations(Generations::complete_generation);
+        let Some(complete) = complete.flatten() else {
+            return;
+        };
+        let before = self.watch.complete.insert(place, (job, complete));
+        if before == Some((job, complete)) {
+            return;
+        }
+        let name = &self.scenario.request.members[place].name;
+        let mut problems = Vec::new();
+        if before.is_some_and(|(of, before)| of == job && complete < before) {
+            problems.push(format!("{name} has forgotten a complete checkpoint"));
+        }
+        let kept = machine.with_generations(|generations| generations.inventory().len());
+        if kept.is_some_and(|kept| 2 < kept) {
+            problems.push(format!("{name} has more than two checkpoints"));
+        }
+        let collector = members::rules(&self.scenario.request.setup).first_host();
+        if place == collector.index() {
+            problems.extend(self.missing_piece(job, complete));
+        } else {
+            let announced = self.watch.complete.get(&collector.index());
+            let is_known = announced.is_some_and(|(of, at)| *of == job && complete <= *at);
+            // What the node that collects knew is gone with it.
+            if !is_known && self.nodes[collector.index()].is_some() {
+                let problem = format!("{name} takes {complete} for complete, which it is not");
+                problems.push(problem);
+            }
+        }
+        for problem in problems {
+            self.violate(problem);
+        }
+    }
+
+    /// A process that has too few pieces in a complete checkpoint, if all nodes are in the job.
+    fn missing_piece(&self, job: JobId, complete: Generation) -> Option<String> {
+        let setup = &self.scenario.request.setup;
+        let nodes = self.nodes.iter().flatten();
+        let nodes: Vec<_> = nodes
+            .filter(|node| node.job.as_ref().is_some_and(|of| of.id == job))
+            .collect();
+        if nodes.len() < self.nodes.len() {
+            return None;
+        }
+        let copies = setup.checkpointing.as_ref().is_some_and(|it| it.copies);
+        let expected = if copies && 1 < nodes.len() { 2 } else { 1 };
+        for rank in (0..setup.placement.len()).map(Rank::from_index) {
+            let has_piece = |generations: &Generations| generations.piece(complete, rank).is_some();
+            let holders = nodes
+                .iter()
+                .filter(|node| node.machine.with_generations(has_piece) == Some(true));
+            let found = holders.count();
+            if found < expected {
+                return Some(format!(
+                    "{complete} is complete, and {rank} is on {found} nodes, expected {expected}"
+                ));
+            }
+        }
+        None
+    }
+}
