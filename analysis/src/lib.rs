@@ -19,6 +19,7 @@ mod move_report;
 pub mod platform;
 pub mod rebalance;
 pub mod reproduce;
+mod resumed;
 pub mod simulate;
 pub mod text;
 pub mod verify;

@@ -4,6 +4,7 @@ use crate::explain::history::History;
 use crate::explain::question::Question;
 use crate::explain::report::Explanation;
 use crate::explain::{call, joins, overview, process};
+use crate::resumed;
 use experiments::Failure;
 use experiments::record::shortfall;
 
@@ -18,10 +19,15 @@ pub(super) fn answer(history: &History, question: &Question) -> Result<Explanati
         scenario: history.run.scenario.clone(),
         processes: history.run.placement.len(),
         supersteps: history.end.supersteps,
+        resumed: history.run.resumed.clone(),
         seconds: history.end.seconds.get(),
         sets: history.run.sets.clone(),
         is_complete: history.end.extent.is_complete,
-        sentences: shortfall(&history.end.extent).into_iter().collect(),
+        sentences: {
+            let resumed = history.run.resumed.as_ref().map(resumed::sentence);
+            let shortfall = shortfall(&history.end.extent);
+            resumed.into_iter().chain(shortfall).collect()
+        },
         calls: Vec::new(),
         joins: joins::explained(history),
         checkpoints: history.checkpoints,

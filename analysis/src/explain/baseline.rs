@@ -40,6 +40,16 @@ impl Baseline {
             }
         })
         .map_err(fault)?;
+        let first = |folder: &Path| record::head(folder).map(|run| run.first_superstep());
+        let (first, own) = (first(folder).map_err(fault)?, first(run).map_err(fault)?);
+        let Some(more) = own.checked_sub(first) else {
+            let folder = folder.display();
+            return Err(Failure::input(format!(
+                "{folder}: it begins with superstep {first}, after the beginning of the run"
+            )));
+        };
+        let more = usize::try_from(more).unwrap_or(usize::MAX);
+        supersteps.drain(..more.min(supersteps.len()));
         Ok(Self {
             folder: folder.to_path_buf(),
             supersteps,

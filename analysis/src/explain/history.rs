@@ -27,7 +27,7 @@ pub(super) struct History {
     pub(super) folder: PathBuf,
     /// The start of the run.
     pub(super) run: Run,
-    /// Duration of every superstep, in order.
+    /// Duration of every superstep, in order, from the one with which the run begins.
     pub(super) supersteps: Vec<SuperstepDuration>,
     /// Scenario i of the same experiment.
     pub(super) baseline: Option<Baseline>,
@@ -52,7 +52,7 @@ pub(super) struct History {
 pub(super) struct Ending {
     /// How far the record goes.
     pub(super) extent: Extent,
-    /// Number of supersteps.
+    /// Number of supersteps of the run, without those before it if it resumes a job.
     pub(super) supersteps: u64,
     /// The makespan; of a run that did not end, the end of its last superstep in the record.
     pub(super) seconds: Instant,
@@ -172,6 +172,7 @@ impl History {
                 Err(fault) => (None, Some(fault)),
             },
         };
+        let first = run.first_superstep();
         Ok(Self {
             folder: folder.to_path_buf(),
             run,
@@ -184,11 +185,17 @@ impl History {
             interactions,
             end: Ending {
                 extent,
-                supersteps: extent.supersteps,
+                supersteps: extent.supersteps.saturating_sub(first),
                 seconds,
             },
             rules,
         })
+    }
+
+    /// The place of superstep `superstep` among [`Self::supersteps`].
+    pub(super) fn place(&self, superstep: u64) -> usize {
+        let place = superstep.saturating_sub(self.run.first_superstep());
+        usize::try_from(place).unwrap_or(usize::MAX)
     }
 
     /// The call after `superstep`, with the findings of its processes.

@@ -242,7 +242,7 @@ impl Narrative<'_> {
     /// The slowest processes before and after the migration.
     fn slowest(&self) -> String {
         let supersteps = &self.history.supersteps;
-        let begin = usize::try_from(self.process.superstep).unwrap_or(usize::MAX);
+        let begin = self.history.place(self.process.superstep);
         let before = begin
             .checked_sub(1)
             .and_then(|before| supersteps.get(before));

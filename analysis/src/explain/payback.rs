@@ -75,9 +75,11 @@ impl Payback {
         if call.migrations.is_empty() {
             return None;
         }
-        let begin = place(call.summary.superstep);
+        let begin = history.place(call.summary.superstep);
         let later = &calls[index + 1..];
-        let next_call = later.first().map(|next| place(next.summary.superstep));
+        let next_call = later
+            .first()
+            .map(|next| history.place(next.summary.superstep));
         let next_move = later.iter().find(|next| !next.migrations.is_empty());
         let next_move = next_move.map(|next| next.summary.superstep);
         let own = compared(history);
@@ -103,7 +105,7 @@ impl Payback {
             Some(alone) => mean(alone, after)? * share,
             None => before_seconds,
         };
-        let until = next_move.map_or(end, |next| place(next).min(end));
+        let until = next_move.map_or(end, |next| history.place(next).min(end));
         let mut saved = 0.0;
         let mut amortisation = Amortisation::default();
         amortisation.charge(call.summary.cost_seconds);
@@ -143,12 +145,16 @@ impl Balance {
         let mut pending = history.calls.iter().peekable();
         let mut amortisation = Amortisation::default();
         for (index, (own, alone)) in own.iter().zip(alone).enumerate() {
-            while let Some(call) = pending.next_if(|call| place(call.summary.superstep) <= index) {
+            while let Some(call) =
+                pending.next_if(|call| history.place(call.summary.superstep) <= index)
+            {
                 amortisation.charge(call.summary.cost_seconds);
             }
             amortisation.save(alone.seconds - own.seconds);
         }
         let paid_after = amortisation.paid_after();
+        let first = history.run.first_superstep();
+        let first = usize::try_from(first).unwrap_or(usize::MAX);
         Some(Self {
             against: Against::ScenarioI,
             supersteps: own.len(),
@@ -157,7 +163,8 @@ impl Balance {
             otherwise_seconds: mean(alone, after)?,
             net_seconds: amortisation.net(),
             // Savings before the first migration are not its own.
-            paid_by: paid_after.map(|supersteps| supersteps.max(before.end + 1)),
+            paid_by: paid_after
+                .map(|supersteps| supersteps.max(before.end + 1).saturating_add(first)),
         })
     }
 }
@@ -176,8 +183,8 @@ fn around_moves(history: &History) -> Option<(Range<usize>, Range<usize>)> {
     let moved = |call: &ExplainedCall| !call.migrations.is_empty();
     let first = calls.iter().position(moved)?;
     let last = calls.iter().rposition(moved)?;
-    let begin = place(calls[first].summary.superstep);
-    let end = place(calls[last].summary.superstep);
+    let begin = history.place(calls[first].summary.superstep);
+    let end = history.place(calls[last].summary.superstep);
     Some((
         index_before(history, first)..begin,
         end..compared(history).len(),
@@ -187,7 +194,7 @@ fn around_moves(history: &History) -> Option<(Range<usize>, Range<usize>)> {
 /// Start of the interval before the call at `index`.
 fn index_before(history: &History, index: usize) -> usize {
     let before = index.checked_sub(1).map(|before| &history.calls[before]);
-    before.map_or(0, |call| place(call.summary.superstep))
+    before.map_or(0, |call| history.place(call.summary.superstep))
 }
 
 /// The supersteps of the run that scenario i has, too; all of them if it is not known.
@@ -199,17 +206,12 @@ fn compared(history: &History) -> &[SuperstepDuration] {
     &own[..number]
 }
 
-/// Position of the superstep `superstep`.
-fn place(superstep: u64) -> usize {
-    usize::try_from(superstep).unwrap_or(usize::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 
-    use agents::record::{Extent, Migration, Run};
+    use agents::record::{Extent, Migration, ResumedRun, Run};
     use bsp::units::{Instant, Seconds};
     use bsp::{HostId, Rank};
 
@@ -272,6 +274,7 @@ mod tests {
                 hosts: Vec::new(),
                 placement: vec!["a".to_owned()],
                 round: bsp::Round::SUPERSTEP,
+                resumed: None,
             },
             supersteps: times.iter().map(duration).collect(),
             baseline: None,
@@ -292,6 +295,26 @@ mod tests {
             },
             rules: Rules::default(),
         }
+    }
+
+    #[test]
+    fn supersteps_of_a_run_that_resumes_are_counted_from_its_first() {
+        let times = [2.0, 2.0, 1.5, 1.5, 1.5, 1.5];
+        let mut history = history(&times, vec![call(102, true), call(104, false)]);
+        history.run.resumed = Some(ResumedRun {
+            job: "ab".to_owned(),
+            incarnation: 1,
+            superstep: 100,
+        });
+        let payback = Payback::of(&history, 0).unwrap();
+        assert_eq!(payback.paid_after, Some(2));
+        assert_eq!(means_around_moves(&history), Some((2.0, 1.5)));
+        let supersteps = history.supersteps.clone();
+        history.baseline = Some(Baseline {
+            folder: PathBuf::new(),
+            supersteps,
+        });
+        assert_eq!(Balance::of(&history).unwrap().paid_by, None);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use experiments::{CallSummary, Published};
 use serde::Serialize;
 
+use agents::record::ResumedRun;
+
 use crate::explain::checkpoints::ExplainedCheckpoints;
 use crate::explain::forces::Forces;
 use crate::explain::joins::ExplainedJoin;
@@ -22,8 +24,11 @@ pub struct Explanation {
     pub(super) scenario: String,
     /// Number of processes.
     pub(super) processes: usize,
-    /// Number of supersteps.
+    /// Number of supersteps of the run, without those before it if it resumes a job.
     pub(super) supersteps: u64,
+    /// The checkpoint that the run resumes, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) resumed: Option<ResumedRun>,
     /// From the start to the last halt, or to the end of the last superstep if the run did not end.
     pub(super) seconds: f64,
     /// Whether the record has the whole run and its result.

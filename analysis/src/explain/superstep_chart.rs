@@ -20,13 +20,17 @@ pub(super) fn svg(history: &History) -> String {
     let baseline = history.baseline.as_ref();
     let mut all = vec![series(
         &format!("scenario {}", history.run.scenario),
-        line(&history.supersteps, size),
+        line(history, &history.supersteps, size),
         Style::Line,
     )];
     if let Some(baseline) = baseline {
         let alone = &baseline.supersteps;
         let shown = &alone[..alone.len().min(history.supersteps.len())];
-        all.push(series("scenario i", line(shown, size), Style::Dashed));
+        all.push(series(
+            "scenario i",
+            line(history, shown, size),
+            Style::Dashed,
+        ));
     }
     all.push(series(
         "call that moved processes",
@@ -57,9 +61,12 @@ pub(super) fn svg(history: &History) -> String {
     .svg()
 }
 
-fn line(supersteps: &[SuperstepDuration], size: usize) -> Vec<(f64, f64)> {
+fn line(history: &History, supersteps: &[SuperstepDuration], size: usize) -> Vec<(f64, f64)> {
     let starts = (0..supersteps.len()).step_by(size);
-    let point = |start: usize| point(supersteps, start, size);
+    let point = |start: usize| {
+        let seconds = point(supersteps, start, size)?;
+        Some((number(history, start), seconds))
+    };
     starts.filter_map(point).collect()
 }
 
@@ -70,21 +77,24 @@ fn marks<'a>(
     size: usize,
 ) -> Vec<(f64, f64)> {
     let on_the_line = |call: &ExplainedCall| {
-        let index = usize::try_from(call.summary.superstep).ok()?;
-        let (_, seconds) = point(&history.supersteps, index / size * size, size)?;
-        Some((number(index), seconds))
+        let index = history.place(call.summary.superstep);
+        let seconds = point(&history.supersteps, index / size * size, size)?;
+        Some((number(history, index), seconds))
     };
     calls.filter_map(on_the_line).collect()
 }
 
-/// The point of the supersteps from `start` on.
-fn point(supersteps: &[SuperstepDuration], start: usize, size: usize) -> Option<(f64, f64)> {
+/// The seconds of the point of the supersteps from place `start` on.
+fn point(supersteps: &[SuperstepDuration], start: usize, size: usize) -> Option<f64> {
     let end = supersteps.len().min(start + size);
-    Some((number(start), mean(supersteps, start..end)?))
+    mean(supersteps, start..end)
 }
 
-fn number(index: usize) -> f64 {
-    u32::try_from(index).map_or(f64::INFINITY, f64::from)
+/// The superstep at a place of the run.
+fn number(history: &History, place: usize) -> f64 {
+    let number = |number: u64| u32::try_from(number).map_or(f64::INFINITY, f64::from);
+    let place = u64::try_from(place).unwrap_or(u64::MAX);
+    number(place) + number(history.run.first_superstep())
 }
 
 /// Maximum number of points of a line.

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use agents::record::{Event, Migration, Moved};
+use agents::record::{Event, Migration, Moved, ResumedRun};
 use bsp::units::Seconds;
 use serde::Serialize;
 
 use crate::checkpoints;
 use crate::live::payback::{Payback, PaybackMeter};
 use crate::move_report::MoveReport;
+use crate::resumed;
 use crate::simulate::shortened;
 use crate::text::{Layout, counted, duration, rounded};
 use experiments::PreparedExperiment;
@@ -26,6 +27,9 @@ pub struct Report {
     hosts: Vec<String>,
     /// Number of Sets.
     sets: usize,
+    /// The checkpoint that the run resumes, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resumed: Option<ResumedRun>,
     /// The result.
     run: RunReport,
     /// The final host of every process, by rank.
@@ -132,6 +136,7 @@ impl Report {
                 .map(|host| host.name.clone())
                 .collect(),
             sets: platform.sets().len(),
+            resumed: prepared.resumed.clone(),
             run,
             placement: placement
                 .iter()
@@ -151,18 +156,21 @@ impl Report {
     /// For people.
     pub fn text(&self, layout: Layout) -> String {
         let processes = usize::try_from(self.processes).unwrap_or(usize::MAX);
+        let first = self.resumed.as_ref().map_or(0, |resumed| resumed.superstep);
+        let supersteps = self.run.supersteps.saturating_sub(first);
+        let supersteps = usize::try_from(supersteps).unwrap_or(usize::MAX);
         let mut text = format!(
             "{} of {} on {} in {}: {} in {}\n\n",
             counted(processes, "process"),
             self.workload,
             counted(self.hosts.len(), "host"),
             counted(self.sets, "Set"),
-            counted(
-                usize::try_from(self.run.supersteps).unwrap_or(usize::MAX),
-                "superstep"
-            ),
+            counted(supersteps, "superstep"),
             duration(self.run.seconds),
         );
+        if let Some(resumed) = &self.resumed {
+            text.push_str(&format!("{}\n\n", resumed::sentence(resumed)));
+        }
         let rows = self.run.calls.iter().flat_map(|call| {
             call.migrations.iter().map(|migration| {
                 vec![

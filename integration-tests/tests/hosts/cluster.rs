@@ -155,6 +155,7 @@ impl Cluster {
             workload: "counter".to_owned(),
             members: self.members.clone(),
             experiment: String::new(),
+            checkpoint: None,
             setup: setup.clone(),
         }
     }

@@ -7,6 +7,7 @@
 //! | `busy` | programs that keep all processors busy for seconds cost a node no connection |
 //! | `builds` | other builds are refused where they are not allowed, and named |
 //! | `endless` | a superstep that never ends can be ended, and its node says why it refuses jobs |
+//! | `resuming` | a job resumed from a checkpoint on any hosts ends with the outputs of the reference runner |
 //! | `failures` | whatever goes wrong ends the run with a message, and the cluster is free again |
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
@@ -18,3 +19,4 @@ mod endless;
 mod failures;
 mod hostile;
 mod kernels;
+mod resuming;

@@ -28,8 +28,11 @@ pub(super) struct TimedInteraction {
 impl TimedInteraction {
     /// `interaction` with its supersteps; `None` if one of them is missing.
     pub(super) fn new(interaction: &Interaction, supersteps: &[Superstep]) -> Option<Self> {
+        // A run that resumes a job begins with a later superstep.
+        let first = supersteps.first()?.index;
         let at = |later: u64| {
-            let index = usize::try_from(interaction.superstep.checked_add(later)?).ok()?;
+            let superstep = interaction.superstep.checked_add(later)?;
+            let index = usize::try_from(superstep.checked_sub(first)?).ok()?;
             supersteps.get(index)
         };
         let deal = at(0)?;
