@@ -64,13 +64,14 @@ fn leavers(lasts: &[u64]) -> Vec<Leaver> {
     (0..lasts.len()).map(leaver).collect()
 }
 
-/// The same program, whose last process is slow from superstep `stop` on until a checkpoint of that or a later superstep is
-/// in `folder`.
+/// The same program, whose last process is slow from superstep `stop` on until a checkpoint of superstep `until` or a later
+/// one is in `folder`.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "P: Program")]
 struct Slowed<P> {
     program: P,
     stop: u64,
+    until: u64,
     folder: String,
 }
 
@@ -80,7 +81,7 @@ impl<P: Program> Program for Slowed<P> {
 
     fn superstep(&mut self, ctx: &mut Superstep<'_, P::Message>) -> Step<P::Output> {
         let is_last = ctx.rank().0 + 1 == ctx.size();
-        if is_last && self.stop <= ctx.index() && newest(&self.folder) < Some(self.stop) {
+        if is_last && self.stop <= ctx.index() && newest(&self.folder) < Some(self.until) {
             thread::sleep(Duration::from_millis(20));
         }
         self.program.superstep(ctx)
@@ -90,6 +91,7 @@ impl<P: Program> Program for Slowed<P> {
         Some(Self {
             program: self.program.fork()?,
             stop: self.stop,
+            until: self.until,
             folder: self.folder.clone(),
         })
     }
@@ -150,12 +152,13 @@ fn stopping(stop: u64, event: &Event) -> Result<(), JobError> {
     }
 }
 
-/// Runs `processes` on `cluster` until a checkpoint of superstep `stop` or a later one is in `folder`.
+/// Runs `processes` on `cluster` until a checkpoint of superstep `stop` or a later one is in `folder`. They are slow until
+/// there is one of superstep `until`.
 fn save<P: Program>(
-    cluster: &Cluster,
-    shape: Shape,
+    (cluster, shape): (&Cluster, Shape),
     processes: Vec<P>,
-    (stop, folder): (u64, &TempDir),
+    (stop, until): (u64, u64),
+    folder: &TempDir,
 ) {
     let size = u32::try_from(processes.len()).unwrap();
     let setup = Setup {
@@ -166,6 +169,7 @@ fn save<P: Program>(
     let slowed = |program| Slowed {
         program,
         stop,
+        until,
         folder: folder.path().to_str().unwrap().to_owned(),
     };
     let ended = hosts::run(
@@ -249,7 +253,7 @@ fn check<P: Program>(shape: Shape, stop: u64, processes: impl Fn() -> Vec<P>) {
     for scheduler in [None, Some(calling())] {
         for cluster in [&saving, &others[0], &others[1]] {
             let folder = TempDir::new().unwrap();
-            save(&saving, shape, processes(), (stop, &folder));
+            save((&saving, shape), processes(), (stop, stop), &folder);
             let mut begun = Vec::new();
             let mut observer = |event: &Event| {
                 if let Event::Superstep(superstep) = event {
@@ -362,19 +366,18 @@ fn a_job_that_resumes_is_resumed() {
     let clusters = [&[3, 1][..], &[1, 1], &[1, 2, 1]].map(Cluster::start);
     for shape in [Shape::Hierarchical, Shape::Central] {
         let folder = TempDir::new().unwrap();
-        save(&clusters[0], shape, leavers(&lasts), (11, &folder));
+        save((&clusters[0], shape), leavers(&lasts), (11, 90), &folder);
         let mut last = 0;
         for incarnation in 1..4_u64 {
-            // It ends with the first checkpoint that it completes, if there is one before its end.
+            // It ends with the first checkpoint that it completes.
             let mut observer = |event: &Event| stopping(1, event);
             let cluster = &clusters[usize::try_from(incarnation % 3).unwrap()];
             let how = (shape, Some(calling()));
             let (resumed, ended) = resume::<Leaver>(cluster, how, &folder, &mut observer);
             assert!(last < resumed.superstep, "{incarnation}");
             last = resumed.superstep;
-            if let Err(error) = ended {
-                assert_eq!(error.message, "enough");
-            }
+            assert_eq!(resumed.incarnation, incarnation);
+            assert_eq!(ended.unwrap_err().message, "enough");
         }
         let how = (shape, None);
         let (resumed, ended) = resume::<Leaver>(&clusters[0], how, &folder, &mut |_| Ok(()));
@@ -391,7 +394,8 @@ fn states_that_are_no_pieces_end_the_job_and_leave_the_nodes_free() {
     let cluster = Cluster::start(&[2]);
     let folder = TempDir::new().unwrap();
     let lasts = [50, 60];
-    save(&cluster, Shape::Hierarchical, leavers(&lasts), (5, &folder));
+    let how = (&cluster, Shape::Hierarchical);
+    save(how, leavers(&lasts), (5, 5), &folder);
     // The same checkpoint, as one of another program.
     let how = (Shape::Hierarchical, None);
     let (_, ended) = resume::<heat::Heat>(&cluster, how, &folder, &mut |_| Ok(()));
