@@ -158,6 +158,10 @@ pub trait World {
         false
     }
 
+    /// A checkpoint before `superstep` begins: the Manager of a Set here starts the superstep with it, even if its Set has no
+    /// processes. Until the checkpoint is complete, [`World::is_checkpoint_due`] is false in the world of every Manager.
+    fn begin_checkpoint(&mut self, _superstep: u64) {}
+
     /// Saves the state of `rank` in which it is about to start `superstep`: its program, its inbox, and its agent, encoded as
     /// for [`World::depart`]. [`World::run`] follows in the same handler.
     fn checkpoint(&mut self, _rank: Rank, _superstep: u64, _agent: Vec<u8>) {}

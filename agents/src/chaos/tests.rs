@@ -37,4 +37,4 @@ fn what_happens_in_a_seed_is_the_same_in_every_build() {
 }
 
 /// Of seed 17. It changes with the protocol and with what seeds draw.
-const IDENTITY: &str = "2bea2556181e1a4f5923ddbaf7762e6b58c6421b3c2576a2bb98ec84a964c0af";
+const IDENTITY: &str = "f7beac861e9f99dfdcca7ae16c296883aecf11536689df3ac1fdf44fe023f315";

@@ -21,6 +21,9 @@ impl SetManager {
     pub(super) fn release(&mut self, rules: &Rules, start: Start, world: &mut dyn World) {
         self.superstep = start.superstep;
         self.started = world.now();
+        if start.checkpoint {
+            world.begin_checkpoint(start.superstep);
+        }
         self.pass_down(rules, start, world);
         if !self.is_home && self.set == rules.first {
             self.listen(rules, start.superstep, None, world);

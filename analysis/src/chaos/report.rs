@@ -78,7 +78,10 @@ impl FailingSeed {
     #[must_use]
     pub fn arguments(&self) -> String {
         let faults: Vec<String> = self.faults.iter().map(ToString::to_string).collect();
-        let faults = faults.join(",");
+        let faults = match &faults[..] {
+            [] => "none".to_owned(),
+            faults => faults.join(","),
+        };
         format!("chaos --seed {} --faults {faults} --trace", self.seed)
     }
 }

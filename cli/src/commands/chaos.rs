@@ -1,5 +1,7 @@
 //! `migbsp chaos`: fault simulations of nodes and clients.
 
+use std::str::FromStr;
+
 use agents::chaos::{SeedOptions, faults_of, simulate_seed};
 use analysis::chaos::{ChaosReport, campaign, check_mutants, mutants, text};
 use analysis::compare::Seeds;
@@ -22,14 +24,9 @@ pub(crate) struct ChaosArguments {
     /// One seed
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Of the faults of the seed, only these, from 0: 0,2 [default: all]
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        requires = "has_trace"
-    )]
-    pub(crate) faults: Option<Vec<usize>>,
+    /// Of the faults of the seed, only these, from 0: 0,2; or `none` [default: all]
+    #[arg(long, value_name = "LIST", requires = "has_trace")]
+    pub(crate) faults: Option<ChosenFaults>,
     /// Describe what happens in the seed, a line each, and its identity at the end
     #[arg(long = "trace", requires = "seed")]
     pub(crate) has_trace: bool,
@@ -97,11 +94,29 @@ fn show(
     }
 }
 
+/// The numbers of faults of a seed.
+#[derive(Clone, Debug)]
+pub(crate) struct ChosenFaults(Vec<usize>);
+
+impl FromStr for ChosenFaults {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self(Vec::new()));
+        }
+        let numbers: Result<Vec<usize>, _> = text.split(',').map(str::parse).collect();
+        let numbers = numbers.map_err(|_| "must be numbers such as 0,2, or `none`")?;
+        Ok(Self(numbers))
+    }
+}
+
 /// Describes what happens in one seed.
 fn trace(arguments: &ChaosArguments) -> Result<(), CommandFailure> {
     let seed = arguments.seed.unwrap_or_default();
     let count = faults_of(seed);
-    let mut faults = arguments.faults.iter().flatten();
+    let chosen = arguments.faults.as_ref().map(|chosen| &chosen.0);
+    let mut faults = chosen.into_iter().flatten();
     if let Some(missing) = faults.find(|fault| count <= **fault) {
         return Err(Failure::Usage(format!(
             "invalid value `{missing}` for --faults: seed {seed} has {count} faults, from 0"
@@ -109,7 +124,7 @@ fn trace(arguments: &ChaosArguments) -> Result<(), CommandFailure> {
         .into());
     }
     let run = simulate_seed(&SeedOptions {
-        faults: arguments.faults.clone(),
+        faults: chosen.cloned(),
         has_trace: true,
         ..SeedOptions::new(seed)
     });

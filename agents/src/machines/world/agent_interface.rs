@@ -32,9 +32,6 @@ impl World for HostWorld {
 
     fn send(&mut self, from: Address, to: Address, message: AgentMessage, _: Cost) {
         self.step = Step::of(&message);
-        if let AgentMessage::Start(start) = &message {
-            self.note_start(start);
-        }
         match self.host_of(to) {
             Some(host) if host == self.own => self.deliver(to, Event::Message { from, message }),
             Some(host) => {
@@ -158,6 +155,13 @@ impl World for HostWorld {
         let now = self.now();
         let checkpoints = self.checkpoints.as_mut();
         checkpoints.is_some_and(|checkpoints| checkpoints.decide(completed, now))
+    }
+
+    fn begin_checkpoint(&mut self, superstep: u64) {
+        let now = self.now();
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.note(superstep, now);
+        }
     }
 
     fn checkpoint(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>) {

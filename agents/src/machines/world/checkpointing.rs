@@ -1,7 +1,7 @@
 //! The part of a host in checkpoints.
 
 use bsp::Rank;
-use protocol::{Address, CheckpointMessage, NodeMessage, Start};
+use protocol::{Address, CheckpointMessage, NodeMessage};
 
 use super::HostWorld;
 use crate::checkpoint::{Generations, WrittenPieces};
@@ -17,14 +17,6 @@ impl HostWorld {
     /// The pieces here, if there are checkpoints.
     pub(in crate::machines) fn generations(&self) -> Option<&Generations> {
         self.checkpoints.as_ref().map(Checkpoints::generations)
-    }
-
-    /// A Manager here starts a superstep.
-    pub(super) fn note_start(&mut self, start: &Start) {
-        let now = self.now();
-        if let Some(checkpoints) = self.checkpoints.as_mut().filter(|_| start.checkpoint) {
-            checkpoints.note(start.superstep, now);
-        }
     }
 
     /// Saves the state of `rank` before `superstep`, when that is executed.
