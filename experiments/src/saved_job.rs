@@ -159,3 +159,128 @@ fn check_build(
          or with --allow-mixed-builds if the programs in both are the same"
     )))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::io::Write as _;
+    use std::num::NonZeroU64;
+
+    use agents::checkpoint::{Condition, Generation, Piece, PieceHead};
+    use bsp::Rank;
+    use bsp::units::Instructions;
+    use protocol::transport::JobId;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A folder with the checkpoint before superstep 7 of `job`.
+    fn saved(job: &JobDescription, conditions: &[Condition]) -> TempDir {
+        let folder = TempDir::new().unwrap();
+        let mut store = Store::new(DiskFiles::new(folder.path()), HostId(0));
+        store.begin(job).unwrap();
+        let generation = Generation {
+            incarnation: 0,
+            superstep: 7,
+        };
+        let piece = |(index, condition): (usize, &Condition)| {
+            let head = PieceHead {
+                job: job.job,
+                generation,
+                rank: Rank::from_index(index),
+                condition: *condition,
+                work: Instructions(1),
+            };
+            Piece::encode(head, None, |content| content.write_all(b"state")).unwrap()
+        };
+        let pieces: Vec<Piece> = conditions.iter().enumerate().map(piece).collect();
+        let written = store.write_pieces(job.job, generation, &pieces).unwrap();
+        let files = BTreeMap::from([(HostId(0), written)]);
+        store
+            .complete(job.job, generation, job.processes, &files)
+            .unwrap();
+        folder
+    }
+
+    fn description(registry: &Registry) -> JobDescription {
+        let build = registry.build().unwrap();
+        JobDescription {
+            job: JobId(NonZeroU64::new(5).unwrap()),
+            incarnation: 0,
+            workload: "heat".to_owned(),
+            processes: 2,
+            program: build.program().to_owned(),
+            version: build.version().to_owned(),
+            build: build.sha256(),
+            experiment: "[application]\nworkload = \"heat\"\nprocesses = 2\nsupersteps = 9\n\
+                         [application.heat]\nwidth = 20\nheight = 20\n"
+                .to_owned(),
+        }
+    }
+
+    fn refused(job: &JobDescription, conditions: &[Condition], allowed: bool) -> String {
+        let folder = saved(job, conditions);
+        let registry = Registry::shipped();
+        match SavedJob::open(folder.path(), &registry, allowed) {
+            Err(Failure::Input(problem)) => problem,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    const RUNNING: [Condition; 2] = [Condition::Running; 2];
+
+    #[test]
+    fn a_job_goes_on_with_its_own_program_and_its_own_build() {
+        let registry = Registry::shipped();
+        let good = description(&registry);
+        let folder = saved(&good, &RUNNING);
+        let job = SavedJob::open(folder.path(), &registry, false).unwrap();
+        assert_eq!((job.resumed.incarnation, job.resumed.superstep), (1, 7));
+        let other = JobDescription {
+            program: "life".to_owned(),
+            ..good.clone()
+        };
+        let problem = refused(&other, &RUNNING, true);
+        assert!(problem.contains("`life run --resume`"), "{problem}");
+        for other in [
+            JobDescription {
+                version: "7.0.0".to_owned(),
+                ..good.clone()
+            },
+            JobDescription {
+                build: "ab".repeat(32),
+                ..good.clone()
+            },
+        ] {
+            let problem = refused(&other, &RUNNING, false);
+            assert!(problem.contains("--allow-mixed-builds"), "{problem}");
+            let folder = saved(&other, &RUNNING);
+            assert!(SavedJob::open(folder.path(), &registry, true).is_ok());
+        }
+    }
+
+    #[test]
+    fn states_in_which_no_job_can_begin_are_refused() {
+        let good = description(&Registry::shipped());
+        let halted = |superstep| Condition::Halted { superstep };
+        let problem = refused(&good, &[halted(3), halted(6)], false);
+        assert!(problem.contains("nothing to resume"), "{problem}");
+        let problem = refused(&good, &[Condition::Running, halted(7)], false);
+        assert!(problem.contains("has halted by superstep 7"), "{problem}");
+        let unknown = JobDescription {
+            experiment: good.experiment.replace("heat", "cold"),
+            ..good.clone()
+        };
+        let problem = refused(&unknown, &RUNNING, false);
+        assert!(problem.contains("unknown workload"), "{problem}");
+        let fewer = JobDescription {
+            experiment: good.experiment.replace("processes = 2", "processes = 3"),
+            ..good
+        };
+        let problem = refused(&fewer, &RUNNING, false);
+        assert!(
+            problem.contains("has 3 processes, its checkpoints 2"),
+            "{problem}"
+        );
+    }
+}

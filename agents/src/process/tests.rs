@@ -3,6 +3,7 @@ use bsp::units::Bytes;
 use migbsp::{MeasuredMove, Reception};
 
 use super::*;
+use crate::resumed::Resumed;
 use crate::setup::{Collection, Scheduler};
 use crate::test_world::{Act, TestWorld, scheduler};
 
@@ -212,4 +213,43 @@ fn an_evaluation_is_reported_to_the_node_with_what_a_negotiation_needs() {
     assert_eq!(report.bytes, Bytes(100), "from there");
     assert_eq!(report.instructions, Instructions(2_000_000_000));
     assert_eq!(report.times.len(), 1);
+}
+
+#[test]
+fn a_process_that_resumes_keeps_its_superstep_and_what_it_computed_and_nothing_else() {
+    let (mut test_world, mut process) = process(Shape::Central, Some(scheduler(|_| {})));
+    superstep(&mut test_world, &mut process, 0, false);
+    superstep(&mut test_world, &mut process, 1, false);
+    let encoded = process.encoded();
+    let resume = |test_world: &TestWorld, rank, agent: &[u8]| {
+        Process::resume(&test_world.rules, (Rank(rank), HostId(4)), agent)
+    };
+    // Nothing resumes with superstep 0.
+    assert!(resume(&test_world, 1, &encoded).is_err());
+    test_world.rules.resumed = Some(Resumed {
+        incarnation: 1,
+        superstep: 2,
+        halted: vec![None; 2],
+    });
+    let resumed = resume(&test_world, 1, &encoded).unwrap();
+    let expected = Process {
+        superstep: 1,
+        work: process.work,
+        computation: seconds(2.0),
+        ..Process::new(&test_world.rules, Rank(1), HostId(4))
+    };
+    assert_eq!(format!("{resumed:?}"), format!("{expected:?}"));
+    assert!(resume(&test_world, 0, &encoded).is_err(), "another process");
+    assert!(resume(&test_world, 1, b"\x93").is_err());
+    process.halted = true;
+    assert!(resume(&test_world, 1, &process.encoded()).is_err());
+    test_world.rules.resumed = Some(Resumed {
+        incarnation: 1,
+        superstep: 3,
+        halted: vec![None; 2],
+    });
+    assert!(
+        resume(&test_world, 1, &encoded).is_err(),
+        "another superstep"
+    );
 }

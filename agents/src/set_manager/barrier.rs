@@ -320,6 +320,7 @@ mod tests {
     use bsp::units::Seconds;
 
     use super::*;
+    use crate::resumed::Resumed;
     use crate::setup::Collection;
     use crate::test_world::TestWorld;
 
@@ -349,6 +350,38 @@ mod tests {
         let mut told = Vec::new();
         barrier.release(|to, is_done| told.push((to, is_done)));
         told
+    }
+
+    #[test]
+    fn processes_that_have_halted_before_the_run_are_not_waited_for() {
+        for shape in [Shape::Central, Shape::Hierarchical] {
+            let (mut rules, _) = barrier(shape);
+            let resumed = Resumed {
+                incarnation: 1,
+                superstep: 5,
+                halted: vec![Some(1), None, None, Some(4), Some(0)],
+            };
+            rules.in_set = vec![2, 0, 0];
+            rules.resumed = Some(resumed);
+            let mut barrier = Barrier::new(&rules, SetId(0));
+            let (hosts, reports) = match shape {
+                Shape::Hierarchical => (vec![0, 1], [report(1, 0, 1), report(1, 1, 2)]),
+                _ => (vec![1, 2], [report(1, 0, 1), report(1, 1, 2)]),
+            };
+            for (host, report) in hosts.into_iter().zip(reports) {
+                assert_eq!(barrier.complete(), None, "{shape:?}");
+                let from = match shape {
+                    Shape::Hierarchical => Address::Node(HostId(host)),
+                    _ => Address::Process(Rank(host)),
+                };
+                barrier.check(&rules, SetId(0), from, &report).unwrap();
+                drop(barrier.arrive(&rules, SetId(0), from, report));
+            }
+            assert_eq!(barrier.complete().unwrap().processes, 2, "{shape:?}");
+            assert!(!barrier.is_over(), "{shape:?}");
+            // Of those that have halted before, none is told.
+            assert_eq!(released(&mut barrier).len(), 2, "{shape:?}");
+        }
     }
 
     #[test]

@@ -43,6 +43,9 @@ The list of hosts, one per line; the first of each Set is its Set Manager:
 
 Nodes have to run the same build as this client, unless both ends have --allow-mixed-builds.
 
+A run with --checkpoint DIR can be resumed with --resume DIR after a failure, on any nodes. It takes the experiment from there \
+and goes on with its checkpoints: docs/checkpoints.md.
+
 Formats:
   table  the migrations, whether they paid for themselves, and the result
   json   one object, schema migbsp.live/1, times in seconds at full precision
@@ -50,12 +53,14 @@ Formats:
 
 Outputs of the programs (--outputs): .json, .csv, .msgpack, .npy, or a folder, DIR/, as `simulate` has them.
 
-Exit codes: 1 the program failed; 2 invalid command line; 3 invalid outputs; 4 invalid experiment; \
+Exit codes: 1 the program failed; 2 invalid command line; 3 invalid outputs; 4 invalid experiment or checkpoint; \
 5 the cluster failed; 130 interrupted.
 
 Examples:
   migbsp run conf/heat-local.toml --cluster hosts -n 16
   migbsp run conf/heat-local.toml --cluster hosts --set scheduler.policy=adaptive --out runs/heat
+  migbsp run conf/heat-local.toml --cluster hosts --checkpoint /shared/heat
+  migbsp run --resume /shared/heat --cluster hosts  go on after a failure
   migbsp explain runs/heat                          why did processes move?
   migbsp verify runs/heat                           recompute all decisions";
 

@@ -1,5 +1,8 @@
 //! A job that resumes another one on any hosts ends with the outputs of a run that was not disturbed.
 
+use std::time::Duration;
+use std::{fs, thread};
+
 use agents::checkpoint::{DiskFiles, SavedStates, Store};
 use agents::hosts::{self, CheckpointFolder, JobError, Request};
 use agents::record::Event;
@@ -61,6 +64,54 @@ fn leavers(lasts: &[u64]) -> Vec<Leaver> {
     (0..lasts.len()).map(leaver).collect()
 }
 
+/// The same program, whose last process is slow from superstep `stop` on until a checkpoint of superstep `until` or a later
+/// one is in `folder`.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(bound = "P: Program")]
+struct Slowed<P> {
+    program: P,
+    stop: u64,
+    until: u64,
+    folder: String,
+}
+
+impl<P: Program> Program for Slowed<P> {
+    type Message = P::Message;
+    type Output = P::Output;
+
+    fn superstep(&mut self, ctx: &mut Superstep<'_, P::Message>) -> Step<P::Output> {
+        let is_last = ctx.rank().0 + 1 == ctx.size();
+        if is_last && self.stop <= ctx.index() && newest(&self.folder) < Some(self.until) {
+            thread::sleep(Duration::from_millis(20));
+        }
+        self.program.superstep(ctx)
+    }
+
+    fn fork(&self) -> Option<Self> {
+        Some(Self {
+            program: self.program.fork()?,
+            stop: self.stop,
+            until: self.until,
+            folder: self.folder.clone(),
+        })
+    }
+}
+
+/// The superstep of the newest complete checkpoint in `folder`.
+fn newest(folder: &str) -> Option<u64> {
+    let mut newest = None;
+    for job in fs::read_dir(folder).ok()?.flatten() {
+        for checkpoint in fs::read_dir(job.path()).into_iter().flatten().flatten() {
+            let name = checkpoint.file_name().into_string().unwrap();
+            if checkpoint.path().join("manifest.json").exists() {
+                let (_, superstep) = name.split_once('-').unwrap();
+                newest = newest.max(Some(superstep.parse().unwrap()));
+            }
+        }
+    }
+    newest
+}
+
 /// A checkpoint before every `interval`-th superstep, copied to buddies.
 fn checkpointing(interval: u64) -> Checkpointing {
     let rate = BytesPerSecond::new(1e9).unwrap();
@@ -101,27 +152,38 @@ fn stopping(stop: u64, event: &Event) -> Result<(), JobError> {
     }
 }
 
-/// Runs `processes` on `cluster` until a checkpoint of superstep `stop` or a later one is in `folder`.
+/// Runs `processes` on `cluster` until a checkpoint of superstep `stop` or a later one is in `folder`. They are slow until
+/// there is one of superstep `until`.
 fn save<P: Program>(
-    cluster: &Cluster,
-    shape: Shape,
+    (cluster, shape): (&Cluster, Shape),
     processes: Vec<P>,
-    (stop, folder): (u64, &TempDir),
+    (stop, until): (u64, u64),
+    folder: &TempDir,
 ) {
     let size = u32::try_from(processes.len()).unwrap();
     let setup = Setup {
         checkpointing: Some(checkpointing(1)),
         ..cluster.setup(size, shape, None)
     };
-    cluster.prepare::<P>(&setup);
+    cluster.prepare::<Slowed<P>>(&setup);
+    let slowed = |program| Slowed {
+        program,
+        stop,
+        until,
+        folder: folder.path().to_str().unwrap().to_owned(),
+    };
     let ended = hosts::run(
         cluster.identity(Role::Client, "tester"),
         &request(cluster, &setup, folder),
-        Programs::new(processes),
+        Programs::new(processes.into_iter().map(slowed).collect()),
         &mut |event| stopping(stop, event),
         std::future::pending(),
     );
-    assert_eq!(ended.unwrap_err().message, "enough");
+    // The run may end before the client knows of the checkpoint.
+    if let Err(error) = ended {
+        assert_eq!(error.message, "enough");
+    }
+    assert!(Some(stop) <= newest(folder.path().to_str().unwrap()));
 }
 
 /// What the newest checkpoint in `folder` says of a job that resumes it.
@@ -132,8 +194,8 @@ fn latest(folder: &TempDir) -> (Store<DiskFiles>, agents::checkpoint::Latest) {
     (store, latest)
 }
 
-/// Resumes the newest checkpoint in `folder` on `cluster`, and goes on with checkpoints there. Returns the superstep with
-/// which it began, too.
+/// Resumes the newest checkpoint of a job of `P`, in `folder`, on `cluster`, and goes on with checkpoints there. Returns how
+/// it began, too.
 fn resume<P: Program>(
     cluster: &Cluster,
     (shape, scheduler): (Shape, Option<Scheduler>),
@@ -150,13 +212,13 @@ fn resume<P: Program>(
     let size = u32::try_from(work.len()).unwrap();
     let setup = cluster.setup(size, shape, scheduler);
     // Nodes are given the placement by the client.
-    cluster.prepare::<P>(&Setup {
-        checkpointing: Some(checkpointing(3)),
+    cluster.prepare::<Slowed<P>>(&Setup {
+        checkpointing: Some(checkpointing(1)),
         ..setup.clone()
     });
     let setup = Setup {
         placement: resumed_placement(&work, &vec![1.0; cluster.members.len()]),
-        checkpointing: Some(checkpointing(3)),
+        checkpointing: Some(checkpointing(1)),
         resumed: Some(resumed.clone()),
         ..setup
     };
@@ -164,7 +226,7 @@ fn resume<P: Program>(
     let outcome = hosts::resume(
         cluster.identity(Role::Client, "tester"),
         &request(cluster, &setup, folder),
-        (states, ProgramType::new::<P>()),
+        (states, ProgramType::new::<Slowed<P>>()),
         observer,
         std::future::pending(),
     );
@@ -191,7 +253,7 @@ fn check<P: Program>(shape: Shape, stop: u64, processes: impl Fn() -> Vec<P>) {
     for scheduler in [None, Some(calling())] {
         for cluster in [&saving, &others[0], &others[1]] {
             let folder = TempDir::new().unwrap();
-            save(&saving, shape, processes(), (stop, &folder));
+            save((&saving, shape), processes(), (stop, stop), &folder);
             let mut begun = Vec::new();
             let mut observer = |event: &Event| {
                 if let Event::Superstep(superstep) = event {
@@ -207,7 +269,7 @@ fn check<P: Program>(shape: Shape, stop: u64, processes: impl Fn() -> Vec<P>) {
             let all: Vec<u64> = (resumed.superstep..expected.supersteps).collect();
             assert_eq!(begun, all, "{shape:?}");
             assert_eq!(outcome.end.supersteps, expected.supersteps, "{shape:?}");
-            let outputs = outcome.outputs.typed::<P>();
+            let outputs = outcome.outputs.typed::<Slowed<P>>();
             assert!(bits(&outputs) == bits(&expected.outputs), "{shape:?}");
         }
     }
@@ -276,6 +338,7 @@ fn a_matrix_resumes_on_any_hosts() {
     let matrix = parameters.drawn(COMMON.seed).unwrap();
     let common = Common {
         supersteps: None,
+        processes: 4,
         ..COMMON
     };
     check(Shape::Ideal, 5, || {
@@ -303,20 +366,26 @@ fn a_job_that_resumes_is_resumed() {
     let clusters = [&[3, 1][..], &[1, 1], &[1, 2, 1]].map(Cluster::start);
     for shape in [Shape::Hierarchical, Shape::Central] {
         let folder = TempDir::new().unwrap();
-        save(&clusters[0], shape, leavers(&lasts), (11, &folder));
-        for (incarnation, stop) in [(1, 40), (2, 70)] {
-            let cluster = &clusters[incarnation];
-            let mut observer = |event: &Event| stopping(stop, event);
+        save((&clusters[0], shape), leavers(&lasts), (11, 90), &folder);
+        let mut last = 0;
+        for incarnation in 1..4_u64 {
+            // It ends with the first checkpoint that it completes.
+            let mut observer = |event: &Event| stopping(1, event);
+            let cluster = &clusters[usize::try_from(incarnation % 3).unwrap()];
             let how = (shape, Some(calling()));
             let (resumed, ended) = resume::<Leaver>(cluster, how, &folder, &mut observer);
-            assert_eq!(resumed.incarnation, incarnation as u64);
+            assert!(last < resumed.superstep, "{incarnation}");
+            last = resumed.superstep;
+            assert_eq!(resumed.incarnation, incarnation);
             assert_eq!(ended.unwrap_err().message, "enough");
         }
         let how = (shape, None);
         let (resumed, ended) = resume::<Leaver>(&clusters[0], how, &folder, &mut |_| Ok(()));
-        assert_eq!(resumed.incarnation, 3);
-        assert!(70 <= resumed.superstep && resumed.halted[2] == Some(60));
-        assert_eq!(ended.unwrap().outputs.typed::<Leaver>(), expected.outputs);
+        assert_eq!(resumed.halted[0], Some(3));
+        assert_eq!(
+            ended.unwrap().outputs.typed::<Slowed<Leaver>>(),
+            expected.outputs
+        );
     }
 }
 
@@ -325,7 +394,8 @@ fn states_that_are_no_pieces_end_the_job_and_leave_the_nodes_free() {
     let cluster = Cluster::start(&[2]);
     let folder = TempDir::new().unwrap();
     let lasts = [50, 60];
-    save(&cluster, Shape::Hierarchical, leavers(&lasts), (5, &folder));
+    let how = (&cluster, Shape::Hierarchical);
+    save(how, leavers(&lasts), (5, 5), &folder);
     // The same checkpoint, as one of another program.
     let how = (Shape::Hierarchical, None);
     let (_, ended) = resume::<heat::Heat>(&cluster, how, &folder, &mut |_| Ok(()));
@@ -347,5 +417,8 @@ fn states_that_are_no_pieces_end_the_job_and_leave_the_nodes_free() {
     let how = (Shape::Hierarchical, None);
     let (_, ended) = resume::<Leaver>(&cluster, how, &folder, &mut |_| Ok(()));
     let expected = reference::run(leavers(&lasts), Limit::default()).unwrap();
-    assert_eq!(ended.unwrap().outputs.typed::<Leaver>(), expected.outputs);
+    assert_eq!(
+        ended.unwrap().outputs.typed::<Slowed<Leaver>>(),
+        expected.outputs
+    );
 }

@@ -9,6 +9,7 @@ use protocol::{Address, Batch, Message, NodeMessage, decode, encode};
 
 use super::batches::{BATCH_LEN, MESSAGES_MAX};
 use super::*;
+use crate::resumed::Resumed;
 
 const HERE: HostId = HostId(0);
 const THERE: HostId = HostId(1);
@@ -395,4 +396,48 @@ fn many_messages_go_in_batches_of_bounded_heads() {
         let bytes = [frame.head, frame.payload].concat();
         decode(bytes.into(), &Bounds::default().frame).unwrap();
     }
+}
+
+#[test]
+fn messages_that_were_late_when_a_job_was_saved_count_no_more_when_it_resumes() {
+    let incoming = |late| Incoming {
+        from: Rank(2),
+        content: value("late"),
+        late,
+    };
+    // Process 0 has halted.
+    let resumed = Resumed {
+        incarnation: 1,
+        superstep: 5,
+        halted: vec![Some(3), None, None],
+    };
+    let mut here = exchanges().resume(&resumed);
+    here.restore_inbox(Rank(1), vec![incoming(Some(Seconds::ZERO))]);
+    assert_eq!(
+        (here.living_here(), here.first_running()),
+        (1, Some(Rank(1)))
+    );
+    assert!(here.begin(4).is_err());
+    let error = here.receive(
+        THERE,
+        batch(7, &[], false),
+        Seconds::ZERO,
+        InputMemory::default(),
+    );
+    assert!(error.is_err());
+    here.begin(5).unwrap();
+    assert_eq!(here.remove_inbox(Rank(1)), [incoming(None)]);
+    here.receive(
+        THERE,
+        batch(5, &[(1, "in time")], false),
+        Seconds::ZERO,
+        InputMemory::default(),
+    )
+    .unwrap();
+    here.computed(Rank(1), executed(&[], false)).unwrap();
+    drop(here.batches([THERE].into_iter(), Seconds::ZERO));
+    let exchanged = here.complete().unwrap().unwrap();
+    assert_eq!(exchanged.len(), 1);
+    let (rank, exchange) = &exchanged[0];
+    assert_eq!((*rank, exchange.received), (Rank(1), 1));
 }

@@ -248,3 +248,45 @@ fn events_that_nobody_asks_for_are_looked_at_but_not_given() {
         "{error}"
     );
 }
+
+#[test]
+fn the_record_of_a_run_that_resumes_begins_with_its_first_superstep() {
+    let Event::Run(run) = run() else {
+        unreachable!("a run")
+    };
+    let resuming = |superstep| {
+        let resumed = ResumedRun {
+            job: "00000000000000ab".to_owned(),
+            incarnation: 1,
+            superstep,
+        };
+        line(&Event::Run(Run {
+            resumed: Some(resumed),
+            ..run.clone()
+        }))
+    };
+    let superstep = |index: u64| {
+        format!(
+            "{{\"event\":\"superstep\",\"index\":{index},\"started\":0.0,\"ended\":0.0,\"slowest\":0,\"computation\":0.0,\
+             \"messages\":0}}\n"
+        )
+    };
+    let folder = write(
+        &[
+            serde_json::from_str(&resuming(40)).unwrap(),
+            serde_json::from_str(&superstep(40)).unwrap(),
+            end_after(41),
+        ],
+        true,
+    );
+    let (_, events) = read::<String>(folder.path()).unwrap();
+    assert_eq!(events.len(), 3);
+    let text = format!("{}{}{}", resuming(40), superstep(0), line(&end_after(1)));
+    let fault = fault_of(&text);
+    assert!(
+        fault.contains("superstep 0 comes after 40 supersteps"),
+        "{fault}"
+    );
+    let fault = fault_of(&format!("{}{}", resuming(u64::MAX), line(&end())));
+    assert!(fault.contains("with which no run begins"), "{fault}");
+}

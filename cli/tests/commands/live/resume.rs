@@ -1,0 +1,160 @@
+//! Runs that resume a saved job.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::invocation::{Ended, Folder};
+use crate::live::cluster::HEAT;
+use crate::live::under_way::UnderWay;
+
+const LONG: [&str; 2] = ["--set", "application.supersteps=2000"];
+
+/// A folder in which `saved` has checkpoints of a run that was killed.
+fn killed() -> Folder {
+    let folder = Folder::new().with("heat.toml", HEAT);
+    let up = [
+        "up", "--local", "4", "--sets", "2", "--kill", "all@300", "--",
+    ];
+    let run = [
+        "run",
+        "heat.toml",
+        "--checkpoint",
+        "saved",
+        "--every",
+        "50 supersteps",
+    ];
+    let all = [&up[..], &run, &LONG].concat();
+    let ended = UnderWay::start(&mut folder.command(&all)).ends_within(30);
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    folder
+}
+
+fn resume(folder: &Folder, nodes: &[&str], more: &[&str]) -> Ended {
+    let run = ["--", "run", "--resume", "saved"];
+    folder.run(&[&["up", "--local"], nodes, &run, more].concat())
+}
+
+fn result(ended: &Ended) -> Value {
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    serde_json::from_str(&ended.stdout).unwrap()
+}
+
+/// The only file or folder in `folder` whose name ends like this.
+fn find(folder: &Path, ending: &str) -> std::path::PathBuf {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut paths = entries.map(|entry| entry.unwrap().path());
+    let found = paths.find(|path| path.to_str().unwrap().ends_with(ending));
+    found.unwrap_or_else(|| panic!("{} in {}", ending, folder.display()))
+}
+
+#[test]
+fn a_killed_run_resumes_on_fewer_nodes_and_then_on_more() {
+    let folder = killed();
+    let alone = ["up", "--local", "1", "--", "run", "heat.toml"];
+    let alone = folder.run(&[&alone[..], &LONG, &["--format", "json"]].concat());
+    let digest = &result(&alone)["run"]["outputs_sha256"];
+    // It is killed again.
+    let nodes = ["2", "--kill", "all@900"];
+    let ended = resume(&folder, &nodes, &["--out", "again"]);
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    let advice = "`run --resume saved` goes on from there, on these or other nodes\n";
+    assert!(ended.stderr.contains(advice), "{ended:?}");
+    let ended = resume(
+        &folder,
+        &["5", "--sets", "3"],
+        &["--out", "runs", "--format", "json"],
+    );
+    let found = result(&ended);
+    assert_eq!(&found["run"]["outputs_sha256"], digest);
+    assert_eq!(found["run"]["supersteps"], 2000);
+    let first = found["resumed"]["superstep"].as_u64().unwrap();
+    assert!(300 < first, "{first}");
+    assert_eq!(found["resumed"]["incarnation"], 2);
+    let explained = folder.run(&["explain", "runs"]);
+    let resumed =
+        format!("with superstep {first}, as incarnation 2: only what follows is counted.");
+    assert!(explained.stdout.contains(&resumed), "{explained:?}");
+    let counted = format!("{} supersteps in ", 2000 - first);
+    assert!(explained.stdout.contains(&counted), "{explained:?}");
+    assert_eq!(folder.run(&["verify", "runs"]).code, Some(0));
+    // The record of a run that did not end.
+    let explained = folder.run(&["explain", "again"]);
+    assert!(
+        explained.stdout.contains("as incarnation 1"),
+        "{explained:?}"
+    );
+    assert_eq!(folder.run(&["verify", "again"]).code, Some(0));
+}
+
+#[test]
+fn what_cannot_be_resumed_is_refused_before_anything_starts() {
+    let folder = killed();
+    let saved = folder.path().join("saved");
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    for (arguments, code, problem) in [
+        (
+            &["--resume", "empty"][..],
+            4,
+            "empty has no complete checkpoint",
+        ),
+        (&["--resume", "none"], 4, "cannot read none"),
+        (
+            &["--resume", "saved", "heat.toml"],
+            2,
+            "cannot be used with",
+        ),
+        (
+            &["--resume", "saved", "--set", "run.seed=3"],
+            2,
+            "cannot be used with",
+        ),
+        (&["--resume", "saved", "-n", "3"], 2, "cannot be used with"),
+        (
+            &["--resume", "saved", "--checkpoint", "other"],
+            2,
+            "cannot be used with",
+        ),
+        (&["--resume", "saved", "--every", "3 s"], 2, "--every"),
+        (&[], 2, "<FILE>"),
+    ] {
+        let up = ["up", "--local", "1", "--", "run"];
+        let ended = folder.run(&[&up[..], arguments].concat());
+        assert_eq!(
+            (ended.code, ended.stdout.as_str()),
+            (Some(code), ""),
+            "{ended:?}"
+        );
+        assert!(ended.stderr.contains(problem), "{arguments:?}: {ended:?}");
+    }
+    let play = ["up", "--play", "--", "run", "--resume", "saved"];
+    folder.fails(&play, 2, "leave --play out");
+    let job = fs::read_dir(&saved)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    // A piece that is cut off: the older checkpoint is none any more, so there is nothing to resume.
+    let checkpoint = find(&job, "0");
+    let pieces = find(&checkpoint, "0.pieces");
+    let bytes = fs::read(&pieces).unwrap();
+    fs::write(&pieces, &bytes[..bytes.len() - 1]).unwrap();
+    let ended = resume(&folder, &["1"], &[]);
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    let named = format!("0.pieces, byte {}", bytes.len() - 1);
+    assert!(ended.stderr.contains(&named), "{ended:?}");
+    // A damaged newer checkpoint is passed over, with a warning.
+    let newer = job.join(format!("{}-999999", 7));
+    fs::create_dir(&newer).unwrap();
+    fs::write(newer.join("manifest.json"), "{}").unwrap();
+    fs::write(&pieces, &bytes).unwrap();
+    let ended = resume(&folder, &["2"], &["--format", "json"]);
+    assert_eq!(result(&ended)["resumed"]["incarnation"], 8);
+    let warnings = ended
+        .stderr
+        .matches("a newer checkpoint is damaged, and is passed over: ");
+    assert_eq!(warnings.count(), 1, "{ended:?}");
+    assert!(ended.stderr.contains("manifest.json, byte 0"), "{ended:?}");
+}
