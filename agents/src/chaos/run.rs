@@ -111,6 +111,8 @@ fn simulate(scenario: &Scenario, has_trace: bool) -> Found {
         return found;
     }
     let (files, complete) = &mut found.folder;
+    // The job that resumes has a disk that works.
+    files.repair();
     let resumed = match (Store::new(&mut *files, HostId(0)).latest(), *complete) {
         (Ok(latest), _) if !latest.damaged.is_empty() => {
             Err(format!("a checkpoint is damaged: {}", latest.damaged[0]))

@@ -92,7 +92,7 @@ fn run(checkpointing: Option<Checkpointing>, (milliseconds, supersteps): (u64, u
     let mut recorded: Vec<Checkpoint> = Vec::new();
     let observer = &mut |event: &Event| {
         if let Event::Checkpoint(checkpoint) = event {
-            recorded.push(*checkpoint);
+            recorded.push(checkpoint.clone());
         }
     };
     let outcome = simulate(&setup(checkpointing), Programs::new(programs), observer).unwrap();
@@ -131,7 +131,7 @@ fn processes_that_do_not_fork_stall_until_their_states_are_encoded() {
     let mut without = checkpointing();
     without.costs.forks = false;
     let outcome = run(Some(without), (2000, 4));
-    let checkpoint = outcome.checkpoints[0];
+    let checkpoint = &outcome.checkpoints[0];
     assert_close(checkpoint.stall.get(), 1.0);
     assert_close(checkpoint.encoding.get(), 0.0);
     assert_close(checkpoint.complete.get(), 4.0 + 1.0 + 1.0);
@@ -147,7 +147,7 @@ fn a_buddy_receives_what_has_changed_since_the_checkpoint_that_it_has() {
     assert_eq!(sent, [400_000_000, 100_000_000, 100_000_000]);
     changing.copies = false;
     let outcome = run(Some(changing), (2000, 4));
-    let alone = outcome.checkpoints[0];
+    let alone = &outcome.checkpoints[0];
     assert_eq!(alone.sent, Bytes::ZERO);
     assert_close(alone.complete.get(), 4.0 + 0.1 + 2.0);
 }

@@ -96,8 +96,10 @@ impl Cluster<'_> {
         } else {
             let announced = self.watch.complete.get(&collector.index());
             let is_known = announced.is_some_and(|(of, at)| *of == job && complete <= *at);
-            // What the node that collects knew is gone with it.
-            if !is_known && self.nodes[collector.index()].is_some() {
+            // What the node that collects knew is gone with its part in the job.
+            let collecting = self.nodes[collector.index()].as_ref();
+            let collecting = collecting.and_then(|node| node.job.as_ref());
+            if !is_known && collecting.is_some_and(|of| of.id == job) {
                 let problem = format!("{name} takes {complete} for complete, which it is not");
                 problems.push(problem);
             }

@@ -163,8 +163,12 @@ impl Cluster<'_> {
             self.queue.add(self.now, happening);
         }
         for happening in silences {
-            if looks_at_clock && let Happening::Silent(connection, end, since) = happening {
-                self.silent((connection, end), since);
+            match happening {
+                Happening::Silent(connection, end, since) if looks_at_clock => {
+                    self.silent((connection, end), since);
+                }
+                // What has arrived is read before.
+                silence => self.queue.add(self.now, silence),
             }
         }
     }
