@@ -165,11 +165,13 @@ impl Checkpoints {
         running: BTreeSet<Rank>,
     ) -> Result<(), String> {
         self.catch_up(superstep)?;
-        let halted = self.halted.keys().copied();
-        let ranks = running.iter().copied().chain(halted).collect();
+        let ranks = running.iter().copied().chain(self.halted_before(superstep));
+        let ranks = ranks.collect();
         self.current = Some(Part::new(superstep, ranks, running));
         let generation = self.generation(superstep);
-        let halted = self.halted.iter().map(|(rank, process)| Piece {
+        let halted = self.halted.iter();
+        let halted = halted.filter(|(_, process)| process.superstep < superstep);
+        let halted = halted.map(|(rank, process)| Piece {
             head: PieceHead {
                 job: self.parts.job,
                 generation,
@@ -346,10 +348,18 @@ impl Checkpoints {
 
     /// Saves the outputs of the processes that have halted here, unless a process starts the superstep here, which does.
     fn save_outputs(&mut self, superstep: u64, now: Instant, is_idle: bool) -> Result<(), String> {
-        if !is_idle || self.has_begun(superstep) || self.halted.is_empty() {
+        let has_outputs = self.halted_before(superstep).next().is_some();
+        if !is_idle || self.has_begun(superstep) || !has_outputs {
             return Ok(());
         }
         self.begin(superstep, now, BTreeSet::new())
+    }
+
+    /// The processes that had halted here before `superstep`: an order to save their outputs may arrive much later.
+    fn halted_before(&self, superstep: u64) -> impl Iterator<Item = Rank> {
+        let halted = self.halted.iter();
+        let before = halted.filter(move |(_, process)| process.superstep < superstep);
+        before.map(|(rank, _)| *rank)
     }
 
     fn complete(&mut self, superstep: u64) {

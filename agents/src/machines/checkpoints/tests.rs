@@ -264,6 +264,23 @@ fn outputs_of_halted_processes_are_saved_by_nodes_without_others() {
 }
 
 #[test]
+fn an_order_to_save_outputs_that_comes_late_has_no_effect_on_what_halted_since() {
+    let mut nodes = Nodes::new(3, false);
+    let now = nodes.now;
+    let node = &mut nodes.nodes[2];
+    node.halt(Rank(0), (4, Instructions(5)), Bytes::from_static(b"done"));
+    let save = |node: &mut Checkpoints, superstep| {
+        let from = (HostId(0), superstep);
+        node.handle_message(from, CheckpointMessage::Save, (now, true))
+            .unwrap();
+        node.has_begun(superstep)
+    };
+    assert!(!save(node, 2));
+    assert!(!save(node, 4));
+    assert!(save(node, 5));
+}
+
+#[test]
 fn what_contradicts_the_state_is_refused() {
     let mut nodes = Nodes::new(2, false);
     let now = nodes.now;
