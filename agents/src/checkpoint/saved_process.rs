@@ -4,7 +4,7 @@
 //! |---|---|
 //! | all but the following | the program |
 //! | | the agent |
-//! | | the messages: a list of [`Incoming`] as MessagePack |
+//! | | the messages: a list of [`Incoming`] as `MessagePack` |
 //! | 8 | length of the agent, little-endian |
 //! | 8 | length of the messages, little-endian |
 //!

@@ -8,7 +8,7 @@ use std::time::Instant as Clock;
 use bsp::HostId;
 use bsp::units::Seconds;
 use bytes::Bytes;
-use protocol::transport::{Peer, Received, Sender, StateStream, StreamContent};
+use protocol::transport::{Peer, Received, Sender, StateReceiver, StateStream, StreamContent};
 use protocol::{Message, NodeMessage};
 use tokio::sync::mpsc;
 
@@ -41,7 +41,7 @@ impl Images {
 pub(super) fn listen(host: HostId, peer: Peer, images: Images, events: &mpsc::Sender<PeerEvent>) {
     let Peer {
         mut messages,
-        mut states,
+        states,
         sender,
         ..
     } = peer;
@@ -74,6 +74,16 @@ pub(super) fn listen(host: HostId, peer: Peer, images: Images, events: &mpsc::Se
             }
         }
     }));
+    listen_to_streams((host, sender), states, images, events);
+}
+
+/// Passes on what a node sends on streams: states, and pieces of checkpoints.
+fn listen_to_streams(
+    (host, sender): (HostId, Sender),
+    mut states: StateReceiver,
+    images: Images,
+    events: &mpsc::Sender<PeerEvent>,
+) {
     let inputs = events.clone();
     drop(actix_rt::spawn(async move {
         // The task above reports the end of the connection.

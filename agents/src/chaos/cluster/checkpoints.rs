@@ -4,14 +4,17 @@ use std::time::Duration;
 
 use bsp::Rank;
 use bsp::units::Seconds;
+use bytes::Bytes;
+use protocol::Address;
 use protocol::transport::JobId;
 
 use super::Cluster;
 use crate::chaos::disk::{Change, DiskWork};
 use crate::chaos::happening::Happening;
-use crate::checkpoint::{Generation, Generations};
+use crate::checkpoint::{Generation, Generations, deltas};
 use crate::machines::checkpoints::saving::{SavedPiece, Saving};
 use crate::machines::members;
+use crate::machines::node::action::JobAction;
 use crate::machines::node::event::JobEvent;
 use crate::machines::time::seconds;
 use crate::programs::HostedProgram;
@@ -35,8 +38,35 @@ impl Cluster<'_> {
         self.later(place, after, event);
     }
 
+    /// Performs what a node decides about checkpoints. Returns the event that follows from it immediately.
+    pub(super) fn perform_for_checkpoint(
+        &mut self,
+        place: usize,
+        action: JobAction,
+    ) -> Option<JobEvent> {
+        match action {
+            JobAction::SendPieces(host, superstep, changed) => {
+                let node = self.nodes[place].as_ref()?;
+                let job = node.job.as_ref()?;
+                let (at, epoch) = (*job.peers.get(&host)?, node.session.state().epoch);
+                let ends = (Address::Node(job.own), Address::Node(host));
+                let parts: Vec<Bytes> = deltas::encode(&changed).collect();
+                let sent = self.send_pieces(at, epoch, ends, (superstep, parts.concat().into()));
+                return sent.err().map(|error| JobEvent::Failed(error.into()));
+            }
+            JobAction::WritePieces(generation, pieces) => {
+                self.change_folder(place, Change::Write(generation, pieces));
+            }
+            JobAction::FinishCheckpoint(generation, files) => {
+                self.change_folder(place, Change::Finish(generation, files));
+            }
+            _ => unreachable!("performed elsewhere"),
+        }
+        None
+    }
+
     /// Begins a change of the checkpoint folder by a node.
-    pub(super) fn change_folder(&mut self, place: usize, change: Change) {
+    fn change_folder(&mut self, place: usize, change: Change) {
         let owner = self.owner(place);
         let Some(job) = self.nodes[place]
             .as_ref()

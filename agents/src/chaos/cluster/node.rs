@@ -12,10 +12,8 @@ use super::Cluster;
 use super::connecting::CONNECTING;
 use super::wire::At;
 use crate::chaos::connection::{EndRole, Untaken};
-use crate::chaos::disk::Change;
 use crate::chaos::happening::{Connecting, Happening, Owner};
 use crate::chaos::node_process::{Arriving, NodeProcess, SimulatedJob};
-use crate::checkpoint::deltas;
 use crate::chunks::ChunkReader;
 use crate::error::RunError;
 use crate::machines::client::initial;
@@ -236,19 +234,6 @@ impl Cluster<'_> {
                 let arriving = job.images.remove(&stream)?;
                 return self.decode(place, program_type, arriving);
             }
-            JobAction::SendPieces(host, superstep, changed) => {
-                let at = *job.peers.get(&host)?;
-                let ends = (Address::Node(job.own), Address::Node(host));
-                let parts: Vec<Bytes> = deltas::encode(&changed).collect();
-                let pieces = (superstep, parts.concat().into());
-                return self.send_pieces(at, epoch, ends, pieces).err().map(failed);
-            }
-            JobAction::WritePieces(generation, pieces) => {
-                self.change_folder(place, Change::Write(generation, pieces));
-            }
-            JobAction::FinishCheckpoint(generation, files) => {
-                self.change_folder(place, Change::Finish(generation, files));
-            }
             JobAction::Plan(set, deliberation) => {
                 let deliberated = Box::new(deliberation.conclude());
                 let after = self.random.duration(100_000, 2_000_000_000);
@@ -263,6 +248,7 @@ impl Cluster<'_> {
                 }
             }
             JobAction::Release(ranks) => job.agents.as_mut()?.release(&ranks),
+            of_checkpoint => return self.perform_for_checkpoint(place, of_checkpoint),
         }
         None
     }

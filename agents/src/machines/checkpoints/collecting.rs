@@ -74,7 +74,8 @@ impl Checkpoints {
         let superstep = collection.superstep;
         let recorded = collection.recorded(now);
         self.schedule.complete(recorded.cost());
-        let cost = self.schedule.cost().unwrap_or(recorded.cost());
+        let cost = self.schedule.cost();
+        let cost = cost.unwrap_or_else(|| recorded.cost());
         self.complete(superstep);
         for host in self.parts.others.clone() {
             self.send(host, superstep, CheckpointMessage::Complete(cost));
