@@ -38,7 +38,8 @@ impl CheckpointArguments {
     /// What they set in the experiment, in which there are checkpoints already if `is_on`.
     pub(crate) fn assignments(&self, is_on: bool) -> Option<String> {
         let is_missing = !is_on && self.checkpoint.is_some();
-        let every = self.every.or(is_missing.then_some(CheckpointTime::Optimal));
+        let default = || is_missing.then_some(CheckpointTime::Optimal);
+        let every = self.every.or_else(default);
         every.map(|every| format!("checkpoint.interval={every}"))
     }
 

@@ -111,15 +111,8 @@ pub(crate) fn checkpoints(
         regular.push(with / without - 1.0);
         all.extend(saved);
     }
-    let mut row = |criterion: &str, limit, median: f64, unit, limited_by| {
-        rows.push(Row {
-            criterion: criterion.to_owned(),
-            limit: Some(limit),
-            median,
-            unit,
-            ratio: None,
-            limited_by,
-        });
+    let mut row = |criterion: &str, limit, median, unit, limited_by| {
+        rows.push(found(criterion, (limit, median), unit, limited_by));
     };
     let encoding = "encoding and copies beside computations";
     row(
@@ -158,6 +151,22 @@ pub(crate) fn checkpoints(
     Ok(())
 }
 
+fn found(
+    criterion: &str,
+    (limit, median): (f64, f64),
+    unit: &'static str,
+    limited_by: &'static str,
+) -> Row {
+    Row {
+        criterion: criterion.to_owned(),
+        limit: Some(limit),
+        median,
+        unit,
+        ratio: None,
+        limited_by,
+    }
+}
+
 /// From the first start to the last end of a superstep.
 fn seconds(events: &[Event]) -> f64 {
     let mut supersteps = events.iter().filter_map(|event| match event {
@@ -165,7 +174,7 @@ fn seconds(events: &[Event]) -> f64 {
         _ => None,
     });
     let first = supersteps.next().map_or(0.0, |first| first.started.get());
-    supersteps.last().map_or(0.0, |last| last.ended.get()) - first
+    supersteps.next_back().map_or(0.0, |last| last.ended.get()) - first
 }
 
 fn saved(events: &[Event]) -> Vec<Checkpoint> {
