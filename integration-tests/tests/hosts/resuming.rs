@@ -41,7 +41,7 @@ impl Program for Leaver {
         ctx.charge(Instructions(1000 * (1 + u64::from(own.0))));
         let is_loud = now % 13 >= 10;
         for (index, last) in self.lasts.iter().enumerate() {
-            if is_loud && now < *last && (index + now as usize).is_multiple_of(2) {
+            if is_loud && now < *last && (u64::try_from(index).unwrap() + now).is_multiple_of(2) {
                 ctx.send(Rank::from_index(index), self.digest ^ now);
             }
         }
