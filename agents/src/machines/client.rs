@@ -55,7 +55,8 @@ enum Phase {
     Asking,
     /// The nodes accept the job; whether all count instructions so far.
     Submitted(bool),
-    /// The nodes connect to each other, and each process is sent to the host where it starts; so many have been.
+    /// The nodes connect to each other, and each process is sent to the host where it starts; this number of
+    /// them has been sent.
     Sending(usize),
     /// All processes are sent.
     Meeting,
@@ -190,7 +191,7 @@ impl<'a> ClientMachine<'a> {
         self.send_state(sent + 1);
     }
 
-    /// Sends a process after so many others.
+    /// Sends the process that follows after `sent` others.
     fn send_state(&mut self, sent: usize) {
         let placement = &self.request.setup.placement;
         let next = self.order.get(sent);
