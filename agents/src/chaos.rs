@@ -14,6 +14,7 @@ mod network;
 mod node_process;
 mod program;
 mod random;
+mod resumption;
 mod run;
 mod scenario;
 #[cfg(test)]

@@ -1,51 +1,6 @@
-//! Checks of messages against the shape of the run and the state of the agent that receives them.
-
-use bsp::{HostId, Rank, SetId};
-
-use crate::setup::Rules;
+//! Checks of messages against the state of the agent that receives them.
 
 /// Returns `problem` as an error unless `holds`.
 pub(crate) fn check(holds: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(problem()) }
-}
-
-/// The processes, hosts, Sets and supersteps of a run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RunShape<'a> {
-    /// The agents of the run.
-    pub(crate) rules: &'a Rules,
-    /// The number of supersteps after which a computation counts as endless.
-    pub(crate) superstep_limit: u64,
-}
-
-impl RunShape<'_> {
-    /// Checks that a process exists.
-    pub(crate) fn rank(&self, rank: Rank) -> Result<(), String> {
-        exists("process", rank.index(), self.rules.placement.len())
-    }
-
-    /// Checks that a host exists.
-    pub(crate) fn host(&self, host: HostId) -> Result<(), String> {
-        exists("host", host.index(), self.rules.sets.len())
-    }
-
-    /// Checks that a Set exists.
-    pub(crate) fn set(&self, set: SetId) -> Result<(), String> {
-        exists("Set", set.index(), self.rules.managers.len())
-    }
-
-    /// Checks a number of supersteps, or of placements: there is at most one after each superstep.
-    pub(crate) fn superstep(&self, superstep: u64) -> Result<(), String> {
-        let limit = self.superstep_limit;
-        check(superstep <= limit, || {
-            format!("superstep {superstep}, beyond the limit of {limit}")
-        })
-    }
-}
-
-/// Checks that there is a `what` with this index, of `count`.
-fn exists(what: &str, index: usize, count: usize) -> Result<(), String> {
-    check(index < count, || {
-        format!("{what} {index}, but there are {count}, counted from 0")
-    })
 }

@@ -32,6 +32,7 @@ pub mod replay;
 mod repricing;
 mod resumed;
 mod resumed_placement;
+mod run_shape;
 mod script;
 mod set_manager;
 mod setup;

@@ -15,7 +15,8 @@ use migbsp::{
 };
 use protocol::{Address, AgentMessage, CallMessage, Considered, Report, Reports, SetReport};
 
-use crate::check::{RunShape, check};
+use crate::check::check;
+use crate::run_shape::RunShape;
 use crate::setup::{Rules, Scheduler, Shape};
 
 use checkpoint::checkpoint;

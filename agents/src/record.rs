@@ -82,6 +82,14 @@ pub struct Run {
     pub resumed: Option<ResumedRun>,
 }
 
+impl Run {
+    /// The superstep with which the run begins.
+    #[must_use]
+    pub fn first_superstep(&self) -> u64 {
+        self.resumed.as_ref().map_or(0, |resumed| resumed.superstep)
+    }
+}
+
 /// A superstep has ended: all processes have arrived at its barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Superstep {

@@ -1,5 +1,6 @@
 //! `migbsp explain`: why processes moved or stayed, and what migrations gained, from a record.
 
+mod against;
 mod answer;
 mod baseline;
 mod call;

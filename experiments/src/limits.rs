@@ -57,7 +57,7 @@ pub(crate) fn check(loaded: &Loaded, plays: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The experiment in effect on so many `nodes`, without the background load of simulated hosts and links. A single node has
+/// The experiment in effect on a number of `nodes`, without the background load of simulated hosts and links. A single node has
 /// no buddy.
 pub(crate) fn without_others(loaded: &Loaded, nodes: usize) -> Node {
     let mut experiment = loaded.experiment.clone();

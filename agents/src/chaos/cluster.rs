@@ -1,5 +1,6 @@
 //! A cluster in one thread: nodes, a client, the network between them, and faults.
 
+mod checkpoint_watch;
 mod checkpoints;
 mod client;
 mod client_process;
@@ -34,7 +35,7 @@ use crate::hosts::Prepared;
 use crate::machines::members;
 use crate::machines::step::Step;
 use crate::programs::ProgramType;
-use checkpoints::CheckpointWatch;
+use checkpoint_watch::CheckpointWatch;
 use client_process::ClientProcess;
 use fault_states::Faults;
 

@@ -4,8 +4,8 @@ use std::panic::{self, AssertUnwindSafe};
 
 use bsp::HostId;
 
-use super::checkpoints;
 use super::cluster::{Cluster, Found};
+use super::resumption;
 use super::scenario::Scenario;
 use crate::checkpoint::Store;
 use crate::mutant::{self, Mutant};
@@ -118,7 +118,7 @@ fn simulate(scenario: &Scenario, has_trace: bool) -> Found {
         (Ok(latest), complete) if Some(latest.checkpoint.generation) < complete => {
             Err("the newest checkpoint is lost".to_owned())
         }
-        (Ok(latest), _) => checkpoints::resumed(scenario, files.clone(), &latest).map(Some),
+        (Ok(latest), _) => resumption::resumed(scenario, files.clone(), &latest).map(Some),
         (Err(none), None) if none.damaged.is_empty() => Ok(None),
         (Err(none), _) => Err(none.to_string()),
     };

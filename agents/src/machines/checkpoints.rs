@@ -2,6 +2,8 @@
 
 mod collecting;
 mod collection;
+mod copying;
+mod of_job;
 mod part;
 mod parts;
 pub(crate) mod saving;
@@ -282,34 +284,6 @@ impl Checkpoints {
         }
     }
 
-    /// Adds what has changed of the pieces of `host` for the checkpoint before `superstep`.
-    ///
-    /// # Errors
-    ///
-    /// If this node is not the buddy of `host`, or the pieces do not fit those that it has.
-    pub(crate) fn add_pieces(
-        &mut self,
-        (host, superstep): (HostId, u64),
-        deltas: Vec<Delta>,
-    ) -> Result<(), String> {
-        check(self.parts.wards.contains(&host), || {
-            format!("pieces, but this node is not the buddy of {host}")
-        })?;
-        self.catch_up(superstep)?;
-        let generation = self.generation(superstep);
-        for delta in deltas {
-            let head = delta.head();
-            let is_of_checkpoint = (head.job, head.generation) == (self.parts.job, generation);
-            check(is_of_checkpoint && head.rank.0 < self.parts.size, || {
-                format!("a piece of {} that is not of this checkpoint", head.rank)
-            })?;
-            let added = self.generations.insert_delta(delta);
-            added.map_err(|error| error.to_string())?;
-        }
-        self.send(host, superstep, CheckpointMessage::Copied);
-        Ok(())
-    }
-
     /// The file of this node is written, or cannot be.
     pub(crate) fn handle_written(&mut self, superstep: u64, file: Result<WrittenPieces, String>) {
         let current = self.current.as_mut();
@@ -428,22 +402,6 @@ impl Checkpoints {
             } else {
                 part.file = Some(None);
             }
-        }
-    }
-
-    /// What has changed of a piece since the one that the buddy has.
-    fn delta(&self, piece: &Piece) -> Delta {
-        let rank = piece.head.rank;
-        let before = self.copied.get(&rank);
-        piece.delta_from(before.and_then(|before| self.generations.piece(*before, rank)))
-    }
-
-    fn handle_copied(&mut self, superstep: u64) {
-        let generation = self.generation(superstep);
-        let current = self.current.as_mut();
-        if let Some(part) = current.filter(|part| part.superstep == superstep) {
-            part.is_copied = true;
-            self.copied = part.ranks.iter().map(|rank| (*rank, generation)).collect();
         }
     }
 

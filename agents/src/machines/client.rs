@@ -55,8 +55,7 @@ enum Phase {
     Asking,
     /// The nodes accept the job; whether all count instructions so far.
     Submitted(bool),
-    /// The nodes connect to each other, and each process is sent to the host where it starts; this number of
-    /// them has been sent.
+    /// The nodes connect to each other, and each process is sent to the host where it starts; this number has been.
     Sending(usize),
     /// All processes are sent.
     Meeting,
@@ -191,7 +190,7 @@ impl<'a> ClientMachine<'a> {
         self.send_state(sent + 1);
     }
 
-    /// Sends the process that follows after `sent` others.
+    /// Sends a process after this number of others.
     fn send_state(&mut self, sent: usize) {
         let placement = &self.request.setup.placement;
         let next = self.order.get(sent);

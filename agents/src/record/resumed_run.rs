@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Run;
-
 /// The checkpoint in whose state a run begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResumedRun {
@@ -13,12 +11,4 @@ pub struct ResumedRun {
     pub incarnation: u64,
     /// The superstep before which it was saved: the first one of the run.
     pub superstep: u64,
-}
-
-impl Run {
-    /// The superstep with which the run begins.
-    #[must_use]
-    pub fn first_superstep(&self) -> u64 {
-        self.resumed.as_ref().map_or(0, |resumed| resumed.superstep)
-    }
 }

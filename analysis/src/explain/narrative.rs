@@ -2,11 +2,11 @@
 
 use migbsp::{Entry, NotSelected, Refusal, Verdict};
 
+use crate::explain::against::Against;
 use crate::explain::call::first_of;
 use crate::explain::disposition::Disposition;
 use crate::explain::forces::Forces;
 use crate::explain::history::{Detail, History};
-use crate::explain::payback::Against;
 use crate::explain::report::ProcessReport;
 use crate::text::rounded;
 

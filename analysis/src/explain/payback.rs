@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use crate::amortisation::Amortisation;
+use crate::explain::against::Against;
 use crate::explain::durations::{SuperstepDuration, mean};
 use crate::explain::history::{ExplainedCall, History};
 
@@ -55,16 +56,6 @@ pub(super) struct Balance {
     pub(super) net_seconds: f64,
     /// The superstep from which on this was never negative.
     pub(super) paid_by: Option<usize>,
-}
-
-/// The basis of comparison of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Against {
-    /// The same supersteps of scenario i.
-    ScenarioI,
-    /// Its own supersteps before the migration, assuming that they would have stayed like that.
-    Before,
 }
 
 impl Payback {

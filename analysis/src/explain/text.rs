@@ -1,9 +1,10 @@
 //! The answer as text.
 
+use crate::explain::against::Against;
 use crate::explain::call::first_of;
 use crate::explain::forces::Forces;
 use crate::explain::moves;
-use crate::explain::payback::{Against, Payback};
+use crate::explain::payback::Payback;
 use crate::explain::report::{AssessmentReport, CallReport, Explanation, ProcessReport, Row};
 use crate::text::{Layout, counted, rounded};
 

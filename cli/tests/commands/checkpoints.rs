@@ -141,15 +141,3 @@ fn invalid_values_end_with_a_remedy() {
         "checkpoint.copies=false",
     ]));
 }
-
-#[test]
-fn real_hosts_refuse_checkpoints() {
-    let folder = Folder::new().with("heat.toml", crate::live::cluster::HEAT);
-    let run = ["run", "heat.toml", "--set", "checkpoint.interval=1s"];
-    let ended = folder.run(&[&["up", "--local", "2", "--"][..], &run].concat());
-    assert_eq!(ended.code, Some(4), "{ended:?}");
-    assert!(
-        ended.stderr.contains("real hosts save no states yet"),
-        "{ended:?}"
-    );
-}

@@ -70,7 +70,7 @@ fn an_option_of_another_command_names_the_one_that_is_meant() {
     check(
         &["simulate", "e.toml", "--interval", "8"],
         "`migbsp simulate` sets keys of the experiment with \
-         `--set scheduler.interval=VALUE` or `--set checkpoint.interval=VALUE`",
+         `--set checkpoint.interval=VALUE` or `--set scheduler.interval=VALUE`",
     );
     check(
         &["compare", "e.toml", "--seed", "3"],

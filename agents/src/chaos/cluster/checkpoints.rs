@@ -1,24 +1,40 @@
 //! What must hold of the checkpoints of a job, and the changes of their folder.
 
-use std::collections::BTreeMap;
+use std::time::Duration;
 
 use bsp::Rank;
+use bsp::units::Seconds;
 use protocol::transport::JobId;
 
 use super::Cluster;
 use crate::chaos::disk::{Change, DiskWork};
 use crate::chaos::happening::Happening;
 use crate::checkpoint::{Generation, Generations};
+use crate::machines::checkpoints::saving::{SavedPiece, Saving};
 use crate::machines::members;
-
-/// What is known of the checkpoints of the jobs.
-#[derive(Default)]
-pub(super) struct CheckpointWatch {
-    /// The newest complete checkpoint on each node, and the job.
-    complete: BTreeMap<usize, (JobId, Generation)>,
-}
+use crate::machines::node::event::JobEvent;
+use crate::machines::time::seconds;
+use crate::programs::HostedProgram;
 
 impl Cluster<'_> {
+    /// Saves a process before its superstep; its piece is there after some time.
+    pub(super) fn save(&mut self, place: usize, saving: Saving, program: &dyn HostedProgram) {
+        let fork = program.fork();
+        let encoded = saving.encode(fork.as_deref().unwrap_or(program));
+        let after = self.random.duration(10_000, 50_000_000);
+        let event = encoded.map_or_else(
+            |error| JobEvent::Failed(error.into()),
+            |piece| {
+                JobEvent::Saved(Box::new(SavedPiece {
+                    piece,
+                    stall: Seconds::ZERO,
+                    encoding: seconds(Duration::from_nanos(after)),
+                }))
+            },
+        );
+        self.later(place, after, event);
+    }
+
     /// Begins a change of the checkpoint folder by a node.
     pub(super) fn change_folder(&mut self, place: usize, change: Change) {
         let owner = self.owner(place);

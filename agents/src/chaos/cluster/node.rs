@@ -18,7 +18,6 @@ use crate::chaos::node_process::{Arriving, NodeProcess, SimulatedJob};
 use crate::checkpoint::deltas;
 use crate::chunks::ChunkReader;
 use crate::error::RunError;
-use crate::machines::checkpoints::saving::{SavedPiece, Saving};
 use crate::machines::client::initial;
 use crate::machines::failure::JobError;
 use crate::machines::migration::arrived_process::ArrivedProcess;
@@ -31,7 +30,7 @@ use crate::machines::node::event::{ConnectionId, JobEvent, NodeEvent};
 use crate::machines::starting_process::StateDecoder;
 use crate::machines::task::{Done, Task};
 use crate::machines::time::seconds;
-use crate::programs::{HostedProgram, ProgramType};
+use crate::programs::ProgramType;
 
 impl Cluster<'_> {
     /// Tells a node of an event, and performs what it decides.
@@ -108,7 +107,7 @@ impl Cluster<'_> {
     }
 
     /// Has a node cause `event` after some time, while its job runs.
-    fn later(&mut self, place: usize, after: u64, event: JobEvent) {
+    pub(super) fn later(&mut self, place: usize, after: u64, event: JobEvent) {
         let owner = self.owner(place);
         let number = self.nodes[place].as_ref().map_or(0, |node| node.jobs);
         let local = Happening::Local(owner, number, Box::new(event));
@@ -339,24 +338,6 @@ impl Cluster<'_> {
         let end = *free;
         self.queue.add(end, Happening::Executed(owner, number, 1));
         self.later(place, end - now, JobEvent::Executed(vec![done]));
-    }
-
-    /// Saves a process before its superstep; its piece is there after some time.
-    fn save(&mut self, place: usize, saving: Saving, program: &dyn HostedProgram) {
-        let fork = program.fork();
-        let encoded = saving.encode(fork.as_deref().unwrap_or(program));
-        let after = self.random.duration(10_000, 50_000_000);
-        let event = encoded.map_or_else(
-            |error| JobEvent::Failed(error.into()),
-            |piece| {
-                JobEvent::Saved(Box::new(SavedPiece {
-                    piece,
-                    stall: Seconds::ZERO,
-                    encoding: seconds(Duration::from_nanos(after)),
-                }))
-            },
-        );
-        self.later(place, after, event);
     }
 
     /// Notes that a process executes a superstep, which has to be the next one.

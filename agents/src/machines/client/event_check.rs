@@ -7,9 +7,10 @@ use migbsp::Entry;
 use protocol::NUMBER_MAX;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::check::{RunShape, check};
+use crate::check::check;
 use crate::machines::members;
 use crate::record::Event;
+use crate::run_shape::RunShape;
 use crate::setup::{Rules, Setup};
 
 /// What exists in a run, and which nodes record what.

@@ -1,10 +1,11 @@
 //! One node's part in a job.
 
 mod gathering;
+mod starting;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
@@ -12,14 +13,12 @@ use std::time::{Duration, Instant as Clock};
 use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use bytes::Bytes;
-use protocol::transport::{JobId, PeerInfo};
+use protocol::transport::PeerInfo;
 use protocol::{Address, AgentMessage, Frame, JobMessage, Message, Start, Submit, encode};
 
 use super::action::{JobAction, NodeAction, StartedJob};
 use super::event::{ConnectionId, JobEvent, PeerEvent};
-use crate::checkpoint::Generations;
 use crate::machines::builds::Builds;
-use crate::machines::checkpoints::Checkpoints;
 use crate::machines::failure::JobError;
 use crate::machines::host_meter::HostMeter;
 use crate::machines::prepared::Prepared;
@@ -27,7 +26,6 @@ use crate::machines::processors::Processors;
 use crate::machines::starting_process::StartingProcess;
 use crate::machines::step::Step;
 use crate::machines::world::HostWorld;
-use crate::process::Process;
 use crate::setup::Rules;
 use crate::world::{Event, World};
 
@@ -125,14 +123,6 @@ impl Job {
             Phase::Decoding(_) => Step::Decode,
             Phase::Running(running) if !running.is_ready => Step::Probe,
             Phase::Running(running) => running.world.borrow().step(),
-        }
-    }
-
-    /// The pieces of checkpoints here.
-    pub(super) fn with_generations<T>(&self, with: impl FnOnce(&Generations) -> T) -> Option<T> {
-        match &self.phase {
-            Phase::Running(running) => running.world.borrow().generations().map(with),
-            Phase::Gathering(_) | Phase::Decoding(_) => None,
         }
     }
 
@@ -352,28 +342,6 @@ impl Job {
             reported: self.now,
         });
         Ok(())
-    }
-
-    /// The agent of a process that starts here.
-    fn agent(&self, process: &StartingProcess) -> Result<Process, JobError> {
-        let (rules, place) = (&self.rules, (process.rank, self.submit.host));
-        match &process.saved {
-            None => Ok(Process::new(rules, place.0, place.1)),
-            Some(saved) => Process::resume(rules, place, &saved.agent).map_err(JobError::input),
-        }
-    }
-
-    /// The checkpoints of the job on this node, if there are any.
-    fn checkpoints(&self, processors: Processors) -> Option<Checkpoints> {
-        let setup = &self.prepared.setup;
-        let checkpointing = setup.checkpointing.as_ref()?;
-        let job = NonZeroU64::new(self.submit.job).map(JobId)?;
-        Some(Checkpoints::of_job(
-            (job, self.submit.host),
-            (setup, checkpointing, &self.rules),
-            processors.count,
-            self.submit.checkpoint.is_some(),
-        ))
     }
 
     /// Starts all processes here, and handles the events that have waited for it.

@@ -6,9 +6,10 @@ use bsp::{HostId, Rank};
 use protocol::{Address, AgentMessage};
 
 use super::HostWorld;
-use crate::check::{RunShape, check};
+use crate::check::check;
 use crate::machines::step::Step;
 use crate::message_check::MessageCheck;
+use crate::run_shape::RunShape;
 use crate::world::{Event, World};
 
 impl HostWorld {

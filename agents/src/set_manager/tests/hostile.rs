@@ -10,8 +10,8 @@ use migbsp::{CostCoefficients, HostLink, LinkProbe, MeasuredMove, Measurements, 
 use protocol::{Installed, LinkProbed, ProbeLink};
 
 use super::*;
-use crate::check::RunShape;
 use crate::message_check::MessageCheck;
+use crate::run_shape::RunShape;
 
 type Sent = (Address, Address, AgentMessage);
 
