@@ -54,6 +54,7 @@ impl SavedJob {
         let checkpoint = latest.checkpoint;
         let description = &checkpoint.job;
         check_build(folder, description, registry, are_mixed_builds_allowed)?;
+        check_workload(folder, &description.workload, registry)?;
         let name = format!("the experiment in {}", folder.display());
         let loaded = load_text_for_cluster(&description.experiment, &name, registry)?;
         let (processes, saved) = (
@@ -157,6 +158,18 @@ fn check_build(
     Err(Failure::input(format!(
         "{folder} has checkpoints of {program} {version} ({digits}), and this is {own}: resume with that build, \
          or with --allow-mixed-builds if the programs in both are the same"
+    )))
+}
+
+/// Checks that the program of `registry` has the workload of a job.
+fn check_workload(folder: &Path, workload: &str, registry: &Registry) -> Result<(), Failure> {
+    let names = registry.names();
+    if names.contains(&workload) {
+        return Ok(());
+    }
+    let (folder, program, names) = (folder.display(), registry.program(), names.join(", "));
+    Err(Failure::input(format!(
+        "{folder} has checkpoints of the workload `{workload}`, which {program} does not have; it has {names}"
     )))
 }
 
@@ -268,11 +281,14 @@ mod tests {
         let problem = refused(&good, &[Condition::Running, halted(7)], false);
         assert!(problem.contains("has halted by superstep 7"), "{problem}");
         let unknown = JobDescription {
-            experiment: good.experiment.replace("heat", "cold"),
+            workload: "cold".to_owned(),
             ..good.clone()
         };
         let problem = refused(&unknown, &RUNNING, false);
-        assert!(problem.contains("unknown workload"), "{problem}");
+        assert!(
+            problem.contains("workload `cold`, which migbsp"),
+            "{problem}"
+        );
         let fewer = JobDescription {
             experiment: good.experiment.replace("processes = 2", "processes = 3"),
             ..good
