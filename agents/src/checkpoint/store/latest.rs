@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use bsp::units::Instructions;
 use bsp::{HostId, Rank};
 use protocol::transport::JobId;
 
@@ -27,7 +28,15 @@ pub struct Checkpoint {
     pub generation: Generation,
     files: BTreeMap<u32, ListedFile>,
     /// The heads of the pieces in each file, by host and rank.
-    heads: BTreeMap<u32, Vec<PieceHead>>,
+    heads: BTreeMap<u32, Vec<KnownPiece>>,
+}
+
+/// What differs between the heads of the pieces of a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct KnownPiece {
+    rank: Rank,
+    condition: Condition,
+    work: Instructions,
 }
 
 /// The newest complete checkpoint of a folder, and newer ones that are damaged.
@@ -97,7 +106,15 @@ impl Checkpoint {
     /// What is known of each process without its content, by rank.
     #[must_use]
     pub fn heads(&self) -> Vec<PieceHead> {
-        let mut heads: Vec<PieceHead> = self.heads.values().flatten().copied().collect();
+        let known = self.heads.values().flatten();
+        let heads = known.map(|known| PieceHead {
+            job: self.job.job,
+            generation: self.generation,
+            rank: known.rank,
+            condition: known.condition,
+            work: known.work,
+        });
+        let mut heads: Vec<PieceHead> = heads.collect();
         heads.sort_by_key(|head| head.rank);
         heads
     }
@@ -196,7 +213,12 @@ fn checkpoint(
     let hosts: Vec<HostId> = checkpoint.hosts().collect();
     for host in hosts {
         let pieces = checkpoint.pieces(files, host)?;
-        let heads = pieces.iter().map(|piece| piece.head).collect();
+        let heads = pieces.iter().map(|piece| KnownPiece {
+            rank: piece.head.rank,
+            condition: piece.head.condition,
+            work: piece.head.work,
+        });
+        let heads = heads.collect();
         checkpoint.heads.insert(host.0, heads);
     }
     let mut ranks: Vec<Rank> = checkpoint.ranks_by_file().collect();

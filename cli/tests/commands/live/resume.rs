@@ -129,7 +129,8 @@ fn what_cannot_be_resumed_is_refused_before_anything_starts() {
         assert!(ended.stderr.contains(problem), "{arguments:?}: {ended:?}");
     }
     let play = ["up", "--play", "--", "run", "--resume", "saved"];
-    folder.fails(&play, 2, "leave --play out");
+    let problem = "--play: a job that resumes has no experiment file; leave --play out";
+    folder.fails(&play, 2, problem);
     let job = fs::read_dir(&saved)
         .unwrap()
         .next()

@@ -120,7 +120,7 @@ const AGENTS: [&str; 14] = [
     r#"{"Start":{"superstep":0,"interval":null,"checkpoint":false}}"#,
     r#"{"Start":{"superstep":1,"interval":4,"checkpoint":true}}"#,
     r#""Finish""#,
-    r#"{"Arrived":{"superstep":0,"processes":1,"halted":0,"sent":0,"received":0,"slowest":[0.5,0],"computation":500000000,"took":0.5}}"#,
+    r#"{"Arrived":{"superstep":0,"processes":1,"halted":0,"sent":0,"received":0,"slowest":[0.5,0],"computation":500000000,"took":0.5,"checkpoint":false}}"#,
     r#"{"Confer":{"superstep":0}}"#,
     r#"{"Measure":{"superstep":0}}"#,
     r#"{"Evaluate":{"superstep":0,"sets":[{"capacity":1e9,"processes":1,"processors":1,"transfer_rate":1e-9}]}}"#,
