@@ -228,6 +228,7 @@ mod tests {
             "Arrived",
             "Batch",
             "BatchAcknowledged",
+            "Checkpoint",
             "Ended",
             "Failed",
             "Installed",
