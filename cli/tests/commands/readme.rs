@@ -57,7 +57,11 @@ fn pages_show_what_their_commands_print() {
                 shown += 1;
             } else if let Some(block) = part.strip_prefix("sh\n") {
                 for line in block.lines().filter(|line| is_runnable(line)) {
-                    assert!(!session.piped(line).is_empty(), "{name}: {line}");
+                    let printed = session.piped(line);
+                    assert!(
+                        exit_code(line) != 0 || !printed.is_empty(),
+                        "{name}: {line}"
+                    );
                     run += 1;
                 }
             }
@@ -99,6 +103,12 @@ fn arguments(line: &str) -> Option<&str> {
         .find_map(|program| command.strip_prefix(program))
 }
 
+/// The exit code of a command line: that of its comment, `# exits with 5`, or 0.
+fn exit_code(line: &str) -> i32 {
+    let comment = line.split_once(" # exits with ");
+    comment.map_or(0, |(_, code)| code.trim().parse().unwrap())
+}
+
 fn is_runnable(line: &str) -> bool {
     arguments(line).is_some_and(|arguments| {
         let subcommand = arguments.split_whitespace().next().unwrap();
@@ -126,7 +136,7 @@ impl Session {
     /// The output of a command line, cut by `| head -N` and `| tail -N`.
     fn piped(&mut self, line: &str) -> String {
         let mut parts = arguments(line).unwrap().split(" | ");
-        let output = self.output(parts.next().unwrap());
+        let output = self.output(parts.next().unwrap(), exit_code(line));
         let mut lines: Vec<&str> = output.lines().collect();
         for filter in parts {
             let (name, count) = filter.split_once(" -").unwrap();
@@ -140,24 +150,25 @@ impl Session {
         lines.iter().flat_map(|line| [*line, "\n"]).collect()
     }
 
-    fn output(&mut self, arguments: &str) -> &str {
+    fn output(&mut self, arguments: &str, exit_code: i32) -> &str {
         let folder = self.folder.path();
-        let run = || stdout(folder, arguments);
+        let run = || stdout(folder, arguments, exit_code);
         let output = self.outputs.entry(arguments.to_owned());
         output.or_insert_with(run)
     }
 }
 
-/// Standard output of `migbsp`, run in `folder`.
-fn stdout(folder: &Path, arguments: &str) -> String {
+/// Standard output of `migbsp`, run in `folder`, which has to exit with `exit_code`.
+fn stdout(folder: &Path, arguments: &str, exit_code: i32) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_migbsp"))
         .current_dir(folder)
         .env_remove("COLUMNS")
         .args(arguments.split_whitespace())
         .output()
         .unwrap();
-    assert!(
-        output.status.success(),
+    assert_eq!(
+        output.status.code(),
+        Some(exit_code),
         "{arguments}: {}",
         String::from_utf8_lossy(&output.stderr)
     );
