@@ -8,6 +8,7 @@ use bsp::units::Instructions;
 use bsp::{HostId, Rank};
 use protocol::transport::JobId;
 
+use super::super::content::Content;
 use super::super::generation::Generation;
 use super::super::piece::{Condition, Piece, PieceHead};
 use super::description::JobDescription;
@@ -212,7 +213,11 @@ fn checkpoint(
     };
     let hosts: Vec<HostId> = checkpoint.hosts().collect();
     for host in hosts {
-        let pieces = checkpoint.pieces(files, host)?;
+        let mut pieces = checkpoint.pieces(files, host)?;
+        // The file is in memory as long as the content of a piece is.
+        for piece in &mut pieces {
+            piece.content = Content::default();
+        }
         let heads = pieces.iter().map(|piece| KnownPiece {
             rank: piece.head.rank,
             condition: piece.head.condition,
