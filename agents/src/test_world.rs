@@ -158,6 +158,7 @@ impl TestWorld {
             elasticity: None,
             checkpointing: None,
             superstep_limit: 1000,
+            traced: false,
             resumed: None,
         };
         Self {
