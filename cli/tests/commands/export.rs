@@ -102,14 +102,17 @@ fn a_timeline_for_perfetto_has_a_slice_for_each_phase() {
     let trace: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(trace["otherData"]["version"], "migbsp 0.1.0");
     let slices = trace["traceEvents"].as_array().unwrap();
-    let named = |name: &str| slices.iter().filter(move |slice| slice["name"] == name);
-    assert_eq!(named("superstep").count(), 20);
+    let number = |name: &str| {
+        let named = slices.iter().filter(|slice| slice["name"] == name);
+        named.count()
+    };
+    assert_eq!(number("superstep"), 20);
     for phase in ["compute", "exchange", "wait"] {
-        assert_eq!(named(phase).count(), 80);
+        assert_eq!(number(phase), 80);
     }
     let events = events(&folder.path().join("runs/iii"));
-    assert_eq!(named("move").count(), of_kind(&events, "moved").len());
-    assert_eq!(named("call").count(), of_kind(&events, "call").len());
+    assert_eq!(number("move"), of_kind(&events, "moved").len());
+    assert_eq!(number("call"), of_kind(&events, "call").len());
     // Slices of a track follow each other.
     let mut ends: BTreeMap<(u64, u64), f64> = BTreeMap::new();
     for slice in slices.iter().filter(|slice| slice["ph"] == "X") {
