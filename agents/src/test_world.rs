@@ -340,6 +340,7 @@ fn no_rules() -> Rules {
         first: SetId(0),
         absent: std::collections::BTreeSet::new(),
         checkpoints: false,
+        traced: false,
         round: bsp::Round::SUPERSTEP,
         resumed: None,
     }
