@@ -34,6 +34,9 @@ pub struct Process {
     /// Whether it executes a superstep or exchanges its messages; a process that moves does neither.
     #[serde(skip)]
     is_active: bool,
+    /// When it had computed the superstep that it executes.
+    #[serde(skip)]
+    computed: Instant,
 }
 
 impl Process {
@@ -55,6 +58,7 @@ impl Process {
             halted: false,
             history,
             is_active: false,
+            computed: Instant::START,
         }
     }
 
@@ -102,6 +106,7 @@ impl Process {
                 self.work = work;
                 self.computation = time;
                 self.halted = halted;
+                self.computed = world.now();
                 world.exchange(self.rank);
             }
             Event::Exchanged(exchange) => self.arrive(rules, &exchange, world),
@@ -167,6 +172,9 @@ impl Process {
     fn arrive(&mut self, rules: &Rules, exchange: &Exchange, world: &mut dyn World) {
         self.arrived = world.now();
         self.is_active = false;
+        if rules.traced {
+            world.record(record::Event::Traced(self.traced(exchange)));
+        }
         if let (Some(history), Some(scheduler)) = (&mut self.history, &rules.scheduler) {
             history.observe(
                 &scheduler.model,
@@ -273,6 +281,21 @@ impl Process {
         world.depart(order, self.encoded());
     }
 
+    /// What it did in the superstep in which it just arrived.
+    fn traced(&self, exchange: &Exchange) -> record::Traced {
+        record::Traced {
+            superstep: self.superstep,
+            rank: self.rank,
+            host: self.host,
+            started: earlier(self.computed, self.computation),
+            computation: self.computation,
+            exchange: self.arrived - self.computed,
+            sent: exchange.bytes_sent,
+            received: exchange.bytes_received,
+            halted: self.halted,
+        }
+    }
+
     /// The agent with all its fields.
     fn encoded(&self) -> Vec<u8> {
         rmp_serde::to_vec(self).expect("plain numbers always encode")
@@ -312,6 +335,13 @@ impl Process {
         );
         Ok(())
     }
+}
+
+/// The instant `time` before another, or the start of the run if that would be before it: measured times are longer by
+/// what clocks differ.
+fn earlier(instant: Instant, time: Seconds) -> Instant {
+    let since_start = instant - Instant::START - time;
+    Instant::new(since_start.max(Seconds::ZERO).get()).expect("a time between zero and an instant")
 }
 
 /// Whole nanoseconds: sums of them do not depend on their order.

@@ -12,6 +12,8 @@ mod hosts;
 mod progress;
 mod reader;
 mod resumed_run;
+mod trace;
+mod traced;
 mod writer;
 
 use bsp::units::{Bytes, Instant, Instructions, Seconds};
@@ -30,6 +32,8 @@ pub use header::{EventHeader, EventKind};
 pub use hosts::Hosts;
 pub use reader::{Extent, ReadError, head, manifest, read, scan};
 pub use resumed_run::ResumedRun;
+pub use trace::{TraceError, TraceReader, TracedSuperstep};
+pub use traced::Traced;
 pub use writer::{WriteError, Writer};
 
 /// The version of the events, in the head of every record.
@@ -43,6 +47,8 @@ pub enum Event {
     Run(Run),
     /// A superstep has ended.
     Superstep(Superstep),
+    /// A process has executed a superstep. It is part of the trace of the record, not of its events.
+    Traced(Traced),
     /// A process has evaluated its potentials of migration.
     Observed(Observed),
     /// The processes of a Set have evaluated their potentials of migration.

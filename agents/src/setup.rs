@@ -36,6 +36,8 @@ pub struct Setup {
     pub checkpointing: Option<Checkpointing>,
     /// The number of supersteps after which a computation counts as endless.
     pub superstep_limit: u64,
+    /// Whether each process records each of its supersteps.
+    pub traced: bool,
     /// On real hosts: the state in which the run begins, if it resumes another one. Simulations never do.
     pub resumed: Option<Resumed>,
 }
@@ -311,6 +313,8 @@ pub struct Rules {
     pub absent: BTreeSet<HostId>,
     /// Whether there are checkpoints.
     pub checkpoints: bool,
+    /// Whether each process records each of its supersteps.
+    pub traced: bool,
     /// The supersteps of the program that belong together: calls are held after the last of them.
     pub round: Round,
     /// The state in which the run begins, if it resumes another one.
@@ -366,6 +370,7 @@ impl Rules {
             first,
             absent,
             checkpoints: setup.checkpointing.is_some(),
+            traced: setup.traced,
             round: Round::SUPERSTEP,
             resumed: setup.resumed.clone(),
         }

@@ -158,6 +158,7 @@ impl TestWorld {
             elasticity: None,
             checkpointing: None,
             superstep_limit: 1000,
+            traced: false,
             resumed: None,
         };
         Self {
@@ -339,6 +340,7 @@ fn no_rules() -> Rules {
         first: SetId(0),
         absent: std::collections::BTreeSet::new(),
         checkpoints: false,
+        traced: false,
         round: bsp::Round::SUPERSTEP,
         resumed: None,
     }

@@ -65,6 +65,10 @@ pub struct Exchange {
     pub sent: u32,
     /// Messages received.
     pub received: u32,
+    /// Bytes of the messages sent.
+    pub bytes_sent: Bytes,
+    /// Bytes of the messages received.
+    pub bytes_received: Bytes,
     /// The longest time in transfer of a message received.
     pub longest: Seconds,
     /// Bytes received and their time in transfer, summed per Set of the sender.

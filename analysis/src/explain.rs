@@ -34,6 +34,8 @@ use crate::explain::payback::Payback;
 use crate::explain::question::Question;
 use experiments::{Failure, Provenance};
 
+pub(crate) use crate::explain::disposition::Disposition;
+pub(crate) use crate::explain::history::rules;
 pub use crate::explain::report::Explanation;
 pub use crate::explain::text::text;
 

@@ -13,6 +13,7 @@ pub mod chart;
 pub mod checkpoints;
 pub mod compare;
 pub mod explain;
+pub mod export;
 pub mod joined;
 pub mod live;
 mod move_report;

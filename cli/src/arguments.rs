@@ -58,6 +58,9 @@ impl Overrides {
     }
 }
 
+/// What `--trace` sets.
+pub(crate) const TRACED: &str = "run.trace=true";
+
 /// `--jobs`.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct JobsArguments {

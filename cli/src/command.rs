@@ -13,6 +13,7 @@ use crate::commands::chaos::{CHAOS_ABOUT, CHAOS_HELP, ChaosArguments};
 use crate::commands::compare::{COMPARE_ABOUT, COMPARE_HELP, CompareArguments};
 use crate::commands::completions::{COMPLETIONS_HELP, Shell};
 use crate::commands::explain::{EXPLAIN_ABOUT, EXPLAIN_HELP, ExplainArguments};
+use crate::commands::export::{EXPORT_ABOUT, EXPORT_HELP, ExportArguments};
 use crate::commands::man::{MAN_HELP, ManArguments};
 use crate::commands::platform::PlatformCommand;
 use crate::commands::rebalance::{REBALANCE_ABOUT, REBALANCE_HELP, RebalanceArguments};
@@ -20,8 +21,8 @@ use crate::commands::reproduce::{REPRODUCE_ABOUT, REPRODUCE_HELP, ReproduceArgum
 use crate::commands::simulate::{SIMULATE_ABOUT, SIMULATE_HELP, SimulateArguments};
 use crate::commands::verify::{VERIFY_ABOUT, VERIFY_HELP, VerifyArguments};
 use crate::commands::{
-    advise, chaos, compare, completions, explain, man, platform, rebalance, reproduce, simulate,
-    verify,
+    advise, chaos, compare, completions, explain, export, man, platform, rebalance, reproduce,
+    simulate, verify,
 };
 use crate::environment::warn_of_unknown_variables;
 use crate::exit::exit_code;
@@ -111,6 +112,9 @@ enum Command {
     /// Explain from a record why processes moved or stayed, and what migrations gained
     #[command(long_about = EXPLAIN_ABOUT, after_long_help = EXPLAIN_HELP)]
     Explain(ExplainArguments),
+    /// Write a record in the formats of other tools: Perfetto, Paje, OpenTelemetry, tables
+    #[command(long_about = EXPORT_ABOUT, after_long_help = EXPORT_HELP)]
+    Export(ExportArguments),
     /// Say from a record where time was lost, and which keys would shorten the run
     #[command(long_about = ADVISE_ABOUT, after_long_help = ADVISE_HELP)]
     Advise(AdviseArguments),
@@ -191,6 +195,7 @@ fn execute(
             compare::command(&comparison, registry)
         }
         Command::Explain(arguments) => explain::command(&arguments, registry, own_name),
+        Command::Export(arguments) => export::command(&arguments, registry),
         Command::Advise(mut arguments) => {
             arguments.progress = progress;
             advise::command(&arguments, registry, own_name)

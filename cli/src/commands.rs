@@ -5,6 +5,7 @@ pub(crate) mod chaos;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod explain;
+pub(crate) mod export;
 mod flows;
 pub(crate) mod man;
 pub(crate) mod platform;

@@ -1,7 +1,7 @@
 //! Files that are asked for.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
 use experiments::{Failure, OutputFile};
@@ -18,10 +18,61 @@ pub(crate) fn write(
     contents: &(impl AsRef<[u8]> + ?Sized),
 ) -> Result<(), CommandFailure> {
     check_writable(file)?;
-    replace(file, contents.as_ref()).map_err(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => CommandFailure::Output(error),
-        _ => unwritable(file, &error).into(),
-    })
+    let written = replace_with(file, |output| output.write_all(contents.as_ref()));
+    written.map_err(|error| reported(file, error))
+}
+
+/// Writes what `fill` writes to a file, as [`write`] does, without keeping it in memory.
+///
+/// # Errors
+///
+/// If `fill` fails, or the operating system refuses.
+pub(crate) fn write_with(
+    file: &Path,
+    fill: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), Failure>,
+) -> Result<(), CommandFailure> {
+    check_writable(file)?;
+    let mut failed = None;
+    let replaced = replace_with(file, |output| {
+        let mut output = Watched {
+            output: BufWriter::new(output),
+            refused: None,
+        };
+        let filled = fill(&mut output);
+        if let Some(error) = output.refused.take() {
+            return Err(error);
+        }
+        output.flush()?;
+        // An error of the system, so that the file stays as it was.
+        filled.map_err(|failure| {
+            failed = Some(failure);
+            io::Error::other("the contents cannot be made")
+        })
+    });
+    match failed {
+        Some(failure) => Err(failure.into()),
+        None => replaced.map_err(|error| reported(file, error)),
+    }
+}
+
+/// An output that keeps the error with which it refused.
+struct Watched<W> {
+    output: W,
+    refused: Option<io::Error>,
+}
+
+impl<W: Write> Write for Watched<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.output.write(bytes);
+        if let Err(error) = &written {
+            self.refused = Some(io::Error::new(error.kind(), error.to_string()));
+        }
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
 }
 
 /// Writes files into `folder`, which is made if it does not exist, each as [`write`] does.
@@ -75,10 +126,10 @@ pub(crate) fn check_writable(file: &Path) -> Result<(), Failure> {
     checked.map_err(|error| unwritable(file, &error))
 }
 
-fn replace(file: &Path, contents: &[u8]) -> io::Result<()> {
+fn replace_with(file: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     // A device or a pipe cannot be replaced, and a dangling link is not followed.
     if !file.is_file() && file.symlink_metadata().is_ok() {
-        return fs::write(file, contents);
+        return fill(&mut File::create(file)?);
     }
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let folder = file
@@ -89,17 +140,26 @@ fn replace(file: &Path, contents: &[u8]) -> io::Result<()> {
     whole.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let Ok(mut whole) = whole.tempfile_in(folder.unwrap_or_else(|| Path::new("."))) else {
         // A file may be writable in a folder that is not.
-        return fs::write(file, contents);
+        return fill(&mut File::create(&file)?);
     };
     if let Ok(before) = file.metadata() {
         whole.as_file().set_permissions(before.permissions())?;
     }
-    whole.write_all(contents)?;
+    fill(whole.as_file_mut())?;
     // Some files may be written but not replaced: those of others, in a folder for all, and those mounted alone.
-    whole
-        .persist(&file)
-        .map(drop)
-        .or_else(|_| fs::write(&file, contents))
+    whole.persist(&file).map(drop).or_else(|error| {
+        let mut whole = error.file;
+        whole.rewind()?;
+        io::copy(&mut whole, &mut File::create(&file)?).map(drop)
+    })
+}
+
+/// The error of a file that the system refuses. A reader of a pipe that goes away is none to report.
+fn reported(file: &Path, error: io::Error) -> CommandFailure {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => CommandFailure::Output(error),
+        _ => unwritable(file, &error).into(),
+    }
 }
 
 fn unwritable(file: &Path, error: &io::Error) -> Failure {

@@ -1,5 +1,7 @@
 //! Results as programs read them, JSON or CSV, with what made them.
 
+use std::io::{self, Write};
+
 use serde::Serialize;
 use settings::tree_of;
 
@@ -37,8 +39,8 @@ impl<'a, T: Published> Attributed<'a, T> {
 ///
 /// A comment is a line `# key: value`, its value JSON. A row whose first field begins with `#` is quoted.
 #[derive(Debug)]
-pub struct CsvTable {
-    writer: csv::Writer<Vec<u8>>,
+pub struct CsvTable<W: Write = Vec<u8>> {
+    writer: csv::Writer<W>,
 }
 
 /// The comments of a table.
@@ -72,28 +74,10 @@ impl CsvTable {
     }
 
     fn begun(schema: &'static str, provenance: &Provenance, has_headers: bool) -> Self {
-        let head = tree_of(&Head { schema, provenance });
-        let comments = head.entries().iter();
-        let comments: String = comments
-            .map(|(key, value)| {
-                let value = serde_json::to_string(value).expect("a provenance is plain data");
-                format!("# {key}: {value}\n")
-            })
-            .collect();
-        let writer = csv::WriterBuilder::new()
-            .has_headers(has_headers)
-            .comment(Some(b'#'))
-            .from_writer(comments.into_bytes());
-        Self { writer }
-    }
-
-    /// Appends a row.
-    ///
-    /// # Errors
-    ///
-    /// If it is no row of this table.
-    pub fn push(&mut self, row: impl Serialize) -> Result<(), Failure> {
-        self.writer.serialize(row).map_err(Failure::run)
+        let comments = comments(schema, provenance).into_bytes();
+        Self {
+            writer: writer(has_headers, comments),
+        }
     }
 
     /// The text of the table.
@@ -105,6 +89,62 @@ impl CsvTable {
         let bytes = self.writer.into_inner().map_err(Failure::run)?;
         String::from_utf8(bytes).map_err(Failure::run)
     }
+}
+
+impl<W: Write> CsvTable<W> {
+    /// A table of the form `schema` under `header`, written to `output` row by row.
+    ///
+    /// # Errors
+    ///
+    /// If `output` refuses.
+    pub fn streamed<'a>(
+        schema: &'static str,
+        provenance: &Provenance,
+        header: impl IntoIterator<Item = &'a str>,
+        mut output: W,
+    ) -> io::Result<Self> {
+        output.write_all(comments(schema, provenance).as_bytes())?;
+        let mut writer = writer(false, output);
+        writer.write_record(header)?;
+        Ok(Self { writer })
+    }
+
+    /// Appends a row.
+    ///
+    /// # Errors
+    ///
+    /// If it is no row of this table, or its output refuses.
+    pub fn push(&mut self, row: impl Serialize) -> Result<(), Failure> {
+        self.writer.serialize(row).map_err(Failure::run)
+    }
+
+    /// Hands all rows to the output.
+    ///
+    /// # Errors
+    ///
+    /// If the output refuses.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+fn writer<W: Write>(has_headers: bool, output: W) -> csv::Writer<W> {
+    csv::WriterBuilder::new()
+        .has_headers(has_headers)
+        .comment(Some(b'#'))
+        .from_writer(output)
+}
+
+/// What made a table, a comment for each key.
+fn comments(schema: &'static str, provenance: &Provenance) -> String {
+    let head = tree_of(&Head { schema, provenance });
+    let entries = head.entries().iter();
+    entries
+        .map(|(key, value)| {
+            let value = serde_json::to_string(value).expect("a provenance is plain data");
+            format!("# {key}: {value}\n")
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -164,8 +164,8 @@ impl Experiment {
         }
     }
 
-    /// The digest of [`Self::effective`], without `[elasticity]` if no host joins, and without `[checkpoint]` if there are
-    /// no checkpoints.
+    /// The digest of [`Self::effective`], without `[elasticity]` if no host joins, without `[checkpoint]` if there are no
+    /// checkpoints, and without `run.trace`, which changes no result.
     #[must_use]
     pub fn digest(&self) -> String {
         let mut effective = self.effective();
@@ -175,6 +175,10 @@ impl Experiment {
                 "checkpoint" => self.checkpoint.is_on(),
                 _ => true,
             });
+            let run = entries.iter_mut().find(|(name, _)| name == "run");
+            if let Some(Value::Table(keys)) = run.map(|(_, section)| &mut section.value) {
+                keys.retain(|(key, _)| key != "trace");
+            }
         }
         configuration_digest(&effective)
     }

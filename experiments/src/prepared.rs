@@ -140,6 +140,7 @@ impl PreparedExperiment {
             elasticity: self.elasticity.clone(),
             checkpointing: self.checkpointing,
             superstep_limit: experiment.run.superstep_limit,
+            traced: experiment.run.trace,
             resumed: None,
         }
     }

@@ -73,6 +73,8 @@ pub struct RunSection {
     pub seed: u64,
     /// A computation that takes longer counts as one that never halts.
     pub superstep_limit: u64,
+    /// Whether a record of the run has what each process did in each superstep.
+    pub trace: bool,
 }
 
 impl PlatformSection {
@@ -163,6 +165,7 @@ impl Default for RunSection {
         Self {
             seed: 1,
             superstep_limit: Limit::default().0,
+            trace: false,
         }
     }
 }

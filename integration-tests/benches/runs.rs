@@ -33,6 +33,7 @@ fn setup(platform: &Arc<Platform>, processes: u32, scheduler: Option<Scheduler>)
         elasticity: None,
         checkpointing: None,
         superstep_limit: u64::MAX,
+        traced: false,
         resumed: None,
     }
 }

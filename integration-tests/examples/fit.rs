@@ -349,6 +349,7 @@ where
         elasticity: None,
         checkpointing: None,
         superstep_limit: u64::MAX,
+        traced: false,
         resumed: None,
     };
     Ok(simulate(&setup, Programs::new(programs), &mut |_| {})?

@@ -97,6 +97,7 @@ fn run_one(case: &Case) -> anyhow::Result<()> {
         elasticity: None,
         checkpointing: None,
         superstep_limit: u64::MAX,
+        traced: false,
         resumed: None,
     };
     let common = Common {

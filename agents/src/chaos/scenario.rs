@@ -147,6 +147,7 @@ fn request(random: &mut Random, sets: &[usize], processes: usize, step: Option<S
         elasticity: None,
         checkpointing: None,
         superstep_limit: 1000,
+        traced: false,
         resumed: None,
         platform: Arc::clone(&platform),
     };

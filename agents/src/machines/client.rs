@@ -70,6 +70,7 @@ impl<'a> ClientMachine<'a> {
     pub(crate) fn new(request: &'a Request, (job, order): (JobId, Vec<Rank>), now: Clock) -> Self {
         let rules = members::rules(&request.setup);
         let hosts = (0..request.members.len()).map(HostId::from_index);
+        let traced = rules.running().filter(|_| rules.traced).count();
         let connecting =
             hosts.map(|host| ClientAction::Connect(host, members::role_of(&rules, host)));
         Self {
@@ -80,7 +81,7 @@ impl<'a> ClientMachine<'a> {
             phase: Phase::Connecting(BTreeMap::new()),
             limit: None,
             done: BTreeSet::new(),
-            journal: Journal::new(request.setup.platform.sets().len()),
+            journal: Journal::new(request.setup.platform.sets().len(), traced),
             event_check: EventCheck::new(&request.setup),
             placement: request.setup.placement.clone(),
             result: JobResult::default(),

@@ -11,7 +11,7 @@ mod round;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bsp::reference::check_receiver;
-use bsp::units::Seconds;
+use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, Rank, SetId};
 use protocol::{Batch, Limits, MessageHeader};
 
@@ -232,7 +232,9 @@ impl Exchanges {
             self.census.halt(rank, superstep);
         }
         let count = u32::try_from(executed.sends.len()).expect("a process sends fewer messages");
-        round.sent.insert(rank, count);
+        let bytes = executed.sends.iter();
+        let bytes = bytes.map(|(_, content)| Bytes(content.len())).sum();
+        round.sent.insert(rank, (count, bytes));
         self.messages += u64::from(count);
         for (to, content) in executed.sends {
             let is_sized = matches!(content, Content::Sized(_));

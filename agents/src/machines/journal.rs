@@ -6,12 +6,13 @@ use std::sync::Arc;
 use bsp::{Rank, SetId};
 
 use super::input_memory::InputMemory;
-use crate::record::{Call, Evaluated, Event, Moved, Observed};
+use crate::record::{Call, Evaluated, Event, Moved, Observed, Traced};
 
 /// Puts the events of all nodes into the order of the record.
 ///
 /// The first Manager records supersteps and calls in their order. The observations of a call and its arrivals come from
-/// other nodes, earlier or later. A call waits until they are complete, and all later events wait for the call.
+/// other nodes, earlier or later. A call waits until they are complete, and all later events wait for the call. If
+/// processes are traced, a superstep waits for the traces of all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     /// The events of the first Manager, in its order.
@@ -22,6 +23,9 @@ pub(crate) struct Journal {
     /// The number of changes of the placement.
     epoch: u64,
     sets: usize,
+    traced: BTreeMap<(u64, Rank), Waiting<Traced>>,
+    /// The number of processes that have not halted before the next superstep; 0 if they are not traced.
+    running: usize,
 }
 
 /// An event that waits for others, with the memory of the input that it is a part of.
@@ -32,10 +36,11 @@ struct Waiting<T> {
 }
 
 impl Journal {
-    /// The journal of a run on `sets` Sets.
-    pub(crate) fn new(sets: usize) -> Self {
+    /// The journal of a run on `sets` Sets, in which `traced` processes record their supersteps.
+    pub(crate) fn new(sets: usize, traced: usize) -> Self {
         Self {
             sets,
+            running: traced,
             ..Self::default()
         }
     }
@@ -55,16 +60,27 @@ impl Journal {
                 let key = (moved.epoch, moved.rank);
                 self.moved.insert(key, Waiting::new(moved, memory));
             }
+            Event::Traced(traced) => {
+                let key = (traced.superstep, traced.rank);
+                self.traced.insert(key, Waiting::new(traced, memory));
+            }
             event => self.spine.push_back(Waiting::new(event, memory)),
         }
         let mut ready = Vec::new();
         while let Some(first) = self.spine.pop_front() {
-            if let Event::Call(call) = &first.event {
-                if !self.knows_all_of(call) {
-                    self.spine.push_front(first);
-                    break;
-                }
-                self.recall(call, &mut ready);
+            let is_known = match &first.event {
+                Event::Call(call) => self.knows_all_of(call),
+                Event::Superstep(superstep) => self.knows_traces_of(superstep.index),
+                _ => true,
+            };
+            if !is_known {
+                self.spine.push_front(first);
+                break;
+            }
+            match &first.event {
+                Event::Call(call) => self.recall(call, &mut ready),
+                Event::Superstep(superstep) => self.recall_traces(superstep.index, &mut ready),
+                _ => {}
             }
             ready.push(first.event);
         }
@@ -90,6 +106,21 @@ impl Journal {
                 .migrations
                 .iter()
                 .all(|m| self.moved.contains_key(&(epoch, m.rank)))
+    }
+
+    fn knows_traces_of(&self, superstep: u64) -> bool {
+        let of_superstep = (superstep, Rank(0))..(superstep + 1, Rank(0));
+        self.running <= self.traced.range(of_superstep).count()
+    }
+
+    /// Moves the traces that precede the end of a superstep to `ready`.
+    fn recall_traces(&mut self, superstep: u64, ready: &mut Vec<Event>) {
+        let rest = self.traced.split_off(&(superstep + 1, Rank(0)));
+        let traced = std::mem::replace(&mut self.traced, rest);
+        for event in events(traced) {
+            self.running = self.running.saturating_sub(usize::from(event.halted));
+            ready.push(Event::Traced(event));
+        }
     }
 
     /// Moves the events that precede a call to `ready`.
@@ -232,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_call_waits_for_what_it_was_decided_from_and_all_else_for_the_call() {
-        let mut journal = Journal::new(2);
+        let mut journal = Journal::new(2, 0);
         assert_eq!(add(&mut journal, superstep(0)), [superstep(0)]);
         // Of the call after this one, too early.
         let tells = [
@@ -264,5 +295,33 @@ mod tests {
         assert_eq!(add(&mut journal, evaluated(2, 0)), []);
         let rest = add(&mut journal, observed(2, 0));
         assert_eq!(rest.len(), 5, "{rest:?}");
+    }
+
+    fn traced(superstep: u64, rank: u32, halted: bool) -> Event {
+        Event::Traced(Traced {
+            superstep,
+            rank: Rank(rank),
+            host: HostId(0),
+            started: Instant::START,
+            computation: Seconds::ZERO,
+            exchange: Seconds::ZERO,
+            sent: Bytes(0),
+            received: Bytes(0),
+            halted,
+        })
+    }
+
+    #[test]
+    fn a_superstep_waits_for_the_traces_of_all_processes_that_have_not_halted() {
+        let mut journal = Journal::new(1, 2);
+        assert_eq!(add(&mut journal, superstep(0)), []);
+        assert_eq!(add(&mut journal, traced(0, 1, true)), []);
+        // Of the next superstep, too early.
+        assert_eq!(add(&mut journal, traced(1, 0, false)), []);
+        let expected = [traced(0, 0, false), traced(0, 1, true), superstep(0)];
+        assert_eq!(add(&mut journal, traced(0, 0, false)), expected);
+        let expected = [traced(1, 0, false), superstep(1)];
+        assert_eq!(add(&mut journal, superstep(1)), expected);
+        assert!(journal.is_empty());
     }
 }

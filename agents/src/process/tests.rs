@@ -15,10 +15,11 @@ fn process(shape: Shape, scheduler: Option<Scheduler>) -> (TestWorld, Process) {
 }
 
 fn tell(test_world: &mut TestWorld, process: &mut Process, event: Event) {
-    let (same, _) = self::process(
+    let (mut same, _) = self::process(
         test_world.rules.barrier.shape,
         test_world.rules.scheduler.clone(),
     );
+    same.rules.traced = test_world.rules.traced;
     process.handle(&same.rules, event, test_world);
 }
 
@@ -57,6 +58,8 @@ fn superstep(test_world: &mut TestWorld, process: &mut Process, index: u64, halt
     let exchange = Exchange {
         sent: 3,
         received: 2,
+        bytes_sent: Bytes(300),
+        bytes_received: Bytes(200),
         longest: seconds(0.25),
         receptions: [reception(0), reception(1)].into_iter().collect(),
         incoming: Vec::new(),
@@ -252,4 +255,28 @@ fn a_process_that_resumes_keeps_its_superstep_and_what_it_computed_and_nothing_e
         resume(&test_world, 1, &encoded).is_err(),
         "another superstep"
     );
+}
+
+#[test]
+fn a_traced_process_records_what_it_did_in_each_superstep() {
+    let (mut test_world, mut process) = process(Shape::Central, None);
+    test_world.rules.traced = true;
+    for halted in [false, true] {
+        superstep(&mut test_world, &mut process, u64::from(halted), halted);
+    }
+    let traced = |superstep| {
+        record::Event::Traced(record::Traced {
+            superstep,
+            rank: Rank(1),
+            host: HostId(0),
+            // The clock stands, and what it computed began before the run.
+            started: Instant::START,
+            computation: seconds(2.0),
+            exchange: Seconds::ZERO,
+            sent: Bytes(300),
+            received: Bytes(200),
+            halted: superstep == 1,
+        })
+    };
+    assert_eq!(test_world.events, [traced(0), traced(1)]);
 }

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 /// The events.
 pub(super) const EVENTS: &str = "events.jsonl";
+/// What each process did in each superstep, if the run is traced.
+pub(super) const TRACE: &str = "trace.bin";
 /// The description and the result of a run that has ended.
 pub(super) const COMPLETE: &str = "run.json";
 /// The description of a run that has not ended.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::Event;
-use super::files::{COMPLETE, EVENTS, PARTIAL, is_complete};
+use super::files::{COMPLETE, EVENTS, PARTIAL, TRACE, is_complete};
+use super::trace::TraceWriter;
 
 /// A record being written.
 ///
@@ -17,6 +18,10 @@ use super::files::{COMPLETE, EVENTS, PARTIAL, is_complete};
 pub struct Writer {
     directory: PathBuf,
     events: BufWriter<File>,
+    /// The number of processes, once the first event has named them.
+    processes: usize,
+    /// Present from the first process on that is traced.
+    trace: Option<TraceWriter<BufWriter<File>>>,
     /// Whether the last event is the run's end.
     is_over: bool,
     /// Whether an event was lost.
@@ -109,7 +114,7 @@ impl Writer {
             });
         }
         // Old events must not follow a new description, nor a complete description no events.
-        for name in [COMPLETE, PARTIAL] {
+        for name in [COMPLETE, PARTIAL, TRACE] {
             let path = directory.join(name);
             remove(&path).map_err(at(&path))?;
         }
@@ -119,23 +124,48 @@ impl Writer {
         Ok(Self {
             directory: directory.to_path_buf(),
             events: BufWriter::new(events),
+            processes: 0,
+            trace: None,
             is_over: false,
             is_torn: false,
         })
     }
 
-    /// Adds an event.
+    /// Adds an event. What processes did in a superstep is added to the trace, when the superstep ends.
     ///
     /// # Errors
     ///
     /// If the disk refuses it.
     pub fn append(&mut self, event: &Event) -> Result<(), WriteError> {
+        let traced = self.trace(event);
+        self.is_torn |= traced.is_err();
+        traced.map_err(|source| self.error(TRACE, source))?;
+        if matches!(event, Event::Traced(_)) {
+            return Ok(());
+        }
         let written = serde_json::to_writer(&mut self.events, event)
             .map_err(io::Error::from)
             .and_then(|()| self.events.write_all(b"\n"));
         self.is_over = matches!(event, Event::End(_));
         self.is_torn |= written.is_err();
         written.map_err(|source| self.error(EVENTS, source))
+    }
+
+    /// Adds the event to the trace, if it concerns it.
+    fn trace(&mut self, event: &Event) -> io::Result<()> {
+        match (event, &mut self.trace) {
+            (Event::Run(run), _) => self.processes = run.placement.len(),
+            (Event::Traced(traced), Some(trace)) => trace.add(*traced),
+            (Event::Traced(traced), trace @ None) => {
+                let file = BufWriter::new(File::create(self.directory.join(TRACE))?);
+                trace
+                    .insert(TraceWriter::new(file, self.processes)?)
+                    .add(*traced);
+            }
+            (Event::Superstep(superstep), Some(trace)) => trace.end(superstep)?,
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Hands what has been appended to the system.
@@ -145,8 +175,11 @@ impl Writer {
     /// If the disk refuses it.
     pub fn flush(&mut self) -> Result<(), WriteError> {
         let flushed = self.events.flush();
-        self.is_torn |= flushed.is_err();
-        flushed.map_err(|source| self.error(EVENTS, source))
+        let traced = self.trace.as_mut();
+        let traced = traced.map_or(Ok(()), |trace| trace.output().flush());
+        self.is_torn |= flushed.is_err() || traced.is_err();
+        flushed.map_err(|source| self.error(EVENTS, source))?;
+        traced.map_err(|source| self.error(TRACE, source))
     }
 
     /// Completes the record with the description and the result of the run. `run.json` appears in one piece, after
@@ -161,10 +194,13 @@ impl Writer {
                 directory: self.directory,
             });
         }
-        self.events
-            .flush()
-            .and_then(|()| self.events.get_ref().sync_all())
-            .map_err(|source| self.error(EVENTS, source))?;
+        self.flush()?;
+        if let Some(trace) = &mut self.trace {
+            let synced = trace.output().get_ref().sync_all();
+            synced.map_err(|source| self.error(TRACE, source))?;
+        }
+        let synced = self.events.get_ref().sync_all();
+        synced.map_err(|source| self.error(EVENTS, source))?;
         let new = self.directory.join("run.json.new");
         write_manifest(&new, manifest).map_err(|source| self.error("run.json.new", source))?;
         fs::rename(&new, self.directory.join(COMPLETE))

@@ -57,6 +57,8 @@ struct Progress {
     computed: bool,
     sent: u32,
     received: u32,
+    bytes_sent: Bytes,
+    bytes_received: Bytes,
     longest: Seconds,
     receptions: SmallVec<[Reception; 1]>,
     /// The first of the messages that wait until this process waits for them, plus one.
@@ -123,6 +125,7 @@ impl Traffic {
     pub(super) fn add(&mut self, from: Rank, to: Rank, bytes: Bytes) -> u32 {
         self.messages += 1;
         self.bytes += bytes;
+        self.processes[from.index()].bytes_sent += bytes;
         let flight = Flight {
             from,
             to,
@@ -178,6 +181,7 @@ impl Traffic {
         let receiver = &mut self.processes[flight.to.index()];
         receiver.receives_left -= 1;
         receiver.received += 1;
+        receiver.bytes_received += flight.bytes;
         if self.observing != Observing::Nothing {
             let time = now - flight.started;
             receiver.longest = receiver.longest.max(time);
@@ -233,6 +237,8 @@ impl Traffic {
         Some(Exchange {
             sent: std::mem::take(&mut process.sent),
             received: std::mem::take(&mut process.received),
+            bytes_sent: std::mem::take(&mut process.bytes_sent),
+            bytes_received: std::mem::take(&mut process.bytes_received),
             longest: std::mem::take(&mut process.longest),
             receptions,
             incoming,
@@ -369,6 +375,10 @@ mod tests {
                     prop_assert_eq!(usize::try_from(exchange.sent).unwrap(), from_here);
                     prop_assert_eq!(usize::try_from(exchange.received).unwrap(), to_here.clone().count());
                     prop_assert!(exchange.receptions.is_sorted_by_key(|reception| reception.set));
+                    let sent = sends.iter().filter(|send| send.0 == rank).map(|send| Bytes(send.2));
+                    prop_assert_eq!(exchange.bytes_sent, sent.sum::<Bytes>());
+                    let received = to_here.clone().map(|send| Bytes(send.2));
+                    prop_assert_eq!(exchange.bytes_received, received.sum::<Bytes>());
                     let bytes: Bytes = exchange.receptions.iter().map(|reception| reception.bytes).sum();
                     let expected = if observing { to_here.map(|send| Bytes(send.2)).sum() } else { Bytes::ZERO };
                     prop_assert_eq!(bytes, expected);

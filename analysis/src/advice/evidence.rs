@@ -44,6 +44,7 @@ impl Evidence {
                 self.attainable_seconds = end.attainable.map(Seconds::get);
             }
             Event::Run(_)
+            | Event::Traced(_)
             | Event::Observed(_)
             | Event::Evaluated(_)
             | Event::Moved(_)

@@ -88,8 +88,11 @@ impl Reading {
                 }),
                 Event::Join(join) => has_joins |= join.joined,
                 Event::End(found) => end = Some(found),
-                Event::Run(_) | Event::Observed(_) | Event::Evaluated(_) | Event::Checkpoint(_) => {
-                }
+                Event::Run(_)
+                | Event::Traced(_)
+                | Event::Observed(_)
+                | Event::Evaluated(_)
+                | Event::Checkpoint(_) => {}
             }
         })
         .map_err(fault)?;

@@ -10,7 +10,7 @@ use crate::explain::rules::Rules;
 
 /// The outcome of a call for a process.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Disposition {
+pub(crate) enum Disposition {
     /// It moved.
     Moved(Migration),
     /// It would have moved in a scenario in which processes migrate.
@@ -27,7 +27,7 @@ pub(super) enum Disposition {
 
 impl Disposition {
     /// The outcome for every process that took part in `call`.
-    pub(super) fn all(call: &Call, rules: &Rules) -> BTreeMap<Rank, Self> {
+    pub(crate) fn all(call: &Call, rules: &Rules) -> BTreeMap<Rank, Self> {
         let left = || match call.assessment {
             None if rules.is_scripted => Self::NotScripted,
             _ => Self::NotPlanned,
@@ -51,7 +51,7 @@ impl Disposition {
     }
 
     /// Its name in JSON and CSV.
-    pub(super) const fn name(&self) -> &'static str {
+    pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Moved(_) => "moved",
             Self::Offered(_) => "offered",

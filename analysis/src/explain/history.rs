@@ -328,7 +328,12 @@ impl ExplainedCall {
     }
 }
 
-fn rules(folder: &Path) -> Result<Rules, Failure> {
+/// The rules of the run whose record is in `folder`.
+///
+/// # Errors
+///
+/// If the description of the run cannot be read, or lacks them.
+pub(crate) fn rules(folder: &Path) -> Result<Rules, Failure> {
     let manifest = manifest(folder)?;
     let scheduler = &manifest.configuration["scheduler"];
     let has_scheduler = Scenario::named(&manifest.scenario) != Some(Scenario::I);

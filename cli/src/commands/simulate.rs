@@ -10,7 +10,7 @@ use experiments::{
     Scenario, refuse_records,
 };
 
-use crate::arguments::Overrides;
+use crate::arguments::{Overrides, TRACED};
 use crate::file::check_folder;
 use crate::output::{Format, print, print_json, print_text};
 use crate::outputs_place::{OutputsPlace, outputs_place};
@@ -41,6 +41,9 @@ pub(crate) struct SimulateArguments {
     /// Replace complete records in the folder of --out
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
+    /// Keep what each process did in each superstep in the records, trace.bin: the same as --set run.trace=true
+    #[arg(long, requires = "out")]
+    pub(crate) trace: bool,
     /// File for the programs' outputs, .json, .csv, .msgpack or .npy; or a folder, DIR/, for them and the files that
     /// the workload makes
     #[arg(long, value_name = "PATH", value_parser = outputs_place())]
@@ -62,11 +65,9 @@ pub(crate) fn command(
     arguments: &SimulateArguments,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
-    let loaded = experiments::load(
-        &arguments.file,
-        &arguments.overrides.assignments(),
-        registry,
-    )?;
+    let mut assignments = arguments.overrides.assignments();
+    assignments.extend(arguments.trace.then(|| TRACED.to_owned()));
+    let loaded = experiments::load(&arguments.file, &assignments, registry)?;
     let effective = loaded.experiment.effective();
     if arguments.print_config {
         return print(&settings::print(&effective, &loaded.written));

@@ -7,7 +7,7 @@ use agents::hosts::JobError;
 use agents::record::Event;
 use clap::Args;
 
-use crate::arguments::Overrides;
+use crate::arguments::{Overrides, TRACED};
 use crate::failure::CommandFailure;
 use crate::file::check_folder;
 use crate::live::checkpoints::{CheckpointArguments, DiskWatch};
@@ -59,6 +59,9 @@ pub(crate) struct RunArguments {
     /// Replace a complete record in the folder of --out
     #[arg(long, requires = "out")]
     force: bool,
+    /// Keep what each process did in each superstep in the record, trace.bin: the same as --set run.trace=true
+    #[arg(long, requires = "out", conflicts_with = "resume")]
+    trace: bool,
     /// File for the programs' outputs, .json, .csv, .msgpack or .npy; or a folder, DIR/, for them and the files that
     /// the workload makes
     #[arg(long, value_name = "PATH", value_parser = outputs_place())]
@@ -160,13 +163,17 @@ fn job(
     let (members, allowed) = (&cluster.members, arguments.allow_mixed_builds);
     match (arguments.checkpoints.resumed(), &arguments.file) {
         (Some(folder), _) => RunJob::of_checkpoint(folder, members, registry, allowed),
-        (None, Some(file)) => RunJob::of_experiment(
-            (file, arguments.overrides.assignments()),
-            &arguments.checkpoints,
-            members,
-            registry,
-            (allowed, plays),
-        ),
+        (None, Some(file)) => {
+            let mut assignments = arguments.overrides.assignments();
+            assignments.extend(arguments.trace.then(|| TRACED.to_owned()));
+            RunJob::of_experiment(
+                (file, assignments),
+                &arguments.checkpoints,
+                members,
+                registry,
+                (allowed, plays),
+            )
+        }
         (None, None) => Err(Failure::Usage(
             "name an experiment, FILE, or a saved job, --resume DIR".to_owned(),
         )),

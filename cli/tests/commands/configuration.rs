@@ -124,7 +124,7 @@ fn a_mistyped_key_shows_place_and_suggestion() {
     );
     check(
         "[run]\ngravity = 1\n",
-        "unknown key `run.gravity`: expected one of `seed`, `superstep_limit`\n  --> e.toml:16",
+        "unknown key `run.gravity`: expected one of `seed`, `superstep_limit`, `trace`\n  --> e.toml:16",
     );
     check(
         "[application.lbm]\nboundry = 1\n",

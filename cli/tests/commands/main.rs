@@ -12,6 +12,7 @@ mod compare;
 mod configuration;
 mod environment;
 mod explain;
+mod export;
 mod files;
 mod flows;
 mod invocation;

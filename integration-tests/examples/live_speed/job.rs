@@ -85,6 +85,7 @@ impl Case {
             elasticity: None,
             checkpointing: self.saves.and_then(Saves::checkpointing),
             superstep_limit: u64::MAX,
+            traced: false,
             resumed: None,
         })
     }

@@ -26,9 +26,10 @@ const FLOORS: [(&str, u32); 15] = [
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.
-const OWNERS: [(&str, &str); 20] = [
+const OWNERS: [(&str, &str); 22] = [
     ("actix", "agents"),
     ("actix-rt", "agents"),
+    ("integer-encoding", "agents"),
     ("perf-event2", "agents"),
     ("sysinfo", "agents"),
     ("quinn", "protocol"),
@@ -43,6 +44,7 @@ const OWNERS: [(&str, &str); 20] = [
     ("etcetera", "cli"),
     ("indicatif", "cli"),
     ("maud", "analysis"),
+    ("parquet", "analysis"),
     ("plotters", "analysis"),
     ("statrs", "analysis"),
     ("terminal_size", "cli"),

@@ -145,6 +145,7 @@ impl Cluster {
             elasticity: None,
             checkpointing: None,
             superstep_limit: 10_000,
+            traced: false,
             resumed: None,
         }
     }

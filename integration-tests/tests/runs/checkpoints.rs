@@ -60,6 +60,7 @@ fn setup(checkpointing: Option<Checkpointing>) -> Setup {
         elasticity: None,
         checkpointing,
         superstep_limit: 100_000,
+        traced: false,
         resumed: None,
     }
 }

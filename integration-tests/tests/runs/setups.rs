@@ -70,6 +70,7 @@ pub(crate) fn setup(
         elasticity: None,
         checkpointing: None,
         superstep_limit: 10_000,
+        traced: false,
         resumed: None,
     }
 }

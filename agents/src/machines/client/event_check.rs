@@ -68,6 +68,12 @@ impl EventCheck {
                 shape.rank(superstep.slowest)?;
                 shape.superstep(superstep.index)
             }
+            Event::Traced(traced) => {
+                check(self.rules.traced, || "the run is not traced".to_owned())?;
+                records(host == traced.host)?;
+                shape.rank(traced.rank)?;
+                shape.superstep(traced.superstep)
+            }
             Event::Observed(observed) => {
                 shape.rank(observed.rank)?;
                 shape.superstep(observed.superstep)

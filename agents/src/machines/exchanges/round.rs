@@ -17,8 +17,8 @@ pub(super) struct Round {
     pub(super) superstep: u64,
     /// Processes here that take part.
     pub(super) residents: BTreeSet<Rank>,
-    /// The number of messages sent by each process that has computed.
-    pub(super) sent: BTreeMap<Rank, u32>,
+    /// The messages sent by each process that has computed, and their bytes.
+    pub(super) sent: BTreeMap<Rank, (u32, Bytes)>,
     /// Whether the batches for other nodes have been sent.
     pub(super) has_left: bool,
     /// Nodes whose last batch is still to arrive.
@@ -110,12 +110,14 @@ impl Round {
     /// What each process here exchanged, by rank.
     pub(super) fn exchanges(self) -> Vec<(Rank, Exchange)> {
         let mut received = self.received;
-        let exchanged = self.sent.into_iter().map(|(rank, sent)| {
+        let exchanged = self.sent.into_iter().map(|(rank, (sent, bytes_sent))| {
             let mut received = received.remove(&rank).unwrap_or_default();
             migbsp::Incoming::combine(&mut received.by_sender);
             let exchange = Exchange {
                 sent,
                 received: received.count,
+                bytes_sent,
+                bytes_received: received.bytes(),
                 longest: received.longest,
                 receptions: received.receptions().collect(),
                 incoming: received.by_sender,
@@ -127,6 +129,10 @@ impl Round {
 }
 
 impl Received {
+    fn bytes(&self) -> Bytes {
+        self.by_set.values().map(|(bytes, _)| Bytes(*bytes)).sum()
+    }
+
     fn receptions(&self) -> impl Iterator<Item = Reception> + '_ {
         self.by_set.iter().map(|(set, (bytes, time))| Reception {
             set: *set,

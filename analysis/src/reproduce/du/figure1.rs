@@ -59,6 +59,7 @@ impl Move {
             Event::Run(_)
             | Event::Superstep(_)
             | Event::Observed(_)
+            | Event::Traced(_)
             | Event::Evaluated(_)
             | Event::Call(_)
             | Event::Join(_)

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use crate::live::cluster::Cluster;
+use crate::invocation::{Folder, rows};
+use crate::live::cluster::{Cluster, HEAT};
 
 #[test]
 fn a_run_that_never_started_leaves_nothing() {
@@ -44,4 +45,24 @@ fn a_run_that_was_interrupted_is_explained_and_its_folder_used_again() {
     assert!(again.status.success(), "{again:?}");
     let verified = cluster.folder.stdout(&["verify", "runs"]);
     assert!(!verified.contains("did not end"), "{verified}");
+}
+
+#[test]
+fn a_traced_run_has_a_row_for_each_process_and_superstep() {
+    let folder = Folder::new().with("heat.toml", HEAT);
+    let run = ["run", "heat.toml", "--out", "runs", "--trace"];
+    folder.stdout(&[&["up", "--local", "2", "--"], &run[..]].concat());
+    let table = ["--format", "csv", "--table", "traces", "-o", "t.csv"];
+    folder.stdout(&[&["export", "runs"], &table[..]].concat());
+    let text = fs::read_to_string(folder.path().join("t.csv")).unwrap();
+    let rows = rows(&text);
+    assert_eq!(rows.lines().count(), 1 + 6 * 30, "{rows}");
+    let sent = rows.lines().skip(1).map(|row| {
+        let sent = row.split(',').nth(7);
+        sent.unwrap().parse::<u64>().unwrap()
+    });
+    let events = fs::read_to_string(folder.path().join("runs/iii/events.jsonl")).unwrap();
+    let bytes = format!("\"bytes\":{},\"moved\"", sent.sum::<u64>());
+    assert!(events.contains(&bytes), "{bytes} {events}");
+    folder.stdout(&["verify", "runs"]);
 }

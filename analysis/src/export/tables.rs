@@ -1,0 +1,334 @@
+//! The tables of a record, row by row.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use agents::record::{Call, Moved};
+use bsp::units::{Instant, Seconds};
+use bsp::{HostId, Rank, SetId};
+use experiments::Failure;
+use migbsp::Answer;
+use serde::Serialize;
+
+use crate::explain::{Disposition, rules};
+use crate::export::happening::{Happening, Reading, process_name};
+use crate::export::spans::phases;
+
+/// A table of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// A row for each superstep.
+    Supersteps,
+    /// A row for each call.
+    Calls,
+    /// A row for each process in the list of each call.
+    Candidates,
+    /// A row for each move.
+    Moves,
+    /// A row for each process and superstep, of runs that are traced.
+    Traces,
+}
+
+/// The type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Integer,
+    Real,
+    Text,
+}
+
+/// A value of a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub(super) enum Cell<'a> {
+    Integer(u64),
+    Real(f64),
+    Text(Cow<'a, str>),
+    Missing,
+}
+
+/// Takes the rows of a table.
+pub(super) trait TableSink {
+    /// Adds a row, with a cell for each column.
+    ///
+    /// # Errors
+    ///
+    /// If the output refuses.
+    fn push(&mut self, row: &[Cell<'_>]) -> Result<(), Failure>;
+}
+
+impl Table {
+    /// All tables.
+    pub const ALL: [Self; 5] = [
+        Self::Supersteps,
+        Self::Calls,
+        Self::Candidates,
+        Self::Moves,
+        Self::Traces,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Supersteps => "supersteps",
+            Self::Calls => "calls",
+            Self::Candidates => "candidates",
+            Self::Moves => "moves",
+            Self::Traces => "traces",
+        }
+    }
+
+    /// Name and version of its form.
+    pub(super) const fn schema(self) -> &'static str {
+        match self {
+            Self::Supersteps => "migbsp.export.supersteps/1",
+            Self::Calls => "migbsp.export.calls/1",
+            Self::Candidates => "migbsp.export.candidates/1",
+            Self::Moves => "migbsp.export.moves/1",
+            Self::Traces => "migbsp.export.traces/1",
+        }
+    }
+
+    /// Its columns. Times are in seconds since the run began, durations in seconds, sizes in bytes.
+    pub(super) const fn columns(self) -> &'static [(&'static str, Kind)] {
+        use Kind::{Integer, Real, Text};
+        match self {
+            Self::Supersteps => &[
+                ("superstep", Integer),
+                ("started", Real),
+                ("ended", Real),
+                ("slowest", Text),
+                ("computation", Real),
+                ("computation_mean", Real),
+                ("messages", Integer),
+            ],
+            Self::Calls => &[
+                ("superstep", Integer),
+                ("at", Real),
+                ("cost", Real),
+                ("interval", Integer),
+                ("tolerance", Real),
+                ("threshold", Real),
+                ("listed", Integer),
+                ("candidates", Integer),
+                ("moves", Integer),
+            ],
+            Self::Candidates => &[
+                ("superstep", Integer),
+                ("position", Integer),
+                ("process", Text),
+                ("own", Text),
+                ("target", Text),
+                ("potential", Real),
+                ("disposition", Text),
+                ("t1", Real),
+                ("t2", Real),
+            ],
+            Self::Moves => &[
+                ("superstep", Integer),
+                ("process", Text),
+                ("from", Text),
+                ("to", Text),
+                ("potential", Real),
+                ("t1", Real),
+                ("t2", Real),
+                ("predicted", Real),
+                ("arrived", Real),
+                ("took", Real),
+                ("bytes", Integer),
+            ],
+            Self::Traces => &[
+                ("superstep", Integer),
+                ("process", Text),
+                ("host", Text),
+                ("started", Real),
+                ("computation", Real),
+                ("exchange", Real),
+                ("waiting", Real),
+                ("sent", Integer),
+                ("received", Integer),
+            ],
+        }
+    }
+
+    /// Passes its rows to `sink`.
+    ///
+    /// # Errors
+    ///
+    /// If the record cannot be read or is not traced, or `sink` fails.
+    pub(super) fn rows(self, reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
+        match self {
+            Self::Supersteps => supersteps(reading, sink),
+            Self::Calls => calls(reading, sink),
+            Self::Candidates => candidates(reading, sink),
+            Self::Moves => moves(reading, sink),
+            Self::Traces => traces(reading, sink),
+        }
+    }
+}
+
+fn supersteps(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
+    reading.each(&mut |happening| match happening {
+        Happening::Superstep(superstep, _) => sink.push(&[
+            Cell::Integer(superstep.index),
+            instant(superstep.started),
+            instant(superstep.ended),
+            process(superstep.slowest),
+            seconds(superstep.computation),
+            maybe(superstep.mean),
+            Cell::Integer(superstep.messages),
+        ]),
+        _ => Ok(()),
+    })
+}
+
+fn calls(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
+    reading.each(&mut |happening| match happening {
+        Happening::Call(call) => sink.push(&[
+            Cell::Integer(call.superstep),
+            instant(call.at),
+            seconds(call.cost),
+            call.interval
+                .map_or(Cell::Missing, |interval| Cell::Integer(interval.into())),
+            call.tolerance.map_or(Cell::Missing, Cell::Real),
+            maybe(call.threshold),
+            count(call.list.len()),
+            count(call.considered.len()),
+            count(call.migrations.len()),
+        ]),
+        _ => Ok(()),
+    })
+}
+
+fn candidates(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
+    let rules = rules(&reading.folder)?;
+    let sets = reading.run.sets.clone();
+    let set = |id: SetId| Cell::Text(sets[id.index()].as_str().into());
+    reading.each(&mut |happening| {
+        let Happening::Call(call) = happening else {
+            return Ok(());
+        };
+        let dispositions = Disposition::all(call, &rules);
+        let times: BTreeMap<Rank, _> = call
+            .considered
+            .iter()
+            .map(|considered| {
+                let t1 = match considered.answer {
+                    Answer::Offer { t1, .. } => Some(t1),
+                    Answer::Refuse(_) => None,
+                };
+                (considered.entry.rank, (t1, considered.request.t2))
+            })
+            .collect();
+        call.list
+            .iter()
+            .enumerate()
+            .try_for_each(|(position, entry)| {
+                let (t1, t2) = times
+                    .get(&entry.rank)
+                    .map_or((None, None), |(t1, t2)| (*t1, Some(*t2)));
+                sink.push(&[
+                    Cell::Integer(call.superstep),
+                    count(position + 1),
+                    process(entry.rank),
+                    set(entry.own),
+                    set(entry.target),
+                    seconds(entry.potential),
+                    Cell::Text(dispositions[&entry.rank].name().into()),
+                    maybe(t1),
+                    maybe(t2),
+                ])
+            })
+    })
+}
+
+fn moves(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
+    let hosts = reading.run.hosts.clone();
+    let host = |id: HostId| Cell::Text(hosts[id.index()].as_str().into());
+    let mut arrived: BTreeMap<Rank, Moved> = BTreeMap::new();
+    reading.each(&mut |happening| match happening {
+        Happening::Moved(moved, _) => {
+            arrived.insert(moved.rank, moved.clone());
+            Ok(())
+        }
+        Happening::Call(call) => {
+            let arrived = std::mem::take(&mut arrived);
+            moves_of(call, &arrived, &host, sink)
+        }
+        _ => Ok(()),
+    })
+}
+
+fn moves_of<'a>(
+    call: &Call,
+    arrived: &BTreeMap<Rank, Moved>,
+    host: &dyn Fn(HostId) -> Cell<'a>,
+    sink: &mut dyn TableSink,
+) -> Result<(), Failure> {
+    call.migrations.iter().try_for_each(|migration| {
+        let moved = arrived.get(&migration.rank);
+        sink.push(&[
+            Cell::Integer(call.superstep),
+            process(migration.rank),
+            host(migration.from),
+            host(migration.to),
+            maybe(migration.potential),
+            seconds(migration.t1),
+            seconds(migration.t2),
+            seconds(migration.cost),
+            moved.map_or(Cell::Missing, |moved| instant(moved.at)),
+            maybe(moved.map(|moved| moved.took)),
+            moved.map_or(Cell::Missing, |moved| Cell::Integer(moved.bytes.0)),
+        ])
+    })
+}
+
+fn traces(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
+    if !reading.is_traced() {
+        return Err(Failure::input(format!(
+            "{}: has no trace.bin: the run was not traced\n  help: run it again with --trace",
+            reading.folder.display()
+        )));
+    }
+    let hosts = reading.run.hosts.clone();
+    reading.each(&mut |happening| {
+        let Happening::Superstep(superstep, Some(traced)) = happening else {
+            return Ok(());
+        };
+        traced.processes.iter().flatten().try_for_each(|traced| {
+            let [_, _, waiting] = phases(traced, superstep.ended);
+            sink.push(&[
+                Cell::Integer(traced.superstep),
+                process(traced.rank),
+                Cell::Text(hosts[traced.host.index()].as_str().into()),
+                instant(traced.started),
+                seconds(traced.computation),
+                seconds(traced.exchange),
+                Cell::Real(waiting.nanoseconds() as f64 / 1e9),
+                Cell::Integer(traced.sent.0),
+                Cell::Integer(traced.received.0),
+            ])
+        })
+    })
+}
+
+fn process(rank: Rank) -> Cell<'static> {
+    Cell::Text(process_name(rank).into())
+}
+
+fn instant(instant: Instant) -> Cell<'static> {
+    Cell::Real(instant.get())
+}
+
+fn seconds(time: Seconds) -> Cell<'static> {
+    Cell::Real(time.get())
+}
+
+fn maybe(time: Option<Seconds>) -> Cell<'static> {
+    time.map_or(Cell::Missing, seconds)
+}
+
+fn count(number: usize) -> Cell<'static> {
+    Cell::Integer(u64::try_from(number).unwrap_or(u64::MAX))
+}

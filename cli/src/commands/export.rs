@@ -1,0 +1,160 @@
+//! `migbsp export`: a record in the formats of other tools.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use analysis::export::{Export, Table, TableFormat, Timeline};
+use clap::{Args, ValueEnum};
+use experiments::{Failure, Provenance, Registry, record};
+
+use crate::failure::CommandFailure;
+use crate::file::{check_folder, check_writable, write_with};
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// Folder of a record, as `simulate --out DIR` writes to DIR/iii; DIR stands for DIR/iii
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// The format
+    #[arg(long, value_enum)]
+    format: ExportFormat,
+    /// The table, of formats that are tables [default: all, into a folder]
+    #[arg(long, value_enum)]
+    table: Option<TableName>,
+    /// The file; without --table, of tables: the folder for supersteps.csv and the others
+    #[arg(short, long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+/// `--format`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ExportFormat {
+    /// Trace events as JSON: open it at ui.perfetto.dev or chrome://tracing
+    Perfetto,
+    /// Paje: for pj_dump, ViTE
+    Paje,
+    /// Spans of OpenTelemetry as JSON (OTLP): for Jaeger, Tempo and others
+    Otlp,
+    /// Tables for R, Excel, pandas
+    Csv,
+    /// Tables with types, for pandas, polars, DuckDB
+    #[cfg(feature = "parquet")]
+    Parquet,
+}
+
+/// `--table`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TableName {
+    /// A row for each superstep
+    Supersteps,
+    /// A row for each call
+    Calls,
+    /// A row for each process in the list of each call
+    Candidates,
+    /// A row for each move
+    Moves,
+    /// A row for each process and superstep, of runs with --trace
+    Traces,
+}
+
+/// What a format makes of a record.
+enum Kind {
+    Timeline(Timeline),
+    Tables(TableFormat, &'static str),
+}
+
+/// Writes the record in the format.
+///
+/// # Errors
+///
+/// If there is no such record, it lacks what is asked for, or the file cannot be written.
+pub(crate) fn command(
+    arguments: &ExportArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
+    let folder = record::find(&arguments.run)?;
+    let provenance = Provenance::of_record(&record::manifest(&folder)?, registry)?;
+    let export = Export::new(&folder, provenance);
+    let out = &arguments.out;
+    match (arguments.format.kind(), arguments.table) {
+        (Kind::Timeline(_), Some(_)) => Err(Failure::Usage(
+            "--table: this format is no table; leave it out, or use --format csv".to_owned(),
+        )
+        .into()),
+        (Kind::Timeline(timeline), None) => {
+            check_writable(out)?;
+            write_with(out, |file| export.timeline(timeline, file))
+        }
+        (Kind::Tables(format, _), Some(table)) => {
+            check_writable(out)?;
+            write_with(out, |file| export.table(table.table(), format, file))
+        }
+        (Kind::Tables(format, suffix), None) => write_all(&export, format, (out, suffix)),
+    }
+}
+
+/// Writes all tables that the record has into a folder.
+fn write_all(
+    export: &Export,
+    format: TableFormat,
+    (folder, suffix): (&Path, &str),
+) -> Result<(), CommandFailure> {
+    check_folder(folder)?;
+    let is_traced = export.is_traced()?;
+    fs::create_dir_all(folder)
+        .map_err(|error| Failure::Run(format!("{}: cannot be made: {error}", folder.display())))?;
+    let tables = Table::ALL.into_iter();
+    for table in tables.filter(|table| is_traced || *table != Table::Traces) {
+        let file = folder.join(format!("{}.{suffix}", table.name()));
+        write_with(&file, |file| export.table(table, format, file))?;
+    }
+    Ok(())
+}
+
+impl ExportFormat {
+    const fn kind(self) -> Kind {
+        match self {
+            Self::Perfetto => Kind::Timeline(Timeline::Perfetto),
+            Self::Paje => Kind::Timeline(Timeline::Paje),
+            Self::Otlp => Kind::Timeline(Timeline::Otlp),
+            Self::Csv => Kind::Tables(TableFormat::Csv, "csv"),
+            #[cfg(feature = "parquet")]
+            Self::Parquet => Kind::Tables(TableFormat::Parquet, "parquet"),
+        }
+    }
+}
+
+impl TableName {
+    const fn table(self) -> Table {
+        match self {
+            Self::Supersteps => Table::Supersteps,
+            Self::Calls => Table::Calls,
+            Self::Candidates => Table::Candidates,
+            Self::Moves => Table::Moves,
+            Self::Traces => Table::Traces,
+        }
+    }
+}
+
+pub(crate) const EXPORT_ABOUT: &str = "\
+Write a record in the formats of other tools: timelines for trace viewers, tables for data analysis.
+
+Every record has supersteps, calls and moves. What each process did in each superstep is in records of \
+`simulate --out DIR --trace` and `run --out DIR --trace`; without it, timelines show where processes were, and there is \
+no table `traces`. The record of a run that did not end is exported as far as it goes.";
+
+pub(crate) const EXPORT_HELP: &str = "\
+Tables, by --table; times in seconds since the run began, durations in seconds, sizes in bytes:
+  supersteps  superstep, started, ended, slowest, computation, computation_mean, messages
+  calls       superstep, at, cost, interval, tolerance, threshold, listed, candidates, moves
+  candidates  superstep, position, process, own, target, potential, disposition, t1, t2
+  moves       superstep, process, from, to, potential, t1, t2, predicted, arrived, took, bytes
+  traces      superstep, process, host, started, computation, exchange, waiting, sent, received
+
+Examples:
+  migbsp simulate conf/lbm.toml --out runs/traced --trace
+  migbsp export runs/traced --format perfetto -o lbm.json      open it at ui.perfetto.dev
+  migbsp export runs/traced --format csv -o tables/            tables/supersteps.csv and others
+  migbsp export runs/traced --format csv --table moves -o moves.csv
+  migbsp export runs/traced --format paje -o lbm.paje && pj_dump lbm.paje";

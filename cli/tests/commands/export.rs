@@ -1,0 +1,294 @@
+//! `export`: what other tools get is what the record has.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::invocation::{Folder, rows};
+
+/// A record with moves, traced.
+fn traced() -> Folder {
+    let folder = Folder::new();
+    let options = ["--out", "runs", "--trace", "--set", "scheduler.interval=2"];
+    folder.stdout(&[&["simulate", "e.toml"], &options[..]].concat());
+    folder
+}
+
+fn events(record: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(record.join("events.jsonl")).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    lines.collect()
+}
+
+/// The events of a kind.
+fn of_kind<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    let found = events.iter().filter(|event| event["event"] == kind);
+    found.collect()
+}
+
+/// The rows of a table by column.
+fn table(folder: &Folder, name: &str) -> Vec<BTreeMap<String, String>> {
+    let text = fs::read_to_string(folder.path().join(name)).unwrap();
+    let rows = rows(&text);
+    let mut reader = csv::Reader::from_reader(rows.as_bytes());
+    reader.deserialize().map(|row| row.unwrap()).collect()
+}
+
+fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
+    row[column].parse().unwrap()
+}
+
+fn sum(rows: &[BTreeMap<String, String>], column: &str) -> f64 {
+    rows.iter().map(|row| number(row, column)).sum()
+}
+
+#[track_caller]
+fn close(left: f64, right: f64) {
+    // A trace has whole nanoseconds.
+    assert!((left - right).abs() < 1e-6, "{left} {right}");
+}
+
+#[test]
+fn tables_have_the_rows_and_the_sums_of_the_record() {
+    let folder = traced();
+    folder.stdout(&["export", "runs", "--format", "csv", "-o", "tables"]);
+    let events = events(&folder.path().join("runs/iii"));
+    let supersteps = table(&folder, "tables/supersteps.csv");
+    assert_eq!(supersteps.len(), of_kind(&events, "superstep").len());
+    let (calls, moves) = (
+        table(&folder, "tables/calls.csv"),
+        table(&folder, "tables/moves.csv"),
+    );
+    assert_eq!(calls.len(), of_kind(&events, "call").len());
+    assert_eq!(moves.len(), of_kind(&events, "moved").len());
+    assert!(!moves.is_empty(), "{events:?}");
+    close(sum(&calls, "moves"), moves.len() as f64);
+    let candidates = table(&folder, "tables/candidates.csv");
+    assert_eq!(candidates.len(), 4 * calls.len());
+    let traces = table(&folder, "tables/traces.csv");
+    assert_eq!(traces.len(), 4 * supersteps.len());
+    let end = of_kind(&events, "end")[0];
+    close(sum(&traces, "sent"), end["bytes"].as_f64().unwrap());
+    close(sum(&traces, "received"), end["bytes"].as_f64().unwrap());
+    for (superstep, processes) in supersteps.iter().zip(traces.chunks(4)) {
+        let longest = processes.iter().map(|row| number(row, "computation"));
+        close(
+            longest.fold(0.0, f64::max),
+            number(superstep, "computation"),
+        );
+        for row in processes {
+            assert_eq!(row["superstep"], superstep["superstep"]);
+            let busy = sum(std::slice::from_ref(row), "computation") + number(row, "exchange");
+            let until = number(row, "started") + busy + number(row, "waiting");
+            close(until, number(superstep, "ended"));
+        }
+    }
+    for moved in &moves {
+        let after = |row: &&BTreeMap<String, String>| {
+            row["process"] == moved["process"]
+                && number(moved, "superstep") <= number(row, "superstep")
+        };
+        assert_eq!(traces.iter().find(after).unwrap()["host"], moved["to"]);
+    }
+}
+
+#[test]
+fn a_timeline_for_perfetto_has_a_slice_for_each_phase() {
+    let folder = traced();
+    folder.stdout(&["export", "runs", "--format", "perfetto", "-o", "trace.json"]);
+    let text = fs::read_to_string(folder.path().join("trace.json")).unwrap();
+    let trace: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(trace["otherData"]["version"], "migbsp 0.1.0");
+    let slices = trace["traceEvents"].as_array().unwrap();
+    let number = |name: &str| {
+        let named = slices.iter().filter(|slice| slice["name"] == name);
+        named.count()
+    };
+    assert_eq!(number("superstep"), 20);
+    for phase in ["compute", "exchange", "wait"] {
+        assert_eq!(number(phase), 80);
+    }
+    let events = events(&folder.path().join("runs/iii"));
+    assert_eq!(number("move"), of_kind(&events, "moved").len());
+    assert_eq!(number("call"), of_kind(&events, "call").len());
+    // Slices of a track follow each other.
+    let mut ends: BTreeMap<(u64, u64), f64> = BTreeMap::new();
+    for slice in slices.iter().filter(|slice| slice["ph"] == "X") {
+        let track = (
+            slice["pid"].as_u64().unwrap(),
+            slice["tid"].as_u64().unwrap(),
+        );
+        let start = slice["ts"].as_f64().unwrap();
+        let end = ends.entry(track).or_default();
+        assert!(*end <= start + 0.01, "{slice}");
+        *end = start + slice["dur"].as_f64().unwrap();
+    }
+}
+
+#[test]
+fn a_timeline_of_a_run_without_a_trace_shows_where_processes_were() {
+    let folder = Folder::new();
+    folder.stdout(&["simulate", "e.toml", "--out", "runs"]);
+    folder.stdout(&["export", "runs", "--format", "perfetto", "-o", "trace.json"]);
+    let text = fs::read_to_string(folder.path().join("trace.json")).unwrap();
+    let trace: Value = serde_json::from_str(&text).unwrap();
+    let slices = trace["traceEvents"].as_array().unwrap();
+    let placements = slices.iter().filter(|slice| slice["cat"] == "placement");
+    let moves = slices.iter().filter(|slice| slice["name"] == "move");
+    assert_eq!(placements.count(), 4 + moves.count());
+    folder.stdout(&["export", "runs", "--format", "csv", "-o", "tables"]);
+    assert!(!folder.path().join("tables/traces.csv").exists());
+    folder.fails(
+        &[
+            "export", "runs", "--format", "csv", "--table", "traces", "-o", "t.csv",
+        ],
+        4,
+        "runs/iii: has no trace.bin: the run was not traced\n  help: run it again with --trace",
+    );
+    assert!(!folder.path().join("t.csv").exists());
+}
+
+#[test]
+fn spans_have_parents_that_enclose_them() {
+    let folder = traced();
+    folder.stdout(&["export", "runs", "--format", "otlp", "-o", "spans.json"]);
+    let text = fs::read_to_string(folder.path().join("spans.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let spans = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        .as_array()
+        .unwrap();
+    let time = |span: &Value, key: &str| span[key].as_str().unwrap().parse::<u64>().unwrap();
+    let by_id: BTreeMap<&str, &Value> = spans
+        .iter()
+        .map(|span| (span["spanId"].as_str().unwrap(), span))
+        .collect();
+    assert_eq!(by_id.len(), spans.len());
+    for span in spans {
+        let parent = span["parentSpanId"].as_str().unwrap();
+        if span["name"] == "run" {
+            assert_eq!(parent, "");
+            continue;
+        }
+        let (start, end) = (
+            time(span, "startTimeUnixNano"),
+            time(span, "endTimeUnixNano"),
+        );
+        let parent = by_id[parent];
+        assert!(
+            time(parent, "startTimeUnixNano") <= start && start <= end,
+            "{span}"
+        );
+        assert!(end <= time(parent, "endTimeUnixNano"), "{span}");
+    }
+}
+
+#[test]
+fn lines_of_paje_are_in_order_and_states_end() {
+    let folder = traced();
+    folder.stdout(&["export", "runs", "--format", "paje", "-o", "run.paje"]);
+    let text = fs::read_to_string(folder.path().join("run.paje")).unwrap();
+    let (mut last, mut open) = (0.0, 0);
+    for line in text.lines().filter(|line| !line.starts_with(['%', '#'])) {
+        let words: Vec<&str> = line.split(' ').collect();
+        if matches!(words[0], "3" | "4" | "5" | "6" | "7") {
+            let time: f64 = words[1].parse().unwrap();
+            assert!(last <= time, "{line}");
+            last = time;
+        }
+        open += i32::from(words[0] == "6") - i32::from(words[0] == "7");
+        assert!(0 <= open, "{line}");
+    }
+    assert_eq!(open, 0);
+    assert_eq!(text.matches(" compute\n").count(), 80);
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_is_a_file_for_each_table() {
+    let folder = traced();
+    folder.stdout(&["export", "runs", "--format", "parquet", "-o", "tables"]);
+    for name in ["supersteps", "calls", "candidates", "moves", "traces"] {
+        let file = folder.path().join(format!("tables/{name}.parquet"));
+        let bytes = fs::read(file).unwrap();
+        assert!(
+            bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_exported_is_refused_and_leaves_nothing() {
+    let folder = traced().with("other/notes.txt", "");
+    let perfetto = ["--format", "perfetto", "-o", "t.json"];
+    folder.fails(
+        &[&["export", "other"], &perfetto[..]].concat(),
+        4,
+        "other: holds no record; one is made by `migbsp simulate FILE --out DIR`",
+    );
+    folder.fails(
+        &[
+            "export", "runs", "--format", "perfetto", "--table", "moves", "-o", "t.json",
+        ],
+        2,
+        "--table: this format is no table; leave it out, or use --format csv",
+    );
+    let missing = [
+        "export",
+        "runs",
+        "--format",
+        "perfetto",
+        "-o",
+        "none/t.json",
+    ];
+    let ended = folder.run(&missing);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(
+        ended.stderr.contains("none/t.json: cannot be written"),
+        "{ended:?}"
+    );
+    let trace = folder.path().join("runs/iii/trace.bin");
+    let bytes = fs::read(&trace).unwrap();
+    fs::write(&trace, &bytes[..bytes.len() - 5]).unwrap();
+    let ended = folder.run(&[&["export", "runs"], &perfetto[..]].concat());
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(
+        ended.stderr.contains("runs/iii/trace.bin: byte ")
+            && ended.stderr.ends_with(": it is cut off\n"),
+        "{ended:?}"
+    );
+    let mut changed = bytes;
+    let middle = changed.len() / 2;
+    changed[middle] ^= 1;
+    fs::write(&trace, &changed).unwrap();
+    let ended = folder.run(&[&["export", "runs"], &perfetto[..]].concat());
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(!folder.path().join("t.json").exists());
+}
+
+#[test]
+fn a_trace_changes_no_other_file_of_the_record() {
+    let folder = traced();
+    let options = ["--out", "plain", "--set", "scheduler.interval=2"];
+    folder.stdout(&[&["simulate", "e.toml"], &options[..]].concat());
+    for scenario in ["i", "ii", "iii"] {
+        let events = |record: &str| {
+            fs::read(
+                folder
+                    .path()
+                    .join(record)
+                    .join(scenario)
+                    .join("events.jsonl"),
+            )
+            .unwrap()
+        };
+        assert!(events("runs") == events("plain"), "{scenario}");
+    }
+    assert!(folder.path().join("runs/i/trace.bin").exists());
+    assert!(!folder.path().join("plain/i/trace.bin").exists());
+    // Once more, without a trace: the old one goes.
+    folder.stdout(&["simulate", "e.toml", "--out", "runs", "--force"]);
+    assert!(!folder.path().join("runs/i/trace.bin").exists());
+}
