@@ -7,6 +7,7 @@ mod paje;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod perfetto;
+mod refused;
 mod spans;
 mod tables;
 
@@ -111,9 +112,4 @@ impl Export {
     fn reading(&self) -> Result<Reading, Failure> {
         Reading::open(&self.folder)
     }
-}
-
-/// The output refuses.
-fn refused(error: impl std::fmt::Display) -> Failure {
-    Failure::Run(format!("the export cannot be written: {error}"))
 }

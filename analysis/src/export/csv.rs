@@ -4,7 +4,7 @@ use std::io::Write;
 
 use experiments::{CsvTable, Failure, Provenance};
 
-use crate::export::refused;
+use crate::export::refused::refused;
 use crate::export::tables::{Cell, Table, TableSink};
 
 /// A table under its header, after comments that say what made it.

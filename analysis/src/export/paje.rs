@@ -10,7 +10,7 @@ use bsp::Rank;
 use experiments::{Failure, Provenance};
 
 use crate::export::happening::{Reading, process_name};
-use crate::export::refused;
+use crate::export::refused::refused;
 use crate::export::spans::{self, Span, Time};
 
 /// Writes the record.

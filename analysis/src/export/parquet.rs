@@ -13,7 +13,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use crate::export::refused;
+use crate::export::refused::refused;
 use crate::export::tables::{Cell, Kind, Table, TableSink};
 
 /// A table with the types of its columns. The metadata of the file say what made it, under `migbsp`.

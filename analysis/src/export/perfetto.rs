@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::export::happening::{Reading, process_name};
-use crate::export::refused;
+use crate::export::refused::refused;
 use crate::export::spans::{self, Span, Time};
 use bsp::{HostId, Rank};
 

@@ -58,7 +58,7 @@ enum TableName {
     Traces,
 }
 
-/// What a format makes of a record.
+/// The kinds of formats.
 enum Kind {
     Timeline(Timeline),
     Tables(TableFormat, &'static str),
