@@ -44,8 +44,8 @@ pub(crate) use crate::explain::history::{ExplainedCall, History};
 pub(crate) use crate::explain::overview::verdict;
 pub(crate) use crate::explain::page::{answer_page, call_line, table};
 pub(crate) use crate::explain::reading::Reading;
-pub(crate) use crate::explain::sheet::Sheet;
 pub use crate::explain::report::Explanation;
+pub(crate) use crate::explain::sheet::Sheet;
 pub use crate::explain::text::text;
 
 /// What the moves of a call saved until the next moves, or until the end of the run.
@@ -138,7 +138,7 @@ impl Inquiry {
         match &answer.forces {
             Some(forces) => forces.svg(),
             None => {
-                let verdict = overview::verdict(&self.history).unwrap_or_default();
+                let verdict = verdict(&self.history).unwrap_or_default();
                 pictures::supersteps(&self.history, verdict).svg
             }
         }

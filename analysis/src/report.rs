@@ -66,6 +66,8 @@ pub fn page(runs: &[ReportedRun], registry: &Registry) -> Result<String, Failure
 
 /// What the runs were, in a sentence for each.
 pub fn text(runs: &[ReportedRun]) -> String {
-    let sentences = runs.iter().map(|run| format!("{}: {}\n", run.name, run.headline()));
+    let sentences = runs
+        .iter()
+        .map(|run| format!("{}: {}\n", run.name, run.headline()));
     sentences.collect()
 }

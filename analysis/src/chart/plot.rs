@@ -50,6 +50,8 @@ pub struct Panel {
     pub label: String,
     /// Names of rows from the top, if the panel has rows in place of a vertical axis.
     pub rows: Option<Vec<String>>,
+    /// Whether its rows are half as high.
+    pub is_compact: bool,
     /// From the back to the front.
     pub layers: Vec<Layer>,
 }
@@ -95,7 +97,8 @@ impl Plot {
         for (index, (panel, axis)) in self.panels.iter().zip(&axes).enumerate() {
             let data = |layer: &Layer| {
                 let drawn = drawing((size.0 * FINE, size.1 * FINE), |root| {
-                    let [x, y] = [places.x, places.y[index]].map(|(from, to)| (from * FINE, to * FINE));
+                    let [x, y] =
+                        [places.x, places.y[index]].map(|(from, to)| (from * FINE, to * FINE));
                     let plane = Cartesian2d::new(self.axis(), axis.clone(), (x.0..x.1, y.1..y.0));
                     layer.draw(&root.apply_coord_spec(plane))
                 });
@@ -135,7 +138,9 @@ impl Plot {
 
     fn places(&self, head: i32, axes: &[Axis]) -> Places {
         let label_areas = self.panels.iter().zip(axes);
-        let label_area = label_areas.map(|(panel, axis)| panel.label_area(axis)).max();
+        let label_area = label_areas
+            .map(|(panel, axis)| panel.label_area(axis))
+            .max();
         let left = MARGIN + LINE_HEIGHT + label_area.unwrap_or_default();
         let mut bottom = head;
         let mut y = Vec::new();
@@ -189,8 +194,8 @@ impl Plot {
             }
             let line = [(left, *top), (left, *bottom)];
             root.draw(&PathElement::new(line, INK))?;
-            let style = text_style(LABEL_SIZE, HPos::Center, VPos::Top)
-                .transform(FontTransform::Rotate270);
+            let style =
+                text_style(LABEL_SIZE, HPos::Center, VPos::Top).transform(FontTransform::Rotate270);
             let label = shown(&panel.label, (bottom - top).unsigned_abs().max(80));
             let middle = i32::midpoint(*top, *bottom);
             root.draw(&Text::new(label, (MARGIN / 2, middle), style))?;
@@ -253,7 +258,10 @@ impl Panel {
             return HEIGHT;
         };
         let rows = i32::try_from(rows.len().max(1)).unwrap_or(i32::MAX);
-        let row = (ROWS_HEIGHT / rows).clamp(ROW_HEIGHTS.0, ROW_HEIGHTS.1);
+        let mut row = (ROWS_HEIGHT / rows).clamp(ROW_HEIGHTS.0, ROW_HEIGHTS.1);
+        if self.is_compact {
+            row = (row / 2).max(ROW_HEIGHTS.0);
+        }
         (row.saturating_mul(rows)).max(2 * LINE_HEIGHT)
     }
 }
@@ -290,7 +298,7 @@ const HEIGHT: i32 = 220;
 /// Of a panel with rows, in pixels, if it has many.
 const ROWS_HEIGHT: i32 = 640;
 /// The least and the greatest height of a row, in pixels.
-const ROW_HEIGHTS: (i32, i32) = (3, 18);
+const ROW_HEIGHTS: (i32, i32) = (3, LINE_HEIGHT);
 /// Pixels of the longest name of a row that is shown in full.
 const ROW_NAME: i32 = 220;
 

@@ -89,7 +89,7 @@ pub(crate) struct ExplainedCall {
 
 /// A process in the list of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ListedProcess {
+pub(crate) struct ListedProcess {
     /// Its row of the list.
     pub(crate) entry: Entry,
     /// Its outcome.
@@ -219,7 +219,12 @@ impl Detail {
 
 impl ExplainedCall {
     /// The call, with what its moves took; `asked` is the process in question.
-    pub(super) fn new(call: &Call, arrivals: Vec<Moved>, rules: &Rules, asked: Option<Rank>) -> Self {
+    pub(super) fn new(
+        call: &Call,
+        arrivals: Vec<Moved>,
+        rules: &Rules,
+        asked: Option<Rank>,
+    ) -> Self {
         let mut dispositions = BTreeMap::new();
         let mut all = Disposition::all(call, rules);
         for disposition in all.values() {

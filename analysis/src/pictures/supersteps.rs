@@ -38,7 +38,11 @@ pub(crate) fn compared(runs: &[(&str, &History)]) -> String {
     for (colour, (name, history)) in runs.iter().enumerate() {
         let points = points(history, &history.supersteps);
         layers.push(line(&points, colour, RUNS <= colour));
-        let mark = if RUNS <= colour { Mark::Dashes } else { Mark::Line };
+        let mark = if RUNS <= colour {
+            Mark::Dashes
+        } else {
+            Mark::Line
+        };
         legend.push(((*name).to_owned(), mark, colour));
         description.push_str(&format!(" {name}: {}", description_of(history)));
     }
@@ -53,6 +57,7 @@ pub(crate) fn compared(runs: &[(&str, &History)]) -> String {
         panels: vec![Panel {
             label: label(runs.iter().map(|(_, history)| size(history)).max()),
             rows: None,
+            is_compact: false,
             layers,
         }],
     }
@@ -72,21 +77,41 @@ pub(super) fn superstep_panel(history: &History) -> (Panel, Vec<(String, Mark, u
         layers.push(Layer::Area {
             colour: OWN,
             strength: 0.25,
-            points: own.iter().map(|point| (point.at(), point.least, point.greatest)).collect(),
+            points: own
+                .iter()
+                .flat_map(|point| {
+                    let ends = [point.from as f64, point.to as f64];
+                    ends.map(|end| (end, point.least, point.greatest))
+                })
+                .collect(),
         });
         legend.push(("shortest to longest".to_owned(), Mark::Area, OWN));
     }
     if let Some(baseline) = &history.baseline {
         let shown = baseline.supersteps.len().min(history.supersteps.len());
-        layers.push(line(&points(history, &baseline.supersteps[..shown]), ALONE, true));
+        layers.push(line(
+            &points(history, &baseline.supersteps[..shown]),
+            ALONE,
+            true,
+        ));
         legend.push(("scenario i".to_owned(), Mark::Dashes, ALONE));
     }
     layers.push(line(&own, OWN, false));
     let moved = |call: &&ExplainedCall| !call.migrations.is_empty();
     let calls = || history.calls.iter();
     for (name, colour, is_ring, calls) in [
-        ("call without moves", QUIET, true, calls().filter(|call| !moved(call)).collect::<Vec<_>>()),
-        ("call that moved processes", MOVING, false, calls().filter(moved).collect()),
+        (
+            "call without moves",
+            QUIET,
+            true,
+            calls().filter(|call| !moved(call)).collect::<Vec<_>>(),
+        ),
+        (
+            "call that moved processes",
+            MOVING,
+            false,
+            calls().filter(moved).collect(),
+        ),
     ] {
         if calls.is_empty() {
             continue;
@@ -102,15 +127,18 @@ pub(super) fn superstep_panel(history: &History) -> (Panel, Vec<(String, Mark, u
             Some((call.summary.superstep as f64, point.mean))
         };
         let points = calls.iter().step_by(step).filter_map(at).collect();
+        let is_few = calls.len() <= FEW;
         layers.push(Layer::Points {
             colour,
-            is_ring,
+            is_ring: is_ring && is_few,
+            radius: if is_few { 4 } else { 1 },
             points,
         });
     }
     let panel = Panel {
         label: label(Some(size(history))),
         rows: None,
+        is_compact: false,
         layers,
     };
     (panel, legend)
@@ -123,13 +151,6 @@ struct Point {
     mean: f64,
     least: f64,
     greatest: f64,
-}
-
-impl Point {
-    /// The middle of them.
-    fn at(&self) -> f64 {
-        f64::midpoint(self.from as f64, self.to as f64)
-    }
 }
 
 /// How many supersteps a point stands for.
@@ -156,11 +177,20 @@ fn points(history: &History, supersteps: &[SuperstepDuration]) -> Vec<Point> {
     chunks.map(point).collect()
 }
 
+/// The means of the points as steps; equal neighbours are one.
 fn line(points: &[Point], colour: usize, is_dashed: bool) -> Layer {
+    let mut steps: Vec<(f64, f64)> = Vec::new();
+    for point in points {
+        let (from, to) = (point.from as f64, point.to as f64);
+        match steps.last_mut() {
+            Some((end, mean)) if (*mean - point.mean).abs() <= mean.abs() * EQUAL => *end = to,
+            _ => steps.extend([(from, point.mean), (to, point.mean)]),
+        }
+    }
     Layer::Line {
         colour,
         is_dashed,
-        points: points.iter().map(|point| (point.at(), point.mean)).collect(),
+        points: steps,
     }
 }
 
@@ -186,7 +216,10 @@ fn is_early(history: &History) -> bool {
 }
 
 fn description(history: &History) -> String {
-    let moved = history.calls.iter().filter(|call| !call.migrations.is_empty());
+    let moved = history
+        .calls
+        .iter()
+        .filter(|call| !call.migrations.is_empty());
     format!(
         "Seconds of supersteps over supersteps, {} marked, {} of which moved processes. {}",
         counted(history.calls.len(), "call"),
@@ -200,8 +233,14 @@ fn description_of(history: &History) -> String {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return "There are no supersteps.".to_owned();
     };
-    let least = points.iter().map(|point| point.least).fold(f64::INFINITY, f64::min);
-    let greatest = points.iter().map(|point| point.greatest).fold(0.0, f64::max);
+    let least = points
+        .iter()
+        .map(|point| point.least)
+        .fold(f64::INFINITY, f64::min);
+    let greatest = points
+        .iter()
+        .map(|point| point.greatest)
+        .fold(0.0, f64::max);
     let [start, end, least, greatest] =
         [first.mean, last.mean, least, greatest].map(|seconds| rounded(seconds, 4));
     format!("{start} s at the start, {end} s at the end; least {least} s, greatest {greatest} s.")
@@ -218,7 +257,9 @@ fn table(history: &History) -> Table {
             point.mean.to_string(),
             point.least.to_string(),
             point.greatest.to_string(),
-            alone.get(index).map_or_else(String::new, |alone| alone.mean.to_string()),
+            alone
+                .get(index)
+                .map_or_else(String::new, |alone| alone.mean.to_string()),
         ]
     });
     Table {
@@ -236,6 +277,10 @@ fn table(history: &History) -> Table {
 
 /// The most points of a line.
 const POINTS: usize = 2_000;
+/// Means that differ by a smaller part are equal.
+const EQUAL: f64 = 1e-6;
+/// The most calls of a kind with large marks.
+const FEW: usize = 100;
 /// The most marks of a kind.
 const MARKS: usize = 1_000;
 /// Number of runs with a colour of their own.

@@ -34,7 +34,12 @@ impl Calls {
     }
 
     /// The anchor of the explanation of the process at `place` of the moves of the call at `index`, or of the call.
-    pub(super) fn anchor(&self, prefix: &str, run: &ReportedRun, (index, place): (usize, usize)) -> Option<String> {
+    pub(super) fn anchor(
+        &self,
+        prefix: &str,
+        run: &ReportedRun,
+        (index, place): (usize, usize),
+    ) -> Option<String> {
         let processes = *self.explained.get(&index)?;
         let call = &run.history.calls[index];
         let anchor = anchor(prefix, call);
@@ -119,7 +124,9 @@ fn table(run: &ReportedRun) -> Table {
             summary.superstep.to_string(),
             summary.at.to_string(),
             summary.cost_seconds.to_string(),
-            summary.interval.map_or_else(String::new, |interval| interval.to_string()),
+            summary
+                .interval
+                .map_or_else(String::new, |interval| interval.to_string()),
             call.listed.to_string(),
             call.candidates.to_string(),
             call.migrations.len().to_string(),

@@ -106,7 +106,10 @@ fn beside(
     runs: &[ReportedRun],
     part: impl Fn(usize, &ReportedRun) -> Result<Markup, Failure>,
 ) -> Result<Markup, Failure> {
-    let parts = runs.iter().enumerate().map(|(index, run)| Ok((run, part(index, run)?)));
+    let parts = runs
+        .iter()
+        .enumerate()
+        .map(|(index, run)| Ok((run, part(index, run)?)));
     let parts: Vec<_> = parts.collect::<Result<_, Failure>>()?;
     Ok(html! {
         div.runs {

@@ -341,7 +341,7 @@
   const tools = (chart) => {
     const { run, figure } = chart;
     const bar = document.createElement("div");
-    bar.className = "tools";
+    bar.className = "axis";
     bar.setAttribute("role", "group");
     bar.setAttribute("aria-label", "Axis of all pictures of the run");
     bar.append(
@@ -352,7 +352,10 @@
       button("Show all supersteps", "all", () => run.all()),
       button("Linear or logarithmic axis", "linear / log", () => run.rescale()),
     );
-    figure.append(bar);
+    // Beside the buttons that save.
+    const saving = figure.querySelector(".tools");
+    if (saving) saving.prepend(bar);
+    else figure.append(bar);
   };
 
   const keys = (chart) => {
@@ -441,7 +444,7 @@
       links.push(link);
     }
     if (links.length === 0) return;
-    const group = make("g", { class: "moves", role: "list", "aria-label": "Moves" });
+    const group = make("g", { class: "moves", role: "group", "aria-label": "Moves" });
     group.append(...links);
     chart.svg.append(group);
     // The children of an image are not read.
