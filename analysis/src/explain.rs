@@ -16,12 +16,15 @@ mod moves;
 mod narrative;
 mod neighbours;
 mod overview;
+mod page;
 mod payback;
 mod process;
 mod question;
+mod reading;
 mod report;
 mod rules;
-mod superstep_chart;
+mod sheet;
+mod sheets;
 mod terms;
 mod text;
 
@@ -29,14 +32,22 @@ use std::path::Path;
 
 use bsp::Rank;
 
-use crate::explain::history::History;
 use crate::explain::payback::Payback;
 use crate::explain::question::Question;
+use crate::pictures;
 use experiments::{Failure, Provenance};
 
+pub(crate) use crate::explain::answer::{CallAnswers, about_run, answers};
+pub(crate) use crate::explain::baseline::first_difference;
 pub(crate) use crate::explain::disposition::Disposition;
-pub(crate) use crate::explain::history::rules;
+pub(crate) use crate::explain::durations::SuperstepDuration;
+pub(crate) use crate::explain::history::{ExplainedCall, History};
+pub(crate) use crate::explain::overview::verdict;
+pub(crate) use crate::explain::page::{answer_page, call_line, table};
+pub(crate) use crate::explain::reading::Reading;
 pub use crate::explain::report::Explanation;
+pub(crate) use crate::explain::rules::Rules;
+pub(crate) use crate::explain::sheet::Sheet;
 pub use crate::explain::text::text;
 
 /// What the moves of a call saved until the next moves, or until the end of the run.
@@ -55,7 +66,7 @@ pub(crate) struct SettledCall {
 ///
 /// If the record is unreadable or of another version.
 pub(crate) fn settled_calls(folder: &Path) -> Result<Option<Vec<SettledCall>>, Failure> {
-    let history = History::read(folder, None, None)?;
+    let history = reading::read(folder, None, None)?;
     if history.baseline.is_none() {
         return Ok(None);
     }
@@ -93,9 +104,9 @@ impl Inquiry {
         process: Option<&str>,
         superstep: Option<u64>,
     ) -> Result<Self, Failure> {
-        let run = history::head(folder)?;
+        let run = reading::head(folder)?;
         let rank = question::rank(process, &run)?;
-        let history = History::read(folder, against, rank)?;
+        let history = reading::read(folder, against, rank)?;
         let question = Question::new(&history, rank, superstep)?;
         Ok(Self {
             history,
@@ -128,7 +139,10 @@ impl Inquiry {
     pub fn svg(&self, answer: &Explanation) -> String {
         match &answer.forces {
             Some(forces) => forces.svg(),
-            None => superstep_chart::svg(&self.history),
+            None => {
+                let verdict = verdict(&self.history).unwrap_or_default();
+                pictures::supersteps(&self.history, verdict).svg
+            }
         }
     }
 }

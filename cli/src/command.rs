@@ -17,12 +17,13 @@ use crate::commands::export::{EXPORT_ABOUT, EXPORT_HELP, ExportArguments};
 use crate::commands::man::{MAN_HELP, ManArguments};
 use crate::commands::platform::PlatformCommand;
 use crate::commands::rebalance::{REBALANCE_ABOUT, REBALANCE_HELP, RebalanceArguments};
+use crate::commands::report::{REPORT_ABOUT, REPORT_HELP, ReportArguments};
 use crate::commands::reproduce::{REPRODUCE_ABOUT, REPRODUCE_HELP, ReproduceArguments};
 use crate::commands::simulate::{SIMULATE_ABOUT, SIMULATE_HELP, SimulateArguments};
 use crate::commands::verify::{VERIFY_ABOUT, VERIFY_HELP, VerifyArguments};
 use crate::commands::{
-    advise, chaos, compare, completions, explain, export, man, platform, rebalance, reproduce,
-    simulate, verify,
+    advise, chaos, compare, completions, explain, export, man, platform, rebalance, report,
+    reproduce, simulate, verify,
 };
 use crate::environment::warn_of_unknown_variables;
 use crate::exit::exit_code;
@@ -115,6 +116,9 @@ enum Command {
     /// Write a record in the formats of other tools: Perfetto, Paje, OpenTelemetry, tables
     #[command(long_about = EXPORT_ABOUT, after_long_help = EXPORT_HELP)]
     Export(ExportArguments),
+    /// Draw from records what runs look like, as a page or as pictures
+    #[command(long_about = REPORT_ABOUT, after_long_help = REPORT_HELP)]
+    Report(ReportArguments),
     /// Say from a record where time was lost, and which keys would shorten the run
     #[command(long_about = ADVISE_ABOUT, after_long_help = ADVISE_HELP)]
     Advise(AdviseArguments),
@@ -200,6 +204,7 @@ fn execute(
             arguments.progress = progress;
             advise::command(&arguments, registry, own_name)
         }
+        Command::Report(arguments) => report::command(&arguments, registry),
         Command::Verify(arguments) => verify::command(&arguments, registry),
         Command::Reproduce(mut reproduction) => {
             reproduction.progress = progress;

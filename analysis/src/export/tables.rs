@@ -10,7 +10,7 @@ use experiments::Failure;
 use migbsp::Answer;
 use serde::Serialize;
 
-use crate::explain::{Disposition, rules};
+use crate::explain::{Disposition, Rules};
 use crate::export::happening::{Happening, Reading, process_name};
 use crate::export::spans::phases;
 
@@ -202,7 +202,7 @@ fn calls(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
 }
 
 fn candidates(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
-    let rules = rules(&reading.folder)?;
+    let rules = Rules::of_record(&reading.folder)?;
     let sets = reading.run.sets.clone();
     let set = |id: SetId| Cell::Text(sets[id.index()].as_str().into());
     reading.each(&mut |happening| {

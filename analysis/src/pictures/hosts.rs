@@ -1,0 +1,238 @@
+//! How many processes were on which host.
+
+use std::collections::BTreeMap;
+
+use bsp::HostId;
+
+use super::colours::SetColours;
+use super::picture::{Picture, Table, is_early, position};
+use crate::chart::{Cell, Layer, Panel, Plot};
+use crate::text::counted;
+use crate::view::View;
+
+/// Hosts over supersteps, the stronger the more processes they had.
+pub(crate) fn hosts(view: &View) -> Picture {
+    let (plot, table) = hosts_panel(view);
+    Picture {
+        svg: plot.svg(),
+        table,
+    }
+}
+
+/// The same before it is drawn.
+pub(super) fn hosts_panel(view: &View) -> (Plot, Table) {
+    let spans = spans(view);
+    // Of a host: rows may have several.
+    let lengths: Vec<usize> = view.load.rows.iter().map(|row| row.hosts.len()).collect();
+    let of_a_host = |span: &Span| span.processes as f64 / lengths[span.row] as f64;
+    let most = spans.iter().map(of_a_host).fold(0.0, f64::max);
+    let colours = SetColours::new(view);
+    let mut layers: BTreeMap<(usize, u64), Vec<Cell>> = BTreeMap::new();
+    let rows = &view.load.rows;
+    for span in spans.iter().filter(|span| 0 < span.processes) {
+        let first = rows.iter().nth(span.row).map_or(0, |row| row.hosts.start);
+        let host = HostId(u32::try_from(first).unwrap_or(u32::MAX));
+        let level = level(of_a_host(span) / most);
+        let cells = layers.entry((colours.of_host(view, host), level));
+        cells.or_default().push(Cell {
+            row: span.row,
+            from: position(span.from),
+            to: position(span.to),
+        });
+    }
+    let layers = layers.into_iter();
+    let layers = layers.map(|((colour, level), cells)| Layer::Cells {
+        colour,
+        strength: level as f64 / LEVELS as f64,
+        cells,
+    });
+    let note = format!(
+        "The stronger a colour, the more processes a host had; the strongest stands for {}.",
+        shortest(most)
+    );
+    let description = format!(
+        "Rows are hosts, the axis is supersteps. {} of hosts that had processes. {note}",
+        counted(rows.len(), "row")
+    );
+    let plot = Plot {
+        title: format!("Processes on hosts, scenario {}", view.run.scenario),
+        note,
+        description,
+        legend: colours.legend(view),
+        supersteps: (view.first(), view.end),
+        is_log: is_early(view),
+        panels: vec![Panel {
+            label: "host".to_owned(),
+            rows: Some(rows.iter().map(|row| row.name.clone()).collect()),
+            is_compact: false,
+            layers: layers.collect(),
+        }],
+    };
+    let named: Vec<(&str, &str)> = rows
+        .iter()
+        .map(|row| (row.name.as_str(), row.set.as_str()))
+        .collect();
+    let row = |span: &Span| {
+        let (name, set) = named[span.row];
+        vec![
+            name.to_owned(),
+            span.from.to_string(),
+            span.to.to_string(),
+            set.to_owned(),
+            span.processes.to_string(),
+        ]
+    };
+    let table = Table {
+        header: vec!["host", "from", "to", "set", "processes"],
+        rows: spans.iter().map(row).collect(),
+    };
+    (plot, table)
+}
+
+/// The strength of a colour for a share, from 1.
+fn level(share: f64) -> u64 {
+    (1..LEVELS)
+        .find(|level| share * LEVELS as f64 <= *level as f64)
+        .unwrap_or(LEVELS)
+}
+
+/// A number with two decimals, or with none if it needs none.
+fn shortest(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A row of hosts had a number of processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    row: usize,
+    from: u64,
+    to: u64,
+    processes: u64,
+}
+
+/// The number of processes of each row over the supersteps; of moves that are too near to be told apart in a picture, the
+/// last one counts if there are many.
+fn spans(view: &View) -> Vec<Span> {
+    let rows = &view.load.rows;
+    let first = view.first();
+    let mut counts = vec![0_u64; rows.len()];
+    for host in view.placement.start() {
+        if let Some(row) = rows.row_of(*host) {
+            counts[row] += 1;
+        }
+    }
+    let moves = view.placement.moves();
+    let step = if moves.len() <= MOVES {
+        1
+    } else {
+        (view.end - first).div_ceil(COLUMNS).max(1)
+    };
+    let mut since = vec![first; rows.len()];
+    let mut shown = counts.clone();
+    let mut spans = Vec::new();
+    let mut close = |row: usize, at: u64, count: u64, shown: &mut [u64], since: &mut [u64]| {
+        if since[row] < at && shown[row] != count {
+            spans.push(Span {
+                row,
+                from: since[row],
+                to: at,
+                processes: shown[row],
+            });
+            since[row] = at;
+        }
+        shown[row] = count;
+    };
+    let mut together = moves.iter().peekable();
+    while let Some(moved) = together.next() {
+        for (host, is_arrival) in [(moved.from, false), (moved.to, true)] {
+            if let Some(row) = rows.row_of(host) {
+                counts[row] = if is_arrival {
+                    counts[row] + 1
+                } else {
+                    counts[row].saturating_sub(1)
+                };
+            }
+        }
+        let column = |superstep: u64| (superstep - first) / step;
+        let is_last = together
+            .peek()
+            .is_none_or(|next| column(next.superstep) != column(moved.superstep));
+        if is_last {
+            let at = first + column(moved.superstep) * step;
+            for (row, count) in counts.iter().enumerate() {
+                close(row, at, *count, &mut shown, &mut since);
+            }
+        }
+    }
+    for row in 0..rows.len() {
+        close(row, view.end, u64::MAX, &mut shown, &mut since);
+    }
+    spans.sort_by_key(|span| (span.row, span.from));
+    spans
+}
+
+/// Number of strengths of a colour.
+const LEVELS: u64 = 6;
+/// The most moves that are shown one by one.
+const MOVES: usize = 2_000;
+/// Number of parts of the axis otherwise.
+const COLUMNS: u64 = 240;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::sample;
+
+    fn rows(view: &View) -> Vec<String> {
+        hosts(view)
+            .table
+            .rows
+            .iter()
+            .map(|row| row.join(" "))
+            .collect()
+    }
+
+    #[test]
+    fn processes_are_counted_on_every_host_that_had_any() {
+        let view = sample::run(4, 20, &[(4, 0, 3), (4, 1, 3), (9, 0, 1)]);
+        assert_eq!(
+            rows(&view),
+            [
+                "h0 0 4 one 1",
+                "h0 4 20 one 0",
+                "h1 0 4 one 1",
+                "h1 4 9 one 0",
+                "h1 9 20 one 1",
+                "h2 0 20 other 1",
+                "h3 0 4 other 1",
+                "h3 4 9 other 3",
+                "h3 9 20 other 2",
+            ]
+        );
+        let svg = hosts(&view).svg;
+        assert!(svg.contains("the strongest stands for 3."), "{svg}");
+    }
+
+    #[test]
+    fn a_host_with_more_processes_is_never_fainter() {
+        let levels = [0.01, 0.17, 0.5, 0.99, 1.0].map(level);
+        assert_eq!(levels, [1, 2, 3, 6, 6]);
+        assert!(levels.is_sorted());
+    }
+
+    #[test]
+    fn many_moves_are_counted_in_as_many_spans_as_can_be_seen() {
+        let moves: Vec<(u64, u32, u32)> = (1..9_600)
+            .map(|superstep| (superstep, 1, u32::from(superstep % 2 == 0)))
+            .collect();
+        let view = sample::run(2, 9_600, &moves);
+        let rows = rows(&view);
+        assert!(rows.len() <= 2 * 241, "{}", rows.len());
+        let last = rows.last().unwrap();
+        assert!(
+            last.contains(" 9600 other 1") || last.contains(" 9600 other 0"),
+            "{last}"
+        );
+    }
+}

@@ -1,0 +1,304 @@
+//! Which process was on the hosts of which Set, and when it moved.
+
+use std::collections::BTreeMap;
+
+use bsp::Rank;
+
+use super::colours::SetColours;
+use super::hosts::hosts_panel;
+use super::picture::{Picture, Table, is_early, position};
+use super::supersteps::superstep_panel;
+use crate::chart::{Cell, Layer, Mark, Panel, Plot};
+use crate::explain::History;
+use crate::text::counted;
+use crate::view::{Segment, View};
+
+/// Processes over supersteps, coloured by Set, with their moves; `None` if there are too many processes to show, and none of
+/// them moved.
+pub(crate) fn timeline(view: &View) -> Option<Picture> {
+    let (plot, table) = plot(view)?;
+    Some(Picture {
+        svg: plot.svg(),
+        table,
+    })
+}
+
+/// The same with the times of supersteps below; hosts over supersteps where there is no timeline of processes.
+pub(crate) fn timeline_with_supersteps(view: &View, history: &History) -> Picture {
+    let (mut plot, table) = match plot(view) {
+        Some(found) => found,
+        None => {
+            let mut plot = hosts_panel(view);
+            plot.0.title = format!("Processes on hosts, {}", of_run(view));
+            plot
+        }
+    };
+    let (panel, legend) = superstep_panel(history);
+    plot.panels.push(panel);
+    plot.legend.extend(legend);
+    Picture {
+        svg: plot.svg(),
+        table,
+    }
+}
+
+fn of_run(view: &View) -> String {
+    format!(
+        "{} in scenario {}",
+        counted(view.run.placement.len(), "process"),
+        view.run.scenario
+    )
+}
+
+fn plot(view: &View) -> Option<(Plot, Table)> {
+    let ranks = view.placement.shown(PROCESSES);
+    if ranks.is_empty() {
+        return None;
+    }
+    let segments = view.placement.segments(&ranks, view.end);
+    let colours = SetColours::new(view);
+    let rows: BTreeMap<Rank, usize> = ranks.iter().copied().zip(0..).collect();
+    let mut legend = colours.legend(view);
+    if !view.placement.moves().is_empty() {
+        legend.push((
+            "move, in the colour of its target".to_owned(),
+            Mark::Points,
+            MOVE,
+        ));
+    }
+    let mut layers = cells(view, &coarse(&segments, view), &rows, &colours);
+    layers.extend(moves(view, &rows, &colours));
+    let all = view.run.placement.len();
+    let note = if ranks.len() < all {
+        let shown = counted(ranks.len(), "process");
+        let kind = if ranks.len() == PROCESSES {
+            "first "
+        } else {
+            ""
+        };
+        format!("The {kind}{shown} that moved, of {all}.")
+    } else {
+        String::new()
+    };
+    let plot = Plot {
+        title: format!("Processes by Set, {}", of_run(view)),
+        description: description(view, &note),
+        note,
+        legend,
+        supersteps: (view.first(), view.end),
+        is_log: is_early(view),
+        panels: vec![Panel {
+            label: "process".to_owned(),
+            rows: Some(ranks.iter().map(Rank::to_string).collect()),
+            is_compact: false,
+            layers,
+        }],
+    };
+    Some((plot, table(view, &segments)))
+}
+
+/// Segments of which no two of a process are nearer than can be seen, if there are many.
+fn coarse(segments: &[Segment], view: &View) -> Vec<Segment> {
+    if segments.len() <= CELLS {
+        return segments.to_vec();
+    }
+    let step = (view.end - view.first()).div_ceil(COLUMNS).max(1);
+    let column = |superstep: u64| (superstep - view.first()) / step;
+    let mut kept: Vec<Segment> = Vec::new();
+    for segment in segments {
+        match kept.last_mut() {
+            // The last one that begins in a column stands for all.
+            Some(last)
+                if last.rank == segment.rank && column(last.from) == column(segment.from) =>
+            {
+                *last = Segment {
+                    from: last.from,
+                    ..*segment
+                };
+            }
+            _ => kept.push(*segment),
+        }
+    }
+    kept
+}
+
+fn cells(
+    view: &View,
+    segments: &[Segment],
+    rows: &BTreeMap<Rank, usize>,
+    colours: &SetColours,
+) -> Vec<Layer> {
+    let mut by_colour: BTreeMap<usize, Vec<Cell>> = BTreeMap::new();
+    for segment in segments {
+        let colour = colours.of_host(view, segment.host);
+        by_colour.entry(colour).or_default().push(Cell {
+            row: rows[&segment.rank],
+            from: position(segment.from),
+            to: position(segment.to),
+        });
+    }
+    let layers = by_colour.into_iter();
+    layers
+        .map(|(colour, cells)| Layer::Cells {
+            colour,
+            strength: STRENGTH,
+            cells,
+        })
+        .collect()
+}
+
+/// A point for each move, unless there are too many.
+fn moves(view: &View, rows: &BTreeMap<Rank, usize>, colours: &SetColours) -> Vec<Layer> {
+    let mut by_colour: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
+    let moves = view.placement.moves();
+    if MOVES < moves.len() {
+        return Vec::new();
+    }
+    for moved in moves {
+        if let Some(row) = rows.get(&moved.rank) {
+            let height = rows.len() as f64 - *row as f64 - 0.5;
+            let points = by_colour.entry(colours.of_host(view, moved.to));
+            let point = (position(moved.superstep), height);
+            points.or_default().push(point);
+        }
+    }
+    let radius = if rows.len() <= LOW_ROWS { 4 } else { 2 };
+    let layers = by_colour.into_iter();
+    layers
+        .map(|(colour, points)| Layer::Points {
+            colour,
+            is_ring: false,
+            radius,
+            points,
+        })
+        .collect()
+}
+
+fn description(view: &View, note: &str) -> String {
+    let moves = view.placement.moves();
+    let separator = if note.is_empty() { "" } else { " " };
+    let mut text = format!(
+        "Rows are processes, colours are Sets, the axis is supersteps.{separator}{note} {} in {} supersteps.",
+        counted(moves.len(), "move"),
+        view.end - view.first()
+    );
+    for moved in moves.iter().take(DESCRIBED) {
+        text.push_str(&format!(
+            " {} moved from {} to {} after superstep {}.",
+            moved.rank,
+            view.host(moved.from),
+            view.host(moved.to),
+            moved.superstep
+        ));
+    }
+    if DESCRIBED < moves.len() {
+        text.push_str(" The table has all.");
+    }
+    text
+}
+
+fn table(view: &View, segments: &[Segment]) -> Table {
+    let row = |segment: &Segment| {
+        vec![
+            segment.rank.to_string(),
+            segment.from.to_string(),
+            segment.to.to_string(),
+            view.host(segment.host).to_owned(),
+            view.sets.name_of(segment.host).to_owned(),
+        ]
+    };
+    Table {
+        header: vec!["process", "from", "to", "host", "set"],
+        rows: segments.iter().take(ROWS).map(row).collect(),
+    }
+}
+
+/// The most processes that are shown.
+const PROCESSES: usize = 200;
+/// The most segments that are drawn exactly.
+const CELLS: usize = 6_000;
+/// Number of parts of the axis otherwise.
+const COLUMNS: u64 = 120;
+/// The most rows of the table.
+const ROWS: usize = 20_000;
+/// The most moves that are marked.
+const MOVES: usize = 2_000;
+/// The most moves that the description names.
+const DESCRIBED: usize = 20;
+/// How opaque processes are: moves have to be seen on them.
+const STRENGTH: f64 = 0.45;
+/// The most rows that are as high as a point.
+const LOW_ROWS: usize = 80;
+/// Number of the colour of moves in the legend.
+const MOVE: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::sample;
+
+    /// Rows of a table without the set.
+    fn rows(view: &View) -> Vec<String> {
+        let (_, table) = plot(view).unwrap();
+        let rows = table.rows.iter().map(|row| row[..4].join(" "));
+        rows.collect()
+    }
+
+    #[test]
+    fn rows_are_processes_and_every_move_is_a_point() {
+        let view = sample::run(4, 100, &[(4, 0, 3), (9, 0, 1), (9, 2, 0)]);
+        assert_eq!(
+            rows(&view),
+            [
+                "p1 0 4 h0",
+                "p1 4 9 h3",
+                "p1 9 100 h1",
+                "p2 0 100 h1",
+                "p3 0 9 h2",
+                "p3 9 100 h0",
+                "p4 0 100 h3"
+            ]
+        );
+        let svg = timeline(&view).unwrap().svg;
+        let (_, data) = svg.split_once("<g class=\"data\"").unwrap();
+        assert_eq!(data.matches("<circle").count(), 3, "{svg}");
+        assert_eq!(data.matches("<rect").count(), 7, "{svg}");
+        assert!(
+            svg.contains("p3 moved from h2 to h0 after superstep 9."),
+            "{svg}"
+        );
+        assert!(svg.contains("data-scale=\"log\""), "{svg}");
+        let late = sample::run(4, 100, &[(11, 0, 3)]);
+        assert!(
+            timeline(&late)
+                .unwrap()
+                .svg
+                .contains("data-scale=\"linear\"")
+        );
+    }
+
+    #[test]
+    fn of_many_processes_those_that_moved_are_shown() {
+        let still = sample::run(300, 10, &[]);
+        assert!(timeline(&still).is_none());
+        let view = sample::run(300, 10, &[(4, 7, 250), (5, 299, 0)]);
+        assert_eq!(
+            rows(&view),
+            ["p8 0 4 h7", "p8 4 10 h250", "p300 0 5 h299", "p300 5 10 h0"]
+        );
+        let svg = timeline(&view).unwrap().svg;
+        assert!(svg.contains("The 2 processes that moved, of 300."), "{svg}");
+    }
+
+    #[test]
+    fn a_process_that_moves_before_every_superstep_does_not_fill_the_page() {
+        let moves: Vec<(u64, u32, u32)> = (1..20_000)
+            .map(|superstep| (superstep, 1, u32::from(superstep % 2 == 0)))
+            .collect();
+        let view = sample::run(2, 20_000, &moves);
+        let svg = timeline(&view).unwrap().svg;
+        assert!(svg.matches("<rect").count() < 200, "{}", svg.len());
+        assert!(!svg.contains("r=\"80\""), "moves are not marked");
+        assert_eq!(rows(&view).len(), ROWS);
+    }
+}
