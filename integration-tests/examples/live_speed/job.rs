@@ -140,6 +140,7 @@ pub(crate) fn prepare(submit: &Submit) -> Result<Prepared, JobError> {
         } else {
             ProgramType::new::<Load>()
         },
+        supersteps: Some(case.supersteps),
     })
 }
 

@@ -26,7 +26,7 @@ const FLOORS: [(&str, u32); 15] = [
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.
-const OWNERS: [(&str, &str); 20] = [
+const OWNERS: [(&str, &str); 23] = [
     ("actix", "agents"),
     ("actix-rt", "agents"),
     ("perf-event2", "agents"),
@@ -41,9 +41,12 @@ const OWNERS: [(&str, &str); 20] = [
     ("clap_mangen", "cli"),
     ("config", "settings"),
     ("etcetera", "cli"),
+    ("hyper", "cli"),
+    ("hyper-util", "cli"),
     ("indicatif", "cli"),
     ("maud", "analysis"),
     ("plotters", "analysis"),
+    ("ratatui", "cli"),
     ("statrs", "analysis"),
     ("terminal_size", "cli"),
     ("tracing-subscriber", "cli"),
