@@ -72,6 +72,10 @@ pub struct Run {
     pub sets: Vec<String>,
     /// Names of the hosts, by host.
     pub hosts: Vec<String>,
+    /// The Sets of the hosts, in their order: a Set, and the number of consecutive hosts of it. Earlier versions do not say
+    /// it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<(SetId, u32)>,
     /// The host where every process starts: its name, by rank.
     pub placement: Vec<String>,
     /// The supersteps that belong together, if a round has several.
@@ -87,6 +91,25 @@ impl Run {
     #[must_use]
     pub fn first_superstep(&self) -> u64 {
         self.resumed.as_ref().map_or(0, |resumed| resumed.superstep)
+    }
+
+    /// The Set of every host, in the order of `hosts`; nothing if the record does not say it.
+    pub fn sets_of_hosts(&self) -> impl Iterator<Item = SetId> {
+        let sets = self.members.iter();
+        sets.flat_map(|(set, hosts)| (0..*hosts).map(move |_| *set))
+    }
+
+    /// [`Self::members`], of hosts with these Sets.
+    #[must_use]
+    pub fn members_of(sets: impl IntoIterator<Item = SetId>) -> Vec<(SetId, u32)> {
+        let mut members: Vec<(SetId, u32)> = Vec::new();
+        for set in sets {
+            match members.last_mut() {
+                Some((last, hosts)) if *last == set => *hosts += 1,
+                _ => members.push((set, 1)),
+            }
+        }
+        members
     }
 }
 

@@ -9,9 +9,13 @@ mod bars;
 mod frame;
 mod intervals;
 mod lines;
+mod network;
+mod plot;
 mod terminal;
 
 pub use bars::Bars;
 pub use intervals::{Group, Interval, Intervals};
 pub use lines::{Lines, Scale, Series, Style};
+pub use network::{Arrow, Network, NetworkLink, NetworkNode};
+pub use plot::{Cell, Layer, Mark, Panel, Plot};
 pub use terminal::text_bars;

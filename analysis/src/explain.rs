@@ -16,12 +16,15 @@ mod moves;
 mod narrative;
 mod neighbours;
 mod overview;
+mod page;
 mod payback;
 mod process;
 mod question;
+mod reading;
 mod report;
 mod rules;
-mod superstep_chart;
+mod sheet;
+mod sheets;
 mod terms;
 mod text;
 
@@ -29,11 +32,19 @@ use std::path::Path;
 
 use bsp::Rank;
 
-use crate::explain::history::History;
 use crate::explain::payback::Payback;
 use crate::explain::question::Question;
+use crate::pictures;
 use experiments::{Failure, Provenance};
 
+pub(crate) use crate::explain::answer::{CallAnswers, about_run, answers};
+pub(crate) use crate::explain::baseline::first_difference;
+pub(crate) use crate::explain::durations::SuperstepDuration;
+pub(crate) use crate::explain::history::{ExplainedCall, History};
+pub(crate) use crate::explain::overview::verdict;
+pub(crate) use crate::explain::page::{answer_page, call_line, table};
+pub(crate) use crate::explain::reading::Reading;
+pub(crate) use crate::explain::sheet::Sheet;
 pub use crate::explain::report::Explanation;
 pub use crate::explain::text::text;
 
@@ -53,7 +64,7 @@ pub(crate) struct SettledCall {
 ///
 /// If the record is unreadable or of another version.
 pub(crate) fn settled_calls(folder: &Path) -> Result<Option<Vec<SettledCall>>, Failure> {
-    let history = History::read(folder, None, None)?;
+    let history = reading::read(folder, None, None)?;
     if history.baseline.is_none() {
         return Ok(None);
     }
@@ -91,9 +102,9 @@ impl Inquiry {
         process: Option<&str>,
         superstep: Option<u64>,
     ) -> Result<Self, Failure> {
-        let run = history::head(folder)?;
+        let run = reading::head(folder)?;
         let rank = question::rank(process, &run)?;
-        let history = History::read(folder, against, rank)?;
+        let history = reading::read(folder, against, rank)?;
         let question = Question::new(&history, rank, superstep)?;
         Ok(Self {
             history,
@@ -126,7 +137,10 @@ impl Inquiry {
     pub fn svg(&self, answer: &Explanation) -> String {
         match &answer.forces {
             Some(forces) => forces.svg(),
-            None => superstep_chart::svg(&self.history),
+            None => {
+                let verdict = overview::verdict(&self.history).unwrap_or_default();
+                pictures::supersteps(&self.history, verdict).svg
+            }
         }
     }
 }

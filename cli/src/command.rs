@@ -16,12 +16,13 @@ use crate::commands::explain::{EXPLAIN_ABOUT, EXPLAIN_HELP, ExplainArguments};
 use crate::commands::man::{MAN_HELP, ManArguments};
 use crate::commands::platform::PlatformCommand;
 use crate::commands::rebalance::{REBALANCE_ABOUT, REBALANCE_HELP, RebalanceArguments};
+use crate::commands::report::{REPORT_ABOUT, REPORT_HELP, ReportArguments};
 use crate::commands::reproduce::{REPRODUCE_ABOUT, REPRODUCE_HELP, ReproduceArguments};
 use crate::commands::simulate::{SIMULATE_ABOUT, SIMULATE_HELP, SimulateArguments};
 use crate::commands::verify::{VERIFY_ABOUT, VERIFY_HELP, VerifyArguments};
 use crate::commands::{
-    advise, chaos, compare, completions, explain, man, platform, rebalance, reproduce, simulate,
-    verify,
+    advise, chaos, compare, completions, explain, man, platform, rebalance, report, reproduce,
+    simulate, verify,
 };
 use crate::environment::warn_of_unknown_variables;
 use crate::exit::exit_code;
@@ -111,6 +112,9 @@ enum Command {
     /// Explain from a record why processes moved or stayed, and what migrations gained
     #[command(long_about = EXPLAIN_ABOUT, after_long_help = EXPLAIN_HELP)]
     Explain(ExplainArguments),
+    /// Draw from records what runs look like, as a page or as pictures
+    #[command(long_about = REPORT_ABOUT, after_long_help = REPORT_HELP)]
+    Report(ReportArguments),
     /// Say from a record where time was lost, and which keys would shorten the run
     #[command(long_about = ADVISE_ABOUT, after_long_help = ADVISE_HELP)]
     Advise(AdviseArguments),
@@ -195,6 +199,7 @@ fn execute(
             arguments.progress = progress;
             advise::command(&arguments, registry, own_name)
         }
+        Command::Report(arguments) => report::command(&arguments, registry),
         Command::Verify(arguments) => verify::command(&arguments, registry),
         Command::Reproduce(mut reproduction) => {
             reproduction.progress = progress;

@@ -9,6 +9,7 @@ mod flows;
 pub(crate) mod man;
 pub(crate) mod platform;
 pub(crate) mod rebalance;
+pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod verify;

@@ -161,6 +161,7 @@ fn head(scenario: Scenario, prepared: &PreparedExperiment, round: Round) -> Even
         scenario: scenario.name().to_owned(),
         sets: sets.collect(),
         hosts: hosts.collect(),
+        members: Run::members_of(platform.hosts().iter().map(|host| host.set)),
         placement: prepared.placement.iter().map(host).collect(),
         round,
         resumed: prepared.resumed.clone(),

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::str;
 
-use bsp::check_name;
+use bsp::{SetId, check_name};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -232,6 +232,7 @@ fn run(line: &str) -> Result<Run, String> {
             "`resumed` has superstep {first}, with which no run begins"
         ));
     }
+    members(&run)?;
     let hosts: BTreeSet<&String> = run.hosts.iter().collect();
     match run.placement.iter().find(|host| !hosts.contains(host)) {
         Some(host) => Err(format!(
@@ -239,6 +240,27 @@ fn run(line: &str) -> Result<Run, String> {
         )),
         None => Ok(run),
     }
+}
+
+/// Checks that the Sets of the hosts, if the record says them, are those of all hosts.
+fn members(run: &Run) -> Result<(), String> {
+    let unknown = |(set, _): &&(SetId, u32)| run.sets.len() <= set.index();
+    if let Some((set, _)) = run.members.iter().find(unknown) {
+        let number = run.sets.len();
+        return Err(format!(
+            "`members` names Set {}; this run has {number}, counted from 0",
+            set.0
+        ));
+    }
+    let counts = run.members.iter().map(|(_, hosts)| u64::from(*hosts));
+    let counted: u64 = counts.sum();
+    let hosts = run.hosts.len();
+    if run.members.is_empty() || usize::try_from(counted) == Ok(hosts) {
+        return Ok(());
+    }
+    Err(format!(
+        "`members` has {counted} hosts, and `hosts` has {hosts}"
+    ))
 }
 
 fn from_line<T: DeserializeOwned>(line: &str) -> Result<T, String> {

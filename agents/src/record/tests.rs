@@ -20,6 +20,7 @@ fn run() -> Event {
         scenario: "iii".to_owned(),
         sets: vec!["labtec".to_owned()],
         hosts: vec!["labtec-0".to_owned(), "\"quoted\" \\n".to_owned()],
+        members: vec![(SetId(0), 2)],
         placement: vec!["labtec-0".to_owned(), "\"quoted\" \\n".to_owned()],
         round: Round { length: 3, last: 2 },
         resumed: None,

@@ -113,6 +113,23 @@ impl Axis {
         Self::linear([low.min(middle - least), high.max(middle + least)])
     }
 
+    /// An axis for rows, which has no numbers.
+    pub(super) fn rows(number: usize) -> Self {
+        Self {
+            low: 0.0,
+            high: number.max(1) as f64,
+            ticks: Vec::new(),
+            step: 1.0,
+            is_log: false,
+            has_zero: false,
+        }
+    }
+
+    /// The numbers that stand at it.
+    pub(super) fn ticks(&self) -> &[f64] {
+        &self.ticks
+    }
+
     /// Whether `value` has a place on the axis.
     pub(super) fn holds(&self, value: f64) -> bool {
         value.is_finite() && (!self.is_log || 0.0 < value || (self.has_zero && value == 0.0))
@@ -136,7 +153,7 @@ impl Axis {
     }
 
     /// A number at the axis, with enough digits to distinguish it from its neighbours.
-    fn label(&self, value: f64) -> String {
+    pub(super) fn label(&self, value: f64) -> String {
         if self.is_log && value == 0.0 {
             return "0".to_owned();
         }

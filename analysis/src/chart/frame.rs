@@ -36,7 +36,7 @@ pub(super) struct Key<'a> {
 
 /// Style of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub enum Mark {
     /// Filled areas.
     Area,
     /// A line.
@@ -64,6 +64,13 @@ impl Frame<'_> {
         self.with_head(&svg)
     }
 
+    /// Height of title, note and legend, in pixels.
+    pub(super) fn head(&self) -> i32 {
+        let rows = self.legend_places().last().map_or(0, |(_, row)| row + 1);
+        let legend = rows * LEGEND_HEIGHT + if 0 < rows { GAP } else { 0 };
+        TITLE_HEIGHT + height_of(self.note_lines().len()) + legend
+    }
+
     /// `svg` with title, description, and the colour of texts on dark pages.
     fn with_head(&self, svg: &str) -> String {
         let (tag, drawing) = svg.split_once('>').unwrap_or((svg, ""));
@@ -81,10 +88,9 @@ impl Frame<'_> {
         ) -> Result<(), DrawingAreaErrorKind<io::Error>>,
     ) -> Result<(), DrawingAreaErrorKind<io::Error>> {
         let places = self.legend_places();
-        let rows = places.last().map_or(0, |(_, row)| row + 1);
         let note = self.note_lines();
         let head = TITLE_HEIGHT + height_of(note.len());
-        let above = head + rows * LEGEND_HEIGHT + if 0 < rows { GAP } else { 0 };
+        let above = self.head();
         let size = (self.width, self.height + above.unsigned_abs());
         let root = SVGBackend::with_string(svg, size).into_drawing_area();
         let title = shown(self.title, self.width);
@@ -140,6 +146,20 @@ impl Frame<'_> {
         };
         self.legend.iter().map(place).collect()
     }
+}
+
+/// `svg` with more `attributes`, and with `layers` in front of what it has.
+pub(super) fn with_layers(svg: &str, attributes: &str, layers: &str) -> String {
+    let (tag, rest) = svg.split_once('>').unwrap_or((svg, ""));
+    let body = rest.strip_suffix(END).unwrap_or(rest);
+    format!("{tag} {attributes}>{body}{layers}{END}")
+}
+
+/// The elements of `svg`, without the element around them.
+pub(super) fn inner(svg: &str) -> &str {
+    let (_, rest) = svg.split_once('>').unwrap_or((svg, ""));
+    let rest = rest.strip_prefix('\n').unwrap_or(rest);
+    rest.strip_suffix(END).unwrap_or(rest)
 }
 
 /// Pixels of `lines` lines of labels.
@@ -256,6 +276,8 @@ pub(super) const GRID: RGBAColor = RGBAColor(118, 118, 118, 0.25);
 /// Texts on pages that are dark but not black need a lighter colour for a contrast of 4.5. On a white page, where a
 /// program applies this rule by mistake, it still has 3.
 const STYLE: &str = "@media (prefers-color-scheme: dark) { svg text { fill: #919191; } }";
+/// How every chart ends.
+const END: &str = "</svg>\n";
 /// Size of labels, in units of `plotters`: 13 pixels.
 pub(super) const LABEL_SIZE: f64 = 16.12;
 /// Radius of a point, in pixels.

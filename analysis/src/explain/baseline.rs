@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agents::record::{self, Event, EventHeader, EventKind};
+use agents::record::{self, End, Event, EventHeader, EventKind};
 use experiments::record::{Manifest, fault, manifest};
 use experiments::{Failure, Scenario};
 use serde_json::Value;
@@ -11,11 +11,13 @@ use crate::explain::durations::SuperstepDuration;
 
 /// Scenario i of the same experiment: the same supersteps without calls and moves.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Baseline {
+pub(crate) struct Baseline {
     /// Folder of its record.
-    pub(super) folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// Duration of every superstep, in order.
-    pub(super) supersteps: Vec<SuperstepDuration>,
+    pub(crate) supersteps: Vec<SuperstepDuration>,
+    /// The end of the run, if it has ended.
+    pub(crate) end: Option<End>,
 }
 
 impl Baseline {
@@ -33,11 +35,13 @@ impl Baseline {
             )));
         }
         let mut supersteps = Vec::new();
-        let needed = |header: EventHeader| header.kind == EventKind::Superstep;
-        record::scan(folder, needed, |event| {
-            if let Event::Superstep(superstep) = event {
-                supersteps.push(SuperstepDuration::new(&superstep));
-            }
+        let mut end = None;
+        let needed =
+            |header: EventHeader| matches!(header.kind, EventKind::Superstep | EventKind::End);
+        record::scan(folder, needed, |event| match event {
+            Event::Superstep(superstep) => supersteps.push(SuperstepDuration::new(&superstep)),
+            Event::End(ended) => end = Some(ended),
+            _ => {}
         })
         .map_err(fault)?;
         let first = |folder: &Path| record::head(folder).map(|run| run.first_superstep());
@@ -53,6 +57,7 @@ impl Baseline {
         Ok(Self {
             folder: folder.to_path_buf(),
             supersteps,
+            end,
         })
     }
 
@@ -98,6 +103,13 @@ fn difference(there: &Manifest, here: &Manifest) -> Option<String> {
         .then(|| "is of another experiment: the description of its platform differs".to_owned())
 }
 
+/// The first value in which experiments differ, with its path and both values; their schedulers may differ.
+pub(crate) fn first_difference(one: &Manifest, other: &Manifest) -> Option<[String; 3]> {
+    let mut path = String::new();
+    let (one, other) = different(&one.configuration, &other.configuration, &mut path)?;
+    Some([path, one, other])
+}
+
 /// The first value that differs, with its path. Scenario i takes nothing from the scheduler.
 fn different(there: &Value, here: &Value, path: &mut String) -> Option<(String, String)> {
     let (Value::Object(one), Value::Object(other)) = (there, here) else {
@@ -135,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    fn first_difference(one: &Value, other: &Value) -> Option<String> {
+    fn difference_of(one: &Value, other: &Value) -> Option<String> {
         let mut path = String::new();
         let (one, other) = different(one, other, &mut path)?;
         Some(format!("{path}: {one}, {other}"))
@@ -146,15 +158,15 @@ mod tests {
         let one = json!({"application": {"processes": 8, "workload": "heat"}, "scheduler": {"policy": "none"}});
         let mut other = one.clone();
         other["scheduler"]["policy"] = "adaptive".into();
-        assert_eq!(first_difference(&one, &other), None);
+        assert_eq!(difference_of(&one, &other), None);
         other["application"]["processes"] = 16.into();
         assert_eq!(
-            first_difference(&one, &other).as_deref(),
+            difference_of(&one, &other).as_deref(),
             Some("application.processes: `8`, `16`")
         );
         let more = json!({"application": {"processes": 8, "seconds": 1, "workload": "heat"}});
         assert_eq!(
-            first_difference(&one, &more).as_deref(),
+            difference_of(&one, &more).as_deref(),
             Some("application.seconds: not set, `1`")
         );
     }

@@ -12,20 +12,10 @@ use crate::explain::moves;
 use crate::explain::payback::Payback;
 use crate::explain::report::{AlternativeReport, AssessmentReport, CallReport, Explanation, Row};
 use crate::text::{counted, rounded};
-use experiments::Failure;
 
-/// The decisions of the call at position `index`.
-///
-/// # Errors
-///
-/// If the record is no longer readable.
-pub(super) fn explain(
-    answer: &mut Explanation,
-    history: &History,
-    index: usize,
-) -> Result<(), Failure> {
+/// The decisions of the call at position `index`, of which `detail` has the findings.
+pub(super) fn explain(answer: &mut Explanation, history: &History, index: usize, detail: &Detail) {
     let explained = &history.calls[index];
-    let detail = history.detail(explained.summary.superstep)?;
     answer.calls.push(report(history, index));
     answer.list = rows(history, &detail.call);
     answer.sentences.push(outcome(explained, history));
@@ -37,16 +27,15 @@ pub(super) fn explain(
         .extend(choice.and_then(|choice| no_idle_host(choice, history)));
     answer
         .sentences
-        .extend(why_none(history, explained, &detail));
+        .extend(why_none(history, explained, detail));
     if let Some(head) = explained.head {
-        answer.forces = Forces::of(history, &detail, &head);
+        answer.forces = Forces::of(history, detail, &head);
         let (folder, superstep) = (&answer.record, explained.summary.superstep);
         answer.next.push(format!(
             "migbsp explain {folder} --process {} --superstep {superstep}",
             head.rank
         ));
     }
-    Ok(())
 }
 
 /// The call at position `index`.

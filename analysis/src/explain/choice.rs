@@ -5,7 +5,8 @@ use migbsp::DestinationChoice;
 use serde::Serialize;
 
 use crate::explain::history::History;
-use crate::text::{Layout, counted, rounded};
+use crate::explain::sheet::Sheet;
+use crate::text::{counted, rounded};
 
 /// The hosts that were compared for one process.
 #[derive(Debug, Serialize)]
@@ -63,7 +64,7 @@ impl ChoiceReport {
     }
 
     /// The hosts that are compared, the nearest completion first; those that are not on the idle list last.
-    pub(super) fn table(&self, layout: Layout) -> String {
+    pub(super) fn sheet(&self) -> Sheet {
         let mut found: Vec<&DestinationReport> = self.destinations.iter().collect();
         found.sort_by(|one, other| {
             let idle = other.is_idle.cmp(&one.is_idle);
@@ -86,17 +87,19 @@ impl ChoiceReport {
         };
         let more = found.len().saturating_sub(ROWS);
         let rows: Vec<Vec<String>> = found.iter().take(ROWS).map(row).collect();
-        let headers = ["host", "utilisation", "C", "E[T]", "C + E[T]", ""];
-        let rest = match more {
-            0 => String::new(),
-            more => format!("\n{} more; --format json has all.\n", counted(more, "host")),
-        };
-        format!(
-            "\nHosts that were compared for {}, now on {} (seconds):\n\n{}{rest}",
-            self.process,
-            self.from,
-            layout.table(&headers, rows)
-        )
+        Sheet {
+            caption: format!(
+                "Hosts that were compared for {}, now on {} (seconds)",
+                self.process, self.from
+            ),
+            headers: vec!["host", "utilisation", "C", "E[T]", "C + E[T]", ""],
+            rows,
+            dispensable: &[],
+            rest: match more {
+                0 => String::new(),
+                more => format!("\n{} more; --format json has all.", counted(more, "host")),
+            },
+        }
     }
 }
 

@@ -7,16 +7,16 @@ use bsp::Rank;
 
 /// Duration of a superstep.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct SuperstepDuration {
+pub(crate) struct SuperstepDuration {
     /// From its start to the last arrival at its barrier.
-    pub(super) seconds: f64,
+    pub(crate) seconds: f64,
     /// The process that computed longest.
-    pub(super) slowest: Rank,
+    pub(crate) slowest: Rank,
 }
 
 impl SuperstepDuration {
     /// The duration of a recorded superstep.
-    pub(super) fn new(superstep: &record::Superstep) -> Self {
+    pub(crate) fn new(superstep: &record::Superstep) -> Self {
         Self {
             seconds: (superstep.ended - superstep.started).get(),
             slowest: superstep.slowest,
@@ -25,7 +25,7 @@ impl SuperstepDuration {
 }
 
 /// Mean of the supersteps in `range`, in seconds; `None` if there are none, or not all are known.
-pub(super) fn mean(supersteps: &[SuperstepDuration], range: Range<usize>) -> Option<f64> {
+pub(crate) fn mean(supersteps: &[SuperstepDuration], range: Range<usize>) -> Option<f64> {
     let times = supersteps.get(range)?;
     let number = u32::try_from(times.len())
         .ok()

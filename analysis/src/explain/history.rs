@@ -1,7 +1,7 @@
 //! The record of a run, as far as questions need it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use agents::record::{
     self, Call, Event, EventHeader, EventKind, Extent, Join, Migration, Moved, Run,
@@ -11,189 +11,94 @@ use bsp::{HostId, Interaction, Rank, SetId};
 use migbsp::{CostCoefficients, Entry, PlanAssessment};
 
 use crate::explain::baseline::Baseline;
-use crate::explain::checkpoints::{ExplainedCheckpoints, Reading};
+use crate::explain::checkpoints::ExplainedCheckpoints;
 use crate::explain::disposition::Disposition;
 use crate::explain::durations::SuperstepDuration;
 use crate::explain::rules::Rules;
-use experiments::Scenario;
 use experiments::record::fault;
-use experiments::record::manifest;
 use experiments::{CallSummary, Failure};
 
 /// The events of a run: its supersteps and calls, without the findings of each process.
 #[derive(Debug)]
-pub(super) struct History {
+pub(crate) struct History {
     /// Folder of the record.
-    pub(super) folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// The start of the run.
-    pub(super) run: Run,
+    pub(crate) run: Run,
     /// Duration of every superstep, in order, from the one with which the run begins.
-    pub(super) supersteps: Vec<SuperstepDuration>,
+    pub(crate) supersteps: Vec<SuperstepDuration>,
     /// Scenario i of the same experiment.
-    pub(super) baseline: Option<Baseline>,
+    pub(crate) baseline: Option<Baseline>,
     /// Why the record of scenario i beside this one is not used.
-    pub(super) unusable: Option<Failure>,
+    pub(crate) unusable: Option<Failure>,
     /// All calls, in order.
-    pub(super) calls: Vec<ExplainedCall>,
+    pub(crate) calls: Vec<ExplainedCall>,
     /// The hosts that joined, or that were to join and did not, in order.
-    pub(super) joins: Vec<Join>,
+    pub(crate) joins: Vec<Join>,
     /// The checkpoints, if any became complete.
-    pub(super) checkpoints: Option<ExplainedCheckpoints>,
+    pub(crate) checkpoints: Option<ExplainedCheckpoints>,
     /// The interactions of a task farm, in order.
-    pub(super) interactions: Vec<Interaction>,
+    pub(crate) interactions: Vec<Interaction>,
     /// The end of the run, or of the part of it that the record has.
-    pub(super) end: Ending,
+    pub(crate) end: Ending,
     /// The rules of the run.
-    pub(super) rules: Rules,
+    pub(crate) rules: Rules,
 }
 
 /// Where the events of a record end.
 #[derive(Debug)]
-pub(super) struct Ending {
+pub(crate) struct Ending {
     /// How far the record goes.
-    pub(super) extent: Extent,
+    pub(crate) extent: Extent,
     /// Number of supersteps of the run, without those before it if it resumes a job.
-    pub(super) supersteps: u64,
+    pub(crate) supersteps: u64,
     /// The makespan; of a run that did not end, the end of its last superstep in the record.
-    pub(super) seconds: Instant,
+    pub(crate) seconds: Instant,
+    /// The time that the best mapping of every superstep would have saved, if the run has ended and the record says it.
+    pub(crate) attainable: Option<Seconds>,
 }
 
 /// A call, without the findings about each process.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ExplainedCall {
+pub(crate) struct ExplainedCall {
     /// The call.
-    pub(super) summary: CallSummary,
+    pub(crate) summary: CallSummary,
     /// The threshold that a potential has to exceed, if there is one.
-    pub(super) threshold: Option<Seconds>,
+    pub(crate) threshold: Option<Seconds>,
     /// Number of processes that took part.
-    pub(super) listed: usize,
+    pub(crate) listed: usize,
     /// The first of the list.
-    pub(super) head: Option<Entry>,
+    pub(crate) head: Option<Entry>,
     /// Number of candidates.
-    pub(super) candidates: usize,
+    pub(crate) candidates: usize,
     /// Number of processes by name of their disposition.
-    pub(super) dispositions: BTreeMap<&'static str, usize>,
+    pub(crate) dispositions: BTreeMap<&'static str, usize>,
     /// Costs and benefits, if the policy makes plans.
-    pub(super) assessment: Option<PlanAssessment>,
+    pub(crate) assessment: Option<PlanAssessment>,
     /// Migrations.
-    pub(super) migrations: Vec<Migration>,
+    pub(crate) migrations: Vec<Migration>,
     /// What they took, as far as the record says.
-    pub(super) arrivals: Vec<Moved>,
+    pub(crate) arrivals: Vec<Moved>,
     /// What had been learned of the cost of moves before the call.
-    pub(super) learned: Option<CostCoefficients>,
+    pub(crate) learned: Option<CostCoefficients>,
     /// The most supersteps that were left, if programs knew.
-    pub(super) remaining: Option<u64>,
+    pub(crate) remaining: Option<u64>,
     /// The process in question, if it took part.
-    pub(super) asked: Option<ListedProcess>,
+    pub(crate) asked: Option<ListedProcess>,
 }
 
 /// A process in the list of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ListedProcess {
     /// Its row of the list.
-    pub(super) entry: Entry,
+    pub(crate) entry: Entry,
     /// Its outcome.
-    pub(super) disposition: Disposition,
-}
-
-/// The start of the run in `folder`.
-///
-/// # Errors
-///
-/// If the record is incomplete, unreadable or of another version.
-pub(super) fn head(folder: &Path) -> Result<Run, Failure> {
-    let _rules = rules(folder)?;
-    record::head(folder).map_err(fault)
+    pub(crate) disposition: Disposition,
 }
 
 impl History {
-    /// Reads the record in `folder`, and that of scenario i in `against` or beside it; `asked` is the process in
-    /// question.
-    ///
-    /// # Errors
-    ///
-    /// If the record is incomplete, unreadable or of another version, or `against` is not scenario i of the same
-    /// experiment.
-    pub(super) fn read(
-        folder: &Path,
-        against: Option<&Path>,
-        asked: Option<Rank>,
-    ) -> Result<Self, Failure> {
-        let rules = rules(folder)?;
-        let run = record::head(folder).map_err(fault)?;
-        let (mut supersteps, mut calls, mut seconds) = (Vec::new(), Vec::new(), Instant::START);
-        let mut arrivals = Vec::new();
-        let (mut joins, mut interactions) = (Vec::new(), Vec::new());
-        let mut saving = Reading::new(folder, &run)?;
-        let needed = |header: EventHeader| {
-            matches!(
-                header.kind,
-                EventKind::Superstep
-                    | EventKind::Moved
-                    | EventKind::Join
-                    | EventKind::Checkpoint
-                    | EventKind::Interaction
-                    | EventKind::Call
-                    | EventKind::End
-            )
-        };
-        let extent = record::scan(folder, needed, |event| match event {
-            Event::Superstep(superstep) => {
-                saving
-                    .iter_mut()
-                    .for_each(|saving| saving.elapse(&superstep));
-                supersteps.push(SuperstepDuration::new(&superstep));
-                seconds = superstep.ended;
-            }
-            Event::Moved(moved) => arrivals.push(moved),
-            Event::Join(join) => {
-                // The arrivals before it are those on the host that joins.
-                arrivals.clear();
-                joins.push(join);
-            }
-            Event::Checkpoint(checkpoint) => {
-                if let Some(saving) = &mut saving {
-                    saving.save(checkpoint);
-                }
-            }
-            Event::Interaction(interaction) => interactions.push(interaction),
-            Event::Call(call) => {
-                let arrivals = std::mem::take(&mut arrivals);
-                calls.push(ExplainedCall::new(&call, arrivals, &rules, asked));
-            }
-            Event::End(end) => seconds = end.seconds,
-            _ => {}
-        })
-        .map_err(fault)?;
-        let (baseline, unusable) = match against {
-            Some(against) => (Some(Baseline::read(against, folder)?), None),
-            None => match Baseline::beside(folder) {
-                Ok(baseline) => (baseline, None),
-                Err(fault) => (None, Some(fault)),
-            },
-        };
-        let first = run.first_superstep();
-        Ok(Self {
-            folder: folder.to_path_buf(),
-            run,
-            supersteps,
-            baseline,
-            unusable,
-            calls,
-            joins,
-            checkpoints: saving.and_then(|saving| saving.end(seconds)),
-            interactions,
-            end: Ending {
-                extent,
-                supersteps: extent.supersteps.saturating_sub(first),
-                seconds,
-            },
-            rules,
-        })
-    }
-
     /// The place of superstep `superstep` among [`Self::supersteps`].
-    pub(super) fn place(&self, superstep: u64) -> usize {
+    pub(crate) fn place(&self, superstep: u64) -> usize {
         let place = superstep.saturating_sub(self.run.first_superstep());
         usize::try_from(place).unwrap_or(usize::MAX)
     }
@@ -204,9 +109,30 @@ impl History {
     ///
     /// If the record is no longer readable.
     pub(super) fn detail(&self, superstep: u64) -> Result<Detail, Failure> {
-        let (mut evaluated, mut observed, mut held) = (Vec::new(), Vec::new(), None);
+        let mut found = None;
+        let is_asked = |called: u64| called == superstep;
+        self.details(is_asked, |detail| found = Some(detail))?;
+        found.ok_or_else(|| {
+            Failure::input(format!(
+                "{}: has changed while it was read",
+                self.folder.display()
+            ))
+        })
+    }
+
+    /// Visits the calls after the `wanted` supersteps, with the findings of their processes, in order.
+    ///
+    /// # Errors
+    ///
+    /// If the record is no longer readable.
+    pub(super) fn details(
+        &self,
+        wanted: impl Fn(u64) -> bool,
+        mut visit: impl FnMut(Detail),
+    ) -> Result<(), Failure> {
+        let (mut evaluated, mut observed) = (Vec::new(), Vec::new());
         let needed = |header: EventHeader| {
-            header.superstep == Some(superstep)
+            header.superstep.is_some_and(&wanted)
                 && matches!(
                     header.kind,
                     EventKind::Evaluated | EventKind::Observed | EventKind::Call
@@ -215,21 +141,15 @@ impl History {
         record::scan(&self.folder, needed, |event| match event {
             Event::Evaluated(found) => evaluated.push(found),
             Event::Observed(found) => observed.push(found),
-            Event::Call(call) => held = Some(call),
+            Event::Call(call) => visit(Detail {
+                call: *call,
+                evaluated: std::mem::take(&mut evaluated),
+                observed: std::mem::take(&mut observed),
+            }),
             _ => {}
         })
         .map_err(fault)?;
-        let gone = || {
-            Failure::input(format!(
-                "{}: has changed while it was read",
-                self.folder.display()
-            ))
-        };
-        Ok(Detail {
-            call: *held.ok_or_else(gone)?,
-            evaluated,
-            observed,
-        })
+        Ok(())
     }
 
     /// The highest potential of the process `rank` for a Set other than its own, in seconds, by the number
@@ -260,7 +180,7 @@ impl History {
     }
 
     /// The name of a host.
-    pub(super) fn host(&self, host: HostId) -> String {
+    pub(crate) fn host(&self, host: HostId) -> String {
         let name = self.run.hosts.get(host.index());
         name.map_or_else(|| format!("host {}", host.0), Clone::clone)
     }
@@ -298,7 +218,8 @@ impl Detail {
 }
 
 impl ExplainedCall {
-    fn new(call: &Call, arrivals: Vec<Moved>, rules: &Rules, asked: Option<Rank>) -> Self {
+    /// The call, with what its moves took; `asked` is the process in question.
+    pub(super) fn new(call: &Call, arrivals: Vec<Moved>, rules: &Rules, asked: Option<Rank>) -> Self {
         let mut dispositions = BTreeMap::new();
         let mut all = Disposition::all(call, rules);
         for disposition in all.values() {
@@ -326,27 +247,4 @@ impl ExplainedCall {
             asked,
         }
     }
-}
-
-fn rules(folder: &Path) -> Result<Rules, Failure> {
-    let manifest = manifest(folder)?;
-    let scheduler = &manifest.configuration["scheduler"];
-    let has_scheduler = Scenario::named(&manifest.scenario) != Some(Scenario::I);
-    if has_scheduler && !scheduler.is_object() {
-        return Err(Failure::input(format!(
-            "{}: the configuration has no `scheduler`, so the rules of its calls are unknown",
-            folder.display()
-        )));
-    }
-    let word = |key: &str| scheduler[key].as_str().unwrap_or_default();
-    Ok(Rules {
-        is_scripted: scheduler["script"]
-            .as_array()
-            .is_some_and(|script| !script.is_empty()),
-        one_candidate: word("heuristic") == "best",
-        migrant_pays: word("payment") == "migrant",
-        own_work_counts: word("candidate_work") == "included",
-        ties_by_reception: word("tie_break") == "receive-time",
-        tie_width: scheduler["tie_width"].as_f64().unwrap_or_default(),
-    })
 }

@@ -7,6 +7,7 @@ use bsp::Rank;
 use migbsp::CostCoefficients;
 
 use crate::explain::history::{ExplainedCall, History};
+use crate::explain::sheet::Sheet;
 use crate::move_report::{MoveReport, percent};
 use crate::text::{Layout, counted, data, rounded};
 
@@ -24,13 +25,13 @@ pub(super) fn moves(history: &History, call: &ExplainedCall) -> Vec<MoveReport> 
     call.migrations.iter().map(report).collect()
 }
 
-/// The moves of a call as a table, with the state of the process if there is only one; nothing if the record does not
+/// The moves of a call as a table, with the state of the process if there is only one; `None` if the record does not
 /// say what they took.
-pub(super) fn table(moves: &[&MoveReport], layout: Layout) -> String {
+pub(super) fn sheet(moves: &[&MoveReport], layout: Layout) -> Option<Sheet> {
     if moves.iter().all(|one| one.took_seconds.is_none()) {
-        return String::new();
+        return None;
     }
-    let headers = [
+    let headers = vec![
         "process",
         "packing",
         "sending",
@@ -41,21 +42,18 @@ pub(super) fn table(moves: &[&MoveReport], layout: Layout) -> String {
     ];
     let (shown, left_out) = layout.cut(moves.len(), ROWS);
     let rows = moves.iter().take(shown).map(|one| one.row());
-    let mut text = format!(
-        "\nMoves (seconds; packing, sending and unpacking overlap):\n\n{}",
-        layout.reduced_table(&headers, rows, &[3, 1, 2])
-    );
-    if 0 < left_out {
-        text.push_str(&format!(
-            " … {left_out} more; --format json shows all of them\n"
-        ));
-    }
-    if let [one] = moves
-        && let Some(state) = one.state()
-    {
-        text.push_str(&format!("\n{state}\n"));
-    }
-    text
+    let state = match moves {
+        [one] => one.state().map(|state| format!("\n{state}")),
+        _ => None,
+    };
+    let more = (0 < left_out).then(|| format!(" … {left_out} more; --format json shows all of them"));
+    Some(Sheet {
+        caption: "Moves (seconds; packing, sending and unpacking overlap)".to_owned(),
+        headers,
+        rows: rows.collect(),
+        dispensable: &[3, 1, 2],
+        rest: more.or(state).unwrap_or_default(),
+    })
 }
 
 /// How well moves were predicted, and what has been learned, in one sentence; `None` if the record does not say what moves

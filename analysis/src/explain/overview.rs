@@ -77,7 +77,7 @@ pub(super) fn explain(answer: &mut Explanation, history: &History) {
 }
 
 /// What the moves gained in the whole run, compared with scenario i; `None` if no process moved.
-pub(super) fn verdict(history: &History) -> Option<String> {
+pub(crate) fn verdict(history: &History) -> Option<String> {
     let Some(balance) = Balance::of(history) else {
         let (before, after) = means_around_moves(history)?;
         let (before, after) = (rounded(before, 4), rounded(after, 4));

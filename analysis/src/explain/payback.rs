@@ -263,6 +263,7 @@ mod tests {
                 scenario: "iii".to_owned(),
                 sets: Vec::new(),
                 hosts: Vec::new(),
+                members: Vec::new(),
                 placement: vec!["a".to_owned()],
                 round: bsp::Round::SUPERSTEP,
                 resumed: None,
@@ -282,6 +283,7 @@ mod tests {
                     is_torn: false,
                 },
                 seconds: Instant::START,
+                attainable: None,
                 supersteps: 0,
             },
             rules: Rules::default(),
@@ -304,6 +306,7 @@ mod tests {
         history.baseline = Some(Baseline {
             folder: PathBuf::new(),
             supersteps,
+            end: None,
         });
         assert_eq!(Balance::of(&history).unwrap().paid_by, None);
     }
@@ -357,6 +360,7 @@ mod tests {
         history.baseline = Some(Baseline {
             folder: PathBuf::new(),
             supersteps,
+            end: None,
         });
         let balance = Balance::of(&history).unwrap();
         assert_eq!(balance.against, Against::ScenarioI);
@@ -369,6 +373,7 @@ mod tests {
         Some(Baseline {
             folder: PathBuf::new(),
             supersteps: history(times, Vec::new()).supersteps,
+            end: None,
         })
     }
 

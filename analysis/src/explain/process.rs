@@ -16,35 +16,30 @@ use crate::explain::neighbours;
 use crate::explain::payback::Payback;
 use crate::explain::report::{Explanation, Predicted, ProcessReport, Row, Time};
 use crate::text::counted;
-use experiments::Failure;
 
 /// Why the process `rank` moved or stayed in the call at position `index`, which was named or
-/// searched.
-///
-/// # Errors
-///
-/// If the record is no longer readable.
+/// searched, and of which `detail` has the findings.
 pub(super) fn explain(
     answer: &mut Explanation,
     history: &History,
     (rank, index, is_named): (Rank, usize, bool),
-) -> Result<(), Failure> {
+    detail: &Detail,
+) {
     let explained = &history.calls[index];
-    let detail = history.detail(explained.summary.superstep)?;
     let call = &detail.call;
     answer.calls.push(report(history, index));
     let position = call.list.iter().position(|entry| entry.rank == rank);
     let disposition = Disposition::all(call, &history.rules).remove(&rank);
     let entry = position.map(|position| call.list[position]);
-    let process = describe(history, &detail, (rank, index), disposition.as_ref());
+    let process = describe(history, detail, (rank, index), disposition.as_ref());
     if !is_named {
         answer.sentences.extend(in_the_run(&process, history));
     }
-    answer.forces = entry.and_then(|entry| Forces::of(history, &detail, &entry));
+    answer.forces = entry.and_then(|entry| Forces::of(history, detail, &entry));
     if let (Some(entry), Some(disposition)) = (entry, &disposition) {
         let narrative = Narrative {
             history,
-            detail: &detail,
+            detail,
             entry,
             process: &process,
             forces: answer.forces.as_ref(),
@@ -67,7 +62,6 @@ pub(super) fn explain(
     answer
         .next
         .push(format!("migbsp explain {folder} --superstep {superstep}"));
-    Ok(())
 }
 
 fn describe(

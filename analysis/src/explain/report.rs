@@ -207,6 +207,21 @@ pub(super) struct Predicted {
     pub(super) later_seconds: f64,
 }
 
+impl Explanation {
+    /// The answer in words.
+    pub(crate) fn sentences(&self) -> &[String] {
+        &self.sentences
+    }
+
+    /// Costs and benefits of the plan of the only call, if the answer is about one whose policy makes plans.
+    pub(super) fn assessment(&self) -> Option<&AssessmentReport> {
+        match &self.calls[..] {
+            [only] => only.assessment.as_ref(),
+            _ => None,
+        }
+    }
+}
+
 impl Published for Explanation {
     const SCHEMA: &'static str = "migbsp.explain/1";
 }

@@ -1,5 +1,10 @@
 //! The rules of a run that an explanation depends on.
 
+use std::path::Path;
+
+use experiments::record::manifest;
+use experiments::{Failure, Scenario};
+
 /// The rules of a run that an explanation depends on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Rules {
@@ -15,4 +20,34 @@ pub(super) struct Rules {
     pub(super) ties_by_reception: bool,
     /// Potentials that differ by less than this are equal.
     pub(super) tie_width: f64,
+}
+
+impl Rules {
+    /// The rules of the run whose record is in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// If its description is unreadable or of another version, or has no scheduler.
+    pub(super) fn of_record(folder: &Path) -> Result<Self, Failure> {
+        let manifest = manifest(folder)?;
+        let scheduler = &manifest.configuration["scheduler"];
+        let has_scheduler = Scenario::named(&manifest.scenario) != Some(Scenario::I);
+        if has_scheduler && !scheduler.is_object() {
+            return Err(Failure::input(format!(
+                "{}: the configuration has no `scheduler`, so the rules of its calls are unknown",
+                folder.display()
+            )));
+        }
+        let word = |key: &str| scheduler[key].as_str().unwrap_or_default();
+        Ok(Self {
+            is_scripted: scheduler["script"]
+                .as_array()
+                .is_some_and(|script| !script.is_empty()),
+            one_candidate: word("heuristic") == "best",
+            migrant_pays: word("payment") == "migrant",
+            own_work_counts: word("candidate_work") == "included",
+            ties_by_reception: word("tie_break") == "receive-time",
+            tie_width: scheduler["tie_width"].as_f64().unwrap_or_default(),
+        })
+    }
 }

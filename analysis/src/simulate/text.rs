@@ -3,6 +3,7 @@
 use crate::checkpoints;
 use crate::joined;
 use crate::text::{Layout, rounded, significant};
+use crate::verdict;
 use experiments::Report;
 use experiments::RunReport;
 use experiments::Scenario;
@@ -154,34 +155,8 @@ fn calls(run: &RunReport, layout: Layout) -> String {
 /// The gain of rescheduling, compared with the possible gain.
 fn verdict(report: &Report) -> Option<String> {
     let (alone, moving) = (report.run(Scenario::I)?, report.run(Scenario::Iii)?);
-    let won = alone.seconds - moving.seconds;
-    let won = significant(won, alone.seconds);
-    let could = significant(alone.attainable_seconds.unwrap_or_default(), alone.seconds);
-    let percent = |part: f64, whole: f64| format!("{:.1} %", part / whole * 100.0);
-    let best = "the best mapping of every superstep would have saved";
-    let (seconds, saved) = (rounded(won.abs(), 3), rounded(could, 3));
-    let possible = if 0.0 < could {
-        format!("{best} {saved} s of computing")
-    } else {
-        "no mapping computes faster".to_owned()
-    };
-    Some(if won < 0.0 {
-        let share = percent(-won, alone.seconds);
-        format!("Rescheduling lost {seconds} s ({share}); {possible}.")
-    } else if won == 0.0 {
-        format!("Rescheduling saved nothing; {possible}.")
-    } else if won <= could {
-        let share = percent(won, could);
-        format!(
-            "Rescheduling saved {seconds} s: {share} of the {saved} s of computing that {best}."
-        )
-    } else if 0.0 < could {
-        let rest = "the rest is communication";
-        format!("Rescheduling saved {seconds} s; {possible}, and {rest}.")
-    } else {
-        let all = "the saving is communication";
-        format!("Rescheduling saved {seconds} s; no mapping computes faster: {all}.")
-    })
+    let could = alone.attainable_seconds.unwrap_or_default();
+    Some(verdict::sentence(alone.seconds, moving.seconds, could))
 }
 
 /// Whether the migrations have saved less than half of what the best mapping of every superstep would have, and

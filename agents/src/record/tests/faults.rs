@@ -173,6 +173,36 @@ fn a_run_without_processes_or_on_unknown_hosts_is_none() {
 }
 
 #[test]
+fn every_host_of_a_run_is_in_one_of_its_sets() {
+    let Event::Run(good) = run() else {
+        unreachable!("a run")
+    };
+    for (members, why) in [
+        (
+            vec![(SetId(1), 2)],
+            "`members` names Set 1; this run has 1, counted from 0",
+        ),
+        (
+            vec![(SetId(0), u32::MAX), (SetId(0), 3)],
+            "`members` has 4294967298 hosts, and `hosts` has 2",
+        ),
+        (
+            vec![(SetId(0), 1)],
+            "`members` has 1 hosts, and `hosts` has 2",
+        ),
+    ] {
+        let bad = Event::Run(Run {
+            members,
+            ..good.clone()
+        });
+        let fault = fault_of(&format!("{}{}", line(&bad), line(&end())));
+        assert_eq!(fault, format!("events.jsonl:1: {why}"));
+    }
+    let sets: Vec<SetId> = good.sets_of_hosts().collect();
+    assert_eq!(Run::members_of(sets), good.members);
+}
+
+#[test]
 fn names_that_a_terminal_would_obey_are_refused() {
     for (from, to, key) in [
         ("labtec-0", "labtec\\u001b[2J", "hosts"),

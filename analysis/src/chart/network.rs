@@ -1,0 +1,266 @@
+//! Nodes in a circle, links between them, and arrows for what moved.
+
+use std::f64::consts::{FRAC_PI_2, TAU};
+use std::io;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::frame::{
+    Frame, GRID, LABEL_SIZE, LINE_HEIGHT, MARGIN, clean, colour, shown, text_style, text_width,
+};
+
+/// Nodes in a circle, links between them, and arrows for what moved.
+#[derive(Clone, Debug, Default)]
+pub struct Network {
+    /// Title of the chart.
+    pub title: String,
+    /// What the chart shows, in sentences below the title; may be empty.
+    pub note: String,
+    /// What the chart shows, in words: a description for readers without the picture.
+    pub description: String,
+    /// In the order of the circle, clockwise from the top.
+    pub nodes: Vec<NetworkNode>,
+    /// Links between nodes.
+    pub links: Vec<NetworkLink>,
+    /// What moved between nodes.
+    pub arrows: Vec<Arrow>,
+}
+
+/// A node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NetworkNode {
+    /// Label.
+    pub name: String,
+    /// A second label.
+    pub note: String,
+    /// Its area, as a part of the largest one, in `[0, 1]`.
+    pub size: f64,
+    /// Number of its colour.
+    pub colour: usize,
+}
+
+/// A link between two nodes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NetworkLink {
+    /// The nodes by their positions.
+    pub between: (usize, usize),
+    /// Label.
+    pub label: String,
+}
+
+/// What moved from a node to another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Arrow {
+    /// Where it began.
+    pub from: usize,
+    /// Where it ended.
+    pub to: usize,
+    /// Label.
+    pub label: String,
+    /// Its width, as a part of the widest one, in `(0, 1]`.
+    pub width: f64,
+}
+
+/// A place in pixels.
+type Place = (f64, f64);
+
+impl Network {
+    /// The chart.
+    pub fn svg(&self) -> String {
+        let frame = Frame {
+            title: &self.title,
+            description: self.description.clone(),
+            note: &self.note,
+            legend: Vec::new(),
+            width: WIDTH.unsigned_abs(),
+            height: HEIGHT.unsigned_abs(),
+        };
+        frame.svg(|area| self.draw(area))
+    }
+
+    fn draw(
+        &self,
+        area: &DrawingArea<SVGBackend<'_>, Shift>,
+    ) -> Result<(), DrawingAreaErrorKind<io::Error>> {
+        let places: Vec<Place> = (0..self.nodes.len()).map(|node| self.place(node)).collect();
+        let style = text_style(LABEL_SIZE, HPos::Center, VPos::Center);
+        for link in &self.links {
+            let (from, to) = (places[link.between.0], places[link.between.1]);
+            area.draw(&PathElement::new([pixel(from), pixel(to)], GRID.stroke_width(2)))?;
+            let at = pixel(along(from, to, 0.5));
+            area.draw(&Text::new(clean(&link.label), at, style.clone()))?;
+        }
+        for arrow in &self.arrows {
+            self.draw_arrow(area, arrow, &places)?;
+        }
+        for (node, place) in self.nodes.iter().zip(&places) {
+            let at = pixel(*place);
+            let radius = whole(radius(node));
+            area.draw(&Circle::new(at, radius, colour(node.colour).filled()))?;
+            let is_above = place.1 < f64::from(HEIGHT) / 2.0 - 1.0;
+            let below = radius + LINE_HEIGHT / 2;
+            let lines = [&node.name, &node.note];
+            for (line, text) in lines.into_iter().enumerate() {
+                let line = i32::try_from(line).unwrap_or_default();
+                let y = if is_above {
+                    at.1 - below - (1 - line) * LINE_HEIGHT
+                } else {
+                    at.1 + below + line * LINE_HEIGHT
+                };
+                let text = shown(text, LABEL_WIDTH.unsigned_abs());
+                // Labels at the sides stay within the chart.
+                let half = text_width(&text) / 2 + MARGIN;
+                let x = at.0.clamp(half, (WIDTH - half).max(half));
+                area.draw(&Text::new(text, (x, y), style.clone()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An arrow beside the line between its nodes, so that one in the other direction has a place, too.
+    fn draw_arrow(
+        &self,
+        area: &DrawingArea<SVGBackend<'_>, Shift>,
+        arrow: &Arrow,
+        places: &[Place],
+    ) -> Result<(), DrawingAreaErrorKind<io::Error>> {
+        let (from, to) = (places[arrow.from], places[arrow.to]);
+        let length = (to.0 - from.0).hypot(to.1 - from.1);
+        if length <= 0.0 {
+            return Ok(());
+        }
+        let direction = ((to.0 - from.0) / length, (to.1 - from.1) / length);
+        let beside = (-direction.1, direction.0);
+        let at = |along: f64, aside: f64| {
+            (
+                from.0 + along * direction.0 + aside * beside.0,
+                from.1 + along * direction.1 + aside * beside.1,
+            )
+        };
+        let width = 2.0 + ARROW_WIDTH * arrow.width;
+        let head = HEAD + width;
+        let begin = radius(&self.nodes[arrow.from]) + GAP;
+        let end = length - radius(&self.nodes[arrow.to]) - GAP;
+        let paint = colour(self.nodes[arrow.to].colour);
+        let line = [pixel(at(begin, ASIDE)), pixel(at(end - head, ASIDE))];
+        let stroke = paint.stroke_width(whole(width).unsigned_abs());
+        area.draw(&PathElement::new(line, stroke))?;
+        let corners = [(end, 0.0), (end - head, head / 2.0), (end - head, -head / 2.0)];
+        let corners = corners.map(|(along, aside)| pixel(at(along, ASIDE + aside)));
+        area.draw(&Polygon::new(corners, paint.filled()))?;
+        let label = pixel(at(begin + (end - begin) * 0.3, ASIDE + 12.0 + width / 2.0));
+        let style = text_style(LABEL_SIZE, HPos::Center, VPos::Center);
+        area.draw(&Text::new(clean(&arrow.label), label, style))
+    }
+
+    /// Where a node is.
+    fn place(&self, node: usize) -> Place {
+        let (x, y) = (f64::from(WIDTH) / 2.0, f64::from(HEIGHT) / 2.0);
+        let number = self.nodes.len();
+        if number <= 1 {
+            return (x, y);
+        }
+        // Two nodes are beside each other.
+        let first = if number == 2 { -TAU / 2.0 } else { -FRAC_PI_2 };
+        let angle = first + TAU * node as f64 / number as f64;
+        (x + angle.cos() * RADII.0, y + angle.sin() * RADII.1)
+    }
+}
+
+fn radius(node: &NetworkNode) -> f64 {
+    NODE_RADII.0 + (NODE_RADII.1 - NODE_RADII.0) * node.size.clamp(0.0, 1.0).sqrt()
+}
+
+fn along(from: Place, to: Place, share: f64) -> Place {
+    (
+        from.0 + (to.0 - from.0) * share,
+        from.1 + (to.1 - from.1) * share,
+    )
+}
+
+fn pixel((x, y): Place) -> (i32, i32) {
+    (whole(x), whole(y))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "pixels are whole numbers of a chart that 16 bits hold"
+)]
+fn whole(number: f64) -> i32 {
+    number.round() as i32
+}
+
+/// In pixels.
+const WIDTH: i32 = 960;
+/// In pixels, without title and note.
+const HEIGHT: i32 = 460;
+/// Of the circle, in pixels.
+const RADII: (f64, f64) = (300.0, 150.0);
+/// The least and the greatest of nodes, in pixels.
+const NODE_RADII: (f64, f64) = (8.0, 26.0);
+/// Between nodes and arrows, in pixels.
+const GAP: f64 = 6.0;
+/// Of the widest arrow, in pixels.
+const ARROW_WIDTH: f64 = 6.0;
+/// Length of the head of an arrow, in pixels, in addition to its width.
+const HEAD: f64 = 8.0;
+/// From an arrow to the line between its nodes, in pixels.
+const ASIDE: f64 = 8.0;
+/// Pixels of the longest label that is shown in full.
+const LABEL_WIDTH: i32 = 240;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(nodes: usize) -> Network {
+        let node = |index: usize| NetworkNode {
+            name: format!("Set {index}"),
+            note: "1 → 2".to_owned(),
+            size: 0.5,
+            colour: index,
+        };
+        Network {
+            title: "Sets".to_owned(),
+            nodes: (0..nodes).map(node).collect(),
+            links: vec![NetworkLink {
+                between: (0, nodes - 1),
+                label: "6.67 MB/s".to_owned(),
+            }],
+            arrows: vec![Arrow {
+                from: 0,
+                to: nodes - 1,
+                label: "5".to_owned(),
+                width: 1.0,
+            }],
+            ..Network::default()
+        }
+    }
+
+    #[test]
+    fn nodes_links_and_arrows_are_drawn_and_named() {
+        let svg = network(5).svg();
+        assert_eq!(svg.matches("<circle").count(), 5, "{svg}");
+        assert_eq!(svg.matches("<polygon").count(), 1, "{svg}");
+        assert_eq!(svg.matches("<polyline").count(), 2, "{svg}");
+        for text in ["Set 0", "Set 4", "6.67 MB/s", "1 → 2", "5"] {
+            assert!(svg.contains(&format!("\n{text}\n")), "{text}: {svg}");
+        }
+    }
+
+    #[test]
+    fn any_number_of_nodes_has_places_within_the_chart() {
+        for nodes in [1, 2, 3, 40] {
+            let network = network(nodes);
+            for node in 0..nodes {
+                let (x, y) = network.place(node);
+                assert!(0.0 < x && x < f64::from(WIDTH), "{nodes}");
+                assert!(0.0 < y && y < f64::from(HEIGHT), "{nodes}");
+            }
+            assert!(!network.svg().contains("NaN"));
+        }
+        assert!(Network::default().svg().ends_with("</svg>\n"));
+    }
+}

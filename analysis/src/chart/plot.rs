@@ -1,0 +1,298 @@
+//! Panels below each other, over one axis of supersteps.
+//!
+//! A program that shows the chart can move the axis: the data are elements of groups `data`, the axis is a group `x-axis`,
+//! and attributes of the root say where both are.
+
+mod layer;
+mod superstep_axis;
+
+use std::io;
+
+use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::axis::Axis;
+use super::frame::{
+    Frame, GAP, GRID, INK, Key, LABEL_SIZE, LINE_HEIGHT, MARGIN, inner, shown, text_style,
+    text_width, with_layers,
+};
+use layer::FINE;
+use superstep_axis::SuperstepAxis;
+
+pub use super::frame::Mark;
+pub use layer::{Cell, Layer};
+
+/// Panels below each other, over one axis of supersteps.
+#[derive(Clone, Debug, Default)]
+pub struct Plot {
+    /// Title of the chart.
+    pub title: String,
+    /// What the chart shows, in sentences below the title; may be empty.
+    pub note: String,
+    /// What the chart shows, in words: a description for readers without the picture.
+    pub description: String,
+    /// Legend: name, style, and number of the colour.
+    pub legend: Vec<(String, Mark, usize)>,
+    /// The first superstep, and the one after the last.
+    pub supersteps: (u64, u64),
+    /// Whether the axis is logarithmic, by the number of supersteps since the first.
+    pub is_log: bool,
+    /// From the top.
+    pub panels: Vec<Panel>,
+}
+
+/// Data over the axis.
+#[derive(Clone, Debug, Default)]
+pub struct Panel {
+    /// Label of the vertical axis, with its unit.
+    pub label: String,
+    /// Names of rows from the top, if the panel has rows in place of a vertical axis.
+    pub rows: Option<Vec<String>>,
+    /// From the back to the front.
+    pub layers: Vec<Layer>,
+}
+
+/// Where the panels are, in pixels from the upper left corner of the chart.
+struct Places {
+    /// Left and right end of the axis.
+    x: (i32, i32),
+    /// Top and bottom of each panel.
+    y: Vec<(i32, i32)>,
+    /// Height of the chart without its head.
+    height: i32,
+}
+
+impl Plot {
+    /// The chart.
+    pub fn svg(&self) -> String {
+        let legend = self.legend.iter();
+        let legend = legend.map(|(name, mark, colour)| Key {
+            name,
+            mark: *mark,
+            colour: *colour,
+        });
+        let mut frame = Frame {
+            title: &self.title,
+            description: self.description.clone(),
+            note: &self.note,
+            legend: legend.collect(),
+            width: WIDTH.unsigned_abs(),
+            height: 0,
+        };
+        let axes: Vec<Axis> = self.panels.iter().map(Panel::axis).collect();
+        let places = self.places(frame.head(), &axes);
+        frame.height = places.height.unsigned_abs();
+        let svg = frame.svg(|area| {
+            // Places are those of the whole chart.
+            let root = area.use_screen_coord();
+            self.draw_axes(&root, &places, &axes)
+        });
+        let size = (WIDTH, places.height + frame.head());
+        let x_axis = drawing(size, |root| self.draw_supersteps(root, &places, &axes));
+        let mut layers = format!("<g class=\"x-axis\">\n{x_axis}</g>\n");
+        for (index, (panel, axis)) in self.panels.iter().zip(&axes).enumerate() {
+            let data = |layer: &Layer| {
+                let drawn = drawing((size.0 * FINE, size.1 * FINE), |root| {
+                    let [x, y] = [places.x, places.y[index]].map(|(from, to)| (from * FINE, to * FINE));
+                    let plane = Cartesian2d::new(self.axis(), axis.clone(), (x.0..x.1, y.1..y.0));
+                    layer.draw(&root.apply_coord_spec(plane))
+                });
+                layer.group(&drawn)
+            };
+            let data: String = panel.layers.iter().map(data).collect();
+            let scale = 1.0 / f64::from(FINE);
+            layers.push_str(&format!(
+                "<g class=\"data\" transform=\"scale({scale})\">\n{data}</g>\n"
+            ));
+        }
+        with_layers(&svg, &self.attributes(&places), &layers)
+    }
+
+    /// What a program has to know to move the axis.
+    fn attributes(&self, places: &Places) -> String {
+        let panels = self.panels.iter().zip(&places.y);
+        let panels = panels.map(|(panel, (top, bottom))| {
+            let rows = panel.rows.as_ref().map_or(0, Vec::len);
+            format!("{top} {bottom} {rows}")
+        });
+        let panels: Vec<String> = panels.collect();
+        format!(
+            "class=\"plot\" data-x=\"{} {}\" data-supersteps=\"{} {}\" data-scale=\"{}\" data-panels=\"{}\"",
+            places.x.0,
+            places.x.1,
+            self.supersteps.0,
+            self.supersteps.1,
+            if self.is_log { "log" } else { "linear" },
+            panels.join(",")
+        )
+    }
+
+    fn axis(&self) -> SuperstepAxis {
+        SuperstepAxis::new(self.supersteps, self.is_log)
+    }
+
+    fn places(&self, head: i32, axes: &[Axis]) -> Places {
+        let label_areas = self.panels.iter().zip(axes);
+        let label_area = label_areas.map(|(panel, axis)| panel.label_area(axis)).max();
+        let left = MARGIN + LINE_HEIGHT + label_area.unwrap_or_default();
+        let mut bottom = head;
+        let mut y = Vec::new();
+        for panel in &self.panels {
+            let top = bottom + MARGIN;
+            bottom = top + panel.height();
+            y.push((top, bottom));
+        }
+        Places {
+            x: (left, WIDTH - 2 * MARGIN),
+            y,
+            height: bottom - head + 2 * LINE_HEIGHT + MARGIN,
+        }
+    }
+
+    /// The vertical axes and the names of rows.
+    fn draw_axes(
+        &self,
+        root: &Area<'_>,
+        places: &Places,
+        axes: &[Axis],
+    ) -> Result<(), DrawingAreaErrorKind<io::Error>> {
+        let all = self.panels.iter().zip(axes).zip(&places.y);
+        for ((panel, axis), (top, bottom)) in all {
+            let style = text_style(LABEL_SIZE, HPos::Right, VPos::Center);
+            let left = places.x.0;
+            match &panel.rows {
+                Some(rows) => {
+                    let most = usize::try_from((bottom - top) / LINE_HEIGHT).unwrap_or_default();
+                    let step = rows.len().div_ceil(most.max(1)).max(1);
+                    for (row, name) in rows.iter().enumerate().step_by(step) {
+                        let y = middle_of_row((*top, *bottom), row, rows.len());
+                        let name = shown(name, ROW_NAME.unsigned_abs());
+                        root.draw(&Text::new(name, (left - GAP, y), style.clone()))?;
+                    }
+                }
+                None => {
+                    let plane = Cartesian2d::<RangedCoordf64, Axis>::new(
+                        0.0..1.0,
+                        axis.clone(),
+                        (left..places.x.1, *bottom..*top),
+                    );
+                    for tick in axis.ticks() {
+                        let y = plane.translate(&(0.0, *tick)).1;
+                        let line = [(left, y), (places.x.1, y)];
+                        root.draw(&PathElement::new(line, GRID))?;
+                        let label = axis.label(*tick);
+                        root.draw(&Text::new(label, (left - GAP, y), style.clone()))?;
+                    }
+                }
+            }
+            let line = [(left, *top), (left, *bottom)];
+            root.draw(&PathElement::new(line, INK))?;
+            let style = text_style(LABEL_SIZE, HPos::Center, VPos::Top)
+                .transform(FontTransform::Rotate270);
+            let label = shown(&panel.label, (bottom - top).unsigned_abs().max(80));
+            let middle = i32::midpoint(*top, *bottom);
+            root.draw(&Text::new(label, (MARGIN / 2, middle), style))?;
+        }
+        Ok(())
+    }
+
+    /// The horizontal axis.
+    fn draw_supersteps(
+        &self,
+        root: &Area<'_>,
+        places: &Places,
+        axes: &[Axis],
+    ) -> Result<(), DrawingAreaErrorKind<io::Error>> {
+        let axis = self.axis();
+        for (top, bottom) in &places.y {
+            for (_, x) in axis.places(places.x) {
+                root.draw(&PathElement::new([(x, *top), (x, *bottom)], GRID))?;
+            }
+            let line = [(places.x.0, *bottom), (places.x.1, *bottom)];
+            root.draw(&PathElement::new(line, INK))?;
+        }
+        let below = places.y.last().map_or(0, |(_, bottom)| *bottom);
+        let style = text_style(LABEL_SIZE, HPos::Center, VPos::Top);
+        if !axes.is_empty() {
+            for (label, x) in axis.places(places.x) {
+                root.draw(&Text::new(label, (x, below + GAP / 2), style.clone()))?;
+            }
+        }
+        let middle = i32::midpoint(places.x.0, places.x.1);
+        let label = if self.is_log {
+            "superstep, logarithmic"
+        } else {
+            "superstep"
+        };
+        root.draw(&Text::new(label, (middle, below + LINE_HEIGHT), style))
+    }
+}
+
+impl Panel {
+    fn axis(&self) -> Axis {
+        match &self.rows {
+            Some(rows) => Axis::rows(rows.len()),
+            None => Axis::linear(self.layers.iter().flat_map(Layer::heights).chain([0.0])),
+        }
+    }
+
+    fn label_area(&self, axis: &Axis) -> i32 {
+        match &self.rows {
+            Some(rows) => {
+                let widest = rows.iter().map(|name| text_width(name)).max();
+                widest.unwrap_or_default().min(ROW_NAME) + GAP
+            }
+            None => axis.label_area(),
+        }
+    }
+
+    fn height(&self) -> i32 {
+        let Some(rows) = &self.rows else {
+            return HEIGHT;
+        };
+        let rows = i32::try_from(rows.len().max(1)).unwrap_or(i32::MAX);
+        let row = (ROWS_HEIGHT / rows).clamp(ROW_HEIGHTS.0, ROW_HEIGHTS.1);
+        (row.saturating_mul(rows)).max(2 * LINE_HEIGHT)
+    }
+}
+
+/// An area with pixels as coordinates.
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// What is drawn on a chart of its own, without the element around it.
+fn drawing(
+    (width, height): (i32, i32),
+    draw: impl FnOnce(&Area<'_>) -> Result<(), DrawingAreaErrorKind<io::Error>>,
+) -> String {
+    let mut svg = String::new();
+    let root = SVGBackend::with_string(&mut svg, (width.unsigned_abs(), height.unsigned_abs()));
+    let root = root.into_drawing_area();
+    draw(&root)
+        .and_then(|()| root.present())
+        .expect("a string takes everything, and a font that is never looked up is always there");
+    drop(root);
+    inner(&svg).to_owned()
+}
+
+/// The pixel of the middle of a row.
+fn middle_of_row((top, bottom): (i32, i32), row: usize, rows: usize) -> i32 {
+    let [row, rows] = [row, rows].map(|number| i32::try_from(number).unwrap_or(i32::MAX / 4));
+    let twice = i64::from(bottom - top) * i64::from(2 * row + 1) / i64::from(2 * rows.max(1));
+    top + i32::try_from(twice).unwrap_or_default()
+}
+
+/// In pixels.
+const WIDTH: i32 = 960;
+/// Of a panel with a vertical axis, in pixels.
+const HEIGHT: i32 = 220;
+/// Of a panel with rows, in pixels, if it has many.
+const ROWS_HEIGHT: i32 = 640;
+/// The least and the greatest height of a row, in pixels.
+const ROW_HEIGHTS: (i32, i32) = (3, 18);
+/// Pixels of the longest name of a row that is shown in full.
+const ROW_NAME: i32 = 220;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+use super::*;
+
+fn plot() -> Plot {
+    let rows = ["p1", "p2", "p3"].map(str::to_owned).to_vec();
+    let cell = |row: usize, from: f64, to: f64| Cell {
+        row,
+        from,
+        to,
+    };
+    Plot {
+        title: "a < b".to_owned(),
+        description: "What it shows, in words.".to_owned(),
+        supersteps: (0, 2_000),
+        panels: vec![
+            Panel {
+                label: "process".to_owned(),
+                rows: Some(rows),
+                layers: vec![
+                    Layer::Cells {
+                        colour: 1,
+                        strength: 0.5,
+                        cells: vec![cell(0, 0.0, 2_000.0), cell(2, 0.0, 4.0)],
+                    },
+                    Layer::Verticals(vec![4.0]),
+                ],
+            },
+            Panel {
+                label: "seconds".to_owned(),
+                rows: None,
+                layers: vec![
+                    Layer::Area {
+                        colour: 0,
+                        strength: 0.2,
+                        points: vec![(0.0, 0.1, 0.4), (1_000.0, 0.1, 0.3)],
+                    },
+                    Layer::Line {
+                        colour: 0,
+                        is_dashed: true,
+                        points: vec![(0.0, 0.3), (1_000.0, 0.2)],
+                    },
+                    Layer::Points {
+                        colour: 1,
+                        is_ring: true,
+                        points: vec![(4.0, 0.3)],
+                    },
+                ],
+            },
+        ],
+        ..Plot::default()
+    }
+}
+
+/// The numbers of an attribute of the root.
+fn numbers(svg: &str, name: &str) -> Vec<i32> {
+    let (_, rest) = svg.split_once(&format!("{name}=\"")).unwrap();
+    let (value, _) = rest.split_once('"').unwrap();
+    let numbers = value.split([' ', ',']);
+    numbers.map(|number| number.parse().unwrap()).collect()
+}
+
+#[test]
+fn data_are_where_the_attributes_say() {
+    let svg = plot().svg();
+    let x = numbers(&svg, "data-x");
+    let panels = numbers(&svg, "data-panels");
+    assert_eq!(numbers(&svg, "data-supersteps"), [0, 2_000]);
+    let [top, bottom, rows] = panels[..3] else {
+        panic!("{svg}")
+    };
+    assert_eq!(rows, 3);
+    // The first cell is as wide as the axis, in twentieths of a pixel.
+    let (_, data) = svg.split_once("<g class=\"data\" transform=\"scale(0.05)\">").unwrap();
+    let (_, cell) = data.split_once("<rect ").unwrap();
+    let attribute = |name: &str| -> i32 {
+        let (_, rest) = cell.split_once(&format!("{name}=\"")).unwrap();
+        rest.split('"').next().unwrap().parse().unwrap()
+    };
+    assert_eq!(attribute("x"), x[0] * FINE);
+    assert_eq!(attribute("width"), (x[1] - x[0]) * FINE);
+    assert!(top * FINE <= attribute("y"), "{svg}");
+    assert!(attribute("y") + attribute("height") <= bottom * FINE, "{svg}");
+    // The second panel is below the first.
+    assert!(bottom < panels[3] && panels[3] < panels[4], "{svg}");
+}
+
+#[test]
+fn every_row_and_layer_is_drawn() {
+    let svg = plot().svg();
+    assert!(svg.contains("<title>a &lt; b</title>"), "{svg}");
+    for text in ["p1", "p2", "p3", "process", "seconds", "superstep", "200"] {
+        assert!(svg.contains(&format!("\n{text}\n")), "{text}: {svg}");
+    }
+    assert_eq!(svg.matches("<polygon").count(), 1, "{svg}");
+    assert_eq!(svg.matches("stroke-dasharray").count(), 1, "{svg}");
+    assert_eq!(svg.matches("<circle").count(), 1, "{svg}");
+    assert_eq!(svg.matches("<svg").count(), 1, "{svg}");
+    assert!(svg.ends_with("</svg>\n"), "{svg}");
+}
+
+#[test]
+fn a_logarithmic_axis_gives_early_supersteps_more_room() {
+    let mut plot = plot();
+    plot.is_log = true;
+    let svg = plot.svg();
+    let x = numbers(&svg, "data-x");
+    let (_, cells) = svg.split_once("<rect ").unwrap();
+    let (_, second) = cells.split_once("<rect ").unwrap();
+    let (_, width) = second.split_once("width=\"").unwrap();
+    let width: i32 = width.split('"').next().unwrap().parse().unwrap();
+    assert!((x[1] - x[0]) * FINE < width * 10, "{width}");
+    assert!(svg.contains("data-scale=\"log\""), "{svg}");
+    assert!(svg.contains("\nsuperstep, logarithmic\n"), "{svg}");
+}
+
+#[test]
+fn many_rows_fit_and_no_data_give_an_empty_chart() {
+    let mut plot = plot();
+    plot.panels[0].rows = Some((0..200).map(|row| format!("p{row}")).collect());
+    let svg = plot.svg();
+    let panels = numbers(&svg, "data-panels");
+    assert_eq!(panels[1] - panels[0], 600, "{svg}");
+    assert!(!svg.contains("\np1\n"), "{svg}");
+    assert!(Plot::default().svg().ends_with("</svg>\n"));
+}

@@ -1,0 +1,161 @@
+//! The Sets, what moved between them, and what their links carry.
+
+use bsp::SetId;
+
+use super::colours::SetColours;
+use super::picture::{Picture, Table};
+use crate::chart::{Arrow, Network, NetworkLink, NetworkNode};
+use crate::text::{counted, data};
+use crate::view::{Flow, View};
+
+/// The Sets as nodes, moves between them as arrows; `None` if the record does not say which hosts a Set has, or there is
+/// only one.
+pub(crate) fn sets(view: &View) -> Option<Picture> {
+    if view.sets.len() < 2 || view.placement.start().iter().any(|host| view.sets.of(*host).is_none()) {
+        return None;
+    }
+    let flows = view.sets.flows(&view.placement);
+    let [start, end] =
+        [view.placement.start(), view.placement.now()].map(|hosts| view.sets.counts(hosts));
+    let shown = shown(view, &flows, &start);
+    let most = end.iter().copied().max().unwrap_or(1).max(1);
+    let colours = SetColours::new(view);
+    let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let nodes = shown.iter().map(|set| {
+        let (start, end) = (start[set.index()], end[set.index()]);
+        NetworkNode {
+            name: view.sets.name(*set).to_owned(),
+            note: if start == end {
+                counted(number(end), "process")
+            } else {
+                format!("{start} → {}", counted(number(end), "process"))
+            },
+            size: end as f64 / most as f64,
+            colour: colours.of(Some(*set)),
+        }
+    });
+    let between = flows.iter().filter(|flow| flow.from != flow.to);
+    let widest = between.clone().map(|flow| flow.moves).max().unwrap_or(1);
+    let arrows = between.filter_map(|flow| {
+        Some(Arrow {
+            from: shown.binary_search(&flow.from).ok()?,
+            to: shown.binary_search(&flow.to).ok()?,
+            label: counted(number(flow.moves), "move"),
+            width: flow.moves as f64 / widest as f64,
+        })
+    });
+    let arrows: Vec<Arrow> = arrows.collect();
+    let network = Network {
+        title: format!("Moves between Sets, scenario {}", view.run.scenario),
+        note: note(shown.len(), view),
+        description: description(view, &flows),
+        nodes: nodes.collect(),
+        links: links(view, &shown, &arrows),
+        arrows,
+    };
+    Some(Picture {
+        svg: network.svg(),
+        table: table(view, &flows),
+    })
+}
+
+/// The Sets that are shown: all, or those that had processes, if there are many.
+fn shown(view: &View, flows: &[Flow], start: &[u64]) -> Vec<SetId> {
+    let is_used = |set: &SetId| {
+        let mut flows = flows.iter();
+        0 < start[set.index()] || flows.any(|flow| flow.from == *set || flow.to == *set)
+    };
+    let all = view.sets.ids();
+    if view.sets.len() <= SETS {
+        return all.collect();
+    }
+    all.filter(is_used).take(MOST).collect()
+}
+
+fn note(shown: usize, view: &View) -> String {
+    let mut note =
+        "Arrows: moves, in the colour of their target. Numbers at lines: bytes a second, as the last call knew them."
+            .to_owned();
+    if shown < view.sets.len() {
+        note.push_str(&format!(" {shown} of {} Sets are shown.", view.sets.len()));
+    }
+    note
+}
+
+fn description(view: &View, flows: &[Flow]) -> String {
+    let mut text = "Nodes are Sets, arrows are moves between them.".to_owned();
+    for flow in flows {
+        let (from, to) = (view.sets.name(flow.from), view.sets.name(flow.to));
+        let moves = counted(usize::try_from(flow.moves).unwrap_or(usize::MAX), "move");
+        text.push_str(&if flow.from == flow.to {
+            format!(" {moves} within {from}.")
+        } else {
+            format!(" {moves} from {from} to {to}.")
+        });
+    }
+    if flows.is_empty() {
+        text.push_str(" No process moved.");
+    }
+    text
+}
+
+/// The links whose rates are known: all if there are few Sets, else those over which processes moved.
+fn links(view: &View, shown: &[SetId], arrows: &[Arrow]) -> Vec<NetworkLink> {
+    let mut links = Vec::new();
+    for (one, from) in shown.iter().enumerate() {
+        for (other, to) in shown.iter().enumerate().skip(one + 1) {
+            let joins = |arrow: &Arrow| {
+                (arrow.from, arrow.to) == (one, other) || (arrow.from, arrow.to) == (other, one)
+            };
+            if LABELLED < shown.len() && !arrows.iter().any(joins) {
+                continue;
+            }
+            let rates = [(from, to), (to, from)].map(|(from, to)| view.sets.bandwidth(*from, *to));
+            let label = match rates.map(|rate| rate.map(data)) {
+                [Some(there), Some(back)] if there == back => format!("{there}/s"),
+                [Some(there), Some(back)] => format!("{there}/s, back {back}/s"),
+                [Some(rate), None] | [None, Some(rate)] => format!("{rate}/s"),
+                [None, None] => continue,
+            };
+            links.push(NetworkLink {
+                between: (one, other),
+                label,
+            });
+        }
+    }
+    links
+}
+
+/// Pairs of Sets between which processes moved or whose rates are known.
+fn table(view: &View, flows: &[Flow]) -> Table {
+    let mut rows = Vec::new();
+    for from in view.sets.ids() {
+        for to in view.sets.ids() {
+            let mut flows = flows.iter();
+            let flow = flows.find(|flow| (flow.from, flow.to) == (from, to));
+            let rate = view.sets.bandwidth(from, to);
+            if (flow.is_none() && rate.is_none()) || ROWS <= rows.len() {
+                continue;
+            }
+            rows.push(vec![
+                view.sets.name(from).to_owned(),
+                view.sets.name(to).to_owned(),
+                flow.map_or(0, |flow| flow.moves).to_string(),
+                rate.map_or_else(String::new, |rate| rate.to_string()),
+            ]);
+        }
+    }
+    Table {
+        header: vec!["from_set", "to_set", "moves", "bytes_per_second"],
+        rows,
+    }
+}
+
+/// The most Sets that are shown if not all have processes.
+const SETS: usize = 12;
+/// The most Sets that are shown.
+const MOST: usize = 40;
+/// The most Sets of which all links are labelled.
+const LABELLED: usize = 6;
+/// The most rows of the table.
+const ROWS: usize = 5_000;

@@ -1,0 +1,247 @@
+//! How long supersteps took, with those of scenario i, and the calls.
+
+use super::picture::{Picture, Table};
+use crate::chart::{Layer, Mark, Panel, Plot};
+use crate::explain::{ExplainedCall, History, SuperstepDuration};
+use crate::text::{counted, rounded};
+
+/// The superstep times of a run and of scenario i, the calls marked, under `note`. If there are many supersteps, a point
+/// of the line is a mean of several, and an area shows the shortest and the longest of them.
+pub(crate) fn supersteps(history: &History, note: String) -> Picture {
+    let (panel, legend) = superstep_panel(history);
+    let plot = Plot {
+        title: format!(
+            "Supersteps of {}, scenario {}",
+            counted(history.run.placement.len(), "process"),
+            history.run.scenario
+        ),
+        description: format!("{note} {}", description(history)),
+        note,
+        legend,
+        supersteps: ends(history),
+        is_log: is_early(history),
+        panels: vec![panel],
+    };
+    Picture {
+        svg: plot.svg(),
+        table: table(history),
+    }
+}
+
+/// The superstep times of several runs with their names, over each other.
+pub(crate) fn compared(runs: &[(&str, &History)]) -> String {
+    let ends = runs.iter().map(|(_, history)| ends(history));
+    let ends = ends.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
+    let mut layers = Vec::new();
+    let mut legend = Vec::new();
+    let mut description = "Seconds of supersteps over supersteps.".to_owned();
+    for (colour, (name, history)) in runs.iter().enumerate() {
+        let points = points(history, &history.supersteps);
+        layers.push(line(&points, colour, RUNS <= colour));
+        let mark = if RUNS <= colour { Mark::Dashes } else { Mark::Line };
+        legend.push(((*name).to_owned(), mark, colour));
+        description.push_str(&format!(" {name}: {}", description_of(history)));
+    }
+    let is_log = runs.iter().all(|(_, history)| is_early(history));
+    Plot {
+        title: "Supersteps of all runs".to_owned(),
+        note: String::new(),
+        description,
+        legend,
+        supersteps: ends.unwrap_or_default(),
+        is_log,
+        panels: vec![Panel {
+            label: label(runs.iter().map(|(_, history)| size(history)).max()),
+            rows: None,
+            layers,
+        }],
+    }
+    .svg()
+}
+
+/// The panel with the superstep times, and its legend.
+pub(super) fn superstep_panel(history: &History) -> (Panel, Vec<(String, Mark, usize)>) {
+    let own = points(history, &history.supersteps);
+    let mut layers = Vec::new();
+    let mut legend = vec![(
+        format!("scenario {}", history.run.scenario),
+        Mark::Line,
+        OWN,
+    )];
+    if 1 < size(history) {
+        layers.push(Layer::Area {
+            colour: OWN,
+            strength: 0.25,
+            points: own.iter().map(|point| (point.at(), point.least, point.greatest)).collect(),
+        });
+        legend.push(("shortest to longest".to_owned(), Mark::Area, OWN));
+    }
+    if let Some(baseline) = &history.baseline {
+        let shown = baseline.supersteps.len().min(history.supersteps.len());
+        layers.push(line(&points(history, &baseline.supersteps[..shown]), ALONE, true));
+        legend.push(("scenario i".to_owned(), Mark::Dashes, ALONE));
+    }
+    layers.push(line(&own, OWN, false));
+    let moved = |call: &&ExplainedCall| !call.migrations.is_empty();
+    let calls = || history.calls.iter();
+    for (name, colour, is_ring, calls) in [
+        ("call without moves", QUIET, true, calls().filter(|call| !moved(call)).collect::<Vec<_>>()),
+        ("call that moved processes", MOVING, false, calls().filter(moved).collect()),
+    ] {
+        if calls.is_empty() {
+            continue;
+        }
+        let mark = if is_ring { Mark::Rings } else { Mark::Points };
+        legend.push((name.to_owned(), mark, colour));
+        // More than can be told apart are thinned out.
+        let step = calls.len().div_ceil(MARKS).max(1);
+        let at = |call: &&ExplainedCall| {
+            let place = history.place(call.summary.superstep);
+            // A call after the last superstep is marked on it.
+            let point = own.get(place / size(history)).or_else(|| own.last())?;
+            Some((call.summary.superstep as f64, point.mean))
+        };
+        let points = calls.iter().step_by(step).filter_map(at).collect();
+        layers.push(Layer::Points {
+            colour,
+            is_ring,
+            points,
+        });
+    }
+    let panel = Panel {
+        label: label(Some(size(history))),
+        rows: None,
+        layers,
+    };
+    (panel, legend)
+}
+
+/// Consecutive supersteps.
+struct Point {
+    from: u64,
+    to: u64,
+    mean: f64,
+    least: f64,
+    greatest: f64,
+}
+
+impl Point {
+    /// The middle of them.
+    fn at(&self) -> f64 {
+        f64::midpoint(self.from as f64, self.to as f64)
+    }
+}
+
+/// How many supersteps a point stands for.
+fn size(history: &History) -> usize {
+    history.supersteps.len().div_ceil(POINTS).max(1)
+}
+
+fn points(history: &History, supersteps: &[SuperstepDuration]) -> Vec<Point> {
+    let chunks = supersteps.chunks(size(history));
+    let mut from = history.run.first_superstep();
+    let point = |chunk: &[SuperstepDuration]| {
+        let seconds = || chunk.iter().map(|superstep| superstep.seconds);
+        let number = chunk.len();
+        let point = Point {
+            from,
+            to: from + u64::try_from(number).unwrap_or_default(),
+            mean: seconds().sum::<f64>() / number as f64,
+            least: seconds().fold(f64::INFINITY, f64::min),
+            greatest: seconds().fold(0.0, f64::max),
+        };
+        from = point.to;
+        point
+    };
+    chunks.map(point).collect()
+}
+
+fn line(points: &[Point], colour: usize, is_dashed: bool) -> Layer {
+    Layer::Line {
+        colour,
+        is_dashed,
+        points: points.iter().map(|point| (point.at(), point.mean)).collect(),
+    }
+}
+
+fn label(size: Option<usize>) -> String {
+    match size.unwrap_or(1) {
+        1 => "seconds".to_owned(),
+        size => format!("seconds, mean of {size}"),
+    }
+}
+
+fn ends(history: &History) -> (u64, u64) {
+    let first = history.run.first_superstep();
+    let number = u64::try_from(history.supersteps.len()).unwrap_or_default();
+    (first, first + number)
+}
+
+/// Whether all moves are in the first tenth of a long run.
+fn is_early(history: &History) -> bool {
+    let mut calls = history.calls.iter().rev();
+    let last = calls.find(|call| !call.migrations.is_empty());
+    let number = history.supersteps.len();
+    last.is_some_and(|last| 100 <= number && history.place(last.summary.superstep) <= number / 10)
+}
+
+fn description(history: &History) -> String {
+    let moved = history.calls.iter().filter(|call| !call.migrations.is_empty());
+    format!(
+        "Seconds of supersteps over supersteps, {} marked, {} of which moved processes. {}",
+        counted(history.calls.len(), "call"),
+        moved.count(),
+        description_of(history)
+    )
+}
+
+fn description_of(history: &History) -> String {
+    let points = points(history, &history.supersteps);
+    let (Some(first), Some(last)) = (points.first(), points.last()) else {
+        return "There are no supersteps.".to_owned();
+    };
+    let least = points.iter().map(|point| point.least).fold(f64::INFINITY, f64::min);
+    let greatest = points.iter().map(|point| point.greatest).fold(0.0, f64::max);
+    let [start, end, least, greatest] =
+        [first.mean, last.mean, least, greatest].map(|seconds| rounded(seconds, 4));
+    format!("{start} s at the start, {end} s at the end; least {least} s, greatest {greatest} s.")
+}
+
+fn table(history: &History) -> Table {
+    let own = points(history, &history.supersteps);
+    let alone = history.baseline.as_ref();
+    let alone = alone.map_or_else(Vec::new, |baseline| points(history, &baseline.supersteps));
+    let rows = own.iter().enumerate().map(|(index, point)| {
+        vec![
+            point.from.to_string(),
+            point.to.to_string(),
+            point.mean.to_string(),
+            point.least.to_string(),
+            point.greatest.to_string(),
+            alone.get(index).map_or_else(String::new, |alone| alone.mean.to_string()),
+        ]
+    });
+    Table {
+        header: vec![
+            "from",
+            "to",
+            "mean_seconds",
+            "least_seconds",
+            "greatest_seconds",
+            "scenario_i_seconds",
+        ],
+        rows: rows.collect(),
+    }
+}
+
+/// The most points of a line.
+const POINTS: usize = 2_000;
+/// The most marks of a kind.
+const MARKS: usize = 1_000;
+/// Number of runs with a colour of their own.
+const RUNS: usize = 7;
+/// Numbers of colours.
+const OWN: usize = 0;
+const ALONE: usize = 6;
+const MOVING: usize = 3;
+const QUIET: usize = 1;

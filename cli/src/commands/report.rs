@@ -1,0 +1,142 @@
+//! `migbsp report`: what runs look like, as a page of their own or as pictures, from records.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use experiments::{Failure, Registry, record};
+
+use crate::failure::CommandFailure;
+use crate::file::{check_writable, write};
+use crate::output::print;
+use analysis::report::{PictureKind, ReportedRun, page, picture, text};
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// Folders of records, as `simulate --out DIR` writes to DIR/iii and `run --out DIR` to DIR; of DIR itself, iii is
+    /// taken
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// File for the page or the picture
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Picture to draw as SVG in place of the page; of one RUN
+    #[arg(long, value_enum, value_name = "PICTURE")]
+    pub(crate) svg: Option<PictureArgument>,
+    /// Folder of a record of scenario i of the same experiment, to compare with; by default the folder i beside RUN
+    #[arg(long, value_name = "DIR")]
+    pub(crate) against: Option<PathBuf>,
+}
+
+/// A picture of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PictureArgument {
+    /// Processes over supersteps, coloured by Set, with the times of supersteps below
+    Timeline,
+    /// Hosts over supersteps, with the number of their processes
+    Hosts,
+    /// Times of supersteps, with those of scenario i and the calls
+    Supersteps,
+    /// Where the time of supersteps went
+    Breakdown,
+    /// Hosts over supersteps: how busy they were, and which had the slowest process
+    Load,
+    /// Sets, and what moved between them
+    Sets,
+}
+
+/// Writes the page or the picture.
+///
+/// # Errors
+///
+/// If a record cannot be read, or is named twice, or the file cannot be written.
+pub(crate) fn command(
+    arguments: &ReportArguments,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
+    check_writable(&arguments.output)?;
+    let folders = folders(&arguments.runs)?;
+    if let (Some(_), [_, _, ..]) = (arguments.svg, &folders[..]) {
+        let several = "--svg: a picture shows one run; name one RUN, or leave out --svg for a page about all";
+        return Err(Failure::Usage(several.to_owned()).into());
+    }
+    let against = arguments.against.as_deref();
+    let against = against.map(record::find_baseline).transpose()?;
+    let runs = arguments.runs.iter().zip(&folders);
+    let runs = runs.map(|(named, folder)| {
+        ReportedRun::read(&named.display().to_string(), folder, against.as_deref())
+    });
+    let runs: Vec<ReportedRun> = runs.collect::<Result<_, Failure>>()?;
+    let contents = match (arguments.svg, &runs[..]) {
+        (Some(kind), [run]) => picture(run, kind.into())?,
+        _ => page(&runs, registry)?,
+    };
+    write(&arguments.output, &contents)?;
+    print(&text(&runs))
+}
+
+/// The folders of the records that users call `named`, each of which is another one.
+fn folders(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut folders: Vec<PathBuf> = Vec::new();
+    let mut known: Vec<(PathBuf, &Path)> = Vec::new();
+    for name in named {
+        let folder = record::find(name)?;
+        let place = fs::canonicalize(&folder).unwrap_or_else(|_| folder.clone());
+        if let Some((_, before)) = known.iter().find(|(known, _)| *known == place) {
+            return Err(Failure::Usage(format!(
+                "RUN: `{}` and `{}` are the same record, {}; name it once",
+                before.display(),
+                name.display(),
+                folder.display()
+            )));
+        }
+        known.push((place, name));
+        folders.push(folder);
+    }
+    Ok(folders)
+}
+
+impl From<PictureArgument> for PictureKind {
+    fn from(argument: PictureArgument) -> Self {
+        match argument {
+            PictureArgument::Timeline => Self::Timeline,
+            PictureArgument::Hosts => Self::Hosts,
+            PictureArgument::Supersteps => Self::Supersteps,
+            PictureArgument::Breakdown => Self::Breakdown,
+            PictureArgument::Load => Self::Load,
+            PictureArgument::Sets => Self::Sets,
+        }
+    }
+}
+
+pub(crate) const REPORT_ABOUT: &str = "\
+Draw from records what runs look like: a page that needs nothing but itself, or a picture.
+
+The page has what rescheduling saved of what it could have saved; where processes were and when they moved; how long \
+supersteps took, with those of scenario i; where the time went; how busy hosts were; what moved between Sets; \
+every call with its reasons and with what it gained; the configuration, and what made the record. It is one file \
+without a network or a server. Several runs stand beside each other, with a table that compares them.
+
+RUN is the folder of a record, as `migbsp simulate FILE --out DIR` writes to DIR/iii, or `migbsp run --out DIR` to DIR. The \
+record of a run that did not end is shown as far as it goes, and the page says so.";
+
+pub(crate) const REPORT_HELP: &str = "\
+On the page:
+  drag over a picture, or + − ← → and 0 while it has the focus, to show a part of the supersteps
+  a click on a move, or Enter, opens its reasons; arrow keys lead from move to move
+  every picture has its data as a table, and as CSV to save
+
+Scenario i is the record in the folder i beside RUN, as `simulate --out` writes it, or --against DIR.
+
+Exit codes: 1 the file cannot be written; 2 a record is named twice, or a picture does not exist; 4 there is no record, \
+or it is broken or of another version.
+
+Examples:
+  migbsp simulate conf/lbm.toml --out runs/lbm
+  migbsp report runs/lbm -o lbm.html                         a page about the run
+  migbsp report runs/lbm --svg timeline -o timeline.svg      one picture
+  migbsp simulate conf/lbm.toml --policy adaptive --out runs/adaptive
+  migbsp report runs/lbm runs/adaptive -o both.html          policies beside each other
+
+What the pictures show: docs/report.md.";
