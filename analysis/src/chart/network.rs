@@ -88,7 +88,10 @@ impl Network {
         let style = text_style(LABEL_SIZE, HPos::Center, VPos::Center);
         for link in &self.links {
             let (from, to) = (places[link.between.0], places[link.between.1]);
-            area.draw(&PathElement::new([pixel(from), pixel(to)], GRID.stroke_width(2)))?;
+            area.draw(&PathElement::new(
+                [pixel(from), pixel(to)],
+                GRID.stroke_width(2),
+            ))?;
             let at = pixel(along(from, to, 0.5));
             area.draw(&Text::new(clean(&link.label), at, style.clone()))?;
         }
@@ -147,7 +150,11 @@ impl Network {
         let line = [pixel(at(begin, ASIDE)), pixel(at(end - head, ASIDE))];
         let stroke = paint.stroke_width(whole(width).unsigned_abs());
         area.draw(&PathElement::new(line, stroke))?;
-        let corners = [(end, 0.0), (end - head, head / 2.0), (end - head, -head / 2.0)];
+        let corners = [
+            (end, 0.0),
+            (end - head, head / 2.0),
+            (end - head, -head / 2.0),
+        ];
         let corners = corners.map(|(along, aside)| pixel(at(along, ASIDE + aside)));
         area.draw(&Polygon::new(corners, paint.filled()))?;
         let label = pixel(at(begin + (end - begin) * 0.3, ASIDE + 12.0 + width / 2.0));

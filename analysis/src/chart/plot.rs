@@ -95,7 +95,8 @@ impl Plot {
         for (index, (panel, axis)) in self.panels.iter().zip(&axes).enumerate() {
             let data = |layer: &Layer| {
                 let drawn = drawing((size.0 * FINE, size.1 * FINE), |root| {
-                    let [x, y] = [places.x, places.y[index]].map(|(from, to)| (from * FINE, to * FINE));
+                    let [x, y] =
+                        [places.x, places.y[index]].map(|(from, to)| (from * FINE, to * FINE));
                     let plane = Cartesian2d::new(self.axis(), axis.clone(), (x.0..x.1, y.1..y.0));
                     layer.draw(&root.apply_coord_spec(plane))
                 });
@@ -135,7 +136,9 @@ impl Plot {
 
     fn places(&self, head: i32, axes: &[Axis]) -> Places {
         let label_areas = self.panels.iter().zip(axes);
-        let label_area = label_areas.map(|(panel, axis)| panel.label_area(axis)).max();
+        let label_area = label_areas
+            .map(|(panel, axis)| panel.label_area(axis))
+            .max();
         let left = MARGIN + LINE_HEIGHT + label_area.unwrap_or_default();
         let mut bottom = head;
         let mut y = Vec::new();
@@ -189,8 +192,8 @@ impl Plot {
             }
             let line = [(left, *top), (left, *bottom)];
             root.draw(&PathElement::new(line, INK))?;
-            let style = text_style(LABEL_SIZE, HPos::Center, VPos::Top)
-                .transform(FontTransform::Rotate270);
+            let style =
+                text_style(LABEL_SIZE, HPos::Center, VPos::Top).transform(FontTransform::Rotate270);
             let label = shown(&panel.label, (bottom - top).unsigned_abs().max(80));
             let middle = i32::midpoint(*top, *bottom);
             root.draw(&Text::new(label, (MARGIN / 2, middle), style))?;

@@ -194,13 +194,13 @@ impl History {
 
 /// A call with all its findings.
 #[derive(Debug)]
-pub(super) struct Detail {
+pub(crate) struct Detail {
     /// The call.
-    pub(super) call: Call,
+    pub(crate) call: Call,
     /// The findings of the processes of each Set.
-    pub(super) evaluated: Vec<record::Evaluated>,
+    pub(crate) evaluated: Vec<record::Evaluated>,
     /// The observations of processes about themselves.
-    pub(super) observed: Vec<record::Observed>,
+    pub(crate) observed: Vec<record::Observed>,
 }
 
 impl Detail {
@@ -219,7 +219,12 @@ impl Detail {
 
 impl ExplainedCall {
     /// The call, with what its moves took; `asked` is the process in question.
-    pub(super) fn new(call: &Call, arrivals: Vec<Moved>, rules: &Rules, asked: Option<Rank>) -> Self {
+    pub(super) fn new(
+        call: &Call,
+        arrivals: Vec<Moved>,
+        rules: &Rules,
+        asked: Option<Rank>,
+    ) -> Self {
         let mut dispositions = BTreeMap::new();
         let mut all = Disposition::all(call, rules);
         for disposition in all.values() {

@@ -46,7 +46,8 @@ pub(super) fn sheet(moves: &[&MoveReport], layout: Layout) -> Option<Sheet> {
         [one] => one.state().map(|state| format!("\n{state}")),
         _ => None,
     };
-    let more = (0 < left_out).then(|| format!(" … {left_out} more; --format json shows all of them"));
+    let more =
+        (0 < left_out).then(|| format!(" … {left_out} more; --format json shows all of them"));
     Some(Sheet {
         caption: "Moves (seconds; packing, sending and unpacking overlap)".to_owned(),
         headers,

@@ -31,8 +31,14 @@ pub(crate) fn breakdown(view: &View) -> Picture {
     let plot = Plot {
         title: format!("Where supersteps went, scenario {}", view.run.scenario),
         note: sentence(&total, &parts),
-        description: format!("Seconds of a superstep over supersteps, in parts. {}", sentence(&total, &parts)),
-        legend: parts.iter().map(|(name, colour)| ((*name).to_owned(), Mark::Area, *colour)).collect(),
+        description: format!(
+            "Seconds of a superstep over supersteps, in parts. {}",
+            sentence(&total, &parts)
+        ),
+        legend: parts
+            .iter()
+            .map(|(name, colour)| ((*name).to_owned(), Mark::Area, *colour))
+            .collect(),
         supersteps: (view.first(), view.end),
         is_log: is_early(view),
         panels: vec![Panel {
@@ -79,9 +85,17 @@ fn sentence(total: &Bin, parts: &[(&str, usize)]) -> String {
     }
     let described = parts.iter().map(|(name, _)| {
         let seconds = part(total, name);
-        format!("{name} {} ({} %)", duration(seconds), rounded(100.0 * seconds / all, 1))
+        format!(
+            "{name} {} ({} %)",
+            duration(seconds),
+            rounded(100.0 * seconds / all, 1)
+        )
     });
-    format!("Of {}: {}.", duration(all), described.collect::<Vec<_>>().join(", "))
+    format!(
+        "Of {}: {}.",
+        duration(all),
+        described.collect::<Vec<_>>().join(", ")
+    )
 }
 
 fn table(view: &View, parts: &[(&str, usize)]) -> Table {

@@ -19,13 +19,21 @@ impl SetColours {
     pub(super) fn new(view: &View) -> Self {
         let start = view.sets.counts(view.placement.start());
         let now = view.sets.counts(view.placement.now());
-        let mut numbers: Vec<u64> = start.iter().zip(now).map(|(start, now)| start + now).collect();
+        let mut numbers: Vec<u64> = start
+            .iter()
+            .zip(now)
+            .map(|(start, now)| start + now)
+            .collect();
         for moved in view.placement.moves() {
             if let Some(set) = view.sets.of(moved.to) {
                 numbers[set.index()] += 1;
             }
         }
-        let mut used: Vec<SetId> = view.sets.ids().filter(|set| 0 < numbers[set.index()]).collect();
+        let mut used: Vec<SetId> = view
+            .sets
+            .ids()
+            .filter(|set| 0 < numbers[set.index()])
+            .collect();
         let has_others = COLOURS < used.len();
         if has_others {
             used.sort_by_key(|set| std::cmp::Reverse(numbers[set.index()]));
@@ -53,7 +61,9 @@ impl SetColours {
     pub(super) fn legend(&self, view: &View) -> Vec<(String, Mark, usize)> {
         let sets = self.own.iter().enumerate();
         let named = sets.map(|(colour, set)| (view.sets.name(*set).to_owned(), Mark::Area, colour));
-        let others = self.has_others.then(|| ("other Sets".to_owned(), Mark::Area, COLOURS - 1));
+        let others = self
+            .has_others
+            .then(|| ("other Sets".to_owned(), Mark::Area, COLOURS - 1));
         named.chain(others).collect()
     }
 }

@@ -79,7 +79,10 @@ fn layers(view: &View, colour: usize, value: &dyn Fn(&LoadBin, u64) -> Option<f6
 /// The strength of a colour for a share, from 0 for nothing.
 fn level(share: f64) -> u64 {
     let level = (share.clamp(0.0, 1.0) * LEVELS as f64).ceil();
-    (0..=LEVELS).rev().find(|number| *number as f64 <= level).unwrap_or_default()
+    (0..=LEVELS)
+        .rev()
+        .find(|number| *number as f64 <= level)
+        .unwrap_or_default()
 }
 
 fn description(view: &View) -> String {
@@ -110,7 +113,8 @@ fn table(view: &View) -> Table {
                 row.name.clone(),
                 supersteps.start.to_string(),
                 supersteps.end.to_string(),
-                bin.share().map_or_else(String::new, |share| format!("{share:.4}")),
+                bin.share()
+                    .map_or_else(String::new, |share| format!("{share:.4}")),
                 bin.slowest.to_string(),
             ]);
         }

@@ -11,7 +11,13 @@ use crate::view::{Flow, View};
 /// The Sets as nodes, moves between them as arrows; `None` if the record does not say which hosts a Set has, or there is
 /// only one.
 pub(crate) fn sets(view: &View) -> Option<Picture> {
-    if view.sets.len() < 2 || view.placement.start().iter().any(|host| view.sets.of(*host).is_none()) {
+    if view.sets.len() < 2
+        || view
+            .placement
+            .start()
+            .iter()
+            .any(|host| view.sets.of(*host).is_none())
+    {
         return None;
     }
     let flows = view.sets.flows(&view.placement);

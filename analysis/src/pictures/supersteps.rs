@@ -38,7 +38,11 @@ pub(crate) fn compared(runs: &[(&str, &History)]) -> String {
     for (colour, (name, history)) in runs.iter().enumerate() {
         let points = points(history, &history.supersteps);
         layers.push(line(&points, colour, RUNS <= colour));
-        let mark = if RUNS <= colour { Mark::Dashes } else { Mark::Line };
+        let mark = if RUNS <= colour {
+            Mark::Dashes
+        } else {
+            Mark::Line
+        };
         legend.push(((*name).to_owned(), mark, colour));
         description.push_str(&format!(" {name}: {}", description_of(history)));
     }
@@ -72,21 +76,38 @@ pub(super) fn superstep_panel(history: &History) -> (Panel, Vec<(String, Mark, u
         layers.push(Layer::Area {
             colour: OWN,
             strength: 0.25,
-            points: own.iter().map(|point| (point.at(), point.least, point.greatest)).collect(),
+            points: own
+                .iter()
+                .map(|point| (point.at(), point.least, point.greatest))
+                .collect(),
         });
         legend.push(("shortest to longest".to_owned(), Mark::Area, OWN));
     }
     if let Some(baseline) = &history.baseline {
         let shown = baseline.supersteps.len().min(history.supersteps.len());
-        layers.push(line(&points(history, &baseline.supersteps[..shown]), ALONE, true));
+        layers.push(line(
+            &points(history, &baseline.supersteps[..shown]),
+            ALONE,
+            true,
+        ));
         legend.push(("scenario i".to_owned(), Mark::Dashes, ALONE));
     }
     layers.push(line(&own, OWN, false));
     let moved = |call: &&ExplainedCall| !call.migrations.is_empty();
     let calls = || history.calls.iter();
     for (name, colour, is_ring, calls) in [
-        ("call without moves", QUIET, true, calls().filter(|call| !moved(call)).collect::<Vec<_>>()),
-        ("call that moved processes", MOVING, false, calls().filter(moved).collect()),
+        (
+            "call without moves",
+            QUIET,
+            true,
+            calls().filter(|call| !moved(call)).collect::<Vec<_>>(),
+        ),
+        (
+            "call that moved processes",
+            MOVING,
+            false,
+            calls().filter(moved).collect(),
+        ),
     ] {
         if calls.is_empty() {
             continue;
@@ -160,7 +181,10 @@ fn line(points: &[Point], colour: usize, is_dashed: bool) -> Layer {
     Layer::Line {
         colour,
         is_dashed,
-        points: points.iter().map(|point| (point.at(), point.mean)).collect(),
+        points: points
+            .iter()
+            .map(|point| (point.at(), point.mean))
+            .collect(),
     }
 }
 
@@ -186,7 +210,10 @@ fn is_early(history: &History) -> bool {
 }
 
 fn description(history: &History) -> String {
-    let moved = history.calls.iter().filter(|call| !call.migrations.is_empty());
+    let moved = history
+        .calls
+        .iter()
+        .filter(|call| !call.migrations.is_empty());
     format!(
         "Seconds of supersteps over supersteps, {} marked, {} of which moved processes. {}",
         counted(history.calls.len(), "call"),
@@ -200,8 +227,14 @@ fn description_of(history: &History) -> String {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return "There are no supersteps.".to_owned();
     };
-    let least = points.iter().map(|point| point.least).fold(f64::INFINITY, f64::min);
-    let greatest = points.iter().map(|point| point.greatest).fold(0.0, f64::max);
+    let least = points
+        .iter()
+        .map(|point| point.least)
+        .fold(f64::INFINITY, f64::min);
+    let greatest = points
+        .iter()
+        .map(|point| point.greatest)
+        .fold(0.0, f64::max);
     let [start, end, least, greatest] =
         [first.mean, last.mean, least, greatest].map(|seconds| rounded(seconds, 4));
     format!("{start} s at the start, {end} s at the end; least {least} s, greatest {greatest} s.")
@@ -218,7 +251,9 @@ fn table(history: &History) -> Table {
             point.mean.to_string(),
             point.least.to_string(),
             point.greatest.to_string(),
-            alone.get(index).map_or_else(String::new, |alone| alone.mean.to_string()),
+            alone
+                .get(index)
+                .map_or_else(String::new, |alone| alone.mean.to_string()),
         ]
     });
     Table {

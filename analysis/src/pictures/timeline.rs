@@ -65,7 +65,11 @@ fn plot(view: &View) -> Option<(Plot, Table)> {
     let all = view.run.placement.len();
     let note = if ranks.len() < all {
         let shown = counted(ranks.len(), "process");
-        let kind = if ranks.len() == PROCESSES { "first " } else { "" };
+        let kind = if ranks.len() == PROCESSES {
+            "first "
+        } else {
+            ""
+        };
         format!("The {kind}{shown} that moved, of {all}.")
     } else {
         String::new()
@@ -97,7 +101,9 @@ fn coarse(segments: &[Segment], view: &View) -> Vec<Segment> {
     for segment in segments {
         match kept.last_mut() {
             // The last one that begins in a column stands for all.
-            Some(last) if last.rank == segment.rank && column(last.from) == column(segment.from) => {
+            Some(last)
+                if last.rank == segment.rank && column(last.from) == column(segment.from) =>
+            {
                 *last = Segment {
                     from: last.from,
                     ..*segment

@@ -6,7 +6,7 @@ use experiments::{Failure, Provenance};
 use maud::{Markup, html};
 
 use super::reported_run::ReportedRun;
-use crate::explain::{CallAnswers, ExplainedCall, answer_page, answers, call_line};
+use crate::explain::{CallAnswers, ExplainedCall, answer_page, call_line};
 use crate::pictures::Table;
 use crate::text::counted;
 
@@ -22,8 +22,9 @@ impl Calls {
     pub(super) fn of(run: &ReportedRun) -> Self {
         let calls = &run.history.calls;
         let moved = |index: &usize| !calls[*index].migrations.is_empty();
-        let moving = (0..calls.len()).filter(moved);
-        let quiet = (0..calls.len()).filter(|index| !moved(index));
+        let known = || (0..calls.len()).filter(|index| run.has_findings(*index));
+        let moving = known().filter(moved);
+        let quiet = known().filter(|index| !moved(index));
         let chosen: Vec<usize> = moving.chain(quiet).take(CALLS).collect();
         let movers = chosen.iter().filter(|index| moved(index)).count();
         let each = (PROCESSES / movers.max(1)).clamp(1, PROCESSES_OF_A_CALL);
@@ -34,7 +35,12 @@ impl Calls {
     }
 
     /// The anchor of the explanation of the process at `place` of the moves of the call at `index`, or of the call.
-    pub(super) fn anchor(&self, prefix: &str, run: &ReportedRun, (index, place): (usize, usize)) -> Option<String> {
+    pub(super) fn anchor(
+        &self,
+        prefix: &str,
+        run: &ReportedRun,
+        (index, place): (usize, usize),
+    ) -> Option<String> {
         let processes = *self.explained.get(&index)?;
         let call = &run.history.calls[index];
         let anchor = anchor(prefix, call);
@@ -54,7 +60,7 @@ impl Calls {
         let calls = &run.history.calls;
         let mut charts = CHARTS;
         let mut parts = Vec::new();
-        answers(&run.history, &self.explained, |found| {
+        run.answers(&self.explained, |found| {
             let call = &calls[found.index];
             parts.push(part(&anchor(prefix, call), call, &found, &mut charts));
         })?;
@@ -119,7 +125,9 @@ fn table(run: &ReportedRun) -> Table {
             summary.superstep.to_string(),
             summary.at.to_string(),
             summary.cost_seconds.to_string(),
-            summary.interval.map_or_else(String::new, |interval| interval.to_string()),
+            summary
+                .interval
+                .map_or_else(String::new, |interval| interval.to_string()),
             call.listed.to_string(),
             call.candidates.to_string(),
             call.migrations.len().to_string(),

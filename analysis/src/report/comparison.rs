@@ -12,7 +12,10 @@ pub(super) fn comparison(runs: &[ReportedRun]) -> Markup {
     let [first, _, ..] = runs else {
         return html! {};
     };
-    let named: Vec<_> = runs.iter().map(|run| (run.name.as_str(), &run.history)).collect();
+    let named: Vec<_> = runs
+        .iter()
+        .map(|run| (run.name.as_str(), &run.history))
+        .collect();
     html! {
         (table(&sheet(runs, first)))
         @for sentence in differences(runs, first) { p.warning role="note" { (sentence) } }
@@ -29,7 +32,8 @@ fn sheet(runs: &[ReportedRun], first: &ReportedRun) -> Sheet {
             _ => String::new(),
         };
         let total = run.view.bins.total();
-        let others = Some(first.seconds()).filter(|_| first.is_complete() && run.name != first.name);
+        let others =
+            Some(first.seconds()).filter(|_| first.is_complete() && run.name != first.name);
         vec![
             run.name.clone(),
             run.manifest.policy().unwrap_or("none").to_owned(),
@@ -53,7 +57,10 @@ fn sheet(runs: &[ReportedRun], first: &ReportedRun) -> Sheet {
         ]
     });
     Sheet {
-        caption: format!("Runs (times in seconds; shares of {} and of scenario i)", first.name),
+        caption: format!(
+            "Runs (times in seconds; shares of {} and of scenario i)",
+            first.name
+        ),
         headers: vec![
             "run",
             "policy",

@@ -174,7 +174,10 @@ mod tests {
                 bins.push(&superstep(index, seconds));
             }
             assert!(bins.all.len() <= BINS, "{supersteps}");
-            assert!(BINS / 2 <= bins.all.len() || bins.size() == 1, "{supersteps}");
+            assert!(
+                BINS / 2 <= bins.all.len() || bins.size() == 1,
+                "{supersteps}"
+            );
             let total = bins.total();
             assert_eq!(total.supersteps, supersteps);
             assert!((total.seconds - sum).abs() < 1e-6);

@@ -58,7 +58,8 @@ pub(crate) fn command(
     check_writable(&arguments.output)?;
     let folders = folders(&arguments.runs)?;
     if let (Some(_), [_, _, ..]) = (arguments.svg, &folders[..]) {
-        let several = "--svg: a picture shows one run; name one RUN, or leave out --svg for a page about all";
+        let several =
+            "--svg: a picture shows one run; name one RUN, or leave out --svg for a page about all";
         return Err(Failure::Usage(several.to_owned()).into());
     }
     let against = arguments.against.as_deref();

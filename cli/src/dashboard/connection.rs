@@ -64,7 +64,10 @@ impl<P: LivePage> Service<P> {
     fn answer(&self, request: &Request<Incoming>) -> Response<Content> {
         match check(request, &self.own) {
             Ok(Resource::Page) => whole("text/html; charset=utf-8", self.page.html()),
-            Ok(Resource::Script) => whole("text/javascript; charset=utf-8", SCRIPT_TEXT),
+            Ok(Resource::Script(script)) => {
+                let scripts = [SCRIPT, P::SCRIPT];
+                whole("text/javascript; charset=utf-8", scripts[script])
+            }
             Ok(Resource::Events) => self.news(),
             Err(refused) => refusal(refused),
         }
@@ -89,4 +92,4 @@ impl<P: LivePage> Service<P> {
     }
 }
 
-const SCRIPT_TEXT: &str = include_str!("live.js");
+const SCRIPT: &str = include_str!("live.js");

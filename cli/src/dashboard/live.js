@@ -1,6 +1,6 @@
-// Keeps the page of a run up to date: on news, it is fetched again, and what has changed is replaced.
+// Keeps the page of a run up to date: on news, it is fetched again, and the sections of it that have changed are replaced.
 "use strict";
-{
+(() => {
   const state = document.createElement("div");
   state.setAttribute("role", "status");
   Object.assign(state.style, {
@@ -8,70 +8,87 @@
     borderRadius: "0.4rem", color: "#fff", background: "#444", font: "0.85rem system-ui, sans-serif",
     whiteSpace: "pre-wrap", zIndex: "9",
   });
-  // Beside the body, which is replaced.
-  document.documentElement.append(state);
+  document.body.append(state);
   const say = (text, color) => {
     state.textContent = text;
     state.style.background = color;
   };
 
-  // Gives `old` the attributes and the contents of `next`. What is equal is left alone, and so is the state of opened details.
-  const patch = (old, next) => {
-    for (const { name } of [...old.attributes]) {
-      const isState = name === "open" && old.localName === "details";
-      if (!isState && !next.hasAttribute(name)) old.removeAttribute(name);
-    }
-    for (const { name, value } of next.attributes) {
-      if (old.getAttribute(name) !== value) old.setAttribute(name, value);
-    }
-    const before = [...old.childNodes];
-    const after = [...next.childNodes];
-    after.forEach((child, index) => {
-      const there = before[index];
-      if (!there) {
-        old.append(child);
-      } else if (there.isEqualNode(child)) {
-        // As it should be.
-      } else if (there.nodeType === Node.ELEMENT_NODE && there.nodeName === child.nodeName && there.id === child.id) {
-        patch(there, child);
-      } else if (there.nodeType === Node.TEXT_NODE && child.nodeType === Node.TEXT_NODE) {
-        there.data = child.data;
-      } else {
-        there.replaceWith(child);
-      }
-    });
-    before.slice(after.length).forEach((child) => child.remove());
+  const sections = (page) => [...page.querySelectorAll("main > section")];
+  const name = (section) => section.id || section.getAttribute("aria-labelledby");
+  // What the server has sent: the page's own script, which comes next, changes what is there.
+  const sent = new Map(sections(document).map((section) => [name(section), section.outerHTML]));
+  const summary = (details) => details.querySelector(":scope > summary")?.textContent ?? "";
+  /** How `details` are found again. */
+  const key = (details) => details.id || `${details.dataset.file ?? ""} ${summary(details)}`;
+
+  /** Replaces a section; what was opened in it is opened, and what had the focus has it. */
+  const replace = (old, next) => {
+    const opened = new Map([...old.querySelectorAll("details")].map((details) => [key(details), details.open]));
+    const focus = old.contains(document.activeElement) ? document.activeElement.closest("details, figure") : null;
+    old.replaceWith(next);
+    next.dispatchEvent(new CustomEvent("replaced", { bubbles: true }));
+    for (const details of next.querySelectorAll("details")) details.open = opened.get(key(details)) ?? details.open;
+    if (focus === null) return;
+    const again = focus.localName === "details"
+      ? [...next.querySelectorAll("details")].find((details) => key(details) === key(focus))?.querySelector("summary")
+      : next.querySelector(`figure[data-kind="${focus.dataset.kind}"] svg`);
+    again?.focus({ preventScroll: true });
   };
 
-  let fetching = null;
-  let isStale = false;
-  const refresh = async () => {
-    // Several news during a fetch, or in a tab that is not visible, are one.
-    isStale = true;
-    if (fetching) return fetching;
-    if (document.hidden && !isOver) return undefined;
-    fetching = (async () => {
-      while (isStale) {
-        isStale = false;
-        const answer = await fetch("/", { cache: "no-store" });
-        if (!answer.ok) throw new Error(await answer.text());
-        const next = new DOMParser().parseFromString(await answer.text(), "text/html");
-        document.title = next.title;
-        patch(document.body, next.body);
+  /** Does `change`; what is at the top of the window stays there. */
+  const steadily = (change) => {
+    const top = sections(document).find((section) => 0 < section.getBoundingClientRect().bottom);
+    const id = top && name(top);
+    const before = top?.getBoundingClientRect().top;
+    change();
+    const after = sections(document).find((section) => name(section) === id);
+    // What is above it may have become longer.
+    if (after) scrollBy(0, after.getBoundingClientRect().top - before);
+  };
+  // The same, by the browser, would count twice.
+  document.documentElement.style.overflowAnchor = "none";
+
+  const update = (text) => {
+    const page = new DOMParser().parseFromString(text, "text/html");
+    document.title = page.title;
+    steadily(() => {
+      let isRenewed = false;
+      for (const next of sections(page)) {
+        const html = next.outerHTML;
+        const old = sections(document).find((section) => name(section) === name(next));
+        if (sent.get(name(next)) === html || !old) continue;
+        sent.set(name(next), html);
+        replace(old, document.adoptNode(next));
+        isRenewed = true;
       }
-    })();
-    try {
-      await fetching;
-    } finally {
-      fetching = null;
-    }
-    return undefined;
+      if (isRenewed) document.dispatchEvent(new CustomEvent("renewed"));
+    });
   };
 
   let isOver = false;
+  let isStale = false;
+  let fetching = null;
+  const fetchAll = async () => {
+    while (isStale) {
+      isStale = false;
+      const answer = await fetch("/", { cache: "no-store" });
+      if (!answer.ok) throw new Error(await answer.text());
+      update(await answer.text());
+    }
+  };
+  /** Several news during a fetch, or while the page is not visible, are one. */
+  const refresh = async () => {
+    isStale = true;
+    if (document.hidden && !isOver) return;
+    fetching ??= fetchAll().finally(() => { fetching = null; });
+    await fetching;
+  };
+  const tryToRefresh = () => refresh().catch(() => { /* The next news try again. */ });
+
   const source = new EventSource("/events");
   source.addEventListener("open", () => say("live", "#2a6b3c"));
-  source.addEventListener("message", () => refresh().catch(() => {}));
+  source.addEventListener("message", tryToRefresh);
   source.addEventListener("error", () => {
     if (!isOver) say("no connection to the run: it may have ended", "#8a2c2c");
   });
@@ -80,7 +97,7 @@
     const how = JSON.parse(event.data);
     try {
       await refresh();
-      say(`${how}\nThis page is complete.`, "#444");
+      say(how, "#444");
     } catch {
       say(`${how}\nThis page may lack the last supersteps.`, "#8a2c2c");
     }
@@ -88,6 +105,6 @@
     source.close();
   });
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden && isStale && !isOver) refresh().catch(() => {});
+    if (!document.hidden && isStale && !isOver) tryToRefresh();
   });
-}
+})();

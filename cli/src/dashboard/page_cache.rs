@@ -1,6 +1,6 @@
 //! The page of a run, rendered at most once for all viewers.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,12 +9,15 @@ use hyper::body::Bytes;
 
 use super::bounds::Bounds;
 use super::live_page::LivePage;
+use experiments::Failure;
 
 /// The page of a run. Its version is the number of events that it has seen.
 #[derive(Debug)]
 pub(super) struct PageCache<P> {
     page: Mutex<P>,
     version: AtomicU64,
+    /// Whether no event follows.
+    is_over: AtomicBool,
     rendered: Mutex<Rendered>,
     bounds: Bounds,
 }
@@ -29,18 +32,24 @@ struct Rendered {
 }
 
 impl<P: LivePage> PageCache<P> {
-    pub(super) fn new(page: P, bounds: Bounds) -> Self {
+    /// The page before the first event.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be drawn.
+    pub(super) fn new(page: P, bounds: Bounds) -> Result<Self, Failure> {
         let rendered = Rendered {
-            html: page.html().into(),
+            html: page.clone().html()?.into(),
             version: 0,
             due: Instant::now(),
         };
-        Self {
+        Ok(Self {
             page: Mutex::new(page),
             version: AtomicU64::new(0),
+            is_over: AtomicBool::new(false),
             rendered: Mutex::new(rendered),
             bounds,
-        }
+        })
     }
 
     /// Handles an event. It waits at most for the copy of the page that is rendered.
@@ -53,8 +62,8 @@ impl<P: LivePage> PageCache<P> {
     pub(super) fn html(&self) -> Bytes {
         let mut rendered = lock(&self.rendered);
         let version = self.version.load(Ordering::Relaxed);
-        if rendered.version != version && rendered.due <= Instant::now() {
-            *rendered = self.render(version);
+        if rendered.version != version && self.is_due(&rendered) {
+            self.render(&mut rendered, version);
         }
         rendered.html.clone()
     }
@@ -62,8 +71,7 @@ impl<P: LivePage> PageCache<P> {
     /// The version that [`Self::html`] has now, if it is not `seen`.
     pub(super) fn news_since(&self, seen: Option<u64>) -> Option<u64> {
         let rendered = lock(&self.rendered);
-        let is_due = rendered.due <= Instant::now();
-        let version = if is_due {
+        let version = if self.is_due(&rendered) {
             self.version.load(Ordering::Relaxed)
         } else {
             rendered.version
@@ -71,23 +79,25 @@ impl<P: LivePage> PageCache<P> {
         Some(version).filter(|version| Some(*version) != seen)
     }
 
-    /// Renders the page for the last time, however long ago that was done before.
+    /// No event follows: the page is rendered once more, however short ago it was.
     pub(super) fn complete(&self) {
-        let version = self.version.load(Ordering::Relaxed);
-        *lock(&self.rendered) = self.render(version);
+        self.is_over.store(true, Ordering::Relaxed);
     }
 
-    fn render(&self, version: u64) -> Rendered {
+    fn is_due(&self, rendered: &Rendered) -> bool {
+        self.is_over.load(Ordering::Relaxed) || rendered.due <= Instant::now()
+    }
+
+    fn render(&self, rendered: &mut Rendered, version: u64) {
         let began = Instant::now();
         let page = lock(&self.page).clone();
-        let html = page.html().into();
-        let took = began.elapsed();
-        let rest = took.saturating_mul(self.bounds.rest).min(REST_MAX);
-        Rendered {
-            html,
-            version,
-            due: began + rest.max(self.bounds.news / 2),
+        match page.html() {
+            Ok(html) => rendered.html = html.into(),
+            Err(failure) => tracing::warn!("the page of the run cannot be drawn: {failure}"),
         }
+        let rest = began.elapsed().saturating_mul(self.bounds.rest);
+        rendered.version = version;
+        rendered.due = began + rest.min(REST_MAX).max(self.bounds.news / 2);
     }
 }
 

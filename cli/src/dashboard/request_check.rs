@@ -5,15 +5,15 @@ use hyper::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::{Method, Request, StatusCode};
 
 use super::address::OwnNames;
-use super::live_page::SCRIPT;
+use super::live_page::SCRIPTS;
 
 /// What can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Resource {
     /// The page.
     Page,
-    /// Its script.
-    Script,
+    /// A script of it, by its place among [`SCRIPTS`].
+    Script(usize),
     /// The stream of its news.
     Events,
 }
@@ -55,10 +55,12 @@ pub(super) fn check<B: Body>(request: &Request<B>, own: &OwnNames) -> Result<Res
     if !request.body().is_end_stream() {
         return refuse(StatusCode::BAD_REQUEST, "a request for a page has no body");
     }
-    match request.uri().path() {
-        "/" => Ok(Resource::Page),
-        SCRIPT => Ok(Resource::Script),
-        "/events" => Ok(Resource::Events),
+    let path = request.uri().path();
+    let script = SCRIPTS.iter().position(|script| *script == path);
+    match (path, script) {
+        ("/", _) => Ok(Resource::Page),
+        ("/events", _) => Ok(Resource::Events),
+        (_, Some(script)) => Ok(Resource::Script(script)),
         _ => refuse(
             StatusCode::NOT_FOUND,
             "there is only the page of the run, at /",
@@ -119,10 +121,11 @@ mod tests {
     const HOST: (&str, &str) = ("host", "127.0.0.1:7448");
 
     #[test]
-    fn there_are_a_page_a_script_and_a_stream() {
+    fn there_are_a_page_scripts_and_a_stream() {
         check(("GET", "/"), &[HOST], Ok(Resource::Page));
         check(("HEAD", "/?a=b"), &[HOST], Ok(Resource::Page));
-        check(("GET", "/live.js"), &[HOST], Ok(Resource::Script));
+        check(("GET", "/live.js"), &[HOST], Ok(Resource::Script(0)));
+        check(("GET", "/page.js"), &[HOST], Ok(Resource::Script(1)));
         check(("GET", "/events"), &[HOST], Ok(Resource::Events));
         check(
             ("GET", "http://127.0.0.1:7448/"),

@@ -67,7 +67,7 @@ impl Listening {
     }
 
     fn serve_within<P: LivePage>(self, page: P, bounds: Bounds) -> Result<Dashboard<P>, Failure> {
-        let page = Arc::new(PageCache::new(page, bounds));
+        let page = Arc::new(PageCache::new(page, bounds)?);
         let (ending, ended) = watch::channel(None);
         let service = Service {
             page: Arc::clone(&page),

@@ -17,7 +17,8 @@ use crate::output::{Format, print, print_json, print_text};
 use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
 use crate::signals::TerminationSignal;
-use analysis::live::{Report, RunPage, Simulated, Watch};
+use analysis::live::{Report, Simulated, Watch};
+use analysis::report::LiveRun;
 use experiments::CsvTable;
 use experiments::Failure;
 use experiments::Finished;
@@ -28,6 +29,7 @@ use experiments::Recorder;
 use experiments::Registry;
 use experiments::RunReport;
 use experiments::Scenario;
+use experiments::beginning;
 use experiments::csv_of_run;
 use experiments::refuse_records;
 use experiments::submission::scenario;
@@ -126,8 +128,9 @@ pub(crate) fn follow(
     }
     let scenario = scenario(&job.prepared);
     let recorder = recorder(arguments, scenario, &job.prepared, registry)?;
-    let page = || RunPage::new(&job.prepared, scenario);
-    let dashboard = following.dashboard.map(|listening| listening.serve(page()));
+    let page = || page(arguments, scenario, &job.prepared, registry);
+    let dashboard = following.dashboard;
+    let dashboard = dashboard.map(|listening| listening.serve(page()?));
     let dashboard = dashboard.transpose()?;
     let supersteps = job.loaded.experiment.application.supersteps;
     let (is_wanted, platform) = (arguments.progress, &job.prepared.platform);
@@ -218,6 +221,21 @@ fn job(
             "name an experiment, FILE, or a saved job, --resume DIR".to_owned(),
         )),
     }
+}
+
+/// The page of the run before its first event.
+fn page(
+    arguments: &RunArguments,
+    scenario: Scenario,
+    prepared: &PreparedExperiment,
+    registry: &Registry,
+) -> Result<LiveRun, Failure> {
+    let name = arguments.checkpoints.resumed();
+    let name = name.or(arguments.file.as_deref());
+    let name = name.map_or_else(String::new, |name| name.display().to_string());
+    let record = arguments.out.as_ref().map(|out| out.join(scenario.name()));
+    let beginning = beginning(scenario, prepared, registry)?;
+    LiveRun::new(&name, beginning, record.as_deref(), registry)
 }
 
 /// Prints the report.

@@ -8,7 +8,8 @@ use agents::record::Event;
 use crate::dashboard::Dashboard;
 use crate::live::checkpoints::DiskWatch;
 use crate::progress::Progress;
-use analysis::live::{RunPage, Watch};
+use analysis::live::Watch;
+use analysis::report::LiveRun;
 use experiments::{Failure, Recorder, RunReport};
 
 /// All that sees the events of a run.
@@ -17,7 +18,7 @@ pub(super) struct RunObservers<'a> {
     pub(super) watch: Watch,
     pub(super) disk: DiskWatch,
     pub(super) recorder: Option<FlushedRecorder>,
-    pub(super) dashboard: Option<&'a Dashboard<RunPage>>,
+    pub(super) dashboard: Option<&'a Dashboard<LiveRun>>,
     /// It sees each event after all else has.
     pub(super) spectator: &'a mut dyn FnMut(&Event),
 }

@@ -91,7 +91,8 @@ pub fn watch(
         }
         asking.shutdown().await;
         if let Some(endpoint) = Arc::into_inner(endpoint) {
-            endpoint.close().await;
+            // A node that is silent does not learn of the end.
+            drop(tokio::time::timeout(CLOSE_LIMIT, endpoint.close()).await);
         }
         Ok(())
     })
@@ -158,3 +159,6 @@ async fn ask(peer: &mut Peer, name: &str) -> Result<Status, JobError> {
         Err(_) => Err(JobError::cluster(format!("{name} does not answer"))),
     }
 }
+
+/// How long the end of a watch may take.
+const CLOSE_LIMIT: Duration = Duration::from_millis(500);

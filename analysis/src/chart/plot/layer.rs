@@ -170,7 +170,10 @@ impl Layer {
 fn shared_style(drawn: &str) -> Option<&str> {
     let first = drawn.lines().next()?;
     let style = first.get(first.find(" opacity=")?..)?.strip_suffix("/>")?;
-    let has_style = |line: &str| line.strip_suffix("/>").is_some_and(|line| line.ends_with(style));
+    let has_style = |line: &str| {
+        line.strip_suffix("/>")
+            .is_some_and(|line| line.ends_with(style))
+    };
     (!style.contains("points=") && drawn.lines().all(has_style)).then_some(style)
 }
 

@@ -43,7 +43,8 @@ impl SuperstepAxis {
         let length = self.to - self.from;
         if self.is_log {
             let decades = (0..20).map(|power| 10_u64.pow(power));
-            let steps = decades.flat_map(|decade| [1, 2, 5].map(|step| decade.saturating_mul(step)));
+            let steps =
+                decades.flat_map(|decade| [1, 2, 5].map(|step| decade.saturating_mul(step)));
             let since = std::iter::once(0).chain(steps);
             return since
                 .take_while(|since| *since <= length)

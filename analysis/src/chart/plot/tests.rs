@@ -2,11 +2,7 @@ use super::*;
 
 fn plot() -> Plot {
     let rows = ["p1", "p2", "p3"].map(str::to_owned).to_vec();
-    let cell = |row: usize, from: f64, to: f64| Cell {
-        row,
-        from,
-        to,
-    };
+    let cell = |row: usize, from: f64, to: f64| Cell { row, from, to };
     Plot {
         title: "a < b".to_owned(),
         description: "What it shows, in words.".to_owned(),
@@ -69,7 +65,9 @@ fn data_are_where_the_attributes_say() {
     };
     assert_eq!(rows, 3);
     // The first cell is as wide as the axis, in twentieths of a pixel.
-    let (_, data) = svg.split_once("<g class=\"data\" transform=\"scale(0.05)\">").unwrap();
+    let (_, data) = svg
+        .split_once("<g class=\"data\" transform=\"scale(0.05)\">")
+        .unwrap();
     let (_, cell) = data.split_once("<rect ").unwrap();
     let attribute = |name: &str| -> i32 {
         let (_, rest) = cell.split_once(&format!("{name}=\"")).unwrap();
@@ -78,7 +76,10 @@ fn data_are_where_the_attributes_say() {
     assert_eq!(attribute("x"), x[0] * FINE);
     assert_eq!(attribute("width"), (x[1] - x[0]) * FINE);
     assert!(top * FINE <= attribute("y"), "{svg}");
-    assert!(attribute("y") + attribute("height") <= bottom * FINE, "{svg}");
+    assert!(
+        attribute("y") + attribute("height") <= bottom * FINE,
+        "{svg}"
+    );
     // The second panel is below the first.
     assert!(bottom < panels[3] && panels[3] < panels[4], "{svg}");
 }

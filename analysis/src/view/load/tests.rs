@@ -37,14 +37,16 @@ fn superstep(index: u64, slowest: u32) -> Superstep {
 
 /// All hosts execute 100 instructions a second on each of two cores, half of which others take.
 fn evaluated(instructions: &[u64]) -> Evaluated {
-    let processes = (0..).zip(instructions).map(|(rank, instructions)| Evaluation {
-        rank: Rank(rank),
-        host: HostId(0),
-        instructions: Instructions(*instructions),
-        bytes: Bytes(0),
-        target: SetId(0),
-        potentials: Vec::new(),
-    });
+    let processes = (0..)
+        .zip(instructions)
+        .map(|(rank, instructions)| Evaluation {
+            rank: Rank(rank),
+            host: HostId(0),
+            instructions: Instructions(*instructions),
+            bytes: Bytes(0),
+            target: SetId(0),
+            potentials: Vec::new(),
+        });
     Evaluated {
         superstep: 0,
         set: SetId(0),
@@ -84,7 +86,11 @@ fn a_host_is_busy_for_what_its_processes_execute_on_what_others_leave() {
     let run = run(3, &[0, 0, 2]);
     let load = load(&run, Some(&evaluated(&[20, 60, 30])), 4);
     assert_eq!(load.rows.len(), 2);
-    let shares: Vec<f64> = load.bins.iter().filter_map(|bins| bins[0].share()).collect();
+    let shares: Vec<f64> = load
+        .bins
+        .iter()
+        .filter_map(|bins| bins[0].share())
+        .collect();
     // (20 + 60) / 2 cores is less than 60 on one: 60 / 50 of 2 s. And 30 / 50 of 2 s.
     for (share, expected) in shares.iter().zip([0.6, 0.3]) {
         assert!((share - expected).abs() < 1e-12, "{shares:?}");
@@ -99,7 +105,11 @@ fn a_record_without_calls_says_which_host_was_slowest_and_no_more() {
     let load = load(&run, None, 3);
     assert!(!load.has_work);
     assert!(load.bins.iter().flatten().all(|bin| bin.share().is_none()));
-    let slowest: Vec<u64> = load.bins.iter().map(|bins| bins.iter().map(|bin| bin.slowest).sum()).collect();
+    let slowest: Vec<u64> = load
+        .bins
+        .iter()
+        .map(|bins| bins.iter().map(|bin| bin.slowest).sum())
+        .collect();
     assert_eq!(slowest, [0, 3, 0]);
 }
 
@@ -130,7 +140,11 @@ fn a_host_that_gets_its_first_process_later_has_a_row_of_all_bins() {
         reading.elapse(&superstep(index, 0), &placement);
     }
     let load = reading.end(&run, &SetsReading::new(&run).end());
-    let slowest: Vec<u64> = load.bins.iter().map(|bins| bins.iter().map(|bin| bin.slowest).sum()).collect();
+    let slowest: Vec<u64> = load
+        .bins
+        .iter()
+        .map(|bins| bins.iter().map(|bin| bin.slowest).sum())
+        .collect();
     assert_eq!(slowest, [299, 301]);
     assert_eq!(load.bins[0].len(), load.bins[1].len());
     assert_eq!(load.bins[0].len(), 150);

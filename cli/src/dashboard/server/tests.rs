@@ -19,17 +19,16 @@ struct Count {
 }
 
 impl LivePage for Count {
+    const SCRIPT: &'static str = "";
+
     fn observe(&mut self, event: &Event) {
         self.supersteps += u64::from(matches!(event, Event::Superstep(_)));
     }
 
-    fn html(&self) -> String {
+    fn html(self) -> Result<String, Failure> {
         thread::sleep(self.takes);
-        format!(
-            "<p>{} supersteps</p>{}",
-            self.supersteps,
-            " ".repeat(self.padding)
-        )
+        let padding = " ".repeat(self.padding);
+        Ok(format!("<p>{} supersteps</p>{padding}", self.supersteps))
     }
 }
 

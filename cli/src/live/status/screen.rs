@@ -11,10 +11,13 @@ use ratatui::text::Line;
 use ratatui::widgets::{Gauge, Paragraph, Row, Table, TableState, Wrap};
 
 use super::watched::{HEADERS, Watched, WatchedJob};
+use crate::log::LogPause;
 
 /// The terminal, which is as it was before when this is dropped, or after a panic.
 pub(super) struct Screen {
     terminal: DefaultTerminal,
+    /// It would write into what is shown. Dropped last, when the terminal is as before.
+    _log: LogPause,
     /// Which rows are seen.
     pub(super) rows: TableState,
 }
@@ -28,6 +31,7 @@ impl Screen {
     pub(super) fn open() -> io::Result<Self> {
         Ok(Self {
             terminal: ratatui::try_init()?,
+            _log: LogPause::begin(),
             rows: TableState::default(),
         })
     }

@@ -76,7 +76,8 @@ pub(super) fn watch(
 
 /// The answers of nodes, received by a thread of its own.
 struct Answers {
-    received: mpsc::Receiver<(usize, NodeAnswer)>,
+    /// Without a value, there are no more.
+    received: mpsc::Receiver<Option<(usize, NodeAnswer)>>,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<Result<(), JobError>>,
     termination: TerminationSignal,
@@ -93,16 +94,16 @@ impl Answers {
         let (build, signal) = (build.clone(), termination.clone());
         let thread = thread::Builder::new().name("status".to_owned());
         let thread = thread.spawn(move || {
-            let mut answered = |index, answer| {
-                // The user may have left.
-                drop(sender.send((index, answer)));
-            };
+            // The user may have left.
+            let send = |answer| drop(sender.send(answer));
+            let mut answered = |index, answer| send(Some((index, answer)));
             let ended = async {
                 tokio::select! {
                     biased;
                     _stopped = stopped => {}
                     () = signal.received() => {}
                 }
+                send(None);
             };
             hosts::watch(client, &build, (asked, every), &mut answered, ended)
         });
@@ -137,9 +138,9 @@ fn on_terminal(mut watched: Watched, answers: &Answers) -> Result<(), CommandFai
     loop {
         loop {
             match answers.received.try_recv() {
-                Ok((index, answer)) => watched.take(index, answer, Instant::now()),
+                Ok(Some((index, answer))) => watched.take(index, answer, Instant::now()),
                 Err(TryRecvError::Empty) => break,
-                Err(TryRecvError::Disconnected) => return Ok(()),
+                Ok(None) | Err(TryRecvError::Disconnected) => return Ok(()),
             }
         }
         screen.show(&watched, Instant::now())?;
@@ -185,8 +186,8 @@ fn each_time(
     loop {
         let left = next.saturating_duration_since(Instant::now());
         match answers.received.recv_timeout(left) {
-            Ok((index, answer)) => watched.take(index, answer, Instant::now()),
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Ok(Some((index, answer))) => watched.take(index, answer, Instant::now()),
+            Ok(None) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
             Err(RecvTimeoutError::Timeout) => {
                 show(&watched, Instant::now())?;
                 next += every;

@@ -239,9 +239,11 @@ impl WatchedJob {
                 last_superstep,
                 last_moves,
             } = calls;
-            let count = counted(usize::try_from(*count).unwrap_or(usize::MAX), "call");
+            let several =
+                |count: u64, what| counted(usize::try_from(count).unwrap_or(usize::MAX), what);
+            let (count, moves) = (several(*count, "call"), several(*moves, "move"));
             sentence.push_str(&format!(
-                "; {count} with {moves} moves, the last one after superstep {last_superstep} with {last_moves}"
+                "; {count} with {moves}, the last one after superstep {last_superstep} with {last_moves}"
             ));
         }
         sentence
