@@ -138,7 +138,7 @@ impl Inquiry {
         match &answer.forces {
             Some(forces) => forces.svg(),
             None => {
-                let verdict = overview::verdict(&self.history).unwrap_or_default();
+                let verdict = verdict(&self.history).unwrap_or_default();
                 pictures::supersteps(&self.history, verdict).svg
             }
         }

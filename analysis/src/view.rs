@@ -7,13 +7,14 @@ mod bins;
 mod host_rows;
 mod load;
 mod placement;
+#[cfg(test)]
+pub(crate) mod sample;
 mod sets;
 mod work;
 
 use agents::record::{Event, EventHeader, EventKind, Run};
 
 pub(crate) use bins::{Bin, Bins};
-pub(crate) use host_rows::{HostRow, HostRows};
 pub(crate) use load::{Load, LoadBin};
 pub(crate) use placement::{Placement, Segment};
 pub(crate) use sets::{Flow, Sets};
@@ -86,12 +87,14 @@ impl Viewing {
             }
             Event::Call(call) => {
                 self.bins.charge(call.cost.get());
+                self.load.settle(&self.placement);
                 let moved = call.migrations.iter().map(|moved| (moved.rank, moved.to));
                 self.placement.change(call.superstep, moved);
                 self.load.change(&self.placement);
             }
             Event::Join(join) if join.joined => {
                 self.bins.charge((join.ended - join.at).get());
+                self.load.settle(&self.placement);
                 let moved = join.processes.iter().map(|rank| (*rank, join.host));
                 self.placement.change(join.superstep, moved);
                 self.load.change(&self.placement);
@@ -103,6 +106,7 @@ impl Viewing {
     /// All events have been read.
     pub(crate) fn end(mut self) -> View {
         self.bins.end();
+        self.load.settle(&self.placement);
         let sets = self.sets.end();
         let load = self.load.end(&self.run, &sets);
         View {

@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::frame::{
-    Frame, GRID, LABEL_SIZE, LINE_HEIGHT, MARGIN, clean, colour, shown, text_style, text_width,
+    Frame, GRID, LABEL_SIZE, LINE_HEIGHT, clean, colour, shown, text_style, text_width,
 };
 
 /// Nodes in a circle, links between them, and arrows for what moved.
@@ -63,6 +63,13 @@ pub struct Arrow {
     pub width: f64,
 }
 
+impl Arrow {
+    /// Whether it is between these nodes, in any direction.
+    fn joins(&self, (one, other): (usize, usize)) -> bool {
+        (self.from, self.to) == (one, other) || (self.to, self.from) == (one, other)
+    }
+}
+
 /// A place in pixels.
 type Place = (f64, f64);
 
@@ -75,7 +82,7 @@ impl Network {
             note: &self.note,
             legend: Vec::new(),
             width: WIDTH.unsigned_abs(),
-            height: HEIGHT.unsigned_abs(),
+            height: self.height().unsigned_abs(),
         };
         frame.svg(|area| self.draw(area))
     }
@@ -92,7 +99,21 @@ impl Network {
                 [pixel(from), pixel(to)],
                 GRID.stroke_width(2),
             ))?;
-            let at = pixel(along(from, to, 0.5));
+            // Arrows have the other sides of the line.
+            let arrows = self.arrows.iter();
+            let is_free = !arrows.clone().any(|arrow| arrow.joins(link.between));
+            let is_back = !is_free
+                && arrows
+                    .clone()
+                    .any(|arrow| (arrow.to, arrow.from) == link.between);
+            let aside = if is_free {
+                0.0
+            } else if is_back {
+                LABEL_ASIDE
+            } else {
+                -LABEL_ASIDE
+            };
+            let at = pixel(beside(from, to, (0.5, aside)));
             area.draw(&Text::new(clean(&link.label), at, style.clone()))?;
         }
         for arrow in &self.arrows {
@@ -102,20 +123,12 @@ impl Network {
             let at = pixel(*place);
             let radius = whole(radius(node));
             area.draw(&Circle::new(at, radius, colour(node.colour).filled()))?;
-            let is_above = place.1 < f64::from(HEIGHT) / 2.0 - 1.0;
-            let below = radius + LINE_HEIGHT / 2;
-            let lines = [&node.name, &node.note];
-            for (line, text) in lines.into_iter().enumerate() {
-                let line = i32::try_from(line).unwrap_or_default();
-                let y = if is_above {
-                    at.1 - below - (1 - line) * LINE_HEIGHT
-                } else {
-                    at.1 + below + line * LINE_HEIGHT
-                };
-                let text = shown(text, LABEL_WIDTH.unsigned_abs());
-                // Labels at the sides stay within the chart.
-                let half = text_width(&text) / 2 + MARGIN;
-                let x = at.0.clamp(half, (WIDTH - half).max(half));
+            let lines =
+                [&node.name, &node.note].map(|text| shown(text, LABEL_WIDTH.unsigned_abs()));
+            let widest = lines.iter().map(|text| text_width(text)).max();
+            let is_above = place.1 < f64::from(self.height()) / 2.0;
+            let (x, y) = label_place(*place, (radius, widest.unwrap_or_default()), is_above);
+            for (text, y) in lines.into_iter().zip([y, y + LINE_HEIGHT]) {
                 area.draw(&Text::new(text, (x, y), style.clone()))?;
             }
         }
@@ -134,14 +147,7 @@ impl Network {
         if length <= 0.0 {
             return Ok(());
         }
-        let direction = ((to.0 - from.0) / length, (to.1 - from.1) / length);
-        let beside = (-direction.1, direction.0);
-        let at = |along: f64, aside: f64| {
-            (
-                from.0 + along * direction.0 + aside * beside.0,
-                from.1 + along * direction.1 + aside * beside.1,
-            )
-        };
+        let at = |along: f64, aside: f64| beside(from, to, (along / length, aside));
         let width = 2.0 + ARROW_WIDTH * arrow.width;
         let head = HEAD + width;
         let begin = radius(&self.nodes[arrow.from]) + GAP;
@@ -162,14 +168,19 @@ impl Network {
         area.draw(&Text::new(clean(&arrow.label), label, style))
     }
 
+    /// In pixels, without title and note.
+    fn height(&self) -> i32 {
+        // Two nodes are beside each other.
+        if self.nodes.len() <= 2 { FLAT } else { HEIGHT }
+    }
+
     /// Where a node is.
     fn place(&self, node: usize) -> Place {
-        let (x, y) = (f64::from(WIDTH) / 2.0, f64::from(HEIGHT) / 2.0);
+        let (x, y) = (f64::from(WIDTH) / 2.0, f64::from(self.height()) / 2.0);
         let number = self.nodes.len();
         if number <= 1 {
             return (x, y);
         }
-        // Two nodes are beside each other.
         let first = if number == 2 { -TAU / 2.0 } else { -FRAC_PI_2 };
         let angle = first + TAU * node as f64 / number as f64;
         (x + angle.cos() * RADII.0, y + angle.sin() * RADII.1)
@@ -180,11 +191,32 @@ fn radius(node: &NetworkNode) -> f64 {
     NODE_RADII.0 + (NODE_RADII.1 - NODE_RADII.0) * node.size.clamp(0.0, 1.0).sqrt()
 }
 
-fn along(from: Place, to: Place, share: f64) -> Place {
+/// The place at a part of the line between two others, some pixels to the side.
+fn beside(from: Place, to: Place, (share, aside): (f64, f64)) -> Place {
+    let (x, y) = (to.0 - from.0, to.1 - from.1);
+    let length = x.hypot(y).max(1.0);
     (
-        from.0 + (to.0 - from.0) * share,
-        from.1 + (to.1 - from.1) * share,
+        from.0 + share * x - aside * y / length,
+        from.1 + share * y + aside * x / length,
     )
+}
+
+/// The middle of the first of two lines of a label, at the outer side of its node.
+fn label_place(node: Place, (radius, width): (i32, i32), is_above: bool) -> (i32, i32) {
+    let (x, y) = pixel(node);
+    let from_middle = (node.0 - f64::from(WIDTH) / 2.0) / RADII.0;
+    if BESIDE < from_middle.abs() {
+        let aside = radius + LINE_HEIGHT / 2 + width / 2;
+        let aside = if from_middle < 0.0 { -aside } else { aside };
+        return (x + aside, y - LINE_HEIGHT / 2);
+    }
+    let below = radius + LINE_HEIGHT / 2;
+    let first = if is_above {
+        -below - LINE_HEIGHT
+    } else {
+        below
+    };
+    (x, y + first)
 }
 
 fn pixel((x, y): Place) -> (i32, i32) {
@@ -201,6 +233,8 @@ fn whole(number: f64) -> i32 {
 
 /// In pixels.
 const WIDTH: i32 = 960;
+/// In pixels, without title and note, of a chart with one or two nodes.
+const FLAT: i32 = 140;
 /// In pixels, without title and note.
 const HEIGHT: i32 = 460;
 /// Of the circle, in pixels.
@@ -215,6 +249,10 @@ const ARROW_WIDTH: f64 = 6.0;
 const HEAD: f64 = 8.0;
 /// From an arrow to the line between its nodes, in pixels.
 const ASIDE: f64 = 8.0;
+/// From a label to the line of a link that has arrows, in pixels.
+const LABEL_ASIDE: f64 = 12.0;
+/// Labels of nodes that are farther to a side, as a part of the circle, are beside them.
+const BESIDE: f64 = 0.7;
 /// Pixels of the longest label that is shown in full.
 const LABEL_WIDTH: i32 = 240;
 
@@ -264,7 +302,7 @@ mod tests {
             for node in 0..nodes {
                 let (x, y) = network.place(node);
                 assert!(0.0 < x && x < f64::from(WIDTH), "{nodes}");
-                assert!(0.0 < y && y < f64::from(HEIGHT), "{nodes}");
+                assert!(0.0 < y && y < f64::from(network.height()), "{nodes}");
             }
             assert!(!network.svg().contains("NaN"));
         }

@@ -50,6 +50,8 @@ pub struct Panel {
     pub label: String,
     /// Names of rows from the top, if the panel has rows in place of a vertical axis.
     pub rows: Option<Vec<String>>,
+    /// Whether its rows are half as high.
+    pub is_compact: bool,
     /// From the back to the front.
     pub layers: Vec<Layer>,
 }
@@ -256,7 +258,10 @@ impl Panel {
             return HEIGHT;
         };
         let rows = i32::try_from(rows.len().max(1)).unwrap_or(i32::MAX);
-        let row = (ROWS_HEIGHT / rows).clamp(ROW_HEIGHTS.0, ROW_HEIGHTS.1);
+        let mut row = (ROWS_HEIGHT / rows).clamp(ROW_HEIGHTS.0, ROW_HEIGHTS.1);
+        if self.is_compact {
+            row = (row / 2).max(ROW_HEIGHTS.0);
+        }
         (row.saturating_mul(rows)).max(2 * LINE_HEIGHT)
     }
 }
@@ -293,7 +298,7 @@ const HEIGHT: i32 = 220;
 /// Of a panel with rows, in pixels, if it has many.
 const ROWS_HEIGHT: i32 = 640;
 /// The least and the greatest height of a row, in pixels.
-const ROW_HEIGHTS: (i32, i32) = (3, 18);
+const ROW_HEIGHTS: (i32, i32) = (3, LINE_HEIGHT);
 /// Pixels of the longest name of a row that is shown in full.
 const ROW_NAME: i32 = 220;
 

@@ -16,7 +16,7 @@ use crate::text::rounded;
 
 /// The checkpoints of a run, and the interval that loses least by what they cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(super) struct ExplainedCheckpoints {
+pub(crate) struct ExplainedCheckpoints {
     /// What they took together.
     #[serde(flatten)]
     pub(super) summary: CheckpointSummary,

@@ -10,7 +10,7 @@ use crate::explain::rules::Rules;
 
 /// The outcome of a call for a process.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Disposition {
+pub(crate) enum Disposition {
     /// It moved.
     Moved(Migration),
     /// It would have moved in a scenario in which processes migrate.

@@ -89,7 +89,7 @@ pub(crate) struct ExplainedCall {
 
 /// A process in the list of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ListedProcess {
+pub(crate) struct ListedProcess {
     /// Its row of the list.
     pub(crate) entry: Entry,
     /// Its outcome.

@@ -41,24 +41,68 @@ pub(crate) fn answer_page(answer: &Explanation, has_chart: bool) -> Markup {
     }
 }
 
-/// A table of an answer.
+/// A table of an answer. Columns of numbers are aligned to the right.
 pub(crate) fn table(sheet: &Sheet) -> Markup {
-    let is_number = |cell: &str| {
-        let digits = cell.trim_start_matches(['+', '-']);
-        digits.starts_with(|first: char| first.is_ascii_digit())
-    };
+    let columns = 0..sheet.headers.len();
+    let is_number: Vec<bool> = columns.map(|column| is_number(sheet, column)).collect();
     html! {
         div.scroll {
             table {
                 caption { (sheet.caption) }
-                thead { tr { @for header in &sheet.headers { th scope="col" { (header) } } } }
+                thead {
+                    tr {
+                        @for (header, is_number) in sheet.headers.iter().zip(&is_number) {
+                            th.number[*is_number] scope="col" { (header) }
+                        }
+                    }
+                }
                 tbody {
                     @for row in &sheet.rows {
-                        tr { @for cell in row { td.number[is_number(cell)] { (cell) } } }
+                        tr {
+                            @for (cell, is_number) in row.iter().zip(&is_number) {
+                                td.number[*is_number] { (cell) }
+                            }
+                        }
                     }
                 }
             }
         }
         @if !sheet.rest.is_empty() { p.rest { (sheet.rest.trim()) } }
+    }
+}
+
+/// Whether a column has numbers, which may be parts in percent, and nothing else.
+fn is_number(sheet: &Sheet, column: usize) -> bool {
+    let cells = || sheet.rows.iter().map(|row| row[column].as_str());
+    let is_part = |character: char| character.is_ascii_digit() || "+-.e %".contains(character);
+    cells().any(|cell| !cell.is_empty())
+        && cells().all(|cell| cell.chars().all(is_part) || cell == "…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_numbers_are_aligned_and_no_others() {
+        let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        let sheet = Sheet {
+            caption: "a < b".to_owned(),
+            headers: vec!["#", "share", "name", "why"],
+            rows: vec![
+                row(["1", "+5.0 %", "p21", "0.5 without the call"]),
+                row(["…", "", "7", "1e-3"]),
+            ],
+            ..Sheet::default()
+        };
+        let columns: Vec<bool> = (0..4).map(|column| is_number(&sheet, column)).collect();
+        assert_eq!(columns, [true, true, false, false]);
+        let page = table(&sheet).into_string();
+        assert!(page.contains("<caption>a &lt; b</caption>"), "{page}");
+        assert!(
+            page.contains("<th class=\"number\" scope=\"col\">share</th>"),
+            "{page}"
+        );
+        assert!(page.contains("<td>p21</td>"), "{page}");
     }
 }

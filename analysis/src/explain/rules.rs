@@ -7,7 +7,7 @@ use experiments::{Failure, Scenario};
 
 /// The rules of a run that an explanation depends on.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Rules {
+pub(crate) struct Rules {
     /// Whether a script decides instead of the policy.
     pub(super) is_scripted: bool,
     /// Whether only the first of the list is a candidate.

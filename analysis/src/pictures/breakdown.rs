@@ -2,7 +2,7 @@
 
 use super::picture::{Picture, Table, is_early, position};
 use crate::chart::{Layer, Mark, Panel, Plot};
-use crate::text::{duration, rounded};
+use crate::text::duration;
 use crate::view::{Bin, View};
 
 /// The parts of supersteps, on each other.
@@ -47,6 +47,7 @@ pub(crate) fn breakdown(view: &View) -> Picture {
                 size => format!("seconds, mean of {size}"),
             },
             rows: None,
+            is_compact: false,
             layers,
         }],
     };
@@ -85,11 +86,8 @@ fn sentence(total: &Bin, parts: &[(&str, usize)]) -> String {
     }
     let described = parts.iter().map(|(name, _)| {
         let seconds = part(total, name);
-        format!(
-            "{name} {} ({} %)",
-            duration(seconds),
-            rounded(100.0 * seconds / all, 1)
-        )
+        let share = 100.0 * seconds / all;
+        format!("{name} {} ({share:.1} %)", duration(seconds))
     });
     format!(
         "Of {}: {}.",
@@ -139,3 +137,33 @@ const CALLS: &str = "calls and joins";
 const BINS: usize = 500;
 /// The most rows of the table.
 const ROWS: usize = 2_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::sample;
+
+    #[test]
+    fn the_parts_of_a_superstep_are_all_of_it() {
+        let picture = breakdown(&sample::run(2, 8, &[]));
+        let words = "Of 8 s: mean computation 4 s (50.0 %), waiting for the slowest process 2 s (25.0 %), communication and \
+                     barrier 2 s (25.0 %), calls and joins 0 s (0.0 %).";
+        assert!(picture.svg.contains(words), "{}", picture.svg);
+        assert_eq!(
+            picture.table.rows[3],
+            ["3", "4", "0.5", "0.75", "0.25", "0"]
+        );
+        assert_eq!(picture.table.rows.len(), 8);
+    }
+
+    #[test]
+    fn a_run_without_supersteps_has_an_empty_picture() {
+        let picture = breakdown(&sample::run(2, 0, &[]));
+        assert!(
+            picture.svg.contains("No superstep took any time."),
+            "{}",
+            picture.svg
+        );
+        assert!(!picture.svg.contains("NaN"), "{}", picture.svg);
+    }
+}

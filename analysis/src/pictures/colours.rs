@@ -5,11 +5,14 @@ use bsp::{HostId, SetId};
 use crate::chart::Mark;
 use crate::view::View;
 
-/// The colour of every Set. If more Sets have processes than there are colours, the others share the last one.
+/// The colour of every Set: the same in all runs of a platform with few Sets. If more Sets have processes than there are colours,
+/// the others share the last one.
 #[derive(Clone, Debug)]
 pub(super) struct SetColours {
     /// Sets with a colour of their own.
     own: Vec<SetId>,
+    /// The Sets that have processes.
+    used: Vec<SetId>,
     /// Whether there are others.
     has_others: bool,
 }
@@ -34,6 +37,13 @@ impl SetColours {
             .ids()
             .filter(|set| 0 < numbers[set.index()])
             .collect();
+        if view.sets.len() <= COLOURS {
+            return Self {
+                own: view.sets.ids().collect(),
+                used,
+                has_others: false,
+            };
+        }
         let has_others = COLOURS < used.len();
         if has_others {
             used.sort_by_key(|set| std::cmp::Reverse(numbers[set.index()]));
@@ -41,7 +51,8 @@ impl SetColours {
             used.sort_unstable();
         }
         Self {
-            own: used,
+            own: used.clone(),
+            used,
             has_others,
         }
     }
@@ -59,8 +70,10 @@ impl SetColours {
 
     /// The legend.
     pub(super) fn legend(&self, view: &View) -> Vec<(String, Mark, usize)> {
-        let sets = self.own.iter().enumerate();
-        let named = sets.map(|(colour, set)| (view.sets.name(*set).to_owned(), Mark::Area, colour));
+        let named = self.used.iter().map(|set| {
+            let name = view.sets.name(*set).to_owned();
+            (name, Mark::Area, self.of(Some(*set)))
+        });
         let others = self
             .has_others
             .then(|| ("other Sets".to_owned(), Mark::Area, COLOURS - 1));

@@ -22,14 +22,17 @@ pub(crate) fn hosts(view: &View) -> Picture {
 /// The same before it is drawn.
 pub(super) fn hosts_panel(view: &View) -> (Plot, Table) {
     let spans = spans(view);
-    let most = spans.iter().map(|span| span.processes).max().unwrap_or(1);
+    // Of a host: rows may have several.
+    let lengths: Vec<usize> = view.load.rows.iter().map(|row| row.hosts.len()).collect();
+    let of_a_host = |span: &Span| span.processes as f64 / lengths[span.row] as f64;
+    let most = spans.iter().map(of_a_host).fold(0.0, f64::max);
     let colours = SetColours::new(view);
     let mut layers: BTreeMap<(usize, u64), Vec<Cell>> = BTreeMap::new();
     let rows = &view.load.rows;
     for span in spans.iter().filter(|span| 0 < span.processes) {
         let first = rows.iter().nth(span.row).map_or(0, |row| row.hosts.start);
         let host = HostId(u32::try_from(first).unwrap_or(u32::MAX));
-        let level = (span.processes * LEVELS).div_ceil(most);
+        let level = level(of_a_host(span) / most);
         let cells = layers.entry((colours.of_host(view, host), level));
         cells.or_default().push(Cell {
             row: span.row,
@@ -43,10 +46,9 @@ pub(super) fn hosts_panel(view: &View) -> (Plot, Table) {
         strength: level as f64 / LEVELS as f64,
         cells,
     });
-    let processes = usize::try_from(most).unwrap_or(usize::MAX);
     let note = format!(
-        "The stronger a colour, the more processes; the strongest stands for {}.",
-        counted(processes, "process")
+        "The stronger a colour, the more processes a host had; the strongest stands for {}.",
+        shortest(most)
     );
     let description = format!(
         "Rows are hosts, the axis is supersteps. {} of hosts that had processes. {note}",
@@ -62,6 +64,7 @@ pub(super) fn hosts_panel(view: &View) -> (Plot, Table) {
         panels: vec![Panel {
             label: "host".to_owned(),
             rows: Some(rows.iter().map(|row| row.name.clone()).collect()),
+            is_compact: false,
             layers: layers.collect(),
         }],
     };
@@ -84,6 +87,19 @@ pub(super) fn hosts_panel(view: &View) -> (Plot, Table) {
         rows: spans.iter().map(row).collect(),
     };
     (plot, table)
+}
+
+/// The strength of a colour for a share, from 1.
+fn level(share: f64) -> u64 {
+    (1..LEVELS)
+        .find(|level| share * LEVELS as f64 <= *level as f64)
+        .unwrap_or(LEVELS)
+}
+
+/// A number with two decimals, or with none if it needs none.
+fn shortest(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A row of hosts had a number of processes.
@@ -162,3 +178,61 @@ const LEVELS: u64 = 6;
 const MOVES: usize = 2_000;
 /// Number of parts of the axis otherwise.
 const COLUMNS: u64 = 240;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::sample;
+
+    fn rows(view: &View) -> Vec<String> {
+        hosts(view)
+            .table
+            .rows
+            .iter()
+            .map(|row| row.join(" "))
+            .collect()
+    }
+
+    #[test]
+    fn processes_are_counted_on_every_host_that_had_any() {
+        let view = sample::run(4, 20, &[(4, 0, 3), (4, 1, 3), (9, 0, 1)]);
+        assert_eq!(
+            rows(&view),
+            [
+                "h0 0 4 one 1",
+                "h0 4 20 one 0",
+                "h1 0 4 one 1",
+                "h1 4 9 one 0",
+                "h1 9 20 one 1",
+                "h2 0 20 other 1",
+                "h3 0 4 other 1",
+                "h3 4 9 other 3",
+                "h3 9 20 other 2",
+            ]
+        );
+        let svg = hosts(&view).svg;
+        assert!(svg.contains("the strongest stands for 3."), "{svg}");
+    }
+
+    #[test]
+    fn a_host_with_more_processes_is_never_fainter() {
+        let levels = [0.01, 0.17, 0.5, 0.99, 1.0].map(level);
+        assert_eq!(levels, [1, 2, 3, 6, 6]);
+        assert!([0.01, 0.17, 0.5].map(super::level).is_sorted());
+    }
+
+    #[test]
+    fn many_moves_are_counted_in_as_many_spans_as_can_be_seen() {
+        let moves: Vec<(u64, u32, u32)> = (1..9_600)
+            .map(|superstep| (superstep, 1, u32::from(superstep % 2 == 0)))
+            .collect();
+        let view = sample::run(2, 9_600, &moves);
+        let rows = rows(&view);
+        assert!(rows.len() <= 2 * 241, "{}", rows.len());
+        let last = rows.last().unwrap();
+        assert!(
+            last.contains(" 9600 other 1") || last.contains(" 9600 other 0"),
+            "{last}"
+        );
+    }
+}

@@ -14,6 +14,7 @@ pub(crate) fn load(view: &View) -> Picture {
     let panel = |label: &str, colour: usize, value: &dyn Fn(&LoadBin, u64) -> Option<f64>| Panel {
         label: label.to_owned(),
         rows: Some(names.clone()),
+        is_compact: true,
         layers: layers(view, colour, value),
     };
     let mut panels = Vec::new();
@@ -21,6 +22,8 @@ pub(crate) fn load(view: &View) -> Picture {
     if load.has_work {
         panels.push(panel("busy hosts", BUSY, &|bin, _| bin.share()));
         note.push_str(ESTIMATED);
+    } else {
+        note.push_str(UNKNOWN);
     }
     panels.push(panel("slowest process", SLOWEST, &|bin, supersteps| {
         Some(bin.slowest as f64 / supersteps as f64).filter(|share| 0.0 < *share)
@@ -127,12 +130,40 @@ fn table(view: &View) -> Table {
 
 /// How the load is known.
 const ESTIMATED: &str = "Above: the part of a superstep in which a host computes, estimated: what its processes executed before \
-                         the last call, on what the host offered then. ";
+                         the last call, or before the first one, on what the host offered then. Below: the part";
+/// What a record without calls has.
+const UNKNOWN: &str = "Without a call the record does not say how busy hosts were. The part";
 /// What the panel of the slowest process shows.
-const WAITED: &str = "The part of the supersteps in which the process that computed longest was on the host; the record names it \
+const WAITED: &str = " of the supersteps in which the process that computed longest was on the host; the record names it \
                       for every superstep.";
 /// Number of strengths of a colour.
 const LEVELS: u64 = 8;
 /// Numbers of colours.
 const BUSY: usize = 0;
 const SLOWEST: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::sample;
+
+    #[test]
+    fn strengths_grow_with_shares() {
+        assert_eq!(
+            [0.0, 0.01, 0.125, 0.126, 0.99, 1.0, 7.0].map(level),
+            [0, 1, 1, 2, 8, 8, 8]
+        );
+    }
+
+    #[test]
+    fn equal_neighbours_are_one_rectangle() {
+        let view = sample::run(4, 200, &[(100, 0, 3)]);
+        let svg = load(&view).svg;
+        // The slowest process was on one host, and then on another.
+        assert_eq!(svg.matches("<rect").count(), 2, "{svg}");
+        assert!(
+            svg.contains("The slowest process was on h0 in 100 of 200 supersteps"),
+            "{svg}"
+        );
+    }
+}

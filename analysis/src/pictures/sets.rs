@@ -165,3 +165,26 @@ const MOST: usize = 40;
 const LABELLED: usize = 6;
 /// The most rows of the table.
 const ROWS: usize = 5_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::sample;
+
+    #[test]
+    fn moves_between_sets_are_counted_and_those_within_one_are_none() {
+        let view = sample::run(4, 20, &[(4, 0, 3), (5, 1, 2), (6, 1, 3), (7, 3, 0)]);
+        let picture = sets(&view).unwrap();
+        let rows: Vec<String> = picture.table.rows.iter().map(|row| row.join(" ")).collect();
+        assert_eq!(rows, ["one other 2 ", "other one 1 ", "other other 1 "]);
+        assert_eq!(
+            picture.svg.matches("<polygon").count(),
+            2,
+            "{}",
+            picture.svg
+        );
+        for text in ["2 → 1 process", "2 → 3 processes", "1 move within other."] {
+            assert!(picture.svg.contains(text), "{text}: {}", picture.svg);
+        }
+    }
+}

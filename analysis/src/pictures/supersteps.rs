@@ -57,6 +57,7 @@ pub(crate) fn compared(runs: &[(&str, &History)]) -> String {
         panels: vec![Panel {
             label: label(runs.iter().map(|(_, history)| size(history)).max()),
             rows: None,
+            is_compact: false,
             layers,
         }],
     }
@@ -78,7 +79,10 @@ pub(super) fn superstep_panel(history: &History) -> (Panel, Vec<(String, Mark, u
             strength: 0.25,
             points: own
                 .iter()
-                .map(|point| (point.at(), point.least, point.greatest))
+                .flat_map(|point| {
+                    let ends = [point.from as f64, point.to as f64];
+                    ends.map(|end| (end, point.least, point.greatest))
+                })
                 .collect(),
         });
         legend.push(("shortest to longest".to_owned(), Mark::Area, OWN));
@@ -123,15 +127,18 @@ pub(super) fn superstep_panel(history: &History) -> (Panel, Vec<(String, Mark, u
             Some((call.summary.superstep as f64, point.mean))
         };
         let points = calls.iter().step_by(step).filter_map(at).collect();
+        let is_few = calls.len() <= FEW;
         layers.push(Layer::Points {
             colour,
-            is_ring,
+            is_ring: is_ring && is_few,
+            radius: if is_few { 4 } else { 1 },
             points,
         });
     }
     let panel = Panel {
         label: label(Some(size(history))),
         rows: None,
+        is_compact: false,
         layers,
     };
     (panel, legend)
@@ -144,13 +151,6 @@ struct Point {
     mean: f64,
     least: f64,
     greatest: f64,
-}
-
-impl Point {
-    /// The middle of them.
-    fn at(&self) -> f64 {
-        f64::midpoint(self.from as f64, self.to as f64)
-    }
 }
 
 /// How many supersteps a point stands for.
@@ -177,14 +177,20 @@ fn points(history: &History, supersteps: &[SuperstepDuration]) -> Vec<Point> {
     chunks.map(point).collect()
 }
 
+/// The means of the points as steps; equal neighbours are one.
 fn line(points: &[Point], colour: usize, is_dashed: bool) -> Layer {
+    let mut steps: Vec<(f64, f64)> = Vec::new();
+    for point in points {
+        let (from, to) = (point.from as f64, point.to as f64);
+        match steps.last_mut() {
+            Some((end, mean)) if (*mean - point.mean).abs() <= mean.abs() * EQUAL => *end = to,
+            _ => steps.extend([(from, point.mean), (to, point.mean)]),
+        }
+    }
     Layer::Line {
         colour,
         is_dashed,
-        points: points
-            .iter()
-            .map(|point| (point.at(), point.mean))
-            .collect(),
+        points: steps,
     }
 }
 
@@ -271,6 +277,10 @@ fn table(history: &History) -> Table {
 
 /// The most points of a line.
 const POINTS: usize = 2_000;
+/// Means that differ by a smaller part are equal.
+const EQUAL: f64 = 1e-6;
+/// The most calls of a kind with large marks.
+const FEW: usize = 100;
 /// The most marks of a kind.
 const MARKS: usize = 1_000;
 /// Number of runs with a colour of their own.

@@ -59,9 +59,15 @@ fn plot(view: &View) -> Option<(Plot, Table)> {
     let colours = SetColours::new(view);
     let rows: BTreeMap<Rank, usize> = ranks.iter().copied().zip(0..).collect();
     let mut legend = colours.legend(view);
-    legend.push(("move".to_owned(), Mark::Rings, MOVE_COLOUR));
+    if !view.placement.moves().is_empty() {
+        legend.push((
+            "move, in the colour of its target".to_owned(),
+            Mark::Points,
+            MOVE,
+        ));
+    }
     let mut layers = cells(view, &coarse(&segments, view), &rows, &colours);
-    layers.extend(moves(view, &rows));
+    layers.extend(moves(view, &rows, &colours));
     let all = view.run.placement.len();
     let note = if ranks.len() < all {
         let shown = counted(ranks.len(), "process");
@@ -84,6 +90,7 @@ fn plot(view: &View) -> Option<(Plot, Table)> {
         panels: vec![Panel {
             label: "process".to_owned(),
             rows: Some(ranks.iter().map(Rank::to_string).collect()),
+            is_compact: false,
             layers,
         }],
     };
@@ -140,20 +147,31 @@ fn cells(
         .collect()
 }
 
-/// A ring for each move, unless there are too many.
-fn moves(view: &View, rows: &BTreeMap<Rank, usize>) -> Option<Layer> {
+/// A point for each move, unless there are too many.
+fn moves(view: &View, rows: &BTreeMap<Rank, usize>, colours: &SetColours) -> Vec<Layer> {
+    let mut by_colour: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
     let moves = view.placement.moves();
-    let height = rows.len() as f64;
-    let points = moves.iter().filter_map(|moved| {
-        let row = rows.get(&moved.rank)?;
-        Some((position(moved.superstep), height - *row as f64 - 0.5))
-    });
-    let points: Vec<(f64, f64)> = points.collect();
-    (points.len() <= MOVES).then_some(Layer::Points {
-        colour: MOVE_COLOUR,
-        is_ring: true,
-        points,
-    })
+    if MOVES < moves.len() {
+        return Vec::new();
+    }
+    for moved in moves {
+        if let Some(row) = rows.get(&moved.rank) {
+            let height = rows.len() as f64 - *row as f64 - 0.5;
+            let points = by_colour.entry(colours.of_host(view, moved.to));
+            let point = (position(moved.superstep), height);
+            points.or_default().push(point);
+        }
+    }
+    let radius = if rows.len() <= LOW_ROWS { 4 } else { 2 };
+    let layers = by_colour.into_iter();
+    layers
+        .map(|(colour, points)| Layer::Points {
+            colour,
+            is_ring: false,
+            radius,
+            points,
+        })
+        .collect()
 }
 
 fn description(view: &View, note: &str) -> String {
@@ -208,5 +226,78 @@ const MOVES: usize = 2_000;
 const DESCRIBED: usize = 20;
 /// How opaque processes are: moves have to be seen on them.
 const STRENGTH: f64 = 0.45;
-/// Number of the colour of moves.
-const MOVE_COLOUR: usize = 6;
+/// The most rows that are as high as a point.
+const LOW_ROWS: usize = 80;
+/// Number of the colour of moves in the legend.
+const MOVE: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::sample;
+
+    /// Rows of a table without the set.
+    fn rows(view: &View) -> Vec<String> {
+        let (_, table) = plot(view).unwrap();
+        let rows = table.rows.iter().map(|row| row[..4].join(" "));
+        rows.collect()
+    }
+
+    #[test]
+    fn rows_are_processes_and_every_move_is_a_point() {
+        let view = sample::run(4, 100, &[(4, 0, 3), (9, 0, 1), (9, 2, 0)]);
+        assert_eq!(
+            rows(&view),
+            [
+                "p1 0 4 h0",
+                "p1 4 9 h3",
+                "p1 9 100 h1",
+                "p2 0 100 h1",
+                "p3 0 9 h2",
+                "p3 9 100 h0",
+                "p4 0 100 h3"
+            ]
+        );
+        let svg = timeline(&view).unwrap().svg;
+        let (_, data) = svg.split_once("<g class=\"data\"").unwrap();
+        assert_eq!(data.matches("<circle").count(), 3, "{svg}");
+        assert_eq!(data.matches("<rect").count(), 7, "{svg}");
+        assert!(
+            svg.contains("p3 moved from h2 to h0 after superstep 9."),
+            "{svg}"
+        );
+        assert!(svg.contains("data-scale=\"log\""), "{svg}");
+        let late = sample::run(4, 100, &[(11, 0, 3)]);
+        assert!(
+            timeline(&late)
+                .unwrap()
+                .svg
+                .contains("data-scale=\"linear\"")
+        );
+    }
+
+    #[test]
+    fn of_many_processes_those_that_moved_are_shown() {
+        let still = sample::run(300, 10, &[]);
+        assert!(timeline(&still).is_none());
+        let view = sample::run(300, 10, &[(4, 7, 250), (5, 299, 0)]);
+        assert_eq!(
+            rows(&view),
+            ["p8 0 4 h7", "p8 4 10 h250", "p300 0 5 h299", "p300 5 10 h0"]
+        );
+        let svg = timeline(&view).unwrap().svg;
+        assert!(svg.contains("The 2 processes that moved, of 300."), "{svg}");
+    }
+
+    #[test]
+    fn a_process_that_moves_before_every_superstep_does_not_fill_the_page() {
+        let moves: Vec<(u64, u32, u32)> = (1..20_000)
+            .map(|superstep| (superstep, 1, u32::from(superstep % 2 == 0)))
+            .collect();
+        let view = sample::run(2, 20_000, &moves);
+        let svg = timeline(&view).unwrap().svg;
+        assert!(svg.matches("<rect").count() < 200, "{}", svg.len());
+        assert!(!svg.contains("r=\"80\""), "moves are not marked");
+        assert_eq!(rows(&view).len(), ROWS);
+    }
+}

@@ -46,7 +46,7 @@ fn flatten(path: String, value: &Value, rows: &mut Vec<(String, String)>) {
         }
         Value::String(text) => rows.push((path, text.clone())),
         Value::Array(items) if LONG < items.len() => {
-            let first = serde_json::Value::Array(items[..LONG].to_vec());
+            let first = Value::Array(items[..LONG].to_vec());
             let shown = first.to_string();
             let shown = shown.trim_end_matches(']');
             rows.push((path, format!("{shown},… {} in all]", items.len())));

@@ -354,7 +354,7 @@
   const tools = (chart) => {
     const { run, figure } = chart;
     const bar = document.createElement("div");
-    bar.className = "tools";
+    bar.className = "axis";
     bar.setAttribute("role", "group");
     bar.setAttribute("aria-label", "Axis of all pictures of the run");
     bar.append(
@@ -365,7 +365,10 @@
       button("Show all supersteps", "all", () => run.all()),
       button("Linear or logarithmic axis", "linear / log", () => run.rescale()),
     );
-    figure.append(bar);
+    // Beside the buttons that save.
+    const saving = figure.querySelector(".tools");
+    if (saving) saving.prepend(bar);
+    else figure.append(bar);
   };
 
   const keys = (chart) => {
@@ -454,7 +457,7 @@
       links.push(link);
     }
     if (links.length === 0) return;
-    const group = make("g", { class: "moves", role: "list", "aria-label": "Moves" });
+    const group = make("g", { class: "moves", role: "group", "aria-label": "Moves" });
     group.append(...links);
     chart.svg.append(group);
     // The children of an image are not read.
@@ -487,7 +490,7 @@
       bar.append(button("Save the picture as SVG", "save SVG", () => save(`${file}.svg`, "image/svg+xml", original)));
     }
     details.before(bar);
-    details.addEventListener("toggle", () => {
+    const fill = () => {
       if (!details.open || csv.hidden) return;
       const scroll = document.createElement("div");
       scroll.className = "scroll";
@@ -495,7 +498,10 @@
       scroll.append(new Data(csv.textContent).element());
       csv.hidden = true;
       details.append(scroll);
-    });
+    };
+    details.addEventListener("toggle", fill);
+    // It may be open from the beginning.
+    fill();
   };
 
   const runs = new Map();

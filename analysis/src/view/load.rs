@@ -77,6 +77,8 @@ pub(super) struct LoadReading {
     supersteps: u64,
     /// The bins of blocks that had processes.
     blocks: Vec<Option<Vec<LoadBin>>>,
+    /// Supersteps before the first call, which says what they executed.
+    waiting: Vec<Superstep>,
     work: Work,
     /// How long each host computes in a superstep; `None` until it is needed.
     seconds: Option<Vec<Option<f64>>>,
@@ -96,6 +98,7 @@ impl LoadReading {
             bins: 0,
             supersteps: 0,
             blocks: vec![None; hosts.div_ceil(block)],
+            waiting: Vec::new(),
             work: Work::new(run.placement.len(), hosts),
             seconds: None,
             has_work: false,
@@ -123,6 +126,24 @@ impl LoadReading {
 
     /// A superstep has ended.
     pub(super) fn elapse(&mut self, superstep: &Superstep, placement: &Placement) {
+        if self.has_work {
+            self.add(superstep, placement);
+            return;
+        }
+        self.waiting.push(*superstep);
+        if WAITING < self.waiting.len() {
+            self.settle(placement);
+        }
+    }
+
+    /// Adds the supersteps that have waited for the first call; their processes are in this placement.
+    pub(super) fn settle(&mut self, placement: &Placement) {
+        for superstep in std::mem::take(&mut self.waiting) {
+            self.add(&superstep, placement);
+        }
+    }
+
+    fn add(&mut self, superstep: &Superstep, placement: &Placement) {
         self.open();
         let length = (superstep.ended - superstep.started).get();
         let seconds = self
@@ -200,6 +221,8 @@ fn hosts_of(block: usize, size: usize, hosts: usize) -> Range<usize> {
 
 /// The most blocks of hosts while a record is read.
 const BLOCKS: usize = 1_024;
+/// The most supersteps that wait for the first call.
+const WAITING: usize = 4_096;
 /// The most bins of supersteps.
 const BINS: usize = 240;
 

@@ -14,8 +14,7 @@ use analysis::report::{PictureKind, ReportedRun, page, picture, text};
 /// Arguments of `report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
-    /// Folders of records, as `simulate --out DIR` writes to DIR/iii and `run --out DIR` to DIR; of DIR itself, iii is
-    /// taken
+    /// Folders of records, as `simulate --out DIR` and `run --out DIR` write to DIR/iii; of DIR itself, iii is taken
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<PathBuf>,
     /// File for the page or the picture
@@ -119,7 +118,7 @@ supersteps took, with those of scenario i; where the time went; how busy hosts w
 every call with its reasons and with what it gained; the configuration, and what made the record. It is one file \
 without a network or a server. Several runs stand beside each other, with a table that compares them.
 
-RUN is the folder of a record, as `migbsp simulate FILE --out DIR` writes to DIR/iii, or `migbsp run --out DIR` to DIR. The \
+RUN is the folder of a record, as `migbsp simulate FILE --out DIR` and `migbsp run FILE --out DIR` write to DIR/iii. The \
 record of a run that did not end is shown as far as it goes, and the page says so.";
 
 pub(crate) const REPORT_HELP: &str = "\

@@ -26,9 +26,9 @@
   const replace = (old, next) => {
     const opened = new Map([...old.querySelectorAll("details")].map((details) => [key(details), details.open]));
     const focus = old.contains(document.activeElement) ? document.activeElement.closest("details, figure") : null;
+    for (const details of next.querySelectorAll("details")) details.open = opened.get(key(details)) ?? details.open;
     old.replaceWith(next);
     next.dispatchEvent(new CustomEvent("replaced", { bubbles: true }));
-    for (const details of next.querySelectorAll("details")) details.open = opened.get(key(details)) ?? details.open;
     if (focus === null) return;
     const again = focus.localName === "details"
       ? [...next.querySelectorAll("details")].find((details) => key(details) === key(focus))?.querySelector("summary")

@@ -5,6 +5,7 @@
 mod advice;
 mod advise;
 mod background;
+mod browser;
 mod cert;
 mod charts;
 mod checkpoints;
@@ -30,6 +31,7 @@ mod platform;
 mod provenance;
 mod readme;
 mod rebalance;
+mod report;
 mod schemas;
 mod script;
 mod shipped;

@@ -22,13 +22,14 @@ const ELSEWHERE: [&str; 3] = [
 const PROGRAM: [&str; 2] = ["cargo run --release -- ", "migbsp "];
 
 /// Commands that `sh` blocks run here, because they end by themselves and need no cluster.
-const RUNNABLE: [&str; 10] = [
+const RUNNABLE: [&str; 11] = [
     "chaos",
     "compare",
     "explain",
     "help",
     "platform",
     "rebalance",
+    "report",
     "reproduce",
     "simulate",
     "up",
@@ -39,7 +40,7 @@ const RUNNABLE: [&str; 10] = [
 const SHOWN: usize = 12;
 
 /// Number of other commands that run, over all pages.
-const RUN: usize = 46;
+const RUN: usize = 51;
 
 #[test]
 fn pages_show_what_their_commands_print() {

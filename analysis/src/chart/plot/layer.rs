@@ -6,7 +6,7 @@ use plotters::prelude::*;
 
 use super::superstep_axis::SuperstepAxis;
 use crate::chart::axis::Axis;
-use crate::chart::frame::{INK, POINT_RADIUS, colour};
+use crate::chart::frame::colour;
 
 /// Data of a panel that are drawn alike. Positions are supersteps, heights are in the unit of the panel.
 #[derive(Clone, Debug)]
@@ -44,11 +44,11 @@ pub enum Layer {
         colour: usize,
         /// Whether they are not filled.
         is_ring: bool,
+        /// Their radius in pixels.
+        radius: i32,
         /// Positions and heights.
         points: Vec<(f64, f64)>,
     },
-    /// Lines from the bottom to the top.
-    Verticals(Vec<f64>),
 }
 
 /// A rectangle in a row of a panel.
@@ -69,7 +69,7 @@ impl Layer {
     /// The heights that the axis has to hold.
     pub(super) fn heights(&self) -> Vec<f64> {
         match self {
-            Self::Cells { .. } | Self::Verticals(_) => Vec::new(),
+            Self::Cells { .. } => Vec::new(),
             Self::Area { points, .. } => points.iter().map(|(_, _, high)| *high).collect(),
             Self::Line { points, .. } | Self::Points { points, .. } => {
                 points.iter().map(|(_, height)| *height).collect()
@@ -79,10 +79,7 @@ impl Layer {
 
     /// Draws it.
     pub(super) fn draw(&self, area: &Plane<'_>) -> Result<(), DrawingAreaErrorKind<io::Error>> {
-        let (low, high) = {
-            let range = area.get_y_range();
-            (range.start, range.end)
-        };
+        let high = area.get_y_range().end;
         match self {
             Self::Cells {
                 colour: number,
@@ -124,6 +121,7 @@ impl Layer {
             Self::Points {
                 colour: number,
                 is_ring,
+                radius,
                 points,
             } => {
                 let style = if *is_ring {
@@ -132,13 +130,7 @@ impl Layer {
                     colour(*number).filled()
                 };
                 for point in points {
-                    area.draw(&Circle::new(*point, POINT_RADIUS * FINE, style))?;
-                }
-            }
-            Self::Verticals(positions) => {
-                for x in positions {
-                    let style = INK.mix(VERTICAL_STRENGTH).stroke_width(FINE.unsigned_abs());
-                    area.draw(&PathElement::new([(*x, low), (*x, high)], style))?;
+                    area.draw(&Circle::new(*point, radius * FINE, style))?;
                 }
             }
         }
@@ -187,4 +179,3 @@ const LINE_WIDTH: u32 = 2;
 const RING_WIDTH: u32 = 2;
 /// Radius of a line's only point, in pixels.
 const LONE_RADIUS: i32 = 3;
-const VERTICAL_STRENGTH: f64 = 0.4;

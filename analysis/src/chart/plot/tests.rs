@@ -11,18 +11,17 @@ fn plot() -> Plot {
             Panel {
                 label: "process".to_owned(),
                 rows: Some(rows),
-                layers: vec![
-                    Layer::Cells {
-                        colour: 1,
-                        strength: 0.5,
-                        cells: vec![cell(0, 0.0, 2_000.0), cell(2, 0.0, 4.0)],
-                    },
-                    Layer::Verticals(vec![4.0]),
-                ],
+                is_compact: false,
+                layers: vec![Layer::Cells {
+                    colour: 1,
+                    strength: 0.5,
+                    cells: vec![cell(0, 0.0, 2_000.0), cell(2, 0.0, 4.0)],
+                }],
             },
             Panel {
                 label: "seconds".to_owned(),
                 rows: None,
+                is_compact: false,
                 layers: vec![
                     Layer::Area {
                         colour: 0,
@@ -37,6 +36,7 @@ fn plot() -> Plot {
                     Layer::Points {
                         colour: 1,
                         is_ring: true,
+                        radius: 4,
                         points: vec![(4.0, 0.3)],
                     },
                 ],

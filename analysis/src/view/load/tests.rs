@@ -77,6 +77,7 @@ fn load(run: &Run, work: Option<&Evaluated>, supersteps: u64) -> Load {
     for index in 0..supersteps {
         reading.elapse(&superstep(index, 1), &placement);
     }
+    reading.settle(&placement);
     reading.end(run, &SetsReading::new(run).end())
 }
 
@@ -134,11 +135,13 @@ fn a_host_that_gets_its_first_process_later_has_a_row_of_all_bins() {
     let mut reading = LoadReading::new(&run, &placement);
     for index in 0..600 {
         if index == 301 {
+            reading.settle(&placement);
             placement.change(index, [(Rank(0), HostId(0))].into_iter());
             reading.change(&placement);
         }
         reading.elapse(&superstep(index, 0), &placement);
     }
+    reading.settle(&placement);
     let load = reading.end(&run, &SetsReading::new(&run).end());
     let slowest: Vec<u64> = load
         .bins
@@ -148,4 +151,24 @@ fn a_host_that_gets_its_first_process_later_has_a_row_of_all_bins() {
     assert_eq!(slowest, [299, 301]);
     assert_eq!(load.bins[0].len(), load.bins[1].len());
     assert_eq!(load.bins[0].len(), 150);
+}
+
+#[test]
+fn what_the_first_call_says_counts_for_the_supersteps_before_it() {
+    let run = run(3, &[0, 1, 2]);
+    let placement = Placement::new(&run);
+    let mut reading = LoadReading::new(&run, &placement);
+    for index in 0..4 {
+        reading.elapse(&superstep(index, 0), &placement);
+    }
+    reading.evaluate(&evaluated(&[50, 50, 50]));
+    reading.settle(&placement);
+    let load = reading.end(&run, &SetsReading::new(&run).end());
+    assert_eq!(load.bins[0].len(), 4);
+    assert!(
+        load.bins
+            .iter()
+            .flatten()
+            .all(|bin| bin.share() == Some(0.5))
+    );
 }

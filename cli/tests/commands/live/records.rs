@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::charts::check_page;
 use crate::live::cluster::Cluster;
 
 #[test]
@@ -38,10 +39,22 @@ fn a_run_that_was_interrupted_is_explained_and_its_folder_used_again() {
         "{explained}"
     );
     cluster.folder.stdout(&["verify", "runs"]);
+    let drawn = ["report", "runs", "-o", "run.html"];
+    cluster.folder.stdout(&drawn);
+    let page = fs::read_to_string(cluster.folder.path().join("run.html")).unwrap();
+    assert!(
+        page.contains("<strong>Not the whole run. </strong>"),
+        "{page}"
+    );
     cluster.is_free_within(15, "hosts");
     let again = ["run", "heat.toml", "--out", "runs"];
     let again = cluster.command("hosts", &again).output().unwrap();
     assert!(again.status.success(), "{again:?}");
     let verified = cluster.folder.stdout(&["verify", "runs"]);
     assert!(!verified.contains("did not end"), "{verified}");
+    let drawn = cluster.folder.stdout(&drawn);
+    assert!(drawn.starts_with("runs: scenario iii, "), "{drawn}");
+    let page = fs::read_to_string(cluster.folder.path().join("run.html")).unwrap();
+    assert!(!page.contains("Not the whole run"), "{page}");
+    check_page(&page);
 }
