@@ -78,7 +78,7 @@ fn comes_from_elsewhere(headers: &HeaderMap, host: &str) -> bool {
     if headers.contains_key(ORIGIN) && !only(headers, &ORIGIN).is_some_and(own) {
         return true;
     }
-    // `none` is a user who opens the address.
+    // `none`: the user has opened the address.
     let site = HeaderName::from_static("sec-fetch-site");
     headers.contains_key(&site)
         && !only(headers, &site).is_some_and(|site| ["same-origin", "none"].contains(&site))

@@ -156,7 +156,7 @@ fn on_terminal(mut watched: Watched, answers: &Answers) -> Result<(), CommandFai
     }
 }
 
-/// Does what a key says, with a table of so many rows. Returns whether the user stays.
+/// Does what a key says, with a table of `count` rows. Returns whether the user stays.
 fn obey(key: KeyEvent, rows: &mut TableState, count: usize) -> bool {
     let last = count.saturating_sub(1);
     let offset = rows.offset();
