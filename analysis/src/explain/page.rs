@@ -52,7 +52,7 @@ pub(crate) fn table(sheet: &Sheet) -> Markup {
                 thead {
                     tr {
                         @for (header, is_number) in sheet.headers.iter().zip(&is_number) {
-                            th.number[*is_number] scope="col" { (header) }
+                            th class=[is_number.then_some("number")] scope="col" { (header) }
                         }
                     }
                 }
@@ -60,7 +60,7 @@ pub(crate) fn table(sheet: &Sheet) -> Markup {
                     @for row in &sheet.rows {
                         tr {
                             @for (cell, is_number) in row.iter().zip(&is_number) {
-                                td.number[*is_number] { (cell) }
+                                td class=[is_number.then_some("number")] { (cell) }
                             }
                         }
                     }

@@ -176,8 +176,9 @@ fn moves(view: &View, rows: &BTreeMap<Rank, usize>, colours: &SetColours) -> Vec
 
 fn description(view: &View, note: &str) -> String {
     let moves = view.placement.moves();
+    let separator = if note.is_empty() { "" } else { " " };
     let mut text = format!(
-        "Rows are processes, colours are Sets, the axis is supersteps. {note} {} in {} supersteps.",
+        "Rows are processes, colours are Sets, the axis is supersteps.{separator}{note} {} in {} supersteps.",
         counted(moves.len(), "move"),
         view.end - view.first()
     );

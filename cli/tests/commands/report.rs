@@ -70,7 +70,7 @@ fn a_page_has_pictures_calls_and_configuration_and_is_the_same_every_time() {
         "measured, mean until the next call",
         "application.processes",
         "configuration_sha256",
-        "# schema: \"migbsp.report/1\"",
+        "# schema: &quot;migbsp.report/1&quot;",
         "p21,0,4,corisco-1,corisco\np21,4,2000,aquario-1,aquario\n",
     ] {
         assert!(first.contains(part), "{part}: {first}");
@@ -276,7 +276,7 @@ fn every_picture_is_an_svg_of_its_own() {
     let (data, legend) = (timeline.split("<g class=\"data\"").nth(1).unwrap(), 0);
     assert_eq!(data.matches("<circle").count(), 16 + legend, "{timeline}");
     assert!(
-        timeline.contains("p17 moved from rennes-1 to grenoble-1 after superstep 4."),
+        timeline.contains("p17 moved from rennes-1 to grenoble-2 after superstep 4."),
         "{timeline}"
     );
     // Scenario i has no calls; its Sets are known all the same.
@@ -378,11 +378,14 @@ fn wherever_a_run_is_cut_off_there_is_a_page_and_every_picture() {
     }
 }
 
+/// The arguments for a page about `runs`.
+fn report<'a>(runs: &[&'a str]) -> Vec<&'a str> {
+    [&["report"], runs, &["-o", "page.html"]].concat()
+}
+
 #[test]
 fn faults_are_named_with_what_to_do() {
     let folder = recorded(&[("lbm", "lbm.toml", &["--set", "application.supersteps=20"])]);
-    let out = ["-o", "page.html"];
-    let report = |runs: &[&str]| [&["report"], runs, &out].concat();
     folder.fails(
         &report(&["runs/lbm", "runs/lbm/iii"]),
         2,
@@ -461,7 +464,11 @@ fn lengthen(folder: &Folder, (processes, supersteps, interval): (u64, u64, u64))
         }
         let evaluations = (0..processes).map(|rank| json!({
             "rank": rank, "host": place[rank as usize], "instructions": 100_000_000 + rank, "bytes": 1, "target": 1,
-            "potentials": [],
+            "potentials": [{
+                        "set": 1, "pattern_computation": 1.0, "prediction_computation": 0.5, "set_index": 1.0,
+                        "computation": 0.5, "pattern_communication": 1.0, "prediction_communication": 0.0,
+                        "communication": 0.0, "migration": 0.1,
+                    }],
         }));
         lines.push(json!({
             "event": "evaluated", "superstep": over, "set": 0, "transfer_rates": [1e-9, 1e-7],
