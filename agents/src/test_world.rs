@@ -190,6 +190,7 @@ impl TestWorld {
             scenario: "iii".to_owned(),
             sets: sets.collect(),
             hosts: hosts.collect(),
+            members: record::Run::members_of(self.platform.hosts().iter().map(|host| host.set)),
             placement: self.hosts.iter().map(name).collect(),
             round: self.rules.round,
             resumed: None,

@@ -68,72 +68,33 @@ pub(crate) fn compared(runs: &[(&str, &History)]) -> String {
 pub(super) fn superstep_panel(history: &History) -> (Panel, Vec<(String, Mark, usize)>) {
     let own = points(history, &history.supersteps);
     let mut layers = Vec::new();
-    let mut legend = vec![(
-        format!("scenario {}", history.run.scenario),
-        Mark::Line,
-        OWN,
-    )];
+    let scenario = format!("scenario {}", history.run.scenario);
+    let mut legend = vec![(scenario, Mark::Line, OWN)];
     if 1 < size(history) {
-        layers.push(Layer::Area {
-            colour: OWN,
-            strength: 0.25,
-            points: own
-                .iter()
-                .flat_map(|point| {
-                    let ends = [point.from as f64, point.to as f64];
-                    ends.map(|end| (end, point.least, point.greatest))
-                })
-                .collect(),
-        });
+        layers.push(area(&own));
         legend.push(("shortest to longest".to_owned(), Mark::Area, OWN));
     }
     if let Some(baseline) = &history.baseline {
         let shown = baseline.supersteps.len().min(history.supersteps.len());
-        layers.push(line(
-            &points(history, &baseline.supersteps[..shown]),
-            ALONE,
-            true,
-        ));
+        let alone = points(history, &baseline.supersteps[..shown]);
+        layers.push(line(&alone, ALONE, true));
         legend.push(("scenario i".to_owned(), Mark::Dashes, ALONE));
     }
     layers.push(line(&own, OWN, false));
-    let moved = |call: &&ExplainedCall| !call.migrations.is_empty();
-    let calls = || history.calls.iter();
+    let calls = |has_moved: bool| {
+        let calls = history.calls.iter();
+        calls.filter(move |call| call.migrations.is_empty() != has_moved)
+    };
     for (name, colour, is_ring, calls) in [
-        (
-            "call without moves",
-            QUIET,
-            true,
-            calls().filter(|call| !moved(call)).collect::<Vec<_>>(),
-        ),
-        (
-            "call that moved processes",
-            MOVING,
-            false,
-            calls().filter(moved).collect(),
-        ),
+        ("call without moves", QUIET, true, calls(false)),
+        ("call that moved processes", MOVING, false, calls(true)),
     ] {
-        if calls.is_empty() {
-            continue;
+        let calls: Vec<&ExplainedCall> = calls.collect();
+        if !calls.is_empty() {
+            let mark = if is_ring { Mark::Rings } else { Mark::Points };
+            legend.push((name.to_owned(), mark, colour));
+            layers.push(marks(history, &own, &calls, (colour, is_ring)));
         }
-        let mark = if is_ring { Mark::Rings } else { Mark::Points };
-        legend.push((name.to_owned(), mark, colour));
-        // More than can be told apart are thinned out.
-        let step = calls.len().div_ceil(MARKS).max(1);
-        let at = |call: &&ExplainedCall| {
-            let place = history.place(call.summary.superstep);
-            // A call after the last superstep is marked on it.
-            let point = own.get(place / size(history)).or_else(|| own.last())?;
-            Some((call.summary.superstep as f64, point.mean))
-        };
-        let points = calls.iter().step_by(step).filter_map(at).collect();
-        let is_few = calls.len() <= FEW;
-        layers.push(Layer::Points {
-            colour,
-            is_ring: is_ring && is_few,
-            radius: if is_few { 4 } else { 1 },
-            points,
-        });
     }
     let panel = Panel {
         label: label(Some(size(history))),
@@ -142,6 +103,42 @@ pub(super) fn superstep_panel(history: &History) -> (Panel, Vec<(String, Mark, u
         layers,
     };
     (panel, legend)
+}
+
+/// From the shortest to the longest of the supersteps of each point.
+fn area(points: &[Point]) -> Layer {
+    let ends = |point: &Point| {
+        let ends = [point.from as f64, point.to as f64];
+        ends.map(|end| (end, point.least, point.greatest))
+    };
+    Layer::Area {
+        colour: OWN,
+        strength: 0.25,
+        points: points.iter().flat_map(ends).collect(),
+    }
+}
+
+/// Marks for calls on the line through `own`. More than can be told apart are thinned out.
+fn marks(
+    history: &History,
+    own: &[Point],
+    calls: &[&ExplainedCall],
+    (colour, is_ring): (usize, bool),
+) -> Layer {
+    let step = calls.len().div_ceil(MARKS).max(1);
+    let at = |call: &&ExplainedCall| {
+        let place = history.place(call.summary.superstep);
+        // A call after the last superstep is marked on it.
+        let point = own.get(place / size(history)).or_else(|| own.last())?;
+        Some((call.summary.superstep as f64, point.mean))
+    };
+    let is_few = calls.len() <= FEW;
+    Layer::Points {
+        colour,
+        is_ring: is_ring && is_few,
+        radius: if is_few { 4 } else { 1 },
+        points: calls.iter().step_by(step).filter_map(at).collect(),
+    }
 }
 
 /// Consecutive supersteps.

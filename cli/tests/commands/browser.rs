@@ -26,6 +26,10 @@ pub(crate) struct Loaded {
 
 impl Browser {
     /// The browser of this machine. A machine without one gets no answer, and says how to install it; in CI that is an error.
+    #[expect(
+        clippy::print_stderr,
+        reason = "a test that is skipped says how to run it"
+    )]
     pub(crate) fn find() -> Option<Self> {
         let folders = env::var_os("PATH").unwrap_or_default();
         let folders: Vec<PathBuf> = env::split_paths(&folders).collect();
@@ -36,7 +40,7 @@ impl Browser {
         if program.is_none() {
             let missing = "no browser for the pages of `report`: apt-get install chromium";
             assert!(env::var_os("CI").is_none(), "{missing}");
-            eprintln!("skipped, {missing}");
+            eprintln!("SKIPPED: {missing}");
         }
         program.map(|program| Self { program })
     }

@@ -445,9 +445,9 @@ fn faults_are_named_with_what_to_do() {
 
 /// Has the record of scenario iii be that of a run of `processes` on as many hosts over `supersteps`, with a call of 40 moves
 /// after every `interval` supersteps.
-fn lengthen(folder: &Folder, (processes, supersteps, interval): (u64, u64, u64)) {
+fn lengthen(folder: &Folder, (processes, supersteps, interval): (usize, usize, usize)) {
     let hosts: Vec<String> = (0..processes).map(|host| format!("host-{host}")).collect();
-    let mut place: Vec<u64> = (0..processes).collect();
+    let mut place: Vec<usize> = (0..processes).collect();
     let mut lines = vec![json!({
         "event": "run", "schema": "migbsp.events/1", "scenario": "iii", "sets": ["a", "b"], "hosts": hosts,
         "members": [[0, processes / 2], [1, processes - processes / 2]], "placement": hosts,
@@ -463,7 +463,7 @@ fn lengthen(folder: &Folder, (processes, supersteps, interval): (u64, u64, u64))
             continue;
         }
         let evaluations = (0..processes).map(|rank| json!({
-            "rank": rank, "host": place[rank as usize], "instructions": 100_000_000 + rank, "bytes": 1, "target": 1,
+            "rank": rank, "host": place[rank], "instructions": 100_000_000 + rank, "bytes": 1, "target": 1,
             "potentials": [{
                         "set": 1, "pattern_computation": 1.0, "prediction_computation": 0.5, "set_index": 1.0,
                         "computation": 0.5, "pattern_communication": 1.0, "prediction_communication": 0.0,
@@ -478,7 +478,7 @@ fn lengthen(folder: &Folder, (processes, supersteps, interval): (u64, u64, u64))
         let moved: Vec<Value> = (0..40).map(|number| {
             let rank = (over * 17 + number * 41) % processes;
             let to = (over * 13 + number * 37) % processes;
-            let from = std::mem::replace(&mut place[rank as usize], to);
+            let from = std::mem::replace(&mut place[rank], to);
             json!({"rank": rank, "from": from, "to": to, "potential": 0.5, "t1": 0.5, "t2": 1.0, "cost": 0.1})
         }).collect();
         lines.push(json!({
