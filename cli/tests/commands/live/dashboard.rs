@@ -5,6 +5,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
+use crate::browser::Browser;
 use crate::invocation::Folder;
 use crate::live::cluster::HEAT;
 use crate::live::under_way::UnderWay;
@@ -125,6 +128,85 @@ fn viewers_get_the_last_state_of_a_run_that_is_complete() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.stdout.contains("the mode decayed"), "{ended:?}");
 }
+
+#[test]
+fn a_page_in_a_browser_grows_and_keeps_what_was_opened_and_where_it_was() {
+    let Some(browser) = Browser::find() else {
+        return;
+    };
+    let folder = Folder::new().with("heat.toml", HEAT);
+    let (up, address) = run(&folder, "60");
+    let body = |path: &str| {
+        let whole = response(
+            address,
+            &format!("GET {path}"),
+            &format!("Host: {address}\r\n"),
+        );
+        whole.split_once("\r\n\r\n").unwrap().1.to_owned()
+    };
+    let mut viewer = asking(address, "GET /events", &format!("Host: {address}\r\n"));
+    let first = body("/");
+    let scripts = ["/live.js", "/page.js"];
+    let scripts = scripts.map(|path| (format!("<script src=\"{path}\"></script>"), body(path)));
+    until(&mut viewer, "event: end");
+    let last = body("/");
+    drop(viewer);
+    up.ends_within(10);
+    assert_ne!(first, last);
+    // The server that the page asks.
+    let server = format!(
+        "window.handlers = {{}};\n\
+         window.EventSource = class {{\n\
+           addEventListener(name, handle) {{ handlers[name] = handle; }}\n\
+           close() {{ window.isClosed = true; }}\n\
+         }};\n\
+         window.fetch = async () => ({{ ok: true, text: async () => {} }});",
+        // Nothing in it ends the script.
+        Value::from(last).to_string().replace('<', "\\u003c")
+    );
+    let mut page = first.replacen("<head>", &format!("<head><script>{server}</script>"), 1);
+    for (reference, text) in scripts {
+        assert!(page.contains(&reference), "{reference}: {page}");
+        page = page.replacen(&reference, &format!("<script>{text}</script>"), 1);
+    }
+    let loaded = browser.open(&page, GROWING);
+    assert!(loaded.problems.is_empty(), "{loaded:?}");
+    let found = loaded.found;
+    assert_ne!(found["before"], "60", "{found}");
+    assert_eq!(found["after"], "60", "{found}");
+    assert_eq!(found["isOpen"], true, "{found}");
+    assert_eq!(found["tables"], 1, "{found}");
+    assert_eq!(found["isReplaced"], true, "{found}");
+    assert_eq!(found["isKept"], true, "{found}");
+    let shift = found["shift"].as_f64().unwrap();
+    assert!(shift.abs() < 2.0, "{found}");
+    assert_eq!(
+        (&found["isClosed"], &found["state"]),
+        (&true.into(), &"It is over.".into())
+    );
+}
+
+/// Opens a table above what is seen, lets the page grow, and ends the run.
+const GROWING: &str = "\
+const supersteps = () =>
+  [...document.querySelectorAll('dl.figures div')].find((part) => part.firstChild.textContent === 'supersteps').lastChild.textContent;
+const opened = () => document.querySelector('#timeline').parentElement.querySelector('details.data');
+const section = (id) => document.getElementById(id).parentElement;
+const seen = () => document.getElementById('hosts').getBoundingClientRect().top;
+const [first, kept] = [section('timeline'), section('configuration')];
+const before = supersteps();
+opened().open = true;
+await new Promise((done) => setTimeout(done, 50));
+document.getElementById('hosts').scrollIntoView();
+const top = seen();
+await handlers.message({ data: '1' });
+const shift = seen() - top;
+await handlers.end({ data: '\"It is over.\"' });
+return {
+  before, after: supersteps(), shift, isOpen: opened().open, tables: opened().querySelectorAll('table').length,
+  isReplaced: section('timeline') !== first, isKept: section('configuration') === kept, isClosed: window.isClosed,
+  state: document.querySelector('body > [role=status]:not(#tip)').textContent,
+};";
 
 #[test]
 fn other_sites_other_paths_and_changes_are_refused() {
