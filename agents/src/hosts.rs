@@ -39,7 +39,7 @@ pub use crate::machines::failure::JobError;
 pub use crate::machines::node::Prepare;
 pub use crate::machines::prepared::Prepared;
 pub use crate::machines::routes::Routes;
-pub use client::{NodeAnswer, inquire, resume, run};
+pub use client::{NodeAnswer, inquire, resume, run, watch};
 pub use meter::{LoadScope, measured_speed, processors};
 pub use node::Node;
 pub use node_error::NodeError;

@@ -11,6 +11,7 @@ pub(crate) mod failure;
 mod felt_load;
 pub(crate) mod host_meter;
 pub(crate) mod input_memory;
+mod job_progress;
 mod journal;
 mod links;
 pub(crate) mod members;

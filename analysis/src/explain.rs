@@ -37,11 +37,11 @@ use crate::explain::question::Question;
 use crate::pictures;
 use experiments::{Failure, Provenance};
 
-pub(crate) use crate::explain::answer::{CallAnswers, about_run, answers};
+pub(crate) use crate::explain::answer::{CallAnswers, about_run, answers, answers_of};
 pub(crate) use crate::explain::baseline::first_difference;
 pub(crate) use crate::explain::disposition::Disposition;
 pub(crate) use crate::explain::durations::SuperstepDuration;
-pub(crate) use crate::explain::history::{ExplainedCall, History};
+pub(crate) use crate::explain::history::{Detail, ExplainedCall, History};
 pub(crate) use crate::explain::overview::verdict;
 pub(crate) use crate::explain::page::{answer_page, call_line, table};
 pub(crate) use crate::explain::reading::Reading;

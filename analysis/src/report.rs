@@ -4,6 +4,7 @@ mod calls;
 mod comparison;
 mod configuration;
 mod figures;
+mod live_run;
 mod page;
 mod reported_run;
 mod summary;
@@ -12,7 +13,9 @@ use experiments::{Failure, Registry};
 
 use crate::pictures;
 use crate::pictures::Picture;
+use page::PageKind;
 
+pub use live_run::LiveRun;
 pub use reported_run::ReportedRun;
 
 /// A picture of a run.
@@ -61,7 +64,7 @@ pub fn picture(run: &ReportedRun, kind: PictureKind) -> Result<String, Failure> 
 ///
 /// If a record is no longer readable.
 pub fn page(runs: &[ReportedRun], registry: &Registry) -> Result<String, Failure> {
-    page::page(runs, registry)
+    page::page(runs, registry, PageKind::File)
 }
 
 /// What the runs were, in a sentence for each.

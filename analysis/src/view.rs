@@ -40,7 +40,7 @@ pub(crate) struct View {
 }
 
 /// A record that is being read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Viewing {
     run: Run,
     end: u64,

@@ -9,6 +9,7 @@ mod bar;
 mod cert;
 mod command;
 mod commands;
+mod dashboard;
 mod environment;
 mod exit;
 mod failure;

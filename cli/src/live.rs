@@ -13,6 +13,7 @@ mod node_end;
 mod play;
 mod run;
 mod run_job;
+mod run_observers;
 mod set_links;
 mod status;
 mod up;

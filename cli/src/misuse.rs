@@ -106,6 +106,9 @@ fn of_command(command: &clap::Command, words: &[String], met: &str) -> Option<St
 fn of_option(command: &clap::Command, words: &[String], met: &str) -> Option<String> {
     let name = met.strip_prefix("--")?;
     let (leaf, path) = leaf(command, words);
+    if leaf.get_name() == "up" && name.starts_with("dashboard") {
+        return Some("it is an option of `run`: put it behind `run FILE`".to_owned());
+    }
     let has = |long: &str| {
         leaf.get_arguments()
             .any(|argument| argument.get_long() == Some(long))

@@ -60,7 +60,7 @@ pub use loaded::{
 pub use outputs::{Numbers, OutputFile, OutputsError, OutputsFormat};
 pub use prepared::PreparedExperiment;
 pub use provenance::{Provenance, platform_digest};
-pub use recorder::{Recorder, refuse_records};
+pub use recorder::{Recorder, beginning, refuse_records};
 pub use registry::{BuildInput, Entry, Registry};
 pub use report::{CallReport, MigrationReport, Report, RunReport, csv as csv_of_run};
 pub use saved_job::{SavedJob, absolute};

@@ -12,7 +12,7 @@ use settings::{Override, nearest_file};
 use crate::failure::Failure;
 
 /// As much of `run.json` as is needed.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Manifest {
     schema: String,
     /// Which scenario was run.

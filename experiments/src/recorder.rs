@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agents::record::{Event, ResumedRun, Run, SCHEMA, WriteError, Writer, is_complete};
-use bsp::{HostId, Round};
+use bsp::HostId;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -65,18 +65,8 @@ impl Recorder {
         Ok(Self {
             folder: folder.join(scenario.name()),
             replaces_complete: false,
-            description: Description {
-                schema: record::SCHEMA,
-                provenance: Provenance::of_experiment(&prepared.loaded, registry)?,
-                scenario: scenario.name(),
-                resumed: prepared.resumed.clone(),
-                configuration: prepared.loaded.experiment.effective(),
-            },
-            head: {
-                let workload = &prepared.loaded.experiment.application.workload;
-                let entry = registry.find(workload, None)?;
-                head(scenario, prepared, entry.program_type().round())
-            },
+            description: description(scenario, prepared, registry)?,
+            head: Event::Run(head(scenario, prepared, registry)?),
             writer: None,
             lost: None,
         })
@@ -150,13 +140,51 @@ impl Recorder {
     }
 }
 
+/// What the record of a scenario begins with, as readers of records have it: its description, and the start of the run.
+///
+/// # Errors
+///
+/// If the platform or the binary cannot be read.
+pub fn beginning(
+    scenario: Scenario,
+    prepared: &PreparedExperiment,
+    registry: &Registry,
+) -> Result<(record::Manifest, Run), Failure> {
+    let written = serde_json::to_value(description(scenario, prepared, registry)?);
+    let manifest = written.and_then(serde_json::from_value);
+    Ok((
+        manifest.map_err(Failure::run)?,
+        head(scenario, prepared, registry)?,
+    ))
+}
+
+fn description(
+    scenario: Scenario,
+    prepared: &PreparedExperiment,
+    registry: &Registry,
+) -> Result<Description, Failure> {
+    Ok(Description {
+        schema: record::SCHEMA,
+        provenance: Provenance::of_experiment(&prepared.loaded, registry)?,
+        scenario: scenario.name(),
+        resumed: prepared.resumed.clone(),
+        configuration: prepared.loaded.experiment.effective(),
+    })
+}
+
 /// The first line of a record.
-fn head(scenario: Scenario, prepared: &PreparedExperiment, round: Round) -> Event {
+fn head(
+    scenario: Scenario,
+    prepared: &PreparedExperiment,
+    registry: &Registry,
+) -> Result<Run, Failure> {
+    let workload = &prepared.loaded.experiment.application.workload;
+    let round = registry.find(workload, None)?.program_type().round();
     let platform = &prepared.platform;
     let host = |id: &HostId| platform.host(*id).name.clone();
     let sets = platform.sets().iter().map(|set| set.name.clone());
     let hosts = platform.hosts().iter().map(|host| host.name.clone());
-    Event::Run(Run {
+    Ok(Run {
         schema: SCHEMA.to_owned(),
         scenario: scenario.name().to_owned(),
         sets: sets.collect(),

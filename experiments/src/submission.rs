@@ -102,6 +102,7 @@ pub fn prepare(submit: &Submit, registry: &Registry) -> Result<Prepared, JobErro
     Ok(Prepared {
         setup: prepared.setup(scenario(&prepared)),
         program_type: entry.program_type(),
+        supersteps: prepared.loaded.experiment.application.supersteps,
     })
 }
 

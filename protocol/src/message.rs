@@ -22,7 +22,8 @@ pub use calls::{
 };
 pub use checkpoints::{CheckpointMessage, Pieces, PiecesFile, Saved};
 pub use client::{
-    Abandoned, Ended, Failed, Fault, JobMessage, JobStatus, Member, ResumedJob, Status, Submit,
+    Abandoned, CallsStatus, Ended, Failed, Fault, JobMessage, JobStatus, Member, ResumedJob,
+    Status, Submit,
 };
 pub use nodes::{Batch, MessageHeader, NodeMessage, Placed, Probe};
 

@@ -143,6 +143,7 @@ impl<'a> Cluster<'a> {
         let prepared = Prepared {
             setup: request.setup.clone(),
             program_type: ProgramType::new::<super::program::Mixer>(),
+            supersteps: None,
         };
         let (name, now) = (&request.members[host].name, self.instant());
         self.nodes[host] = Some(NodeProcess::start(name, &request.builds, prepared, now));

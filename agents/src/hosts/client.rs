@@ -24,7 +24,7 @@ use connections::{endpoint, runtime};
 use initial_states::InitialStates;
 use shell::submit;
 
-pub use inquiry::{NodeAnswer, inquire};
+pub use inquiry::{NodeAnswer, inquire, watch};
 
 /// Runs `programs` on the nodes of a cluster and passes every event of the record to `observer`. An error of
 /// `observer` ends the job, and so does `interrupted`. The makespan is the longest that any node measured on its own

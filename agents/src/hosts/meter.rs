@@ -3,6 +3,7 @@
 
 mod busy_history;
 mod load_scope;
+mod own_memory;
 mod process_sample;
 mod process_table;
 
@@ -19,6 +20,7 @@ use rustix::time::{ClockId, clock_gettime};
 use sysinfo::System;
 
 pub use load_scope::LoadScope;
+pub(super) use own_memory::own_memory;
 
 use busy_history::BusyHistory;
 use process_sample::ProcessSample;

@@ -169,12 +169,14 @@ impl NodeMachine {
     /// The job that runs.
     pub(crate) fn job_status(&self, now: Clock) -> Option<JobStatus> {
         let current = self.current.as_ref()?;
-        let (superstep, processes) = current.job.progress();
+        let progress = current.job.progress();
         Some(JobStatus {
             client: current.party.clone(),
             since: between(current.since, now),
-            superstep,
-            processes: u32::try_from(processes).unwrap_or(u32::MAX),
+            superstep: progress.superstep,
+            supersteps: current.job.prepared.supersteps,
+            processes: u32::try_from(progress.processes).unwrap_or(u32::MAX),
+            calls: progress.calls,
         })
     }
 
@@ -366,7 +368,7 @@ impl NodeMachine {
         self.jobs += 1;
         self.actions.push_back(NodeAction::End(EndedJob {
             end,
-            supersteps: job.progress().0,
+            supersteps: job.progress().superstep,
         }));
     }
 

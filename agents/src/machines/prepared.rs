@@ -11,6 +11,8 @@ pub struct Prepared {
     pub setup: Setup,
     /// What its processes execute.
     pub program_type: ProgramType,
+    /// The number of its supersteps, if its experiment has it.
+    pub supersteps: Option<u64>,
 }
 
 impl Prepared {

@@ -29,6 +29,7 @@ use super::checkpoints::Checkpoints;
 use super::exchanges::Exchanges;
 use super::failure::JobError;
 use super::host_meter::HostMeter;
+use super::job_progress::JobProgress;
 use super::migration::arrived_process::ArrivedProcess;
 use super::node::action::JobAction;
 use super::node::event::{IncomingImage, NodeInput};
@@ -203,9 +204,13 @@ impl HostWorld {
         self.deliveries.push_back(Delivery { to, event });
     }
 
-    /// Supersteps that have begun here, and processes here that have not halted.
-    pub(super) fn progress(&self) -> (u64, usize) {
-        (self.supersteps, self.exchanges.living_here())
+    /// How far the job is here.
+    pub(super) fn progress(&self) -> JobProgress {
+        JobProgress {
+            superstep: self.supersteps,
+            processes: self.exchanges.living_here(),
+            calls: self.client.calls(),
+        }
     }
 
     /// Where this host is in the protocol.

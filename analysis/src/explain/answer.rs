@@ -85,6 +85,23 @@ pub(crate) fn answers(
     )
 }
 
+/// The same, of calls whose findings are known: `details` has them.
+pub(crate) fn answers_of<'a>(
+    history: &History,
+    wanted: &BTreeMap<usize, usize>,
+    details: impl Iterator<Item = &'a Detail>,
+    mut visit: impl FnMut(CallAnswers),
+) {
+    for detail in details {
+        let is_it = |(index, _): &(&usize, &usize)| {
+            history.calls[**index].summary.superstep == detail.call.superstep
+        };
+        if let Some((index, processes)) = wanted.iter().find(is_it) {
+            visit(answers_about(history, (*index, *processes), detail));
+        }
+    }
+}
+
 fn answers_about(
     history: &History,
     (index, processes): (usize, usize),

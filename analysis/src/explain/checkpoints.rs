@@ -6,7 +6,7 @@ use std::path::Path;
 use agents::CheckpointSchedule;
 use agents::record::{Checkpoint, Run, Superstep};
 use bsp::units::{Instant, Seconds};
-use experiments::record::manifest;
+use experiments::record::Manifest;
 use experiments::{CheckpointSection, CheckpointSummary, Failure};
 use serde::{Deserialize, Serialize};
 use settings::Node;
@@ -34,7 +34,7 @@ pub(crate) struct ExplainedCheckpoints {
 }
 
 /// The checkpoints of a record as they are read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Reading {
     schedule: CheckpointSchedule,
     mtbf: Seconds,
@@ -45,9 +45,14 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Nothing has been read of the record of `run` in `folder`; `None` if the run has no checkpoints.
-    pub(super) fn new(folder: &Path, run: &Run) -> Result<Option<Self>, Failure> {
-        let configuration = manifest(folder)?.configuration;
+    /// Nothing has been read of the record of `run` in `folder`, which `manifest` describes; `None` if the run has no
+    /// checkpoints.
+    pub(super) fn new(
+        folder: &Path,
+        run: &Run,
+        manifest: &Manifest,
+    ) -> Result<Option<Self>, Failure> {
+        let configuration = &manifest.configuration;
         let fault = |problem: &dyn std::fmt::Display| {
             Failure::input(format!("{}: {problem}", folder.display()))
         };

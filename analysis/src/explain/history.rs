@@ -194,13 +194,13 @@ impl History {
 
 /// A call with all its findings.
 #[derive(Debug)]
-pub(super) struct Detail {
+pub(crate) struct Detail {
     /// The call.
-    pub(super) call: Call,
+    pub(crate) call: Call,
     /// The findings of the processes of each Set.
-    pub(super) evaluated: Vec<record::Evaluated>,
+    pub(crate) evaluated: Vec<record::Evaluated>,
     /// The observations of processes about themselves.
-    pub(super) observed: Vec<record::Observed>,
+    pub(crate) observed: Vec<record::Observed>,
 }
 
 impl Detail {

@@ -12,7 +12,7 @@ use crate::explain::durations::SuperstepDuration;
 use crate::explain::history::{Ending, ExplainedCall, History};
 use crate::explain::rules::Rules;
 use experiments::Failure;
-use experiments::record::fault;
+use experiments::record::{Manifest, fault, manifest};
 
 /// The start of the run in `folder`.
 ///
@@ -43,7 +43,7 @@ pub(super) fn read(
 }
 
 /// A record that is being read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reading {
     folder: PathBuf,
     run: Run,
@@ -67,9 +67,24 @@ impl Reading {
     ///
     /// If the head is unreadable or of another version.
     pub(crate) fn new(folder: &Path, asked: Option<Rank>) -> Result<Self, Failure> {
-        let rules = Rules::of_record(folder)?;
+        let manifest = manifest(folder)?;
         let run = record::head(folder).map_err(fault)?;
-        let saving = checkpoints::Reading::new(folder, &run)?;
+        Self::of((folder, run), &manifest, asked)
+    }
+
+    /// Nothing has been read but the head `run` of the record in `folder`, which `manifest` describes; `asked` is the
+    /// process in question.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration is none of an experiment.
+    pub(crate) fn of(
+        (folder, run): (&Path, Run),
+        manifest: &Manifest,
+        asked: Option<Rank>,
+    ) -> Result<Self, Failure> {
+        let rules = Rules::of(manifest, folder)?;
+        let saving = checkpoints::Reading::new(folder, &run, manifest)?;
         Ok(Self {
             folder: folder.to_path_buf(),
             run,
@@ -148,13 +163,22 @@ impl Reading {
                 Err(fault) => (None, Some(fault)),
             },
         };
-        let first = self.run.first_superstep();
         Ok(History {
+            baseline,
+            unusable,
+            ..self.end_alone(extent)
+        })
+    }
+
+    /// All events have been read. The run is compared with no other.
+    pub(crate) fn end_alone(self, extent: Extent) -> History {
+        let first = self.run.first_superstep();
+        History {
             folder: self.folder,
             run: self.run,
             supersteps: self.supersteps,
-            baseline,
-            unusable,
+            baseline: None,
+            unusable: None,
             calls: self.calls,
             joins: self.joins,
             checkpoints: self.saving.and_then(|saving| saving.end(self.seconds)),
@@ -166,6 +190,6 @@ impl Reading {
                 attainable: self.attainable,
             },
             rules: self.rules,
-        })
+        }
     }
 }

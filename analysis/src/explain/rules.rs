@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use experiments::record::manifest;
+use experiments::record::{Manifest, manifest};
 use experiments::{Failure, Scenario};
 
 /// The rules of a run that an explanation depends on.
@@ -29,7 +29,15 @@ impl Rules {
     ///
     /// If its description is unreadable or of another version, or has no scheduler.
     pub(crate) fn of_record(folder: &Path) -> Result<Self, Failure> {
-        let manifest = manifest(folder)?;
+        Self::of(&manifest(folder)?, folder)
+    }
+
+    /// The rules of the run whose record, in `folder`, is described by `manifest`.
+    ///
+    /// # Errors
+    ///
+    /// If it has no scheduler.
+    pub(super) fn of(manifest: &Manifest, folder: &Path) -> Result<Self, Failure> {
         let scheduler = &manifest.configuration["scheduler"];
         let has_scheduler = Scenario::named(&manifest.scenario) != Some(Scenario::I);
         if has_scheduler && !scheduler.is_object() {

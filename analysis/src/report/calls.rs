@@ -6,7 +6,7 @@ use experiments::{Failure, Provenance};
 use maud::{Markup, html};
 
 use super::reported_run::ReportedRun;
-use crate::explain::{CallAnswers, ExplainedCall, answer_page, answers, call_line};
+use crate::explain::{CallAnswers, ExplainedCall, answer_page, call_line};
 use crate::pictures::Table;
 use crate::text::counted;
 
@@ -22,8 +22,9 @@ impl Calls {
     pub(super) fn of(run: &ReportedRun) -> Self {
         let calls = &run.history.calls;
         let moved = |index: &usize| !calls[*index].migrations.is_empty();
-        let moving = (0..calls.len()).filter(moved);
-        let quiet = (0..calls.len()).filter(|index| !moved(index));
+        let known = || (0..calls.len()).filter(|index| run.has_findings(*index));
+        let moving = known().filter(moved);
+        let quiet = known().filter(|index| !moved(index));
         let chosen: Vec<usize> = moving.chain(quiet).take(CALLS).collect();
         let movers = chosen.iter().filter(|index| moved(index)).count();
         let each = (PROCESSES / movers.max(1)).clamp(1, PROCESSES_OF_A_CALL);
@@ -59,7 +60,7 @@ impl Calls {
         let calls = &run.history.calls;
         let mut charts = CHARTS;
         let mut parts = Vec::new();
-        answers(&run.history, &self.explained, |found| {
+        run.answers(&self.explained, |found| {
             let call = &calls[found.index];
             parts.push(part(&anchor(prefix, call), call, &found, &mut charts));
         })?;

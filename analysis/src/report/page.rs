@@ -10,12 +10,26 @@ use super::figures::FIGURES;
 use super::reported_run::ReportedRun;
 use super::summary::summary;
 
+/// What a page is for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PageKind<'a> {
+    /// A file, which has all that it needs.
+    File,
+    /// A server, which has its scripts at these paths and says what the page may do. The parts of the page are replaced
+    /// while the run goes on.
+    Live(&'a [&'a str]),
+}
+
 /// The page about `runs`.
 ///
 /// # Errors
 ///
 /// If a record is no longer readable.
-pub(super) fn page(runs: &[ReportedRun], registry: &Registry) -> Result<String, Failure> {
+pub(super) fn page(
+    runs: &[ReportedRun],
+    registry: &Registry,
+    kind: PageKind<'_>,
+) -> Result<String, Failure> {
     let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
     let title = format!("Report on {}", names.join(", "));
     let sections = sections(runs, registry)?;
@@ -25,7 +39,9 @@ pub(super) fn page(runs: &[ReportedRun], registry: &Registry) -> Result<String, 
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                @if let PageKind::File = kind {
+                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                }
                 title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
@@ -50,7 +66,10 @@ pub(super) fn page(runs: &[ReportedRun], registry: &Registry) -> Result<String, 
                     }
                 }
                 div #tip role="status" aria-live="polite" hidden {}
-                script { (PreEscaped(SCRIPT)) }
+                @match kind {
+                    PageKind::File => script { (PreEscaped(SCRIPT)) },
+                    PageKind::Live(scripts) => @for script in scripts { script src=(script) {} },
+                }
             }
         }
     };
@@ -132,4 +151,4 @@ fn prefix(index: usize) -> String {
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 const STYLE: &str = include_str!("report.css");
-const SCRIPT: &str = include_str!("report.js");
+pub(super) const SCRIPT: &str = include_str!("report.js");

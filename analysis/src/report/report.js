@@ -254,10 +254,23 @@
     }
     add(chart) {
       this.charts.push(chart);
-      if (this.axis === null) {
-        const { first, end, scale } = chart.drawn;
-        this.axis = new Axis(first, end, scale);
-      }
+      const { first, end, scale } = chart.drawn;
+      if (this.axis === null) this.axis = new Axis(first, end, scale);
+      else if (this.axis.end < end) this.grow(end);
+    }
+    /** The run goes on: what was all of it becomes all of it again, and a part stays that part. */
+    grow(end) {
+      if (this.isWhole()) this.axis.to = end;
+      this.axis.end = end;
+    }
+    isWhole() {
+      return this.axis.from === this.axis.first && this.axis.to === this.axis.end;
+    }
+    /** Forgets pictures that the page has no more, and draws new ones as those before. */
+    renew() {
+      this.charts = this.charts.filter((chart) => chart.figure.isConnected);
+      const isDrawn = this.charts.every(({ drawn }) => drawn.scale === this.axis.scale && drawn.end === this.axis.end);
+      if (!this.isWhole() || !isDrawn) this.update();
     }
     show(from, to) {
       const { first, end } = this.axis;
@@ -477,7 +490,7 @@
       bar.append(button("Save the picture as SVG", "save SVG", () => save(`${file}.svg`, "image/svg+xml", original)));
     }
     details.before(bar);
-    details.addEventListener("toggle", () => {
+    const fill = () => {
       if (!details.open || csv.hidden) return;
       const scroll = document.createElement("div");
       scroll.className = "scroll";
@@ -485,23 +498,35 @@
       scroll.append(new Data(csv.textContent).element());
       csv.hidden = true;
       details.append(scroll);
-    });
+    };
+    details.addEventListener("toggle", fill);
+    // It may be open from the beginning.
+    fill();
   };
 
-  for (const details of document.querySelectorAll("details.data")) downloads(details);
   const runs = new Map();
-  for (const figure of document.querySelectorAll("figure.picture")) {
-    if (!figure.querySelector("svg.plot")) continue;
-    const name = figure.dataset.run;
-    if (!runs.has(name)) runs.set(name, new Run());
-    const run = runs.get(name);
-    const chart = new Chart(figure, run);
-    run.add(chart);
-    tools(chart);
-    keys(chart);
-    pointer(chart);
-    link(chart);
-  }
+  /** Gives the pictures and tables in `part` what can be done with them. */
+  const begin = (part) => {
+    for (const details of part.querySelectorAll("details.data")) downloads(details);
+    for (const figure of part.querySelectorAll("figure.picture")) {
+      if (!figure.querySelector("svg.plot")) continue;
+      const name = figure.dataset.run;
+      if (!runs.has(name)) runs.set(name, new Run());
+      const run = runs.get(name);
+      const chart = new Chart(figure, run);
+      run.add(chart);
+      tools(chart);
+      keys(chart);
+      pointer(chart);
+      link(chart);
+    }
+  };
+  begin(document);
+  // While a run goes on, the parts of its page are replaced.
+  document.addEventListener("replaced", (event) => begin(event.target));
+  document.addEventListener("renewed", () => {
+    for (const run of runs.values()) run.renew();
+  });
   addEventListener("hashchange", () => reveal(location.hash.slice(1)));
   if (location.hash) reveal(location.hash.slice(1));
 })();

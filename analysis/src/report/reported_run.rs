@@ -1,12 +1,14 @@
 //! A run whose record has been read.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
+use std::sync::Arc;
 
 use agents::record;
 use experiments::record::{Manifest, fault, manifest, shortfall};
 use experiments::{Failure, Provenance, Registry};
 
-use crate::explain::{History, Reading, verdict};
+use crate::explain::{CallAnswers, Detail, History, Reading, answers, answers_of, verdict};
 use crate::text::{counted, duration};
 use crate::verdict;
 use crate::view::{View, Viewing};
@@ -19,6 +21,8 @@ pub struct ReportedRun {
     pub(super) manifest: Manifest,
     pub(super) view: View,
     pub(super) history: History,
+    /// The findings of the last calls, of a run that goes on.
+    pub(super) details: Option<VecDeque<Arc<Detail>>>,
 }
 
 impl ReportedRun {
@@ -42,6 +46,7 @@ impl ReportedRun {
             manifest,
             view: viewing.end(),
             history: reading.end(extent, against)?,
+            details: None,
         })
     }
 
@@ -103,6 +108,32 @@ impl ReportedRun {
     /// Number of moves of processes, those to hosts that joined included.
     pub(super) fn moves(&self) -> usize {
         self.view.placement.moves().len()
+    }
+
+    /// Whether the call at position `index` can be explained.
+    pub(super) fn has_findings(&self, index: usize) -> bool {
+        let superstep = self.history.calls[index].summary.superstep;
+        let of_call = |detail: &Arc<Detail>| detail.call.superstep == superstep;
+        let details = self.details.as_ref();
+        details.is_none_or(|details| details.iter().any(of_call))
+    }
+
+    /// Answers about several calls: `wanted` has the position of each of them, with the number of processes to explain.
+    ///
+    /// # Errors
+    ///
+    /// If the record is no longer readable.
+    pub(super) fn answers(
+        &self,
+        wanted: &BTreeMap<usize, usize>,
+        visit: impl FnMut(CallAnswers),
+    ) -> Result<(), Failure> {
+        let Some(details) = &self.details else {
+            return answers(&self.history, wanted, visit);
+        };
+        let details = details.iter().map(Arc::as_ref);
+        answers_of(&self.history, wanted, details, visit);
+        Ok(())
     }
 
     /// What made the record, and the build that answers.

@@ -63,7 +63,7 @@ impl LoadBin {
 
 /// The load of hosts, as far as the record has been read. Until the last event, blocks of as many hosts stand for rows: which
 /// hosts have processes is not known before.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct LoadReading {
     first: u64,
     hosts: usize,

@@ -29,7 +29,7 @@ pub(crate) struct Flow {
 }
 
 /// The Sets, as far as the record has been read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SetsReading {
     sets: Sets,
 }

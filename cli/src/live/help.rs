@@ -46,6 +46,10 @@ Nodes have to run the same build as this client, unless both ends have --allow-m
 A run with --checkpoint DIR can be resumed with --resume DIR after a failure, on any nodes. It takes the experiment from there \
 and goes on with its checkpoints: docs/checkpoints.md.
 
+--dashboard serves a page of the run to browsers while it goes on, with what `report` shows of a record. It can only be \
+read, and from this machine alone unless HOST:PORT says otherwise; there is no password. From elsewhere: ssh -L 7448:127.0.0.1:7448 \
+HOST. At the end, open pages get the last state, for which the command waits at most 5 s; they stay in their browsers.
+
 Formats:
   table  the migrations, whether they paid for themselves, and the result
   json   one object, schema migbsp.live/1, times in seconds at full precision
@@ -61,6 +65,7 @@ Examples:
   migbsp run conf/heat-local.toml --cluster hosts --set scheduler.policy=adaptive --out runs/heat
   migbsp run conf/heat-local.toml --cluster hosts --checkpoint /shared/heat
   migbsp run --resume /shared/heat --cluster hosts  go on after a failure
+  migbsp run conf/heat-local.toml --cluster hosts --dashboard
   migbsp explain runs/heat                          why did processes move?
   migbsp verify runs/heat                           recompute all decisions";
 
@@ -96,10 +101,15 @@ Examples:
   migbsp up --play -- run conf/owners-local.toml --policy none
   migbsp up --local 4 --sets 2 --between 10Mbps,2ms -- run conf/heat-ring.toml
   migbsp up --local 2 -- run conf/heat-local.toml --set application.supersteps=100 --format json
+  migbsp up --local 4 -- run conf/heat-local.toml --dashboard
   migbsp up --local 3 -- status
   migbsp up --local 4                               then use it from another terminal";
 
 pub(crate) const STATUS_HELP: &str = "\
+--watch shows, until q or Ctrl-C: each job with its superstep, supersteps per second, the time that is left where the number \
+of supersteps is known, and its calls; each node with its processes, load and memory. A node that stops answering is shown \
+as such. Without a terminal, there is a table each time, or an object with --format json.
+
 Formats:
   table  a line per node: program and build, speed, load of others over a minute, and the job it is at;
          others is the number of other programs' processes that used at least half a processor in the
@@ -107,10 +117,11 @@ Formats:
   json   one object, schema migbsp.status/1; others[] has all of these processes
   csv    one row per node
 
-Exit codes: 0 all have answered; 5 some have not.
+Exit codes: 0 all have answered; 5 some have not. With --watch, 0 when the user leaves.
 
 Examples:
   migbsp status --cluster hosts
+  migbsp status --cluster hosts --watch --every 5s
   migbsp up --local 3 -- status";
 
 pub(crate) const SUPERSTEP_ABOUT: &str = "\

@@ -1,23 +1,24 @@
 //! `migbsp run`: an experiment on the hosts of a cluster.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
-use agents::hosts::JobError;
 use agents::record::Event;
 use clap::Args;
 
 use crate::arguments::{Overrides, TRACED};
+use crate::dashboard::{DashboardAddress, Listening};
 use crate::failure::CommandFailure;
 use crate::file::check_folder;
 use crate::live::checkpoints::{CheckpointArguments, DiskWatch};
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
 use crate::live::run_job::RunJob;
+use crate::live::run_observers::{FlushedRecorder, RunObservers};
 use crate::output::{Format, print, print_json, print_text};
 use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
 use crate::signals::TerminationSignal;
 use analysis::live::{Report, Simulated, Watch};
+use analysis::report::LiveRun;
 use experiments::CsvTable;
 use experiments::Failure;
 use experiments::Finished;
@@ -28,6 +29,7 @@ use experiments::Recorder;
 use experiments::Registry;
 use experiments::RunReport;
 use experiments::Scenario;
+use experiments::beginning;
 use experiments::csv_of_run;
 use experiments::refuse_records;
 use experiments::submission::scenario;
@@ -66,9 +68,39 @@ pub(crate) struct RunArguments {
     /// the workload makes
     #[arg(long, value_name = "PATH", value_parser = outputs_place())]
     outputs: Option<OutputsPlace>,
+    /// Serve a page of the run while it goes on, at this address [default without a value: 127.0.0.1:7448]
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = DashboardAddress::DEFAULT
+    )]
+    dashboard: Option<DashboardAddress>,
     /// Whether a bar on stderr is wanted.
     #[arg(skip)]
     pub(crate) progress: bool,
+}
+
+/// What a run is compared with, and what sees its events.
+pub(crate) struct Following<'a> {
+    /// The same run in simulation, if the cluster plays its platform.
+    pub(crate) simulated: Option<&'a Simulated>,
+    /// Where the page of the run is served, if it is.
+    pub(crate) dashboard: Option<Listening>,
+    /// It sees each event of the record after all else has.
+    pub(crate) spectator: &'a mut dyn FnMut(&Event),
+}
+
+impl RunArguments {
+    /// A socket for the page of the run, if one is wanted.
+    ///
+    /// # Errors
+    ///
+    /// If the address is in use, or no address of this machine.
+    pub(crate) fn dashboard(&self) -> Result<Option<Listening>, Failure> {
+        self.dashboard.as_ref().map(Listening::at).transpose()
+    }
 }
 
 /// Runs an experiment on the cluster that is named.
@@ -78,57 +110,75 @@ pub(crate) struct RunArguments {
 /// Whatever is wrong with the experiment, the program, the cluster or the disk.
 pub(crate) fn command(arguments: &RunArguments, registry: &Registry) -> Result<(), CommandFailure> {
     let cluster = ClusterMembers::find(&arguments.cluster)?;
-    follow(arguments, cluster, registry, None, &mut |_| {})
+    let following = Following {
+        simulated: None,
+        dashboard: arguments.dashboard()?,
+        spectator: &mut |_| {},
+    };
+    follow(arguments, cluster, registry, following)
 }
 
-/// The same, on a cluster that is known; `simulated` is the same run, if the cluster plays its platform. `spectator` sees
-/// each event of the record after all else has.
+/// The same, on a cluster that is known.
 pub(crate) fn follow(
     arguments: &RunArguments,
     cluster: ClusterMembers,
     registry: &Registry,
-    simulated: Option<&Simulated>,
-    spectator: &mut dyn FnMut(&Event),
+    following: Following<'_>,
 ) -> Result<(), CommandFailure> {
-    let checkpoints = &arguments.checkpoints;
-    let mut job = job(arguments, &cluster, registry, simulated.is_some())?;
-    let scenario = scenario(&job.prepared);
+    let mut job = job(arguments, &cluster, registry, following.simulated.is_some())?;
     if let Some(place) = &arguments.outputs {
         place.check()?;
     }
-    let mut recorder = recorder(arguments, scenario, &job.prepared, registry)?;
+    let scenario = scenario(&job.prepared);
+    let recorder = recorder(arguments, scenario, &job.prepared, registry)?;
+    let page = || page(arguments, scenario, &job.prepared, registry);
+    let dashboard = following.dashboard;
+    let dashboard = dashboard.map(|listening| listening.serve(page()?));
+    let dashboard = dashboard.transpose()?;
     let supersteps = job.loaded.experiment.application.supersteps;
     let (is_wanted, platform) = (arguments.progress, &job.prepared.platform);
-    let mut progress = Progress::new(is_wanted, scenario, supersteps, platform);
-    let mut watch = Watch::default();
-    let mut disk = DiskWatch::default();
-    let mut flushed = Instant::now();
-    let mut observer = |event: &Event| {
-        progress.observe(event);
-        watch.observe(event);
-        disk.observe(event);
-        if let Some(recorder) = &mut recorder {
-            recorder.observe(event);
-            if FLUSHING < flushed.elapsed() {
-                recorder.flush();
-                flushed = Instant::now();
-            }
-            // A run without its record is of no use.
-            if let Some(problem) = recorder.lost() {
-                return Err(JobError::program(problem));
-            }
-        }
-        spectator(event);
-        Ok(())
+    let observers = RunObservers {
+        progress: Progress::new(is_wanted, scenario, supersteps, platform),
+        watch: Watch::default(),
+        disk: DiskWatch::default(),
+        recorder: recorder.map(FlushedRecorder::new),
+        dashboard: dashboard.as_ref(),
+        spectator: following.spectator,
     };
+    let simulated = following.simulated;
+    let result = execute(
+        arguments,
+        (&mut job, cluster),
+        registry,
+        (observers, simulated),
+    );
+    if let Some(dashboard) = dashboard {
+        dashboard.finish(&match &result {
+            Ok(()) => "The run is complete.".to_owned(),
+            Err(CommandFailure::Interrupted(_)) => "The run was interrupted.".to_owned(),
+            Err(failure) => format!("The run failed: {failure}"),
+        });
+    }
+    result
+}
+
+/// Runs the job, and shows and writes its results.
+fn execute(
+    arguments: &RunArguments,
+    (job, cluster): (&mut RunJob, ClusterMembers),
+    registry: &Registry,
+    (mut observers, simulated): (RunObservers<'_>, Option<&Simulated>),
+) -> Result<(), CommandFailure> {
+    let checkpoints = &arguments.checkpoints;
     let termination = TerminationSignal::default();
     let entry = registry.find(&job.loaded.experiment.application.workload, None)?;
     let interrupted = termination.clone().received();
+    let mut observer = |event: &Event| observers.observe(event);
     let finished = job
         .run(entry, cluster.client, &mut observer, interrupted)
         .and_then(|outcome| Finished::new(entry, job.loaded.build_input(), outcome))
         .map_err(Failure::from);
-    progress.finish();
+    observers.progress.finish();
     if let Some(signal) = termination.number() {
         if let Some(advice) = checkpoints.advice() {
             tracing::warn!("{advice}");
@@ -138,10 +188,10 @@ pub(crate) fn follow(
     let finished = finished.map_err(|failure| checkpoints.explain(failure))?;
     let RunJob {
         loaded, prepared, ..
-    } = &job;
-    let run = RunReport::new(scenario, &finished, &prepared.platform);
-    let report = Report::new(prepared, run, &watch, simulated);
-    if let Some(recorder) = recorder {
+    } = &*job;
+    let run = RunReport::new(scenario(prepared), &finished, &prepared.platform);
+    let report = Report::new(prepared, run, &observers.watch, simulated);
+    if let Some(recorder) = observers.recorder {
         recorder.finish(report.run())?;
     }
     let provenance = || Provenance::of_experiment(&prepared.loaded, registry);
@@ -180,6 +230,21 @@ fn job(
     }
 }
 
+/// The page of the run before its first event.
+fn page(
+    arguments: &RunArguments,
+    scenario: Scenario,
+    prepared: &PreparedExperiment,
+    registry: &Registry,
+) -> Result<LiveRun, Failure> {
+    let name = arguments.checkpoints.resumed();
+    let name = name.or(arguments.file.as_deref());
+    let name = name.map_or_else(String::new, |name| name.display().to_string());
+    let record = arguments.out.as_ref().map(|out| out.join(scenario.name()));
+    let beginning = beginning(scenario, prepared, registry)?;
+    LiveRun::new(&name, beginning, record.as_deref(), registry)
+}
+
 /// Prints the report.
 fn show(
     arguments: &RunArguments,
@@ -213,6 +278,3 @@ fn recorder(
     let recorder = Recorder::new(folder, scenario, prepared, registry)?;
     Ok(Some(recorder.replacing(arguments.force)))
 }
-
-/// Time that the record may lag behind the run.
-const FLUSHING: Duration = Duration::from_secs(1);

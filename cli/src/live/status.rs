@@ -1,17 +1,20 @@
 //! `migbsp status`: how the nodes of a cluster are.
 
-use std::cmp::Reverse;
+mod job_rate;
+mod report;
+mod screen;
+mod watch;
+mod watched;
 
-use agents::hosts::{NodeAnswer, inquire};
+use agents::hosts::inquire;
 use clap::Args;
-use protocol::{Build, BusyProcess, Member};
-use serde::Serialize;
 
 use crate::failure::CommandFailure;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers, roles};
 use crate::output::{Format, print, print_json, print_text};
-use analysis::text::{Layout, age, rounded};
-use experiments::{CsvTable, Failure, Provenance, Published, Registry};
+use experiments::{Failure, Provenance, Registry};
+use report::{Report, Row, csv, text};
+use watch::{WatchArguments, watch};
 
 /// Arguments of `status`.
 #[derive(Clone, Debug, Args)]
@@ -21,80 +24,8 @@ pub(crate) struct StatusArguments {
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-}
-
-/// How a cluster is.
-#[derive(Debug, Serialize)]
-struct Report {
-    /// The build of this client, for the text.
-    #[serde(skip)]
-    build: Build,
-    nodes: Vec<Row>,
-}
-
-/// How a node is.
-#[derive(Debug, Serialize)]
-struct Row {
-    name: String,
-    set: String,
-    address: String,
-    /// Why its state is unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<String>,
-    /// The build that it runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    build: Option<Build>,
-    /// The workloads that it has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    workloads: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    up_seconds: Option<f64>,
-    /// Instructions per second of one processor.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    speed: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    processors: Option<u32>,
-    /// The fraction that others take, over a quarter of an hour.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    load: Option<f64>,
-    /// The same over a minute.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    load_recent: Option<f64>,
-    /// The processes of other programs that keep its machine busy, the oldest first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    others: Option<Vec<OtherProcess>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    client: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    superstep: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    processes: Option<u32>,
-    /// A superstep of an ended job, because of which it accepts no job.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    abandoned: Option<AbandonedRow>,
-    /// Jobs that have ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    jobs: Option<u64>,
-    /// Connections and frames refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    refused: Option<u64>,
-}
-
-/// A busy process of another program.
-#[derive(Clone, Debug, Serialize)]
-struct OtherProcess {
-    name: String,
-    pid: u32,
-    /// The processor time that it has consumed.
-    processor_seconds: f64,
-}
-
-/// A superstep that goes on after the end of its job.
-#[derive(Debug, Serialize)]
-struct AbandonedRow {
-    process: String,
-    superstep: u64,
-    seconds: f64,
+    #[command(flatten)]
+    watch: WatchArguments,
 }
 
 /// Shows how the nodes of a cluster are.
@@ -120,6 +51,9 @@ pub(crate) fn show(
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
     let provenance = Provenance::of_program(registry)?;
+    if arguments.watch.is_wanted() {
+        return watch(&arguments.watch, arguments.format, cluster, &provenance);
+    }
     let ClusterMembers { members, client } = cluster;
     let asked = members.iter().cloned().zip(roles(&members)).collect();
     let answers = inquire(client, provenance.build(), asked)
@@ -143,192 +77,4 @@ pub(crate) fn show(
     }
     let all = report.nodes.len();
     Err(Failure::Cluster(format!("{silent} of {all} nodes do not answer: see above")).into())
-}
-
-impl Published for Report {
-    const SCHEMA: &'static str = "migbsp.status/1";
-}
-
-impl Row {
-    fn new(member: &Member, answer: NodeAnswer) -> Self {
-        let (status, problem) = match answer.status {
-            Ok(status) => (Some(status), None),
-            Err(error) => (None, Some(error.message)),
-        };
-        let status = status.as_ref();
-        let job = status.and_then(|status| status.job.as_ref());
-        let abandoned = status.and_then(|status| status.abandoned.as_ref());
-        Self {
-            name: member.name.clone(),
-            set: member.set.clone(),
-            address: member.address.clone(),
-            problem,
-            build: answer.build,
-            workloads: status.map(|status| status.workloads.clone()),
-            up_seconds: status.map(|status| status.up.get()),
-            speed: status.map(|status| status.speed),
-            processors: status.map(|status| status.processors),
-            load: status.map(|status| status.load.0),
-            load_recent: status.map(|status| status.load.1),
-            others: status.map(|status| OtherProcess::oldest_first(&status.others)),
-            client: job.map(|job| job.client.clone()),
-            superstep: job.map(|job| job.superstep),
-            processes: job.map(|job| job.processes),
-            abandoned: abandoned.map(|abandoned| AbandonedRow {
-                process: abandoned.rank.to_string(),
-                superstep: abandoned.superstep,
-                seconds: abandoned.since.get(),
-            }),
-            jobs: status.map(|status| status.jobs),
-            refused: status.map(|status| status.refused),
-        }
-    }
-
-    /// The oldest busy process of another program.
-    fn oldest(&self) -> Option<&OtherProcess> {
-        self.others.as_ref()?.first()
-    }
-}
-
-impl OtherProcess {
-    /// Those of `busy`, in whatever order a node sends them.
-    fn oldest_first(busy: &[BusyProcess]) -> Vec<Self> {
-        let mut busy: Vec<_> = busy.iter().collect();
-        busy.sort_by_key(|process| (Reverse(process.age()), process.pid()));
-        let others = busy.into_iter().map(|process| Self {
-            name: process.name().to_owned(),
-            pid: process.pid(),
-            processor_seconds: process.age().get(),
-        });
-        others.collect()
-    }
-}
-
-impl AbandonedRow {
-    fn sentence(&self) -> String {
-        let Self {
-            process, superstep, ..
-        } = self;
-        let seconds = age(self.seconds);
-        format!(
-            "superstep {superstep} of {process} has gone on for {seconds} although its job has ended; the node accepts \
-             jobs when it ends: restart the node if it never does"
-        )
-    }
-}
-
-fn text(report: &Report, layout: Layout) -> String {
-    let headers = [
-        "node",
-        "Set",
-        "address",
-        "program",
-        "build",
-        "up",
-        "Minstr/s",
-        "processors",
-        "load",
-        "others",
-        "oldest",
-        "job of",
-        "superstep",
-        "processes",
-    ];
-    let shown = |value: Option<String>| value.unwrap_or_default();
-    let rows = report.nodes.iter().map(|row| {
-        let program = row.build.as_ref();
-        let program = program.map(|build| format!("{} {}", build.program(), build.version()));
-        vec![
-            row.name.clone(),
-            row.set.clone(),
-            row.address.clone(),
-            program.unwrap_or_else(|| "no answer".to_owned()),
-            shown(row.build.as_ref().map(Build::short)),
-            shown(row.up_seconds.map(age)),
-            shown(row.speed.map(|speed| rounded(speed / 1e6, 0))),
-            shown(row.processors.map(|count| count.to_string())),
-            shown(row.load_recent.map(|load| rounded(load, 2))),
-            shown(row.others.as_ref().map(|others| others.len().to_string())),
-            shown(row.oldest().map(|oldest| {
-                let OtherProcess {
-                    name,
-                    processor_seconds,
-                    ..
-                } = oldest;
-                format!("{name} {}", age(*processor_seconds))
-            })),
-            row.client.clone().unwrap_or_else(|| "-".to_owned()),
-            shown(row.superstep.map(|superstep| superstep.to_string())),
-            shown(row.processes.map(|count| count.to_string())),
-        ]
-    });
-    let mut text = layout.reduced_table(&headers, rows, &[6, 7, 8, 4, 3, 13, 2, 10, 9]);
-    for row in &report.nodes {
-        if let Some(problem) = &row.problem {
-            text.push_str(&format!("\n{}: {problem}\n", row.name));
-        }
-        if let Some(abandoned) = &row.abandoned {
-            text.push_str(&format!("\n{}: {}\n", row.name, abandoned.sentence()));
-        }
-        let other = row.build.as_ref().filter(|build| **build != report.build);
-        if let Some(other) = other {
-            let own = &report.build;
-            let remedy = "`run` needs --allow-mixed-builds at both ends, or one build on all hosts";
-            text.push_str(&format!(
-                "\n{}: runs {other}, this client runs {own}: {remedy}\n",
-                row.name
-            ));
-        }
-    }
-    text
-}
-
-fn csv(report: &Report, provenance: &Provenance) -> Result<String, Failure> {
-    let header = [
-        "name",
-        "set",
-        "address",
-        "program",
-        "version",
-        "build_sha256",
-        "speed",
-        "processors",
-        "load",
-        "load_recent",
-        "others",
-        "oldest_name",
-        "oldest_pid",
-        "oldest_processor_seconds",
-        "client",
-        "problem",
-    ];
-    let mut table = CsvTable::with_header(Report::SCHEMA, provenance, header)?;
-    for row in &report.nodes {
-        let build = |part: fn(&Build) -> String| row.build.as_ref().map_or_else(String::new, part);
-        let oldest =
-            |part: fn(&OtherProcess) -> String| row.oldest().map_or_else(String::new, part);
-        let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-        table.push([
-            row.name.clone(),
-            row.set.clone(),
-            row.address.clone(),
-            build(|build| build.program().to_owned()),
-            build(|build| build.version().to_owned()),
-            build(Build::sha256),
-            number(row.speed),
-            row.processors
-                .map_or_else(String::new, |count| count.to_string()),
-            number(row.load),
-            number(row.load_recent),
-            row.others
-                .as_ref()
-                .map_or_else(String::new, |others| others.len().to_string()),
-            oldest(|oldest| oldest.name.clone()),
-            oldest(|oldest| oldest.pid.to_string()),
-            oldest(|oldest| oldest.processor_seconds.to_string()),
-            row.client.clone().unwrap_or_default(),
-            row.problem.clone().unwrap_or_default(),
-        ])?;
-    }
-    table.text()
 }

@@ -18,7 +18,7 @@ use crate::live::cluster_members::ClusterMembers;
 use crate::live::kills::{Kill, Kills};
 use crate::live::local_nodes::{PlannedNodes, start};
 use crate::live::play::Play;
-use crate::live::run::{RunArguments, follow};
+use crate::live::run::{Following, RunArguments, follow};
 use crate::live::status::{StatusArguments, show};
 use crate::live::up_folder::{UpFolder, remove_stale};
 use crate::own_name::OwnName;
@@ -153,6 +153,10 @@ pub(crate) fn command(
         let problem = "--kill: there is no run whose supersteps could be over: add `-- run FILE`";
         return Err(Failure::Usage(problem.to_owned()).into());
     }
+    let dashboard = match &action {
+        Some(UpSubcommand::Run(run)) => run.dashboard()?,
+        _ => None,
+    };
     let planned = nodes(arguments, action.as_ref(), registry)?;
     let count = planned.members.len();
     for kill in &arguments.kill {
@@ -171,8 +175,12 @@ pub(crate) fn command(
             run.progress = arguments.progress;
             run.allow_mixed_builds |= arguments.allow_mixed_builds;
             let mut kills = Kills::new(&arguments.kill);
-            let mut spectator = |event: &Event| kills.observe(event, &mut nodes);
-            let result = follow(&run, cluster, registry, simulated.as_ref(), &mut spectator);
+            let following = Following {
+                simulated: simulated.as_ref(),
+                dashboard,
+                spectator: &mut |event: &Event| kills.observe(event, &mut nodes),
+            };
+            let result = follow(&run, cluster, registry, following);
             result.inspect(|()| kills.warn_of_pending())
         }
         Some(UpSubcommand::Status(status)) => show(&status, cluster, registry),

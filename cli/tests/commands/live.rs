@@ -6,6 +6,7 @@
 //! | `between` | a limited link between Sets is measured, and changes no result |
 //! | `builds` | nodes of another build of the program are refused unless both ends allow it, and shown |
 //! | `clocks` | clocks that differ by an hour make no difference |
+//! | `dashboard` | a page of a run is served while it goes on, to its own viewers alone |
 //! | `daemons` | nodes do one job after the other, and leave in order |
 //! | `failures` | whatever goes wrong ends in a message and an exit code within seconds, and nodes are free again |
 //! | `kill` | nodes are killed once a superstep is over, and the error says so |
@@ -15,6 +16,7 @@
 //! | `resume` | a job that was killed resumes on any nodes, with the outputs of a run that was not |
 //! | `supersteps` | r, g and l of a cluster are measured; g of a limited link is what its rate says |
 //! | `records` | a run that never started leaves nothing, and one that was interrupted a record to read |
+//! | `watch` | nodes are shown again and again, those that do not answer included |
 //! | `inputs` | what is wrong with what is given is named |
 
 mod between;
@@ -23,6 +25,7 @@ mod checkpoints;
 mod clocks;
 pub(crate) mod cluster;
 mod daemons;
+mod dashboard;
 mod failures;
 mod inputs;
 mod kill;
@@ -35,6 +38,7 @@ mod resume;
 mod supersteps;
 pub(crate) mod under_way;
 mod up;
+mod watch;
 
 use sha2::{Digest, Sha256};
 

@@ -141,6 +141,7 @@ pub(crate) fn prepare(submit: &Submit) -> Result<Prepared, JobError> {
         } else {
             ProgramType::new::<Load>()
         },
+        supersteps: Some(case.supersteps),
     })
 }
 

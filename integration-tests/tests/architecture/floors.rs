@@ -26,7 +26,7 @@ const FLOORS: [(&str, u32); 15] = [
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.
-const OWNERS: [(&str, &str); 22] = [
+const OWNERS: [(&str, &str); 25] = [
     ("actix", "agents"),
     ("actix-rt", "agents"),
     ("integer-encoding", "agents"),
@@ -42,10 +42,13 @@ const OWNERS: [(&str, &str); 22] = [
     ("clap_mangen", "cli"),
     ("config", "settings"),
     ("etcetera", "cli"),
+    ("hyper", "cli"),
+    ("hyper-util", "cli"),
     ("indicatif", "cli"),
     ("maud", "analysis"),
     ("parquet", "analysis"),
     ("plotters", "analysis"),
+    ("ratatui", "cli"),
     ("statrs", "analysis"),
     ("terminal_size", "cli"),
     ("tracing-subscriber", "cli"),

@@ -166,6 +166,7 @@ impl Cluster {
         *self.job.lock().unwrap() = Some(Prepared {
             setup: setup.clone(),
             program_type: ProgramType::new::<P>(),
+            supersteps: None,
         });
     }
 

@@ -146,6 +146,8 @@ pub struct Status {
     pub jobs: u64,
     /// Connections and frames refused since it started.
     pub refused: u64,
+    /// Bytes of memory that its process occupies, if the operating system says it.
+    pub memory: Option<u64>,
     /// The processes of other programs that keep its machine busy, at most [`BusyProcess::COUNT_MAX`], the oldest first.
     #[serde(
         default,
@@ -175,6 +177,23 @@ pub struct JobStatus {
     pub since: Seconds,
     /// Supersteps begun on the node.
     pub superstep: u64,
+    /// The number of supersteps of the job, if its experiment has it.
+    pub supersteps: Option<u64>,
     /// Processes on the node.
     pub processes: u32,
+    /// The calls of the job, on the node of its first Set Manager, once there has been one.
+    pub calls: Option<CallsStatus>,
+}
+
+/// The rescheduling calls of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallsStatus {
+    /// Their number.
+    pub count: u64,
+    /// The number of processes that all of them have moved.
+    pub moves: u64,
+    /// The number of supersteps that were complete before the last one.
+    pub last: u64,
+    /// The number of processes that the last one has moved.
+    pub last_moves: u64,
 }

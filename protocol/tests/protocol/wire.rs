@@ -69,6 +69,7 @@ fn status(job: Option<JobStatus>, others: Vec<BusyProcess>) -> JobMessage {
         job,
         jobs: 3,
         refused: 0,
+        memory: Some(35 << 20),
         others,
     }))
 }

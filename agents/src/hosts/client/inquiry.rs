@@ -1,10 +1,14 @@
 //! The status of nodes.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use protocol::identity::{Identity, Role};
 use protocol::transport::{Endpoint, Peer, Received};
 use protocol::{Build, JobMessage, Member, Message, Status};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use super::connections::{endpoint, runtime, send};
 use crate::hosts::members::connect;
@@ -47,6 +51,78 @@ pub fn inquire(
     })
 }
 
+/// Asks each of `members` for its status, again and again, and passes the answers on to `answered`, each with the position
+/// of its node, until `stopped`. The next question follows `pause` after an answer; a node that is slow delays no other.
+///
+/// # Errors
+///
+/// If the client has no endpoint. The error of a node is in its answer.
+pub fn watch(
+    identity: Identity,
+    build: &Build,
+    (members, pause): (Vec<(Member, Role)>, Duration),
+    answered: &mut dyn FnMut(usize, NodeAnswer),
+    stopped: impl Future<Output = ()>,
+) -> Result<(), JobError> {
+    runtime()?.block_on(async {
+        let endpoint = endpoint(identity, build)?;
+        let (sender, mut answers) = mpsc::channel(members.len().max(1));
+        let mut asking = JoinSet::new();
+        for (index, (member, role)) in members.into_iter().enumerate() {
+            let (endpoint, sender) = (Arc::clone(&endpoint), sender.clone());
+            asking.spawn(async move {
+                let mut peer = None;
+                loop {
+                    let answer = next_answer(&endpoint, (&member, role), &mut peer).await;
+                    if sender.send((index, answer)).await.is_err() {
+                        return;
+                    }
+                    tokio::time::sleep(pause).await;
+                }
+            });
+        }
+        let mut stopped = pin!(stopped);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut stopped => break,
+                Some((index, answer)) = answers.recv() => answered(index, answer),
+            }
+        }
+        asking.shutdown().await;
+        if let Some(endpoint) = Arc::into_inner(endpoint) {
+            // A node that is silent does not learn of the end.
+            drop(tokio::time::timeout(CLOSE_LIMIT, endpoint.close()).await);
+        }
+        Ok(())
+    })
+}
+
+/// The next answer of a member, on the connection to it, if there is one.
+async fn next_answer(
+    endpoint: &Endpoint,
+    (member, role): (&Member, Role),
+    connection: &mut Option<Peer>,
+) -> NodeAnswer {
+    let mut peer = match connection.take() {
+        Some(peer) => peer,
+        None => match connect(endpoint, member, role).await {
+            Ok(peer) => peer,
+            Err(error) => {
+                return NodeAnswer {
+                    build: None,
+                    status: Err(error),
+                };
+            }
+        },
+    };
+    let status = ask(&mut peer, &member.name).await;
+    let build = Some(peer.build.clone());
+    // An answer that comes too late would be taken for the next one.
+    *connection = status.is_ok().then_some(peer);
+    NodeAnswer { build, status }
+}
+
 async fn answer_of(endpoint: &Endpoint, member: &Member, role: Role) -> NodeAnswer {
     let mut peer = match connect(endpoint, member, role).await {
         Ok(peer) => peer,
@@ -83,3 +159,6 @@ async fn ask(peer: &mut Peer, name: &str) -> Result<Status, JobError> {
         Err(_) => Err(JobError::cluster(format!("{name} does not answer"))),
     }
 }
+
+/// How long the end of a watch may take.
+const CLOSE_LIMIT: Duration = Duration::from_millis(500);

@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use crate::hosts::Machine;
 use crate::hosts::abandoned::AbandonedSupersteps;
 use crate::hosts::live_job::{INPUTS_AT_ONCE, LiveJob, Next};
+use crate::hosts::meter::own_memory;
 use crate::hosts::time::elapsed;
 use crate::machines::node::action::{EndedJob, JobAction, JobEnd, NodeAction};
 use crate::machines::node::event::{ConnectionId, JobEvent, NewPeer, NodeEvent};
@@ -330,6 +331,7 @@ impl NodeShell {
             job: node.job_status(Clock::now()),
             jobs: node.jobs(),
             refused: self.endpoint.counters().refused(),
+            memory: own_memory(),
             others: self.machine.load.busy_others(),
         }
     }

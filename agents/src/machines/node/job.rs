@@ -21,6 +21,7 @@ use super::event::{ConnectionId, JobEvent, PeerEvent};
 use crate::machines::builds::Builds;
 use crate::machines::failure::JobError;
 use crate::machines::host_meter::HostMeter;
+use crate::machines::job_progress::JobProgress;
 use crate::machines::prepared::Prepared;
 use crate::machines::processors::Processors;
 use crate::machines::starting_process::StartingProcess;
@@ -33,7 +34,7 @@ use crate::world::{Event, World};
 pub(super) struct Job {
     pub(super) client: ConnectionId,
     submit: Submit,
-    prepared: Prepared,
+    pub(super) prepared: Prepared,
     rules: Arc<Rules>,
     /// Which builds other nodes may run.
     builds: Builds,
@@ -108,11 +109,11 @@ impl Job {
         }
     }
 
-    /// Supersteps that have begun here, and processes here.
-    pub(super) fn progress(&self) -> (u64, usize) {
+    /// How far it is here.
+    pub(super) fn progress(&self) -> JobProgress {
         match &self.phase {
             Phase::Running(running) => running.world.borrow().progress(),
-            Phase::Gathering(_) | Phase::Decoding(_) => (0, 0),
+            Phase::Gathering(_) | Phase::Decoding(_) => JobProgress::default(),
         }
     }
 
@@ -308,6 +309,7 @@ impl Job {
         let Prepared {
             setup,
             program_type,
+            ..
         } = &self.prepared;
         let part = (own, setup, Arc::clone(&self.rules), *program_type);
         let measured = (Rc::clone(&self.meter), processors);

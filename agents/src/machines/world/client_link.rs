@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bsp::{HostId, Rank};
 use bytes::Bytes;
-use protocol::{Address, Ended, Frame, JobMessage, Message, encode};
+use protocol::{Address, CallsStatus, Ended, Frame, JobMessage, Message, encode};
 
 use super::record_queue::RecordQueue;
 use crate::machines::failure::JobError;
@@ -16,6 +16,8 @@ pub(super) struct ClientLink {
     queue: RecordQueue,
     /// The number of supersteps recorded here, with those before the job begins.
     supersteps: u64,
+    /// The calls recorded here, once there has been one.
+    calls: Option<CallsStatus>,
     /// The outputs of processes that have halted, until they are sent.
     outputs: BTreeMap<Rank, Bytes>,
     has_ended: bool,
@@ -28,6 +30,7 @@ impl ClientLink {
             own,
             queue: RecordQueue::default(),
             supersteps: first,
+            calls: None,
             outputs: BTreeMap::new(),
             has_ended: false,
         }
@@ -35,11 +38,33 @@ impl ClientLink {
 
     /// Adds `event` to the record.
     pub(super) fn record(&mut self, event: &record::Event) {
-        self.supersteps += u64::from(matches!(event, record::Event::Superstep(_)));
+        match event {
+            record::Event::Superstep(_) => self.supersteps += 1,
+            record::Event::Call(call) => self.count(call),
+            _ => {}
+        }
         match serde_json::to_string(event) {
             Ok(line) => self.queue.push(&line),
             Err(error) => unreachable!("events are plain numbers and names: {error}"),
         }
+    }
+
+    fn count(&mut self, call: &record::Call) {
+        let last_moves = u64::try_from(call.migrations.len()).unwrap_or(u64::MAX);
+        let (count, moves) = self
+            .calls
+            .map_or((0, 0), |before| (before.count, before.moves));
+        self.calls = Some(CallsStatus {
+            count: count + 1,
+            moves: moves.saturating_add(last_moves),
+            last: call.superstep,
+            last_moves,
+        });
+    }
+
+    /// The calls recorded here, once there has been one.
+    pub(super) const fn calls(&self) -> Option<CallsStatus> {
+        self.calls
     }
 
     /// Whether enough has been recorded for a frame.

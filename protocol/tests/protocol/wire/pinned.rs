@@ -11,11 +11,12 @@ use migbsp::{
     Move, Potential, ProbedLink, ProcessTimes, Processor, Received, Refusal, Request, SetView,
 };
 use protocol::{
-    Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallMessage, Capacity,
-    CheckpointMessage, Considered, Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage,
-    JobStatus, Limits, LinkProbed, Measure, Measured, Member, Message, MessageHeader, Migrate,
-    NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink, ProcessImage, Report,
-    Reports, ResumedJob, Saved, SetReport, Start, StartCall, Submit, WIRE_VERSION, decode, encode,
+    Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallMessage, CallsStatus,
+    Capacity, CheckpointMessage, Considered, Decided, Ended, Evaluate, Failed, Fault, Installed,
+    JobMessage, JobStatus, Limits, LinkProbed, Measure, Measured, Member, Message, MessageHeader,
+    Migrate, NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink, ProcessImage,
+    Report, Reports, ResumedJob, Saved, SetReport, Start, StartCall, Submit, WIRE_VERSION, decode,
+    encode,
 };
 
 use crate::wire::{external, joined, report_for_plans, status};
@@ -455,7 +456,14 @@ fn answered() -> [JobMessage; 7] {
         client: "alice".to_owned(),
         since: seconds(2.0),
         superstep: 1000,
+        supersteps: Some(5000),
         processes: 4,
+        calls: Some(CallsStatus {
+            count: 7,
+            moves: 12,
+            last: 900,
+            last_moves: 2,
+        }),
     };
     [
         JobMessage::Accepted { counts: false },
