@@ -7,11 +7,13 @@
 mod axis;
 mod bars;
 mod frame;
+mod heat_map;
 mod intervals;
 mod lines;
 mod terminal;
 
 pub use bars::Bars;
+pub use heat_map::{HeatMap, Panel};
 pub use intervals::{Group, Interval, Intervals};
 pub use lines::{Lines, Scale, Series, Style};
 pub use terminal::text_bars;

@@ -22,8 +22,11 @@ pub struct Results {
 /// An experiment of the comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Subject {
-    /// Its file, as it was given.
+    /// Its file, as it was given; of a sweep, with the values that vary.
     pub name: String,
+    /// Its name in charts.
+    #[serde(skip)]
+    pub label: String,
     /// Whether its result depends on the seed; if not, it is run once.
     pub draws: bool,
     /// The seeds of its runs.
@@ -121,6 +124,7 @@ pub(super) mod tests {
     pub(crate) fn results(experiments: &[(bool, &[&[f64]])]) -> Results {
         let subject = |(index, (draws, policies)): (usize, &(bool, &[&[f64]]))| Subject {
             name: format!("e{index}"),
+            label: format!("e{index}"),
             draws: *draws,
             seeds: (1..).take(policies[0].len()).collect(),
             best_placement: None,
