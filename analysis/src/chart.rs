@@ -13,7 +13,7 @@ mod lines;
 mod terminal;
 
 pub use bars::Bars;
-pub use heat_map::{HeatMap, Panel};
+pub use heat_map::{HeatMap, HeatPanel};
 pub use intervals::{Group, Interval, Intervals};
 pub use lines::{Lines, Scale, Series, Style};
 pub use terminal::text_bars;

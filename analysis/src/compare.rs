@@ -33,8 +33,11 @@ pub use ledger::Ledger;
 pub(crate) use ledger::{Line, read_lines};
 pub use pairs::{Pair, Verdict};
 pub use report::{CheckedClaim, Report, Row};
+#[cfg(test)]
+pub(crate) use results::tests::results as results_of;
 pub use results::{Results, Run, Subject};
 pub use seeds::Seeds;
+pub(crate) use summary::summaries;
 pub use summary::{Overall, Summary};
 pub use text::text;
 pub use variant::Variant;
@@ -236,11 +239,7 @@ pub fn results_so_far(
 }
 
 /// The results of `subjects` with their seeds, all of which are done; those without any are left out.
-fn results(
-    comparison: &Comparison,
-    subjects: Vec<Subject>,
-    ledger: &Ledger,
-) -> Option<Results> {
+fn results(comparison: &Comparison, subjects: Vec<Subject>, ledger: &Ledger) -> Option<Results> {
     let policies = &comparison.policies;
     let (mut experiments, mut runs) = (Vec::new(), Vec::new());
     for (experiment, subject) in subjects.into_iter().enumerate() {

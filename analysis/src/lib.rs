@@ -21,5 +21,6 @@ pub mod rebalance;
 pub mod reproduce;
 mod resumed;
 pub mod simulate;
+pub mod sweep;
 pub mod text;
 pub mod verify;

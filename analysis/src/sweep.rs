@@ -3,13 +3,12 @@
 //! A combination is an experiment of a comparison: `compare` makes the runs and keeps them.
 
 mod chart;
-mod csv;
 mod folder;
 mod grid;
 mod limit;
 mod list;
-mod merge;
 mod mean;
+mod merge;
 mod page;
 mod parameter;
 mod plan;
@@ -19,7 +18,7 @@ mod shard;
 mod swept;
 mod text;
 
-pub use chart::{ChartKind, chart};
+pub use chart::{chart, chart_parameters};
 pub use folder::{SweepFolder, check_folder};
 pub use grid::{Grid, Point};
 pub use limit::{RUNS_MAX, check_runs};
@@ -27,7 +26,7 @@ pub use merge::{Merged, merge};
 pub use page::page;
 pub use parameter::Parameter;
 pub use plan::{Plan, inputs};
-pub use report::Report;
+pub use report::{Report, Row, SweptSummary};
 pub use shard::Shard;
 pub use swept::Swept;
 pub use text::{planned, text};

@@ -30,7 +30,7 @@ pub struct HeatMap {
     /// Values of the vertical axis, from bottom to top.
     pub rows: Vec<String>,
     /// From top to bottom.
-    pub panels: Vec<Panel>,
+    pub panels: Vec<HeatPanel>,
     /// Whether the colour of zero is pale, and those of positive and negative numbers differ; otherwise the least
     /// number has the palest colour.
     pub is_around_zero: bool,
@@ -38,7 +38,7 @@ pub struct HeatMap {
 
 /// The cells of one panel.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Panel {
+pub struct HeatPanel {
     /// Heading.
     pub name: String,
     /// Row × column; numbers that are not finite leave gaps.
@@ -127,7 +127,7 @@ impl HeatMap {
         area: &DrawingArea<SVGBackend<'_>, Shift>,
         sizes: Sizes,
         scale: ColourScale,
-        panel: &Panel,
+        panel: &HeatPanel,
         top: i32,
     ) -> Result<(), DrawingAreaErrorKind<io::Error>> {
         let left = MARGIN + sizes.beside;
@@ -218,7 +218,11 @@ impl Sizes {
         let wanted = (widest(&map.columns) + GAP).max(CELL_WIDTH);
         let cell = (wanted.min(room), (HEIGHT_MAX / rows).clamp(1, CELL_HEIGHT));
         let beside = widest(&map.rows) + GAP;
-        let names = [text_width(&map.x_label), text_width(&map.y_label), BAR_WIDTH];
+        let names = [
+            text_width(&map.x_label),
+            text_width(&map.y_label),
+            BAR_WIDTH,
+        ];
         let least = names.into_iter().max().unwrap_or(0);
         let table = beside.saturating_add(columns.saturating_mul(cell.0));
         Self {
@@ -378,7 +382,7 @@ mod tests {
             y_label: "a.y".to_owned(),
             columns: names(cells.first().map_or(0, Vec::len)),
             rows: names(cells.len()),
-            panels: vec![Panel {
+            panels: vec![HeatPanel {
                 name: "adaptive".to_owned(),
                 cells,
             }],
@@ -393,7 +397,9 @@ mod tests {
         // The cells, the steps of the bar, and its frame.
         let bar = usize::try_from(BAR_STEPS).unwrap() + 1;
         assert_eq!(svg.matches("<rect").count(), 3 + bar, "{svg}");
-        for text in ["1.50", "-2.50", "40.0", "adaptive", "a.x", "a.y", "v0", "v1"] {
+        for text in [
+            "1.50", "-2.50", "40.0", "adaptive", "a.x", "a.y", "v0", "v1",
+        ] {
             assert!(svg.contains(&format!("\n{text}\n")), "{text}: {svg}");
         }
         let description = "gain in % by a.x (from left to right) and a.y (from bottom to top). adaptive: \

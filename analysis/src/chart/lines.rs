@@ -150,7 +150,11 @@ impl Lines {
             self.x_label,
             logarithmic(self.x_is_log)
         );
-        for series in self.series.iter().filter(|series| series.style != Style::Spread) {
+        for series in self
+            .series
+            .iter()
+            .filter(|series| series.style != Style::Spread)
+        {
             let finite = || {
                 let points = series.points.iter();
                 points.filter(|(x, y)| x.is_finite() && y.is_finite())

@@ -93,10 +93,7 @@ pub(super) const LEDGER_SCHEMA: &str = "migbsp.compare-runs/2";
 /// # Errors
 ///
 /// If a line is no run of a comparison.
-pub(crate) fn read_lines<'a>(
-    path: &Path,
-    text: &'a str,
-) -> Result<Vec<(&'a str, Line)>, Failure> {
+pub(crate) fn read_lines<'a>(path: &Path, text: &'a str) -> Result<Vec<(&'a str, Line)>, Failure> {
     // A run that was noted when the process ended has no whole line.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     let mut lines = Vec::new();
@@ -138,7 +135,8 @@ impl Ledger {
             .map_err(unwritable)?;
         // File systems without locks have ledgers, too.
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            let problem = "another process adds runs to it; name another folder, or wait for its end";
+            let problem =
+                "another process adds runs to it; name another folder, or wait for its end";
             return Err(Failure::Usage(format!("{}: {problem}", path.display())));
         }
         let text = io::read_to_string(&mut file)

@@ -116,7 +116,7 @@ fn log_ratio(left: f64, right: f64) -> f64 {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Experiments e0, e1, …: whether they draw, and the makespans of policies a, b, … by seed; a is the
@@ -145,7 +145,10 @@ pub(super) mod tests {
             let runs = |makespans: &&[f64]| (1..).zip(*makespans).map(run).collect();
             policies.iter().map(runs).collect()
         };
-        let labels = ('a'..='z').take(experiments[0].1.len());
+        let policies = experiments
+            .first()
+            .map_or(0, |(_, policies)| policies.len());
+        let labels = ('a'..='z').take(policies);
         Results {
             experiments: experiments.iter().enumerate().map(subject).collect(),
             policies: labels.map(String::from).collect(),

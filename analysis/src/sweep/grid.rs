@@ -54,8 +54,7 @@ impl Grid {
                         "--set {key} is given twice; one list has all values, as --set {key}=2,4,8"
                     ));
                 }
-                let is_inside =
-                    |inner: &str, outer: &str| inner.starts_with(&format!("{outer}."));
+                let is_inside = |inner: &str, outer: &str| inner.starts_with(&format!("{outer}."));
                 if is_inside(key, first) || is_inside(first, key) {
                     return Err(format!("--set {key} and --set {first} set the same values"));
                 }
@@ -66,7 +65,10 @@ impl Grid {
 
     /// The number of combinations of all shards.
     pub fn combinations(&self) -> u128 {
-        let values = self.parameters.iter().map(|parameter| parameter.values().len());
+        let values = self
+            .parameters
+            .iter()
+            .map(|parameter| parameter.values().len());
         product(values.chain([self.experiments.len()]))
     }
 
@@ -149,7 +151,9 @@ impl Grid {
             file: PathBuf::from(&self.experiments[point.experiment]),
             name: point.name.clone(),
             label: point.label.clone(),
-            set: chosen.map(|(parameter, place)| parameter.assignment(*place)).collect(),
+            set: chosen
+                .map(|(parameter, place)| parameter.assignment(*place))
+                .collect(),
         }
     }
 
@@ -163,7 +167,9 @@ impl Grid {
 /// The product, or the greatest number if it is above that.
 fn product(numbers: impl IntoIterator<Item = usize>) -> u128 {
     let numbers = numbers.into_iter();
-    numbers.fold(1, |product: u128, number| product.saturating_mul(number as u128))
+    numbers.fold(1, |product: u128, number| {
+        product.saturating_mul(number as u128)
+    })
 }
 
 #[cfg(test)]
@@ -181,18 +187,30 @@ pub(super) mod tests {
 
     #[test]
     fn combinations_go_through_the_last_parameter_first() {
-        let grid = grid(&["x/a.toml", "b.toml"], &["a.x=1,2", "a.y=7", "a.z=5 s,t"], 2);
+        let grid = grid(
+            &["x/a.toml", "b.toml"],
+            &["a.x=1,2", "a.y=7", "a.z=5 s,t"],
+            2,
+        );
         assert_eq!((grid.combinations(), grid.pairs()), (8, 16));
         let points = grid.points();
         let names: Vec<&str> = points.iter().map(|point| &*point.name).collect();
-        let first = ["a.x=1 a.z=\"5 s\"", "a.x=1 a.z=t", "a.x=2 a.z=\"5 s\"", "a.x=2 a.z=t"];
+        let first = [
+            "a.x=1 a.z=\"5 s\"",
+            "a.x=1 a.z=t",
+            "a.x=2 a.z=\"5 s\"",
+            "a.x=2 a.z=t",
+        ];
         for (place, values) in first.iter().enumerate() {
             assert_eq!(names[place], format!("x/a.toml {values}"));
             assert_eq!(names[4 + place], format!("b.toml {values}"));
         }
         assert!(points.iter().all(|point| point.seeds == [1, 2]));
         assert_eq!(points[5].label, "b a.x=1 a.z=t");
-        assert_eq!((&*grid.first(0).name, &*grid.first(1).name), (names[0], names[4]));
+        assert_eq!(
+            (&*grid.first(0).name, &*grid.first(1).name),
+            (names[0], names[4])
+        );
         let variant = grid.variant(&points[1]);
         assert_eq!(variant.set, ["a.x=1", "a.y=7", "a.z=\"t\""]);
         assert_eq!(variant.file, Path::new("x/a.toml"));
@@ -213,7 +231,10 @@ pub(super) mod tests {
         let mut found = std::collections::BTreeSet::new();
         for number in 1..=4 {
             let shard = Some(format!("{number}/4").parse().unwrap());
-            let part = Grid { shard, ..whole.clone() };
+            let part = Grid {
+                shard,
+                ..whole.clone()
+            };
             assert_eq!(part.pairs(), 15);
             for point in part.points() {
                 assert!(all.iter().any(|whole| whole.choice == point.choice));

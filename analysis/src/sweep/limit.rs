@@ -31,7 +31,9 @@ pub fn check_runs(grid: &Grid, policies: usize, most: u64) -> Result<(), Failure
 
 /// `3 × 4 combinations, 2 policies, 5 seeds`.
 pub(super) fn factors(grid: &Grid, policies: usize) -> String {
-    let varying = grid.varying().map(|(_, parameter)| parameter.values().len());
+    let varying = grid
+        .varying()
+        .map(|(_, parameter)| parameter.values().len());
     let files = Some(grid.experiments.len()).filter(|files| 1 < *files);
     let counts: Vec<String> = files
         .into_iter()
@@ -85,7 +87,10 @@ mod tests {
         assert!(check_runs(&grid, 2, RUNS_MAX).is_ok());
         grid.shard = Some("3/5000".parse().unwrap());
         let problem = check_runs(&grid, 2, RUNS_MAX).unwrap_err().to_string();
-        assert!(problem.contains("shard 3/5000 has 200000 runs"), "{problem}");
+        assert!(
+            problem.contains("shard 3/5000 has 200000 runs"),
+            "{problem}"
+        );
         assert!(problem.contains("`--shard 1/10000`"), "{problem}");
     }
 

@@ -35,7 +35,10 @@ impl Parameter {
 
     /// The value at `place` as a number, if all are.
     pub(super) fn numbers(&self) -> Option<Vec<f64>> {
-        self.values.iter().map(|value| number(&value.value)).collect()
+        self.values
+            .iter()
+            .map(|value| number(&value.value))
+            .collect()
     }
 
     /// The assignment of the value at `place`: `section.key=value`, the value as TOML.
@@ -176,7 +179,13 @@ mod tests {
 
     #[test]
     fn an_assignment_reads_back_as_the_value() {
-        for text in ["a.b=1 s", "a.b=[1e8, 2]", "a.b=\"x,y\"", "a.b=0.1", "a.b={ x = 1 }"] {
+        for text in [
+            "a.b=1 s",
+            "a.b=[1e8, 2]",
+            "a.b=\"x,y\"",
+            "a.b=0.1",
+            "a.b={ x = 1 }",
+        ] {
             let first = parameter(text);
             let again = value("a.b", first.assignment(0).strip_prefix("a.b=").unwrap());
             assert_eq!(again.unwrap(), first.values()[0], "{text}");
@@ -194,7 +203,10 @@ mod tests {
     #[test]
     fn malformed_parameters_are_refused() {
         for text in ["interval", "interval=4", ".a=1", "a.=1", "=1", ""] {
-            assert!(fault(text).starts_with("must be SECTION.KEY=VALUES"), "{text}");
+            assert!(
+                fault(text).starts_with("must be SECTION.KEY=VALUES"),
+                "{text}"
+            );
         }
         assert!(fault("a.b=").contains("`a.b` has no value"));
         assert!(fault("a.b=1,,2").contains("value 2 of `a.b` is empty"));

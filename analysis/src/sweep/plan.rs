@@ -43,10 +43,18 @@ impl Plan {
             }
         };
         let (there, here) = (&self.grid, &other.grid);
-        compare("experiments", there.experiments.join(", "), here.experiments.join(", "));
+        compare(
+            "experiments",
+            there.experiments.join(", "),
+            here.experiments.join(", "),
+        );
         let keys = |grid: &Grid| {
             let keys: Vec<&str> = grid.parameters.iter().map(Parameter::key).collect();
-            if keys.is_empty() { "none".to_owned() } else { keys.join(", ") }
+            if keys.is_empty() {
+                "none".to_owned()
+            } else {
+                keys.join(", ")
+            }
         };
         compare("parameters", keys(there), keys(here));
         if keys(there) == keys(here) {
@@ -54,9 +62,16 @@ impl Plan {
                 compare(there.key(), there.list(), here.list());
             }
         }
-        compare("--policy", self.policies.join(", "), other.policies.join(", "));
+        compare(
+            "--policy",
+            self.policies.join(", "),
+            other.policies.join(", "),
+        );
         compare("--seeds", seeds(&there.seeds), seeds(&here.seeds));
-        let shard = |grid: &Grid| grid.shard.map_or_else(|| "none".to_owned(), |shard| shard.to_string());
+        let shard = |grid: &Grid| {
+            grid.shard
+                .map_or_else(|| "none".to_owned(), |shard| shard.to_string())
+        };
         if !is_shard {
             compare("--shard", shard(there), shard(here));
         }
@@ -79,10 +94,16 @@ impl Plan {
 
 /// Seeds in a line, a range where they are one.
 pub(super) fn seeds(seeds: &[u64]) -> String {
-    let is_range = seeds.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
+    let is_range = seeds
+        .windows(2)
+        .all(|pair| pair[0].checked_add(1) == Some(pair[1]));
     match seeds {
         [first, .., last] if is_range => format!("{first}..{last}"),
-        _ => seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+        _ => seeds
+            .iter()
+            .map(u64::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
     }
 }
 
@@ -92,7 +113,11 @@ pub(super) fn seeds(seeds: &[u64]) -> String {
 /// # Errors
 ///
 /// If the first combination of an experiment is invalid, or a file cannot be read.
-pub fn inputs(grid: &Grid, policy: &Contender, registry: &Registry) -> Result<Vec<String>, Failure> {
+pub fn inputs(
+    grid: &Grid,
+    policy: &Contender,
+    registry: &Registry,
+) -> Result<Vec<String>, Failure> {
     let of = |experiment: usize| {
         let point = grid.first(experiment);
         let variant = grid.variant(&point);
@@ -127,8 +152,7 @@ fn contents<'a>(grid: &'a Grid, files: Files<'_>) -> Result<BTreeMap<&'a str, Ve
             };
             let path = files.path(parameter.key(), name);
             if path.is_file() {
-                let unreadable =
-                    |error| Failure::Input(format!("{}: {error}", path.display()));
+                let unreadable = |error| Failure::Input(format!("{}: {error}", path.display()));
                 contents.insert(name.as_str(), fs::read(&path).map_err(unreadable)?);
             }
         }
@@ -166,7 +190,10 @@ pub(super) mod tests {
         let first = plan(&["a.x=1,2", "a.y=3"], 5);
         assert_eq!(first.differences(&first, false), [""; 0]);
         let second = plan(&["a.x=1,3", "a.y=3"], 4);
-        let lines = ["a.x: 1, 2 there, 1, 3 here", "--seeds: 1..5 there, 1..4 here"];
+        let lines = [
+            "a.x: 1, 2 there, 1, 3 here",
+            "--seeds: 1..5 there, 1..4 here",
+        ];
         assert_eq!(first.differences(&second, false), lines);
         let third = plan(&["a.x=1,2"], 5);
         let lines = ["parameters: a.x, a.y there, a.x here"];
@@ -174,7 +201,10 @@ pub(super) mod tests {
         let mut shard = first.clone();
         shard.grid.shard = Some("1/2".parse().unwrap());
         shard.runs = 10;
-        assert_eq!(first.differences(&shard, false), ["--shard: none there, 1/2 here"]);
+        assert_eq!(
+            first.differences(&shard, false),
+            ["--shard: none there, 1/2 here"]
+        );
         assert_eq!(first.differences(&shard, true), [""; 0]);
         let mut changed = first.clone();
         changed.inputs = vec!["cd34".to_owned()];

@@ -104,7 +104,10 @@ impl Decimal {
         if self.digits == 0 {
             return self.units.to_string();
         }
-        let (sign, size) = (if self.units < 0 { "-" } else { "" }, self.units.unsigned_abs());
+        let (sign, size) = (
+            if self.units < 0 { "-" } else { "" },
+            self.units.unsigned_abs(),
+        );
         let (scale, width) = (10_u128.pow(self.digits), self.digits as usize);
         format!("{sign}{}.{:0width$}", size / scale, size % scale)
     }
@@ -141,7 +144,15 @@ mod tests {
 
     #[test]
     fn other_values_are_no_ranges() {
-        for text in ["", "8", "../platforms/a.toml", "a..b", "1e8", "[1, 2]", "x.y"] {
+        for text in [
+            "",
+            "8",
+            "../platforms/a.toml",
+            "a..b",
+            "1e8",
+            "[1, 2]",
+            "x.y",
+        ] {
             assert_eq!(numbers(text), Ok(None), "{text}");
         }
     }
@@ -149,13 +160,12 @@ mod tests {
     #[test]
     fn malformed_ranges_are_refused() {
         assert!(fault("1..x").contains("must be a range of numbers"));
-        for text in ["1..", "1...5", "1..5:", "1..5:x", "1..5:1:1", "1..1e9", "1..+5"] {
+        for text in [
+            "1..", "1...5", "1..5:", "1..5:x", "1..5:1:1", "1..1e9", "1..+5",
+        ] {
             assert!(fault(text).contains("FIRST..LAST:STEP"), "{text}");
         }
-        assert_eq!(
-            fault("16..64:0"),
-            "the step of `16..64:0` must be above 0"
-        );
+        assert_eq!(fault("16..64:0"), "the step of `16..64:0` must be above 0");
         assert!(fault("1..5:-1").contains("must be above 0"));
         assert_eq!(
             fault("64..16:8"),

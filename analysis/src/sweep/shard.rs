@@ -68,7 +68,9 @@ impl FromStr for Shard {
             return Err(format!("`{text}`: there is at least one shard, 1/1"));
         }
         if !(1..=of).contains(&number) {
-            return Err(format!("`{text}`: shards have the numbers 1/{of} to {of}/{of}"));
+            return Err(format!(
+                "`{text}`: shards have the numbers 1/{of} to {of}/{of}"
+            ));
         }
         Ok(Self { number, of })
     }
@@ -127,7 +129,10 @@ mod tests {
     #[test]
     fn a_shard_is_found_without_a_look_at_all_items() {
         let shard: Shard = "3/1000000000".parse().unwrap();
-        assert_eq!(shard.items(2_000_000_000).collect::<Vec<_>>(), [2, 1_000_000_001]);
+        assert_eq!(
+            shard.items(2_000_000_000).collect::<Vec<_>>(),
+            [2, 1_000_000_001]
+        );
         assert_eq!(shard.count(2_000_000_001), 2);
     }
 
@@ -135,7 +140,10 @@ mod tests {
     fn malformed_shards_are_refused() {
         let fault = |text: &str| text.parse::<Shard>().unwrap_err();
         for text in ["", "1", "x/4", "1/x", "1/4/4", "-1/4", "1.5/4"] {
-            assert!(fault(text).starts_with("must be NUMBER/COUNT, as 2/4"), "{text}");
+            assert!(
+                fault(text).starts_with("must be NUMBER/COUNT, as 2/4"),
+                "{text}"
+            );
         }
         for text in ["0/4", "5/4"] {
             let rule = format!("`{text}`: shards have the numbers 1/4 to 4/4");
