@@ -10,5 +10,7 @@ pub(crate) mod man;
 pub(crate) mod platform;
 pub(crate) mod rebalance;
 pub(crate) mod reproduce;
+mod runs;
 pub(crate) mod simulate;
+pub(crate) mod sweep;
 pub(crate) mod verify;

@@ -435,7 +435,8 @@ mod tests {
     #[test]
     fn many_cells_have_no_numbers_and_fit() {
         let svg = map(vec![vec![1.5; 300]; 100], true).svg();
-        assert!(!svg.contains("\n1.50\n"), "{svg}");
+        // That of the bar.
+        assert_eq!(svg.matches("\n1.50\n").count(), 1);
         let labels = svg.matches("\nv").count();
         assert!((3..80).contains(&labels), "{labels}");
     }

@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(named(&["a.w", "a.x"]), Ok(vec![3, 0]));
         let fault = |names: &[&str]| named(names).unwrap_err();
         assert!(fault(&[]).contains("not 3\n  help: choose with --over KEY"));
-        assert!(fault(&["a.y"]).contains("parameters with several values: `a.x`, `a.z`, `a.w`"));
+        assert!(fault(&["other"]).contains("with several values: `a.x`, `a.z`, `a.w`"));
         assert!(fault(&["a.x", "a.x"]).contains("--over a.x is given twice"));
         assert!(fault(&["a.x", "a.w", "a.z"]).contains("not 3"));
         let one = grid(&["a.toml"], &["scheduler.interval=1,2"], 1);

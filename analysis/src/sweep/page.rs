@@ -125,7 +125,7 @@ mod tests {
         for text in [
             "<title>Sweep of a.toml</title>",
             "1, 2",
-            "8 of 8",
+            "16 of 16",
             "migbsp 0.1.0",
         ] {
             assert!(page.contains(text), "{text}: {page}");

@@ -69,7 +69,7 @@ impl FromStr for Parameter {
                 "`{key}` has no value: write values as in 2,4,8, or a range as in 2..8:2; an empty text is \"\""
             ));
         }
-        let mut written: Vec<String> = Vec::new();
+        let mut values: Vec<Node> = Vec::new();
         for (place, item) in list::items(list)?.into_iter().enumerate() {
             if item.is_empty() {
                 let place = place + 1;
@@ -78,12 +78,10 @@ impl FromStr for Parameter {
                 ));
             }
             match range::numbers(item)? {
-                Some(numbers) => written.extend(numbers),
-                None => written.push(item.to_owned()),
+                Some(numbers) => values.extend(numbers),
+                None => values.push(value(&key, item)?),
             }
         }
-        let value = |text: &String| value(&key, text);
-        let values: Vec<Node> = written.iter().map(value).collect::<Result<_, _>>()?;
         if let Some((first, second)) = twice(&values) {
             let (text, first, second) = (shown(&values[second]), first + 1, second + 1);
             return Err(format!(

@@ -1,13 +1,15 @@
 //! `FIRST..LAST` and `FIRST..LAST:STEP`: numbers at equal distances, both ends included.
 
-/// The numbers of a range as texts; `None`: `text` is no range.
+use settings::{Node, Value};
+
+/// The numbers of a range; `None`: `text` is no range.
 ///
 /// Numbers are decimal and exact: `0.1..0.3:0.1` has 0.3.
 ///
 /// # Errors
 ///
 /// If the range begins with a number, and is malformed, has no number or too large a number of them.
-pub(super) fn numbers(text: &str) -> Result<Option<Vec<String>>, String> {
+pub(super) fn numbers(text: &str) -> Result<Option<Vec<Node>>, String> {
     let Some((first, rest)) = text.split_once("..") else {
         return Ok(None);
     };
@@ -61,7 +63,7 @@ pub(super) fn numbers(text: &str) -> Result<Option<Vec<String>>, String> {
         units: low + place * width,
         digits,
     };
-    Ok(Some((0..count).map(|place| number(place).text()).collect()))
+    Ok(Some((0..count).map(|place| number(place).node()).collect()))
 }
 
 /// A decimal number: `units` · 10^-`digits`.
@@ -100,16 +102,19 @@ impl Decimal {
         self.units * 10_i128.pow(digits - self.digits)
     }
 
-    fn text(self) -> String {
-        if self.digits == 0 {
-            return self.units.to_string();
+    /// An integer if no number of its range has a fraction.
+    fn node(self) -> Node {
+        let value = if self.digits == 0 {
+            Value::Integer(self.units)
+        } else {
+            // Division would round a second time.
+            let text = format!("{}e-{}", self.units, self.digits);
+            text.parse().map_or(Value::Nil, Value::Float)
+        };
+        Node {
+            value,
+            origin: None,
         }
-        let (sign, size) = (
-            if self.units < 0 { "-" } else { "" },
-            self.units.unsigned_abs(),
-        );
-        let (scale, width) = (10_u128.pow(self.digits), self.digits as usize);
-        format!("{sign}{}.{:0width$}", size / scale, size % scale)
     }
 }
 
@@ -130,13 +135,16 @@ mod tests {
 
     #[test]
     fn a_range_has_both_ends_and_is_exact() {
-        let range = |text: &str| numbers(text).unwrap().unwrap();
+        let range = |text: &str| -> Vec<String> {
+            let numbers = numbers(text).unwrap().unwrap();
+            numbers.iter().map(Node::to_string).collect()
+        };
         assert_eq!(range("16..64:16"), ["16", "32", "48", "64"]);
         assert_eq!(range("1..3"), ["1", "2", "3"]);
         assert_eq!(range("5 .. 5"), ["5"]);
         assert_eq!(range("1..6:2"), ["1", "3", "5"]);
         assert_eq!(range("0.1..0.3:0.1"), ["0.1", "0.2", "0.3"]);
-        assert_eq!(range("0..1:0.25"), ["0.00", "0.25", "0.50", "0.75", "1.00"]);
+        assert_eq!(range("0..1:0.25"), ["0.0", "0.25", "0.5", "0.75", "1.0"]);
         assert_eq!(range("-1.5..0:0.5"), ["-1.5", "-1.0", "-0.5", "0.0"]);
         let long = "12345678901234567..12345678901234567";
         assert_eq!(range(long), ["12345678901234567"]);

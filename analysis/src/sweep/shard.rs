@@ -133,7 +133,10 @@ mod tests {
             shard.items(2_000_000_000).collect::<Vec<_>>(),
             [2, 1_000_000_001]
         );
-        assert_eq!(shard.count(2_000_000_001), 2);
+        assert_eq!(
+            (shard.count(2_000_000_000), shard.count(2_000_000_001)),
+            (2, 3)
+        );
     }
 
     #[test]
