@@ -185,7 +185,7 @@ fn draw_cell(
     let corners = [(x, y), (x + width - gap, y + height - gap)];
     let fill = scale.colour(number);
     area.draw(&Rectangle::new(corners, fill.filled()))?;
-    let text = short(number);
+    let text = scale.text(number);
     if height < LINE_HEIGHT || width < text_width(&text) {
         return Ok(());
     }
@@ -216,7 +216,10 @@ impl Sizes {
         let (columns, rows) = (count(&map.columns), count(&map.rows));
         let room = (WIDTH / columns).max(1);
         let wanted = (widest(&map.columns) + GAP).max(CELL_WIDTH);
-        let cell = (wanted.min(room), (HEIGHT_MAX / rows).clamp(1, CELL_HEIGHT));
+        let cell = (
+            wanted.min(room).max(1),
+            (HEIGHT_MAX / rows).clamp(1, CELL_HEIGHT),
+        );
         let beside = widest(&map.rows) + GAP;
         let names = [
             text_width(&map.x_label),
@@ -279,6 +282,24 @@ impl ColourScale {
         between(POSITIVE, share)
     }
 
+    /// A number with as many decimals as all others: the largest one has three digits.
+    fn text(self, number: f64) -> String {
+        let largest = self.low.abs().max(self.high.abs());
+        let decimals = match largest {
+            0.0 => 0,
+            1e5.. | ..0.01 => return format!("{number:.1e}"),
+            100.0.. => 0,
+            10.0.. => 1,
+            _ => 2,
+        };
+        let text = format!("{number:.decimals$}");
+        match text.strip_prefix('-') {
+            // Zero has no sign.
+            Some(size) if size.bytes().all(|digit| b"0.".contains(&digit)) => size.to_owned(),
+            _ => text,
+        }
+    }
+
     /// Draws a bar with all colours, and what they mean.
     fn draw(
         self,
@@ -306,8 +327,8 @@ impl ColourScale {
         let end = MARGIN + BAR_STEPS * step_width;
         let frame = [(MARGIN, bar), (end, bar + BAR_HEIGHT)];
         area.draw(&Rectangle::new(frame, INK.stroke_width(1)))?;
-        write(short(self.low), (MARGIN, below), HPos::Left)?;
-        write(short(self.high), (end, below), HPos::Right)
+        write(self.text(self.low), (MARGIN, below), HPos::Left)?;
+        write(self.text(self.high), (end, below), HPos::Right)
     }
 }
 
@@ -340,17 +361,6 @@ fn ink_on(fill: RGBColor) -> RGBColor {
     }
 }
 
-/// A number with three digits, which a cell has room for.
-fn short(number: f64) -> String {
-    match number.abs() {
-        0.0 => "0".to_owned(),
-        1e5.. | ..0.01 => format!("{number:.1e}"),
-        100.0.. => format!("{number:.0}"),
-        10.0.. => format!("{number:.1}"),
-        _ => format!("{number:.2}"),
-    }
-}
-
 /// A cell has its own colour on white and on dark pages.
 const PALEST: RGBColor = RGBColor(242, 242, 238);
 const POSITIVE: RGBColor = RGBColor(0, 84, 147);
@@ -361,8 +371,8 @@ const WIDTH: i32 = 640;
 const WIDTH_MIN: i32 = 420;
 /// Pixels of all cells of a column, unless there are more cells.
 const HEIGHT_MAX: i32 = 640;
-const CELL_WIDTH: i32 = 64;
-const CELL_HEIGHT: i32 = 32;
+const CELL_WIDTH: i32 = 96;
+const CELL_HEIGHT: i32 = 36;
 /// Pixels of the longest name of a row that is shown in full.
 const NAME_LENGTH_MAX: i32 = 200;
 const BAR_WIDTH: i32 = 246;
@@ -419,6 +429,19 @@ mod tests {
         assert_eq!((scale.colour(3.0), scale.colour(4.0)), (PALEST, POSITIVE));
         let equal = ColourScale::new(&map(vec![vec![3.0]], false));
         assert_eq!(equal.colour(3.0), between(POSITIVE, 0.5));
+    }
+
+    #[test]
+    fn numbers_have_the_decimals_of_the_largest_one() {
+        let texts = |numbers: &[f64]| -> Vec<String> {
+            let scale = ColourScale::new(&map(vec![numbers.to_vec()], false));
+            numbers.iter().map(|number| scale.text(*number)).collect()
+        };
+        assert_eq!(texts(&[37.66, -0.04, 9.0]), ["37.7", "0.0", "9.0"]);
+        assert_eq!(texts(&[-512.3, 7.0]), ["-512", "7"]);
+        assert_eq!(texts(&[0.5, 0.25]), ["0.50", "0.25"]);
+        assert_eq!(texts(&[2e6, 0.0]), ["2.0e6", "0.0e0"]);
+        assert_eq!(texts(&[0.0]), ["0"]);
     }
 
     #[test]

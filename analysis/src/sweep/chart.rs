@@ -108,10 +108,19 @@ fn lines(swept: &Swept, over: usize, numbers: &[f64]) -> Lines {
         note: note(swept, &[over], "Bars: the least and the greatest over"),
         x_label: parameter.key().to_owned(),
         y_label: "seconds".to_owned(),
-        x_is_log: Scale::of(numbers) == Scale::Logarithmic,
+        x_is_log: is_log(by_number.iter().map(|(x, _)| *x)),
         y_scale: Scale::of(&heights),
         series,
     }
+}
+
+/// Whether ascending numbers are positive and further and further apart, as 1, 2, 4, 8 are.
+fn is_log(numbers: impl Iterator<Item = f64>) -> bool {
+    let numbers: Vec<f64> = numbers.collect();
+    let ([first, second, ..], [.., before, last]) = (&numbers[..], &numbers[..]) else {
+        return false;
+    };
+    0.0 < *first && APART * (second - first) <= last - before
 }
 
 /// Makespans over a parameter whose values are no numbers, a bar for each policy.
@@ -176,7 +185,7 @@ fn heat_map(swept: &Swept, x: usize, y: usize) -> HeatMap {
         None => ("Makespan".to_owned(), "makespan in seconds".to_owned()),
     };
     HeatMap {
-        title: format!("{what} over {x_label} and {y_label}"),
+        title: what,
         note: note(swept, &[x, y], "Geometric mean over"),
         unit,
         x_label: x_label.to_owned(),
@@ -213,6 +222,9 @@ fn note(swept: &Swept, over: &[usize], of_seeds: &str) -> String {
     }
     sentences.join(" ")
 }
+
+/// By how much larger the last distance of numbers on a logarithmic axis is than the first.
+const APART: f64 = 3.0;
 
 #[cfg(test)]
 mod tests {
@@ -276,6 +288,22 @@ mod tests {
         }
         assert_eq!(drawn.series[3].points.len(), 4);
         assert!(chart(&swept, &[0]).contains("Makespan over a.x"));
+    }
+
+    #[test]
+    fn powers_have_a_logarithmic_axis() {
+        let is_log = |numbers: &[f64]| is_log(numbers.iter().copied());
+        assert!(is_log(&[2.0, 4.0, 8.0, 16.0]) && is_log(&[1.0, 10.0, 100.0]));
+        for numbers in [
+            &[][..],
+            &[1.0],
+            &[1.0, 100.0],
+            &[2.0, 4.0, 8.0],
+            &[0.0, 1.0, 10.0],
+        ] {
+            assert!(!is_log(numbers), "{numbers:?}");
+        }
+        assert!(!is_log(&[16.0, 32.0, 48.0, 64.0]));
     }
 
     #[test]

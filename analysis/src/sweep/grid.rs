@@ -117,24 +117,50 @@ impl Grid {
         }
         choice.reverse();
         let experiment = usize::try_from(rest).unwrap_or(0);
-        let varying = self.parameters.iter().zip(&choice);
-        let varying = varying.filter(|(parameter, _)| parameter.varies());
-        let value = |(parameter, place): (&Parameter, &usize)| {
-            format!("{}={}", parameter.key(), shown(&parameter.values()[*place]))
+        let values = |key: fn(&Self, &Parameter) -> String| -> Vec<String> {
+            let varying = self.parameters.iter().zip(&choice);
+            let varying = varying.filter(|(parameter, _)| parameter.varies());
+            varying
+                .map(|(parameter, place)| {
+                    let value = shown(&parameter.values()[*place]);
+                    format!("{}={value}", key(self, parameter))
+                })
+                .collect()
         };
-        let values: Vec<String> = varying.map(value).collect();
+        let (long, short) = (values(|_, of| of.key().to_owned()), values(Self::short_key));
         let file = &self.experiments[experiment];
-        let stem = (1 < self.experiments.len() || values.is_empty()).then(|| stem(Path::new(file)));
-        let joined = |first: Option<String>| {
-            let parts = first.into_iter().chain(values.iter().cloned());
-            parts.collect::<Vec<String>>().join(" ")
+        let stem = (1 < self.experiments.len() || long.is_empty()).then(|| stem(Path::new(file)));
+        let joined = |first: Option<String>, values: Vec<String>| {
+            first
+                .into_iter()
+                .chain(values)
+                .collect::<Vec<String>>()
+                .join(" ")
         };
         Point {
             experiment,
-            name: joined(Some(file.clone())),
-            label: joined(stem),
+            name: joined(Some(file.clone()), long),
+            label: joined(stem, short),
             choice,
             seeds: vec![seed],
+        }
+    }
+
+    /// The last part of the key of `parameter`, or all of it if another parameter that varies has this part, too.
+    fn short_key(&self, parameter: &Parameter) -> String {
+        let last = |parameter: &Parameter| {
+            let key = parameter.key();
+            key.rsplit('.').next().unwrap_or(key).to_owned()
+        };
+        let short = last(parameter);
+        let same = self
+            .varying()
+            .filter(|(_, other)| last(other) == short)
+            .count();
+        if same == 1 {
+            short
+        } else {
+            parameter.key().to_owned()
         }
     }
 
@@ -206,7 +232,7 @@ pub(super) mod tests {
             assert_eq!(names[4 + place], format!("b.toml {values}"));
         }
         assert!(points.iter().all(|point| point.seeds == [1, 2]));
-        assert_eq!(points[5].label, "b a.x=1 a.z=t");
+        assert_eq!(points[5].label, "b x=1 z=t");
         assert_eq!(
             (&*grid.first(0).name, &*grid.first(1).name),
             (names[0], names[4])
@@ -214,6 +240,12 @@ pub(super) mod tests {
         let variant = grid.variant(&points[1]);
         assert_eq!(variant.set, ["a.x=1", "a.y=7", "a.z=\"t\""]);
         assert_eq!(variant.file, Path::new("x/a.toml"));
+    }
+
+    #[test]
+    fn labels_have_the_last_part_of_a_key_if_that_is_enough() {
+        let points = grid(&["a.toml"], &["a.x=1,2", "b.x=1,2", "c.y=1,2"], 1).points();
+        assert_eq!(points[0].label, "a.x=1 b.x=1 y=1");
     }
 
     #[test]

@@ -80,10 +80,10 @@ fn table(report: &Report) -> Markup {
                 td.number { (summary.runs) }
                 td.number { (rounded(summary.seconds, 3)) }
                 td.number { @if let Some(margin) = summary.seconds_margin { (rounded(margin, 3)) } }
-                td.number { @if let Some(gain) = summary.gain { (percent(gain)) } }
+                td.number { @if let Some(gain) = summary.gain { (unbroken(gain)) } }
                 td.number { (format!("{:.1}", summary.calls)) }
                 td.number { (format!("{:.1}", summary.migrations)) }
-                td.number { (percent(summary.overhead)) }
+                td.number { (unbroken(summary.overhead)) }
             }
         }
     };
@@ -101,6 +101,11 @@ fn table(report: &Report) -> Markup {
             p { (report.summaries.len() - shown_rows.len()) " more rows are in runs.csv." }
         }
     }
+}
+
+/// A percentage, number and sign in one line.
+fn unbroken(part: f64) -> String {
+    percent(part).replace(' ', "\u{a0}")
 }
 
 const PREFACE: &str = "Every combination of values under every policy. Makespans are means over the seeds of experiments \

@@ -22,7 +22,7 @@ const ELSEWHERE: [&str; 3] = [
 const PROGRAM: [&str; 2] = ["cargo run --release -- ", "migbsp "];
 
 /// Commands that `sh` blocks run here, because they end by themselves and need no cluster.
-const RUNNABLE: [&str; 10] = [
+const RUNNABLE: [&str; 11] = [
     "chaos",
     "compare",
     "explain",
@@ -31,15 +31,16 @@ const RUNNABLE: [&str; 10] = [
     "rebalance",
     "reproduce",
     "simulate",
+    "sweep",
     "up",
     "verify",
 ];
 
 /// Number of console blocks, over all pages.
-const SHOWN: usize = 12;
+const SHOWN: usize = 13;
 
 /// Number of other commands that run, over all pages.
-const RUN: usize = 46;
+const RUN: usize = 48;
 
 #[test]
 fn pages_show_what_their_commands_print() {

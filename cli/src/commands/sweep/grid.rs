@@ -106,7 +106,16 @@ pub(super) fn command(
             jobs: arguments.jobs,
             bar: RunBar::new(progress),
         };
-        if runs.until(&termination)?.is_none() {
+        let done = runs
+            .until(&termination)
+            .map_err(|failure| match &arguments.out {
+                Some(folder) => failure.followed_by(format!(
+                    "runs that are done are kept in {}; the same command goes on from there",
+                    folder.display()
+                )),
+                None => failure,
+            });
+        if done?.is_none() {
             runs.bar.end();
             let signal = termination.number().unwrap_or_default();
             return Err(runs.stopped(signal, None, arguments.out.is_some()));
