@@ -4,24 +4,23 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use crate::invocation::Folder;
-use crate::sweep::{SIXTY, folder, kept, read};
+use crate::sweep::{SIXTEEN, SIXTY, folder, kept, read};
 
 /// The folder of a shard of four.
 fn out(number: u32) -> String {
     format!("part-{number}")
 }
 
-/// Runs shard `number` of four, with more arguments.
-fn run(folder: &Folder, number: u32, more: &[&str]) {
+/// Runs shard `number` of four of `sweep`.
+fn run(folder: &Folder, sweep: &[&str], number: u32) {
     let (shard, out) = (format!("{number}/4"), out(number));
-    let arguments = [&SIXTY[..], &["--shard", &shard, "-o", &out], more].concat();
-    folder.stdout(&arguments);
+    folder.stdout(&[sweep, &["--shard", &shard, "-o", &out]].concat());
 }
 
-fn four() -> Folder {
+fn four(sweep: &[&str]) -> Folder {
     let folder = folder();
     for number in 1..=4 {
-        run(&folder, number, &[]);
+        run(&folder, sweep, number);
     }
     folder
 }
@@ -32,7 +31,7 @@ const MERGE: [&str; 8] = [
 
 #[test]
 fn four_shards_together_are_the_whole_sweep() {
-    let folder = four();
+    let folder = four(&SIXTY);
     let mut all = BTreeSet::new();
     for number in 1..=4 {
         let lines = kept(&folder, &out(number));
@@ -81,7 +80,7 @@ fn more_shards_than_runs_have_parts_without_any() {
 
 #[test]
 fn shards_that_do_not_fit_together_are_refused() {
-    let folder = four();
+    let folder = four(&SIXTEEN);
     folder.fails(
         &["sweep", "merge", "part-1", "part-3", "-o", "merged"],
         4,
@@ -99,24 +98,24 @@ fn shards_that_do_not_fit_together_are_refused() {
         4,
         problem,
     );
-    folder.stdout(&[&SIXTY[..], &["-o", "whole"]].concat());
+    folder.stdout(&[&SIXTEEN[..], &["-o", "whole"]].concat());
     folder.fails(
         &["sweep", "merge", "part-1", "whole", "-o", "merged"],
         4,
         "whole: has a whole sweep, no shard; `compare --from whole` and the command that made it read it",
     );
     // A shard of another sweep.
-    let other: Vec<&str> = SIXTY
+    let other: Vec<&str> = SIXTEEN
         .iter()
-        .map(|word| if *word == "1..5" { "1..4" } else { *word })
+        .map(|word| if *word == "1..2" { "1..4" } else { *word })
         .collect();
     folder.stdout(&[&other[..], &["--shard", "2/4", "-o", "other"]].concat());
     folder.fails(
         &["sweep", "merge", "part-1", "other", "-o", "merged"],
         4,
-        "other: has a shard of another sweep than part-1\n  --seeds: 1..5 there, 1..4 here",
+        "other: has a shard of another sweep than part-1\n  --seeds: 1..2 there, 1..4 here",
     );
-    folder.stdout(&[&SIXTY[..], &["--shard", "2/3", "-o", "third"]].concat());
+    folder.stdout(&[&SIXTEEN[..], &["--shard", "2/3", "-o", "third"]].concat());
     folder.fails(
         &["sweep", "merge", "part-1", "third", "-o", "merged"],
         4,
@@ -124,14 +123,14 @@ fn shards_that_do_not_fit_together_are_refused() {
     );
     // A shard that was interrupted.
     let runs = read(&folder, "part-2/runs.jsonl");
-    let some: String = runs.split_inclusive('\n').take(9).collect();
+    let some: String = runs.split_inclusive('\n').take(3).collect();
     fs::write(folder.path().join("part-2/runs.jsonl"), some).unwrap();
     folder.fails(
         &MERGE,
         4,
-        "part-2: shard 2/4 has 9 of 15 runs\n  help: the command that made it goes on where it stopped",
+        "part-2: shard 2/4 has 2 of 4 runs\n  help: the command that made it goes on where it stopped",
     );
     assert!(!folder.path().join("merged").exists());
-    run(&folder, 2, &[]);
+    run(&folder, &SIXTEEN, 2);
     folder.stdout(&MERGE);
 }
