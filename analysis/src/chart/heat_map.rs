@@ -58,7 +58,7 @@ impl HeatMap {
             height: sizes.height(self.panels.len()).unsigned_abs(),
         };
         let scale = ColourScale::new(self);
-        frame.svg(|area| self.draw(area, sizes, scale))
+        frame.svg(|area| self.draw(Drawing { area, sizes, scale }))
     }
 
     /// All numbers that have a colour.
@@ -108,28 +108,22 @@ impl HeatMap {
         text
     }
 
-    fn draw(
-        &self,
-        area: &DrawingArea<SVGBackend<'_>, Shift>,
-        sizes: Sizes,
-        scale: ColourScale,
-    ) -> Result<(), DrawingAreaErrorKind<io::Error>> {
+    fn draw(&self, drawing: Drawing<'_, '_>) -> Result<(), DrawingAreaErrorKind<io::Error>> {
         let mut top = 0;
         for panel in &self.panels {
-            self.draw_panel(area, sizes, scale, panel, top)?;
-            top += sizes.panel;
+            self.draw_panel(drawing, panel, top)?;
+            top += drawing.sizes.panel;
         }
-        scale.draw(area, &self.unit, top)
+        drawing.scale.draw(drawing.area, &self.unit, top)
     }
 
     fn draw_panel(
         &self,
-        area: &DrawingArea<SVGBackend<'_>, Shift>,
-        sizes: Sizes,
-        scale: ColourScale,
+        drawing: Drawing<'_, '_>,
         panel: &HeatPanel,
         top: i32,
     ) -> Result<(), DrawingAreaErrorKind<io::Error>> {
+        let Drawing { area, sizes, .. } = drawing;
         let left = MARGIN + sizes.beside;
         let write = |text: String, place: (i32, i32), horizontal: HPos| {
             let style = text_style(LABEL_SIZE, horizontal, VPos::Center);
@@ -152,7 +146,7 @@ impl HeatMap {
             for (column, number) in (0..).zip(cells.into_iter().flatten()) {
                 if number.is_finite() {
                     let corner = (left + column * sizes.cell.0, y);
-                    draw_cell(area, sizes, scale, *number, corner)?;
+                    drawing.cell(*number, corner)?;
                 }
             }
         }
@@ -173,25 +167,31 @@ impl HeatMap {
     }
 }
 
-fn draw_cell(
-    area: &DrawingArea<SVGBackend<'_>, Shift>,
+/// Where a chart is drawn, and how.
+#[derive(Clone, Copy)]
+struct Drawing<'a, 'b> {
+    area: &'a DrawingArea<SVGBackend<'b>, Shift>,
     sizes: Sizes,
     scale: ColourScale,
-    number: f64,
-    (x, y): (i32, i32),
-) -> Result<(), DrawingAreaErrorKind<io::Error>> {
-    let (width, height) = sizes.cell;
-    let gap = i32::from(4 < width.min(height));
-    let corners = [(x, y), (x + width - gap, y + height - gap)];
-    let fill = scale.colour(number);
-    area.draw(&Rectangle::new(corners, fill.filled()))?;
-    let text = scale.text(number);
-    if height < LINE_HEIGHT || width < text_width(&text) {
-        return Ok(());
+}
+
+impl Drawing<'_, '_> {
+    /// Draws a number as a cell.
+    fn cell(&self, number: f64, (x, y): (i32, i32)) -> Result<(), DrawingAreaErrorKind<io::Error>> {
+        let (width, height) = self.sizes.cell;
+        let gap = i32::from(4 < width.min(height));
+        let corners = [(x, y), (x + width - gap, y + height - gap)];
+        let fill = self.scale.colour(number);
+        self.area.draw(&Rectangle::new(corners, fill.filled()))?;
+        let text = self.scale.text(number);
+        if height < LINE_HEIGHT || width < text_width(&text) {
+            return Ok(());
+        }
+        let style = ("sans-serif", LABEL_SIZE).into_font().color(&ink_on(fill));
+        let style = style.pos(Pos::new(HPos::Center, VPos::Center));
+        self.area
+            .draw(&Text::new(text, (x + width / 2, y + height / 2), style))
     }
-    let style = ("sans-serif", LABEL_SIZE).into_font().color(&ink_on(fill));
-    let style = style.pos(Pos::new(HPos::Center, VPos::Center));
-    area.draw(&Text::new(text, (x + width / 2, y + height / 2), style))
 }
 
 /// Pixels of the parts of a chart.

@@ -3,6 +3,7 @@
 mod faults;
 mod shards;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::thread;
 
@@ -151,90 +152,63 @@ fn results_do_not_depend_on_the_number_of_threads() {
     );
 }
 
+/// Rows of a table as CSV, by the names of its columns.
+fn table(text: &str) -> Vec<BTreeMap<String, String>> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    reader.deserialize().map(|row| row.unwrap()).collect()
+}
+
 #[test]
 fn the_table_has_a_row_per_run_in_the_order_of_the_values() {
     let folder = folder();
     let printed = folder.csv(&[&SIXTEEN[..], &["-o", "swept"]].concat());
     assert_eq!(rows(&read(&folder, "swept/runs.csv")), printed);
-    let mut lines = printed.lines();
-    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
-    let first = [
-        "experiment",
-        "scheduler.interval",
-        "application.processes",
-        "policy",
-        "seed",
-    ];
-    assert_eq!(header[..5], first);
-    let column = |row: &[&str], name: &str| -> String {
-        let place = header.iter().position(|key| *key == name).unwrap();
-        row[place].to_owned()
-    };
-    let table: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    let first = "experiment,scheduler.interval,application.processes,policy,seed,seconds,";
+    assert!(printed.starts_with(first), "{printed}");
     let mut expected = Vec::new();
     for interval in ["2", "8"] {
         for processes in ["2", "4"] {
             for policy in ["none", "migbsp"] {
                 for seed in ["1", "2"] {
-                    expected.push(["noisy.toml", interval, processes, policy, seed]);
+                    expected.push(format!(
+                        "noisy.toml,{interval},{processes},{policy},{seed},"
+                    ));
                 }
             }
         }
     }
-    let found: Vec<&[&str]> = table.iter().map(|row| &row[..5]).collect();
-    assert_eq!(found, expected);
-    // Rows are the runs of `compare`, and gains are those against scenario i with the same seed.
-    let set = [
-        "--set",
-        "scheduler.interval=8",
-        "--set",
-        "application.processes=4",
-    ];
-    let both = [
-        "compare",
-        "noisy.toml",
-        "--policy",
-        "none",
-        "--policy",
-        "migbsp",
-        "--seeds",
-        "1..2",
-    ];
-    let compared = folder.csv(&[&both[..], &set].concat());
-    let compared: Vec<Vec<&str>> = compared
-        .lines()
-        .map(|line| line.split(',').collect())
-        .collect();
-    for (row, compared) in table[12..].iter().zip(&compared[1..]) {
-        for name in [
-            "seconds",
-            "supersteps",
-            "migrations",
-            "configuration_sha256",
-        ] {
-            let place = compared_column(name);
-            assert_eq!(column(row, name), compared[place], "{name}");
-        }
-    }
-    let seconds = |row: usize| column(&table[row], "seconds").parse::<f64>().unwrap();
-    for (alone, moving) in [(12, 14), (13, 15)] {
-        let gain: f64 = column(&table[moving], "gain").parse().unwrap();
-        assert!((gain - (1.0 - seconds(moving) / seconds(alone))).abs() < 1e-15);
-        assert_eq!(column(&table[alone], "gain"), "0.0");
+    let lines: Vec<&str> = printed.lines().skip(1).collect();
+    assert_eq!(lines.len(), expected.len());
+    for (line, expected) in lines.iter().zip(&expected) {
+        assert!(line.starts_with(expected), "{expected}: {line}");
     }
     let version = format!("migbsp {}", env!("CARGO_PKG_VERSION"));
-    assert!(table.iter().all(|row| column(row, "version") == version));
-    assert!(
-        table
-            .iter()
-            .all(|row| column(row, "build_sha256").len() == 64)
-    );
+    for row in table(&printed) {
+        assert_eq!((&row["version"], row["build_sha256"].len()), (&version, 64));
+    }
 }
 
-/// The place of a column of `compare`.
-fn compared_column(name: &str) -> usize {
-    let header = "experiment,policy,seed,seconds,supersteps,calls,migrations,moved_bytes,call_seconds,attainable_seconds,imbalance_seconds,of_best_placement,configuration_sha256";
-    header.split(',').position(|key| key == name).unwrap()
+#[test]
+fn rows_are_the_runs_of_compare_with_gains_against_scenario_i() {
+    let folder = folder();
+    let swept = table(&folder.csv(&SIXTEEN));
+    let arguments = "compare noisy.toml --policy none --policy migbsp --seeds 1..2 \
+                     --set scheduler.interval=8 --set application.processes=4";
+    let arguments: Vec<&str> = arguments.split_whitespace().collect();
+    let compared = table(&folder.csv(&arguments));
+    let swept = &swept[12..];
+    assert_eq!(swept.len(), compared.len());
+    for (row, compared) in swept.iter().zip(&compared) {
+        for name in ["seed", "seconds", "migrations", "configuration_sha256"] {
+            assert_eq!(row[name], compared[name], "{name}");
+        }
+    }
+    let number = |row: usize, name: &str| swept[row][name].parse::<f64>().unwrap();
+    for (alone, moving) in [(0, 2), (1, 3)] {
+        let gain = 1.0 - number(moving, "seconds") / number(alone, "seconds");
+        assert!((number(moving, "gain") - gain).abs() < 1e-15);
+        assert_eq!(swept[alone]["gain"], "0.0");
+    }
 }
 
 #[test]

@@ -55,6 +55,14 @@ fn invalid_values_show_the_rule_that_they_break() {
         "has the value 2 twice, as value 1 and as value 3",
     );
     set("scheduler.interval=2,[4", "`[` in `[4` is not closed");
+}
+
+#[test]
+fn keys_and_values_that_experiments_refuse_are_named_with_their_combination() {
+    let folder = folder();
+    let set = |text: &str, words: &str| {
+        check(&folder, &["--set", text, "-o", "swept"], 2, words);
+    };
     set("scheduler.intervall=2,4", "did you mean `interval`?");
     set(
         "scheduler.interval=2,soon",
