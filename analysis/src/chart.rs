@@ -7,6 +7,7 @@
 mod axis;
 mod bars;
 mod frame;
+mod heat_map;
 mod intervals;
 mod lines;
 mod network;
@@ -14,6 +15,7 @@ mod plot;
 mod terminal;
 
 pub use bars::Bars;
+pub use heat_map::{HeatMap, HeatPanel};
 pub use intervals::{Group, Interval, Intervals};
 pub use lines::{Lines, Scale, Series, Style};
 pub use network::{Arrow, Network, NetworkLink, NetworkNode};

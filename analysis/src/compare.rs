@@ -11,8 +11,10 @@ mod seeds;
 pub(crate) mod statistics;
 mod summary;
 mod text;
+mod variant;
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::best_placement::{KnownBest, file_of};
 use crate::compare::ledger::{Entry, LEDGER_SCHEMA, Place};
@@ -28,73 +30,84 @@ pub use chart::chart;
 pub use claim::Claim;
 pub use contender::Contender;
 pub use ledger::Ledger;
+pub(crate) use ledger::{Line, read_lines};
 pub use pairs::{Pair, Verdict};
 pub use report::{CheckedClaim, Report, Row};
+#[cfg(test)]
+pub(crate) use results::tests::results as results_of;
 pub use results::{Results, Run, Subject};
 pub use seeds::Seeds;
+pub(crate) use summary::summaries;
 pub use summary::{Overall, Summary};
 pub use text::text;
+pub use variant::Variant;
+pub(crate) use variant::stem;
 
 /// A comparison that is asked for.
-#[derive(Debug)]
-pub struct Comparison<'a> {
-    /// The experiments, TOML files.
-    pub experiments: &'a [PathBuf],
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The experiments.
+    pub experiments: Vec<Variant>,
     /// The policies.
-    pub policies: &'a [Contender],
+    pub policies: Vec<Contender>,
     /// The seeds.
-    pub seeds: &'a Seeds,
-    /// Values of all experiments that are changed (`section.key=value`).
-    pub set: &'a [String],
+    pub seeds: Seeds,
 }
 
 /// One run of the comparison.
 #[derive(Clone, Copy, Debug)]
 struct Case<'a> {
-    file: &'a Path,
+    variant: &'a Variant,
     contender: &'a Contender,
     seed: u64,
 }
 
 impl Case<'_> {
-    fn load(&self, set: &[String], registry: &Registry) -> Result<Loaded, Failure> {
-        let mut assignments = set.to_vec();
+    fn load(&self, registry: &Registry) -> Result<Loaded, Failure> {
+        let mut assignments = self.variant.set.clone();
         assignments.extend_from_slice(&self.contender.assignments);
         assignments.push(format!("run.seed={}", self.seed));
-        experiments::load(self.file, &assignments, registry)
+        experiments::load(&self.variant.file, &assignments, registry)
     }
 
-    /// Runs it, unless `ledger` has the run already, and notes the result at `place`.
+    /// Runs it, unless `ledger` has the run already, and notes the result at `place`; `draws`: whether it depends on
+    /// the seed.
     fn run(
         &self,
-        set: &[String],
+        draws: bool,
         registry: &Registry,
         ledger: &Ledger,
         place: Place,
     ) -> Result<(), Failure> {
-        let prepared = PreparedExperiment::new(self.load(set, registry)?)?;
+        let prepared = PreparedExperiment::new(self.load(registry)?)?;
         let provenance = Provenance::of_program(registry)?;
         let digest = prepared.digest(self.contender.scenario, registry)?;
-        if ledger.recall(&digest, place) {
-            return Ok(());
-        }
-        let configuration = prepared.loaded.experiment.digest();
-        let finished = prepared.run(self.contender.scenario, registry, &mut |_| {});
-        let finished = finished.map_err(|failure| {
-            let (file, seed) = (self.file.display(), self.seed);
-            failure.of(format!("{file}, {}, seed {seed}", self.contender.label))
-        })?;
+        let run = match ledger.recall(&digest) {
+            Some(run) => run,
+            None => self.simulate(&prepared, registry)?,
+        };
         ledger.note(
             place,
             &Entry {
                 schema: LEDGER_SCHEMA,
                 provenance: provenance.with_overrides(prepared.loaded.overrides.clone()),
                 digest,
-                experiment: self.file.display().to_string(),
+                experiment: self.variant.name.clone(),
+                draws,
                 policy: self.contender.label.clone(),
-                run: Run::new(self.seed, &finished, &configuration),
+                run,
             },
         )
+    }
+
+    fn simulate(&self, prepared: &PreparedExperiment, registry: &Registry) -> Result<Run, Failure> {
+        let finished = prepared.run(self.contender.scenario, registry, &mut |_| {});
+        let finished = finished.map_err(|failure| {
+            let (name, policy, seed) = (&self.variant.name, &self.contender.label, self.seed);
+            failure.of(format!("{name}, {policy}, seed {seed}"))
+        })?;
+        let configuration = prepared.loaded.experiment.digest();
+        Ok(Run::new(self.seed, &finished, &configuration))
     }
 }
 
@@ -103,41 +116,59 @@ impl Case<'_> {
 /// # Errors
 ///
 /// The first experiment that is invalid, or has no place for its processes.
-pub fn subjects(comparison: &Comparison<'_>, registry: &Registry) -> Result<Vec<Subject>, Failure> {
-    let mut subjects = Vec::new();
-    for file in comparison.experiments {
-        let name = file.display().to_string();
-        let written = experiments::load(file, comparison.set, registry)?.experiment;
-        if !written.scheduler.orders.is_empty() {
+pub fn subjects(
+    comparison: &Comparison,
+    registry: &Registry,
+    batch: Batch<'_>,
+) -> Result<Vec<Subject>, Failure> {
+    let prepared = batch.run(&comparison.experiments, |variant| {
+        subject(comparison, variant, registry)
+    })?;
+    let (mut subjects, mut scripted) = (Vec::new(), BTreeSet::new());
+    for (variant, (subject, has_script)) in comparison.experiments.iter().zip(prepared) {
+        if has_script && scripted.insert(&variant.file) {
+            let name = variant.file.display();
             tracing::warn!(
                 "{name}: scheduler.script is ignored: policies decide which processes move"
             );
         }
-        for contender in comparison.policies {
-            let seed = comparison.seeds.first();
-            let case = Case {
-                file,
-                contender,
-                seed,
-            };
-            let prepared = PreparedExperiment::new(case.load(comparison.set, registry)?);
-            prepared.map_err(|failure| failure.of(&name))?;
-        }
-        let best_placement = best_placement(file, comparison.set, registry)?;
-        let draws = written.draws(registry)?;
-        let seeds = if draws {
-            comparison.seeds.all().to_vec()
-        } else {
-            vec![comparison.seeds.first()]
-        };
-        subjects.push(Subject {
-            name,
-            draws,
-            seeds,
-            best_placement,
-        });
+        subjects.push(subject);
     }
     Ok(subjects)
+}
+
+/// The experiment `variant`, and whether it has a script.
+fn subject(
+    comparison: &Comparison,
+    variant: &Variant,
+    registry: &Registry,
+) -> Result<(Subject, bool), Failure> {
+    let loaded = experiments::load(&variant.file, &variant.set, registry);
+    let written = loaded.map_err(|failure| variant.named(failure))?.experiment;
+    for contender in &comparison.policies {
+        let seed = comparison.seeds.first();
+        let case = Case {
+            variant,
+            contender,
+            seed,
+        };
+        let prepared = case.load(registry).and_then(PreparedExperiment::new);
+        prepared.map_err(|failure| failure.of(&variant.name))?;
+    }
+    let draws = written.draws(registry)?;
+    let seeds = if draws {
+        comparison.seeds.all().to_vec()
+    } else {
+        vec![comparison.seeds.first()]
+    };
+    let subject = Subject {
+        name: variant.name.clone(),
+        label: variant.label.clone(),
+        draws,
+        seeds,
+        best_placement: best_placement(&variant.file, &variant.set, registry)?,
+    };
+    Ok((subject, !written.scheduler.orders.is_empty()))
 }
 
 /// The best placement of the experiment in `file`, if a file beside it names one.
@@ -161,18 +192,19 @@ fn best_placement(
 ///
 /// That of the first run that fails, or the ledger's; or there is no experiment.
 pub fn run(
-    comparison: &Comparison<'_>,
+    comparison: &Comparison,
     subjects: &[Subject],
     registry: &Registry,
     batch: Batch<'_>,
     ledger: &Ledger,
 ) -> Result<Results, Failure> {
     let mut cases = Vec::new();
-    for (experiment, (file, subject)) in comparison.experiments.iter().zip(subjects).enumerate() {
+    let variants = comparison.experiments.iter().zip(subjects);
+    for (experiment, (variant, subject)) in variants.enumerate() {
         for (number, seed) in subject.seeds.iter().enumerate() {
             for (policy, contender) in comparison.policies.iter().enumerate() {
                 let case = Case {
-                    file,
+                    variant,
                     contender,
                     seed: *seed,
                 };
@@ -183,7 +215,7 @@ pub fn run(
     cases.sort_by_key(|(place, _)| *place);
     batch.run(&cases, |((_, experiment, policy), case)| {
         let place = (*experiment, *policy, case.seed);
-        case.run(comparison.set, registry, ledger, place)
+        case.run(subjects[*experiment].draws, registry, ledger, place)
     })?;
     let done = results(comparison, subjects.to_vec(), ledger);
     done.ok_or_else(|| Failure::Usage("no experiment to compare".to_owned()))
@@ -191,7 +223,7 @@ pub fn run(
 
 /// The results of the seeds that are done under all policies; `None`: of no experiment is there one.
 pub fn results_so_far(
-    comparison: &Comparison<'_>,
+    comparison: &Comparison,
     subjects: &[Subject],
     ledger: &Ledger,
 ) -> Option<Results> {
@@ -207,12 +239,8 @@ pub fn results_so_far(
 }
 
 /// The results of `subjects` with their seeds, all of which are done; those without any are left out.
-fn results(
-    comparison: &Comparison<'_>,
-    subjects: Vec<Subject>,
-    ledger: &Ledger,
-) -> Option<Results> {
-    let policies = comparison.policies;
+fn results(comparison: &Comparison, subjects: Vec<Subject>, ledger: &Ledger) -> Option<Results> {
+    let policies = &comparison.policies;
     let (mut experiments, mut runs) = (Vec::new(), Vec::new());
     for (experiment, subject) in subjects.into_iter().enumerate() {
         if subject.seeds.is_empty() {

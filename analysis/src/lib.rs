@@ -24,6 +24,7 @@ pub mod report;
 pub mod reproduce;
 mod resumed;
 pub mod simulate;
+pub mod sweep;
 pub mod text;
 mod verdict;
 pub mod verify;

@@ -36,6 +36,7 @@ pub use cell_report::CellReport;
 pub use execute::Outcome;
 pub use gain::GainReport;
 pub use html::page;
+pub(crate) use html::{Heading, page_of};
 pub use mean::Mean;
 pub use part::Part;
 pub use report::Report;

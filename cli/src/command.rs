@@ -20,10 +20,11 @@ use crate::commands::rebalance::{REBALANCE_ABOUT, REBALANCE_HELP, RebalanceArgum
 use crate::commands::report::{REPORT_ABOUT, REPORT_HELP, ReportArguments};
 use crate::commands::reproduce::{REPRODUCE_ABOUT, REPRODUCE_HELP, ReproduceArguments};
 use crate::commands::simulate::{SIMULATE_ABOUT, SIMULATE_HELP, SimulateArguments};
+use crate::commands::sweep::{SWEEP_ABOUT, SWEEP_HELP, SweepArguments};
 use crate::commands::verify::{VERIFY_ABOUT, VERIFY_HELP, VerifyArguments};
 use crate::commands::{
     advise, chaos, compare, completions, explain, export, man, platform, rebalance, report,
-    reproduce, simulate, verify,
+    reproduce, simulate, sweep, verify,
 };
 use crate::environment::warn_of_unknown_variables;
 use crate::exit::exit_code;
@@ -110,6 +111,9 @@ enum Command {
     /// Compare policies on experiments, with several seeds
     #[command(long_about = COMPARE_ABOUT, after_help = COMPARE_HELP)]
     Compare(CompareArguments),
+    /// Run experiments with every combination of values, policies and seeds
+    #[command(long_about = SWEEP_ABOUT, after_long_help = SWEEP_HELP)]
+    Sweep(SweepArguments),
     /// Explain from a record why processes moved or stayed, and what migrations gained
     #[command(long_about = EXPLAIN_ABOUT, after_long_help = EXPLAIN_HELP)]
     Explain(ExplainArguments),
@@ -198,6 +202,10 @@ fn execute(
             comparison.progress = progress;
             compare::command(&comparison, registry)
         }
+        Command::Sweep(mut arguments) => {
+            arguments.progress = progress;
+            sweep::command(&arguments, registry)
+        }
         Command::Explain(arguments) => explain::command(&arguments, registry, own_name),
         Command::Export(arguments) => export::command(&arguments, registry),
         Command::Advise(mut arguments) => {
@@ -250,6 +258,8 @@ Examples:
   migbsp simulate conf/lbm.toml --set scheduler.interval=8
   migbsp simulate conf/lbm.toml --print-config       every key, its value, where it comes from
   migbsp compare conf/dynamic/*.toml --seeds 1..5    which policy is better
+  migbsp sweep conf/lbm.toml --set scheduler.interval=2,4,8 --seeds 1..3 -o runs/sweep
+                                                     every combination, as a table
   migbsp explain runs/lbm --process p21              why did it move? (from simulate --out runs/lbm)
   migbsp advise runs/lbm                             what lost time, and what to change
   migbsp verify runs/lbm                             recompute all decisions of a run

@@ -12,5 +12,7 @@ pub(crate) mod platform;
 pub(crate) mod rebalance;
 pub(crate) mod report;
 pub(crate) mod reproduce;
+mod runs;
 pub(crate) mod simulate;
+pub(crate) mod sweep;
 pub(crate) mod verify;

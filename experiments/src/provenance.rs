@@ -77,6 +77,28 @@ impl Provenance {
         })
     }
 
+    /// A result of the program `version` that another process has made, as a file says.
+    ///
+    /// # Errors
+    ///
+    /// If `build` is none.
+    pub fn recorded(
+        version: String,
+        build: &RecordedBuild,
+        overrides: Vec<Override>,
+    ) -> Result<Self, String> {
+        Ok(Self {
+            version,
+            build: build.build()?,
+            configuration_sha256: None,
+            platform_sha256: None,
+            policy: None,
+            overrides: Some(overrides),
+            seed: None,
+            recorded_by: None,
+        })
+    }
+
     /// A result about the record that `manifest` describes.
     ///
     /// # Errors
@@ -128,6 +150,31 @@ impl Provenance {
         Self {
             seed: Some(seed),
             ..self
+        }
+    }
+
+    /// The same, about what `build` has made.
+    #[must_use]
+    pub fn with_recorded_by(self, build: RecordedBuild) -> Self {
+        Self {
+            recorded_by: Some(build),
+            ..self
+        }
+    }
+
+    /// The values that the environment and the command line have set, if they are known.
+    #[must_use]
+    pub fn overrides(&self) -> &[Override] {
+        self.overrides.as_deref().unwrap_or_default()
+    }
+
+    /// The build of the program, as files have it.
+    #[must_use]
+    pub fn recorded_build(&self) -> RecordedBuild {
+        RecordedBuild {
+            program: self.build.program().to_owned(),
+            version: self.build.version().to_owned(),
+            sha256: self.build.sha256(),
         }
     }
 

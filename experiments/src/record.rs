@@ -5,6 +5,7 @@ use std::{fs, io};
 
 use agents::record::{self, Extent, ReadError};
 use bsp::check_name;
+use protocol::Build;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use settings::{Override, nearest_file};
@@ -38,6 +39,25 @@ pub struct RecordedBuild {
     pub version: String,
     /// The SHA-256 of its binary, in hexadecimal digits.
     pub sha256: String,
+}
+
+impl RecordedBuild {
+    /// The build.
+    ///
+    /// # Errors
+    ///
+    /// If the name, the version or the digest is none.
+    pub(crate) fn build(&self) -> Result<Build, String> {
+        let digits = &self.sha256;
+        let digest = hex::decode(digits)
+            .ok()
+            .and_then(|bytes| bytes.try_into().ok());
+        let rule = || {
+            format!("invalid value `{digits}` for `build.sha256`: must be 64 hexadecimal digits")
+        };
+        let digest = digest.ok_or_else(rule)?;
+        Build::new(&self.program, &self.version, digest).map_err(|error| error.to_string())
+    }
 }
 
 impl Manifest {

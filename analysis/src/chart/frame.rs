@@ -219,6 +219,25 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(118, 118, 118),
 ];
 
+/// The contrast as the Web Content Accessibility Guidelines define it.
+pub(super) fn contrast(one: RGBColor, other: RGBColor) -> f64 {
+    let (one, other) = (luminance(one), luminance(other));
+    (one.max(other) + 0.05) / (one.min(other) + 0.05)
+}
+
+/// The part of light that a colour reflects.
+fn luminance(RGBColor(red, green, blue): RGBColor) -> f64 {
+    let linear = |part: u8| {
+        let share = f64::from(part) / 255.0;
+        if share <= 0.04045 {
+            share / 12.92
+        } else {
+            ((share + 0.055) / 1.055).powf(2.4)
+        }
+    };
+    0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+}
+
 /// A line of a series.
 pub(super) fn stroke(colour: RGBColor) -> ShapeStyle {
     colour.stroke_width(2)
@@ -274,8 +293,10 @@ pub(super) const INK: RGBColor = RGBColor(118, 118, 118);
 /// Colour of the lines behind the data.
 pub(super) const GRID: RGBAColor = RGBAColor(118, 118, 118, 0.25);
 /// Texts on pages that are dark but not black need a lighter colour for a contrast of 4.5. On a white page, where a
-/// program applies this rule by mistake, it still has 3.
-const STYLE: &str = "@media (prefers-color-scheme: dark) { svg text { fill: #919191; } }";
+/// program applies this rule by mistake, it still has 3. Texts of another colour than [`INK`] stand on cells that have
+/// their own.
+const STYLE: &str =
+    "@media (prefers-color-scheme: dark) { svg text[fill=\"#767676\"] { fill: #919191; } }";
 /// How every chart ends.
 const END: &str = "</svg>\n";
 /// Size of labels, in units of `plotters`: 13 pixels.
@@ -300,25 +321,6 @@ const NOTE_CHARACTER_WIDTH: usize = 7;
 mod tests {
     use super::*;
 
-    fn luminance(colour: RGBColor) -> f64 {
-        let linear = |part: u8| {
-            let share = f64::from(part) / 255.0;
-            if share <= 0.04045 {
-                share / 12.92
-            } else {
-                ((share + 0.055) / 1.055).powf(2.4)
-            }
-        };
-        let RGBColor(red, green, blue) = colour;
-        0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
-    }
-
-    /// The contrast as the Web Content Accessibility Guidelines define it.
-    fn contrast(one: RGBColor, other: RGBColor) -> f64 {
-        let (one, other) = (luminance(one), luminance(other));
-        (one.max(other) + 0.05) / (one.min(other) + 0.05)
-    }
-
     #[test]
     fn every_colour_contrasts_with_white_and_dark_pages() {
         // Pages of GitHub in its dark theme, and of `reproduce --html`.
@@ -331,6 +333,8 @@ mod tests {
         }
         let light_ink = RGBColor(0x91, 0x91, 0x91);
         assert!(STYLE.contains("#919191"));
+        let RGBColor(red, green, blue) = INK;
+        assert!(STYLE.contains(&format!("#{red:02X}{green:02X}{blue:02X}")));
         assert!(4.5 <= contrast(INK, WHITE));
         assert!(4.5 <= contrast(light_ink, dark));
         assert!(3.0 <= contrast(light_ink, WHITE));

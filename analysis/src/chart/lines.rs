@@ -84,6 +84,9 @@ pub enum Style {
     Marks,
     /// Its points alone, as rings.
     Rings,
+    /// Bars, each between two points that follow each other: the spread of the series that it is paired with, which is
+    /// not in the legend.
+    Spread,
 }
 
 impl Lines {
@@ -104,16 +107,16 @@ impl Lines {
             Scale::Around(middle) => Axis::around(middle, heights),
         };
         let key = |series: &'_ Series| match series.style {
-            Style::Line => Mark::Line,
-            Style::Dashed => Mark::Dashes,
-            Style::Marks => Mark::Points,
-            Style::Rings => Mark::Rings,
+            Style::Line => Some(Mark::Line),
+            Style::Dashed => Some(Mark::Dashes),
+            Style::Marks => Some(Mark::Points),
+            Style::Rings => Some(Mark::Rings),
+            Style::Spread => None,
         };
         let legend = self.series.iter().zip(self.colours());
-        let legend = legend.map(|(series, colour)| Key {
-            name: &series.name,
-            mark: key(series),
-            colour,
+        let legend = legend.filter_map(|(series, colour)| {
+            let (name, mark) = (&*series.name, key(series)?);
+            Some(Key { name, mark, colour })
         });
         let frame = Frame {
             title: &self.title,
@@ -147,7 +150,11 @@ impl Lines {
             self.x_label,
             logarithmic(self.x_is_log)
         );
-        for series in &self.series {
+        for series in self
+            .series
+            .iter()
+            .filter(|series| series.style != Style::Spread)
+        {
             let finite = || {
                 let points = series.points.iter();
                 points.filter(|(x, y)| x.is_finite() && y.is_finite())
@@ -222,6 +229,15 @@ impl Lines {
                         let mark = |at| Circle::new(at, POINT_RADIUS, colour(index));
                         chart.draw_series(piece.map(mark))?
                     }
+                    Style::Spread => {
+                        let faint = colour(index).mix(SPREAD_OPACITY);
+                        let ends: Vec<(f64, f64)> = piece.collect();
+                        let bars = ends.chunks_exact(2);
+                        let bar = |ends: &[(f64, f64)]| {
+                            PathElement::new(ends, faint.stroke_width(SPREAD_WIDTH))
+                        };
+                        chart.draw_series(bars.map(bar))?
+                    }
                 };
             }
         }
@@ -233,6 +249,10 @@ impl Lines {
 const WIDTH: i32 = 760;
 /// In pixels, without title and legend.
 const HEIGHT: u32 = 400;
+/// Width of the bar of a spread, in pixels.
+const SPREAD_WIDTH: u32 = 9;
+/// Opacity of the bar of a spread, behind which lines are seen.
+const SPREAD_OPACITY: f64 = 0.3;
 /// Radius of a line's only point, in pixels.
 const LONE_RADIUS: i32 = 3;
 
@@ -353,6 +373,22 @@ mod tests {
         let with = lines.svg().matches("<polyline").count();
         lines.y_scale = Scale::Linear;
         assert_eq!(with, lines.svg().matches("<polyline").count() + 1);
+    }
+
+    #[test]
+    fn a_spread_is_a_bar_beside_a_line() {
+        let mut lines = lines(false);
+        lines.series.truncate(1);
+        let ends = [(1.0, 1.5), (1.0, 2.5), (10.0, 3.0), (10.0, 4.5)];
+        lines.series.push(Series {
+            name: "hidden".to_owned(),
+            points: ends.to_vec(),
+            style: Style::Spread,
+            is_paired: true,
+        });
+        let svg = lines.svg();
+        assert_eq!(svg.matches("opacity=\"0.3\"").count(), 2, "{svg}");
+        assert!(!svg.contains("hidden"), "{svg}");
     }
 
     #[test]

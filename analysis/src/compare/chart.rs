@@ -1,7 +1,5 @@
 //! The gains of policies as a chart.
 
-use std::path::Path;
-
 use crate::chart::{Group, Interval, Intervals};
 use crate::compare::report::Report;
 use crate::compare::summary::{Overall, Summary};
@@ -42,13 +40,11 @@ pub fn chart(report: &Report) -> Intervals {
             rows: overall.map(all).collect(),
         });
     }
-    for summaries in report
-        .summaries
-        .chunk_by(|left, right| left.experiment == right.experiment)
-    {
+    let summaries = report.summaries.chunks(policies.len());
+    for (subject, summaries) in report.experiments.iter().zip(summaries) {
         let rows = summaries.iter().filter(|row| compared(&row.policy));
         groups.push(Group {
-            name: stem(&summaries[0].experiment),
+            name: subject.label.clone(),
             rows: rows.map(single).collect(),
         });
     }
@@ -71,15 +67,6 @@ fn colour(policies: &[&str], policy: &str) -> usize {
 
 /// Policies that have the same colour in all comparisons.
 const KEPT: [&str; 2] = ["migbsp", "adaptive"];
-
-/// `drift` of `conf/dynamic/drift.toml`.
-fn stem(experiment: &str) -> String {
-    let stem = Path::new(experiment).file_stem();
-    stem.map_or_else(
-        || experiment.to_owned(),
-        |stem| stem.to_string_lossy().into_owned(),
-    )
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! Runs of a comparison that are done, in memory and in a file.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,9 +24,17 @@ pub struct Ledger {
 struct State {
     file: Option<(PathBuf, File)>,
     /// Earlier runs, by digest.
-    kept: BTreeMap<String, Run>,
+    kept: BTreeMap<String, Kept>,
     done: BTreeMap<Place, Run>,
     recalled: usize,
+}
+
+/// A run in the file.
+#[derive(Debug)]
+struct Kept {
+    run: Run,
+    /// Experiment and policy of each line that has it.
+    names: BTreeSet<(String, String)>,
 }
 
 /// Number of the experiment, number of the policy, seed.
@@ -44,6 +52,8 @@ pub(super) struct Entry {
     pub(super) digest: String,
     /// The experiment, as it was named.
     pub(super) experiment: String,
+    /// Whether its result depends on the seed.
+    pub(super) draws: bool,
     /// Label of the policy.
     pub(super) policy: String,
     /// The result.
@@ -57,25 +67,62 @@ struct Head {
     schema: String,
 }
 
-/// As much of a line as a later comparison needs.
-#[derive(Debug, Deserialize)]
-struct Kept {
-    digest: String,
+/// A line of the file, as it is read.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Line {
+    /// Of everything that the run depends on.
+    pub(crate) digest: String,
+    /// The experiment, as it was named.
+    pub(crate) experiment: String,
+    /// Whether its result depends on the seed; earlier versions did not write that.
+    #[serde(default)]
+    pub(crate) draws: bool,
+    /// Label of the policy.
+    pub(crate) policy: String,
+    /// The result.
     #[serde(flatten)]
-    run: Run,
+    pub(crate) run: Run,
 }
 
 /// The schema of a line.
 pub(super) const LEDGER_SCHEMA: &str = "migbsp.compare-runs/2";
 
+/// The whole lines of `text`, which is that of the file `path`, each with its text; lines of other schemas are left
+/// out.
+///
+/// # Errors
+///
+/// If a line is no run of a comparison.
+pub(crate) fn read_lines<'a>(path: &Path, text: &'a str) -> Result<Vec<(&'a str, Line)>, Failure> {
+    // A run that was noted when the process ended has no whole line.
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let mut lines = Vec::new();
+    for (index, line) in whole.lines().enumerate() {
+        let unreadable = |error: serde_json::Error| {
+            let (place, number) = (path.display(), index + 1);
+            Failure::Input(format!(
+                "{place}:{number}: is no run of a comparison: {error}"
+            ))
+        };
+        let head: Head = serde_json::from_str(line).map_err(unreadable)?;
+        if head.schema == LEDGER_SCHEMA {
+            lines.push((line, serde_json::from_str(line).map_err(unreadable)?));
+        }
+    }
+    Ok(lines)
+}
+
 impl Ledger {
-    /// The ledger in `folder`, which is made if there is none.
+    /// The file in a folder that has the runs.
+    pub const FILE: &str = "runs.jsonl";
+
+    /// The ledger in `folder`, which is made if there is none. No other process can open it as long as it exists.
     ///
     /// # Errors
     ///
-    /// If the folder cannot be written to, or its file is no ledger.
+    /// If the folder cannot be written to, its file is no ledger, or another process has it.
     pub fn open(folder: &Path) -> Result<Self, Failure> {
-        let path = folder.join("runs.jsonl");
+        let path = folder.join(Self::FILE);
         let unwritable = |error: io::Error| {
             Failure::Run(format!("{}: cannot be written: {error}", path.display()))
         };
@@ -86,26 +133,23 @@ impl Ledger {
             .create(true)
             .open(&path)
             .map_err(unwritable)?;
+        // File systems without locks have ledgers, too.
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            let problem =
+                "another process adds runs to it; name another folder, or wait for its end";
+            return Err(Failure::Usage(format!("{}: {problem}", path.display())));
+        }
         let text = io::read_to_string(&mut file)
             .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
-        // A run that was noted when the process ended has no whole line.
+        let mut kept = BTreeMap::new();
+        for (_, line) in read_lines(&path, &text)? {
+            let (run, names) = (line.run, BTreeSet::new());
+            let kept = kept.entry(line.digest).or_insert(Kept { run, names });
+            kept.names.insert((line.experiment, line.policy));
+        }
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         let length = u64::try_from(whole).unwrap_or(u64::MAX);
         file.set_len(length).map_err(unwritable)?;
-        let mut kept = BTreeMap::new();
-        for (index, line) in text[..whole].lines().enumerate() {
-            let unreadable = |error: serde_json::Error| {
-                let (place, number) = (path.display(), index + 1);
-                Failure::Input(format!(
-                    "{place}:{number}: is no run of a comparison: {error}"
-                ))
-            };
-            let head: Head = serde_json::from_str(line).map_err(unreadable)?;
-            if head.schema == LEDGER_SCHEMA {
-                let entry: Kept = serde_json::from_str(line).map_err(unreadable)?;
-                kept.insert(entry.digest, entry.run);
-            }
-        }
         Ok(Self {
             state: Mutex::new(State {
                 file: Some((path, file)),
@@ -135,18 +179,15 @@ impl Ledger {
         self.state().done.get(&place).cloned()
     }
 
-    /// Whether the file has the run with this digest, which then is done.
-    pub(super) fn recall(&self, digest: &str, place: Place) -> bool {
+    /// The run with this digest, if the file has it.
+    pub(super) fn recall(&self, digest: &str) -> Option<Run> {
         let mut state = self.state();
-        let Some(run) = state.kept.get(digest).cloned() else {
-            return false;
-        };
-        state.done.insert(place, run);
+        let run = state.kept.get(digest)?.run.clone();
         state.recalled += 1;
-        true
+        Some(run)
     }
 
-    /// Notes that the run at `place` is done.
+    /// Notes that the run at `place` is done. A line that the file has is not written again.
     ///
     /// # Errors
     ///
@@ -154,8 +195,13 @@ impl Ledger {
     pub(super) fn note(&self, place: Place, entry: &Entry) -> Result<(), Failure> {
         let mut line = serde_json::to_string(entry).expect("a run is numbers and text");
         line.push('\n');
+        let names = (entry.experiment.clone(), entry.policy.clone());
         let mut state = self.state();
         state.done.insert(place, entry.run.clone());
+        let kept = state.kept.get(&entry.digest);
+        if kept.is_some_and(|kept| kept.names.contains(&names)) {
+            return Ok(());
+        }
         let Some((path, file)) = &mut state.file else {
             return Ok(());
         };
@@ -182,55 +228,90 @@ mod tests {
             provenance: Provenance::of_program(&Registry::new()).unwrap(),
             digest: digest.to_owned(),
             experiment: "e.toml".to_owned(),
+            draws: true,
             policy: "none".to_owned(),
             run: results.of(0, 0)[0].clone(),
         }
+    }
+
+    fn text(folder: &Path) -> String {
+        fs::read_to_string(folder.join(Ledger::FILE)).unwrap()
     }
 
     #[test]
     fn runs_with_the_same_digest_are_taken_from_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let first = Ledger::open(folder.path()).unwrap();
-        assert!(!first.recall("a", (0, 0, 1)));
+        assert!(first.recall("a").is_none());
         first.note((0, 0, 1), &entry("a", 2.5)).unwrap();
+        drop(first);
+        let written = text(folder.path());
         let second = Ledger::open(folder.path()).unwrap();
-        assert!(second.is_empty());
-        assert!(second.recall("a", (3, 1, 7)) && !second.recall("b", (0, 0, 1)));
-        assert_eq!(
-            second.done((3, 1, 7)).unwrap().seconds.to_bits(),
-            2.5_f64.to_bits()
-        );
+        assert!(second.is_empty() && second.recall("b").is_none());
+        let run = second.recall("a").unwrap();
+        assert_eq!(run.seconds.to_bits(), 2.5_f64.to_bits());
+        second.note((3, 1, 7), &entry("a", 2.5)).unwrap();
+        assert_eq!(second.done((3, 1, 7)).unwrap(), run);
         assert_eq!((second.len(), second.recalled()), (1, 1));
+        assert_eq!(text(folder.path()), written);
+    }
+
+    #[test]
+    fn a_run_has_a_line_for_every_name_and_no_line_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        for _ in 0..2 {
+            let ledger = Ledger::open(folder.path()).unwrap();
+            for name in ["e.toml", "./e.toml"] {
+                let experiment = name.to_owned();
+                let entry = entry("a", 2.5);
+                let entry = Entry {
+                    experiment,
+                    ..entry
+                };
+                ledger.note((0, 0, 1), &entry).unwrap();
+            }
+        }
+        assert_eq!(text(folder.path()).lines().count(), 2);
+    }
+
+    #[test]
+    fn two_processes_do_not_add_to_the_same_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Ledger::open(folder.path()).unwrap();
+        let problem = Ledger::open(folder.path()).unwrap_err().to_string();
+        assert!(problem.contains("another process adds runs"), "{problem}");
+        drop(first);
+        Ledger::open(folder.path()).unwrap();
     }
 
     #[test]
     fn a_line_that_was_cut_off_is_written_again() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("runs.jsonl");
         let ledger = Ledger::open(folder.path()).unwrap();
         ledger.note((0, 0, 1), &entry("a", 2.5)).unwrap();
         ledger.note((0, 0, 2), &entry("b", 2.5)).unwrap();
-        let text = fs::read_to_string(&path).unwrap();
-        fs::write(&path, &text[..text.len() - 5]).unwrap();
+        drop(ledger);
+        let whole = text(folder.path());
+        fs::write(folder.path().join(Ledger::FILE), &whole[..whole.len() - 5]).unwrap();
         let ledger = Ledger::open(folder.path()).unwrap();
-        assert!(ledger.recall("a", (0, 0, 1)) && !ledger.recall("b", (0, 0, 2)));
+        assert!(ledger.recall("a").is_some() && ledger.recall("b").is_none());
         ledger.note((0, 0, 2), &entry("b", 2.5)).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        assert_eq!(text(folder.path()), whole);
     }
 
     #[test]
     fn lines_of_another_schema_are_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let earlier = "{\"schema\": \"migbsp.compare-runs/1\", \"digest\": \"a\"}\n";
-        fs::write(folder.path().join("runs.jsonl"), earlier).unwrap();
+        fs::write(folder.path().join(Ledger::FILE), earlier).unwrap();
         let ledger = Ledger::open(folder.path()).unwrap();
-        assert!(!ledger.recall("a", (0, 0, 1)));
+        assert!(ledger.recall("a").is_none());
     }
 
     #[test]
     fn another_file_is_no_ledger() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("runs.jsonl"), "{}\n").unwrap();
+        fs::write(folder.path().join(Ledger::FILE), "{}\n").unwrap();
         let problem = Ledger::open(folder.path()).unwrap_err().to_string();
         assert!(
             problem.contains("runs.jsonl:1: is no run of a comparison"),

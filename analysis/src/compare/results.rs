@@ -22,8 +22,11 @@ pub struct Results {
 /// An experiment of the comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Subject {
-    /// Its file, as it was given.
+    /// Its file, as it was given; of a sweep, with the values that vary.
     pub name: String,
+    /// Its name in charts.
+    #[serde(skip)]
+    pub label: String,
     /// Whether its result depends on the seed; if not, it is run once.
     pub draws: bool,
     /// The seeds of its runs.
@@ -113,7 +116,7 @@ fn log_ratio(left: f64, right: f64) -> f64 {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Experiments e0, e1, …: whether they draw, and the makespans of policies a, b, … by seed; a is the
@@ -121,6 +124,7 @@ pub(super) mod tests {
     pub(crate) fn results(experiments: &[(bool, &[&[f64]])]) -> Results {
         let subject = |(index, (draws, policies)): (usize, &(bool, &[&[f64]]))| Subject {
             name: format!("e{index}"),
+            label: format!("e{index}"),
             draws: *draws,
             seeds: (1..).take(policies[0].len()).collect(),
             best_placement: None,
@@ -141,7 +145,10 @@ pub(super) mod tests {
             let runs = |makespans: &&[f64]| (1..).zip(*makespans).map(run).collect();
             policies.iter().map(runs).collect()
         };
-        let labels = ('a'..='z').take(experiments[0].1.len());
+        let policies = experiments
+            .first()
+            .map_or(0, |(_, policies)| policies.len());
+        let labels = ('a'..='z').take(policies);
         Results {
             experiments: experiments.iter().enumerate().map(subject).collect(),
             policies: labels.map(String::from).collect(),

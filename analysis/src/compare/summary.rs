@@ -62,7 +62,7 @@ pub struct Overall {
 }
 
 /// Every policy on every experiment.
-pub(super) fn summaries(results: &Results) -> Vec<Summary> {
+pub(crate) fn summaries(results: &Results) -> Vec<Summary> {
     let policies = 0..results.policies.len();
     (0..results.experiments.len())
         .flat_map(|experiment| {

@@ -35,13 +35,13 @@ pub fn page(report: &Report) -> String {
 
 /// The heading of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::reproduce) struct Heading {
+pub(crate) struct Heading {
     id: String,
     title: String,
 }
 
 impl Heading {
-    pub(in crate::reproduce) fn new(id: &str, title: &str) -> Self {
+    pub(crate) fn new(id: &str, title: &str) -> Self {
         Self {
             id: id.to_owned(),
             title: title.to_owned(),
@@ -56,7 +56,7 @@ impl Render for Heading {
 }
 
 /// A page with a title, a paragraph, a table of contents, and sections.
-pub(in crate::reproduce) fn page_of(
+pub(crate) fn page_of(
     title: &str,
     preface: &str,
     contents: &[Heading],

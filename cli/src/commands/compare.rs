@@ -2,29 +2,29 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 
 use clap::Args;
-use tokio::sync::oneshot;
 
 use crate::failure::CommandFailure;
-use experiments::batch::{Batch, Progress};
+use experiments::batch::{Batch, Progress as _, Silent};
 use experiments::{Failure, Provenance, Registry, overrides};
 
 use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
+use crate::commands::runs::Runs;
 use crate::file::{check_writable, write};
 use crate::output::{Format, print, print_json, print_text};
 use crate::signals::TerminationSignal;
 use analysis::compare::{
-    self, Claim, Comparison, Contender, Ledger, Report, Results, Seeds, Subject, chart, text,
+    self, Claim, Comparison, Contender, Ledger, Report, Seeds, Variant, chart, text,
 };
+use analysis::sweep::SweepFolder;
 
 /// Arguments of `compare`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CompareArguments {
     /// Experiment files, TOML; `-` reads stdin
-    #[arg(value_name = "EXPERIMENT", required = true)]
+    #[arg(value_name = "EXPERIMENT", required_unless_present = "from")]
     pub(crate) experiments: Vec<PathBuf>,
     /// Policy, with parameters of [scheduler]; can be given several times
     #[arg(long = "policy", value_name = "NAME[:KEY=VALUE,...]", default_values = ["none", "migbsp", "adaptive"])]
@@ -40,6 +40,9 @@ pub(crate) struct CompareArguments {
     /// Folder that keeps every run that is done, in runs.jsonl; the same comparison goes on from there
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Folder of a sweep, whose runs are compared: each of its combinations is an experiment
+    #[arg(long, value_name = "DIR", conflicts_with_all = FROM_CONFLICTS)]
+    from: Option<PathBuf>,
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
@@ -68,7 +71,15 @@ pub(crate) fn command(
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
     arguments.check()?;
-    let subjects = compare::subjects(&arguments.comparison(), registry)?;
+    if let Some(folder) = &arguments.from {
+        return of_sweep(arguments, folder, registry);
+    }
+    let comparison = arguments.comparison();
+    let batch = Batch {
+        jobs: arguments.jobs.threads(),
+        progress: &Silent,
+    };
+    let subjects = compare::subjects(&comparison, registry, batch)?;
     if let Some(file) = &arguments.svg {
         // An unwritable place is reported before the runs, not after them.
         check_writable(file)?;
@@ -77,120 +88,98 @@ pub(crate) fn command(
         Some(folder) => Ledger::open(folder)?,
         None => Ledger::default(),
     };
-    let ledger = Arc::new(ledger);
     let termination = TerminationSignal::default();
     let runs = Runs {
-        arguments: arguments.clone(),
-        subjects,
+        comparison: Arc::new(comparison),
+        subjects: Arc::new(subjects),
         registry: registry.clone(),
-        ledger: Arc::clone(&ledger),
+        ledger: Arc::new(ledger),
+        jobs: arguments.jobs,
         bar: RunBar::new(arguments.progress),
     };
-    let Some(results) = runs.clone().until(&termination)? else {
-        return runs.interrupted(termination.number().unwrap_or_default());
+    let Some(results) = runs.until(&termination)? else {
+        return arguments.interrupted(&runs, termination.number().unwrap_or_default());
     };
-    let recalled = ledger.recalled();
-    if 0 < recalled {
-        tracing::info!(recalled, "runs taken from runs.jsonl");
-    }
+    runs.report_recalled();
     let report = Report::new(&results, &arguments.claims, &arguments.claims_each);
-    arguments.show(&report, registry)?;
+    arguments.end(&report, &arguments.provenance(registry)?)
+}
+
+/// Compares the policies of a sweep, with its runs.
+fn of_sweep(
+    arguments: &CompareArguments,
+    folder: &Path,
+    registry: &Registry,
+) -> Result<(), CommandFailure> {
+    let sweep = SweepFolder::read(folder)?;
+    let policies: Vec<&str> = sweep.plan.policies.iter().map(String::as_str).collect();
+    arguments.check_claims(&policies)?;
     if let Some(file) = &arguments.svg {
-        write(file, &chart(&report).svg())?;
+        check_writable(file)?;
     }
-    match report.complaint() {
-        Some(complaint) => Err(Failure::Verification(complaint).into()),
-        None => Ok(()),
+    let swept = sweep.swept();
+    let (folder, done, all) = (folder.display(), swept.runs(), sweep.plan.runs);
+    if swept.points.is_empty() {
+        let problem = format!("{folder}: none of its {all} runs is done under all policies");
+        return Err(Failure::Input(problem).into());
     }
+    if !swept.is_complete() {
+        tracing::warn!("{folder}: {done} of {all} runs are done under all policies");
+    }
+    let report = Report::new(&swept.results, &arguments.claims, &arguments.claims_each);
+    let provenance = Provenance::of_program(registry)?.with_overrides(sweep.overrides.clone());
+    arguments.end(&report, &provenance.with_recorded_by(sweep.build.clone()))
 }
 
-/// All that the runs of a comparison need, on a thread of their own.
-#[derive(Clone)]
-struct Runs {
-    arguments: CompareArguments,
-    subjects: Vec<Subject>,
-    registry: Registry,
-    ledger: Arc<Ledger>,
-    bar: RunBar,
-}
-
-impl Runs {
-    /// The results of all runs; `None` as soon as a signal asks to end.
-    fn until(self, termination: &TerminationSignal) -> Result<Option<Results>, Failure> {
-        let (sender, results) = oneshot::channel();
-        let runs = thread::spawn(move || {
-            let batch = Batch {
-                jobs: self.arguments.jobs.threads(),
-                progress: &self.bar,
-            };
-            let comparison = self.arguments.comparison();
-            let (subjects, registry) = (&self.subjects, &self.registry);
-            let done = compare::run(&comparison, subjects, registry, batch, &self.ledger);
-            // After a signal the results are not waited for.
-            drop(sender.send(done));
-        });
-        let runtime = tokio::runtime::Builder::new_current_thread().build();
-        let ended = runtime.map_err(Failure::run)?.block_on(async {
-            tokio::select! {
-                biased;
-                results = results => Some(results),
-                () = termination.clone().received() => None,
-            }
-        });
-        match ended {
-            None => Ok(None),
-            Some(Ok(results)) => results.map(Some),
-            Some(Err(_)) => match runs.join() {
-                Err(panic) => std::panic::resume_unwind(panic),
-                Ok(()) => Err(Failure::Run("the runs ended without results".to_owned())),
-            },
+impl CompareArguments {
+    fn comparison(&self) -> Comparison {
+        let experiments = self.experiments.iter();
+        Comparison {
+            experiments: experiments
+                .map(|file| Variant::of_file(file, &self.set))
+                .collect(),
+            policies: self.policies.clone(),
+            seeds: self.seeds.clone(),
         }
+    }
+
+    fn provenance(&self, registry: &Registry) -> Result<Provenance, Failure> {
+        let overrides = overrides(&self.set, registry)?;
+        Ok(Provenance::of_program(registry)?.with_overrides(overrides))
     }
 
     /// Shows the results of the seeds that are done under all policies.
-    fn interrupted(&self, signal: u8) -> Result<(), CommandFailure> {
-        self.bar.end();
-        let comparison = self.arguments.comparison();
-        let results = compare::results_so_far(&comparison, &self.subjects, &self.ledger);
+    fn interrupted(&self, runs: &Runs, signal: u8) -> Result<(), CommandFailure> {
+        runs.bar.end();
+        let results = compare::results_so_far(&runs.comparison, &runs.subjects, &runs.ledger);
         if let Some(results) = &results {
             let report = Report::new(results, &[], &[]);
-            self.arguments.show(&report, &self.registry)?;
+            self.show(&report, &self.provenance(&runs.registry)?)?;
         }
-        let seeds = self.subjects.iter().map(|subject| subject.seeds.len());
-        let all = seeds.sum::<usize>() * self.arguments.policies.len();
         let shown = match results {
             Some(_) => "shown are the seeds that are done under all policies",
             None => "no seed is done under all policies",
         };
-        let next = match &self.arguments.out {
-            Some(_) => "the same command goes on from here",
-            None => "with --out DIR the same command would go on from here",
-        };
-        let done = self.ledger.len();
-        let message = format!("interrupted: {done} of {all} runs are done; {shown}; {next}");
-        Err(CommandFailure::Stopped { signal, message })
+        Err(runs.stopped(signal, Some(shown), self.out.is_some()))
     }
-}
 
-impl CompareArguments {
-    fn comparison(&self) -> Comparison<'_> {
-        Comparison {
-            experiments: &self.experiments,
-            policies: &self.policies,
-            seeds: &self.seeds,
-            set: &self.set,
+    /// Shows the results and draws the chart; a claim that does not hold is a failure after that.
+    fn end(&self, report: &Report, provenance: &Provenance) -> Result<(), CommandFailure> {
+        self.show(report, provenance)?;
+        if let Some(file) = &self.svg {
+            write(file, &chart(report).svg())?;
+        }
+        match report.complaint() {
+            Some(complaint) => Err(Failure::Verification(complaint).into()),
+            None => Ok(()),
         }
     }
 
-    fn show(&self, report: &Report, registry: &Registry) -> Result<(), CommandFailure> {
-        let provenance = || -> Result<Provenance, Failure> {
-            let overrides = overrides(&self.set, registry)?;
-            Ok(Provenance::of_program(registry)?.with_overrides(overrides))
-        };
+    fn show(&self, report: &Report, provenance: &Provenance) -> Result<(), CommandFailure> {
         match self.format {
             Format::Table => print_text(true, |layout| text(report, layout)),
-            Format::Json => print_json(&provenance()?, report),
-            Format::Csv => print(&report.csv(&provenance()?)?),
+            Format::Json => print_json(provenance, report),
+            Format::Csv => print(&report.csv(provenance)?),
         }
     }
 
@@ -200,44 +189,68 @@ impl CompareArguments {
     ///
     /// The first argument that contradicts another one.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        let labels: Vec<&str> = self
-            .policies
-            .iter()
-            .map(|policy| policy.label.as_str())
-            .collect();
-        if let Some((first, second)) = same_file(&self.experiments) {
-            let (name, first) = (second.display(), first.display());
-            let again = if first.to_string() == name.to_string() {
-                String::new()
-            } else {
-                format!(", first as {first}")
-            };
-            return Err(Failure::Usage(format!(
-                "{name} is given twice{again}; --seeds sets the number of runs"
-            )));
+        check_experiments(&self.experiments)?;
+        let labels = check_policies(&self.policies)?;
+        if self.from.is_none() {
+            self.check_claims(&labels)?;
         }
-        if let Some(label) = twice(&labels) {
-            return Err(Failure::Usage(format!("--policy {label} is given twice")));
+        for assignment in &self.set {
+            check_key(assignment.split('=').next().unwrap_or_default().trim())?;
         }
+        Ok(())
+    }
+
+    /// Checks that claims are about `policies`.
+    fn check_claims(&self, policies: &[&str]) -> Result<(), Failure> {
         for claim in self.claims.iter().chain(&self.claims_each) {
             for label in [&claim.left, &claim.right] {
-                if !labels.contains(&label.as_str()) {
-                    let list = labels.join(", ");
+                if !policies.contains(&label.as_str()) {
+                    let list = policies.join(", ");
                     let problem =
                         format!("`{claim}`: unknown policy `{label}`, must be one of {list}");
                     return Err(Failure::Usage(problem));
                 }
             }
         }
-        for assignment in &self.set {
-            let key = assignment.split('=').next().unwrap_or_default().trim();
-            if let Some((_, instead)) = DECIDED.iter().find(|(decided, _)| *decided == key) {
-                return Err(Failure::Usage(format!(
-                    "--set {key}: cannot be set for all runs; {instead}"
-                )));
-            }
-        }
         Ok(())
+    }
+}
+
+/// Checks that no experiment is given twice.
+pub(crate) fn check_experiments(files: &[PathBuf]) -> Result<(), Failure> {
+    let Some((first, second)) = same_file(files) else {
+        return Ok(());
+    };
+    let (name, first) = (second.display(), first.display());
+    let again = if first.to_string() == name.to_string() {
+        String::new()
+    } else {
+        format!(", first as {first}")
+    };
+    Err(Failure::Usage(format!(
+        "{name} is given twice{again}; --seeds sets the number of runs"
+    )))
+}
+
+/// The labels of `policies`, which differ.
+pub(crate) fn check_policies(policies: &[Contender]) -> Result<Vec<&str>, Failure> {
+    let labels: Vec<&str> = policies
+        .iter()
+        .map(|policy| policy.label.as_str())
+        .collect();
+    match twice(&labels) {
+        Some(label) => Err(Failure::Usage(format!("--policy {label} is given twice"))),
+        None => Ok(labels),
+    }
+}
+
+/// Checks that `--set` may set the key.
+pub(crate) fn check_key(key: &str) -> Result<(), Failure> {
+    match DECIDED.iter().find(|(decided, _)| *decided == key) {
+        Some((_, instead)) => Err(Failure::Usage(format!(
+            "--set {key}: cannot be set for all runs; {instead}"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -270,6 +283,9 @@ const DECIDED: [(&str, &str); 4] = [
     ("scheduler.script", "policies decide which processes move"),
 ];
 
+/// What `--from` has already.
+const FROM_CONFLICTS: [&str; 6] = ["experiments", "policies", "seeds", "set", "jobs", "out"];
+
 pub(crate) const COMPARE_ABOUT: &str = "\
 Compare policies on experiments, with several seeds.
 
@@ -282,7 +298,10 @@ first policy. The results do not depend on the number of threads.
 
 Ctrl-C shows the seeds that are done under all policies. With --out DIR every run is a line of DIR/runs.jsonl \
 as soon as it is done, and the same command goes on from there; a run is done again if its configuration, its \
-platform, its files or the program has changed.";
+platform, its files or the program has changed.
+
+--from DIR compares the policies of a sweep (`migbsp sweep --out DIR`) without running anything: each combination of \
+values is an experiment.";
 
 pub(crate) const COMPARE_HELP: &str = "\
 Policies:
@@ -308,5 +327,6 @@ Examples:
   migbsp compare conf/dynamic/*.toml --seeds 1..30 --svg gains.svg
   migbsp compare conf/dynamic/*.toml --seeds 1..100 --jobs 4 --out runs/dynamic
   migbsp compare conf/dynamic/drift.toml --seeds 1..5 --assert 'adaptive <= migbsp' --format csv
+  migbsp compare --from results --assert-each 'adaptive <= none'    the combinations of a sweep
 
 Every key of [scheduler] and every value of the results is explained in docs/experiments.md.";

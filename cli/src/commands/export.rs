@@ -4,11 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use analysis::export::{Export, Table, TableFormat, Timeline};
+use bsp::units::Bytes;
 use clap::{Args, ValueEnum};
 use experiments::{Failure, Provenance, Registry, record};
 
 use crate::failure::CommandFailure;
-use crate::file::{check_folder, check_writable, write_with};
+use crate::file::{check_folder, write_with};
+use crate::output::print;
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]
@@ -83,12 +85,12 @@ pub(crate) fn command(
         )
         .into()),
         (Kind::Timeline(timeline), None) => {
-            check_writable(out)?;
-            write_with(out, |file| export.timeline(timeline, file))
+            write_with(out, |file| export.timeline(timeline, file))?;
+            written(out)
         }
         (Kind::Tables(format, _), Some(table)) => {
-            check_writable(out)?;
-            write_with(out, |file| export.table(table.table(), format, file))
+            write_with(out, |file| export.table(table.table(), format, file))?;
+            written(out)
         }
         (Kind::Tables(format, suffix), None) => write_all(&export, format, (out, suffix)),
     }
@@ -108,8 +110,18 @@ fn write_all(
     for table in tables.filter(|table| is_traced || *table != Table::Traces) {
         let file = folder.join(format!("{}.{suffix}", table.name()));
         write_with(&file, |file| export.table(table, format, file))?;
+        written(&file)?;
     }
     Ok(())
+}
+
+/// Names a file that was written, unless it is stdout itself or another pipe.
+fn written(file: &Path) -> Result<(), CommandFailure> {
+    if !file.is_file() {
+        return Ok(());
+    }
+    let length = fs::metadata(file).map_or(0, |metadata| metadata.len());
+    print(&format!("{}: {}\n", file.display(), Bytes(length)))
 }
 
 impl ExportFormat {

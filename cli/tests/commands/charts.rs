@@ -49,7 +49,7 @@ fn check_is_no_page(svg: &str, root: Node<'_, '_>, node: Node<'_, '_>) {
 
 /// Checks what holds for every picture: it is XML, says what it shows, and has no page of its own.
 #[track_caller]
-fn check_head(svg: &str) {
+pub(crate) fn check_head(svg: &str) {
     let document = Document::parse(svg).unwrap_or_else(|error| panic!("{error}: {svg}"));
     let root = document.root_element();
     assert_eq!(root.attribute("role"), Some("img"), "{svg}");

@@ -39,6 +39,7 @@ mod shipped;
 mod simgrid;
 mod simulate;
 mod stdin;
+mod sweep;
 mod terminal;
 mod topics;
 mod unended;

@@ -22,25 +22,27 @@ const ELSEWHERE: [&str; 3] = [
 const PROGRAM: [&str; 2] = ["cargo run --release -- ", "migbsp "];
 
 /// Commands that `sh` blocks run here, because they end by themselves and need no cluster.
-const RUNNABLE: [&str; 11] = [
+const RUNNABLE: [&str; 13] = [
     "chaos",
     "compare",
     "explain",
+    "export",
     "help",
     "platform",
     "rebalance",
     "report",
     "reproduce",
     "simulate",
+    "sweep",
     "up",
     "verify",
 ];
 
 /// Number of console blocks, over all pages.
-const SHOWN: usize = 12;
+const SHOWN: usize = 13;
 
 /// Number of other commands that run, over all pages.
-const RUN: usize = 52;
+const RUN: usize = 60;
 
 #[test]
 fn pages_show_what_their_commands_print() {

@@ -11,7 +11,7 @@ use crate::joins::FARM;
 use crate::live::cluster::HEAT;
 
 /// Commands with the options `--format json` and `--format csv`.
-const BOTH: [&str; 32] = [
+const BOTH: [&str; 34] = [
     "simulate e.toml --out kept --outputs outputs/",
     "simulate e.toml --policy adaptive --out planned",
     "simulate owners.toml --policy adaptive --out owned",
@@ -33,6 +33,8 @@ const BOTH: [&str; 32] = [
     "verify kept",
     "verify planned",
     "compare e.toml --seeds 3 --policy none --policy migbsp --assert none<=2*migbsp --out runs",
+    "sweep e.toml --set scheduler.interval=2,4 --set run.superstep_limit=100 --policy none --policy migbsp --seeds 1..2 --out swept",
+    "compare --from swept",
     "rebalance i.json --budget 10steps",
     "rebalance sweep i.json --budget 10steps --points 2",
     "reproduce table1 --ties rank",
@@ -53,17 +55,18 @@ const LIVE: [&str; 2] = [
 ];
 
 /// Files that are objects.
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     "saved/i/run.json",
     "kept/i/run.json",
     "kept/iii/run.json",
     "live/iii/run.json",
+    "swept/plan.json",
     "outputs/provenance.json",
     "computed/provenance.json",
 ];
 
 /// Files in which every line is an object.
-const LINES: [&str; 9] = [
+const LINES: [&str; 10] = [
     "saved/iii/events.jsonl",
     "farmed/i/events.jsonl",
     "kept/iii/events.jsonl",
@@ -73,6 +76,7 @@ const LINES: [&str; 9] = [
     "chosen/iii/events.jsonl",
     "live/iii/events.jsonl",
     "runs/runs.jsonl",
+    "swept/runs.jsonl",
 ];
 
 /// Keys whose values are the user's.
