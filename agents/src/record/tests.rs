@@ -5,6 +5,7 @@ mod unended;
 use std::fs;
 use std::path::Path;
 
+use bsp::Round;
 use bsp::units::InstructionsPerSecond;
 use migbsp::{BarrierTime, CostCoefficients, Digest, Edge, Refusal, Request, SteadyRate};
 use proptest::prelude::*;

@@ -146,7 +146,7 @@ impl Reading {
                 self.seconds = end.seconds;
                 self.attainable = end.attainable;
             }
-            Event::Run(_) | Event::Observed(_) | Event::Evaluated(_) => {}
+            Event::Run(_) | Event::Traced(_) | Event::Observed(_) | Event::Evaluated(_) => {}
         }
     }
 
