@@ -176,7 +176,7 @@ mod tests {
         let (file, other) = (folder.path().join("a.svg"), folder.path().join("b.svg"));
         write(&file, "old").unwrap();
         check_writable(&file).unwrap();
-        let old = fs::File::open(&file).unwrap();
+        let old = File::open(&file).unwrap();
         write(&file, "new").unwrap();
         assert_eq!(io::read_to_string(old).unwrap(), "old");
         assert_eq!(fs::read_to_string(&file).unwrap(), "new");
