@@ -249,7 +249,7 @@ fn moves(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
     let mut arrived: BTreeMap<Rank, Moved> = BTreeMap::new();
     reading.each(&mut |happening| match happening {
         Happening::Moved(moved, _) => {
-            arrived.insert(moved.rank, moved.clone());
+            arrived.insert(moved.rank, *moved);
             Ok(())
         }
         Happening::Call(call) => {

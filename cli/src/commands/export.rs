@@ -32,15 +32,15 @@ pub(crate) struct ExportArguments {
 /// `--format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ExportFormat {
-    /// Trace events as JSON: open it at ui.perfetto.dev or chrome://tracing
+    /// Trace events as JSON: open it at ui.perfetto.dev
     Perfetto,
-    /// Paje: for pj_dump, ViTE
+    /// Paje: for `pj_dump` and other viewers
     Paje,
     /// Spans of OpenTelemetry as JSON (OTLP): for Jaeger, Tempo and others
     Otlp,
     /// Tables for R, Excel, pandas
     Csv,
-    /// Tables with types, for pandas, polars, DuckDB
+    /// Tables with types, for pandas and polars
     #[cfg(feature = "parquet")]
     Parquet,
 }

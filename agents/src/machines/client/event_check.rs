@@ -9,7 +9,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::check::check;
 use crate::machines::members;
-use crate::record::Event;
+use crate::record::{Call, Event};
 use crate::run_shape::RunShape;
 use crate::setup::{Rules, Setup};
 
@@ -90,28 +90,9 @@ impl EventCheck {
                     shape.set(process.target)
                 })
             }
-            Event::Call(call) => {
+            Event::Call(made) => {
                 records(host == first)?;
-                shape.superstep(call.superstep)?;
-                let passed_over = call.passed_over.iter().map(|(entry, _)| entry);
-                let mut entries = call.list.iter().chain(passed_over);
-                entries.try_for_each(|moved| entry(shape, moved))?;
-                call.considered.iter().try_for_each(|considered| {
-                    entry(shape, &considered.entry)?;
-                    shape.host(considered.host)
-                })?;
-                let assessment = call.assessment.as_ref();
-                if let Some(choice) = assessment.and_then(|made| made.choice.as_ref()) {
-                    shape.rank(choice.rank)?;
-                    shape.host(choice.from)?;
-                    let mut hosts = choice.destinations.iter();
-                    hosts.try_for_each(|found| shape.host(found.host))?;
-                }
-                call.migrations.iter().try_for_each(|migration| {
-                    shape.rank(migration.rank)?;
-                    shape.host(migration.from)?;
-                    shape.host(migration.to)
-                })
+                call(shape, made)
             }
             Event::Moved(moved) => {
                 records(host == moved.host)?;
@@ -134,6 +115,29 @@ impl EventCheck {
             Event::Join(_) | Event::Run(_) | Event::End(_) => records(false),
         }
     }
+}
+
+fn call(shape: RunShape<'_>, call: &Call) -> Result<(), String> {
+    shape.superstep(call.superstep)?;
+    let passed_over = call.passed_over.iter().map(|(entry, _)| entry);
+    let mut entries = call.list.iter().chain(passed_over);
+    entries.try_for_each(|moved| entry(shape, moved))?;
+    call.considered.iter().try_for_each(|considered| {
+        entry(shape, &considered.entry)?;
+        shape.host(considered.host)
+    })?;
+    let assessment = call.assessment.as_ref();
+    if let Some(choice) = assessment.and_then(|made| made.choice.as_ref()) {
+        shape.rank(choice.rank)?;
+        shape.host(choice.from)?;
+        let mut hosts = choice.destinations.iter();
+        hosts.try_for_each(|found| shape.host(found.host))?;
+    }
+    call.migrations.iter().try_for_each(|migration| {
+        shape.rank(migration.rank)?;
+        shape.host(migration.from)?;
+        shape.host(migration.to)
+    })
 }
 
 fn entry(shape: RunShape<'_>, entry: &Entry) -> Result<(), String> {

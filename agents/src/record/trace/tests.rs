@@ -12,8 +12,11 @@ use super::*;
 use crate::record::Superstep;
 use crate::record::files::{COMPLETE, TRACE};
 
-/// Per superstep and process: its host and its three times in nanoseconds, or none.
-type Rows = Vec<Vec<Option<(u32, [u32; 3], u64)>>>;
+/// A host, three times in nanoseconds, and bytes.
+type Row = (u32, [u32; 3], u64);
+
+/// Per superstep and process, or none.
+type Rows = Vec<Vec<Option<Row>>>;
 
 fn time(nanoseconds: u32) -> Seconds {
     Seconds::new(f64::from(nanoseconds) / 1e9).unwrap()
@@ -27,7 +30,7 @@ fn instant(seconds: Seconds) -> Instant {
 fn supersteps(rows: &Rows) -> Vec<TracedSuperstep> {
     let superstep = |(index, rows): (u32, &Vec<_>)| {
         let started = Seconds::new(f64::from(index) * 10.0).unwrap();
-        let traced = |(rank, row): (usize, &Option<(u32, [u32; 3], u64)>)| {
+        let traced = |(rank, row): (usize, &Option<Row>)| {
             row.map(|(host, [delay, computation, exchange], bytes)| Traced {
                 superstep: u64::from(index),
                 rank: Rank::from_index(rank),
