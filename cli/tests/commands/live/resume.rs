@@ -1,7 +1,7 @@
 //! Runs that resume a saved job.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -42,11 +42,31 @@ fn result(ended: &Ended) -> Value {
 }
 
 /// The only file or folder in `folder` whose name ends like this.
-fn find(folder: &Path, ending: &str) -> std::path::PathBuf {
+fn find(folder: &Path, ending: &str) -> PathBuf {
     let entries = fs::read_dir(folder).unwrap();
     let mut paths = entries.map(|entry| entry.unwrap().path());
     let found = paths.find(|path| path.to_str().unwrap().ends_with(ending));
     found.unwrap_or_else(|| panic!("{} in {}", ending, folder.display()))
+}
+
+/// The newest complete checkpoint in the folder of a job. Others are removed: the last one before a kill may be incomplete,
+/// or the one before it not removed yet.
+fn only_checkpoint(job: &Path) -> PathBuf {
+    let superstep = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.split_once('-').unwrap().1.parse::<u64>().unwrap()
+    };
+    let entries = fs::read_dir(job).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let paths: Vec<PathBuf> = paths.filter(|path| path.is_dir()).collect();
+    let complete = paths
+        .iter()
+        .filter(|path| path.join("manifest.json").is_file());
+    let newest = complete.max_by_key(|path| superstep(path)).unwrap();
+    for other in paths.iter().filter(|path| *path != newest) {
+        fs::remove_dir_all(other).unwrap();
+    }
+    newest.clone()
 }
 
 #[test]
@@ -137,8 +157,8 @@ fn what_cannot_be_resumed_is_refused_before_anything_starts() {
         .unwrap()
         .unwrap()
         .path();
-    // A piece that is cut off: the older checkpoint is none any more, so there is nothing to resume.
-    let checkpoint = find(&job, "0");
+    // A piece of the only checkpoint is cut off: there is nothing to resume.
+    let checkpoint = only_checkpoint(&job);
     let pieces = find(&checkpoint, "0.pieces");
     let bytes = fs::read(&pieces).unwrap();
     fs::write(&pieces, &bytes[..bytes.len() - 1]).unwrap();
