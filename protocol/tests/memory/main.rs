@@ -314,6 +314,6 @@ fn resident() -> u64 {
 /// Windows of 6 MiB in each direction and a queue of 8 MiB, doubled because both ends are in this process, and doubled
 /// again for the allocator.
 const MEMORY: u64 = 64 << 20;
-/// What an endpoint may take for eight hostile peers, 256 MiB, and half as much again for the allocator and the other ends.
+/// What an endpoint may take for eight hostile peers, 212 MiB, and the rest for the allocator and the other ends.
 /// The resident set of equal runs is between 130 and 350 MB.
 const MEMORY_OF_EIGHT: u64 = 384 << 20;
