@@ -163,7 +163,7 @@ def superstep_times(records, axes=None):
     axes = axes or plt.subplots(figsize=(8, 3), layout="constrained")[1]
     for name, record in records.items():
         axes.plot(record.supersteps["superstep"] + 1, record.supersteps["ended"] - record.supersteps["started"], label=name)
-    axes.set(xscale="log", xlabel="superstep, from 1", ylabel="seconds", ylim=(0, None))
+    axes.set(xscale="log", xlabel="superstep, from 1", ylabel="seconds", ylim=(0, 1.1 * axes.dataLim.ymax))
     axes.legend()
     return axes
 
