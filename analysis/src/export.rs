@@ -1,13 +1,9 @@
 //! A record in the formats of other tools: timelines for trace viewers, tables for data analysis.
 
-mod csv;
 mod happening;
 mod otlp;
 mod paje;
-#[cfg(feature = "parquet")]
-mod parquet;
 mod perfetto;
-mod refused;
 mod spans;
 mod tables;
 
@@ -17,6 +13,9 @@ use std::path::{Path, PathBuf};
 use experiments::{Failure, Provenance};
 
 use crate::export::happening::Reading;
+use crate::table::CsvSink;
+#[cfg(feature = "parquet")]
+use crate::table::ParquetSink;
 
 pub use tables::Table;
 
@@ -96,13 +95,13 @@ impl Export {
         let provenance = &self.provenance;
         match format {
             TableFormat::Csv => {
-                let mut sink = csv::CsvSink::new(table, provenance, output)?;
+                let mut sink = CsvSink::new(&table.form(), provenance, output)?;
                 table.rows(reading, &mut sink)?;
                 sink.finish()
             }
             #[cfg(feature = "parquet")]
             TableFormat::Parquet => {
-                let mut sink = parquet::ParquetSink::new(table, provenance, output)?;
+                let mut sink = ParquetSink::new(&table.form(), provenance, output)?;
                 table.rows(reading, &mut sink)?;
                 sink.finish()
             }

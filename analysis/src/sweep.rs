@@ -16,6 +16,7 @@ mod range;
 mod report;
 mod shard;
 mod swept;
+mod table;
 mod text;
 
 pub use chart::{chart, chart_parameters};

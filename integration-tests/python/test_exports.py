@@ -111,3 +111,19 @@ def test_trace_events_are_complete(record, tmp_path):
     processes = slices[slices["pid"] == 2].sort_values(["tid", "ts"])
     ends = (processes["ts"] + processes["dur"]).groupby(processes["tid"]).shift()
     assert (processes["ts"] - ends).min() > -1e-3
+
+
+def test_the_table_of_a_sweep_has_the_types_of_its_values(tmp_path):
+    settings = ["--set", "scheduler.interval=2,4", "--set", "scheduler.tolerance=0.25,0.5"]
+    settings += ["--set", 'application.synthetic.memory="1 MB","8 MB"', "--set", "application.supersteps=20"]
+    file = tmp_path / "runs.parquet"
+    experiment = ROOT / "conf/dynamic/drift-few.toml"
+    migbsp.call("sweep", experiment, *settings, "--seeds", "1..2", "-o", tmp_path / "sweep", "--parquet", file)
+    csv = migbsp.read_csv(tmp_path / "sweep/runs.csv")
+    by_pandas, by_polars = pandas.read_parquet(file), polars.read_parquet(file)
+    pandas.testing.assert_frame_equal(by_pandas, csv, check_dtype=False)
+    pandas.testing.assert_frame_equal(by_polars.to_pandas(), by_pandas, check_dtype=False)
+    types = {"scheduler.interval": polars.Int64, "scheduler.tolerance": polars.Float64, "policy": polars.String}
+    types |= {"application.synthetic.memory": polars.String, "seed": polars.Int64, "gain": polars.Float64}
+    assert {name: by_polars.schema[name] for name in types} == types
+    assert len(csv) == 2 * 2 * 2 * 3 * 2

@@ -10,8 +10,8 @@ use bsp::Rank;
 use experiments::{Failure, Provenance};
 
 use crate::export::happening::{Reading, process_name};
-use crate::export::refused::refused;
 use crate::export::spans::{self, Span, Time};
+use crate::refused::refused;
 
 /// Writes the record.
 ///

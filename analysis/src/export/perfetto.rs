@@ -10,8 +10,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::export::happening::{Reading, process_name};
-use crate::export::refused::refused;
 use crate::export::spans::{self, Span, Time};
+use crate::refused::refused;
 use bsp::{HostId, Rank};
 
 /// Writes the record.

@@ -1,6 +1,5 @@
 //! The tables of a record, row by row.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use agents::record::{Call, Moved};
@@ -8,11 +7,11 @@ use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use experiments::Failure;
 use migbsp::Answer;
-use serde::Serialize;
 
 use crate::explain::{Disposition, Rules};
 use crate::export::happening::{Happening, Reading, process_name};
 use crate::export::spans::phases;
+use crate::table::{Cell, Form, Kind, TableSink};
 
 /// A table of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,34 +26,6 @@ pub enum Table {
     Moves,
     /// A row for each process and superstep, of runs that are traced.
     Traces,
-}
-
-/// The type of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Integer,
-    Real,
-    Text,
-}
-
-/// A value of a row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub(super) enum Cell<'a> {
-    Integer(u64),
-    Real(f64),
-    Text(Cow<'a, str>),
-    Missing,
-}
-
-/// Takes the rows of a table.
-pub(super) trait TableSink {
-    /// Adds a row, with a cell for each column.
-    ///
-    /// # Errors
-    ///
-    /// If the output refuses.
-    fn push(&mut self, row: &[Cell<'_>]) -> Result<(), Failure>;
 }
 
 impl Table {
@@ -80,7 +51,7 @@ impl Table {
     }
 
     /// Name and version of its form.
-    pub(super) const fn schema(self) -> &'static str {
+    const fn schema(self) -> &'static str {
         match self {
             Self::Supersteps => "migbsp.export.supersteps/1",
             Self::Calls => "migbsp.export.calls/1",
@@ -91,7 +62,7 @@ impl Table {
     }
 
     /// Its columns. Times are in seconds since the run began, durations in seconds, sizes in bytes.
-    pub(super) const fn columns(self) -> &'static [(&'static str, Kind)] {
+    const fn columns(self) -> &'static [(&'static str, Kind)] {
         use Kind::{Integer, Real, Text};
         match self {
             Self::Supersteps => &[
@@ -149,6 +120,15 @@ impl Table {
                 ("sent", Integer),
                 ("received", Integer),
             ],
+        }
+    }
+
+    /// What it is without its rows.
+    pub(super) fn form(self) -> Form<'static> {
+        Form {
+            name: self.name(),
+            schema: self.schema(),
+            columns: self.columns().to_vec(),
         }
     }
 

@@ -1,11 +1,11 @@
-//! Results of a sweep, for `--format json` and `csv`, and for `runs.csv`.
+//! Results of a sweep, as `--format json` prints them.
 
-use experiments::{CsvTable, Failure, Provenance, Published};
+use experiments::Published;
 use serde::Serialize;
 use settings::Node;
 
 use crate::compare::{Run, Summary, summaries};
-use crate::sweep::parameter::{Parameter, cell};
+use crate::sweep::parameter::Parameter;
 use crate::sweep::shard::Shard;
 use crate::sweep::swept::Swept;
 
@@ -30,27 +30,27 @@ pub struct Report {
     pub summaries: Vec<SweptSummary>,
     /// What made the runs, in every row of a table.
     #[serde(skip)]
-    made_by: [String; 2],
+    pub(super) made_by: [String; 2],
 }
 
 /// A run, with its combination, policy and seed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    experiment: String,
+    pub(super) experiment: String,
     /// One for each parameter.
-    values: Vec<Node>,
-    policy: String,
-    seed: u64,
-    seconds: f64,
-    supersteps: u64,
-    calls: usize,
-    migrations: usize,
-    moved_bytes: u64,
-    call_seconds: f64,
-    gain: Option<f64>,
-    attainable_seconds: f64,
-    imbalance_seconds: f64,
-    configuration_sha256: String,
+    pub(super) values: Vec<Node>,
+    pub(super) policy: String,
+    pub(super) seed: u64,
+    pub(super) seconds: f64,
+    pub(super) supersteps: u64,
+    pub(super) calls: usize,
+    pub(super) migrations: usize,
+    pub(super) moved_bytes: u64,
+    pub(super) call_seconds: f64,
+    pub(super) gain: Option<f64>,
+    pub(super) attainable_seconds: f64,
+    pub(super) imbalance_seconds: f64,
+    pub(super) configuration_sha256: String,
 }
 
 /// A policy on one combination: means over the seeds.
@@ -112,67 +112,11 @@ impl Report {
             made_by: [swept.version.clone(), swept.build.clone()],
         }
     }
-
-    /// One row per run, with a column per parameter.
-    ///
-    /// # Errors
-    ///
-    /// If the writer fails, which a buffer in memory does not.
-    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        let keys = self.parameters.iter().map(Parameter::key);
-        let header = ["experiment"].into_iter().chain(keys).chain(COLUMNS);
-        let mut table = CsvTable::with_header(Self::SCHEMA, provenance, header)?;
-        for row in &self.runs {
-            let values: Vec<String> = row.values.iter().map(cell).collect();
-            let run = (
-                row.seconds,
-                row.supersteps,
-                row.calls,
-                row.migrations,
-                row.moved_bytes,
-            );
-            let costs = (
-                row.call_seconds,
-                row.gain,
-                row.attainable_seconds,
-                row.imbalance_seconds,
-            );
-            let made_by = (&self.made_by, &row.configuration_sha256);
-            table.push((
-                &row.experiment,
-                values,
-                &row.policy,
-                row.seed,
-                run,
-                costs,
-                made_by,
-            ))?;
-        }
-        table.text()
-    }
 }
 
 impl Published for Report {
     const SCHEMA: &'static str = "migbsp.sweep/1";
 }
-
-/// The columns after those of the parameters.
-const COLUMNS: [&str; 14] = [
-    "policy",
-    "seed",
-    "seconds",
-    "supersteps",
-    "calls",
-    "migrations",
-    "moved_bytes",
-    "call_seconds",
-    "gain",
-    "attainable_seconds",
-    "imbalance_seconds",
-    "version",
-    "build_sha256",
-    "configuration_sha256",
-];
 
 fn rows(swept: &Swept) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -244,34 +188,6 @@ fn combination(swept: &Swept, point: usize) -> (String, Vec<Node>) {
 mod tests {
     use super::*;
     use crate::sweep::swept::tests::swept;
-    use experiments::Registry;
-
-    #[test]
-    fn a_table_has_a_row_per_run_and_a_column_per_parameter() {
-        let set = ["a.x=1,\"u, v\"", "a.y=7"];
-        let swept = swept(
-            &set,
-            &[&[&[10.0, 20.0], &[9.0, 15.0]], &[&[0.0, 4.0], &[0.0, 5.0]]],
-        );
-        let provenance = Provenance::of_program(&Registry::new()).unwrap();
-        let csv = Report::new(&swept).csv(&provenance).unwrap();
-        let lines: Vec<&str> = csv.lines().filter(|line| !line.starts_with('#')).collect();
-        assert_eq!(
-            lines[0],
-            "experiment,a.x,a.y,policy,seed,seconds,supersteps,calls,migrations,moved_bytes,call_seconds,gain,attainable_seconds,imbalance_seconds,version,build_sha256,configuration_sha256"
-        );
-        assert_eq!(lines.len(), 1 + 8);
-        assert_eq!(
-            lines[4],
-            "a.toml,1,7,adaptive,2,15.0,10,2,1,1000000,0.1,0.25,2.0,4.0,migbsp 0.1.0,cd34,ab12"
-        );
-        assert!(
-            lines[5].starts_with("a.toml,\"u, v\",7,none,1,0.0,"),
-            "{}",
-            lines[5]
-        );
-        assert!(lines[7].contains(",0.1,0.0,2.0,"), "{}", lines[7]);
-    }
 
     #[test]
     fn without_scenario_i_there_are_no_gains() {

@@ -25,6 +25,10 @@ pub(super) struct ViewArguments {
     /// Parameter of the chart, others are averaged; can be given twice [default: all with several values]
     #[arg(long, value_name = "SECTION.KEY", requires = "svg")]
     over: Vec<String>,
+    /// File for the table of runs as Parquet, in which columns have types
+    #[cfg(feature = "parquet")]
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<PathBuf>,
     /// File for a page with charts and a table
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -40,10 +44,10 @@ impl ViewArguments {
         if self.svg.is_some() {
             chart_parameters(grid, &self.over)?;
         }
-        self.svg
-            .iter()
-            .chain(&self.html)
-            .try_for_each(|file| check_writable(file))
+        let files = self.svg.iter().chain(&self.html);
+        #[cfg(feature = "parquet")]
+        let files = files.chain(&self.parquet);
+        files.into_iter().try_for_each(|file| check_writable(file))
     }
 
     /// Writes the table of the sweep in `folder`, all of whose runs are done, and shows the results; people read where
@@ -72,6 +76,10 @@ impl ViewArguments {
             })?,
             Format::Json => print_json(&provenance, &report)?,
             Format::Csv => print(&table)?,
+        }
+        #[cfg(feature = "parquet")]
+        if let Some(file) = &self.parquet {
+            write(file, &report.parquet(&provenance)?)?;
         }
         if let Some(file) = &self.svg {
             let over = chart_parameters(&sweep.plan.grid, &self.over)?;

@@ -13,11 +13,11 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use crate::export::refused::refused;
-use crate::export::tables::{Cell, Kind, Table, TableSink};
+use crate::refused::refused;
+use crate::table::{Cell, Form, Kind, TableSink};
 
 /// A table with the types of its columns. The metadata of the file say what made it, under `migbsp`.
-pub(super) struct ParquetSink<'a> {
+pub(crate) struct ParquetSink<'a> {
     writer: SerializedFileWriter<&'a mut (dyn Write + Send)>,
     columns: Vec<Column>,
     /// The number of rows that are not in the file yet.
@@ -37,27 +37,27 @@ enum Values {
 }
 
 impl<'a> ParquetSink<'a> {
-    /// Begins `table`.
+    /// Begins a table.
     ///
     /// # Errors
     ///
     /// If `output` refuses.
-    pub(super) fn new(
-        table: Table,
+    pub(crate) fn new(
+        form: &Form<'_>,
         provenance: &Provenance,
         output: &'a mut (dyn Write + Send),
     ) -> Result<Self, Failure> {
         let made_by = serde_json::to_string(provenance).map_err(Failure::run)?;
-        let metadata = [("migbsp", made_by), ("schema", table.schema().to_owned())];
+        let metadata = [("migbsp", made_by), ("schema", form.schema.to_owned())];
         let metadata = metadata.map(|(key, value)| KeyValue::new(key.to_owned(), value));
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by(concat!("migbsp ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_key_value_metadata(Some(metadata.into()))
             .build();
-        let schema = schema(table).map_err(refused)?;
+        let schema = schema(form).map_err(refused)?;
         let writer = SerializedFileWriter::new(output, Arc::new(schema), Arc::new(properties));
-        let columns = table.columns().iter();
+        let columns = form.columns.iter();
         Ok(Self {
             writer: writer.map_err(refused)?,
             columns: columns.map(|(_, kind)| Column::new(*kind)).collect(),
@@ -70,7 +70,7 @@ impl<'a> ParquetSink<'a> {
     /// # Errors
     ///
     /// If the output refuses.
-    pub(super) fn finish(mut self) -> Result<(), Failure> {
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.flush().map_err(refused)?;
         self.writer.close().map(drop).map_err(refused)
     }
@@ -151,8 +151,8 @@ impl Column {
     }
 }
 
-fn schema(table: Table) -> Result<Type, ParquetError> {
-    let fields = table.columns().iter().map(|(name, kind)| {
+fn schema(form: &Form<'_>) -> Result<Type, ParquetError> {
+    let fields = form.columns.iter().map(|(name, kind)| {
         let (physical, logical) = match kind {
             Kind::Integer => (PhysicalType::INT64, None),
             Kind::Real => (PhysicalType::DOUBLE, None),
@@ -165,7 +165,7 @@ fn schema(table: Table) -> Result<Type, ParquetError> {
             .map(Arc::new)
     });
     let fields = fields.collect::<Result<Vec<_>, _>>()?;
-    Type::group_type_builder(table.name())
+    Type::group_type_builder(form.name)
         .with_fields(fields)
         .build()
 }

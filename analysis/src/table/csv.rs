@@ -4,27 +4,27 @@ use std::io::Write;
 
 use experiments::{CsvTable, Failure, Provenance};
 
-use crate::export::refused::refused;
-use crate::export::tables::{Cell, Table, TableSink};
+use crate::refused::refused;
+use crate::table::{Cell, Form, TableSink};
 
 /// A table under its header, after comments that say what made it.
-pub(super) struct CsvSink<'a> {
+pub(crate) struct CsvSink<'a> {
     table: CsvTable<&'a mut (dyn Write + Send)>,
 }
 
 impl<'a> CsvSink<'a> {
-    /// Begins `table`.
+    /// Begins a table.
     ///
     /// # Errors
     ///
     /// If `output` refuses.
-    pub(super) fn new(
-        table: Table,
+    pub(crate) fn new(
+        form: &Form<'_>,
         provenance: &Provenance,
         output: &'a mut (dyn Write + Send),
     ) -> Result<Self, Failure> {
-        let header = table.columns().iter().map(|(name, _)| *name);
-        let begun = CsvTable::streamed(table.schema(), provenance, header, output);
+        let header = form.columns.iter().map(|(name, _)| *name);
+        let begun = CsvTable::streamed(form.schema, provenance, header, output);
         Ok(Self {
             table: begun.map_err(refused)?,
         })
@@ -35,7 +35,7 @@ impl<'a> CsvSink<'a> {
     /// # Errors
     ///
     /// If the output refuses.
-    pub(super) fn finish(self) -> Result<(), Failure> {
+    pub(crate) fn finish(self) -> Result<(), Failure> {
         self.table.finish().map_err(refused)
     }
 }
