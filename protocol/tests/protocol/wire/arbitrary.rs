@@ -26,8 +26,16 @@ pub(crate) fn address() -> impl Strategy<Value = Address> {
     ]
 }
 
+/// The strategies of numbers and of the kinds of messages are boxed: a tree of values of this size, kept by value, is
+/// more than the stack of a test.
 pub(crate) fn message() -> impl Strategy<Value = Message> {
-    prop_oneof![small(), conferring(), negotiating(), moving(), carrying()]
+    prop_oneof![
+        small().boxed(),
+        conferring().boxed(),
+        negotiating().boxed(),
+        moving().boxed(),
+        carrying().boxed(),
+    ]
 }
 
 fn report() -> impl Strategy<Value = Report> {
@@ -142,12 +150,14 @@ fn conferring() -> impl Strategy<Value = Message> {
             reports,
         })))
     });
+    let reported =
+        report().prop_map(|report| Message::Agent(AgentMessage::Reported(Box::new(report))));
     prop_oneof![
-        measured,
-        capacity,
-        evaluate,
-        report().prop_map(|report| Message::Agent(AgentMessage::Reported(Box::new(report)))),
-        reports,
+        measured.boxed(),
+        capacity.boxed(),
+        evaluate.boxed(),
+        reported.boxed(),
+        reports.boxed(),
     ]
 }
 
@@ -218,7 +228,13 @@ fn negotiating() -> impl Strategy<Value = Message> {
             })))
         },
     );
-    prop_oneof![standing, ask, answered, decided, planned]
+    prop_oneof![
+        standing.boxed(),
+        ask.boxed(),
+        answered.boxed(),
+        decided.boxed(),
+        planned.boxed(),
+    ]
 }
 
 fn moving() -> impl Strategy<Value = Message> {
@@ -262,7 +278,13 @@ fn moving() -> impl Strategy<Value = Message> {
     let probed = (count(), probed_link()).prop_map(|(superstep, link)| {
         Message::Call(CallMessage::LinkProbed(LinkProbed { superstep, link }))
     });
-    prop_oneof![migrate, state, installed, probe, probed]
+    prop_oneof![
+        migrate.boxed(),
+        state.boxed(),
+        installed.boxed(),
+        probe.boxed(),
+        probed.boxed(),
+    ]
 }
 
 fn carrying() -> impl Strategy<Value = Message> {
@@ -309,7 +331,13 @@ fn carrying() -> impl Strategy<Value = Message> {
         })),
     ];
     let job = job.prop_map(|job| Message::Job(Box::new(job)));
-    prop_oneof![batch, placed, probe, checkpoint(), job]
+    prop_oneof![
+        batch.boxed(),
+        placed.boxed(),
+        probe.boxed(),
+        checkpoint().boxed(),
+        job.boxed(),
+    ]
 }
 
 fn checkpoint() -> impl Strategy<Value = Message> {
@@ -632,12 +660,13 @@ fn seconds() -> impl Strategy<Value = Seconds> {
 }
 
 /// Any number that a message may have.
-fn float() -> impl Strategy<Value = f64> {
+fn float() -> BoxedStrategy<f64> {
     prop_oneof![
         Just(0.0),
         magnitude(),
         magnitude().prop_map(|number| -number),
     ]
+    .boxed()
 }
 
 /// Any number above zero that a message may have.
