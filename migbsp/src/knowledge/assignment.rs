@@ -60,6 +60,16 @@ pub struct Assignment<'a> {
     exchange: f64,
 }
 
+/// A host whose processes have changed.
+#[derive(Clone, Copy, Debug)]
+struct HostAfter {
+    host: usize,
+    /// Seconds from the start of the superstep until all of its processes have computed.
+    end: f64,
+    /// Seconds until all of them have arrived at the barrier.
+    time: f64,
+}
+
 /// Processes with hosts that differ from those of the assignment.
 type Changes<'a> = &'a [(usize, usize)];
 
@@ -321,21 +331,22 @@ impl<'a> Assignment<'a> {
         self.barrier + self.exchange + self.interrupted + links.max(self.times.greatest())
     }
 
-    /// Seconds until all processes have arrived that `host` has without `leaving` and with `coming`.
-    fn host_time(
+    /// `host` without `leaving` and with `coming`.
+    fn host_after(
         &self,
-        host: usize,
-        leaving: Option<usize>,
-        coming: Option<usize>,
+        (host, leaving, coming): (usize, Option<usize>, Option<usize>),
         changes: Changes<'_>,
-    ) -> f64 {
+    ) -> HostAfter {
         let machine = &self.snapshot.hosts()[host];
-        let mut last = 0.0_f64;
-        let mut none = true;
+        let release = self.snapshot.barrier(machine.set).release();
+        let mut after = HostAfter {
+            host,
+            end: 0.0,
+            time: 0.0,
+        };
         let loads = self.snapshot.processes();
         self.computing
             .with(loads, (host, machine), (leaving, coming), |process, end| {
-                none = false;
                 let messages = self.snapshot.graph().outgoing(process).iter();
                 let changes_receiver = |other| changes.iter().any(|(changed, _)| *changed == other);
                 let is_same = Some(process) != coming
@@ -347,12 +358,10 @@ impl<'a> Assignment<'a> {
                 } else {
                     self.delivery(process, host, changes)
                 };
-                last = last.max(end + delivery);
+                after.end = after.end.max(end);
+                after.time = after.time.max(release + (end + delivery));
             });
-        if none {
-            return 0.0;
-        }
-        self.snapshot.barrier(machine.set).release() + last
+        after
     }
 
     /// Seconds from the end of the computation of `process` on `host` until it and all receivers of its messages have

@@ -124,9 +124,9 @@ impl<'a> Flows<'a> {
         self.hosts[host][1].max(0.0)
     }
 
-    /// Whether a message goes from `host` to another Set `to`.
-    pub(crate) fn leaves(&self, host: usize, to: SetId) -> bool {
-        0 < self.leaving[host * self.sets + to.index()]
+    /// How many messages go from `host` to another Set `to`, of those whose sender is known by rank.
+    pub(crate) fn leaving(&self, host: usize, to: SetId) -> u32 {
+        self.leaving[host * self.sets + to.index()]
     }
 
     /// Bytes that cross from Set to Set, and how many messages they are at least.

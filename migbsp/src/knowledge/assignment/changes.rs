@@ -2,8 +2,8 @@
 
 use bsp::SetId;
 
-use super::link_changes::LinkChanges;
-use super::{Assignment, Changes};
+use super::link_changes::{LinkChanges, Way};
+use super::{Assignment, Changes, HostAfter};
 
 impl Assignment<'_> {
     /// Seconds that the slowest of those hosts would take that change if `process` went to `host`, or the messages
@@ -12,12 +12,11 @@ impl Assignment<'_> {
     pub fn after_move(&self, process: usize, host: usize) -> f64 {
         let from = self.places[process];
         let changes = [(process, host)];
-        let left = self.host_time(from, Some(process), None, &changes);
-        let taken = self.host_time(host, None, Some(process), &changes);
+        let left = self.host_after((from, Some(process), None), &changes);
+        let taken = self.host_after((host, None, Some(process)), &changes);
         let sets = [self.set(from), self.set(host)];
         let delay = |set: SetId| self.snapshot.barrier(set).process();
-        let others = self.others_after(&changes, [from, host]);
-        left.max(taken).max(others) + delay(sets[1]) - delay(sets[0])
+        self.longest_after(&changes, &[left, taken]) + delay(sets[1]) - delay(sets[0])
     }
 
     /// Seconds by which interruptions of a superstep would become longer if `process` went to `host`.
@@ -54,44 +53,44 @@ impl Assignment<'_> {
     pub fn after_swap(&self, process: usize, other: usize) -> f64 {
         let (from, host) = (self.places[process], self.places[other]);
         let changes = [(process, host), (other, from)];
-        let left = self.host_time(from, Some(process), Some(other), &changes);
-        let taken = self.host_time(host, Some(other), Some(process), &changes);
-        left.max(taken)
-            .max(self.others_after(&changes, [from, host]))
+        let left = self.host_after((from, Some(process), Some(other)), &changes);
+        let taken = self.host_after((host, Some(other), Some(process)), &changes);
+        self.longest_after(&changes, &[left, taken])
     }
 
-    /// The longest time, after `changes` that concern `hosts`, of a process elsewhere that sends to a process that moves,
-    /// and of the links whose messages change.
-    fn others_after(&self, changes: Changes<'_>, hosts: [usize; 2]) -> f64 {
+    /// The longest time after `changes`: of the `hosts` that change, of a process elsewhere that sends to a process that
+    /// moves, and of the links whose messages change.
+    fn longest_after(&self, changes: Changes<'_>, hosts: &[HostAfter; 2]) -> f64 {
         let graph = self.snapshot.graph();
-        let mut last = 0.0_f64;
-        let mut links = LinkChanges::default();
+        let mut last = hosts[0].time.max(hosts[1].time);
+        let mut links = LinkChanges::none(&self.links);
         for (process, _) in changes {
             for message in graph.incoming(*process) {
                 let sender = message.other;
                 let host = self.place(sender, changes);
-                if !hosts.contains(&host) {
+                if hosts.iter().all(|changed| changed.host != host) {
                     let release = self.snapshot.barrier(self.set(host)).release();
                     let end = self.computing.end(sender);
                     last = last.max(release + end + self.delivery(sender, host, changes));
                 }
-                self.redirect((sender, *process), message.bytes, changes, &mut links);
+                self.redirect(
+                    (sender, *process),
+                    message.bytes,
+                    (changes, hosts),
+                    &mut links,
+                );
             }
             for message in graph.outgoing(*process) {
                 // A message between two processes that move is counted at its receiver.
                 if changes.iter().all(|(other, _)| *other != message.other) {
-                    self.redirect(
-                        (*process, message.other),
-                        message.bytes,
-                        changes,
-                        &mut links,
-                    );
+                    let ends = (*process, message.other);
+                    self.redirect(ends, message.bytes, (changes, hosts), &mut links);
                 }
             }
         }
         if let Some(flows) = &self.flows {
             for change in links.iter() {
-                last = last.max(self.links.time_after(*change, flows));
+                last = last.max(self.links.time_after(*change, flows, hosts));
             }
         }
         last
@@ -102,12 +101,20 @@ impl Assignment<'_> {
         &self,
         (from, to): (usize, usize),
         bytes: f64,
-        changes: Changes<'_>,
-        links: &mut LinkChanges,
+        (changes, hosts): (Changes<'_>, &[HostAfter; 2]),
+        links: &mut LinkChanges<'_>,
     ) {
-        let before = [from, to].map(|process| self.set(self.places[process]));
-        let after = [from, to].map(|process| self.set(self.place(process, changes)));
-        let end = self.computing.end(from);
-        links.redirect((before[0], before[1]), (after[0], after[1]), bytes, end);
+        let way = |sender: usize, receiver: usize| Way {
+            link: (self.set(sender), self.set(receiver)),
+            sender,
+        };
+        let before = way(self.places[from], self.places[to]);
+        let after = way(self.place(from, changes), self.place(to, changes));
+        let changed = hosts.iter().find(|changed| changed.host == after.sender);
+        let end = changed.map_or_else(
+            || self.computing.host_end(after.sender),
+            |changed| changed.end,
+        );
+        links.redirect(before, after, bytes, end);
     }
 }

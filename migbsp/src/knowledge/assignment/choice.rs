@@ -12,7 +12,9 @@ impl Assignment<'_> {
     #[must_use]
     pub fn time_with(&self, process: usize, host: usize) -> f64 {
         if self.flows.is_some() {
-            return self.host_time(host, None, Some(process), &[(process, host)]);
+            return self
+                .host_after((host, None, Some(process)), &[(process, host)])
+                .time;
         }
         let machine = &self.snapshot.hosts()[host];
         let barrier = self.snapshot.barrier(machine.set);

@@ -2,6 +2,7 @@
 
 use bsp::SetId;
 
+use super::HostAfter;
 use super::computing::Computing;
 use super::link_changes::LinkChange;
 use crate::Snapshot;
@@ -88,8 +89,18 @@ impl<'a> Links<'a> {
         (0.0 < slowest.1).then(|| (link(), slowest.1))
     }
 
-    /// Seconds until the messages of a link have arrived after `change`.
-    pub(super) fn time_after(&self, change: LinkChange, flows: &Flows<'_>) -> f64 {
+    /// The last host to have computed that sends over a link.
+    pub(super) fn last_sender(&self, link: (SetId, SetId)) -> Option<usize> {
+        self.last_senders[self.pair(link)].host
+    }
+
+    /// Seconds until the messages of a link have arrived after `change`, if these `hosts` have computed at another time.
+    pub(super) fn time_after(
+        &self,
+        change: LinkChange,
+        flows: &Flows<'_>,
+        hosts: &[HostAfter],
+    ) -> f64 {
         let (from, to) = change.link;
         let (bytes, number) = flows.crossing(from, to);
         let bytes = bytes + change.bytes;
@@ -102,7 +113,18 @@ impl<'a> Links<'a> {
         let occupied = bytes.max(0.0) * self.snapshot.rate(from, to);
         let barrier = [from, to].map(|set| self.snapshot.barrier(set));
         let arrival = barrier[0].arrival().max(barrier[1].arrival());
-        let last = self.last_senders[self.pair(change.link)].end;
+        let last = self.last_senders[self.pair(change.link)];
+        let last = last.host.map_or(0.0, |host| {
+            let number = flows
+                .leaving(host, to)
+                .saturating_add_signed(change.from_last);
+            if number == 0 && !flows.has_crowd(from, to) {
+                // The others that send there have computed earlier. They are not looked for.
+                return 0.0;
+            }
+            let changed = hosts.iter().find(|changed| changed.host == host);
+            changed.map_or(last.end, |changed| changed.end)
+        });
         let sent = barrier[0].release() + change.end.max(last);
         sent + network.message(from, to, alone, occupied) + arrival
     }
@@ -110,7 +132,7 @@ impl<'a> Links<'a> {
     fn update_time(&mut self, link: (SetId, SetId), flows: &Flows<'_>) {
         let pair = self.pair(link);
         if link.0 != link.1 {
-            self.times[pair] = self.time_after(LinkChange::none(link), flows);
+            self.times[pair] = self.time_after(LinkChange::none(link), flows, &[]);
         }
     }
 
@@ -121,7 +143,7 @@ impl<'a> Links<'a> {
         for to in (0..self.snapshot.sets()).map(SetId::from_index) {
             let pair = self.pair((set, to));
             let last = &mut self.last_senders[pair];
-            if flows.leaves(host, to) && last.end <= end {
+            if 0 < flows.leaving(host, to) && last.end <= end {
                 let host = Some(host);
                 *last = LastSender { end, host };
             } else if last.host == Some(host) {
@@ -139,7 +161,7 @@ impl<'a> Links<'a> {
         let mut last = NO_SENDER;
         for host in self.snapshot.members(link.0) {
             let end = computing.host_end(*host);
-            if last.end <= end && (all || flows.leaves(*host, link.1)) {
+            if last.end <= end && (all || 0 < flows.leaving(*host, link.1)) {
                 let host = Some(*host);
                 last = LastSender { end, host };
             }
