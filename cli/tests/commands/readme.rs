@@ -1,6 +1,7 @@
-//! README.md and docs: their console blocks show what the commands print, and the other commands in them run.
+//! README.md and docs: their console blocks show what the commands print, the pictures in them are those that the
+//! commands draw, and the other commands in them run.
 //!
-//! With `MIGBSP_UPDATE=1` the test writes the output of the commands into the pages.
+//! With `MIGBSP_UPDATE=1` the test writes the output of the commands into the pages, and the pictures.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,11 +39,14 @@ const RUNNABLE: [&str; 13] = [
     "verify",
 ];
 
+/// Pictures of the pages that no command of a page draws: of the architecture, and of measurements on live nodes.
+const DRAWN_ELSEWHERE: [&str; 2] = ["migbsp.svg", "moves.svg"];
+
 /// Number of console blocks, over all pages.
-const SHOWN: usize = 13;
+const SHOWN: usize = 16;
 
 /// Number of other commands that run, over all pages.
-const RUN: usize = 62;
+const RUN: usize = 69;
 
 #[test]
 fn pages_show_what_their_commands_print() {
@@ -56,8 +60,11 @@ fn pages_show_what_their_commands_print() {
             if let Some(block) = part.strip_prefix("console\n") {
                 let (command, _) = block.split_once('\n').unwrap();
                 let line = command.strip_prefix("$ ").unwrap();
-                *part = format!("console\n{command}\n{}", session.piped(line));
-                shown += 1;
+                // The tests of an example compare what the program of the example prints.
+                if arguments(line).is_some() {
+                    *part = format!("console\n{command}\n{}", session.piped(line));
+                    shown += 1;
+                }
             } else if let Some(block) = part.strip_prefix("sh\n") {
                 for line in block.lines().filter(|line| is_runnable(line)) {
                     let printed = session.piped(line);
@@ -72,6 +79,33 @@ fn pages_show_what_their_commands_print() {
         compare(&name, &path, &parts.join("```"));
     }
     assert_eq!((shown, run), (SHOWN, RUN), "commands of all pages");
+    compare_pictures(session.folder.path());
+}
+
+/// Fails if a picture of a page differs from the one of the same name that the commands wrote in `folder`.
+fn compare_pictures(folder: &Path) {
+    for name in pages().iter().flat_map(|page| pictures(page)) {
+        let drawn = fs::read(folder.join(&name));
+        let drawn = drawn.unwrap_or_else(|error| panic!("no command of a page: {name}: {error}"));
+        let shipped = root().join("docs").join(&name);
+        if std::env::var_os("MIGBSP_UPDATE").is_some() {
+            fs::write(&shipped, &drawn).unwrap();
+        }
+        let is_same = fs::read(&shipped).is_ok_and(|shipped| shipped == drawn);
+        assert!(is_same, "docs/{name} differs: MIGBSP_UPDATE=1 writes it");
+    }
+}
+
+/// The pictures in a page that its commands, or those of another page, draw.
+fn pictures(page: &str) -> Vec<String> {
+    let text = fs::read_to_string(root().join(page)).unwrap();
+    let links = text.split("](").skip(1);
+    links
+        .filter_map(|link| link.split_once(')'))
+        .filter_map(|(target, _)| target.trim_start_matches("docs/").strip_suffix(".svg"))
+        .map(|name| format!("{name}.svg"))
+        .filter(|name| !DRAWN_ELSEWHERE.contains(&name.as_str()))
+        .collect()
 }
 
 /// README.md, then the pages in `docs` by name.

@@ -289,19 +289,6 @@ fn every_picture_is_an_svg_of_its_own() {
     );
 }
 
-#[test]
-fn the_picture_of_the_readme_is_what_the_command_draws() {
-    let drawn = picture(&lbm(), "runs/lbm", "timeline");
-    let path = root().join("docs/lbm-timeline.svg");
-    if std::env::var_os("MIGBSP_UPDATE").is_some() {
-        fs::write(&path, &drawn).unwrap();
-    }
-    assert!(
-        fs::read_to_string(&path).unwrap() == drawn,
-        "docs/lbm-timeline.svg differs: MIGBSP_UPDATE=1 writes it"
-    );
-}
-
 /// The record of scenario iii of an experiment, and its events.
 struct Cut {
     folder: Folder,

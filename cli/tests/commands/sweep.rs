@@ -405,24 +405,3 @@ fn charts_show_one_or_two_parameters_and_a_page_shows_all() {
     // Another view of a complete sweep runs nothing.
     assert_eq!(kept(&folder, "swept").len(), 16);
 }
-
-/// With `MIGBSP_UPDATE=1` the test writes the picture.
-#[test]
-fn the_picture_of_the_page_is_the_one_that_its_command_draws() {
-    let page = fs::read_to_string(root().join("docs/sweeps.md")).unwrap();
-    let command = page
-        .lines()
-        .find(|line| line.contains("--svg heat.svg"))
-        .unwrap();
-    let words: Vec<&str> = command.split_whitespace().skip(1).collect();
-    let folder = Folder::new();
-    let conf = root().join("conf").canonicalize().unwrap();
-    std::os::unix::fs::symlink(conf, folder.path().join("conf")).unwrap();
-    folder.stdout(&words);
-    let drawn = read(&folder, "heat.svg");
-    let shipped = root().join("docs/sweep.svg");
-    if std::env::var_os("MIGBSP_UPDATE").is_some() {
-        fs::write(&shipped, &drawn).unwrap();
-    }
-    assert_eq!(fs::read_to_string(&shipped).unwrap(), drawn);
-}

@@ -1,4 +1,7 @@
-//! The example as its users meet it, and the section of the guide that shows its code.
+//! The example as its users meet it, the section of the guide that shows its code, and the one of the tutorial that
+//! shows what it prints.
+//!
+//! With `MIGBSP_UPDATE=1` the test writes what the example prints into the tutorial.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
@@ -125,4 +128,24 @@ fn the_guide_shows_the_example() {
         assert!(file.contains(block), "{name} does not hold\n{block}");
     }
     assert!(shown.len() <= blocks.len());
+}
+
+#[test]
+fn the_tutorial_shows_what_the_example_prints() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = root.join("docs/tutorial.md");
+    let text = fs::read_to_string(&page).unwrap();
+    let (before, block) = text
+        .split_once("```console\n$ cargo run --release -p policy -- ")
+        .unwrap();
+    let (arguments, _) = block.split_once('\n').unwrap();
+    let (shown, after) = block.split_once("```").unwrap();
+    let words: Vec<&str> = arguments.split_whitespace().collect();
+    let printed = format!("{arguments}\n{}", stdout(&root, &words));
+    if std::env::var_os("MIGBSP_UPDATE").is_some() {
+        let command = "```console\n$ cargo run --release -p policy -- ";
+        fs::write(&page, format!("{before}{command}{printed}```{after}")).unwrap();
+        return;
+    }
+    assert_eq!(shown, printed);
 }

@@ -3,7 +3,9 @@
 mod changes;
 mod choice;
 mod computing;
+mod host_after;
 mod hosts_by_work;
+mod link_change;
 mod link_changes;
 mod links;
 
@@ -15,6 +17,7 @@ use crate::knowledge::flows::Flows;
 use crate::knowledge::maximum::Maximum;
 use crate::{Message, MigrationSchedule, Snapshot};
 use computing::Computing;
+use host_after::HostAfter;
 use hosts_by_work::HostsByWork;
 use links::Links;
 
@@ -58,16 +61,6 @@ pub struct Assignment<'a> {
     interruptions: Vec<f64>,
     /// Seconds that Managers of Sets with processes wait for each other's messages at the end of a superstep.
     exchange: f64,
-}
-
-/// A host whose processes have changed.
-#[derive(Clone, Copy, Debug)]
-struct HostAfter {
-    host: usize,
-    /// Seconds from the start of the superstep until all of its processes have computed.
-    end: f64,
-    /// Seconds until all of them have arrived at the barrier.
-    time: f64,
 }
 
 /// Processes with hosts that differ from those of the assignment.

@@ -2,8 +2,9 @@
 
 use bsp::SetId;
 
+use super::host_after::HostAfter;
 use super::link_changes::{LinkChanges, Way};
-use super::{Assignment, Changes, HostAfter};
+use super::{Assignment, Changes};
 
 impl Assignment<'_> {
     /// Seconds that the slowest of those hosts would take that change if `process` went to `host`, or the messages

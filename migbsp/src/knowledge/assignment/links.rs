@@ -2,9 +2,9 @@
 
 use bsp::SetId;
 
-use super::HostAfter;
 use super::computing::Computing;
-use super::link_changes::LinkChange;
+use super::host_after::HostAfter;
+use super::link_change::LinkChange;
 use crate::Snapshot;
 use crate::knowledge::flows::Flows;
 
