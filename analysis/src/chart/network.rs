@@ -63,13 +63,6 @@ pub struct Arrow {
     pub width: f64,
 }
 
-impl Arrow {
-    /// Whether it is between these nodes, in any direction.
-    fn joins(&self, (one, other): (usize, usize)) -> bool {
-        (self.from, self.to) == (one, other) || (self.to, self.from) == (one, other)
-    }
-}
-
 /// A place in pixels.
 type Place = (f64, f64);
 
@@ -99,19 +92,17 @@ impl Network {
                 [pixel(from), pixel(to)],
                 GRID.stroke_width(2),
             ))?;
-            // Arrows have the other sides of the line.
-            let arrows = self.arrows.iter();
-            let is_free = !arrows.clone().any(|arrow| arrow.joins(link.between));
-            let is_back = !is_free
-                && arrows
-                    .clone()
-                    .any(|arrow| (arrow.to, arrow.from) == link.between);
-            let aside = if is_free {
-                0.0
-            } else if is_back {
-                LABEL_ASIDE
-            } else {
-                -LABEL_ASIDE
+            let has_arrow = |from: usize, to: usize| {
+                let mut arrows = self.arrows.iter();
+                arrows.any(|arrow| (arrow.from, arrow.to) == (from, to))
+            };
+            let (one, other) = link.between;
+            // An arrow and its label are to the right of the line, in its direction.
+            let aside = match (has_arrow(one, other), has_arrow(other, one)) {
+                (false, false) => 0.0,
+                (true, false) => -LABEL_ASIDE,
+                (false, true) => LABEL_ASIDE,
+                (true, true) => ASIDE + LABEL_ASIDE + ARROW_WIDTH,
             };
             let at = pixel(beside(from, to, (0.5, aside)));
             area.draw(&Text::new(clean(&link.label), at, style.clone()))?;
@@ -249,7 +240,7 @@ const ARROW_WIDTH: f64 = 6.0;
 const HEAD: f64 = 8.0;
 /// From an arrow to the line between its nodes, in pixels.
 const ASIDE: f64 = 8.0;
-/// From a label to the line of a link that has arrows, in pixels.
+/// From a label to the line of a link that has an arrow, or to the arrow, in pixels.
 const LABEL_ASIDE: f64 = 12.0;
 /// Labels of nodes that are farther to a side, as a part of the circle, are beside them.
 const BESIDE: f64 = 0.7;
@@ -307,5 +298,37 @@ mod tests {
             assert!(!network.svg().contains("NaN"));
         }
         assert!(Network::default().svg().ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn the_label_of_a_link_is_beside_its_arrows() {
+        let check = |ways: &[(usize, usize)]| {
+            let arrow = |(from, to): &(usize, usize)| Arrow {
+                from: *from,
+                to: *to,
+                label: "5".to_owned(),
+                width: 1.0,
+            };
+            let two = Network {
+                arrows: ways.iter().map(arrow).collect(),
+                ..network(2)
+            };
+            let svg = two.svg();
+            let (before, _) = svg.split_once("\n6.67 MB/s\n").unwrap();
+            let (_, label) = before.rsplit_once(" y=\"").unwrap();
+            let label: f64 = label.split_once('"').unwrap().0.parse().unwrap();
+            let heads = svg.split("<polygon").skip(1).map(|head| {
+                let (_, points) = head.split_once("points=\"").unwrap();
+                let (_, y) = points.split_once(',').unwrap();
+                let (y, _) = y.split_once(' ').unwrap();
+                y.parse::<f64>().unwrap()
+            });
+            for arrow in heads {
+                assert!(12.0 <= (label - arrow).abs(), "{label} and {arrow}: {svg}");
+            }
+        };
+        check(&[(0, 1)]);
+        check(&[(1, 0)]);
+        check(&[(0, 1), (1, 0)]);
     }
 }

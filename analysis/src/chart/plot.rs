@@ -262,7 +262,11 @@ impl Panel {
         if self.is_compact {
             row = (row / 2).max(ROW_HEIGHTS.0);
         }
-        (row.saturating_mul(rows)).max(2 * LINE_HEIGHT)
+        // The label stands beside the rows, from the bottom to the top.
+        let label = text_width(&self.label).min(ROW_NAME);
+        row.saturating_mul(rows)
+            .max(2 * LINE_HEIGHT)
+            .max(label + GAP)
     }
 }
 

@@ -10,7 +10,7 @@ use std::thread;
 use serde_json::Value;
 
 use crate::charts::{check_contents, check_head};
-use crate::invocation::{Folder, root, rows};
+use crate::invocation::{Folder, rows};
 use crate::live::under_way::UnderWay;
 
 /// An experiment whose processes draw their loads.

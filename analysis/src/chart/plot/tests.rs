@@ -123,3 +123,14 @@ fn many_rows_fit_and_no_data_give_an_empty_chart() {
     assert!(!svg.contains("\np1\n"), "{svg}");
     assert!(Plot::default().svg().ends_with("</svg>\n"));
 }
+
+#[test]
+fn a_panel_with_rows_is_as_high_as_its_label_is_long() {
+    let panel = Panel {
+        label: "slowest process".to_owned(),
+        rows: Some(vec!["h0".to_owned()]),
+        is_compact: true,
+        layers: Vec::new(),
+    };
+    assert!(text_width(&panel.label) <= panel.height());
+}

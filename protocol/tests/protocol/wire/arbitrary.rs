@@ -211,9 +211,19 @@ fn negotiating() -> impl Strategy<Value = Message> {
                 probed,
             })))
         });
+    prop_oneof![
+        standing.boxed(),
+        ask.boxed(),
+        answered.boxed(),
+        decided.boxed(),
+        planned().boxed(),
+    ]
+}
+
+fn planned() -> impl Strategy<Value = Message> {
     let moves = vec(movement(), 0..20);
     let times = (seconds(), seconds(), option::of(seconds()));
-    let planned = (count(), moves, times, [count(), count()]).prop_map(
+    (count(), moves, times, [count(), count()]).prop_map(
         |(superstep, moves, (cost, took, limit), [pause, again])| {
             Message::Call(CallMessage::Planned(Box::new(Planned {
                 superstep,
@@ -227,14 +237,7 @@ fn negotiating() -> impl Strategy<Value = Message> {
                 },
             })))
         },
-    );
-    prop_oneof![
-        standing.boxed(),
-        ask.boxed(),
-        answered.boxed(),
-        decided.boxed(),
-        planned.boxed(),
-    ]
+    )
 }
 
 fn moving() -> impl Strategy<Value = Message> {
