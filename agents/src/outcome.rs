@@ -20,4 +20,6 @@ pub struct Outcome {
     pub outputs: Outputs,
     /// The builds of the nodes, by host; none in a simulation.
     pub builds: Vec<Build>,
+    /// The supersteps of a simulation that passed as earlier ones did, and were not simulated again.
+    pub repeated: u64,
 }

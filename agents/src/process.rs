@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::check;
 use crate::record;
 use crate::setup::{Payment, Rules, Scheduler, Shape};
-use crate::world::{Cost, Event, Exchange, Moved, World};
+use crate::world::{Cost, Event, Exchange, Moved, Repeated, World};
 
 /// The state of a process's agent: its place in the superstep, and the history from which its potentials of migration are
 /// computed.
@@ -110,12 +110,17 @@ impl Process {
                 world.exchange(self.rank);
             }
             Event::Exchanged(exchange) => self.arrive(rules, &exchange, world),
+            Event::Repeated(repeated) => self.repeat(rules, &repeated),
             Event::Moved(moved) => {
                 if let Err(problem) = self.settle(rules, &moved, world) {
                     world.refuse(moved.from, problem);
                 }
             }
-            Event::Woken | Event::Flushed | Event::LinkProbed { .. } | Event::Deliberated(_) => {
+            Event::Woken
+            | Event::Flushed
+            | Event::LinkProbed { .. }
+            | Event::Deliberated(_)
+            | Event::AllRepeated(_) => {
                 unreachable!("{} cannot handle {event:?}", self.rank)
             }
         }
@@ -175,18 +180,7 @@ impl Process {
         if rules.traced {
             world.record(record::Event::Traced(self.traced(exchange)));
         }
-        if let (Some(history), Some(scheduler)) = (&mut self.history, &rules.scheduler) {
-            history.observe(
-                &scheduler.model,
-                Observation {
-                    instructions: self.work,
-                    computation_time: self.computation,
-                    receptions: &exchange.receptions,
-                    incoming: &exchange.incoming,
-                    reception_longest: exchange.longest,
-                },
-            );
-        }
+        self.observe(rules, exchange);
         let own = Address::Process(self.rank);
         if self.halted {
             world.send(
@@ -217,6 +211,33 @@ impl Process {
             Shape::Central => (first, Cost::Network(rules.barrier.message)),
         };
         world.send(own, to, AgentMessage::Arrived(arrived), cost);
+    }
+
+    /// Adds the superstep in which it exchanged `exchange` to its history, if it has one.
+    fn observe(&mut self, rules: &Rules, exchange: &Exchange) {
+        if let (Some(history), Some(scheduler)) = (&mut self.history, &rules.scheduler) {
+            history.observe(
+                &scheduler.model,
+                Observation {
+                    instructions: self.work,
+                    computation_time: self.computation,
+                    receptions: &exchange.receptions,
+                    incoming: &exchange.incoming,
+                    reception_longest: exchange.longest,
+                },
+            );
+        }
+    }
+
+    /// Starts a superstep and arrives at its end, as it did in an earlier one.
+    fn repeat(&mut self, rules: &Rules, repeated: &Repeated) {
+        if let Some(history) = &mut self.history {
+            history.waited(repeated.started - self.arrived);
+        }
+        self.superstep = repeated.superstep;
+        (self.work, self.computation) = (repeated.work, repeated.computation);
+        self.arrived = repeated.arrived;
+        self.observe(rules, &repeated.exchange);
     }
 
     fn evaluate(

@@ -146,8 +146,13 @@ impl SetManager {
                 let handled = self.handle_plan(rules, *deliberated, world);
                 self.refuse(Address::SetManager(self.set), handled, world);
             }
+            Event::AllRepeated(all) => {
+                let ended = self.end_superstep(rules, all, world);
+                self.refuse(Address::SetManager(self.set), ended, world);
+            }
             Event::Computed { .. }
             | Event::Exchanged(_)
+            | Event::Repeated(_)
             | Event::Moved(_)
             | Event::LinkProbed { .. } => {
                 unreachable!("the Manager of {} cannot handle {event:?}", self.set)
@@ -261,6 +266,9 @@ impl SetManager {
         world: &mut dyn World,
     ) -> Result<(), String> {
         self.check_received(&all)?;
+        if rules.barrier.shape != Shape::Hierarchical {
+            world.superstep_ended(&all);
+        }
         self.is_checkpoint_due |= all.checkpoint;
         let ended = world.now();
         self.took = (ended - self.started).max(Seconds::ZERO);

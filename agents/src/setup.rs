@@ -38,6 +38,9 @@ pub struct Setup {
     pub superstep_limit: u64,
     /// Whether each process records each of its supersteps.
     pub traced: bool,
+    /// In simulations: whether a superstep that repeats an earlier one passes without being simulated again. Records and
+    /// results are the same, byte for byte.
+    pub repeats: bool,
     /// On real hosts: the state in which the run begins, if it resumes another one. Simulations never do.
     pub resumed: Option<Resumed>,
 }

@@ -6,6 +6,7 @@ mod link_probes;
 mod pool;
 mod recorded;
 mod rendezvous;
+mod repetition;
 mod routes;
 mod supersteps;
 mod traffic;

@@ -159,6 +159,7 @@ impl TestWorld {
             checkpointing: None,
             superstep_limit: 1000,
             traced: false,
+            repeats: true,
             resumed: None,
         };
         Self {

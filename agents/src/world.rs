@@ -3,7 +3,9 @@
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{HostLink, Incoming, MeasuredMove, Path, Reception};
-use protocol::{Address, AgentMessage, LinkProbed, Migrate, ProbeLink, ProcessImage};
+use protocol::{
+    Address, AgentMessage, Arrived, LinkProbed, Migrate, ProbeLink, ProcessImage, Start,
+};
 use smallvec::SmallVec;
 
 use crate::deliberation::{Deliberated, Deliberation};
@@ -47,6 +49,10 @@ pub enum Event {
     },
     /// The plan that a Manager asked for is complete.
     Deliberated(Box<Deliberated>),
+    /// A superstep of a process has passed as an earlier one did.
+    Repeated(Box<Repeated>),
+    /// A superstep of all processes has passed as an earlier one did: the sum of all arrivals.
+    AllRepeated(Arrived),
 }
 
 /// An event for an agent.
@@ -75,6 +81,23 @@ pub struct Exchange {
     pub receptions: SmallVec<[Reception; 1]>,
     /// The same by sender, of the heaviest ones; empty if no plan needs it.
     pub incoming: Vec<Incoming>,
+}
+
+/// A superstep of a process that has passed as an earlier one did.
+#[derive(Clone, Debug)]
+pub struct Repeated {
+    /// Its number.
+    pub superstep: u64,
+    /// When the process started it.
+    pub started: Instant,
+    /// The instructions that it executed.
+    pub work: Instructions,
+    /// The time that it computed.
+    pub computation: Seconds,
+    /// The messages that it exchanged.
+    pub exchange: Exchange,
+    /// When it arrived at the barrier.
+    pub arrived: Instant,
 }
 
 /// A process's agent on its new host.
@@ -144,6 +167,16 @@ pub trait World {
 
     /// A process has halted, and the superstep in which it halted is over: its agent ends.
     fn finished(&mut self, rank: Rank);
+
+    /// All processes have arrived at the end of a superstep with a central or ideal barrier.
+    fn superstep_ended(&mut self, _all: &Arrived) {}
+
+    /// The next superstep is about to be started with `start`, with a central or ideal barrier. If it is one that passes as
+    /// an earlier one did, lets it pass and returns true: the agents that would have noticed receive [`Event::Repeated`]
+    /// and [`Event::AllRepeated`], and no message is to be sent.
+    fn repeats(&mut self, _start: Start) -> bool {
+        false
+    }
 
     /// The hosts that join after the first `completed` supersteps, when all processes have arrived; the same for every
     /// Manager that asks.

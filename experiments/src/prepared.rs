@@ -141,6 +141,7 @@ impl PreparedExperiment {
             checkpointing: self.checkpointing,
             superstep_limit: experiment.run.superstep_limit,
             traced: experiment.run.trace,
+            repeats: true,
             resumed: None,
         }
     }

@@ -34,6 +34,7 @@ fn setup(platform: &Arc<Platform>, processes: u32, scheduler: Option<Scheduler>)
         checkpointing: None,
         superstep_limit: u64::MAX,
         traced: false,
+        repeats: true,
         resumed: None,
     }
 }

@@ -350,6 +350,7 @@ where
         checkpointing: None,
         superstep_limit: u64::MAX,
         traced: false,
+        repeats: true,
         resumed: None,
     };
     Ok(simulate(&setup, Programs::new(programs), &mut |_| {})?

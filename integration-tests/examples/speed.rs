@@ -5,8 +5,8 @@
 //! cargo run --release -p integration-tests --example speed
 //! ```
 //!
-//! Every case runs in a process of its own (Linux: the kernel's own accounting of it), several times;
-//! the median is printed. With `SIMGRID_BSP` naming the program built from `simgrid/bsp.cpp`, SimGrid
+//! Every case runs in a process of its own (Linux: the kernel's own accounting of it), several times; the median is
+//! printed. It runs twice: as it is, and with every superstep simulated, although the program repeats. With `SIMGRID_BSP` naming the program built from `simgrid/bsp.cpp`, SimGrid
 //! runs the same cases on this machine in between; without it, the figures of SimGrid 4.1 that are
 //! printed beside ours come from another machine of the same kind.
 
@@ -74,15 +74,15 @@ struct Usage {
 }
 
 fn main() -> anyhow::Result<ExitCode> {
-    match env::args().nth(1) {
-        None => report(),
-        Some(index) => run_one(&CASES[index.parse::<usize>()?]),
+    match (env::args().nth(1), env::args().nth(2)) {
+        (Some(index), Some(repeats)) => run_one(&CASES[index.parse::<usize>()?], repeats.parse()?),
+        _ => report(),
     }?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Runs a case in this process and prints what it used.
-fn run_one(case: &Case) -> anyhow::Result<()> {
+fn run_one(case: &Case, repeats: bool) -> anyhow::Result<()> {
     let platform = Arc::new(load(case.platform)?);
     let setup = Setup {
         network: NetworkOptions::default(),
@@ -98,6 +98,7 @@ fn run_one(case: &Case) -> anyhow::Result<()> {
         checkpointing: None,
         superstep_limit: u64::MAX,
         traced: false,
+        repeats,
         resumed: None,
     };
     let common = Common {
@@ -132,23 +133,36 @@ fn run_one(case: &Case) -> anyhow::Result<()> {
 fn report() -> anyhow::Result<()> {
     let simgrid = env::var_os("SIMGRID_BSP").map(PathBuf::from);
     print(&format!(
-        "{:>9} {:>10} {:<9} {:>9} {:>10} {:>9} {:>9} {:>7}",
-        "processes", "supersteps", "barrier", "CPU s", "ns each", "MiB", "SimGrid s", "ratio"
+        "{:>9} {:>10} {:<9} {:>9} {:>10} {:>11} {:>9} {:>9} {:>9} {:>7}",
+        "processes",
+        "supersteps",
+        "barrier",
+        "CPU s",
+        "ns each",
+        "simulated s",
+        "ns each",
+        "MiB",
+        "SimGrid s",
+        "ratio"
     ));
     let mut usages = Vec::new();
     for (index, case) in CASES.iter().enumerate() {
         let mut ours = Vec::new();
+        let mut simulated = Vec::new();
         let mut theirs = Vec::new();
         for _ in 0..REPEATS {
-            ours.push(measure(index)?);
+            ours.push(measure(index, true)?);
+            simulated.push(measure(index, false)?);
             if let (Some(program), Some(_)) = (&simgrid, case.simgrid) {
                 theirs.push(measure_simgrid(program, case)?);
             }
         }
-        let usage = median(&mut ours);
+        let (usage, simulated) = (median(&mut ours), median(&mut simulated));
         theirs.sort_by(f64::total_cmp);
         let simgrid = theirs.get(theirs.len() / 2).copied().or(case.simgrid);
-        let each = usage.cpu_seconds / f64::from(case.processes) / case.supersteps as f64;
+        let each = |usage: Usage| {
+            usage.cpu_seconds / f64::from(case.processes) / case.supersteps as f64 * 1e9
+        };
         let (simgrid_text, ratio) = simgrid.map_or_else(
             || ("-".to_owned(), "-".to_owned()),
             |seconds| {
@@ -159,23 +173,25 @@ fn report() -> anyhow::Result<()> {
             },
         );
         print(&format!(
-            "{:>9} {:>10} {:<9} {:>9.3} {:>10.0} {:>9.1} {:>9} {:>7}",
+            "{:>9} {:>10} {:<9} {:>9.3} {:>10.0} {:>11.3} {:>9.0} {:>9.1} {:>9} {:>7}",
             case.processes,
             case.supersteps,
             format!("{:?}", case.shape).to_lowercase(),
             usage.cpu_seconds,
-            each * 1e9,
+            each(usage),
+            simulated.cpu_seconds,
+            each(simulated),
             usage.peak_bytes / 1048576.0,
             simgrid_text,
             ratio
         ));
-        usages.push(usage);
+        usages.push(simulated);
     }
     summarise(&usages);
     Ok(())
 }
 
-/// How cost and memory grow with the number of processes, start-up left out.
+/// How cost and memory grow with the number of processes, start-up left out, with every superstep simulated.
 fn summarise(usages: &[Usage]) {
     let marginal = |longer: usize, shorter: usize| {
         let supersteps = (CASES[longer].supersteps - CASES[shorter].supersteps) as f64;
@@ -192,9 +208,10 @@ fn summarise(usages: &[Usage]) {
     ));
 }
 
-fn measure(index: usize) -> anyhow::Result<Usage> {
+fn measure(index: usize, repeats: bool) -> anyhow::Result<Usage> {
     let output = Command::new(env::current_exe()?)
         .arg(index.to_string())
+        .arg(repeats.to_string())
         .output()?;
     ensure!(
         output.status.success(),

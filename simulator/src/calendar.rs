@@ -54,6 +54,16 @@ impl<E> Calendar<E> {
             .map(|Reverse((date, _))| f64::from_bits(*date))
     }
 
+    /// Removes all entries. What is added next is returned as from a new calendar.
+    pub(crate) fn clear(&mut self) {
+        self.heap.clear();
+        self.buckets.iter_mut().for_each(Vec::clear);
+        let buckets = u32::try_from(self.buckets.len()).expect("fewer than 2^32 dates are due");
+        self.free.clear();
+        self.free.extend((0..buckets).rev());
+        self.recent = [None; RECENT];
+    }
+
     /// Moves the entries of the earliest date into `entries`, which must be empty.
     pub(crate) fn pop(&mut self, entries: &mut Vec<E>) {
         debug_assert!(entries.is_empty(), "entries of an earlier date are left");

@@ -14,10 +14,16 @@ use crate::platform::{Host, NoRoute, Platform};
 use crate::processor::Processor;
 use crate::profile::Profile;
 
+mod epoch;
 mod external;
 mod message_processor;
+mod rest;
+mod span;
 
+use epoch::Epoch;
 use message_processor::MessageProcessors;
+
+pub use span::Span;
 
 /// Computations, messages and timers on a platform, under one simulated clock.
 ///
@@ -31,9 +37,18 @@ use message_processor::MessageProcessors;
 #[derive(Debug)]
 pub struct Engine {
     platform: Arc<Platform>,
+    /// The date from which the clock counts.
+    epoch: Epoch,
+    /// Seconds since then.
     now: f64,
     /// Number of activities started so far.
     started: u64,
+    /// How many of them have ended.
+    over: u64,
+    /// How many had been started when the platform was last at rest.
+    rested: u64,
+    /// Whether hosts or links change in the course of time. Then the clock counts from the beginning.
+    varies: bool,
     calendar: Calendar<Event>,
     /// Events that are due now.
     due: Vec<Event>,
@@ -57,8 +72,12 @@ impl Engine {
     #[must_use]
     pub fn new(platform: Arc<Platform>, options: NetworkOptions) -> Self {
         let mut engine = Self {
+            epoch: Epoch::default(),
             now: 0.0,
             started: 0,
+            over: 0,
+            rested: 0,
+            varies: platform.varies(),
             calendar: Calendar::new(),
             due: Vec::new(),
             ended: Vec::new(),
@@ -82,7 +101,7 @@ impl Engine {
             })
             .collect();
         for (index, link) in (0_u32..).zip(engine.platform.links()) {
-            if link.bandwidth_profile.is_some() || link.latency_profile.is_some() {
+            if link.varies() {
                 engine.changes.push(0.0, index);
             }
         }
@@ -202,18 +221,11 @@ impl Engine {
         if !self.ended.is_sorted_by_key(|(sequence, _)| *sequence) {
             self.ended.sort_unstable_by_key(|(sequence, _)| *sequence);
         }
-        ended.extend(self.ended.drain(..).map(|(_, activity)| activity));
+        for (_, activity) in self.ended.drain(..) {
+            self.over += 1;
+            ended.push(activity);
+        }
         Some(self.now())
-    }
-
-    /// The current simulated time.
-    ///
-    /// # Panics
-    ///
-    /// If the simulated time exceeds what a float can count.
-    #[must_use]
-    pub fn now(&self) -> Instant {
-        Instant::new(self.now).expect("the clock goes from zero on and stays finite")
     }
 
     /// Time that a host has spent so far on sending and receiving messages, where routes have an

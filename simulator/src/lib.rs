@@ -16,7 +16,7 @@ mod processor;
 mod profile;
 
 pub use activity::Activity;
-pub use engine::Engine;
+pub use engine::{Engine, Span};
 pub use jobs::{Discipline, Job, Jobs, JobsError};
 pub use network::{NetworkModel, NetworkOptions};
 pub use platform::{

@@ -52,7 +52,7 @@ use bsp::units::{Bytes, Seconds};
 use crate::activity::Activity;
 use crate::calendar::Calendar;
 use crate::event::Event;
-use crate::platform::{NoRoute, Overhead, Platform};
+use crate::platform::{self, NoRoute, Overhead, Platform};
 
 mod allocation;
 mod clock;
@@ -106,10 +106,7 @@ impl Network {
             .iter()
             .map(|nominal| Link::new(nominal.capacity(&factors)))
             .collect();
-        let varies = platform
-            .links()
-            .iter()
-            .any(|link| link.bandwidth_profile.is_some() || link.latency_profile.is_some());
+        let varies = platform.links().iter().any(platform::Link::varies);
         Self {
             routes: Routes::new(platform.hosts().len()),
             platform,
@@ -175,6 +172,11 @@ impl Network {
     /// Ends the flows that links limit and that end at `now`.
     pub(crate) fn end_limited(&mut self, now: f64, ended: &mut Vec<ClosedFlow>) {
         self.allocation.end_limited(now, ended);
+    }
+
+    /// Forgets all flows: none is under way. What comes next is solved as on a new network.
+    pub(crate) fn rest(&mut self) {
+        self.allocation.rest();
     }
 
     /// The end of the first of the flows that links limit.

@@ -127,6 +127,12 @@ impl Platform {
         Ok(self)
     }
 
+    /// Whether a host or a link changes in the course of time.
+    #[must_use]
+    pub fn varies(&self) -> bool {
+        self.hosts.iter().any(Host::varies) || self.links.iter().any(Link::varies)
+    }
+
     /// All hosts, by id.
     #[must_use]
     pub fn hosts(&self) -> &[Host] {

@@ -148,6 +148,7 @@ fn request(random: &mut Random, sets: &[usize], processes: usize, step: Option<S
         checkpointing: None,
         superstep_limit: 1000,
         traced: false,
+        repeats: true,
         resumed: None,
         platform: Arc::clone(&platform),
     };

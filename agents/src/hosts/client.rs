@@ -112,6 +112,7 @@ fn follow(
     let outputs = result.outputs.into_values().map(|(_, output)| output);
     observer(&Event::End(end))?;
     Ok(Outcome {
+        repeated: 0,
         end,
         calls: result.calls,
         joins: Vec::new(),

@@ -45,7 +45,7 @@ pub(crate) trait SimulatedPrograms {
 
 /// What the processes did in a superstep, by rank: known before simulated time passes for it, because
 /// when the first process starts a superstep, all inboxes are complete.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SuperstepPlan {
     /// Computation charged.
     pub(crate) work: Vec<Instructions>,
@@ -228,6 +228,19 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
 }
 
 impl SuperstepPlan {
+    /// Whether the processes do in another superstep what they do in this one.
+    pub(crate) fn equals(&self, other: &Self) -> bool {
+        self.work == other.work
+            && self.sends == other.sends
+            && self.first_send == other.first_send
+            && self.halts == other.halts
+    }
+
+    /// Whether it is the last superstep of a process.
+    pub(crate) fn has_halts(&self) -> bool {
+        self.halts.contains(&true)
+    }
+
     fn clear(&mut self, size: usize) {
         self.work.clear();
         self.work.resize(size, Instructions::ZERO);

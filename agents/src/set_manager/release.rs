@@ -24,6 +24,13 @@ impl SetManager {
         if start.checkpoint {
             world.begin_checkpoint(start.superstep);
         }
+        if self.set == rules.first
+            && rules.barrier.shape != Shape::Hierarchical
+            && !self.barrier.is_over()
+            && world.repeats(start)
+        {
+            return;
+        }
         self.pass_down(rules, start, world);
         if !self.is_home && self.set == rules.first {
             self.listen(rules, start.superstep, None, world);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use bsp::units::{Bytes, Instant, Instructions, Seconds};
+use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{Image, Rank};
 
 use crate::error::RunError;
@@ -17,8 +17,8 @@ pub(super) struct Supersteps {
     plan: SuperstepPlan,
     /// The number of supersteps that have begun.
     begun: u64,
-    /// The time at which each process began to compute.
-    started: Vec<Instant>,
+    /// When each process began to compute: time since the platform was last at rest.
+    started: Vec<Seconds>,
     /// How long each process computed in its last superstep. The programs of a superstep are executed together, before the
     /// agents of all of them have started it.
     elapsed: Vec<Seconds>,
@@ -31,7 +31,7 @@ impl Supersteps {
             programs,
             plan: SuperstepPlan::default(),
             begun: 0,
-            started: vec![Instant::START; size],
+            started: vec![Seconds::ZERO; size],
             elapsed: vec![Seconds::ZERO; size],
         }
     }
@@ -59,13 +59,13 @@ impl Supersteps {
     }
 
     /// `rank` starts to compute `now`. Returns its number of instructions.
-    pub(super) fn start(&mut self, rank: Rank, now: Instant) -> Instructions {
+    pub(super) fn start(&mut self, rank: Rank, now: Seconds) -> Instructions {
         self.started[rank.index()] = now;
         self.plan.work[rank.index()]
     }
 
     /// The event of `rank`, which has computed `now`.
-    pub(super) fn end(&mut self, rank: Rank, now: Instant) -> Event {
+    pub(super) fn end(&mut self, rank: Rank, now: Seconds) -> Event {
         let time = now - self.started[rank.index()];
         self.elapsed[rank.index()] = time;
         Event::Computed {
@@ -73,6 +73,21 @@ impl Supersteps {
             time,
             halted: self.plan.halts[rank.index()],
         }
+    }
+
+    /// What programs do in the superstep in progress.
+    pub(super) const fn plan(&self) -> &SuperstepPlan {
+        &self.plan
+    }
+
+    /// How long each process computed in its last superstep.
+    pub(super) fn elapsed(&self) -> &[Seconds] {
+        &self.elapsed
+    }
+
+    /// Each process has computed for so long in its last superstep.
+    pub(super) fn set_elapsed(&mut self, elapsed: &[Seconds]) {
+        self.elapsed.copy_from_slice(elapsed);
     }
 
     /// The indices of the messages that `rank` sends.

@@ -1,6 +1,6 @@
 //! The messages of programs on the simulated network.
 
-use bsp::units::{Bytes, Instant, Seconds};
+use bsp::units::{Bytes, Seconds};
 use bsp::{Rank, SetId};
 use migbsp::{Incoming, Reception};
 use smallvec::SmallVec;
@@ -73,7 +73,8 @@ pub(super) struct Flight {
     pub(super) from: Rank,
     pub(super) to: Rank,
     pub(super) bytes: Bytes,
-    started: Instant,
+    /// Seconds since the platform was last at rest.
+    started: Seconds,
     /// The next in a chain, or [`NONE`].
     next: u32,
 }
@@ -108,6 +109,12 @@ impl Traffic {
         }
     }
 
+    /// Everything in `plan` is sent and received, as it was in an earlier superstep.
+    pub(super) fn repeat(&mut self, plan: &SuperstepPlan) {
+        self.messages += u64::try_from(plan.sends.len()).expect("lengths fit 64 bits");
+        self.bytes += plan.sends.iter().map(|(_, bytes)| *bytes).sum::<Bytes>();
+    }
+
     /// `rank` has computed and sends `sends` messages.
     pub(super) fn computed(&mut self, rank: Rank, sends: u32) {
         let process = &mut self.processes[rank.index()];
@@ -130,7 +137,7 @@ impl Traffic {
             from,
             to,
             bytes,
-            started: Instant::START,
+            started: Seconds::ZERO,
             next: NONE,
         };
         if self.free == NONE {
@@ -162,7 +169,7 @@ impl Traffic {
     }
 
     /// Starts the transfer of a message.
-    pub(super) fn start(&mut self, number: u32, now: Instant) -> Flight {
+    pub(super) fn start(&mut self, number: u32, now: Seconds) -> Flight {
         self.flights[at(number)].started = now;
         self.flights[at(number)]
     }
@@ -171,7 +178,7 @@ impl Traffic {
     pub(super) fn end(
         &mut self,
         number: u32,
-        now: Instant,
+        now: Seconds,
         set: impl Fn(Rank) -> SetId,
     ) -> (Rank, Rank) {
         let flight = self.flights[at(number)];
@@ -275,8 +282,8 @@ mod tests {
         plan
     }
 
-    fn instant(tick: u32) -> Instant {
-        Instant::new(f64::from(tick)).unwrap()
+    fn instant(tick: u32) -> Seconds {
+        Seconds::new(f64::from(tick)).unwrap()
     }
 
     #[test]

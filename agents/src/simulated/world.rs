@@ -2,6 +2,7 @@
 
 mod agent_interface;
 mod checkpoint;
+mod repeating;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use super::checkpoints::Checkpoints;
 use super::pool::Pool;
 use super::recorded::Recorded;
 use super::rendezvous::Rendezvous;
+use super::repetition::Repetition;
 use super::supersteps::Supersteps;
 use super::traffic::{Observing, Traffic};
 use super::transfers::{Transfer, Transfers};
@@ -34,6 +36,7 @@ pub(super) struct SimulatedWorld {
     start: TransferStart,
     rules: Arc<Rules>,
     supersteps: Supersteps,
+    repetition: Repetition,
     /// The host of each process.
     hosts: Vec<HostId>,
     /// The host where each process started, if its messages count for the Set of that host throughout.
@@ -64,12 +67,14 @@ impl SimulatedWorld {
     ) -> Self {
         let size = setup.placement.len();
         let rendezvous = Rendezvous::new(setup.start, Arc::clone(&rules), size);
+        let repetition = Repetition::new(setup, &rules);
         Self {
             platform: Arc::clone(&setup.platform),
             engine: Engine::new(Arc::clone(&setup.platform), setup.network),
             start: setup.start,
             rules,
             supersteps: Supersteps::new(programs, size),
+            repetition,
             hosts: setup.placement.clone(),
             starts: setup.senders_stay().then(|| setup.placement.clone()),
             traffic: Traffic::new(size, Observing::new(setup.scheduler.as_ref())),
@@ -133,6 +138,7 @@ impl SimulatedWorld {
         let end = self.recorded.end(self.finished_at, traffic);
         Outcome {
             builds: Vec::new(),
+            repeated: self.repetition.count(),
             end,
             calls: self.recorded.calls(),
             joins: self.recorded.joins(),
@@ -146,7 +152,7 @@ impl SimulatedWorld {
         match kind {
             ActivityKind::Computation => {
                 let rank = Rank(index);
-                let event = self.supersteps.end(rank, self.engine.now());
+                let event = self.supersteps.end(rank, self.engine.since_rest());
                 self.deliver(Delivery {
                     to: Address::Process(rank),
                     event,
@@ -156,7 +162,7 @@ impl SimulatedWorld {
                 let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
                 let sets = &self.rules.sets;
                 let set = |rank: Rank| sets[hosts[rank.index()].index()];
-                let (from, to) = self.traffic.end(index, self.engine.now(), set);
+                let (from, to) = self.traffic.end(index, self.engine.since_rest(), set);
                 self.deliver_exchanges(from);
                 self.deliver_exchanges(to);
             }
@@ -242,29 +248,32 @@ impl SimulatedWorld {
 
     fn compute(&mut self, rank: Rank) {
         let host = self.hosts[rank.index()];
-        let work = self.supersteps.start(rank, self.engine.now());
+        let work = self.supersteps.start(rank, self.engine.since_rest());
         self.engine
             .compute(host, work, pack(ActivityKind::Computation, rank.0));
     }
 
-    /// Executes the programs for `superstep`, when its first process starts it.
-    fn begin(&mut self, superstep: u64) -> Result<(), RunError> {
+    /// Executes the programs for `superstep`, when its first process starts it. Returns whether it is this one.
+    fn execute(&mut self, superstep: u64) -> Result<bool, RunError> {
         let standby = self.pool.as_ref().map_or(&[][..], Pool::standby);
-        if let Some(plan) = self.supersteps.begin(superstep, standby)? {
-            self.traffic.begin(plan);
-            self.recorded.begin(&plan.work);
-            if let Some(pool) = &mut self.pool {
-                pool.add_work(&plan.work);
-            }
-            if let Some(interaction) = plan.interaction.take() {
-                self.recorded.add(record::Event::Interaction(interaction));
-            }
+        let Some(plan) = self.supersteps.begin(superstep, standby)? else {
+            return Ok(false);
+        };
+        self.repetition.begin(plan);
+        self.recorded.begin(&plan.work);
+        if let Some(pool) = &mut self.pool {
+            pool.add_work(&plan.work);
         }
-        Ok(())
+        if let Some(interaction) = plan.interaction.take() {
+            self.recorded.add(record::Event::Interaction(interaction));
+        }
+        Ok(true)
     }
 
     fn deliver_exchanges(&mut self, rank: Rank) {
         if let Some(exchange) = self.traffic.completed(rank) {
+            self.repetition
+                .arrived(rank, &exchange, self.engine.since_rest());
             let event = Event::Exchanged(exchange);
             self.deliver(Delivery {
                 to: Address::Process(rank),
@@ -274,7 +283,7 @@ impl SimulatedWorld {
     }
 
     fn start_flight(&mut self, number: u32) {
-        let flight = self.traffic.start(number, self.engine.now());
+        let flight = self.traffic.start(number, self.engine.since_rest());
         let from = self.hosts[flight.from.index()];
         let to = self.hosts[flight.to.index()];
         self.transfer(from, to, flight.bytes, pack(ActivityKind::Flight, number));

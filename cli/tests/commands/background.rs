@@ -44,10 +44,14 @@ fn only_the_sets_and_links_that_are_named_are_used_by_others() {
     let run = |section: &str| seconds(&loaded(section), &["application.processes=4"])[0];
     // All four processes are in the Set `slow`, which takes 0.2 s for a superstep.
     assert!(without[0] < run("[load]\nkind = \"wave\"\nsets = [\"slow\"]\n"));
-    let elsewhere = run("[load]\nkind = \"wave\"\nsets = [\"fast\"]\n");
-    assert_eq!(elsewhere.to_bits(), without[0].to_bits());
-    let elsewhere = run("[congestion]\nkind = \"walk\"\nlevel = 0.9\n");
-    assert_eq!(elsewhere.to_bits(), without[0].to_bits());
+    // The clock of a platform that changes counts from the beginning, with fewer digits for each superstep.
+    let is_without = |seconds: f64| (seconds / without[0] - 1.0).abs() < 1e-13;
+    assert!(is_without(run(
+        "[load]\nkind = \"wave\"\nsets = [\"fast\"]\n"
+    )));
+    assert!(is_without(run(
+        "[congestion]\nkind = \"walk\"\nlevel = 0.9\n"
+    )));
     let links = "links = [\"slow_link_1\", \"slow_link_2\", \"slow_link_3\"]";
     assert!(
         without[0]

@@ -86,6 +86,7 @@ impl Case {
             checkpointing: self.saves.and_then(Saves::checkpointing),
             superstep_limit: u64::MAX,
             traced: false,
+            repeats: true,
             resumed: None,
         })
     }

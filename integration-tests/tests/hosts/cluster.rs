@@ -146,6 +146,7 @@ impl Cluster {
             checkpointing: None,
             superstep_limit: 10_000,
             traced: false,
+            repeats: true,
             resumed: None,
         }
     }

@@ -61,6 +61,7 @@ fn setup(checkpointing: Option<Checkpointing>) -> Setup {
         checkpointing,
         superstep_limit: 100_000,
         traced: false,
+        repeats: true,
         resumed: None,
     }
 }

@@ -12,6 +12,7 @@
 //! | `extremes` | a run ends, whatever the numbers of its platform |
 //! | `elapsed` | a process learns how long it computed, on whatever host |
 //! | `farm` | a farm executes each task once, wherever its workers migrate |
+//! | `repetition` | a superstep that repeats an earlier one takes what it would take if it were simulated |
 //! | `attainable` | what rescheduling could win depends on no barrier |
 //! | `owners` | owners take what their jobs need, and draws are repeatable |
 
@@ -31,4 +32,5 @@ mod kernels;
 mod migration;
 mod owners;
 mod relay;
+mod repetition;
 mod setups;

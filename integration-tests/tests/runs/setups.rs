@@ -71,6 +71,7 @@ pub(crate) fn setup(
         checkpointing: None,
         superstep_limit: 10_000,
         traced: false,
+        repeats: true,
         resumed: None,
     }
 }

@@ -7,7 +7,7 @@ use crate::bounded;
 
 /// Expected time until the last of several tasks ends that run on different hosts: `∫ (1 − Π F_k(t)) dt`.
 ///
-/// Equation `COMPLETION` of `docs/model.md`. Integrated numerically, to a relative 3·10⁻⁴; no tasks take no time. Not
+/// Equation `COMPLETION` of `docs/model.md`. Integrated numerically, to a relative 5·10⁻⁴; no tasks take no time. Not
 /// for decisions.
 #[must_use]
 pub fn latest(completions: &[Completion]) -> Seconds {
@@ -174,8 +174,8 @@ mod tests {
             dedicated in 1e-6..1e9_f64, utilisation in 0.0..0.95_f64, variation in 0.0..20.0_f64,
         ) {
             let task = task(dedicated, utilisation, variation);
-            close(latest(&[task]).get(), task.mean().get(), 3e-4);
-            close(latest(&[task.with_busy_start()]).get(), task.with_busy_start().mean().get(), 3e-4);
+            close(latest(&[task]).get(), task.mean().get(), 5e-4);
+            close(latest(&[task.with_busy_start()]).get(), task.with_busy_start().mean().get(), 5e-4);
         }
 
         #[test]
@@ -186,10 +186,10 @@ mod tests {
             let last = latest(&tasks).get();
             let means = tasks.iter().map(|task| task.mean().get());
             let longest = means.clone().fold(0.0, f64::max);
-            prop_assert!(longest * (1.0 - 3e-4) <= last, "{last} before {longest}");
-            prop_assert!(last <= means.sum::<f64>() * (1.0 + 3e-4), "{last}");
+            prop_assert!(longest * (1.0 - 5e-4) <= last, "{last} before {longest}");
+            prop_assert!(last <= means.sum::<f64>() * (1.0 + 5e-4), "{last}");
             let more: Vec<_> = tasks.iter().chain(&tasks).copied().collect();
-            prop_assert!(last * (1.0 - 3e-4) <= latest(&more).get());
+            prop_assert!(last * (1.0 - 5e-4) <= latest(&more).get());
         }
 
         #[test]

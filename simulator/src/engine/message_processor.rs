@@ -17,7 +17,9 @@ pub(super) struct MessageProcessors {
 struct MessageProcessor {
     /// When its queue will be empty, in seconds.
     free: f64,
-    /// Seconds needed for all messages so far, the queued ones included.
+    /// Seconds needed for all messages before the platform was last at rest.
+    before: f64,
+    /// Seconds needed for all messages since, the queued ones included.
     total: f64,
 }
 
@@ -35,11 +37,29 @@ impl MessageProcessors {
         processor.free
     }
 
+    /// All messages have been processed, and time counts from here. Returns for how long each host was busy since this was
+    /// called last.
+    pub(super) fn rest(&mut self) -> Vec<f64> {
+        let rest = |processor: &mut MessageProcessor| {
+            let busy = std::mem::take(&mut processor.total);
+            (processor.before, processor.free) = (processor.before + busy, 0.0);
+            busy
+        };
+        self.processors.iter_mut().map(rest).collect()
+    }
+
+    /// The hosts are busy for as long as they were once, as [`rest`](Self::rest) returned it.
+    pub(super) fn repeat(&mut self, busy: &[f64]) {
+        for (processor, busy) in self.processors.iter_mut().zip(busy) {
+            processor.before += busy;
+        }
+    }
+
     /// Seconds that the host has spent on messages until `now`.
     pub(super) fn busy(&self, host: HostId, now: f64) -> f64 {
         // A queue is processed without a break, so what is left ends at `free`.
         self.processors.get(host.index()).map_or(0.0, |processor| {
-            (processor.total - (processor.free - now).max(0.0)).max(0.0)
+            processor.before + (processor.total - (processor.free - now).max(0.0)).max(0.0)
         })
     }
 }
@@ -61,5 +81,13 @@ mod tests {
         assert_eq!(seconds(processors.busy(host, 4.0)), seconds(3.0));
         assert_eq!(seconds(processors.busy(host, 9.0)), seconds(4.0));
         assert_eq!(processors.busy(HostId(7), 9.0).to_bits(), 0);
+        let busy = processors.rest();
+        assert_eq!(busy, [0.0, 0.0, 0.0, 4.0]);
+        processors.repeat(&busy);
+        assert_eq!(seconds(processors.busy(host, 0.0)), seconds(8.0));
+        assert_eq!(
+            processors.enqueue(host, 1.0, length).to_bits(),
+            3.0_f64.to_bits()
+        );
     }
 }

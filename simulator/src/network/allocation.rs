@@ -25,7 +25,9 @@ pub(super) struct Allocation {
     due: Vec<u32>,
     /// Bottleneck links that lost or gained a flow, or that changed.
     pub(super) dirty: Vec<u32>,
-    /// Whether any link has ever been tracked.
+    /// Links that flows have crossed since the network was last at rest.
+    used: Vec<u32>,
+    /// Whether any link has been tracked since then.
     pub(super) has_tracks: bool,
 }
 
@@ -40,7 +42,22 @@ impl Allocation {
             arrived: Vec::new(),
             due: Vec::new(),
             dirty: Vec::new(),
+            used: Vec::new(),
             has_tracks: false,
+        }
+    }
+
+    /// Forgets all flows, none of which is under way, and what links remember of them.
+    pub(super) fn rest(&mut self) {
+        self.flows.clear();
+        self.free.clear();
+        self.legs.clear();
+        self.clocks.clear();
+        self.arrived.clear();
+        self.dirty.clear();
+        self.has_tracks = false;
+        for link in self.used.drain(..) {
+            self.links[link as usize].rest();
         }
     }
 
@@ -167,6 +184,10 @@ impl Allocation {
             let link = &mut self.links[index];
             leg.position = u32::try_from(link.flows.len()).expect("fewer than 2^32 flows");
             link.flows.push(id);
+            if !link.is_used {
+                link.is_used = true;
+                self.used.push(leg.id());
+            }
             link.bound_sum += leg.usage() * rate_max;
             if link.level < f64::INFINITY && !link.is_dirty {
                 link.is_dirty = true;

@@ -81,6 +81,14 @@ impl Clocks {
         id
     }
 
+    /// Removes all clocks, which have no flows.
+    pub(super) fn clear(&mut self) {
+        let clocks = u32::try_from(self.clocks.len()).expect("fewer clocks than links");
+        self.order.clear();
+        self.free.clear();
+        self.free.extend((0..clocks).rev());
+    }
+
     /// Removes a clock without flows.
     pub(super) fn remove(&mut self, id: u32) {
         let clock = &self.clocks[id as usize];

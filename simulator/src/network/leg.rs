@@ -74,6 +74,12 @@ pub(super) struct Legs {
 }
 
 impl Legs {
+    /// Removes all legs.
+    pub(super) fn clear(&mut self) {
+        self.legs.clear();
+        self.free.iter_mut().for_each(Vec::clear);
+    }
+
     pub(super) fn insert(&mut self, legs: &[Leg]) -> u32 {
         if let Some(start) = self.free.get_mut(legs.len()).and_then(Vec::pop) {
             let at = start as usize;

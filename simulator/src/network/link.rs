@@ -23,6 +23,8 @@ pub(super) struct Link {
     pub(super) clock: u32,
     /// Whether a change of its flows or its capacity has been noted.
     pub(super) is_dirty: bool,
+    /// Whether flows have crossed it since the network was last at rest.
+    pub(super) is_used: bool,
     /// Scratch of the solver: the latest pass that used the link.
     pub(super) pass: u32,
     /// Scratch of the solver: the latest solution that included all its flows.
@@ -84,6 +86,7 @@ impl Link {
             level: f64::INFINITY,
             clock: 0,
             is_dirty: false,
+            is_used: false,
             pass: 0,
             round: 0,
             inside: 0,
@@ -95,6 +98,14 @@ impl Link {
             ceiling_inside: 0.0,
             outside: 0.0,
         }
+    }
+
+    /// Forgets what is known of flows: none crosses the link.
+    pub(super) fn rest(&mut self) {
+        debug_assert!(self.flows.is_empty(), "a flow is under way");
+        (self.bound_sum, self.relief) = (0.0, 0.0);
+        (self.level, self.next_level) = (f64::INFINITY, f64::INFINITY);
+        (self.is_dirty, self.is_used) = (false, false);
     }
 
     /// Whether the link can be a bottleneck: the bound of a flow that is alone takes the link into

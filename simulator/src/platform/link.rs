@@ -36,6 +36,14 @@ pub enum Sharing {
     FatPipe,
 }
 
+impl Link {
+    /// Whether it changes in the course of time.
+    #[must_use]
+    pub const fn varies(&self) -> bool {
+        self.bandwidth_profile.is_some() || self.latency_profile.is_some()
+    }
+}
+
 impl LinkId {
     /// The position in [`Platform::links`](crate::Platform::links).
     #[must_use]

@@ -3,7 +3,7 @@
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{ExternalLoad, HostLink, Path};
-use protocol::{Address, AgentMessage, Migrate, ProcessImage};
+use protocol::{Address, AgentMessage, Arrived, Migrate, ProcessImage, Start};
 
 use super::SimulatedWorld;
 use crate::deliberation::Deliberation;
@@ -45,9 +45,16 @@ impl World for SimulatedWorld {
     }
 
     fn run(&mut self, rank: Rank, (superstep, _): (u64, Seconds), delay: Seconds) {
-        if let Err(error) = self.begin(superstep) {
-            self.fail(error);
-        } else if !self.waits_for_checkpoint(rank, delay) {
+        match self.execute(superstep) {
+            Ok(true) => self.traffic.begin(self.supersteps.plan()),
+            Ok(false) => {}
+            Err(error) => return self.fail(error),
+        }
+        if Seconds::ZERO < delay {
+            self.repetition.stop();
+        }
+        self.repetition.started(rank, self.engine.since_rest());
+        if !self.waits_for_checkpoint(rank, delay) {
             self.compute_after(rank, delay);
         }
     }
@@ -113,6 +120,7 @@ impl World for SimulatedWorld {
             return self.fail(error);
         }
         self.hosts[state.rank.index()] = host;
+        self.repetition.forget();
         let measured = self.measured.remove(&state.rank);
         let event = Event::Moved(Box::new(Moved {
             from,
@@ -155,6 +163,14 @@ impl World for SimulatedWorld {
     fn finished(&mut self, _: Rank) {
         self.finished += 1;
         self.finished_at = self.engine.now();
+    }
+
+    fn superstep_ended(&mut self, all: &Arrived) {
+        self.end_course(all);
+    }
+
+    fn repeats(&mut self, start: Start) -> bool {
+        self.repeat(start)
     }
 
     fn joining(&mut self, completed: u64) -> Option<Joining> {

@@ -1,0 +1,188 @@
+//! Supersteps that pass as earlier ones did.
+
+use bsp::Rank;
+use bsp::units::Seconds;
+use protocol::Arrived;
+use simulator::Span;
+
+use crate::programs::SuperstepPlan;
+use crate::setup::{Rules, Setup, Shape};
+use crate::world::Exchange;
+
+/// The courses of recent supersteps.
+///
+/// When a superstep ends, nothing is under way with a central or an ideal barrier, and the platform rests
+/// ([`Engine::rest`](simulator::Engine::rest)). What the next superstep takes then depends only on what programs do in it and
+/// where processes are, so one that equals a recent one takes the same, to the last bit, and need not be simulated again.
+pub(super) struct Repetition {
+    /// Whether supersteps may be repeated at all.
+    is_on: bool,
+    /// Whether processes have a history.
+    has_histories: bool,
+    /// The latest first.
+    courses: Vec<Course>,
+    /// The superstep in progress, if it began at rest and without anything else.
+    recording: Option<Box<Course>>,
+    /// Whether a process halts in the superstep in progress.
+    halts: bool,
+    /// Whether a process halts in it or in the one before, and is released once more when it begins.
+    is_uneven: bool,
+    /// The number of courses that have been recorded since a superstep was repeated.
+    unused: u32,
+    /// The number of supersteps that have been repeated.
+    count: u64,
+}
+
+/// How a superstep has passed.
+#[derive(Debug, Default)]
+pub(super) struct Course {
+    pub(super) plan: SuperstepPlan,
+    /// From its release to its end.
+    pub(super) span: Span,
+    /// The sum of all arrivals; `None` if the course was not recorded.
+    pub(super) all: Option<Arrived>,
+    /// How long each process computed.
+    pub(super) elapsed: Vec<Seconds>,
+    /// By rank, if processes have a history.
+    pub(super) processes: Vec<ProcessCourse>,
+}
+
+/// How a superstep of one process has passed. Times count from the release of the superstep.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ProcessCourse {
+    pub(super) started: Seconds,
+    pub(super) arrived: Seconds,
+    /// `None` if it has halted before.
+    pub(super) exchange: Option<Exchange>,
+}
+
+impl Repetition {
+    /// Nothing is known yet of the run of `setup`.
+    ///
+    /// Where hosts join, states are saved or processes record each superstep, every superstep is simulated.
+    pub(super) fn new(setup: &Setup, rules: &Rules) -> Self {
+        Self {
+            is_on: setup.repeats
+                && rules.barrier.shape != Shape::Hierarchical
+                && !setup.platform.varies()
+                && !setup.traced
+                && setup.elasticity.is_none()
+                && setup.checkpointing.is_none(),
+            has_histories: setup.scheduler.is_some(),
+            courses: Vec::new(),
+            recording: None,
+            halts: false,
+            is_uneven: false,
+            unused: 0,
+            count: 0,
+        }
+    }
+
+    /// The number of supersteps that have been repeated.
+    pub(super) const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether supersteps may be repeated.
+    pub(super) const fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Removes the course of a superstep in which processes do the same as in `plan`, to be repeated.
+    pub(super) fn take(&mut self, plan: &SuperstepPlan) -> Option<Course> {
+        let is_known = |at: &usize| self.courses[*at].all.is_some();
+        let at = self.position(plan).filter(is_known)?;
+        self.count += 1;
+        self.unused = 0;
+        Some(self.courses.remove(at))
+    }
+
+    /// Where the superstep is among the courses in which processes do the same as in `plan`.
+    fn position(&self, plan: &SuperstepPlan) -> Option<usize> {
+        let mut courses = self.courses.iter();
+        courses.position(|course| course.plan.equals(plan))
+    }
+
+    /// Keeps a course, in place of the one that was used longest ago if there are too many.
+    pub(super) fn keep(&mut self, course: Course) {
+        let each = course.plan.work.len() + course.plan.sends.len();
+        let most = (KEPT_MAX / each.max(1)).clamp(1, COURSES_MAX);
+        self.courses.truncate(most - 1);
+        self.courses.insert(0, course);
+    }
+
+    /// Programs have been executed for the next superstep, in which processes do what is in `plan`.
+    pub(super) fn begin(&mut self, plan: &SuperstepPlan) {
+        let halts = plan.has_halts();
+        if halts {
+            // Fewer processes take part in what comes.
+            self.forget();
+        }
+        self.is_uneven = halts || self.halts;
+        self.halts = halts;
+    }
+
+    /// A superstep begins at rest in which processes do what is in `plan`.
+    pub(super) fn record(&mut self, plan: &SuperstepPlan) {
+        if self.is_uneven {
+            return;
+        }
+        let known = self.position(plan).map(|at| self.courses.remove(at));
+        let is_seen = known.is_some();
+        let mut course = known.unwrap_or_else(|| Course {
+            plan: plan.clone(),
+            ..Course::default()
+        });
+        if UNUSED_MAX <= self.unused && !is_seen {
+            self.keep(course);
+            return;
+        }
+        self.unused += 1;
+        if self.has_histories {
+            course.processes = vec![ProcessCourse::default(); plan.work.len()];
+        }
+        self.recording = Some(Box::new(course));
+    }
+
+    /// `rank` starts the superstep in progress.
+    pub(super) fn started(&mut self, rank: Rank, now: Seconds) {
+        if let Some(process) = self.process(rank) {
+            process.started = now;
+        }
+    }
+
+    /// `rank` arrives at the end of the superstep in progress.
+    pub(super) fn arrived(&mut self, rank: Rank, exchange: &Exchange, now: Seconds) {
+        if let Some(process) = self.process(rank) {
+            process.arrived = now;
+            process.exchange = Some(exchange.clone());
+        }
+    }
+
+    fn process(&mut self, rank: Rank) -> Option<&mut ProcessCourse> {
+        self.recording.as_mut()?.processes.get_mut(rank.index())
+    }
+
+    /// The superstep in progress has ended at rest. Its course has still to be completed, and to be kept.
+    pub(super) fn recorded(&mut self) -> Option<Box<Course>> {
+        self.recording.take()
+    }
+
+    /// The superstep in progress is not like others.
+    pub(super) fn stop(&mut self) {
+        self.recording = None;
+    }
+
+    /// Processes are elsewhere, or fewer.
+    pub(super) fn forget(&mut self) {
+        self.recording = None;
+        self.courses.clear();
+    }
+}
+
+/// After this number of courses that were recorded and not used, a superstep is recorded only if an equal one is known.
+const UNUSED_MAX: u32 = 16;
+/// The most courses that are kept: a program may repeat a few supersteps in turn.
+const COURSES_MAX: usize = 4;
+/// The most processes and messages in all courses together, if they are more than one.
+const KEPT_MAX: usize = 1_000_000;

@@ -1,0 +1,158 @@
+//! A superstep that repeats an earlier one takes what it would take if it were simulated.
+
+use agents::record::Event;
+use agents::{Collection, Outcome, Programs, Setup, Shape, simulate};
+use bsp::units::{Bytes, Instructions};
+use bsp::{Program, Rank, Step, Superstep};
+use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::setups::{COLLECTIONS, SHAPES, STARTS, scheduler, setup};
+
+/// Does something else in each superstep at first. After that, it does in each superstep what it did `period` supersteps
+/// before, but for one. Halts at its own time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Cycle {
+    settles: u64,
+    period: u64,
+    /// Does something else in this superstep.
+    exception: u64,
+    halts: u64,
+    /// The earliest halt of all, from which on no process sends.
+    first_halt: u64,
+    work: u64,
+    shifts: Vec<u32>,
+}
+
+impl Program for Cycle {
+    type Message = ();
+    type Output = u64;
+
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<u64> {
+        let phase = if ctx.index() < self.settles || ctx.index() == self.exception {
+            self.period + ctx.index()
+        } else {
+            ctx.index() % self.period
+        };
+        ctx.charge(Instructions(self.work * (phase + 1)));
+        if ctx.index() == self.halts {
+            return Step::Halt(ctx.index());
+        }
+        if self.first_halt <= ctx.index() {
+            return Step::Continue;
+        }
+        for shift in &self.shifts {
+            let to = Rank((ctx.rank().0 + shift) % ctx.size());
+            ctx.send_sized(to, Bytes(1000 * (phase + u64::from(*shift))));
+        }
+        Step::Continue
+    }
+}
+
+fn cycles() -> impl Strategy<Value = Vec<Cycle>> {
+    let shifts = prop::collection::vec(0_u32..8, 0..4);
+    let halts = prop::collection::vec(prop_oneof![Just(40_u64), 20_u64..40], 1..12);
+    let phases = (prop_oneof![Just(0_u64), 15_u64..30], 1_u64..4, 0_u64..60);
+    (phases, halts, shifts).prop_map(|((settles, period, exception), halts, shifts)| {
+        let first_halt = halts.iter().copied().min().unwrap();
+        let cycle = |(rank, halts): (usize, u64)| Cycle {
+            settles,
+            period,
+            exception,
+            halts,
+            first_halt,
+            work: 1_000_000 * (1 + rank as u64 * 37 % 11),
+            shifts: shifts.clone(),
+        };
+        halts.into_iter().enumerate().map(cycle).collect()
+    })
+}
+
+/// The record of a run, as it would be written, and its outcome.
+fn record(setup: &Setup, programs: &[Cycle]) -> (String, Outcome) {
+    let mut record = String::new();
+    let programs = Programs::new(programs.to_vec());
+    let outcome = simulate(setup, programs, &mut |event: &Event| {
+        record.push_str(&serde_json::to_string(event).unwrap());
+        record.push('\n');
+    });
+    (record, outcome.unwrap())
+}
+
+/// A policy, if not `none`, that calls after every second superstep at first.
+fn with_policy(policy: &str) -> Option<agents::Scheduler> {
+    let model = |parameters: &mut migbsp::Parameters| {
+        parameters.heuristic = migbsp::Heuristic::Above;
+        parameters.interval = 2;
+    };
+    (policy != "none").then(|| agents::Scheduler {
+        policy: policy.parse().unwrap(),
+        ..scheduler(model)
+    })
+}
+
+const POLICIES: [&str; 4] = [
+    "none",
+    "migbsp",
+    "menon+greedy-refine+amortised",
+    "menon-boulmier-budgeted+portfolio+amortised",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn records_are_the_same_with_and_without(
+        programs in cycles(),
+        (shape, start, collection, policy) in (0_usize..3, 0_usize..2, 0_usize..2, 0_usize..4),
+        offset in 0_u32..174,
+    ) {
+        let processes = u32::try_from(programs.len()).unwrap();
+        let mut setup = setup(processes, offset, SHAPES[shape], with_policy(POLICIES[policy]));
+        setup.start = STARTS[start];
+        setup.barrier.collection = COLLECTIONS[collection];
+        let (repeated, outcome) = record(&setup, &programs);
+        setup.repeats = false;
+        let (simulated, all) = record(&setup, &programs);
+        prop_assert_eq!(all.repeated, 0);
+        prop_assert_eq!(repeated, simulated);
+        prop_assert_eq!(outcome.outputs.typed::<Cycle>(), all.outputs.typed::<Cycle>());
+    }
+}
+
+#[test]
+fn what_repeats_is_repeated() {
+    let programs = |settles: u64, period: u64| -> Vec<Cycle> {
+        let cycle = |rank: u64| Cycle {
+            settles,
+            period,
+            exception: u64::MAX,
+            halts: 1000,
+            first_halt: 1000,
+            work: 1_000_000 * (1 + rank),
+            shifts: vec![1, 3],
+        };
+        (0..6).map(cycle).collect()
+    };
+    let check = |shape, start, collection, policy: &str, (settles, period), least: u64| {
+        let mut setup = setup(6, 0, shape, with_policy(policy));
+        (setup.start, setup.barrier.collection) = (start, collection);
+        let (_, outcome) = record(&setup, &programs(settles, period));
+        let repeated = outcome.repeated;
+        let what = format!("{shape:?} {start:?} {collection:?} {policy} {settles} {period}");
+        assert!(least <= repeated, "{what}: {repeated} of 1001");
+    };
+    let order = Collection::AsTheyCome;
+    for start in STARTS {
+        for collection in COLLECTIONS {
+            // The first is started otherwise, the last halts.
+            check(Shape::Central, start, collection, "none", (0, 1), 998);
+            check(Shape::Central, start, collection, "none", (0, 3), 996);
+        }
+        check(Shape::Ideal, start, order, "none", (0, 2), 997);
+        // After many that differ, the second of equal ones is recorded, and the third is repeated.
+        check(Shape::Central, start, order, "none", (500, 2), 496);
+        // A superstep after a call is not the same for processes.
+        check(Shape::Central, start, order, "migbsp", (0, 1), 900);
+    }
+}

@@ -1,0 +1,79 @@
+//! Moments at which nothing is under way, and the dates that count from them.
+
+use bsp::units::{Instant, Seconds};
+
+use super::{Engine, Span};
+
+impl Engine {
+    /// Lets time count from here, if nothing is under way and the platform does not vary in the course of time. Returns
+    /// what has passed since this was done last, or since the beginning.
+    ///
+    /// What happens afterwards depends on what is started, but not on the date, nor on anything before: the same activities
+    /// take the same times, bit for bit.
+    pub fn rest(&mut self) -> Option<Span> {
+        if self.varies || self.started != self.over {
+            return None;
+        }
+        if self.started != self.rested {
+            self.rested = self.started;
+            // What is left are events of activities that ended otherwise.
+            self.calendar.clear();
+            for host in self.stale_hosts.drain(..) {
+                self.processors[host as usize].is_stale = false;
+            }
+            self.network.rest();
+        }
+        let length = self.since_rest();
+        self.epoch.advance(length.get());
+        self.now = 0.0;
+        Some(Span {
+            length,
+            busy: self.message_processors.rest(),
+        })
+    }
+
+    /// Lets the same pass again that passed once, after a [`rest`](Self::rest).
+    ///
+    /// # Panics
+    ///
+    /// If something has been started since.
+    pub fn repeat(&mut self, span: &Span) {
+        assert!(
+            self.started == self.over && self.now <= 0.0,
+            "something is under way"
+        );
+        self.epoch.advance(span.length.get());
+        self.message_processors.repeat(&span.busy);
+    }
+
+    /// Time since the last [`rest`](Self::rest), or since the beginning.
+    ///
+    /// # Panics
+    ///
+    /// If the time exceeds what a float can count.
+    #[must_use]
+    pub fn since_rest(&self) -> Seconds {
+        Seconds::new(self.now).expect("the clock goes from zero on and stays finite")
+    }
+
+    /// The date that is `after` the last [`rest`](Self::rest).
+    ///
+    /// # Panics
+    ///
+    /// If the date exceeds what a float can count.
+    #[must_use]
+    pub fn date(&self, after: Seconds) -> Instant {
+        let date = self.epoch.after(after.get());
+        Instant::new(date).expect("the clock goes from zero on and stays finite")
+    }
+
+    /// The current simulated time.
+    ///
+    /// # Panics
+    ///
+    /// If the simulated time exceeds what a float can count.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.date(self.since_rest())
+    }
+}
