@@ -27,13 +27,11 @@ pub use span::Span;
 
 /// Computations, messages and timers on a platform, under one simulated clock.
 ///
-/// The clock moves only in [`Engine::advance`]. What is started between two calls starts at
-/// [`Engine::now`].
+/// The clock moves only in [`Engine::advance`]. What is started between two calls starts at [`Engine::now`].
 ///
 /// # Laws
 ///
-/// The same calls in the same order give the same instants and the same order of ends, bit for
-/// bit, on every machine.
+/// The same calls in the same order give the same instants and the same order of ends, bit for bit, on every machine.
 #[derive(Debug)]
 pub struct Engine {
     platform: Arc<Platform>,
@@ -136,8 +134,8 @@ impl Engine {
 
     /// Starts a message of `bytes` from one host to another, or to itself.
     ///
-    /// It ends when its last byte has arrived and, where the route has an overhead, the receiving
-    /// host has processed it.
+    /// It ends when its last byte has arrived and, where the route has an overhead, the receiving host has processed
+    /// it.
     ///
     /// # Errors
     ///
@@ -170,8 +168,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Duration of an empty message from one host to another while nothing else is under way, the
-    /// overheads of both hosts included.
+    /// Duration of an empty message from one host to another while nothing else is under way, the overheads of both
+    /// hosts included.
     ///
     /// # Errors
     ///
@@ -210,8 +208,8 @@ impl Engine {
         );
     }
 
-    /// Moves the clock to the next instant at which activities end, and appends them to `ended` in the
-    /// order in which they were started.
+    /// Moves the clock to the next instant at which activities end, and appends them to `ended` in the order in which
+    /// they were started.
     ///
     /// Returns `None` if nothing is under way, or if whatever is under way will never progress.
     pub fn advance(&mut self, ended: &mut Vec<Activity>) -> Option<Instant> {
@@ -228,8 +226,7 @@ impl Engine {
         Some(self.now())
     }
 
-    /// Time that a host has spent so far on sending and receiving messages, where routes have an
-    /// overhead.
+    /// Time that a host has spent so far on sending and receiving messages, where routes have an overhead.
     ///
     /// # Panics
     ///
@@ -348,8 +345,8 @@ impl Engine {
         }
     }
 
-    /// Updates the speed of the hosts whose computations or speed changed, and schedules the end of
-    /// the next computation on each.
+    /// Updates the speed of the hosts whose computations or speed changed, and schedules the end of the next
+    /// computation on each.
     fn update_hosts(&mut self) {
         let now = self.now();
         let mut stale = std::mem::take(&mut self.stale_hosts);
