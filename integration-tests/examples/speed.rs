@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Every case runs in a process of its own (Linux: the kernel's own accounting of it), several times; the median is
-//! printed. It runs twice: as it is, and with every superstep simulated, although the program repeats. With `SIMGRID_BSP` naming the program built from `simgrid/bsp.cpp`, SimGrid
-//! runs the same cases on this machine in between; without it, the figures of SimGrid 4.1 that are
-//! printed beside ours come from another machine of the same kind.
+//! printed. It runs twice: as it is, and with every superstep simulated, although the program repeats. With
+//! `SIMGRID_BSP` naming the program built from `simgrid/bsp.cpp`, SimGrid runs the same cases on this machine in
+//! between; without it, the figures of SimGrid 4.1 that are printed beside ours come from another machine of the kind.
 
 use std::env;
 use std::fs;

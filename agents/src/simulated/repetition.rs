@@ -6,7 +6,7 @@ use protocol::Arrived;
 use simulator::Span;
 
 use crate::programs::SuperstepPlan;
-use crate::setup::{Rules, Setup, Shape};
+use crate::setup::Setup;
 use crate::world::Exchange;
 
 /// The courses of recent supersteps.
@@ -60,10 +60,9 @@ impl Repetition {
     /// Nothing is known yet of the run of `setup`.
     ///
     /// Where hosts join, states are saved or processes record each superstep, every superstep is simulated.
-    pub(super) fn new(setup: &Setup, rules: &Rules) -> Self {
+    pub(super) fn new(setup: &Setup) -> Self {
         Self {
             is_on: setup.repeats
-                && rules.barrier.shape != Shape::Hierarchical
                 && !setup.platform.varies()
                 && !setup.traced
                 && setup.elasticity.is_none()

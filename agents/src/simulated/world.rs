@@ -67,7 +67,7 @@ impl SimulatedWorld {
     ) -> Self {
         let size = setup.placement.len();
         let rendezvous = Rendezvous::new(setup.start, Arc::clone(&rules), size);
-        let repetition = Repetition::new(setup, &rules);
+        let repetition = Repetition::new(setup);
         Self {
             platform: Arc::clone(&setup.platform),
             engine: Engine::new(Arc::clone(&setup.platform), setup.network),

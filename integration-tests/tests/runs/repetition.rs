@@ -1,13 +1,16 @@
 //! A superstep that repeats an earlier one takes what it would take if it were simulated.
 
+use std::sync::Arc;
+
 use agents::record::Event;
 use agents::{Collection, Outcome, Programs, Setup, Shape, simulate};
 use bsp::units::{Bytes, Instructions};
-use bsp::{Program, Rank, Step, Superstep};
+use bsp::{HostId, Program, Rank, Step, Superstep};
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
+use simulator::Platform;
 
-use crate::setups::{COLLECTIONS, SHAPES, STARTS, scheduler, setup};
+use crate::setups::{COLLECTIONS, PAYMENTS, SHAPES, STARTS, scheduler, setup};
 
 /// Does something else in each superstep at first. After that, it does in each superstep what it did `period` supersteps
 /// before, but for one. Halts at its own time.
@@ -22,6 +25,8 @@ struct Cycle {
     first_halt: u64,
     work: u64,
     shifts: Vec<u32>,
+    /// What it learnt of how long it computed.
+    learnt: u64,
 }
 
 impl Program for Cycle {
@@ -35,8 +40,10 @@ impl Program for Cycle {
             ctx.index() % self.period
         };
         ctx.charge(Instructions(self.work * (phase + 1)));
+        let elapsed = ctx.elapsed().get().to_bits();
+        self.learnt = self.learnt.rotate_left(1) ^ elapsed;
         if ctx.index() == self.halts {
-            return Step::Halt(ctx.index());
+            return Step::Halt(self.learnt);
         }
         if self.first_halt <= ctx.index() {
             return Step::Continue;
@@ -63,6 +70,7 @@ fn cycles() -> impl Strategy<Value = Vec<Cycle>> {
             first_halt,
             work: 1_000_000 * (1 + rank as u64 * 37 % 11),
             shifts: shifts.clone(),
+            learnt: 0,
         };
         halts.into_iter().enumerate().map(cycle).collect()
     })
@@ -91,6 +99,19 @@ fn with_policy(policy: &str) -> Option<agents::Scheduler> {
     })
 }
 
+/// Two Sets of four hosts, which messages occupy.
+fn with_overheads() -> Arc<Platform> {
+    let set = |name: &str, speed: &str| {
+        format!(
+            "[[set]]\nname = \"{name}\"\nhosts = 4\nspeed = \"{speed}\"\nsend_overhead = \"30 us\"\n\
+             receive_overhead = \"70 us\"\nlink = {{ bandwidth = \"125 MBps\", latency = \"10 us\" }}\n"
+        )
+    };
+    let link = "[[link]]\nname = \"between\"\nbetween = [\"a\", \"b\"]\nbandwidth = \"125 MBps\"\nlatency = \"1 ms\"\n";
+    let text = [&set("a", "1 Ginstr/s"), &set("b", "3 Ginstr/s"), link].concat();
+    Arc::new(Platform::from_toml(&text).unwrap())
+}
+
 const POLICIES: [&str; 4] = [
     "none",
     "migbsp",
@@ -105,10 +126,18 @@ proptest! {
     fn records_are_the_same_with_and_without(
         programs in cycles(),
         (shape, start, collection, policy) in (0_usize..3, 0_usize..2, 0_usize..2, 0_usize..4),
-        offset in 0_u32..174,
+        (offset, payment, overheads) in (0_u32..174, 0_usize..2, any::<bool>()),
     ) {
         let processes = u32::try_from(programs.len()).unwrap();
-        let mut setup = setup(processes, offset, SHAPES[shape], with_policy(POLICIES[policy]));
+        let mut scheduler = with_policy(POLICIES[policy]);
+        if let Some(scheduler) = &mut scheduler {
+            scheduler.payment = PAYMENTS[payment];
+        }
+        let mut setup = setup(processes, offset, SHAPES[shape], scheduler);
+        if overheads {
+            setup.platform = with_overheads();
+            setup.placement = (0..processes).map(|rank| HostId((offset + rank) % 8)).collect();
+        }
         setup.start = STARTS[start];
         setup.barrier.collection = COLLECTIONS[collection];
         let (repeated, outcome) = record(&setup, &programs);
@@ -131,6 +160,7 @@ fn what_repeats_is_repeated() {
             first_halt: 1000,
             work: 1_000_000 * (1 + rank),
             shifts: vec![1, 3],
+            learnt: 0,
         };
         (0..6).map(cycle).collect()
     };

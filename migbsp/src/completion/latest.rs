@@ -7,7 +7,7 @@ use crate::bounded;
 
 /// Expected time until the last of several tasks ends that run on different hosts: `∫ (1 − Π F_k(t)) dt`.
 ///
-/// Equation `COMPLETION` of `docs/model.md`. Integrated numerically, to a relative 5·10⁻⁴; no tasks take no time. Not
+/// Equation `COMPLETION` of `docs/model.md`. Integrated numerically, to a relative 3·10⁻⁴; no tasks take no time. Not
 /// for decisions.
 #[must_use]
 pub fn latest(completions: &[Completion]) -> Seconds {
@@ -40,7 +40,7 @@ pub fn latest(completions: &[Completion]) -> Seconds {
     while number < panels {
         let edge = |number: f64| first + (last - first) * number / panels;
         let panel = Panel::new(&remaining, edge(number), edge(number + 1.0));
-        sum += panel.integral(&remaining, ERROR * longest_mean, HALVINGS_MAX);
+        sum += panel.integral(&remaining, ERROR * longest_mean, (HALVINGS_MAX, false));
         number += 1.0;
     }
     bounded::seconds(sum)
@@ -63,14 +63,23 @@ impl Panel {
         }
     }
 
-    /// Integral by the adaptive Simpson rule, with an error of about `error`.
-    fn integral(&self, function: &impl Fn(f64) -> f64, error: f64, halvings: u32) -> f64 {
+    /// Integral by the adaptive Simpson rule, with an error of about `error`, after at most this number of `halvings`.
+    ///
+    /// Two levels have to agree one after the other: where the function is steep, one may agree by chance. `agrees` says
+    /// whether the level above has.
+    fn integral(
+        &self,
+        function: &impl Fn(f64) -> f64,
+        error: f64,
+        (halvings, agrees): (u32, bool),
+    ) -> f64 {
         let halves = self.halves(function);
         let fine: f64 = halves.iter().map(Self::simpson).sum();
-        if halvings == 0 || (fine - self.simpson()).abs() <= error {
+        let is_close = (fine - self.simpson()).abs() <= error;
+        if halvings == 0 || is_close && agrees {
             return fine;
         }
-        let integral = |half: &Self| half.integral(function, error, halvings - 1);
+        let integral = |half: &Self| half.integral(function, error, (halvings - 1, is_close));
         halves.iter().map(integral).sum()
     }
 
@@ -174,8 +183,8 @@ mod tests {
             dedicated in 1e-6..1e9_f64, utilisation in 0.0..0.95_f64, variation in 0.0..20.0_f64,
         ) {
             let task = task(dedicated, utilisation, variation);
-            close(latest(&[task]).get(), task.mean().get(), 5e-4);
-            close(latest(&[task.with_busy_start()]).get(), task.with_busy_start().mean().get(), 5e-4);
+            close(latest(&[task]).get(), task.mean().get(), 3e-4);
+            close(latest(&[task.with_busy_start()]).get(), task.with_busy_start().mean().get(), 3e-4);
         }
 
         #[test]
@@ -186,10 +195,10 @@ mod tests {
             let last = latest(&tasks).get();
             let means = tasks.iter().map(|task| task.mean().get());
             let longest = means.clone().fold(0.0, f64::max);
-            prop_assert!(longest * (1.0 - 5e-4) <= last, "{last} before {longest}");
-            prop_assert!(last <= means.sum::<f64>() * (1.0 + 5e-4), "{last}");
+            prop_assert!(longest * (1.0 - 3e-4) <= last, "{last} before {longest}");
+            prop_assert!(last <= means.sum::<f64>() * (1.0 + 3e-4), "{last}");
             let more: Vec<_> = tasks.iter().chain(&tasks).copied().collect();
-            prop_assert!(last * (1.0 - 5e-4) <= latest(&more).get());
+            prop_assert!(last * (1.0 - 3e-4) <= latest(&more).get());
         }
 
         #[test]
