@@ -80,7 +80,9 @@ fn a_section_in_the_experiment_keeps_checkpoints_in_memory() {
     let heat = format!("{HEAT}\n[checkpoint]\ninterval = \"20 supersteps\"\n");
     let folder = Folder::new().with("heat.toml", &heat);
     for nodes in ["1", "3"] {
-        let ended = folder.run(&["up", "--local", nodes, "--", "run", "heat.toml"]);
+        let up = ["up", "--local", nodes, "--", "run", "heat.toml"];
+        // Long enough for a checkpoint to be saved before the run ends: it is written while the processes go on.
+        let ended = folder.run(&[&up[..], &LONG].concat());
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert!(ended.stdout.contains(" saved "), "{ended:?}");
     }
