@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agents::record::{Call, Event, Moved};
 use bsp::HostId;
-use indicatif::ProgressBar;
+use indicatif::{MultiProgress, ProgressBar};
 use simulator::Platform;
 
 use crate::bar::style;
@@ -30,11 +30,23 @@ impl Progress {
         supersteps: Option<u64>,
         platform: &Platform,
     ) -> Self {
-        let bar = if shown {
+        let bars = shown.then(MultiProgress::new);
+        Self::below(bars.as_ref(), scenario, supersteps, platform)
+    }
+
+    /// The same below the `bars` of other runs; without them, no display.
+    pub(crate) fn below(
+        bars: Option<&MultiProgress>,
+        scenario: Scenario,
+        supersteps: Option<u64>,
+        platform: &Platform,
+    ) -> Self {
+        let bar = if let Some(bars) = bars {
             let (bar, template) = match supersteps {
                 Some(supersteps) => (ProgressBar::new(supersteps), BAR),
                 None => (ProgressBar::no_length(), COUNTER),
             };
+            let bar = bars.add(bar);
             bar.set_style(style(template));
             bar.set_prefix(scenario.name());
             bar.enable_steady_tick(Duration::from_millis(100));

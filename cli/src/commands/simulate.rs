@@ -5,17 +5,19 @@ use std::path::PathBuf;
 use crate::failure::CommandFailure;
 use agents::record::Event;
 use clap::Args;
+use experiments::batch::{Batch, Silent};
 use experiments::{
     Failure, Finished, PreparedExperiment, Provenance, Recorder, Registry, Report, RunReport,
     Scenario, refuse_records,
 };
+use indicatif::MultiProgress;
 
-use crate::arguments::{Overrides, TRACED};
+use crate::arguments::{JobsArguments, Overrides, TRACED};
 use crate::file::check_folder;
 use crate::output::{Format, print, print_json, print_text};
 use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
-use analysis::advice::{AdvisedReport, Evidence, Settings, advice};
+use analysis::advice::{Advice, AdvisedReport, Evidence, Settings, advice};
 use analysis::checkpoints;
 use analysis::joined::missing;
 use analysis::simulate::{is_wanting, text, unfollowed};
@@ -29,6 +31,8 @@ pub(crate) struct SimulateArguments {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) overrides: Overrides,
+    #[command(flatten)]
+    pub(crate) jobs: JobsArguments,
     /// Show long tables whole
     #[arg(long)]
     pub(crate) all: bool,
@@ -77,7 +81,6 @@ pub(crate) fn command(
         let platform = prepared.loaded.platform_file();
         tracing::warn!(platform = %platform.display(), "{warning}");
     }
-    let mut runs = Vec::new();
     let scheduler = &prepared.loaded.experiment.scheduler;
     let scenarios = scheduler.options.scenario.runs(scheduler.policy.as_ref());
     if let Some(folder) = &arguments.out {
@@ -89,14 +92,22 @@ pub(crate) fn command(
     if let Some(place) = &arguments.outputs {
         place.check()?;
     }
-    let (mut last, mut advised) = (None, Vec::new());
-    for scenario in scenarios {
-        let mut evidence = Evidence::default();
-        let (report, finished) = run(&prepared, *scenario, arguments, registry, &mut evidence)?;
-        runs.push(report);
-        advised = advice(&evidence, &Settings::new(scheduler, *scenario));
-        last = Some(finished);
-    }
+    let bars = arguments.progress.then(MultiProgress::new);
+    let batch = Batch {
+        jobs: arguments.jobs.threads(),
+        progress: &Silent,
+    };
+    let mut done = batch.run(scenarios, |scenario| {
+        let is_last = Some(scenario) == scenarios.last();
+        let mut done = run(&prepared, *scenario, arguments, registry, bars.as_ref())?;
+        // The outputs of all scenarios are equal, and may be large.
+        done.finished.take_if(|_| !is_last);
+        Ok(done)
+    })?;
+    let (last, advised) = done.last_mut().map_or_else(Default::default, |last| {
+        (last.finished.take(), std::mem::take(&mut last.advised))
+    });
+    let runs: Vec<RunReport> = done.into_iter().map(|done| done.report).collect();
     let provenance = || Provenance::of_experiment(&prepared.loaded, registry);
     let written = match (&arguments.outputs, last) {
         (Some(place), Some(finished)) => {
@@ -152,14 +163,21 @@ fn suggestion(arguments: &SimulateArguments, registry: &Registry) -> String {
     format!("\nOther policies may save more: `{program} compare {file}{set}` compares them.\n")
 }
 
+/// The result of a scenario.
+struct Done {
+    report: RunReport,
+    finished: Option<Finished>,
+    advised: Vec<Advice>,
+}
+
 /// One scenario, with progress on stderr and a record if requested.
 fn run(
     prepared: &PreparedExperiment,
     scenario: Scenario,
     arguments: &SimulateArguments,
     registry: &Registry,
-    evidence: &mut Evidence,
-) -> Result<(RunReport, Finished), Failure> {
+    bars: Option<&MultiProgress>,
+) -> Result<Done, Failure> {
     let mut recorder = match &arguments.out {
         Some(folder) => {
             Some(Recorder::new(folder, scenario, prepared, registry)?.replacing(arguments.force))
@@ -167,7 +185,8 @@ fn run(
         None => None,
     };
     let supersteps = prepared.loaded.experiment.application.supersteps;
-    let mut progress = Progress::new(arguments.progress, scenario, supersteps, &prepared.platform);
+    let mut progress = Progress::below(bars, scenario, supersteps, &prepared.platform);
+    let mut evidence = Evidence::default();
     let mut observer = |event: &Event| {
         progress.observe(event);
         evidence.observe(event);
@@ -182,7 +201,14 @@ fn run(
     if let Some(recorder) = recorder {
         recorder.finish(&report)?;
     }
-    Ok((report, finished))
+    Ok(Done {
+        report,
+        finished: Some(finished),
+        advised: advice(
+            &evidence,
+            &Settings::new(&prepared.loaded.experiment.scheduler, scenario),
+        ),
+    })
 }
 
 pub(crate) const SIMULATE_ABOUT: &str = "\
@@ -190,7 +216,7 @@ Run an experiment on a simulated platform, under a simulated clock.
 
 The experiment names the program, the platform and the policy. Scenario i is the application alone; in ii \
 calls are held and paid for, but no process migrates; in iii processes migrate. `scenario = \"all\"` runs \
-all three, and shows the gain of rescheduling. Where the results show what holds the run up, the last lines say which \
+all three, on all cores or --jobs threads, and shows the gain of rescheduling. Where the results show what holds the run up, the last lines say which \
 policy or setting to try.";
 
 pub(crate) const SIMULATE_HELP: &str = "\

@@ -124,14 +124,15 @@ fn the_text_shows_the_gain_of_rescheduling() {
 #[test]
 fn the_same_experiment_leaves_the_same_record() {
     let folder = Folder::new();
-    for name in ["one", "two"] {
-        folder.stdout(&[&JSON[..], &["--out", name]].concat());
-    }
+    let results = [("one", "1"), ("two", "1"), ("three", "3")]
+        .map(|(name, jobs)| folder.stdout(&[&JSON[..], &["--out", name, "--jobs", jobs]].concat()));
+    assert!(results[1..].iter().all(|others| *others == results[0]));
     for scenario in ["i", "ii", "iii"] {
         for file in ["events.jsonl", "run.json"] {
             let read =
                 |name: &str| fs::read(folder.path().join(name).join(scenario).join(file)).unwrap();
             assert!(read("one") == read("two"), "{scenario}/{file}");
+            assert!(read("one") == read("three"), "{scenario}/{file}");
         }
     }
     let run = fs::read_to_string(folder.path().join("one/iii/run.json")).unwrap();
