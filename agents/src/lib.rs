@@ -63,4 +63,4 @@ pub use setup::{
     WindowRule,
 };
 pub use simulated::{simulate, simulate_in_mailboxes};
-pub use world::{Cost, Delivery, Event, Exchange, Moved, Repeated, World};
+pub use world::{Cost, Delivery, Event, Exchange, Moved, ProcessCourse, Repeated, World};

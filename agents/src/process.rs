@@ -110,7 +110,7 @@ impl Process {
                 world.exchange(self.rank);
             }
             Event::Exchanged(exchange) => self.arrive(rules, &exchange, world),
-            Event::Repeated(repeated) => self.repeat(rules, &repeated),
+            Event::Repeated(repeated) => self.repeat(rules, &repeated, world),
             Event::Moved(moved) => {
                 if let Err(problem) = self.settle(rules, &moved, world) {
                     world.refuse(moved.from, problem);
@@ -230,14 +230,18 @@ impl Process {
     }
 
     /// Starts a superstep and arrives at its end, as it did in an earlier one.
-    fn repeat(&mut self, rules: &Rules, repeated: &Repeated) {
+    fn repeat(&mut self, rules: &Rules, repeated: &Repeated, world: &mut dyn World) {
+        let course = repeated.course();
         if let Some(history) = &mut self.history {
             history.waited(repeated.started - self.arrived);
         }
         self.superstep = repeated.superstep;
-        (self.work, self.computation) = (repeated.work, repeated.computation);
-        self.arrived = repeated.arrived;
-        self.observe(rules, &repeated.exchange);
+        (self.work, self.computation) = (course.work, course.computation);
+        (self.computed, self.arrived) = (repeated.computed, repeated.arrived);
+        if rules.traced {
+            world.record(record::Event::Traced(self.traced(&course.exchange)));
+        }
+        self.observe(rules, &course.exchange);
     }
 
     fn evaluate(

@@ -1,5 +1,7 @@
 //! The outside as agents see it: events that they receive, and the operations that they may ask for.
 
+use std::sync::Arc;
+
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{HostLink, Incoming, MeasuredMove, Path, Reception};
@@ -50,7 +52,7 @@ pub enum Event {
     /// The plan that a Manager asked for is complete.
     Deliberated(Box<Deliberated>),
     /// A superstep of a process has passed as an earlier one did.
-    Repeated(Box<Repeated>),
+    Repeated(Repeated),
     /// A superstep of all processes has passed as an earlier one did: the sum of all arrivals.
     AllRepeated(Arrived),
 }
@@ -83,6 +85,25 @@ pub struct Exchange {
     pub incoming: Vec<Incoming>,
 }
 
+/// What a process did in a superstep. Times count from the release of the superstep.
+#[derive(Clone, Debug)]
+pub struct ProcessCourse {
+    /// The process.
+    pub rank: Rank,
+    /// When it started the superstep.
+    pub started: Seconds,
+    /// When it had computed.
+    pub computed: Seconds,
+    /// When it arrived at the barrier.
+    pub arrived: Seconds,
+    /// The instructions that it executed.
+    pub work: Instructions,
+    /// The time that it computed.
+    pub computation: Seconds,
+    /// The messages that it exchanged.
+    pub exchange: Exchange,
+}
+
 /// A superstep of a process that has passed as an earlier one did.
 #[derive(Clone, Debug)]
 pub struct Repeated {
@@ -90,14 +111,26 @@ pub struct Repeated {
     pub superstep: u64,
     /// When the process started it.
     pub started: Instant,
-    /// The instructions that it executed.
-    pub work: Instructions,
-    /// The time that it computed.
-    pub computation: Seconds,
-    /// The messages that it exchanged.
-    pub exchange: Exchange,
+    /// When it had computed.
+    pub computed: Instant,
     /// When it arrived at the barrier.
     pub arrived: Instant,
+    /// The superstep of all processes, in the order in which they arrived.
+    pub courses: Arc<Vec<ProcessCourse>>,
+    /// Which of these is the process's own.
+    pub index: usize,
+}
+
+impl Repeated {
+    /// What the process did.
+    ///
+    /// # Panics
+    ///
+    /// If `index` is not below the number of `courses`.
+    #[must_use]
+    pub fn course(&self) -> &ProcessCourse {
+        &self.courses[self.index]
+    }
 }
 
 /// A process's agent on its new host.

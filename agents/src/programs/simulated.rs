@@ -1,5 +1,7 @@
 //! The programs of a simulated run, executed superstep by superstep without encoding their messages.
 
+use std::ops::Range;
+
 use bsp::reference::{self, check_receiver};
 use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{Conditions, Envelope, Image, Inbox, Interaction, Outbox, Payload, Program, Rank, Step};
@@ -68,18 +70,17 @@ pub(super) struct TypedPrograms<P: Program> {
     /// The superstep in which each process halted.
     halted: Vec<Option<u64>>,
     limit: u64,
-    /// Messages sent in the last superstep, ordered by (receiver, sender, order sent).
-    under_way: Vec<Routed<P::Message>>,
-    /// The same, being collected for the next superstep.
-    collected: Vec<Routed<P::Message>>,
+    /// Messages sent in the last superstep, in the order sent, by sender: to whom, and what.
+    under_way: Vec<(Rank, Envelope<P::Message>)>,
+    /// Who sent each of them.
+    senders: Vec<Rank>,
+    /// Where each of them is in `under_way`, ordered by (receiver, sender, order sent).
+    order: Vec<u32>,
+    /// By receiver, where the messages to it end in `order`; they begin where those to the receiver before end.
+    ends: Vec<u32>,
     inbox: Inbox<P::Message>,
+    /// What the processes have sent so far in the superstep that is being executed.
     outbox: Outbox<P::Message>,
-}
-
-struct Routed<Message> {
-    from: Rank,
-    to: Rank,
-    envelope: Envelope<Message>,
 }
 
 impl<P: Program> TypedPrograms<P> {
@@ -87,16 +88,32 @@ impl<P: Program> TypedPrograms<P> {
         Self {
             outputs: processes.iter().map(|_| None).collect(),
             halted: vec![None; processes.len()],
+            ends: vec![0; processes.len()],
             processes,
             limit,
             under_way: Vec::new(),
-            collected: Vec::new(),
+            senders: Vec::new(),
+            order: Vec::new(),
             inbox: Inbox::default(),
             outbox: Outbox::default(),
         }
     }
 
-    /// Executes one process and files what it sent.
+    /// Moves the messages at `place` in the order of delivery into the inbox.
+    fn fill_inbox(&mut self, place: Range<u32>) {
+        self.inbox.messages.clear();
+        self.inbox.sized.clear();
+        for at in &self.order[index(place.start)..index(place.end)] {
+            let from = self.senders[index(*at)];
+            let (_, envelope) = &mut self.under_way[index(*at)];
+            match std::mem::replace(envelope, Envelope::Sized(Bytes::ZERO)) {
+                Envelope::Value(message) => self.inbox.messages.push((from, message)),
+                Envelope::Sized(bytes) => self.inbox.sized.push((from, bytes)),
+            }
+        }
+    }
+
+    /// Executes one process.
     fn execute_one(
         &mut self,
         rank: Rank,
@@ -117,13 +134,34 @@ impl<P: Program> TypedPrograms<P> {
         if let Some(interaction) = self.outbox.interaction.take() {
             plan.interaction = Some(interaction);
         }
-        for (to, envelope) in self.outbox.sends.drain(..) {
-            plan.sends.push((to, size_of(&envelope)));
-            self.collected.push(Routed {
-                from: rank,
-                to,
-                envelope,
-            });
+        Ok(())
+    }
+
+    /// Puts what all processes have sent in `superstep` on its way.
+    fn post(&mut self, superstep: u64, plan: &mut SuperstepPlan) -> Result<(), RunError> {
+        self.under_way.clear();
+        std::mem::swap(&mut self.under_way, &mut self.outbox.sends);
+        self.senders.clear();
+        for (from, end) in (0..self.processes.len()).zip(&plan.first_send[1..]) {
+            self.senders.resize(*end, Rank::from_index(from));
+        }
+        for ((to, envelope), from) in self.under_way.iter().zip(&self.senders) {
+            let is_sized = matches!(envelope, Envelope::Sized(_));
+            check_receiver((*from, *to), is_sized, superstep, &self.halted)?;
+            plan.expected[to.index()] += 1;
+            plan.sends.push((*to, size_of(envelope)));
+        }
+        let mut begin = 0;
+        for (end, expected) in self.ends.iter_mut().zip(&plan.expected) {
+            *end = begin;
+            begin += expected;
+        }
+        self.order.resize(plan.sends.len(), 0);
+        for (at, (to, _)) in plan.sends.iter().enumerate() {
+            let place = &mut self.ends[to.index()];
+            self.order[index(*place)] =
+                u32::try_from(at).expect("fewer than 2^32 messages are sent");
+            *place += 1;
         }
         Ok(())
     }
@@ -152,23 +190,16 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
             .into());
         }
         plan.clear(size);
-        let mut under_way = std::mem::take(&mut self.under_way);
-        let mut messages = under_way.drain(..).peekable();
+        let mut begin = 0;
         for rank in (0..size).map(Rank::from_index) {
-            plan.first_send.push(plan.sends.len());
+            plan.first_send.push(self.outbox.sends.len());
+            let end = self.ends[rank.index()];
+            let received = std::mem::replace(&mut begin, end)..end;
             if self.halted[rank.index()].is_some() {
                 // Only messages without content can still come; they are dropped.
-                while messages.next_if(|message| message.to == rank).is_some() {}
                 continue;
             }
-            self.inbox.messages.clear();
-            self.inbox.sized.clear();
-            while let Some(routed) = messages.next_if(|message| message.to == rank) {
-                match routed.envelope {
-                    Envelope::Value(message) => self.inbox.messages.push((routed.from, message)),
-                    Envelope::Sized(bytes) => self.inbox.sized.push((routed.from, bytes)),
-                }
-            }
+            self.fill_inbox(received);
             let conditions = Conditions {
                 index: superstep,
                 elapsed: elapsed[rank.index()],
@@ -176,17 +207,8 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
             };
             self.execute_one(rank, conditions, plan)?;
         }
-        drop(messages);
-        plan.first_send.push(plan.sends.len());
-        for routed in &self.collected {
-            let is_sized = matches!(routed.envelope, Envelope::Sized(_));
-            check_receiver((routed.from, routed.to), is_sized, superstep, &self.halted)?;
-            plan.expected[routed.to.index()] += 1;
-        }
-        self.collected.sort_by_key(|routed| routed.to);
-        // The next superstep's messages are collected where this one's were.
-        self.under_way = std::mem::replace(&mut self.collected, under_way);
-        Ok(())
+        plan.first_send.push(self.outbox.sends.len());
+        self.post(superstep, plan)
     }
 
     fn image(&self, rank: Rank) -> Image {
@@ -252,6 +274,10 @@ impl SuperstepPlan {
         self.first_send.clear();
         self.interaction = None;
     }
+}
+
+fn index(place: u32) -> usize {
+    usize::try_from(place).expect("u32 fits usize")
 }
 
 fn size_of<Message: Payload>(envelope: &Envelope<Message>) -> Bytes {

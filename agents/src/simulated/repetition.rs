@@ -1,5 +1,7 @@
 //! Supersteps that pass as earlier ones did.
 
+use std::sync::Arc;
+
 use bsp::Rank;
 use bsp::units::Seconds;
 use protocol::Arrived;
@@ -7,7 +9,7 @@ use simulator::Span;
 
 use crate::programs::SuperstepPlan;
 use crate::setup::Setup;
-use crate::world::Exchange;
+use crate::world::ProcessCourse;
 
 /// The courses of recent supersteps.
 ///
@@ -17,12 +19,12 @@ use crate::world::Exchange;
 pub(super) struct Repetition {
     /// Whether supersteps may be repeated at all.
     is_on: bool,
-    /// Whether processes have a history.
-    has_histories: bool,
+    /// Whether processes observe their supersteps: they have a history, or are traced.
+    are_observed: bool,
     /// The latest first.
     courses: Vec<Course>,
     /// The superstep in progress, if it began at rest and without anything else.
-    recording: Option<Box<Course>>,
+    recording: Option<Recording>,
     /// Whether a process halts in the superstep in progress.
     halts: bool,
     /// Whether a process halts in it or in the one before, and is released once more when it begins.
@@ -43,31 +45,30 @@ pub(super) struct Course {
     pub(super) all: Option<Arrived>,
     /// How long each process computed.
     pub(super) elapsed: Vec<Seconds>,
-    /// By rank, if processes have a history.
-    pub(super) processes: Vec<ProcessCourse>,
+    /// In the order of arrival, if processes observe their supersteps.
+    pub(super) processes: Arc<Vec<ProcessCourse>>,
 }
 
-/// How a superstep of one process has passed. Times count from the release of the superstep.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ProcessCourse {
-    pub(super) started: Seconds,
-    pub(super) arrived: Seconds,
-    /// `None` if it has halted before.
-    pub(super) exchange: Option<Exchange>,
+/// The superstep in progress.
+struct Recording {
+    course: Course,
+    /// Those that have arrived.
+    processes: Vec<ProcessCourse>,
+    /// By rank, when each started, and when it had computed, if processes observe their supersteps.
+    started: Vec<(Seconds, Seconds)>,
 }
 
 impl Repetition {
     /// Nothing is known yet of the run of `setup`.
     ///
-    /// Where hosts join, states are saved or processes record each superstep, every superstep is simulated.
+    /// Where hosts join or states are saved, every superstep is simulated.
     pub(super) fn new(setup: &Setup) -> Self {
         Self {
             is_on: setup.repeats
                 && !setup.platform.varies()
-                && !setup.traced
                 && setup.elasticity.is_none()
                 && setup.checkpointing.is_none(),
-            has_histories: setup.scheduler.is_some(),
+            are_observed: setup.scheduler.is_some() || setup.traced,
             courses: Vec::new(),
             recording: None,
             halts: false,
@@ -128,7 +129,7 @@ impl Repetition {
         }
         let known = self.position(plan).map(|at| self.courses.remove(at));
         let is_seen = known.is_some();
-        let mut course = known.unwrap_or_else(|| Course {
+        let course = known.unwrap_or_else(|| Course {
             plan: plan.clone(),
             ..Course::default()
         });
@@ -137,34 +138,57 @@ impl Repetition {
             return;
         }
         self.unused += 1;
-        if self.has_histories {
-            course.processes = vec![ProcessCourse::default(); plan.work.len()];
-        }
-        self.recording = Some(Box::new(course));
+        let observed = if self.are_observed {
+            plan.work.len()
+        } else {
+            0
+        };
+        self.recording = Some(Recording {
+            course,
+            processes: Vec::with_capacity(observed),
+            started: vec![(Seconds::ZERO, Seconds::ZERO); observed],
+        });
     }
 
     /// `rank` starts the superstep in progress.
     pub(super) fn started(&mut self, rank: Rank, now: Seconds) {
-        if let Some(process) = self.process(rank) {
-            process.started = now;
+        if let Some((started, _)) = self.process(rank) {
+            *started = now;
         }
     }
 
-    /// `rank` arrives at the end of the superstep in progress.
-    pub(super) fn arrived(&mut self, rank: Rank, exchange: &Exchange, now: Seconds) {
-        if let Some(process) = self.process(rank) {
-            process.arrived = now;
-            process.exchange = Some(exchange.clone());
+    /// `rank` has computed in the superstep in progress.
+    pub(super) fn computed(&mut self, rank: Rank, now: Seconds) {
+        if let Some((_, computed)) = self.process(rank) {
+            *computed = now;
         }
     }
 
-    fn process(&mut self, rank: Rank) -> Option<&mut ProcessCourse> {
-        self.recording.as_mut()?.processes.get_mut(rank.index())
+    fn process(&mut self, rank: Rank) -> Option<&mut (Seconds, Seconds)> {
+        self.recording.as_mut()?.started.get_mut(rank.index())
+    }
+
+    /// `rank` arrives at the end of the superstep in progress. `course` is what it did, from when it started and when it had
+    /// computed.
+    pub(super) fn arrived(
+        &mut self,
+        rank: Rank,
+        course: impl FnOnce(Seconds, Seconds) -> ProcessCourse,
+    ) {
+        if let Some(&mut (started, computed)) = self.process(rank)
+            && let Some(recording) = &mut self.recording
+        {
+            recording.processes.push(course(started, computed));
+        }
     }
 
     /// The superstep in progress has ended at rest. Its course has still to be completed, and to be kept.
-    pub(super) fn recorded(&mut self) -> Option<Box<Course>> {
-        self.recording.take()
+    pub(super) fn recorded(&mut self) -> Option<Course> {
+        let recording = self.recording.take()?;
+        Some(Course {
+            processes: Arc::new(recording.processes),
+            ..recording.course
+        })
     }
 
     /// The superstep in progress is not like others.

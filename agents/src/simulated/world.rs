@@ -27,7 +27,7 @@ use crate::outcome::Outcome;
 use crate::programs::SimulatedPrograms;
 use crate::record;
 use crate::setup::{Rules, Setup, TransferStart};
-use crate::world::{Delivery, Event, World};
+use crate::world::{Delivery, Event, ProcessCourse, World};
 
 /// A platform under a simulated clock, with the programs and all activities in progress.
 pub(super) struct SimulatedWorld {
@@ -273,7 +273,15 @@ impl SimulatedWorld {
     fn deliver_exchanges(&mut self, rank: Rank) {
         if let Some(exchange) = self.traffic.completed(rank) {
             self.repetition
-                .arrived(rank, &exchange, self.engine.since_rest());
+                .arrived(rank, |started, computed| ProcessCourse {
+                    rank,
+                    started,
+                    computed,
+                    arrived: self.engine.since_rest(),
+                    work: self.supersteps.plan().work[rank.index()],
+                    computation: self.supersteps.elapsed()[rank.index()],
+                    exchange: exchange.clone(),
+                });
             let event = Event::Exchanged(exchange);
             self.deliver(Delivery {
                 to: Address::Process(rank),

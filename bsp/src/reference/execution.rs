@@ -20,6 +20,7 @@ use crate::superstep::{Conditions, GaveUp, Inbox, Outbox, Superstep};
 /// # Panics
 ///
 /// If there are 2³² processes or more.
+#[inline]
 pub fn check_receiver(
     (from, to): (Rank, Rank),
     is_sized: bool,

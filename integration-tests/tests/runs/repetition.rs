@@ -126,7 +126,7 @@ proptest! {
     fn records_are_the_same_with_and_without(
         programs in cycles(),
         (shape, start, collection, policy) in (0_usize..3, 0_usize..2, 0_usize..2, 0_usize..4),
-        (offset, payment, overheads) in (0_u32..174, 0_usize..2, any::<bool>()),
+        (offset, payment, overheads, traced) in (0_u32..174, 0_usize..2, any::<bool>(), any::<bool>()),
     ) {
         let processes = u32::try_from(programs.len()).unwrap();
         let mut scheduler = with_policy(POLICIES[policy]);
@@ -140,6 +140,7 @@ proptest! {
         }
         setup.start = STARTS[start];
         setup.barrier.collection = COLLECTIONS[collection];
+        setup.traced = traced;
         let (repeated, outcome) = record(&setup, &programs);
         setup.repeats = false;
         let (simulated, all) = record(&setup, &programs);

@@ -60,6 +60,7 @@ impl World for SimulatedWorld {
     }
 
     fn exchange(&mut self, rank: Rank) {
+        self.repetition.computed(rank, self.engine.since_rest());
         let sends = self.supersteps.sends(rank);
         let count = u32::try_from(sends.len()).expect("a process sends fewer messages than that");
         self.traffic.computed(rank, count);

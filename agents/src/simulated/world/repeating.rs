@@ -1,6 +1,7 @@
 //! The end of supersteps, and those that repeat earlier ones.
 
-use bsp::Rank;
+use std::sync::Arc;
+
 use protocol::{Address, Arrived, Start};
 
 use super::SimulatedWorld;
@@ -18,7 +19,7 @@ impl SimulatedWorld {
                 span,
                 all: Some(*all),
                 elapsed: self.supersteps.elapsed().to_vec(),
-                ..*course
+                ..course
             });
         }
     }
@@ -51,22 +52,18 @@ impl SimulatedWorld {
 
     /// Lets the agents know that `superstep` passes as `course` says.
     fn deliver_course(&mut self, superstep: u64, course: &Course) {
-        let ranks = (0..).map(Rank);
-        for (rank, process) in ranks.zip(&course.processes) {
-            let Some(exchange) = process.exchange.clone() else {
-                continue;
-            };
+        for (index, process) in course.processes.iter().enumerate() {
             let repeated = Repeated {
                 superstep,
                 started: self.engine.date(process.started),
-                work: course.plan.work[rank.index()],
-                computation: course.elapsed[rank.index()],
-                exchange,
+                computed: self.engine.date(process.computed),
                 arrived: self.engine.date(process.arrived),
+                courses: Arc::clone(&course.processes),
+                index,
             };
             self.deliver(Delivery {
-                to: Address::Process(rank),
-                event: Event::Repeated(Box::new(repeated)),
+                to: Address::Process(process.rank),
+                event: Event::Repeated(repeated),
             });
         }
         let all = course.all.expect("a course that is kept is complete");
