@@ -147,6 +147,7 @@ impl SetManager {
                 self.refuse(Address::SetManager(self.set), handled, world);
             }
             Event::AllRepeated(all) => {
+                let all = self.with_took(rules, all);
                 let ended = self.end_superstep(rules, all, world);
                 self.refuse(Address::SetManager(self.set), ended, world);
             }
@@ -238,10 +239,7 @@ impl SetManager {
             self.listen(rules, arrived.superstep, Some(arrived.slowest.1), world);
         }
         let arrived = match from {
-            Address::Node(_) => Arrived {
-                took: self.took,
-                ..arrived
-            },
+            Address::Node(_) => self.with_took(rules, arrived),
             Address::Process(_) | Address::SetManager(_) | Address::Client => arrived,
         };
         if let Some(mut own_set) = self.barrier.arrive(rules, self.set, from, arrived) {
@@ -258,6 +256,17 @@ impl SetManager {
         }
     }
 
+    /// An arrival in the own Set, with what the last superstep took there if Sets end supersteps by themselves.
+    fn with_took(&self, rules: &Rules, arrived: Arrived) -> Arrived {
+        match rules.barrier.shape {
+            Shape::Hierarchical => Arrived {
+                took: self.took,
+                ..arrived
+            },
+            Shape::Central | Shape::Ideal => arrived,
+        }
+    }
+
     /// Ends the superstep: all processes have arrived.
     fn end_superstep(
         &mut self,
@@ -266,7 +275,7 @@ impl SetManager {
         world: &mut dyn World,
     ) -> Result<(), String> {
         self.check_received(&all)?;
-        if rules.barrier.shape != Shape::Hierarchical {
+        if rules.has_one_end() {
             world.superstep_ended(&all);
         }
         self.is_checkpoint_due |= all.checkpoint;

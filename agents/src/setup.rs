@@ -405,6 +405,13 @@ impl Rules {
         })
     }
 
+    /// Whether one Manager ends each superstep, for all processes together. Otherwise each Set has its own, and they do so one
+    /// after the other.
+    #[must_use]
+    pub fn has_one_end(&self) -> bool {
+        self.barrier.shape != Shape::Hierarchical || self.managers.len() == 1
+    }
+
     /// The host of the first Manager.
     #[must_use]
     pub fn first_host(&self) -> HostId {

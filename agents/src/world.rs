@@ -201,11 +201,11 @@ pub trait World {
     /// A process has halted, and the superstep in which it halted is over: its agent ends.
     fn finished(&mut self, rank: Rank);
 
-    /// All processes have arrived at the end of a superstep with a central or ideal barrier.
+    /// All processes have arrived at the end of a superstep, which one Manager ends
+    /// ([`Rules::has_one_end`](crate::Rules::has_one_end)).
     fn superstep_ended(&mut self, _all: &Arrived) {}
 
-    /// The next superstep is about to be started with `start`, with a central or ideal barrier. If it is one that passes as
-    /// an earlier one did, lets it pass and returns true: the agents that would have noticed receive [`Event::Repeated`]
+    /// The next superstep is about to be started with `start`, by one Manager. If it is one that passes as an earlier one did, lets it pass and returns true: the agents that would have noticed receive [`Event::Repeated`]
     /// and [`Event::AllRepeated`], and no message is to be sent.
     fn repeats(&mut self, _start: Start) -> bool {
         false

@@ -10,16 +10,17 @@ use crate::calendar::{CLOCK_RESOLUTION, Calendar};
 use crate::event::Event;
 use crate::network::{ClosedFlow, Network, NetworkOptions};
 use crate::owner_queue::OwnerQueue;
-use crate::platform::{Host, NoRoute, Platform};
+use crate::platform::{NoRoute, Platform};
 use crate::processor::Processor;
-use crate::profile::Profile;
 
+mod changes;
 mod epoch;
 mod external;
 mod message_processor;
 mod rest;
 mod span;
 
+use changes::Changes;
 use epoch::Epoch;
 use message_processor::MessageProcessors;
 
@@ -45,8 +46,8 @@ pub struct Engine {
     over: u64,
     /// How many had been started when the platform was last at rest.
     rested: u64,
-    /// Whether hosts or links change in the course of time. Then the clock counts from the beginning.
-    varies: bool,
+    /// Whether hosts have owners whose jobs come and go. Then the clock counts from the beginning.
+    has_owners: bool,
     calendar: Calendar<Event>,
     /// Events that are due now.
     due: Vec<Event>,
@@ -61,8 +62,7 @@ pub struct Engine {
     /// Messages that have left the network now.
     closed: Vec<ClosedFlow>,
     message_processors: MessageProcessors,
-    /// Changes of links still to come. They are no activities: they never keep the clock going.
-    changes: Calendar<u32>,
+    changes: Changes,
 }
 
 impl Engine {
@@ -75,7 +75,7 @@ impl Engine {
             started: 0,
             over: 0,
             rested: 0,
-            varies: platform.varies(),
+            has_owners: platform.has_owners(),
             calendar: Calendar::new(),
             due: Vec::new(),
             ended: Vec::new(),
@@ -85,7 +85,7 @@ impl Engine {
             network: Network::new(Arc::clone(&platform), options),
             closed: Vec::new(),
             message_processors: MessageProcessors::default(),
-            changes: Calendar::new(),
+            changes: Changes::new(&platform),
             platform,
         };
         engine
@@ -98,11 +98,6 @@ impl Engine {
                 Some(Box::new(OwnerQueue::new(jobs, host.cores)))
             })
             .collect();
-        for (index, link) in (0_u32..).zip(engine.platform.links()) {
-            if link.varies() {
-                engine.changes.push(0.0, index);
-            }
-        }
         engine.change_links();
         engine
     }
@@ -259,7 +254,8 @@ impl Engine {
             (None, Some(end)) => end,
             (Some(due), Some(end)) => due.min(end),
         };
-        if self.changes.next().is_some_and(|change| change <= next) {
+        let change = self.changes.links.next();
+        if change.is_some_and(|change| self.epoch.until(change) <= next) {
             self.change_links();
             return Some(());
         }
@@ -296,7 +292,9 @@ impl Engine {
                 }
             }
             Event::HostChanges { host, generation } => {
-                if self.processors[host as usize].is_current(generation) {
+                let processor = &mut self.processors[host as usize];
+                if processor.is_current(generation) {
+                    processor.changed = processor.changed.max(processor.changes);
                     self.mark_stale(host);
                 }
             }
@@ -344,106 +342,4 @@ impl Engine {
             self.stale_hosts.push(host);
         }
     }
-
-    /// Updates the speed of the hosts whose computations or speed changed, and schedules the end of the next
-    /// computation on each.
-    fn update_hosts(&mut self) {
-        let now = self.now();
-        let mut stale = std::mem::take(&mut self.stale_hosts);
-        for host in stale.drain(..) {
-            let description = self.platform.host(HostId(host));
-            let processor = &mut self.processors[host as usize];
-            processor.is_stale = false;
-            let generation = processor.next_generation();
-            let mut owner = self.owners[host as usize].as_mut();
-            if let Some(queue) = &mut owner {
-                queue.set_computations(self.now, processor.running());
-            }
-            if processor.is_idle() {
-                continue;
-            }
-            let speed = speed(description, now);
-            match &owner {
-                None => processor.set_speed(self.now, speed, description.cores),
-                Some(queue) => processor.set_rate(self.now, speed * queue.left()),
-            }
-            if let Some(end) = processor.next_end() {
-                self.calendar
-                    .push(end, Event::HostEnds { host, generation });
-            }
-            let owner = owner.filter(|queue| !queue.is_stopped());
-            let owner = owner.and_then(|queue| queue.next_change());
-            let change = next_change(description, now).into_iter().chain(owner);
-            if let Some(change) = change.min_by(f64::total_cmp) {
-                self.calendar
-                    .push(change, Event::HostChanges { host, generation });
-            }
-        }
-        self.stale_hosts = stale;
-    }
-
-    /// Gives the links whose profiles have a point now their new values.
-    fn change_links(&mut self) {
-        let Some(date) = self.changes.next() else {
-            return;
-        };
-        self.now = self.now.max(date);
-        let mut changing = Vec::new();
-        self.changes.pop(&mut changing);
-        let now = self.now();
-        for index in &changing {
-            let link = &self.platform.links()[*index as usize];
-            let bandwidth = link
-                .bandwidth_profile
-                .as_ref()
-                .and_then(|profile| profile.value(now));
-            let latency = link
-                .latency_profile
-                .as_ref()
-                .and_then(|profile| profile.value(now));
-            self.network.change(*index as usize, bandwidth, latency);
-            let later = [&link.bandwidth_profile, &link.latency_profile]
-                .into_iter()
-                .flatten()
-                .filter_map(|profile| profile.next_change(now))
-                .map(|(date, _)| date)
-                .min();
-            if let Some(later) = later {
-                self.changes.push(later.get(), *index);
-            }
-        }
-        for index in changing {
-            self.network.reweigh(index as usize, self.now);
-        }
-    }
 }
-
-/// Instructions per second of one core at `now`, after the external load.
-fn speed(host: &Host, now: Instant) -> f64 {
-    let value = |profile: &Option<Profile>, initial: f64| match profile {
-        Some(profile) => profile.value(now).unwrap_or(initial).max(0.0),
-        None => initial,
-    };
-    host.speed.get() * value(&host.availability, 1.0) * (1.0 - value(&host.load, 0.0)).max(0.0)
-}
-
-/// When the speed of a host changes next; if the host is stopped, when it runs again.
-fn next_change(host: &Host, now: Instant) -> Option<f64> {
-    let mut at = now;
-    // Periodic profiles may change for ever and keep the host stopped all the same.
-    for _ in 0..STANDSTILL_CHANGES_MAX {
-        at = [&host.availability, &host.load]
-            .into_iter()
-            .flatten()
-            .filter_map(|profile| profile.next_change(at))
-            .map(|(date, _)| date)
-            .min()?;
-        if 0.0 < speed(host, now) || 0.0 < speed(host, at) {
-            return Some(at.get());
-        }
-    }
-    None
-}
-
-/// A host whose speed is still zero after this many changes counts as stopped for ever.
-const STANDSTILL_CHANGES_MAX: usize = 10_000;

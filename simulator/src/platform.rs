@@ -127,10 +127,10 @@ impl Platform {
         Ok(self)
     }
 
-    /// Whether a host or a link changes in the course of time.
+    /// Whether hosts have owners, whose jobs come and go.
     #[must_use]
-    pub fn varies(&self) -> bool {
-        self.hosts.iter().any(Host::varies) || self.links.iter().any(Link::varies)
+    pub fn has_owners(&self) -> bool {
+        self.hosts.iter().any(|host| host.jobs.is_some())
     }
 
     /// All hosts, by id.

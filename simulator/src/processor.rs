@@ -1,5 +1,7 @@
 //! How the computations on one host share its cores.
 
+use bsp::units::Instant;
+
 use crate::activity::Activity;
 use crate::calendar::CLOCK_RESOLUTION;
 
@@ -18,6 +20,10 @@ pub(crate) struct Processor {
     /// When `done` was last brought up to date, in seconds.
     since: f64,
     generation: u32,
+    /// The date of the last change of the host's speed, if it is known: the clock may show a little less.
+    pub(crate) changed: Instant,
+    /// The date of the next one, if it is scheduled.
+    pub(crate) changes: Instant,
     /// Whether the next end has to be scheduled anew.
     pub(crate) is_stale: bool,
     /// A heap, first to end first.

@@ -25,7 +25,7 @@ impl SetManager {
             world.begin_checkpoint(start.superstep);
         }
         if self.set == rules.first
-            && rules.barrier.shape != Shape::Hierarchical
+            && rules.has_one_end()
             && !self.barrier.is_over()
             && world.repeats(start)
         {

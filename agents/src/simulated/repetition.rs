@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bsp::Rank;
 use bsp::units::Seconds;
 use protocol::Arrived;
-use simulator::Span;
+use simulator::{Engine, Span};
 
 use crate::programs::SuperstepPlan;
 use crate::setup::Setup;
@@ -61,11 +61,11 @@ struct Recording {
 impl Repetition {
     /// Nothing is known yet of the run of `setup`.
     ///
-    /// Where hosts join or states are saved, every superstep is simulated.
+    /// Where hosts join or have owners, or states are saved, every superstep is simulated.
     pub(super) fn new(setup: &Setup) -> Self {
         Self {
             is_on: setup.repeats
-                && !setup.platform.varies()
+                && !setup.platform.has_owners()
                 && setup.elasticity.is_none()
                 && setup.checkpointing.is_none(),
             are_observed: setup.scheduler.is_some() || setup.traced,
@@ -88,9 +88,12 @@ impl Repetition {
         self.is_on
     }
 
-    /// Removes the course of a superstep in which processes do the same as in `plan`, to be repeated.
-    pub(super) fn take(&mut self, plan: &SuperstepPlan) -> Option<Course> {
-        let is_known = |at: &usize| self.courses[*at].all.is_some();
+    /// Removes the course of a superstep in which processes do the same as in `plan`, to be repeated if `engine` can.
+    pub(super) fn take(&mut self, plan: &SuperstepPlan, engine: &Engine) -> Option<Course> {
+        let is_known = |at: &usize| {
+            let course = &self.courses[*at];
+            course.all.is_some() && engine.can_repeat(&course.span)
+        };
         let at = self.position(plan).filter(is_known)?;
         self.count += 1;
         self.unused = 0;

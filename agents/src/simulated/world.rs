@@ -102,8 +102,8 @@ impl SimulatedWorld {
     /// The next event and its agent; `None` when all processes have finished and all supersteps are recorded.
     pub(super) fn next(&mut self) -> Result<Option<Delivery>, RunError> {
         loop {
-            if let Some(error) = self.error.take() {
-                return Err(error);
+            if self.error.is_some() {
+                return Err(self.error.take().expect("there is one"));
             }
             if let Some(delivery) = self.deliveries.pop_front() {
                 return Ok(Some(delivery));

@@ -15,6 +15,11 @@ impl Epoch {
         self.high + (self.low + length)
     }
 
+    /// Seconds from this date to `date`, which counts from the beginning of the run.
+    pub(super) fn until(self, date: f64) -> f64 {
+        (date - self.high) - self.low
+    }
+
     /// Moves the date by `length` seconds; [`after`](Self::after) has the same bits for the same date.
     pub(super) fn advance(&mut self, length: f64) {
         let term = self.low + length;

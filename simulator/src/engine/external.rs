@@ -14,14 +14,15 @@ impl Engine {
     /// If the platform has no such `host`.
     #[must_use]
     pub fn load(&mut self, host: HostId, window: Seconds) -> f64 {
-        let from = (self.now - window.get().max(0.0)).max(0.0);
+        let now = self.now();
+        let from = (now.get() - window.get().max(0.0)).max(0.0);
         if let Some(queue) = &mut self.owners[host.index()] {
             queue.advance(self.now);
             return queue.load(from, self.now);
         }
         let from = Instant::new(from).expect("between zero and now");
         match &self.platform.host(host).load {
-            Some(profile) => profile.mean(from, self.now(), 0.0),
+            Some(profile) => profile.mean(from, now, 0.0),
             None => 0.0,
         }
     }

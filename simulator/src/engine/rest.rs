@@ -5,13 +5,13 @@ use bsp::units::{Instant, Seconds};
 use super::{Engine, Span};
 
 impl Engine {
-    /// Lets time count from here, if nothing is under way and the platform does not vary in the course of time. Returns
-    /// what has passed since this was done last, or since the beginning.
+    /// Lets time count from here, if nothing is under way and hosts have no owners. Returns what has passed since this was
+    /// done last, or since the beginning.
     ///
-    /// What happens afterwards depends on what is started, but not on the date, nor on anything before: the same activities
-    /// take the same times, bit for bit.
+    /// What happens afterwards depends on what is started, but not on anything before, and not on the date until a host or a
+    /// link changes: the same activities take the same times, bit for bit.
     pub fn rest(&mut self) -> Option<Span> {
-        if self.varies || self.started != self.over {
+        if self.has_owners || self.started != self.over {
             return None;
         }
         if self.started != self.rested {
@@ -23,11 +23,13 @@ impl Engine {
             }
             self.network.rest();
         }
+        let changes = self.rest_changes();
         let length = self.since_rest();
         self.epoch.advance(length.get());
         self.now = 0.0;
         Some(Span {
             length,
+            changes,
             busy: self.message_processors.rest(),
         })
     }
@@ -36,12 +38,13 @@ impl Engine {
     ///
     /// # Panics
     ///
-    /// If something has been started since.
+    /// If something has been started since, or it [cannot be repeated](Self::can_repeat).
     pub fn repeat(&mut self, span: &Span) {
         assert!(
             self.started == self.over && self.now <= 0.0,
             "something is under way"
         );
+        assert!(self.can_repeat(span), "the platform changes");
         self.epoch.advance(span.length.get());
         self.message_processors.repeat(&span.busy);
     }

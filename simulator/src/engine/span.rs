@@ -7,6 +7,8 @@ use bsp::units::Seconds;
 pub struct Span {
     /// How long it was.
     pub length: Seconds,
+    /// The number of changes of the platform before; `None` if hosts or links changed in it.
+    pub(super) changes: Option<u64>,
     /// By host, for how many seconds it processed messages, up to the highest that has processed any.
     pub(super) busy: Vec<f64>,
 }

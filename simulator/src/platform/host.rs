@@ -25,11 +25,3 @@ pub struct Host {
     /// Jobs of its owner; a host with jobs has no `load`.
     pub jobs: Option<Jobs>,
 }
-
-impl Host {
-    /// Whether its speed changes in the course of time.
-    #[must_use]
-    pub const fn varies(&self) -> bool {
-        self.availability.is_some() || self.load.is_some() || self.jobs.is_some()
-    }
-}

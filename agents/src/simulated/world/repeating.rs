@@ -37,7 +37,7 @@ impl SimulatedWorld {
             return false;
         }
         let plan = self.supersteps.plan();
-        let Some(course) = self.repetition.take(plan) else {
+        let Some(course) = self.repetition.take(plan, &self.engine) else {
             self.traffic.begin(plan);
             self.repetition.record(plan);
             return false;
