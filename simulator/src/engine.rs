@@ -248,18 +248,18 @@ impl Engine {
         }
         let due = self.calendar.next();
         let held = self.network.next_end();
-        let next = match (due, held) {
-            (None, None) => return None,
-            (Some(due), None) => due,
-            (None, Some(end)) => end,
-            (Some(due), Some(end)) => due.min(end),
-        };
+        let speed = self.changes.speeds.next();
+        let all = [due, held, speed].into_iter().flatten();
+        let next = all.min_by(f64::total_cmp)?;
         let change = self.changes.links.next();
         if change.is_some_and(|change| self.epoch.until(change) <= next) {
             self.change_links();
             return Some(());
         }
         self.now = self.now.max(next);
+        if speed.is_some_and(|speed| speed <= next) {
+            self.change_speeds();
+        }
         if due.is_some_and(|due| due <= next) {
             let mut due = std::mem::take(&mut self.due);
             self.calendar.pop(&mut due);
@@ -288,13 +288,6 @@ impl Engine {
                     processor.finish(self.now, |computation| {
                         self.ended.push((computation.sequence, computation.token));
                     });
-                    self.mark_stale(host);
-                }
-            }
-            Event::HostChanges { host, generation } => {
-                let processor = &mut self.processors[host as usize];
-                if processor.is_current(generation) {
-                    processor.changed = processor.changed.max(processor.changes);
                     self.mark_stale(host);
                 }
             }

@@ -12,8 +12,6 @@ pub(crate) enum Event {
     Ends { sequence: u64, activity: Activity },
     /// The first computation on a host ends.
     HostEnds { host: u32, generation: u32 },
-    /// The speed of a host changes.
-    HostChanges { host: u32, generation: u32 },
     /// The sending host has processed a message: its latency phase begins.
     FlowLeaves { flow: u32 },
     /// The latency phase of a message is over.

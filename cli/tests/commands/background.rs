@@ -44,11 +44,10 @@ fn only_the_sets_and_links_that_are_named_are_used_by_others() {
     let run = |section: &str| seconds(&loaded(section), &["application.processes=4"])[0];
     // All four processes are in the Set `slow`, which takes 0.2 s for a superstep.
     assert!(without[0] < run("[load]\nkind = \"wave\"\nsets = [\"slow\"]\n"));
-    // The clock of a platform that changes counts from the beginning, with fewer digits for each superstep.
-    let loaded_elsewhere = run("[load]\nkind = \"wave\"\nsets = [\"fast\"]\n");
-    assert!((loaded_elsewhere / without[0] - 1.0).abs() < 1e-14);
-    let congested_elsewhere = run("[congestion]\nkind = \"walk\"\nlevel = 0.9\n");
-    assert_eq!(congested_elsewhere.to_bits(), loaded_elsewhere.to_bits());
+    let elsewhere = run("[load]\nkind = \"wave\"\nsets = [\"fast\"]\n");
+    assert_eq!(elsewhere.to_bits(), without[0].to_bits());
+    let elsewhere = run("[congestion]\nkind = \"walk\"\nlevel = 0.9\n");
+    assert_eq!(elsewhere.to_bits(), without[0].to_bits());
     let links = "links = [\"slow_link_1\", \"slow_link_2\", \"slow_link_3\"]";
     assert!(
         without[0]

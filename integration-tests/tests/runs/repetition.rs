@@ -99,8 +99,9 @@ fn with_policy(policy: &str) -> Option<agents::Scheduler> {
     })
 }
 
-/// Sets of four hosts, which messages occupy: two, or one.
-fn with_overheads(sets: u32) -> Arc<Platform> {
+/// Sets of four hosts, which messages occupy: two, or one. Hosts and links that `change` do so at these milliseconds, one
+/// for ever.
+fn with_overheads(sets: u32, change: Option<(u32, u32)>) -> Arc<Platform> {
     let set = |name: &str, speed: &str| {
         format!(
             "[[set]]\nname = \"{name}\"\nhosts = 4\nspeed = \"{speed}\"\nsend_overhead = \"30 us\"\n\
@@ -108,10 +109,27 @@ fn with_overheads(sets: u32) -> Arc<Platform> {
         )
     };
     let link = "[[link]]\nname = \"between\"\nbetween = [\"a\", \"b\"]\nbandwidth = \"125 MBps\"\nlatency = \"1 ms\"\n";
-    let text = match sets {
+    let mut text = match sets {
         1 => set("a", "1 Ginstr/s"),
         _ => [&set("a", "1 Ginstr/s"), &set("b", "3 Ginstr/s"), link].concat(),
     };
+    if let Some((first, second)) = change {
+        let load = format!(
+            "[[load]]\nhosts = \"a-1\"\npoints = [[\"{first} ms\", 0.5], [\"{} ms\", 0.0]]\nperiod = \"{} ms\"\n\
+             [[load]]\nhosts = \"a-2\"\npoints = [[\"{second} ms\", 0.75]]\n",
+            first + second,
+            first + second + 7,
+        );
+        text.push_str(&load);
+    }
+    if let Some((first, second)) = change.filter(|_| sets == 2) {
+        let congestion = format!(
+            "[[congestion]]\nlink = \"between\"\nbandwidth = [[\"{first} ms\", \"50 MBps\"]]\n\
+             latency = [[\"{second} ms\", \"2 ms\"], [\"{} ms\", \"1 ms\"]]\n",
+            first + second,
+        );
+        text.push_str(&congestion);
+    }
     Arc::new(Platform::from_toml(&text).unwrap())
 }
 
@@ -130,6 +148,7 @@ proptest! {
         programs in cycles(),
         (shape, start, collection, policy) in (0_usize..3, 0_usize..2, 0_usize..2, 0_usize..4),
         (offset, payment, sets, traced) in (0_u32..174, 0_usize..2, 1_u32..5, any::<bool>()),
+        change in prop::option::of((1_u32..300, 1_u32..300)),
     ) {
         let processes = u32::try_from(programs.len()).unwrap();
         let mut scheduler = with_policy(POLICIES[policy]);
@@ -138,7 +157,7 @@ proptest! {
         }
         let mut setup = setup(processes, offset, SHAPES[shape], scheduler);
         if sets <= 2 {
-            setup.platform = with_overheads(sets);
+            setup.platform = with_overheads(sets, change);
             setup.placement = (0..processes).map(|rank| HostId((offset + rank) % (4 * sets))).collect();
         }
         setup.start = STARTS[start];
@@ -186,13 +205,15 @@ fn what_repeats_is_repeated() {
         check(Shape::Ideal, start, order, "none", (0, 2), 997);
         // After many that differ, the second of equal ones is recorded, and the third is repeated.
         check(Shape::Central, start, order, "none", (500, 2), 496);
-        // In one Set nothing is under way between supersteps.
-        let mut one_set = setup(6, 0, Shape::Hierarchical, with_policy("migbsp"));
-        one_set.platform = with_overheads(1);
-        one_set.placement = (0..6).map(|rank| HostId(rank % 4)).collect();
-        one_set.start = start;
-        let (_, outcome) = record(&one_set, &programs(0, 1));
-        assert!(900 <= outcome.repeated, "{}", outcome.repeated);
+        // In one Set nothing is under way between supersteps, and the platform changes at most every second.
+        let mut one_set = setup(6, 0, Shape::Hierarchical, None);
+        for change in [None, Some((5000, 1000))] {
+            one_set.platform = with_overheads(1, change);
+            one_set.placement = (0..6).map(|rank| HostId(rank % 4)).collect();
+            one_set.start = start;
+            let (_, outcome) = record(&one_set, &programs(0, 1));
+            assert!(950 <= outcome.repeated, "{}", outcome.repeated);
+        }
         // A superstep after a call is not the same for processes.
         check(Shape::Central, start, order, "migbsp", (0, 1), 900);
     }

@@ -18,6 +18,7 @@ impl Engine {
             self.rested = self.started;
             // What is left are events of activities that ended otherwise.
             self.calendar.clear();
+            self.changes.speeds.clear();
             for host in self.stale_hosts.drain(..) {
                 self.processors[host as usize].is_stale = false;
             }
