@@ -1,6 +1,6 @@
 //! `migbsp verify`: recomputes the decisions of a recorded run, and reports differences.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::failure::CommandFailure;
 use clap::Args;
@@ -31,13 +31,31 @@ pub(crate) fn command(
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
     let folder = find(&arguments.run)?;
-    let (report, ended) = verify(&folder, registry)?;
+    let verified = decide_again(&folder, arguments.format, registry);
+    if verified.is_err()
+        && let Ok(manifest) = manifest(&folder)
+        && let Some(recorded) = manifest.build
+        && recorded != Provenance::of_program(registry)?.recorded_build()
+    {
+        let (program, version) = (recorded.program, recorded.version);
+        tracing::warn!(
+            sha256 = recorded.sha256,
+            "the record is by another build, {program} {version}: rules that have changed since decide differently; \
+             only the build of a record can verify it for certain"
+        );
+    }
+    verified
+}
+
+/// Decides the run in `folder` again, and prints the comparison.
+fn decide_again(folder: &Path, format: Format, registry: &Registry) -> Result<(), CommandFailure> {
+    let (report, ended) = verify(folder, registry)?;
     let first = report.first();
     let provenance =
-        || -> Result<Provenance, Failure> { Provenance::of_record(&manifest(&folder)?, registry) };
+        || -> Result<Provenance, Failure> { Provenance::of_record(&manifest(folder)?, registry) };
     // A partial verification is not reported as success.
     if ended.is_ok() || first.is_some() {
-        match arguments.format {
+        match format {
             Format::Table => print_text(true, |layout| text(&report, layout))?,
             Format::Json => print_json(&provenance()?, &report)?,
             Format::Csv => print(&report.csv(&provenance()?)?)?,

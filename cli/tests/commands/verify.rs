@@ -199,6 +199,36 @@ fn lbm() -> Record {
 }
 
 #[test]
+fn a_record_by_another_build_that_differs_names_that_build() {
+    let record = lbm();
+    let differs = ("/list/0/potential", "0.4");
+    let (code, says) = record.tampered("call", 4, differs);
+    assert_eq!(code, Some(3));
+    assert!(!says.contains("build"), "{says}");
+    let path = record.folder.path().join("kept/iii/run.json");
+    let mut run: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    run["build"]["version"] = "0.0.9".into();
+    run["build"]["sha256"] = "ab".repeat(32).into();
+    fs::write(&path, run.to_string()).unwrap();
+    let (code, says) = record.tampered("call", 4, differs);
+    assert_eq!(code, Some(3));
+    assert!(
+        says.contains("the record is by another build, migbsp 0.0.9"),
+        "{says}"
+    );
+    assert!(says.contains("list #1 potential: recorded 0.4"), "{says}");
+    // What does not differ needs no warning.
+    let untouched = record.verified(record.events.trim_end());
+    assert_eq!(untouched, (Some(0), String::new()));
+    let (code, says) = record.verified("{\"event\":\"run\"}");
+    assert_eq!(code, Some(4));
+    assert!(
+        says.contains("the record is by another build, migbsp 0.0.9"),
+        "{says}"
+    );
+}
+
+#[test]
 fn a_potential_that_was_tampered_with_is_named_and_so_is_what_it_is_made_of() {
     lbm().names(
         4,
