@@ -56,7 +56,7 @@ pub fn simulate(
     let mut process_context = Context::new();
     let mut node_context = Context::new();
     let mut manager_context = Context::new();
-    while let Some(Delivery { to, event }) = simulation.next(observer)? {
+    while let Some(Delivery { to, event }) = simulation.next(observer) {
         let deliver = Deliver(event);
         match to {
             Address::Process(rank) => processes[rank.index()].handle(deliver, &mut process_context),
@@ -93,7 +93,7 @@ pub fn simulate_in_mailboxes(
         let processes: Vec<_> = processes.into_iter().map(Actor::start).collect();
         let nodes: Vec<_> = nodes.into_iter().map(Actor::start).collect();
         let managers: Vec<_> = managers.into_iter().map(Actor::start).collect();
-        while let Some(Delivery { to, event }) = simulation.next(observer)? {
+        while let Some(Delivery { to, event }) = simulation.next(observer) {
             let deliver = Deliver(event);
             match to {
                 Address::Process(rank) => processes[rank.index()].send(deliver).await,
@@ -190,19 +190,16 @@ impl Simulation {
         }
     }
 
-    /// The next event and its agent; `None` when all processes have finished.
-    fn next(
-        &mut self,
-        observer: &mut dyn FnMut(&record::Event),
-    ) -> Result<Option<Delivery>, RunError> {
+    /// The next event and its agent; `None` when the run is over.
+    fn next(&mut self, observer: &mut dyn FnMut(&record::Event)) -> Option<Delivery> {
         let mut world = self.world.borrow_mut();
-        let delivery = world.next()?;
+        let delivery = world.next();
         world.observe(observer);
-        Ok(delivery)
+        delivery
     }
 
     fn end(self, observer: &mut dyn FnMut(&record::Event)) -> Result<Outcome, RunError> {
-        let outcome = self.world.borrow_mut().end();
+        let outcome = self.world.borrow_mut().end()?;
         observer(&record::Event::End(outcome.end));
         Ok(outcome)
     }

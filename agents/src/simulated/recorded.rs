@@ -67,6 +67,9 @@ impl Recorded {
 
     /// Passes the new events to `observer`.
     pub(super) fn observe(&mut self, observer: &mut dyn FnMut(&record::Event)) {
+        if self.events.is_empty() {
+            return;
+        }
         for event in self.events.drain(..) {
             observer(&event);
             match event {

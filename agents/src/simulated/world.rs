@@ -99,32 +99,37 @@ impl SimulatedWorld {
         self.deliveries.push_back(delivery);
     }
 
-    /// The next event and its agent; `None` when all processes have finished and all supersteps are recorded.
-    pub(super) fn next(&mut self) -> Result<Option<Delivery>, RunError> {
+    /// The next event and its agent; `None` when all processes have finished and all supersteps are recorded, or the run has
+    /// failed.
+    pub(super) fn next(&mut self) -> Option<Delivery> {
         loop {
             if self.error.is_some() {
-                return Err(self.error.take().expect("there is one"));
+                return None;
             }
             if let Some(delivery) = self.deliveries.pop_front() {
-                return Ok(Some(delivery));
+                return Some(delivery);
             }
-            let waiting = self.hosts.len() - self.finished;
-            if waiting == 0 && self.recorded.supersteps() == self.supersteps.begun() {
-                return Ok(None);
-            }
-            let mut ended = std::mem::take(&mut self.ended);
-            ended.clear();
-            if self.engine.advance(&mut ended).is_none() {
-                return Err(RunError::Stuck {
-                    at: self.engine.now(),
-                    waiting,
-                });
-            }
-            for activity in &ended {
-                self.end_activity(*activity);
-            }
-            self.ended = ended;
+            self.advance()?;
         }
+    }
+
+    /// Goes on to the next date at which activities end. Returns `None` if the run is over.
+    fn advance(&mut self) -> Option<()> {
+        let waiting = self.hosts.len() - self.finished;
+        if waiting == 0 && self.recorded.supersteps() == self.supersteps.begun() {
+            return None;
+        }
+        let mut ended = std::mem::take(&mut self.ended);
+        ended.clear();
+        if self.engine.advance(&mut ended).is_none() {
+            let at = self.engine.now();
+            self.fail(RunError::Stuck { at, waiting });
+        }
+        for activity in &ended {
+            self.end_activity(*activity);
+        }
+        self.ended = ended;
+        Some(())
     }
 
     /// Passes the events that were recorded since the last call to `observer`.
@@ -132,11 +137,14 @@ impl SimulatedWorld {
         self.recorded.observe(observer);
     }
 
-    /// The result of the run, once all processes have finished.
-    pub(super) fn end(&mut self) -> Outcome {
+    /// The result of the run, which is over.
+    pub(super) fn end(&mut self) -> Result<Outcome, RunError> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
         let traffic = (self.traffic.messages, self.traffic.bytes);
         let end = self.recorded.end(self.finished_at, traffic);
-        Outcome {
+        Ok(Outcome {
             builds: Vec::new(),
             repeated: self.repetition.count(),
             end,
@@ -144,7 +152,7 @@ impl SimulatedWorld {
             joins: self.recorded.joins(),
             checkpoints: self.recorded.checkpoints(),
             outputs: self.supersteps.outputs(),
-        }
+        })
     }
 
     fn end_activity(&mut self, activity: Activity) {
