@@ -114,6 +114,11 @@ pub(super) fn is_time(seconds: f64) -> bool {
     seconds.abs() <= 0.0 || TIMES.contains(&seconds)
 }
 
+/// Whether a speed or bandwidth is in the range of those in files.
+pub(super) fn is_rate(rate: f64) -> bool {
+    RATES.contains(&rate)
+}
+
 /// The range that a rate of `value` misses.
 const fn rate_range(value: f64, range: &'static str) -> &'static str {
     if value <= 0.0 { "positive" } else { range }

@@ -14,7 +14,7 @@ impl Builder {
         zone: u32,
         route: &Route,
     ) -> Result<(), PlatformErrorKind> {
-        let names = route.ends.map(|end| self.name_of(end));
+        let names = route.ends.map(|end| self.name_of(end).to_owned());
         if route.there.is_empty() {
             let [from, to] = names;
             return Err(PlatformErrorKind::EmptyRoute { from, to });
@@ -81,23 +81,32 @@ impl Builder {
                 to: String::new(),
             });
         }
+        let edge = self.edge([from, to], links)?;
+        self.zones[index(zone)].edges.push((edge, gateways));
+        Ok(())
+    }
+
+    /// An edge over these links, without gateways.
+    pub(super) fn edge(
+        &mut self,
+        [from, to]: [u32; 2],
+        links: &[LinkId],
+    ) -> Result<Edge, PlatformErrorKind> {
         let first = count(self.route_links.len(), "links of routes")?;
         let count = count(links.len(), "links of a route")?;
         self.route_links.extend_from_slice(links);
-        let edge = Edge {
+        Ok(Edge {
             from,
             to,
             first,
             count,
             gateway_from: NO_POINT,
             gateway_to: NO_POINT,
-        };
-        self.zones[index(zone)].edges.push((edge, gateways));
-        Ok(())
+        })
     }
 
     /// The number of something in the zone it has to lie in directly.
-    fn local_in(&self, zone: u32, node: Endpoint) -> Result<u32, PlatformErrorKind> {
+    pub(super) fn local_in(&self, zone: u32, node: Endpoint) -> Result<u32, PlatformErrorKind> {
         let place = self.place(node);
         let is_root =
             matches!(node, Endpoint::Zone(number) if self.zones[index(number)].parent.is_none());
@@ -105,12 +114,16 @@ impl Builder {
             return Ok(place.local);
         }
         Err(PlatformErrorKind::OutsideZone {
-            name: self.name_of(node),
+            name: self.name_of(node).to_owned(),
             zone: self.zones[index(zone)].name.clone(),
         })
     }
 
-    fn check_gateway(&self, gateway: Endpoint, end: Endpoint) -> Result<(), PlatformErrorKind> {
+    pub(super) fn check_gateway(
+        &self,
+        gateway: Endpoint,
+        end: Endpoint,
+    ) -> Result<(), PlatformErrorKind> {
         let Endpoint::Zone(zone) = end else {
             return Ok(());
         };
@@ -126,28 +139,16 @@ impl Builder {
             return Ok(());
         }
         Err(PlatformErrorKind::GatewayOutsideZone {
-            gateway: self.name_of(gateway),
+            gateway: self.name_of(gateway).to_owned(),
             zone: self.zones[index(zone)].name.clone(),
         })
     }
 
-    fn place(&self, node: Endpoint) -> Location {
+    pub(super) fn place(&self, node: Endpoint) -> Location {
         match node {
             Endpoint::Host(host) => self.host_locations[index(host)],
             Endpoint::Router(router) => self.router_locations[index(router)],
             Endpoint::Zone(zone) => self.zones[index(zone)].place,
-        }
-    }
-
-    fn name_of(&self, node: Endpoint) -> String {
-        match node {
-            Endpoint::Host(host) => self.hosts[index(host)].name.clone(),
-            Endpoint::Zone(zone) => self.zones[index(zone)].name.clone(),
-            Endpoint::Router(_) => self
-                .nodes
-                .iter()
-                .find(|(_, other)| **other == node)
-                .map_or_else(String::new, |(name, _)| name.clone()),
         }
     }
 }

@@ -41,6 +41,15 @@ impl<'doc> Element<'doc> {
             .map(Self::new)
     }
 
+    /// The text inside, and where it begins.
+    pub(super) fn text(self) -> (usize, String) {
+        let texts = || self.node.children().filter(roxmltree::Node::is_text);
+        let at = texts()
+            .next()
+            .map_or(self.at(), |first| first.range().start);
+        (at, texts().filter_map(|text| text.text()).collect())
+    }
+
     /// Refuses attributes other than these.
     pub(super) fn allow(self, known: &[&'static str]) -> Result<(), ErrorAt> {
         match self

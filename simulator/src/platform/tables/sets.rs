@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::platform::builder::cluster::ClusterHosts;
+use crate::platform::builder::cluster::{ClusterHosts, ClusterNames};
 use crate::platform::builder::{Builder, Duplex, Endpoint, HOSTS_MAX, ZoneRouting};
 use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
 use crate::platform::tables::document::{Document, HostsEntry, SetTable, SpeedEntry};
@@ -105,7 +105,7 @@ fn set(
 }
 
 /// Names of the hosts, and what their links are called after.
-fn host_names(table: &SetTable, set: &str) -> Result<Vec<(String, String)>, ErrorAt> {
+fn host_names(table: &SetTable, set: &str) -> Result<ClusterNames, ErrorAt> {
     let no_hosts = || {
         error_at(
             &table.hosts,
@@ -130,13 +130,13 @@ fn host_names(table: &SetTable, set: &str) -> Result<Vec<(String, String)>, Erro
             for pattern in patterns {
                 let names =
                     names::expand(pattern).map_err(|error| error_at(&table.hosts, error))?;
-                hosts.extend(names.into_iter().map(|name| (name.clone(), name)));
+                hosts.extend(names);
                 let count = u64::try_from(hosts.len()).expect("counts fit 64 bits");
                 if u64::from(HOSTS_MAX) < count {
                     return Err(too_many(count));
                 }
             }
-            Ok(hosts)
+            Ok(ClusterNames::Listed(hosts))
         }
         HostsEntry::Count(0) => Err(no_hosts()),
         HostsEntry::Count(count) => {
@@ -149,9 +149,11 @@ fn host_names(table: &SetTable, set: &str) -> Result<Vec<(String, String)>, Erro
                 Some(prefix) => prefix.replace("{set}", set),
                 None => format!("{set}-"),
             };
-            Ok((first..=last)
-                .map(|n| (format!("{prefix}{n}"), n.to_string()))
-                .collect())
+            Ok(ClusterNames::Numbered {
+                prefix,
+                suffix: String::new(),
+                numbers: (first..=last).collect(),
+            })
         }
     }
 }
