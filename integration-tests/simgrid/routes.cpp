@@ -152,6 +152,7 @@ int main(int argc, char** argv)
   try {
     auto given = options(argc - 3, argv + 3);
     engine.load_platform(argv[2]);
+    engine.get_netzone_root()->seal();
     const auto hosts = all_hosts(engine);
     if (command == "routes")
       print_routes(hosts, static_cast<std::size_t>(given["-H"]));

@@ -220,8 +220,8 @@ impl Builder {
         if cable.duplex != Duplex::Split {
             return self.add_link(name.to_owned(), cable).map(NamedLink::Single);
         }
-        let up = self.add_link(format!("{name}_UP"), cable)?;
-        let down = self.add_link(format!("{name}_DOWN"), cable)?;
+        let up = self.add_link([name, "_UP"].concat(), cable)?;
+        let down = self.add_link([name, "_DOWN"].concat(), cable)?;
         let wire = NamedLink::Pair { up, down };
         self.name_link(name, wire)?;
         Ok(wire)

@@ -48,7 +48,7 @@ impl ClusterNames {
                 prefix,
                 suffix,
                 numbers,
-            } => format!("{prefix}{}{suffix}", numbers[number]),
+            } => [prefix, numbers[number].to_string().as_str(), suffix].concat(),
             Self::Listed(names) => names[number].clone(),
         }
     }
@@ -56,8 +56,10 @@ impl ClusterNames {
     /// The name of a host's link in a cluster.
     pub(super) fn link(&self, cluster: &str, number: usize) -> String {
         match self {
-            Self::Numbered { numbers, .. } => format!("{cluster}_link_{}", numbers[number]),
-            Self::Listed(names) => format!("{cluster}_link_{}", names[number]),
+            Self::Numbered { numbers, .. } => {
+                [cluster, "_link_", numbers[number].to_string().as_str()].concat()
+            }
+            Self::Listed(names) => [cluster, "_link_", names[number].as_str()].concat(),
         }
     }
 }
@@ -92,6 +94,12 @@ impl Builder {
         };
         let has_two_directions = hosts.cable.duplex == Duplex::Split;
         let first = self.next_link()?.0;
+        let stride = u32::from(hosts.loopback.is_some())
+            + u32::from(hosts.limiter.is_some())
+            + 1
+            + u32::from(has_two_directions);
+        self.hosts.reserve(hosts.names.len());
+        self.links.reserve(hosts.names.len() * index(stride));
         for (local, number) in (0..).zip(0..hosts.names.len()) {
             self.add_located_host(Location { zone, local }, hosts.host(number))?;
             self.add_host_links(&hosts.names.link(&prefix, number), hosts)?;
@@ -101,10 +109,7 @@ impl Builder {
             hosts: count_hosts,
             backbone,
             first,
-            stride: u32::from(hosts.loopback.is_some())
-                + u32::from(hosts.limiter.is_some())
-                + 1
-                + u32::from(has_two_directions),
+            stride,
             has_loopback: hosts.loopback.is_some(),
             has_limiter: hosts.limiter.is_some(),
             has_two_directions,
@@ -119,10 +124,10 @@ impl Builder {
         hosts: &ClusterHosts,
     ) -> Result<(), PlatformErrorKind> {
         if let Some(loopback) = &hosts.loopback {
-            self.add_link(format!("{name}_loopback"), loopback)?;
+            self.add_link([name, "_loopback"].concat(), loopback)?;
         }
         if let Some(bandwidth) = hosts.limiter {
-            self.add_limiter(format!("{name}_limiter"), bandwidth)?;
+            self.add_limiter([name, "_limiter"].concat(), bandwidth)?;
         }
         self.add_cable(name, &hosts.cable).map(|_| ())
     }

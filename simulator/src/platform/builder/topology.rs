@@ -29,6 +29,7 @@ impl Builder {
         let cluster = self.zones[index(zone)].name.clone();
         let first_host = count(self.hosts.len(), "hosts")?;
         let loopbacks = self.next_link()?;
+        self.hosts.reserve(hosts.names.len());
         for (local, number) in (0..).zip(0..hosts.names.len()) {
             self.add_located_host(Location { zone, local }, hosts.host(number))?;
             if let Some(loopback) = &hosts.loopback {
@@ -44,13 +45,16 @@ impl Builder {
             }
         }
         let cables = self.next_link()?;
+        let has_two_directions = hosts.cable.duplex == Duplex::Split;
+        self.links
+            .reserve(index(topology.cables()) << u32::from(has_two_directions));
         self.add_cables(&cluster, &topology, &hosts.cable)?;
         self.zones[index(zone)].cluster = Some(Routing::Fabric(Fabric {
             topology,
             loopbacks: hosts.loopback.is_some().then_some(loopbacks),
             limiters: hosts.limiter.is_some().then_some(limiters),
             cables,
-            has_two_directions: hosts.cable.duplex == Duplex::Split,
+            has_two_directions,
         }));
         Ok(Endpoint::Host(first_host))
     }
@@ -91,8 +95,8 @@ impl Builder {
             };
             // SimGrid knows the two directions by their own names alone.
             if cable.duplex == Duplex::Split {
-                self.add_link(format!("{name}_UP"), &cable)?;
-                self.add_link(format!("{name}_DOWN"), &cable)?;
+                self.add_link([name.as_str(), "_UP"].concat(), &cable)?;
+                self.add_link([name.as_str(), "_DOWN"].concat(), &cable)?;
             } else {
                 self.add_link(name, &cable)?;
             }

@@ -44,9 +44,8 @@ impl<'doc> Element<'doc> {
     /// The text inside, and where it begins.
     pub(super) fn text(self) -> (usize, String) {
         let texts = || self.node.children().filter(roxmltree::Node::is_text);
-        let at = texts()
-            .next()
-            .map_or(self.at(), |first| first.range().start);
+        let first = texts().next();
+        let at = first.map_or_else(|| self.at(), |first| first.range().start);
         (at, texts().filter_map(|text| text.text()).collect())
     }
 

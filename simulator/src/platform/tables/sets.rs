@@ -6,15 +6,16 @@ use crate::platform::builder::cluster::{ClusterHosts, ClusterNames};
 use crate::platform::builder::{Builder, Duplex, Endpoint, HOSTS_MAX, ZoneRouting};
 use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
 use crate::platform::tables::document::{Document, HostsEntry, SetTable, SpeedEntry};
-use crate::platform::tables::names;
 use crate::platform::tables::values::{cable, error_at, quantity, undirected_cable};
+use crate::platform::tables::{names, topology};
 use crate::platform::units;
 
 /// A Set as the network sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SetZone {
     pub(super) zone: u32,
-    pub(super) router: Endpoint,
+    /// Where messages from and to other Sets leave and enter it.
+    pub(super) gateway: Endpoint,
     pub(super) has_uplink: bool,
     /// Where its table names it.
     pub(super) at: usize,
@@ -86,19 +87,22 @@ fn set(
             None => None,
         },
     };
-    let router = builder
-        .add_cluster(zone, &hosts, &format!("{name}-router"))
-        .at(at)?;
+    let topology = topology::read(table, hosts.names.len(), builder.fat_tree_hosts())?;
+    let gateway = match topology {
+        Some(topology) => builder.add_topology(zone, &hosts, topology),
+        None => builder.add_cluster(zone, &hosts, &format!("{name}-router")),
+    }
+    .at(at)?;
     if let Some(uplink) = &table.uplink {
         let cable = cable(uplink, Duplex::Split)?;
         let wire = builder
             .add_cable(&format!("{name}_uplink"), &cable)
             .at(at)?;
-        builder.add_uplink(zone, router, wire.towards(true), wire.towards(false));
+        builder.add_uplink(zone, gateway, wire.towards(true), wire.towards(false));
     }
     Ok(SetZone {
         zone,
-        router,
+        gateway,
         has_uplink: table.uplink.is_some(),
         at,
     })

@@ -242,13 +242,9 @@ const fn pair(count: u32, from: u32, to: u32) -> (u32, bool) {
     (before + b - a - 1, from < to)
 }
 
-/// Number of pairs; `count` was checked by [`pairs`].
+/// Number of pairs of `count` parts, of which there is at least one; checked by [`pairs`].
 const fn pairs_of(count: u32) -> u32 {
-    if count % 2 == 0 {
-        count / 2 * (count - 1)
-    } else {
-        count * (count / 2)
-    }
+    count * (count - 1) / 2
 }
 
 /// Number of pairs, if they can be counted.
