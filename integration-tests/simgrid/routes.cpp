@@ -5,8 +5,8 @@
 //   ./routes flows platform.xml -N=50 -S=1 --log=root.thres:warning > flows.csv
 //
 // `routes` prints for each pair of hosts, in the order of the platform file, the latency, the lowest
-// bandwidth and the names of the links; `-H=n` takes the first n hosts and as many of the last. Pairs
-// without a route are left out. `flows` starts N messages together, between hosts and with sizes that
+// bandwidth and the names of the links; `-E=n` takes every n-th host. Pairs without a route are left out,
+// as far as SimGrid does not abort. `flows` starts N messages together, between hosts and with sizes that
 // are drawn from the seed S, and prints when each ends. All digits are printed.
 //
 // Options of SimGrid itself go with them, as --cfg=network/model:CM02.
@@ -50,15 +50,13 @@ std::vector<sg4::Host*> all_hosts(const sg4::Engine& engine)
   return hosts;
 }
 
-void print_routes(const std::vector<sg4::Host*>& hosts, std::size_t ends)
+void print_routes(const std::vector<sg4::Host*>& hosts, std::size_t step)
 {
   std::printf("from,to,latency,bandwidth,links\n");
-  std::vector<sg4::Host*> chosen;
-  for (std::size_t i = 0; i < hosts.size(); ++i)
-    if (i < ends || hosts.size() <= i + ends)
-      chosen.push_back(hosts[i]);
-  for (const auto* from : chosen)
-    for (const auto* to : chosen) {
+  for (std::size_t i = 0; i < hosts.size(); i += step)
+    for (std::size_t j = 0; j < hosts.size(); j += step) {
+      const auto* from = hosts[i];
+      const auto* to   = hosts[j];
       std::vector<sg4::Link*> links;
       double latency = 0;
       from->route_to(to, links, &latency);
@@ -126,7 +124,7 @@ void print_flows(sg4::Engine& engine, const std::vector<sg4::Host*>& hosts, long
 
 std::map<std::string, long> options(int count, char** arguments)
 {
-  std::map<std::string, long> given = {{"-H", 1'000'000}, {"-N", 50}, {"-S", 1}};
+  std::map<std::string, long> given = {{"-E", 1}, {"-N", 50}, {"-S", 1}};
   for (int i = 0; i < count; ++i) {
     const std::string argument = arguments[i];
     const auto equals          = argument.find('=');
@@ -135,6 +133,8 @@ std::map<std::string, long> options(int count, char** arguments)
       throw std::invalid_argument("unknown option " + argument);
     option->second = std::stol(argument.substr(equals + 1));
   }
+  if (given["-E"] < 1 || given["-N"] < 0)
+    throw std::invalid_argument("-E has to be at least 1, -N at least 0");
   return given;
 }
 
@@ -155,7 +155,7 @@ int main(int argc, char** argv)
     engine.get_netzone_root()->seal();
     const auto hosts = all_hosts(engine);
     if (command == "routes")
-      print_routes(hosts, static_cast<std::size_t>(given["-H"]));
+      print_routes(hosts, static_cast<std::size_t>(given["-E"]));
     else
       print_flows(engine, hosts, given["-N"], static_cast<std::uint64_t>(given["-S"]));
   } catch (const std::logic_error& error) {
