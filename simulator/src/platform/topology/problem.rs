@@ -1,8 +1,5 @@
 //! Why numbers do not describe a topology.
 
-/// Most hosts or cables of one topology.
-const COUNT_MAX: u64 = 1 << 29;
-
 /// Why numbers do not describe a topology.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyProblem {
@@ -83,3 +80,6 @@ pub(super) fn check_positive(
         Some(zero) => Err(TopologyProblem::Number(zero.to_string())),
     }
 }
+
+/// Most hosts, switches or cables of one topology; more would take gigabytes.
+const COUNT_MAX: u64 = 1 << 24;
