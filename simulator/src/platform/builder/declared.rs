@@ -14,28 +14,23 @@ impl Builder {
         zone: u32,
         route: &Route,
     ) -> Result<(), PlatformErrorKind> {
-        let names = route.ends.map(|end| self.name_of(end).to_owned());
         if route.there.is_empty() {
-            let [from, to] = names;
+            let [from, to] = route.ends.map(|end| self.name_of(end).to_owned());
             return Err(PlatformErrorKind::EmptyRoute { from, to });
         }
-        let locals = [
-            self.local_in(zone, route.ends[0])?,
-            self.local_in(zone, route.ends[1])?,
-        ];
+        for end in route.ends {
+            self.local_in(zone, end)?;
+        }
         if let Some(gateways) = route.gateways {
             for (gateway, end) in gateways.into_iter().zip(route.ends) {
                 self.check_gateway(gateway, end)?;
             }
         }
-        let [from, to] = locals;
-        self.add_edge(zone, [from, to], route.gateways, &route.there)
-            .map_err(|kind| with_names(kind, &names))?;
+        let [from, to] = route.ends;
+        self.add_edge(zone, [from, to], route.gateways, &route.there)?;
         if let Some(back) = route.back.as_ref().filter(|_| from != to) {
             let gateways = route.gateways.map(|[from, to]| [to, from]);
-            let names = [names[1].clone(), names[0].clone()];
-            self.add_edge(zone, [to, from], gateways, back)
-                .map_err(|kind| with_names(kind, &names))?;
+            self.add_edge(zone, [to, from], gateways, back)?;
         }
         Ok(())
     }
@@ -71,15 +66,14 @@ impl Builder {
     fn add_edge(
         &mut self,
         zone: u32,
-        [from, to]: [u32; 2],
+        ends: [Endpoint; 2],
         gateways: Option<[Endpoint; 2]>,
         links: &[LinkId],
     ) -> Result<(), PlatformErrorKind> {
+        let (from, to) = (self.local_in(zone, ends[0])?, self.local_in(zone, ends[1])?);
         if !self.zones[index(zone)].pairs.insert((from, to)) {
-            return Err(PlatformErrorKind::DuplicateRoute {
-                from: String::new(),
-                to: String::new(),
-            });
+            let [from, to] = ends.map(|end| self.name_of(end).to_owned());
+            return Err(PlatformErrorKind::DuplicateRoute { from, to });
         }
         let edge = self.edge([from, to], links)?;
         self.zones[index(zone)].edges.push((edge, gateways));
@@ -150,16 +144,5 @@ impl Builder {
             Endpoint::Router(router) => self.router_locations[index(router)],
             Endpoint::Zone(zone) => self.zones[index(zone)].place,
         }
-    }
-}
-
-/// Adds the names of the ends to an error about a pair.
-fn with_names(kind: PlatformErrorKind, [from, to]: &[String; 2]) -> PlatformErrorKind {
-    match kind {
-        PlatformErrorKind::DuplicateRoute { .. } => PlatformErrorKind::DuplicateRoute {
-            from: from.clone(),
-            to: to.clone(),
-        },
-        other => other,
     }
 }
