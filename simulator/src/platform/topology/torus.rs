@@ -8,6 +8,8 @@ use crate::platform::topology::problem::{TopologyProblem, check_positive, produc
 #[derive(Debug)]
 pub(in crate::platform) struct Torus {
     dimensions: Vec<Dimension>,
+    /// Number of dimensions.
+    width: u32,
     hosts: u32,
     cables: u32,
 }
@@ -39,6 +41,7 @@ impl Torus {
         }
         Ok(Self {
             dimensions,
+            width,
             hosts,
             cables: product("cables", [hosts, width])?,
         })
@@ -58,9 +61,12 @@ impl Torus {
         cluster: &str,
     ) -> impl Iterator<Item = NamedCable> {
         (0..self.hosts).flat_map(move |host| {
-            self.dimensions.iter().map(move |dimension| NamedCable {
-                name: format!("{cluster}_link_from_{host}_to_{}", dimension.next(host)),
-                width: 1,
+            self.dimensions.iter().map(move |dimension| {
+                let (_, next) = dimension.next(dimension.digit(host), host);
+                NamedCable {
+                    name: format!("{cluster}_link_from_{host}_to_{next}"),
+                    width: 1,
+                }
             })
         })
     }
@@ -70,27 +76,24 @@ impl Torus {
         let mut host = from;
         for (number, dimension) in (0..).zip(&self.dimensions) {
             let up = dimension.leads_up(from, to);
-            while dimension.digit(host) != dimension.digit(to) {
+            let (mut digit, target) = (dimension.digit(from), dimension.digit(to));
+            while digit != target {
                 visit(Crossing::Limiter(host));
-                let next = if up {
-                    dimension.next(host)
+                let before = host;
+                (digit, host) = if up {
+                    dimension.next(digit, host)
                 } else {
-                    dimension.previous(host)
+                    dimension.previous(digit, host)
                 };
                 // A cable belongs to the host that it leads up from.
-                let owner = if up { host } else { next };
+                let owner = if up { before } else { host };
                 visit(Crossing::Cable {
-                    number: self.cable(owner, number),
+                    number: owner * self.width + number,
                     up,
                 });
-                host = next;
             }
         }
         visit(Crossing::Limiter(to));
-    }
-
-    fn cable(&self, host: u32, dimension: u32) -> u32 {
-        host * (self.cables / self.hosts) + dimension
     }
 }
 
@@ -99,19 +102,22 @@ impl Dimension {
         host / self.stride % self.size
     }
 
-    const fn next(&self, host: u32) -> u32 {
-        if self.digit(host) == self.size - 1 {
-            host - (self.size - 1) * self.stride
+    /// The host after one with that digit, and its digit.
+    const fn next(&self, digit: u32, host: u32) -> (u32, u32) {
+        if digit == self.size - 1 {
+            (0, host - digit * self.stride)
         } else {
-            host + self.stride
+            (digit + 1, host + self.stride)
         }
     }
 
-    const fn previous(&self, host: u32) -> u32 {
-        if self.digit(host) == 0 {
-            host + (self.size - 1) * self.stride
+    /// The host before one with that digit, and its digit.
+    const fn previous(&self, digit: u32, host: u32) -> (u32, u32) {
+        if digit == 0 {
+            let last = self.size - 1;
+            (last, host + last * self.stride)
         } else {
-            host - self.stride
+            (digit - 1, host - self.stride)
         }
     }
 
