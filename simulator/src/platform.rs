@@ -215,8 +215,8 @@ impl Platform {
     /// The links that messages between Sets cross and no message within a Set does, ascending.
     ///
     /// Considers the routes between the first hosts of all pairs of Sets, and between the first two hosts
-    /// of each Set, as all hosts of a Set are connected in the same way. Pairs without a route are
-    /// ignored.
+    /// of each Set, as all hosts of a Set are connected in the same way, apart from those in a topology.
+    /// Pairs without a route are ignored.
     #[must_use]
     pub fn links_between_sets(&self) -> Vec<LinkId> {
         let (mut route, mut inside, mut between) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
@@ -235,7 +235,11 @@ impl Platform {
                 }
             }
         }
-        between.difference(&inside).copied().collect()
+        between
+            .difference(&inside)
+            .copied()
+            .filter(|link| !self.routes.is_in_topology(*link))
+            .collect()
     }
 
     /// What the file contains and the simulation ignores.

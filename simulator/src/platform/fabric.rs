@@ -24,7 +24,7 @@ impl Fabric {
             links.push(LinkId(first.0 + from));
             return;
         }
-        let per_cable = 1 + u32::from(self.has_two_directions);
+        let per_cable = self.links_per_cable();
         self.topology.walk(from, to, |crossing| match crossing {
             Crossing::Limiter(node) => links.extend(self.limiters.map(|it| LinkId(it.0 + node))),
             Crossing::Cable { number, up } => {
@@ -34,10 +34,21 @@ impl Fabric {
         });
     }
 
+    /// Whether the link is one of its own: they have consecutive numbers, cables last.
+    pub(super) fn has(&self, link: LinkId) -> bool {
+        let first = self.loopbacks.or(self.limiters).unwrap_or(self.cables);
+        let links = self.topology.cables() * self.links_per_cable();
+        (first.0..self.cables.0 + links).contains(&link.0)
+    }
+
     /// Whether messages of a host to itself cross no link of its own.
     pub(super) const fn lacks_loops(&self) -> bool {
         matches!(self.topology, Topology::Torus(_))
             && self.loopbacks.is_none()
             && self.limiters.is_none()
+    }
+
+    const fn links_per_cable(&self) -> u32 {
+        if self.has_two_directions { 2 } else { 1 }
     }
 }

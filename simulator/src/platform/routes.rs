@@ -130,6 +130,12 @@ impl Routes {
         !links.is_empty()
     }
 
+    /// Whether a link is inside the topology of a zone.
+    pub(super) fn is_in_topology(&self, link: LinkId) -> bool {
+        let has = |zone: &Zone| matches!(&zone.routing, Routing::Fabric(it) if it.has(link));
+        self.zones.iter().any(has)
+    }
+
     /// Appends the links from one point to another; false if no way is declared.
     fn connect(&self, from: u32, to: u32, links: &mut Vec<LinkId>) -> bool {
         if let Some(edge) = self.bypass(from, to) {

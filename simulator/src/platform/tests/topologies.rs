@@ -82,6 +82,27 @@ uplink = { bandwidth = "1 MBps" }
 }
 
 #[test]
+fn links_of_a_topology_are_not_between_sets() {
+    let cluster = |name: &str| {
+        format!(
+            "<cluster id=\"{name}\" prefix=\"{name}\" suffix=\"\" radical=\"0-6\" speed=\"1\" bw=\"1\" \
+             lat=\"0\" topology=\"TORUS\" topo_parameters=\"7\" limiter_link=\"1\" loopback_bw=\"1\"/>"
+        )
+    };
+    let text = format!(
+        "<platform version=\"4.1\"><zone id=\"w\" routing=\"Full\">{}{}<link id=\"l\" bandwidth=\"1\"/>\
+         <zoneRoute src=\"a\" dst=\"b\" gw_src=\"a3\" gw_dst=\"b3\"><link_ctn id=\"l\"/></zoneRoute></zone>\
+         </platform>",
+        cluster("a"),
+        cluster("b")
+    );
+    let platform = xml(&text).unwrap();
+    let between = platform.links_between_sets();
+    let name = |link: &LinkId| platform.links()[link.index()].name.as_str();
+    assert_eq!(between.iter().map(name).collect::<Vec<_>>(), ["l"]);
+}
+
+#[test]
 fn hosts_of_a_torus_reach_themselves() {
     let torus = |more: &str| {
         let attributes = format!("topology=\"TORUS\" topo_parameters=\"2,2\" {more}");
