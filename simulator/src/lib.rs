@@ -21,6 +21,7 @@ pub use jobs::{Discipline, Job, Jobs, JobsError};
 pub use network::{NetworkModel, NetworkOptions};
 pub use platform::{
     Host, Link, LinkId, NoRoute, Overhead, Platform, PlatformError, PlatformErrorKind,
-    QuantityError, QuantityProblem, Set, Sharing, UnitSpelling, bandwidth, measures, time,
+    QuantityError, QuantityProblem, Set, Sharing, TopologyProblem, UnitSpelling, bandwidth,
+    measures, time,
 };
 pub use profile::{Point, Profile, ProfileError};

@@ -1,13 +1,16 @@
 //! Hosts, links and the routes between hosts.
 
 mod builder;
+mod bypasses;
 mod edge;
 mod error;
+mod fabric;
 mod graph;
 mod host;
 mod index;
 mod link;
 mod location;
+mod names;
 mod nearest;
 mod overhead;
 mod pairs;
@@ -15,7 +18,9 @@ mod profile_quantity;
 mod routes;
 mod set;
 mod simgrid;
+mod star;
 mod tables;
+mod topology;
 mod units;
 
 use std::collections::BTreeSet;
@@ -23,6 +28,7 @@ use std::collections::BTreeSet;
 use bsp::{HostId, SetId};
 
 use crate::jobs::Jobs;
+use crate::platform::names::Names;
 use crate::platform::overhead::Overheads;
 use crate::platform::profile_quantity::ProfileQuantity;
 use crate::platform::routes::Routes;
@@ -33,6 +39,7 @@ pub use host::Host;
 pub use link::{Link, LinkId, Sharing};
 pub use overhead::Overhead;
 pub use set::Set;
+pub use topology::problem::TopologyProblem;
 pub use units::{QuantityError, QuantityProblem, UnitSpelling, bandwidth, measures, time};
 
 /// Hosts in Sets, links, and the routes between all hosts.
@@ -45,8 +52,7 @@ pub struct Platform {
     links: Vec<Link>,
     routes: Routes,
     overheads: Overheads,
-    /// Hosts in the order of their names.
-    by_name: Vec<HostId>,
+    by_name: Names<HostId>,
     warnings: Vec<String>,
 }
 
@@ -174,10 +180,7 @@ impl Platform {
     /// The host of that name.
     #[must_use]
     pub fn host_by_name(&self, name: &str) -> Option<HostId> {
-        let found = self
-            .by_name
-            .binary_search_by(|id| self.host(*id).name.as_str().cmp(name));
-        found.ok().map(|position| self.by_name[position])
+        self.by_name.get(name, |id| self.host(id).name.as_str())
     }
 
     /// Fills `links` with the links from one host to another, in order, each as often as the
@@ -196,8 +199,7 @@ impl Platform {
         to: HostId,
         links: &mut Vec<LinkId>,
     ) -> Result<Overhead, NoRoute> {
-        links.clear();
-        if self.routes.connect(from.0, to.0, links) {
+        if self.routes.find(from.0, to.0, links) {
             Ok(self
                 .overheads
                 .between(self.host(from).set, self.host(to).set))
@@ -213,8 +215,8 @@ impl Platform {
     /// The links that messages between Sets cross and no message within a Set does, ascending.
     ///
     /// Considers the routes between the first hosts of all pairs of Sets, and between the first two hosts
-    /// of each Set, as all hosts of a Set are connected in the same way. Pairs without a route are
-    /// ignored.
+    /// of each Set, as all hosts of a Set are connected in the same way, apart from those in a topology.
+    /// Pairs without a route are ignored.
     #[must_use]
     pub fn links_between_sets(&self) -> Vec<LinkId> {
         let (mut route, mut inside, mut between) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
@@ -233,7 +235,11 @@ impl Platform {
                 }
             }
         }
-        between.difference(&inside).copied().collect()
+        between
+            .difference(&inside)
+            .copied()
+            .filter(|link| !self.routes.is_in_topology(*link))
+            .collect()
     }
 
     /// What the file contains and the simulation ignores.

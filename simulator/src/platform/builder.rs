@@ -1,8 +1,13 @@
 //! A platform while its file is being read.
 
+mod bypass;
 pub(super) mod cluster;
 mod compile;
 mod declared;
+mod isolated;
+mod lookup;
+pub(super) mod star;
+pub(super) mod topology;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +21,11 @@ use crate::platform::host::Host;
 use crate::platform::index::index;
 use crate::platform::link::{Link, LinkId, Sharing};
 use crate::platform::location::Location;
-use crate::platform::nearest::nearest;
+use crate::platform::names::Names;
 use crate::platform::overhead::{Overhead, Overheads};
-use crate::platform::routes::Cluster;
+use crate::platform::routes::Routing;
 use crate::platform::set::Set;
+use crate::platform::star::Star;
 use crate::profile::Profile;
 
 /// Collects what a file declares, checks names and ends, and numbers everything in file order.
@@ -32,14 +38,26 @@ pub(super) struct Builder {
     overheads: Overheads,
     host_locations: Vec<Location>,
     router_locations: Vec<Location>,
+    router_names: Vec<String>,
     zones: Vec<ZoneDraft>,
     route_links: Vec<LinkId>,
-    nodes: BTreeMap<String, Endpoint>,
-    named_links: BTreeMap<String, NamedLink>,
+    bypasses: Vec<BypassDraft>,
+    bypassed: BTreeSet<[Endpoint; 2]>,
+    nodes: Names<Endpoint>,
+    named_links: Names<NamedLink>,
+    numbering: Numbering,
+}
+
+/// What SimGrid numbers through all clusters of a file.
+#[derive(Debug, Default)]
+struct Numbering {
+    fat_tree_hosts: u32,
+    fat_tree_cables: u32,
+    dragonfly_cables: u32,
 }
 
 /// What routes connect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Endpoint {
     Host(u32),
     Router(u32),
@@ -57,7 +75,10 @@ pub(super) enum NamedLink {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ZoneRouting {
     None,
+    /// As its hosts are connected when they are added, all together.
     Cluster,
+    /// Every host has links of its own to a backbone.
+    Star,
     Full,
     Shortest(Search),
 }
@@ -102,13 +123,23 @@ struct ZoneDraft {
     depth: u32,
     routing: ZoneRouting,
     set: Option<SetId>,
-    /// Its direct members and their offsets in the file, without the hosts of a cluster.
-    members: Vec<(String, Endpoint, usize)>,
-    cluster: Option<Cluster>,
+    /// Its direct members, without the hosts of a cluster.
+    members: Vec<Endpoint>,
+    /// The routing of a cluster.
+    cluster: Option<Routing>,
+    star: Star,
     edges: Vec<(Edge, Option<[Endpoint; 2]>)>,
     pairs: BTreeSet<(u32, u32)>,
     uplinks: Vec<Option<(Endpoint, LinkId, LinkId)>>,
     core: Option<LinkId>,
+}
+
+/// A declared route that has priority over all others.
+#[derive(Debug)]
+struct BypassDraft {
+    ends: [Endpoint; 2],
+    gateways: Option<[Endpoint; 2]>,
+    links: Vec<LinkId>,
 }
 
 impl Builder {
@@ -128,7 +159,7 @@ impl Builder {
     ) -> Result<u32, PlatformErrorKind> {
         let number = count(self.zones.len(), "zones")?;
         let (local, depth) = match parent {
-            Some(parent) => (self.join(parent, name, Endpoint::Zone(number), at)?, parent),
+            Some(parent) => (self.join(parent, Endpoint::Zone(number))?, parent),
             None => (0, 0),
         };
         let depth = parent.map_or(0, |_| self.zones[index(depth)].depth + 1);
@@ -154,6 +185,7 @@ impl Builder {
             set: None,
             members: Vec::new(),
             cluster: None,
+            star: Star::default(),
             edges: Vec::new(),
             pairs: BTreeSet::new(),
             uplinks: Vec::new(),
@@ -163,14 +195,9 @@ impl Builder {
     }
 
     /// Adds a host to a zone; its Set is that of the zone.
-    pub(super) fn add_host(
-        &mut self,
-        zone: u32,
-        host: Host,
-        at: usize,
-    ) -> Result<HostId, PlatformErrorKind> {
+    pub(super) fn add_host(&mut self, zone: u32, host: Host) -> Result<HostId, PlatformErrorKind> {
         let number = count(self.hosts.len(), "hosts")?;
-        let local = self.join(zone, &host.name, Endpoint::Host(number), at)?;
+        let local = self.join(zone, Endpoint::Host(number))?;
         self.add_located_host(Location { zone, local }, host)
     }
 
@@ -178,13 +205,10 @@ impl Builder {
         &mut self,
         zone: u32,
         name: &str,
-        at: usize,
     ) -> Result<Endpoint, PlatformErrorKind> {
         let node = Endpoint::Router(count(self.router_locations.len(), "routers")?);
-        let local = self.join(zone, name, node, at)?;
-        self.name_node(name, node)?;
-        self.router_locations.push(Location { zone, local });
-        Ok(node)
+        let local = self.join(zone, node)?;
+        self.add_located_router(Location { zone, local }, name)
     }
 
     /// Adds a cable: one link, or two named `…_UP` and `…_DOWN`.
@@ -193,19 +217,13 @@ impl Builder {
         name: &str,
         cable: &Cable,
     ) -> Result<NamedLink, PlatformErrorKind> {
-        if self.named_links.contains_key(name) {
-            return Err(PlatformErrorKind::Duplicate {
-                what: "link",
-                name: name.to_owned(),
-            });
-        }
         if cable.duplex != Duplex::Split {
             return self.add_link(name.to_owned(), cable).map(NamedLink::Single);
         }
-        let up = self.add_link(format!("{name}_UP"), cable)?;
-        let down = self.add_link(format!("{name}_DOWN"), cable)?;
+        let up = self.add_link([name, "_UP"].concat(), cable)?;
+        let down = self.add_link([name, "_DOWN"].concat(), cable)?;
         let wire = NamedLink::Pair { up, down };
-        self.named_links.insert(name.to_owned(), wire);
+        self.name_link(name, wire)?;
         Ok(wire)
     }
 
@@ -231,40 +249,6 @@ impl Builder {
 
     pub(super) fn sets(&self) -> &[Set] {
         &self.sets
-    }
-
-    pub(super) fn node(
-        &self,
-        what: &'static str,
-        name: &str,
-    ) -> Result<Endpoint, PlatformErrorKind> {
-        self.nodes
-            .get(name)
-            .copied()
-            .ok_or_else(|| PlatformErrorKind::Unknown {
-                what,
-                name: name.to_owned(),
-                nearest: nearest(name, self.nodes.keys().map(String::as_str)),
-            })
-    }
-
-    pub(super) fn wire(&self, name: &str) -> Result<NamedLink, PlatformErrorKind> {
-        self.named_links
-            .get(name)
-            .copied()
-            .ok_or_else(|| PlatformErrorKind::Unknown {
-                what: "link",
-                name: name.to_owned(),
-                nearest: nearest(name, self.named_links.keys().map(String::as_str)),
-            })
-    }
-
-    /// The host of that name, if it is one.
-    pub(super) fn host(&self, name: &str) -> Option<HostId> {
-        match self.nodes.get(name) {
-            Some(Endpoint::Host(host)) => Some(HostId(*host)),
-            _ => None,
-        }
     }
 
     fn add_located_host(
@@ -299,13 +283,7 @@ impl Builder {
     fn add_link(&mut self, name: String, cable: &Cable) -> Result<LinkId, PlatformErrorKind> {
         let id = LinkId(count(self.links.len(), "links")?);
         check_shown("link", &name)?;
-        if self
-            .named_links
-            .insert(name.clone(), NamedLink::Single(id))
-            .is_some()
-        {
-            return Err(PlatformErrorKind::Duplicate { what: "link", name });
-        }
+        self.name_link(&name, NamedLink::Single(id))?;
         self.links.push(Link {
             name,
             bandwidth: cable.bandwidth,
@@ -320,43 +298,34 @@ impl Builder {
         Ok(id)
     }
 
-    /// Adds a member to a zone and returns its number there.
-    fn join(
+    fn add_located_router(
         &mut self,
-        zone: u32,
+        place: Location,
         name: &str,
-        node: Endpoint,
-        at: usize,
-    ) -> Result<u32, PlatformErrorKind> {
+    ) -> Result<Endpoint, PlatformErrorKind> {
+        let node = Endpoint::Router(count(self.router_locations.len(), "routers")?);
+        self.name_node(name, node)?;
+        self.router_names.push(name.to_owned());
+        self.router_locations.push(place);
+        Ok(node)
+    }
+
+    /// Adds a member to a zone and returns its number there.
+    fn join(&mut self, zone: u32, node: Endpoint) -> Result<u32, PlatformErrorKind> {
         let draft = &mut self.zones[index(zone)];
-        let is_zone = matches!(node, Endpoint::Zone(_));
-        let mixes = |(_, other, _): &(String, Endpoint, usize)| {
-            matches!(other, Endpoint::Zone(_)) != is_zone
-        };
-        if draft.members.first().is_some_and(mixes) {
+        let is_zone = |node: &Endpoint| matches!(node, Endpoint::Zone(_));
+        if draft
+            .members
+            .first()
+            .is_some_and(|other| is_zone(other) != is_zone(&node))
+        {
             return Err(PlatformErrorKind::MixedZone {
                 zone: draft.name.clone(),
             });
         }
         let local = count(draft.members.len(), "members of a zone")?;
-        draft.members.push((name.to_owned(), node, at));
+        draft.members.push(node);
         Ok(local)
-    }
-
-    fn name_node(&mut self, name: &str, node: Endpoint) -> Result<(), PlatformErrorKind> {
-        let what = match node {
-            Endpoint::Host(_) => "host",
-            Endpoint::Router(_) => "router",
-            Endpoint::Zone(_) => "zone",
-        };
-        check_shown(what, name)?;
-        match self.nodes.insert(name.to_owned(), node) {
-            None => Ok(()),
-            Some(_) => Err(PlatformErrorKind::Duplicate {
-                what,
-                name: name.to_owned(),
-            }),
-        }
     }
 }
 
@@ -368,6 +337,15 @@ impl NamedLink {
             Self::Pair { up: link, .. } if up => link,
             Self::Pair { down, .. } => down,
         }
+    }
+
+    /// All its links.
+    pub(super) fn links(self) -> impl Iterator<Item = LinkId> {
+        let (first, second) = match self {
+            Self::Single(link) => (link, None),
+            Self::Pair { up, down } => (up, Some(down)),
+        };
+        std::iter::once(first).chain(second)
     }
 }
 

@@ -3,6 +3,7 @@
 use bsp::NameError;
 
 use crate::platform::nearest::did_you_mean;
+use crate::platform::topology::problem::TopologyProblem;
 use crate::platform::units::QuantityError;
 use crate::profile::ProfileError;
 
@@ -150,6 +151,32 @@ pub enum PlatformErrorKind {
         /// Name of the zone.
         zone: String,
     },
+    /// An end of a bypass that is not inside the bypass's zone.
+    #[error("`{name}` is not inside zone `{zone}`, which declares this bypass")]
+    NotInside {
+        /// The end of the bypass.
+        name: String,
+        /// The zone around the bypass.
+        zone: String,
+    },
+    /// A bypass declared further outside than the zone that connects its ends.
+    #[error("`{from}` and `{to}` are both in zone `{zone}`; declare the bypass there")]
+    SameBranch {
+        /// Where the bypass begins.
+        from: String,
+        /// Where it ends.
+        to: String,
+        /// The zone with both.
+        zone: String,
+    },
+    /// A second bypass for the same pair.
+    #[error("duplicate bypass from `{from}` to `{to}`")]
+    DuplicateBypass {
+        /// Where the bypass begins.
+        from: String,
+        /// Where it ends.
+        to: String,
+    },
     /// A link with two directions, used without choosing one.
     #[error("link `{link}` has two directions; add direction=\"UP\" or direction=\"DOWN\"")]
     MissingDirection {
@@ -231,6 +258,15 @@ pub enum PlatformErrorKind {
         met: usize,
         /// Hosts of the Set.
         hosts: usize,
+    },
+    /// Numbers that describe no topology.
+    #[error("invalid value for `{key}`: {problem}")]
+    Topology {
+        /// The key or attribute.
+        key: &'static str,
+        /// What is wrong with it.
+        #[source]
+        problem: TopologyProblem,
     },
     /// A platform without hosts.
     #[error("the platform has no hosts")]

@@ -8,12 +8,17 @@
 //!
 //! So memory is proportional to points and declared routes, and a lookup allocates nothing.
 
+use smallvec::SmallVec;
+
+use crate::platform::bypasses::Bypasses;
 use crate::platform::edge::{Edge, NO_POINT};
+use crate::platform::fabric::Fabric;
 use crate::platform::graph::Graph;
 use crate::platform::index::index;
 use crate::platform::link::LinkId;
 use crate::platform::location::Location;
 use crate::platform::pairs::Pairs;
+use crate::platform::star::Star;
 
 /// All zones and the points in them.
 #[derive(Debug, Default)]
@@ -23,6 +28,9 @@ pub(super) struct Routes {
     pub(super) zones: Vec<Zone>,
     /// The links of all edges, one after the other.
     pub(super) links: Vec<LinkId>,
+    pub(super) bypasses: Bypasses,
+    /// For points that reach themselves over no other link.
+    pub(super) loopback: Option<LinkId>,
 }
 
 /// A part of the platform with its own way of routing.
@@ -42,6 +50,10 @@ pub(super) enum Routing {
     None,
     /// Every host has links of its own to a backbone.
     Cluster(Cluster),
+    /// So has every host, but its links are not numbered regularly.
+    Star(Star),
+    /// Hosts in a regular pattern of switches.
+    Fabric(Fabric),
     /// Every pair has its own edge.
     Full(Full),
     /// Pairs are connected by the fewest links.
@@ -106,8 +118,32 @@ pub(super) struct Loops {
 }
 
 impl Routes {
+    /// Fills `links` with those from one point to another; false if no way is declared.
+    pub(super) fn find(&self, from: u32, to: u32, links: &mut Vec<LinkId>) -> bool {
+        links.clear();
+        if !self.connect(from, to, links) {
+            return false;
+        }
+        if links.is_empty() && from == to {
+            links.extend(self.loopback);
+        }
+        !links.is_empty()
+    }
+
+    /// Whether a link is inside the topology of a zone.
+    pub(super) fn is_in_topology(&self, link: LinkId) -> bool {
+        let has = |zone: &Zone| matches!(&zone.routing, Routing::Fabric(it) if it.has(link));
+        self.zones.iter().any(has)
+    }
+
     /// Appends the links from one point to another; false if no way is declared.
-    pub(super) fn connect(&self, from: u32, to: u32, links: &mut Vec<LinkId>) -> bool {
+    fn connect(&self, from: u32, to: u32, links: &mut Vec<LinkId>) -> bool {
+        if let Some(edge) = self.bypass(from, to) {
+            // SimGrid has a message that starts at the gateway go to the gateway, too.
+            return (edge.gateway_from == NO_POINT || self.connect(from, edge.gateway_from, links))
+                && self.cross(edge, links)
+                && (edge.gateway_to == NO_POINT || self.connect(edge.gateway_to, to, links));
+        }
         let mut source = self.points[index(from)];
         let mut target = self.points[index(to)];
         if source.zone == target.zone {
@@ -143,8 +179,33 @@ impl Routes {
             Routing::Shortest(shortest) => {
                 self.hop(shortest, [from, to], [source.local, target.local], links)
             }
-            Routing::None | Routing::Cluster(_) => false,
+            Routing::None | Routing::Cluster(_) | Routing::Star(_) | Routing::Fabric(_) => false,
         }
+    }
+
+    /// The bypass from one point to another, if there is one.
+    fn bypass(&self, from: u32, to: u32) -> Option<&Edge> {
+        if self.bypasses.is_empty() {
+            return None;
+        }
+        let (mut source, mut target) = (self.points[index(from)].zone, self.points[index(to)].zone);
+        if source == target {
+            return self.bypasses.between_points(from, to);
+        }
+        // The zones of each end that do not contain the other, innermost first.
+        let (mut sources, mut targets) = (SmallVec::<[u32; 8]>::new(), SmallVec::<[u32; 8]>::new());
+        while source != target {
+            let (a, b) = (&self.zones[index(source)], &self.zones[index(target)]);
+            if b.depth <= a.depth {
+                sources.push(source);
+                source = a.place.zone;
+            }
+            if a.depth <= b.depth {
+                targets.push(target);
+                target = b.place.zone;
+            }
+        }
+        self.bypasses.between_zones(&sources, &targets)
     }
 
     /// Connects two points of the zone they lie in.
@@ -153,6 +214,14 @@ impl Routes {
             Routing::None => false,
             Routing::Cluster(cluster) => {
                 cluster.connect(from, to, links);
+                true
+            }
+            Routing::Star(star) => {
+                star.connect(from, to, links);
+                true
+            }
+            Routing::Fabric(fabric) => {
+                fabric.connect(from, to, links);
                 true
             }
             Routing::Full(Full { loops, .. }) | Routing::Shortest(Shortest { loops, .. })

@@ -6,20 +6,25 @@
 mod cluster;
 mod element;
 mod profile_file;
+mod profiles;
+mod radical;
+mod route;
 mod sharing_policy;
-
-use std::collections::BTreeMap;
+mod star;
+mod topology;
+mod trace;
 
 use bsp::SetId;
 
-use crate::platform::builder::{Builder, Cable, Duplex, Endpoint, NamedLink, Route, ZoneRouting};
+use crate::platform::builder::{Builder, Cable, Duplex, ZoneRouting};
 use crate::platform::error::{At, ErrorAt, PlatformError, PlatformErrorKind};
 use crate::platform::graph::Search;
 use crate::platform::host::Host;
-use crate::platform::link::LinkId;
 use crate::platform::profile_quantity::ProfileQuantity;
 use crate::platform::simgrid::element::{Attribute, Element};
+use crate::platform::simgrid::profiles::Profiles;
 use crate::platform::simgrid::sharing_policy::duplex;
+use crate::platform::simgrid::trace::Traces;
 use crate::platform::{Platform, units};
 use crate::profile::Profile;
 
@@ -51,24 +56,34 @@ fn read(
         .map_err(|error| syntax(text, &error))?;
     let mut reader = Reader {
         builder: Builder::default(),
-        load,
-        profiles: BTreeMap::new(),
+        profiles: Profiles::new(load),
         routes: Vec::new(),
+        traces: Traces::default(),
     };
     reader.platform(Element::new(document.root_element()))?;
-    for (zone, route) in std::mem::take(&mut reader.routes) {
-        reader.route(zone, route)?;
+    let Reader {
+        mut builder,
+        mut profiles,
+        routes,
+        traces,
+    } = reader;
+    for (zone, element) in routes {
+        match element.name() {
+            "host_link" => star::host_link(&mut builder, zone, element)?,
+            _ => route::read(&mut builder, zone, element)?,
+        }
     }
-    reader.builder.warn_of_isolated();
-    reader.builder.finish()
+    traces.connect(&mut builder, &mut profiles)?;
+    builder.warn_of_isolated();
+    builder.finish()
 }
 
 struct Reader<'doc, 'load> {
     builder: Builder,
-    load: &'load mut dyn FnMut(&str) -> Result<String, String>,
-    profiles: BTreeMap<String, Profile>,
-    /// Routes wait until everything they may name is known.
+    profiles: Profiles<'load>,
+    /// Routes and `<host_link>` wait until everything they may name is known.
     routes: Vec<(u32, Element<'doc>)>,
+    traces: Traces<'doc>,
 }
 
 impl<'doc> Reader<'doc, '_> {
@@ -93,7 +108,7 @@ impl<'doc> Reader<'doc, '_> {
         let mut root = None;
         for child in platform.children() {
             match child.name() {
-                "zone" | "cluster" => {
+                "zone" | "AS" | "cluster" => {
                     if root.is_some() {
                         return Err(child.error(PlatformErrorKind::NotSupported {
                             what: "a second outermost zone".to_owned(),
@@ -107,7 +122,9 @@ impl<'doc> Reader<'doc, '_> {
                     "<config> is ignored: options of the network model stand in the experiment"
                         .to_owned(),
                 ),
-                "actor" => self.builder.warn(
+                "trace" => self.traces.declare(child)?,
+                "trace_connect" => self.traces.connect_later(child),
+                "actor" | "process" => self.builder.warn(
                     "<actor> is ignored: processes are placed by the \
                      experiment"
                         .to_owned(),
@@ -135,17 +152,20 @@ impl<'doc> Reader<'doc, '_> {
             .at(id.at)?;
         for child in element.children() {
             match child.name() {
-                "zone" | "cluster" => self.zone_or_cluster(child, Some(zone))?,
+                "zone" | "AS" | "cluster" => self.zone_or_cluster(child, Some(zone))?,
                 "host" => self.host(zone, child)?,
                 "router" => {
                     child.allow(&["id", "coordinates"])?;
                     let id = child.required("id")?;
-                    self.builder
-                        .add_router(zone, id.text, child.at())
-                        .at(id.at)?;
+                    self.builder.add_router(zone, id.text).at(id.at)?;
                 }
                 "link" => self.link(child)?,
-                "route" | "zoneRoute" => self.routes.push((zone, child)),
+                "route" | "zoneRoute" | "ASroute" | "bypassRoute" | "bypassZoneRoute"
+                | "bypassASroute" | "host_link" => self.routes.push((zone, child)),
+                "cabinet" => star::cabinet(&mut self.builder, zone, child)?,
+                "backbone" => star::backbone(&mut self.builder, zone, child)?,
+                "trace" => self.traces.declare(child)?,
+                "trace_connect" => self.traces.connect_later(child),
                 "prop" => {}
                 _ => return Err(unsupported(child, "zone")),
             }
@@ -190,7 +210,7 @@ impl<'doc> Reader<'doc, '_> {
             load: None,
             jobs: None,
         };
-        self.builder.add_host(zone, host, element.at()).at(id.at)?;
+        self.builder.add_host(zone, host).at(id.at)?;
         Ok(())
     }
 
@@ -230,124 +250,25 @@ impl<'doc> Reader<'doc, '_> {
         Ok(())
     }
 
-    fn route(&mut self, zone: u32, element: Element<'doc>) -> Result<(), ErrorAt> {
-        let between_zones = element.name() == "zoneRoute";
-        let allowed: &[&'static str] = if between_zones {
-            &["src", "dst", "gw_src", "gw_dst", "symmetrical"]
-        } else {
-            &["src", "dst", "symmetrical"]
-        };
-        element.allow(allowed)?;
-        let ends = [self.end(element, "src")?, self.end(element, "dst")?];
-        let gateways = if between_zones {
-            Some([self.end(element, "gw_src")?, self.end(element, "gw_dst")?])
-        } else {
-            None
-        };
-        for (end, key) in ends.into_iter().zip(["src", "dst"]) {
-            if matches!(end, Endpoint::Zone(_)) != between_zones {
-                let met = element.required(key)?;
-                let expected = if between_zones {
-                    "the name of a zone; hosts and routers are connected by <route>"
-                } else {
-                    "the name of a host or router; zones are connected by <zoneRoute>"
-                };
-                return Err(met.choice(key, expected));
-            }
-        }
-        let symmetrical = match element.optional("symmetrical") {
-            None => true,
-            Some(met) => match met.text {
-                "YES" | "yes" => true,
-                "NO" | "no" => false,
-                _ => return Err(met.choice("symmetrical", "YES or NO")),
-            },
-        };
-        let mut there = Vec::new();
-        let mut back = Vec::new();
-        for child in element.children() {
-            let (forth, opposite) = self.link_of_route(child, element.name())?;
-            there.push(forth);
-            back.push(opposite);
-        }
-        back.reverse();
-        let route = Route {
-            ends,
-            gateways,
-            there,
-            back: symmetrical.then_some(back),
-        };
-        self.builder.add_route(zone, &route).at(element.at())
-    }
-
-    /// The link a `<link_ctn>` names on the way there, and the one on the way back.
-    fn link_of_route(
-        &self,
-        element: Element<'doc>,
-        parent: &str,
-    ) -> Result<(LinkId, LinkId), ErrorAt> {
-        if element.name() != "link_ctn" {
-            return Err(element.misplaced(parent));
-        }
-        element.allow(&["id", "direction"])?;
-        let id = element.required("id")?;
-        let wire = self.builder.wire(id.text).at(id.at)?;
-        let direction = element.optional("direction");
-        let up = match direction.as_ref().map(|it| it.text) {
-            None | Some("NONE") if matches!(wire, NamedLink::Pair { .. }) => {
-                return Err(element.error(PlatformErrorKind::MissingDirection {
-                    link: id.text.to_owned(),
-                }));
-            }
-            None | Some("NONE" | "UP") => true,
-            Some("DOWN") => false,
-            Some(_) => {
-                let met = element.required("direction")?;
-                return Err(met.choice("direction", "UP, DOWN or NONE"));
-            }
-        };
-        Ok((wire.towards(up), wire.towards(!up)))
-    }
-
-    fn end(&self, element: Element<'doc>, key: &'static str) -> Result<Endpoint, ErrorAt> {
-        let name = element.required(key)?;
-        self.builder
-            .node("host, router or zone", name.text)
-            .at(name.at)
-    }
-
     fn profile(
         &mut self,
         file: Option<Attribute<'doc>>,
         quantity: ProfileQuantity,
     ) -> Result<Option<Profile>, ErrorAt> {
-        let Some(file) = file else {
-            return Ok(None);
-        };
-        if !self.profiles.contains_key(file.text) {
-            let text = (self.load)(file.text).map_err(|reason| {
-                file.error(PlatformErrorKind::ProfileFile {
-                    file: file.text.to_owned(),
-                    reason,
-                })
-            })?;
-            let profile = profile_file::read(file.text, &text).at(file.at)?;
-            self.profiles.insert(file.text.to_owned(), profile);
-        }
-        let profile = self.profiles[file.text].clone();
-        quantity.check(file.text, &profile).at(file.at)?;
-        Ok(Some(profile))
+        file.map(|file| self.profiles.of(file, quantity))
+            .transpose()
     }
 }
 
 fn routing(met: Attribute<'_>) -> Result<ZoneRouting, ErrorAt> {
-    const ALL: &str = "Full, Floyd, Dijkstra, DijkstraCache or None";
+    const ALL: &str = "Full, Floyd, Dijkstra, DijkstraCache, Cluster or None";
     match met.text.to_ascii_lowercase().as_str() {
         "full" => Ok(ZoneRouting::Full),
         "floyd" => Ok(ZoneRouting::Shortest(Search::Floyd)),
         "dijkstra" | "dijkstracache" => Ok(ZoneRouting::Shortest(Search::Dijkstra)),
         "none" => Ok(ZoneRouting::None),
-        "cluster" | "vivaldi" | "wifi" => Err(met.error(PlatformErrorKind::NotSupported {
+        "cluster" => Ok(ZoneRouting::Star),
+        "vivaldi" | "wifi" => Err(met.error(PlatformErrorKind::NotSupported {
             what: format!("routing=\"{}\"", met.text),
             instead: "write a <cluster>, or routing=\"Full\" with routes",
         })),
@@ -358,17 +279,7 @@ fn routing(met: Attribute<'_>) -> Result<ZoneRouting, ErrorAt> {
 /// The error for an element that is not supported, or not allowed in `parent`.
 fn unsupported(element: Element<'_>, parent: &str) -> ErrorAt {
     let instead = match element.name() {
-        "AS" | "ASroute" | "bypassASroute" | "process" => {
-            "it is of version 3: bring the file up to date with `simgrid_update_xml`"
-        }
-        "cabinet" | "backbone" | "host_link" => {
-            "write a <cluster>, or routing=\"Full\" with routes"
-        }
-        "trace" | "trace_connect" => {
-            "name the profile's file in `speed_file`, `bandwidth_file` or `latency_file`"
-        }
         "peer" => "write hosts with links and routes",
-        "bypassRoute" | "bypassZoneRoute" => "declare the route itself",
         "include" | "random" | "storage" | "storage_type" | "mount" | "gpu" => {
             "SimGrid removed it, too"
         }

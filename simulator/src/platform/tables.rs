@@ -7,6 +7,7 @@ mod document;
 mod names;
 mod network;
 mod sets;
+mod topology;
 mod values;
 
 use std::ops::Range;

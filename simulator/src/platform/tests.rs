@@ -5,9 +5,12 @@ use bsp::HostId;
 use super::*;
 use crate::profile::Point;
 
+mod bypasses;
 mod hostile;
 mod simgrid;
 mod tables;
+mod topologies;
+mod traces;
 
 const FIVE_XML: &str = include_str!("../../../conf/platforms/five.xml");
 const FIVE_TOML: &str = include_str!("../../../conf/platforms/five.toml");

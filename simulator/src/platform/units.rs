@@ -114,6 +114,11 @@ pub(super) fn is_time(seconds: f64) -> bool {
     seconds.abs() <= 0.0 || TIMES.contains(&seconds)
 }
 
+/// Whether a speed or bandwidth is in the range of those in files.
+pub(super) fn is_rate(rate: f64) -> bool {
+    RATES.contains(&rate)
+}
+
 /// The range that a rate of `value` misses.
 const fn rate_range(value: f64, range: &'static str) -> &'static str {
     if value <= 0.0 { "positive" } else { range }
@@ -188,8 +193,7 @@ fn read(text: &str, measure: &Measure) -> Result<f64, QuantityError> {
         let known: Vec<String> = measure
             .units
             .iter()
-            .flat_map(spellings)
-            .map(|it| it.0)
+            .flat_map(|unit| spellings(unit).map(|(prefix, _)| [prefix, unit.name].concat()))
             .collect();
         error(QuantityProblem::UnknownUnit {
             unit: unit.to_owned(),
@@ -221,25 +225,22 @@ fn size(unit: &str, measure: &Measure) -> Option<f64> {
     if unit.is_empty() {
         return Some(1.0);
     }
-    measure
-        .units
-        .iter()
-        .flat_map(spellings)
-        .find(|(name, _)| name == unit)
-        .map(|(_, size)| size)
+    measure.units.iter().find_map(|known| {
+        let met = unit.strip_suffix(known.name)?;
+        let mut spellings = spellings(known);
+        spellings.find_map(|(prefix, size)| (prefix == met).then_some(size))
+    })
 }
 
-/// The unit with every prefix it takes, and their sizes.
-fn spellings(unit: &Unit) -> Vec<(String, f64)> {
-    let mut spellings = vec![(unit.name.to_owned(), unit.size)];
-    for prefixes in unit.prefixes {
-        let mut size = unit.size;
-        for prefix in prefixes.names {
-            size *= prefixes.step;
-            spellings.push((format!("{prefix}{}", unit.name), size));
-        }
-    }
-    spellings
+/// The prefixes of a unit, the empty one first, and the unit's sizes with them.
+fn spellings(unit: &Unit) -> impl Iterator<Item = (&'static str, f64)> {
+    let prefixed = unit.prefixes.iter().flat_map(|prefixes| {
+        prefixes.names.iter().scan(unit.size, |size, prefix| {
+            *size *= prefixes.step;
+            Some((*prefix, *size))
+        })
+    });
+    std::iter::once(("", unit.size)).chain(prefixed)
 }
 
 fn out_of_range(text: &str, value: f64, range: &'static str) -> QuantityError {

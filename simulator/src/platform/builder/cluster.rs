@@ -7,20 +7,76 @@ use crate::platform::builder::{Builder, Cable, Duplex, Endpoint, count};
 use crate::platform::error::PlatformErrorKind;
 use crate::platform::host::Host;
 use crate::platform::index::index;
+use crate::platform::link::LinkId;
 use crate::platform::location::Location;
-use crate::platform::routes::Cluster;
+use crate::platform::routes::{Cluster, Routing};
 
 /// Hosts that are alike, each with a cable of its own.
 #[derive(Debug)]
 pub(in crate::platform) struct ClusterHosts {
-    /// Names of hosts, and the middle part of their links' names.
-    pub(in crate::platform) names: Vec<(String, String)>,
+    pub(in crate::platform) names: ClusterNames,
     pub(in crate::platform) speeds: Vec<InstructionsPerSecond>,
     pub(in crate::platform) cores: u32,
     pub(in crate::platform) cable: Cable,
     pub(in crate::platform) backbone: Option<Cable>,
     pub(in crate::platform) loopback: Option<Cable>,
     pub(in crate::platform) limiter: Option<BytesPerSecond>,
+}
+
+/// Names of hosts; those of their links contain the number or the name of the host.
+#[derive(Debug)]
+pub(in crate::platform) enum ClusterNames {
+    Numbered {
+        prefix: String,
+        suffix: String,
+        numbers: Vec<u32>,
+    },
+    Listed(Vec<String>),
+}
+
+impl ClusterNames {
+    pub(in crate::platform) const fn len(&self) -> usize {
+        match self {
+            Self::Numbered { numbers, .. } => numbers.len(),
+            Self::Listed(names) => names.len(),
+        }
+    }
+
+    fn host(&self, number: usize) -> String {
+        match self {
+            Self::Numbered {
+                prefix,
+                suffix,
+                numbers,
+            } => [prefix, numbers[number].to_string().as_str(), suffix].concat(),
+            Self::Listed(names) => names[number].clone(),
+        }
+    }
+
+    /// The name of a host's link in a cluster.
+    pub(super) fn link(&self, cluster: &str, number: usize) -> String {
+        match self {
+            Self::Numbered { numbers, .. } => {
+                [cluster, "_link_", numbers[number].to_string().as_str()].concat()
+            }
+            Self::Listed(names) => [cluster, "_link_", names[number].as_str()].concat(),
+        }
+    }
+}
+
+impl ClusterHosts {
+    /// The host with that number, in no Set yet.
+    pub(super) fn host(&self, number: usize) -> Host {
+        Host {
+            name: self.names.host(number),
+            set: SetId(0),
+            speed: self.speeds[number % self.speeds.len()],
+            cores: self.cores,
+            availability: None,
+            load: None,
+            jobs: None,
+        }
+    }
 }
 
 impl Builder {
@@ -37,41 +93,29 @@ impl Builder {
             None => None,
         };
         let has_two_directions = hosts.cable.duplex == Duplex::Split;
-        let first = count(self.links.len(), "links")?;
-        for (local, (name, link)) in (0..).zip(&hosts.names) {
-            let speed = hosts.speeds[index(local) % hosts.speeds.len()];
-            let host = Host {
-                name: name.clone(),
-                set: SetId(0),
-                speed,
-                cores: hosts.cores,
-                availability: None,
-                load: None,
-                jobs: None,
-            };
-            self.add_located_host(Location { zone, local }, host)?;
-            self.add_host_links(&format!("{prefix}_link_{link}"), hosts)?;
+        let first = self.next_link()?.0;
+        let stride = u32::from(hosts.loopback.is_some())
+            + u32::from(hosts.limiter.is_some())
+            + 1
+            + u32::from(has_two_directions);
+        self.hosts.reserve(hosts.names.len());
+        self.links.reserve(hosts.names.len() * index(stride));
+        for (local, number) in (0..).zip(0..hosts.names.len()) {
+            self.add_located_host(Location { zone, local }, hosts.host(number))?;
+            self.add_host_links(&hosts.names.link(&prefix, number), hosts)?;
         }
         let count_hosts = count(hosts.names.len(), "hosts")?;
-        self.zones[index(zone)].cluster = Some(Cluster {
+        self.zones[index(zone)].cluster = Some(Routing::Cluster(Cluster {
             hosts: count_hosts,
             backbone,
             first,
-            stride: u32::from(hosts.loopback.is_some())
-                + u32::from(hosts.limiter.is_some())
-                + 1
-                + u32::from(has_two_directions),
+            stride,
             has_loopback: hosts.loopback.is_some(),
             has_limiter: hosts.limiter.is_some(),
             has_two_directions,
-        });
-        let node = Endpoint::Router(count(self.router_locations.len(), "routers")?);
-        self.name_node(router, node)?;
-        self.router_locations.push(Location {
-            zone,
-            local: count_hosts,
-        });
-        Ok(node)
+        }));
+        let local = count_hosts;
+        self.add_located_router(Location { zone, local }, router)
     }
 
     fn add_host_links(
@@ -80,18 +124,31 @@ impl Builder {
         hosts: &ClusterHosts,
     ) -> Result<(), PlatformErrorKind> {
         if let Some(loopback) = &hosts.loopback {
-            self.add_link(format!("{name}_loopback"), loopback)?;
+            self.add_link([name, "_loopback"].concat(), loopback)?;
         }
         if let Some(bandwidth) = hosts.limiter {
-            let limiter = Cable {
-                bandwidth,
-                latency: Seconds::ZERO,
-                duplex: Duplex::Shared,
-                bandwidth_profile: None,
-                latency_profile: None,
-            };
-            self.add_link(format!("{name}_limiter"), &limiter)?;
+            self.add_limiter([name, "_limiter"].concat(), bandwidth)?;
         }
         self.add_cable(name, &hosts.cable).map(|_| ())
+    }
+
+    pub(super) fn add_limiter(
+        &mut self,
+        name: String,
+        bandwidth: BytesPerSecond,
+    ) -> Result<LinkId, PlatformErrorKind> {
+        let limiter = Cable {
+            bandwidth,
+            latency: Seconds::ZERO,
+            duplex: Duplex::Shared,
+            bandwidth_profile: None,
+            latency_profile: None,
+        };
+        self.add_link(name, &limiter)
+    }
+
+    /// The number that the next link gets.
+    pub(super) fn next_link(&self) -> Result<LinkId, PlatformErrorKind> {
+        count(self.links.len(), "links").map(LinkId)
     }
 }

@@ -8,8 +8,8 @@ use crate::platform::builder::{Builder, Cable, Duplex, Endpoint, ZoneDraft, Zone
 use crate::platform::edge::Edge;
 use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
 use crate::platform::graph::{CORE_MAX, Graph, split_loops};
-use crate::platform::index::index;
 use crate::platform::link::LinkId;
+use crate::platform::names::Names;
 use crate::platform::pairs::Pairs;
 use crate::platform::routes::{Full, Loops, Routes, Routing, Shortest, Trunks, Uplink, Zone};
 
@@ -33,14 +33,12 @@ impl Builder {
                 routing,
             });
         }
-        let by_name = self
-            .nodes
-            .values()
-            .filter_map(|node| match node {
-                Endpoint::Host(host) => Some(HostId(*host)),
-                Endpoint::Router(_) | Endpoint::Zone(_) => None,
-            })
-            .collect();
+        let bypasses = self.compile_bypasses().at(0)?;
+        let mut by_name = Names::default();
+        for (host, id) in self.hosts.iter().zip(0..) {
+            let name_of = |id: HostId| self.hosts[id.index()].name.as_str();
+            by_name.insert(&host.name, HostId(id), name_of);
+        }
         let mut points = self.host_locations;
         points.extend(self.router_locations);
         Ok(Platform {
@@ -51,6 +49,8 @@ impl Builder {
                 points,
                 zones,
                 links: self.route_links,
+                bypasses,
+                loopback,
             },
             overheads: self.overheads,
             by_name,
@@ -58,53 +58,21 @@ impl Builder {
         })
     }
 
-    /// Warns of hosts and zones that no route of their zone reaches.
-    pub(in crate::platform) fn warn_of_isolated(&mut self) {
-        let mut warnings = Vec::new();
-        for draft in &self.zones {
-            let routes = matches!(draft.routing, ZoneRouting::Full | ZoneRouting::Shortest(_));
-            if !routes || draft.members.len() < 2 {
-                continue;
-            }
-            let mut reached = vec![false; draft.members.len()];
-            for (from, to) in draft.pairs.iter().filter(|(from, to)| from != to) {
-                reached[index(*from)] = true;
-                reached[index(*to)] = true;
-            }
-            let mut isolated = draft
-                .members
-                .iter()
-                .zip(reached)
-                .filter(|((_, node, _), reached)| !reached && !matches!(node, Endpoint::Router(_)))
-                .map(|((name, _, _), _)| name);
-            if let Some(first) = isolated.next() {
-                let others = match isolated.count() {
-                    0 => String::new(),
-                    1 => " and one other member".to_owned(),
-                    more => format!(" and {more} other members"),
-                };
-                warnings.push(format!(
-                    "no route leads from or to `{first}`{others} of zone `{}`: a message there \
-                     ends the run",
-                    draft.name
-                ));
-            }
-        }
-        for warning in warnings {
-            self.warn(warning);
-        }
-    }
-
-    /// The link that SimGrid gives hosts of ordinary zones for messages to themselves.
+    /// The link that SimGrid gives hosts of ordinary zones for messages to themselves. Hosts that reach
+    /// themselves over no link, which SimGrid refuses, use it, too.
     fn default_loopback(&mut self) -> Result<Option<LinkId>, PlatformErrorKind> {
-        let is_leaf = |draft: &ZoneDraft| {
-            matches!(draft.routing, ZoneRouting::Full | ZoneRouting::Shortest(_))
-                && draft
-                    .members
-                    .iter()
-                    .any(|(_, node, _)| matches!(node, Endpoint::Host(_)))
+        let is_host = |node: &Endpoint| matches!(node, Endpoint::Host(_));
+        let needs_it = |draft: &ZoneDraft| match (draft.routing, &draft.cluster) {
+            (ZoneRouting::Full | ZoneRouting::Shortest(_), _) => draft.members.iter().any(is_host),
+            (ZoneRouting::Star, _) => {
+                let connected = draft.star.connected(draft.members.len());
+                let mut members = draft.members.iter().zip(connected);
+                members.any(|(node, connected)| is_host(node) && !connected)
+            }
+            (ZoneRouting::Cluster, Some(Routing::Fabric(fabric))) => fabric.lacks_loops(),
+            (ZoneRouting::None | ZoneRouting::Cluster, _) => false,
         };
-        if !self.zones.iter().any(is_leaf) {
+        if !self.zones.iter().any(needs_it) {
             return Ok(None);
         }
         let cable = Cable {
@@ -128,14 +96,15 @@ impl Builder {
             .into_iter()
             .map(|(edge, gateways)| self.resolve(edge, gateways));
         let (loops, edges) = split_loops(edges.collect());
-        let is_leaf = !matches!(draft.members.first(), Some((_, Endpoint::Zone(_), _)));
+        let is_leaf = !matches!(draft.members.first(), Some(Endpoint::Zone(_)));
         let loops = Loops {
             default: loopback.filter(|_| is_leaf),
             edges: loops,
         };
         match draft.routing {
             ZoneRouting::None => Ok(Routing::None),
-            ZoneRouting::Cluster => Ok(draft.cluster.map_or(Routing::None, Routing::Cluster)),
+            ZoneRouting::Cluster => Ok(draft.cluster.unwrap_or(Routing::None)),
+            ZoneRouting::Star => Ok(Routing::Star(draft.star)),
             ZoneRouting::Full => {
                 let ends: Vec<_> = edges.iter().map(|edge| (edge.from, edge.to)).collect();
                 let uplink = |(gateway, up, down)| Uplink {
@@ -178,7 +147,7 @@ impl Builder {
         }
     }
 
-    fn resolve(&self, edge: Edge, gateways: Option<[Endpoint; 2]>) -> Edge {
+    pub(super) fn resolve(&self, edge: Edge, gateways: Option<[Endpoint; 2]>) -> Edge {
         match gateways {
             None => edge,
             Some([from, to]) => Edge {
@@ -190,7 +159,7 @@ impl Builder {
     }
 
     /// The number of a host or router among the points.
-    fn point(&self, node: Endpoint) -> u32 {
+    pub(super) fn point(&self, node: Endpoint) -> u32 {
         match node {
             Endpoint::Host(host) => host,
             Endpoint::Router(router) => {

@@ -14,28 +14,23 @@ impl Builder {
         zone: u32,
         route: &Route,
     ) -> Result<(), PlatformErrorKind> {
-        let names = route.ends.map(|end| self.name_of(end));
         if route.there.is_empty() {
-            let [from, to] = names;
+            let [from, to] = route.ends.map(|end| self.name_of(end).to_owned());
             return Err(PlatformErrorKind::EmptyRoute { from, to });
         }
-        let locals = [
-            self.local_in(zone, route.ends[0])?,
-            self.local_in(zone, route.ends[1])?,
-        ];
+        for end in route.ends {
+            self.local_in(zone, end)?;
+        }
         if let Some(gateways) = route.gateways {
             for (gateway, end) in gateways.into_iter().zip(route.ends) {
                 self.check_gateway(gateway, end)?;
             }
         }
-        let [from, to] = locals;
-        self.add_edge(zone, [from, to], route.gateways, &route.there)
-            .map_err(|kind| with_names(kind, &names))?;
+        let [from, to] = route.ends;
+        self.add_edge(zone, [from, to], route.gateways, &route.there)?;
         if let Some(back) = route.back.as_ref().filter(|_| from != to) {
             let gateways = route.gateways.map(|[from, to]| [to, from]);
-            let names = [names[1].clone(), names[0].clone()];
-            self.add_edge(zone, [to, from], gateways, back)
-                .map_err(|kind| with_names(kind, &names))?;
+            self.add_edge(zone, [to, from], gateways, back)?;
         }
         Ok(())
     }
@@ -71,33 +66,41 @@ impl Builder {
     fn add_edge(
         &mut self,
         zone: u32,
-        [from, to]: [u32; 2],
+        ends: [Endpoint; 2],
         gateways: Option<[Endpoint; 2]>,
         links: &[LinkId],
     ) -> Result<(), PlatformErrorKind> {
+        let (from, to) = (self.local_in(zone, ends[0])?, self.local_in(zone, ends[1])?);
         if !self.zones[index(zone)].pairs.insert((from, to)) {
-            return Err(PlatformErrorKind::DuplicateRoute {
-                from: String::new(),
-                to: String::new(),
-            });
+            let [from, to] = ends.map(|end| self.name_of(end).to_owned());
+            return Err(PlatformErrorKind::DuplicateRoute { from, to });
         }
+        let edge = self.edge([from, to], links)?;
+        self.zones[index(zone)].edges.push((edge, gateways));
+        Ok(())
+    }
+
+    /// An edge over these links, without gateways.
+    pub(super) fn edge(
+        &mut self,
+        [from, to]: [u32; 2],
+        links: &[LinkId],
+    ) -> Result<Edge, PlatformErrorKind> {
         let first = count(self.route_links.len(), "links of routes")?;
         let count = count(links.len(), "links of a route")?;
         self.route_links.extend_from_slice(links);
-        let edge = Edge {
+        Ok(Edge {
             from,
             to,
             first,
             count,
             gateway_from: NO_POINT,
             gateway_to: NO_POINT,
-        };
-        self.zones[index(zone)].edges.push((edge, gateways));
-        Ok(())
+        })
     }
 
     /// The number of something in the zone it has to lie in directly.
-    fn local_in(&self, zone: u32, node: Endpoint) -> Result<u32, PlatformErrorKind> {
+    pub(super) fn local_in(&self, zone: u32, node: Endpoint) -> Result<u32, PlatformErrorKind> {
         let place = self.place(node);
         let is_root =
             matches!(node, Endpoint::Zone(number) if self.zones[index(number)].parent.is_none());
@@ -105,12 +108,16 @@ impl Builder {
             return Ok(place.local);
         }
         Err(PlatformErrorKind::OutsideZone {
-            name: self.name_of(node),
+            name: self.name_of(node).to_owned(),
             zone: self.zones[index(zone)].name.clone(),
         })
     }
 
-    fn check_gateway(&self, gateway: Endpoint, end: Endpoint) -> Result<(), PlatformErrorKind> {
+    pub(super) fn check_gateway(
+        &self,
+        gateway: Endpoint,
+        end: Endpoint,
+    ) -> Result<(), PlatformErrorKind> {
         let Endpoint::Zone(zone) = end else {
             return Ok(());
         };
@@ -126,39 +133,16 @@ impl Builder {
             return Ok(());
         }
         Err(PlatformErrorKind::GatewayOutsideZone {
-            gateway: self.name_of(gateway),
+            gateway: self.name_of(gateway).to_owned(),
             zone: self.zones[index(zone)].name.clone(),
         })
     }
 
-    fn place(&self, node: Endpoint) -> Location {
+    pub(super) fn place(&self, node: Endpoint) -> Location {
         match node {
             Endpoint::Host(host) => self.host_locations[index(host)],
             Endpoint::Router(router) => self.router_locations[index(router)],
             Endpoint::Zone(zone) => self.zones[index(zone)].place,
         }
-    }
-
-    fn name_of(&self, node: Endpoint) -> String {
-        match node {
-            Endpoint::Host(host) => self.hosts[index(host)].name.clone(),
-            Endpoint::Zone(zone) => self.zones[index(zone)].name.clone(),
-            Endpoint::Router(_) => self
-                .nodes
-                .iter()
-                .find(|(_, other)| **other == node)
-                .map_or_else(String::new, |(name, _)| name.clone()),
-        }
-    }
-}
-
-/// Adds the names of the ends to an error about a pair.
-fn with_names(kind: PlatformErrorKind, [from, to]: &[String; 2]) -> PlatformErrorKind {
-    match kind {
-        PlatformErrorKind::DuplicateRoute { .. } => PlatformErrorKind::DuplicateRoute {
-            from: from.clone(),
-            to: to.clone(),
-        },
-        other => other,
     }
 }

@@ -1,15 +1,16 @@
-//! `<cluster>`: hosts that are alike, each with a link of its own to a backbone.
+//! `<cluster>`: hosts that are alike, around a backbone or in a topology.
 
 use bsp::units::{BytesPerSecond, Seconds};
 
-use crate::platform::builder::cluster::ClusterHosts;
-use crate::platform::builder::{Builder, Cable, Duplex, HOSTS_MAX, ZoneRouting};
+use crate::platform::builder::cluster::{ClusterHosts, ClusterNames};
+use crate::platform::builder::{Builder, Cable, Duplex, ZoneRouting};
 use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
-use crate::platform::simgrid::element::{Attribute, Element};
+use crate::platform::simgrid::element::Element;
 use crate::platform::simgrid::sharing_policy::duplex;
+use crate::platform::simgrid::{radical, topology};
 use crate::platform::units;
 
-/// Reads a flat cluster.
+/// Reads a cluster.
 pub(super) fn read(
     builder: &mut Builder,
     element: Element<'_>,
@@ -18,7 +19,8 @@ pub(super) fn read(
     check(element)?;
     let id = element.required("id")?;
     let (prefix, suffix) = (element.required("prefix")?, element.required("suffix")?);
-    let radicals = radicals(element.required("radical")?)?;
+    let numbers = radical::read(element.required("radical")?)?;
+    let topology = topology::read(element, numbers.len(), builder.fat_tree_hosts())?;
     let policy = duplex(element.optional("sharing_policy"), Duplex::Split)?;
     if policy == Duplex::FatPipe {
         builder.warn(
@@ -26,16 +28,12 @@ pub(super) fn read(
                 .to_owned(),
         );
     }
-    let hosts = ClusterHosts {
-        names: radicals
-            .into_iter()
-            .map(|radical| {
-                (
-                    format!("{}{radical}{}", prefix.text, suffix.text),
-                    radical.to_string(),
-                )
-            })
-            .collect(),
+    let mut hosts = ClusterHosts {
+        names: ClusterNames::Numbered {
+            prefix: prefix.text.to_owned(),
+            suffix: suffix.text.to_owned(),
+            numbers,
+        },
         speeds: vec![element.speed()?],
         cores: element.cores()?,
         cable: cable(
@@ -53,14 +51,27 @@ pub(super) fn read(
     let zone = builder
         .open_zone(id.text, parent, ZoneRouting::Cluster, element.at())
         .at(id.at)?;
-    let router = element.optional("router_id").map_or_else(
-        || format!("{}{}_router{}", prefix.text, id.text, suffix.text),
-        |router| router.text.to_owned(),
-    );
+    let Some(topology) = topology else {
+        let router = element.optional("router_id").map_or_else(
+            || format!("{}{}_router{}", prefix.text, id.text, suffix.text),
+            |router| router.text.to_owned(),
+        );
+        return builder
+            .add_cluster(zone, &hosts, &router)
+            .map(|_| ())
+            .at(element.at());
+    };
+    if hosts.backbone.take().is_some() || element.optional("router_id").is_some() {
+        builder.warn(
+            "`bb_bw`, `bb_lat` and `router_id` of a <cluster> with a topology are ignored, as SimGrid does: \
+             it has no backbone, and hosts are its gateways"
+                .to_owned(),
+        );
+    }
     builder
-        .add_cluster(zone, &hosts, &router)
-        .at(element.at())?;
-    Ok(())
+        .add_topology(zone, &hosts, topology)
+        .map(|_| ())
+        .at(element.at())
 }
 
 fn check(element: Element<'_>) -> Result<(), ErrorAt> {
@@ -87,14 +98,7 @@ fn check(element: Element<'_>) -> Result<(), ErrorAt> {
     if let Some(child) = element.children().find(|child| child.name() != "prop") {
         return Err(child.misplaced("cluster"));
     }
-    match element.optional("topology") {
-        None => Ok(()),
-        Some(met) if met.text == "FLAT" => Ok(()),
-        Some(met) => Err(met.error(PlatformErrorKind::NotSupported {
-            what: format!("topology=\"{}\"", met.text),
-            instead: "clusters are FLAT: each host has a link of its own to a backbone",
-        })),
-    }
+    Ok(())
 }
 
 fn backbone_policy(element: Element<'_>) -> Result<Duplex, ErrorAt> {
@@ -144,31 +148,4 @@ const fn cable(bandwidth: BytesPerSecond, latency: Seconds, duplex: Duplex) -> C
         bandwidth_profile: None,
         latency_profile: None,
     }
-}
-
-/// The numbers of `1-4,6,9-11`.
-fn radicals(met: Attribute<'_>) -> Result<Vec<u32>, ErrorAt> {
-    const EXPECTED: &str = "numbers and ranges separated by commas, as `1-4,6,9-11`";
-    let mut radicals = Vec::new();
-    for group in met.text.split(',') {
-        let (first, last) = group.split_once('-').unwrap_or((group, group));
-        let (Ok(first), Ok(last)) = (first.trim().parse::<u32>(), last.trim().parse::<u32>())
-        else {
-            return Err(met.choice("radical", EXPECTED));
-        };
-        if last < first {
-            return Err(met.choice("radical", EXPECTED));
-        }
-        let total = u64::from(last - first) + 1 + u64::try_from(radicals.len()).unwrap_or(u64::MAX);
-        if u64::from(HOSTS_MAX) < total {
-            let limit = u64::from(HOSTS_MAX);
-            return Err(met.error(PlatformErrorKind::TooMany {
-                what: "hosts",
-                met: total,
-                limit,
-            }));
-        }
-        radicals.extend(first..=last);
-    }
-    Ok(radicals)
 }

@@ -41,6 +41,14 @@ impl<'doc> Element<'doc> {
             .map(Self::new)
     }
 
+    /// The text inside, and where it begins.
+    pub(super) fn text(self) -> (usize, String) {
+        let texts = || self.node.children().filter(roxmltree::Node::is_text);
+        let first = texts().next();
+        let at = first.map_or_else(|| self.at(), |first| first.range().start);
+        (at, texts().filter_map(|text| text.text()).collect())
+    }
+
     /// Refuses attributes other than these.
     pub(super) fn allow(self, known: &[&'static str]) -> Result<(), ErrorAt> {
         match self

@@ -1,15 +1,20 @@
-//! Files of profiles: lines of date and value.
+//! The text of a profile: lines of date and value.
 
 use bsp::units::Seconds;
 
 use crate::platform::error::PlatformErrorKind;
 use crate::profile::{Point, Profile};
 
-/// Reads a profile's file: `date value` on each line, `#` and `%` begin comments, `PERIODICITY p`
-/// repeats all points every `p` seconds, `LOOPAFTER d` repeats them `d` seconds after the last.
-pub(super) fn read(file: &str, text: &str) -> Result<Profile, PlatformErrorKind> {
+/// Reads a profile: `date value` on each line, `#` and `%` begin comments, `PERIODICITY p` repeats all
+/// points every `p` seconds, `LOOPAFTER d` repeats them `d` seconds after the last. Without such a line
+/// they are repeated every `period` seconds, if there is one.
+pub(super) fn read(
+    file: &str,
+    text: &str,
+    period: Option<f64>,
+) -> Result<Profile, PlatformErrorKind> {
     let mut points: Vec<Point> = Vec::new();
-    let mut repetition = None;
+    let mut repetition = period.map(Repetition::Every);
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with(['#', '%']) {
@@ -87,7 +92,7 @@ mod tests {
     use super::*;
 
     fn dates(text: &str) -> (Vec<(f64, f64)>, Option<f64>) {
-        let profile = read("p", text).unwrap();
+        let profile = read("p", text, None).unwrap();
         let points = profile
             .points()
             .iter()
@@ -115,22 +120,22 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         assert_eq!(
-            read("p", "0 1\n5").unwrap_err().to_string(),
+            read("p", "0 1\n5", None).unwrap_err().to_string(),
             "profile `p`, line 2: invalid line `5`: expected `<date> <value>`"
         );
         assert_eq!(
-            read("p", "5 1\n4 1").unwrap_err().to_string(),
+            read("p", "5 1\n4 1", None).unwrap_err().to_string(),
             "profile `p`: invalid date `4`: must be after the previous point at 5 s"
         );
         assert_eq!(
-            read("p", "STOCHASTIC\nDET 1 UNIF 0 1")
+            read("p", "STOCHASTIC\nDET 1 UNIF 0 1", None)
                 .unwrap_err()
                 .to_string(),
             "the stochastic profile `p` is not supported; draw it once and write down dates and \
              values"
         );
         assert_eq!(
-            read("p", "PERIODICITY 1\n0 1\n5 2")
+            read("p", "PERIODICITY 1\n0 1\n5 2", None)
                 .unwrap_err()
                 .to_string(),
             "profile `p`: invalid period `1`: must be longer than the 5 s from the first point to the last"

@@ -3,7 +3,7 @@
 use bsp::units::{BytesPerSecond, Seconds};
 use toml::Spanned;
 
-use crate::platform::builder::{Builder, NamedLink};
+use crate::platform::builder::Builder;
 use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
 use crate::platform::host::Host;
 use crate::platform::link::LinkId;
@@ -66,10 +66,7 @@ fn hosts(
 
 fn links(builder: &mut Builder, table: &CongestionTable) -> Result<(), ErrorAt> {
     let at = table.link.span().start;
-    let links: Vec<LinkId> = match builder.wire(table.link.get_ref()).at(at)? {
-        NamedLink::Single(link) => vec![link],
-        NamedLink::Pair { up, down } => vec![up, down],
-    };
+    let links: Vec<LinkId> = builder.wire(table.link.get_ref()).at(at)?.links().collect();
     let period = table.period.as_ref();
     let bandwidth = match &table.bandwidth {
         None => None,

@@ -48,9 +48,33 @@ pub(super) struct SetTable {
     pub(super) backbone: Option<CableTable>,
     pub(super) loopback: Option<CableTable>,
     pub(super) limiter: Option<Spanned<Scalar>>,
+    pub(super) fat_tree: Option<Spanned<FatTreeTable>>,
+    pub(super) torus: Option<Spanned<Vec<u32>>>,
+    pub(super) dragonfly: Option<Spanned<DragonflyTable>>,
     pub(super) uplink: Option<CableTable>,
     pub(super) send_overhead: Option<Spanned<Scalar>>,
     pub(super) receive_overhead: Option<Spanned<Scalar>>,
+}
+
+/// Numbers for each level of switches, the lowest first.
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FatTreeTable {
+    pub(super) children: Vec<u32>,
+    pub(super) parents: Option<Vec<u32>>,
+    pub(super) cables: Option<Vec<u32>>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DragonflyTable {
+    pub(super) groups: u32,
+    pub(super) chassis: u32,
+    pub(super) routers: u32,
+    pub(super) hosts: u32,
+    pub(super) group_cables: Option<u32>,
+    pub(super) chassis_cables: Option<u32>,
+    pub(super) router_cables: Option<u32>,
 }
 
 #[derive(Debug, serde::Deserialize)]

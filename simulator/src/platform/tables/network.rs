@@ -54,7 +54,7 @@ pub(super) fn read(
         ] {
             let nodes = ends.map(|end| Endpoint::Zone(end.zone));
             if !builder.has_route(world, nodes[0], nodes[1]) {
-                let gateways = Some(ends.map(|end| end.router));
+                let gateways = Some(ends.map(|end| end.gateway));
                 let route = Route {
                     ends: nodes,
                     gateways,
@@ -172,7 +172,7 @@ fn route(
     back.reverse();
     let route = Route {
         ends: ends.map(|end| Endpoint::Zone(end.zone)),
-        gateways: Some(ends.map(|end| end.router)),
+        gateways: Some(ends.map(|end| end.gateway)),
         there,
         back: (!table.one_way).then_some(back),
     };

@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use crate::platform::builder::cluster::ClusterHosts;
+use crate::platform::builder::cluster::{ClusterHosts, ClusterNames};
 use crate::platform::builder::{Builder, Duplex, Endpoint, HOSTS_MAX, ZoneRouting};
 use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
 use crate::platform::tables::document::{Document, HostsEntry, SetTable, SpeedEntry};
-use crate::platform::tables::names;
 use crate::platform::tables::values::{cable, error_at, quantity, undirected_cable};
+use crate::platform::tables::{names, topology};
 use crate::platform::units;
 
 /// A Set as the network sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SetZone {
     pub(super) zone: u32,
-    pub(super) router: Endpoint,
+    /// Where messages from and to other Sets leave and enter it.
+    pub(super) gateway: Endpoint,
     pub(super) has_uplink: bool,
     /// Where its table names it.
     pub(super) at: usize,
@@ -86,26 +87,29 @@ fn set(
             None => None,
         },
     };
-    let router = builder
-        .add_cluster(zone, &hosts, &format!("{name}-router"))
-        .at(at)?;
+    let topology = topology::read(table, hosts.names.len(), builder.fat_tree_hosts())?;
+    let gateway = match topology {
+        Some(topology) => builder.add_topology(zone, &hosts, topology),
+        None => builder.add_cluster(zone, &hosts, &format!("{name}-router")),
+    }
+    .at(at)?;
     if let Some(uplink) = &table.uplink {
         let cable = cable(uplink, Duplex::Split)?;
         let wire = builder
             .add_cable(&format!("{name}_uplink"), &cable)
             .at(at)?;
-        builder.add_uplink(zone, router, wire.towards(true), wire.towards(false));
+        builder.add_uplink(zone, gateway, wire.towards(true), wire.towards(false));
     }
     Ok(SetZone {
         zone,
-        router,
+        gateway,
         has_uplink: table.uplink.is_some(),
         at,
     })
 }
 
 /// Names of the hosts, and what their links are called after.
-fn host_names(table: &SetTable, set: &str) -> Result<Vec<(String, String)>, ErrorAt> {
+fn host_names(table: &SetTable, set: &str) -> Result<ClusterNames, ErrorAt> {
     let no_hosts = || {
         error_at(
             &table.hosts,
@@ -130,13 +134,13 @@ fn host_names(table: &SetTable, set: &str) -> Result<Vec<(String, String)>, Erro
             for pattern in patterns {
                 let names =
                     names::expand(pattern).map_err(|error| error_at(&table.hosts, error))?;
-                hosts.extend(names.into_iter().map(|name| (name.clone(), name)));
+                hosts.extend(names);
                 let count = u64::try_from(hosts.len()).expect("counts fit 64 bits");
                 if u64::from(HOSTS_MAX) < count {
                     return Err(too_many(count));
                 }
             }
-            Ok(hosts)
+            Ok(ClusterNames::Listed(hosts))
         }
         HostsEntry::Count(0) => Err(no_hosts()),
         HostsEntry::Count(count) => {
@@ -149,9 +153,11 @@ fn host_names(table: &SetTable, set: &str) -> Result<Vec<(String, String)>, Erro
                 Some(prefix) => prefix.replace("{set}", set),
                 None => format!("{set}-"),
             };
-            Ok((first..=last)
-                .map(|n| (format!("{prefix}{n}"), n.to_string()))
-                .collect())
+            Ok(ClusterNames::Numbered {
+                prefix,
+                suffix: String::new(),
+                numbers: (first..=last).collect(),
+            })
         }
     }
 }

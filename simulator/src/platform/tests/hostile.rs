@@ -14,7 +14,22 @@ const SMALL_XML: &str = r#"<?xml version='1.0'?>
  <link id="l" bandwidth="1MBps" latency="1us" sharing_policy="SPLITDUPLEX"/>
  <route src="a" dst="m"><link_ctn id="l" direction="UP"/></route>
  <route src="m" dst="b" symmetrical="NO"><link_ctn id="l" direction="DOWN"/></route></zone>
+<cluster id="f" prefix="f" suffix="" radical="0-7" speed="1Gf" bw="1MBps" lat="1us" topology="FAT_TREE"
+ topo_parameters="2;4,2;1,2;2,1" limiter_link="1MBps"/>
+<cluster id="t" prefix="t" suffix="" radical="0-5" speed="1Gf" bw="1MBps" lat="1us" topology="TORUS"
+ topo_parameters="3,2"/>
+<cluster id="d" prefix="d" suffix="" radical="0-7" speed="1Gf" bw="1MBps" lat="1us" topology="DRAGONFLY"
+ topo_parameters="2,1;1,2;2,3;2"/>
+<zone id="s" routing="Cluster"><host id="x" speed="1Gf"/><link id="y" bandwidth="1MBps"/>
+ <cabinet id="e" prefix="e" suffix="" radical="1-2" speed="1Gf" bw="1MBps" lat="1us"/>
+ <backbone id="g" bandwidth="1MBps" latency="1us"/><host_link id="x" up="y" down="y"/>
+ <bypassRoute src="x" dst="e1"><link_ctn id="g"/></bypassRoute></zone>
+<trace id="q" periodicity="3.0">0 1
+ 2 0.5</trace><trace_connect kind="SPEED" trace="q" element="x"/>
+<trace_connect kind="BANDWIDTH" trace="q" element="g"/>
 <link id="k" bandwidth="1MBps"/>
+<bypassZoneRoute src="c" dst="s" gw_src="c-0" gw_dst="x"><link_ctn id="k"/></bypassZoneRoute>
+<zoneRoute src="f" dst="d" gw_src="f0" gw_dst="d3"><link_ctn id="k"/></zoneRoute>
 <zoneRoute src="c" dst="p" gw_src="r" gw_dst="m"><link_ctn id="k"/></zoneRoute>
 </zone></platform>"#;
 
@@ -31,6 +46,28 @@ name = "b"
 hosts = ["x", "y"]
 speed = ["1 Gf", "2 Gf"]
 link = { bandwidth = 1e7, duplex = "shared" }
+[[set]]
+name = "c"
+hosts = 8
+speed = "1 Gf"
+fat_tree = { children = [4, 2], parents = [1, 2], cables = [2, 1] }
+link = { bandwidth = "10 MBps" }
+uplink = { bandwidth = "10 MBps" }
+[[set]]
+name = "d"
+hosts = 8
+speed = "1 Gf"
+dragonfly = { groups = 2, chassis = 1, routers = 2, hosts = 2 }
+link = { bandwidth = "10 MBps" }
+uplink = { bandwidth = "10 MBps" }
+[[link]]
+name = "l2"
+between = ["b", "c"]
+bandwidth = "1 MBps"
+[[link]]
+name = "l3"
+between = ["b", "d"]
+bandwidth = "1 MBps"
 [[link]]
 name = "l"
 between = ["a1..2", "b"]
@@ -124,6 +161,10 @@ fn word() -> impl Strategy<Value = String> {
             "m",
             "Full",
             "None",
+            "Cluster",
+            "TORUS",
+            ";",
+            "65536",
             "99999999999",
             "4294967295",
             "\u{e9}"
