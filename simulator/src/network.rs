@@ -55,7 +55,9 @@ use crate::event::Event;
 use crate::platform::{self, NoRoute, Overhead, Platform};
 
 mod allocation;
+mod bundle;
 mod clock;
+mod filling;
 mod flow;
 mod leg;
 mod link;

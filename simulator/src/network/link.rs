@@ -17,6 +17,8 @@ pub(super) struct Link {
     pub(super) capacity: f64,
     /// Bytes per second if all flows ran at their bounds.
     pub(super) bound_sum: f64,
+    /// Usage over weight of all flows.
+    pub(super) share_sum: f64,
     /// The level at which it is a bottleneck; infinite if it is none.
     pub(super) level: f64,
     /// Its clock while it is a bottleneck.
@@ -29,6 +31,10 @@ pub(super) struct Link {
     pub(super) pass: u32,
     /// Scratch of the solver: the latest solution that included all its flows.
     pub(super) round: u32,
+    /// Scratch of the solver: the bundle of its flows, if the latest solution that included it has one.
+    pub(super) bundle: u32,
+    /// Scratch of the solver: the latest solution that searched its flows for those of tracked links.
+    pub(super) searched: u32,
     /// Scratch of the solver: its flows inside the region.
     pub(super) inside: u32,
     /// Scratch of the solver: its flows inside the region that have no bottleneck yet.
@@ -39,7 +45,7 @@ pub(super) struct Link {
     pub(super) share: f64,
     /// Scratch of the solver: the new level.
     pub(super) next_level: f64,
-    /// Bytes per second by which the flows are certain to stay below their bounds.
+    /// Bytes per second by which the flows stay below their bounds at their ceilings.
     pub(super) relief: f64,
     /// Scratch of the solver: bytes per second of its flows inside the region at their ceilings.
     pub(super) ceiling_inside: f64,
@@ -83,12 +89,15 @@ impl Link {
             flows: SmallVec::new(),
             capacity,
             bound_sum: 0.0,
+            share_sum: 0.0,
             level: f64::INFINITY,
             clock: 0,
             is_dirty: false,
             is_used: false,
             pass: 0,
             round: 0,
+            bundle: 0,
+            searched: 0,
             inside: 0,
             unassigned: 0,
             spare: 0.0,
@@ -103,7 +112,7 @@ impl Link {
     /// Forgets what is known of flows: none crosses the link.
     pub(super) fn rest(&mut self) {
         debug_assert!(self.flows.is_empty(), "a flow is under way");
-        (self.bound_sum, self.relief) = (0.0, 0.0);
+        (self.bound_sum, self.share_sum, self.relief) = (0.0, 0.0, 0.0);
         (self.level, self.next_level) = (f64::INFINITY, f64::INFINITY);
         (self.is_dirty, self.is_used) = (false, false);
     }
@@ -121,10 +130,31 @@ impl Link {
         self.bound_sum - self.relief <= self.capacity * ALMOST_ONE
     }
 
+    /// Whether it is no bottleneck, but would be saturated before all its flows reached their ceilings.
+    #[inline]
+    pub(super) fn is_tight(&self) -> bool {
+        self.level == f64::INFINITY && self.can_limit() && !self.has_room_for_ceilings()
+    }
+
+    /// Whether a solution has to look at it: it is a bottleneck or can become one.
+    #[inline]
+    pub(super) fn matters(&self) -> bool {
+        self.can_limit() && (self.level < f64::INFINITY || !self.has_room_for_ceilings())
+    }
+
     /// The level at which the link is saturated.
     #[inline]
     pub(super) fn saturation_level(&self) -> f64 {
         self.spare.max(0.0) / self.share
+    }
+
+    /// Begins a pass of the solver: no flow is inside the region.
+    #[inline]
+    pub(super) fn begin_pass(&mut self, pass: u32) {
+        self.pass = pass;
+        (self.spare, self.share) = (self.capacity, 0.0);
+        (self.inside, self.next_level) = (0, f64::INFINITY);
+        (self.ceiling_inside, self.outside) = (0.0, 0.0);
     }
 
     /// Whether it is a bottleneck and all its flows are inside the region.
@@ -143,3 +173,6 @@ impl Link {
 pub(super) const LEVEL_RESOLUTION: f64 = 1e-13;
 /// Leaves room for the rounding of running sums.
 pub(super) const ALMOST_ONE: f64 = 1.0 - 1e-6;
+/// How far levels may rise before the region is solved again. A larger factor meets another limit sooner, a smaller one
+/// is exceeded more often.
+pub(super) const HEADROOM_MAX: f64 = 2.0;

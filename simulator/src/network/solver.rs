@@ -2,7 +2,7 @@
 
 use super::allocation::Allocation;
 use super::flow::BOUNDED;
-use super::link::ALMOST_ONE;
+use super::link::{ALMOST_ONE, HEADROOM_MAX};
 use super::region::{Member, Region};
 use super::trial::Trial;
 use crate::calendar::Calendar;
@@ -107,19 +107,20 @@ fn track(region: &Region, allocation: &mut Allocation) {
     // Headroom is measured while all ceilings are those that the region was gathered with.
     for index in &region.touched {
         let link = &allocation.links[*index as usize];
-        if link.is_solved() {
+        if link.is_solved() && region.bundle_of(link).is_none() {
             allocation.links[*index as usize].share = headroom(region, allocation, *index as usize);
         }
     }
-    for member in &region.members {
-        let flow = &allocation.flows[member.flow as usize];
-        if flow.ceiling < flow.bound && flow.bottleneck == BOUNDED {
-            allocation.lower_ceiling(member.flow, flow.bound);
+    for bundle in &region.bundles {
+        if allocation.links[bundle.link as usize].level < f64::INFINITY {
+            let others = bundle.members.iter();
+            let others = others.map(|slot| region.members[*slot as usize].flow);
+            allocation.update_track(bundle.link, bundle.share, others);
         }
     }
     for index in &region.touched {
         let link = &allocation.links[*index as usize];
-        if link.is_solved() {
+        if link.is_solved() && region.bundle_of(link).is_none() {
             allocation.track(*index, link.share);
         }
     }
@@ -151,7 +152,7 @@ fn headroom(region: &Region, allocation: &Allocation, index: usize) -> f64 {
         if flow.bottleneck as usize != index {
             continue;
         }
-        factor = factor.min(flow.bound / link.level);
+        factor = factor.min(flow.ceiling / link.level);
         let slot = region
             .slot(*id, flow)
             .expect("the region has all flows of the link");
@@ -168,10 +169,6 @@ fn headroom(region: &Region, allocation: &Allocation, index: usize) -> f64 {
     }
     factor.max(1.0)
 }
-
-/// How far levels of tracked links may rise before the region is solved again. A larger factor meets
-/// another limit sooner, a smaller one is exceeded more often.
-const HEADROOM_MAX: f64 = 2.0;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,8 @@
 
 use super::allocation::Allocation;
 use super::flow::{BOUNDED, WAITING};
-use super::track::{FOREIGN_MAX, Sum};
+use super::link::ALMOST_ONE;
+use super::track::{FOREIGN_MAX, Sum, Track};
 
 impl Allocation {
     /// Starts, or restarts, to track a bottleneck link that has just been solved, if that pays; its
@@ -15,36 +16,20 @@ impl Allocation {
         track.solutions += 1;
         track.is_on = false;
         let pays = track.is_worth_it(self.clocks.flow_count(clock));
-        track.foreign.clear();
-        track.feeds.clear();
-        track.share = Sum::default();
         track.ceiling = level * factor;
-        track.level_max = track.ceiling;
+        track.restart(Sum::default());
         let mut foreign = 0;
         for at in 0..self.links[index as usize].flows.len() {
             let id = self.links[index as usize].flows[at];
-            let flow = self.flows[id as usize];
+            let flow = &self.flows[id as usize];
             if flow.bottleneck != index {
-                self.add_feed(flow.bottleneck, index);
+                self.add_feed(id, index);
                 foreign += 1;
                 if pays && foreign <= FOREIGN_MAX {
                     track.foreign.push(id);
                 }
             } else if pays {
-                track
-                    .share
-                    .add(self.legs.usage(&flow, index as usize) * flow.inverse);
-                for leg in self.legs.get(&flow) {
-                    if leg.id() != index
-                        && self.links[leg.link()].level < f64::INFINITY
-                        && !track.feeds.contains(&leg.id())
-                    {
-                        track.feeds.push(leg.id());
-                    }
-                }
-                self.lower_ceiling(id, flow.bound.min(track.ceiling));
-            } else {
-                self.lower_ceiling(id, flow.bound);
+                self.track_flow(&mut track, id, index);
             }
         }
         track.is_on = pays && foreign <= FOREIGN_MAX && track.feeds.len() <= FOREIGN_MAX;
@@ -52,28 +37,78 @@ impl Allocation {
         *self.clocks.track_mut(clock) = track;
     }
 
+    /// Updates the track of a link after a solution with a bundle: `share` is that of the bundled flows, and `others` are
+    /// all other flows that cross the link.
+    pub(super) fn update_track(
+        &mut self,
+        index: u32,
+        share: Sum,
+        others: impl Iterator<Item = u32>,
+    ) {
+        let clock = self.links[index as usize].clock;
+        let mut track = std::mem::take(self.clocks.track_mut(clock));
+        track.restart(share);
+        for id in others {
+            if self.flows[id as usize].bottleneck == index {
+                self.track_flow(&mut track, id, index);
+            } else {
+                self.add_feed(id, index);
+                track.foreign.push(id);
+            }
+        }
+        *self.clocks.track_mut(clock) = track;
+    }
+
+    /// Adds a flow that the link limits to its track.
+    fn track_flow(&mut self, track: &mut Track, id: u32, index: u32) {
+        let flow = &self.flows[id as usize];
+        let ceiling = flow.ceiling;
+        track
+            .share
+            .add(self.legs.usage(flow, index as usize) * flow.inverse);
+        for leg in self.legs.get(flow) {
+            if leg.id() != index && self.links[leg.link()].level < f64::INFINITY {
+                track.add_feed(leg.id());
+                track.set_apart(id);
+            }
+        }
+        if ceiling < track.ceiling * ALMOST_ONE {
+            track.set_apart(id);
+            track.level_max = track.level_max.min(ceiling);
+        } else if track.ceiling * CEILING_EXCESS < ceiling {
+            self.set_ceiling(id, track.ceiling);
+        }
+    }
+
     /// Notes at the bottleneck of a flow, if that is tracked, that the flow crosses another
     /// bottleneck link.
-    fn add_feed(&mut self, bottleneck: u32, index: u32) {
+    fn add_feed(&mut self, id: u32, index: u32) {
+        let bottleneck = self.flows[id as usize].bottleneck;
         if bottleneck != BOUNDED {
             let clock = self.links[bottleneck as usize].clock;
             let track = self.clocks.track_mut(clock);
-            if track.is_on && !track.feeds.contains(&index) {
-                track.feeds.push(index);
+            if track.is_on {
+                track.add_feed(index);
+                track.set_apart(id);
             }
         }
     }
 
-    /// Lets no flow of a link rise any more: if all rose to their ceilings, the link might be
-    /// saturated.
+    /// Lets no flow of a link rise before it is looked at: if all rose to their ceilings, the link might be saturated.
     pub(super) fn revoke_ceilings(&mut self, index: u32) {
         for id in &self.links[index as usize].flows {
             let bottleneck = self.flows[*id as usize].bottleneck;
             if bottleneck != BOUNDED && bottleneck != WAITING {
                 let link = &self.links[bottleneck as usize];
                 let track = self.clocks.track_mut(link.clock);
-                track.level_max = track.level_max.min(link.level);
+                if track.is_on {
+                    track.level_max = track.level_max.min(link.level);
+                    track.set_apart(*id);
+                }
             }
         }
     }
 }
+
+/// A flow's ceiling is lowered to that of its bottleneck if it is higher by more than this factor.
+const CEILING_EXCESS: f64 = 1.25;

@@ -1,0 +1,54 @@
+//! The flows of a tracked link that are solved as one.
+//!
+//! Flows that a tracked link limits and that have room on all other links that they cross always have its level. So a
+//! solution need not look at each of them: it knows their share of the link, which it takes from the track, and the
+//! level up to which they have room. All other flows that cross the link are members of the region: those that begin,
+//! those that are limited elsewhere, and those that may meet another limit (`Track::apart`).
+//!
+//! If the level turns out to be higher than the bundle has room for, the bundle is opened: all its flows become members,
+//! and the region is solved again.
+
+use super::track::Sum;
+
+/// The flows of a tracked link that are not members of the region.
+#[derive(Debug)]
+pub(super) struct Bundle {
+    pub(super) link: u32,
+    /// Positions of the members that cross the link.
+    pub(super) members: Vec<u32>,
+    /// Usage over weight of the bundled flows, at the link.
+    pub(super) share: Sum,
+    /// Number of bundled flows.
+    pub(super) flows: u32,
+    /// The level up to which they have room.
+    pub(super) ceiling: f64,
+    /// Whether they have a bottleneck, which is the link.
+    pub(super) is_assigned: bool,
+    /// Whether the link's new level is above the ceiling.
+    pub(super) is_exceeded: bool,
+}
+
+impl Bundle {
+    pub(super) fn new(link: u32, ceiling: f64) -> Self {
+        Self {
+            link,
+            members: Vec::new(),
+            share: Sum::default(),
+            flows: 0,
+            ceiling,
+            is_assigned: false,
+            is_exceeded: false,
+        }
+    }
+
+    /// Begins a pass: all flows of the link, which have `share`, are in the bundle.
+    pub(super) fn restart(&mut self, share: Sum) {
+        self.members.clear();
+        self.share = share;
+        self.is_assigned = false;
+        self.is_exceeded = false;
+    }
+}
+
+/// No bundle.
+pub(super) const UNBUNDLED: u32 = u32::MAX;
