@@ -178,7 +178,7 @@ impl Allocation {
     /// Enters the flow on its links.
     pub(super) fn attach(&mut self, id: u32) {
         let flow = &self.flows[id as usize];
-        let rate_max = flow.bound * flow.inverse;
+        let rate_max = flow.ceiling * flow.inverse;
         for leg in self.legs.get_mut(flow) {
             let index = leg.link();
             let link = &mut self.links[index];
@@ -188,7 +188,7 @@ impl Allocation {
                 link.is_used = true;
                 self.used.push(leg.id());
             }
-            link.bound_sum += leg.usage() * rate_max;
+            link.ceiling_sum += leg.usage() * rate_max;
             link.share_sum += leg.usage() * flow.inverse;
             if link.level < f64::INFINITY && !link.is_dirty {
                 link.is_dirty = true;
@@ -201,19 +201,17 @@ impl Allocation {
     fn detach(&mut self, id: u32) {
         let flow = self.flows[id as usize];
         self.flows[id as usize].ceiling = flow.bound;
-        let rate_max = flow.bound * flow.inverse;
-        let relief = (flow.bound - flow.ceiling) * flow.inverse;
+        let rate_max = flow.ceiling * flow.inverse;
         for at in flow.leg_range() {
             let leg = self.legs.at(at);
             let index = leg.link();
             let link = &mut self.links[index];
             link.flows.swap_remove(leg.position as usize);
             if link.flows.is_empty() {
-                (link.bound_sum, link.share_sum, link.relief) = (0.0, 0.0, 0.0);
+                (link.ceiling_sum, link.share_sum) = (0.0, 0.0);
             } else {
-                link.bound_sum -= leg.usage() * rate_max;
+                link.ceiling_sum -= leg.usage() * rate_max;
                 link.share_sum -= leg.usage() * flow.inverse;
-                link.relief -= leg.usage() * relief;
             }
             if let Some(moved) = link.flows.get(leg.position as usize) {
                 let old = u32::try_from(link.flows.len()).expect("fewer than 2^32 flows");
@@ -248,15 +246,15 @@ impl Allocation {
         }
     }
 
-    /// Sets the ceiling of a flow, and updates the relief of the links that it crosses.
+    /// Sets the ceiling of a flow, and updates the links that it crosses.
     pub(super) fn set_ceiling(&mut self, id: u32, ceiling: f64) {
         let flow = &self.flows[id as usize];
         if flow.ceiling.to_bits() == ceiling.to_bits() {
             return;
         }
-        let freed = (flow.ceiling - ceiling) * flow.inverse;
+        let raised = (ceiling - flow.ceiling) * flow.inverse;
         for leg in self.legs.get(flow) {
-            self.links[leg.link()].relief += leg.usage() * freed;
+            self.links[leg.link()].ceiling_sum += leg.usage() * raised;
         }
         self.flows[id as usize].ceiling = ceiling;
     }

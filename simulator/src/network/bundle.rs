@@ -3,12 +3,12 @@
 //! Flows that a tracked link limits and that have room on all other links that they cross always have its level. So a
 //! solution need not look at each of them: it knows their share of the link, which it takes from the track, and the
 //! level up to which they have room. All other flows that cross the link are members of the region: those that begin,
-//! those that are limited elsewhere, and those that may meet another limit (`Track::apart`).
+//! those that are limited elsewhere, and those that may meet another limit ([`Track::apart`]).
 //!
 //! If the level turns out to be higher than the bundle has room for, the bundle is opened: all its flows become members,
 //! and the region is solved again.
 
-use super::track::Sum;
+use super::track::{Sum, Track};
 
 /// The flows of a tracked link that are not members of the region.
 #[derive(Debug)]
@@ -29,13 +29,14 @@ pub(super) struct Bundle {
 }
 
 impl Bundle {
-    pub(super) fn new(link: u32, ceiling: f64) -> Self {
+    /// All flows that a tracked link limits.
+    pub(super) fn new(link: u32, track: &Track) -> Self {
         Self {
             link,
             members: Vec::new(),
-            share: Sum::default(),
+            share: track.share,
             flows: 0,
-            ceiling,
+            ceiling: track.ceiling,
             is_assigned: false,
             is_exceeded: false,
         }
@@ -47,6 +48,17 @@ impl Bundle {
         self.share = share;
         self.is_assigned = false;
         self.is_exceeded = false;
+    }
+
+    /// Adds a member that crosses the link, which takes it out of the bundle if the link limited it.
+    pub(super) fn add_member(&mut self, slot: usize, part: f64, was_limited: bool) {
+        let slot = u32::try_from(slot).expect("fewer than 2^32 flows");
+        if self.members.last() != Some(&slot) {
+            self.members.push(slot);
+        }
+        if was_limited {
+            self.share.add(-part);
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::allocation::Allocation;
-use super::flow::{BOUNDED, WAITING};
+use super::flow::{BOUNDED, Flow, WAITING};
 use super::link::{LEVEL_RESOLUTION, Link};
 use super::region::{Region, Share};
 use super::track::Sum;
@@ -16,16 +16,19 @@ impl Region {
         self.touched.clear();
         self.shares.clear();
         self.has_border = false;
-        self.unassigned = self.members.len();
         for bundle in &mut self.bundles {
             let link = &mut allocation.links[bundle.link as usize];
             link.begin_pass(self.pass);
             self.touched.push(bundle.link);
             bundle.restart(allocation.clocks.track(link.clock).share);
         }
-        for at in 0..self.members.len() {
-            self.gather_member(allocation, at);
+        // Links that are met first may add members.
+        let mut slot = 0;
+        while slot < self.members.len() {
+            self.gather_member(allocation, slot);
+            slot += 1;
         }
+        self.unassigned = self.members.len();
         self.gather_bundles(allocation);
         self.order.clear();
         let mut order = std::mem::take(&mut self.order).into_vec();
@@ -50,33 +53,36 @@ impl Region {
     fn gather_member(&mut self, allocation: &mut Allocation, slot: usize) {
         let member = &mut self.members[slot];
         member.bottleneck = WAITING;
-        let flow = &allocation.flows[member.flow as usize];
-        for leg in allocation.legs.get(flow) {
+        let Flow {
+            inverse,
+            ceiling,
+            bottleneck,
+            ..
+        } = allocation.flows[member.flow as usize];
+        for at in allocation.flows[member.flow as usize].leg_range() {
+            let leg = allocation.legs.at(at);
             let link = &mut allocation.links[leg.link()];
-            if !link.matters() {
+            if !link.can_limit() {
                 continue;
             }
             if link.pass != self.pass {
                 link.begin_pass(self.pass);
                 self.touched.push(leg.id());
+                if allocation.has_tracks {
+                    self.include_tracked(allocation, leg.id());
+                }
             }
-            let part = leg.usage() * flow.inverse;
+            let link = &mut allocation.links[leg.link()];
+            let part = leg.usage() * inverse;
             link.inside += 1;
             link.share += part;
-            link.ceiling_inside += part * flow.ceiling;
+            link.ceiling_inside += part * ceiling;
             self.shares.push(Share {
                 link: leg.id(),
                 part,
             });
-            if let Some(bundle) = self.bundle_of(&allocation.links[leg.link()]) {
-                let bundle = &mut self.bundles[bundle];
-                let slot = u32::try_from(slot).expect("fewer than 2^32 flows");
-                if bundle.members.last() != Some(&slot) {
-                    bundle.members.push(slot);
-                }
-                if flow.bottleneck == leg.id() {
-                    bundle.share.add(-part);
-                }
+            if let Some(bundle) = self.bundle_of(link) {
+                self.bundles[bundle].add_member(slot, part, bottleneck == leg.id());
             }
         }
         self.members[slot].shares_end =

@@ -15,8 +15,8 @@ pub(super) struct Link {
     pub(super) flows: SmallVec<[u32; 4]>,
     /// Most bytes per second of all flows together; infinite where each flow alone has the bandwidth.
     pub(super) capacity: f64,
-    /// Bytes per second if all flows ran at their bounds.
-    pub(super) bound_sum: f64,
+    /// Bytes per second if all flows ran at their ceilings.
+    pub(super) ceiling_sum: f64,
     /// Usage over weight of all flows.
     pub(super) share_sum: f64,
     /// The level at which it is a bottleneck; infinite if it is none.
@@ -45,8 +45,6 @@ pub(super) struct Link {
     pub(super) share: f64,
     /// Scratch of the solver: the new level.
     pub(super) next_level: f64,
-    /// Bytes per second by which the flows stay below their bounds at their ceilings.
-    pub(super) relief: f64,
     /// Scratch of the solver: bytes per second of its flows inside the region at their ceilings.
     pub(super) ceiling_inside: f64,
     /// Scratch of the solver: bytes per second of its flows outside the region.
@@ -88,7 +86,7 @@ impl Link {
         Self {
             flows: SmallVec::new(),
             capacity,
-            bound_sum: 0.0,
+            ceiling_sum: 0.0,
             share_sum: 0.0,
             level: f64::INFINITY,
             clock: 0,
@@ -103,7 +101,6 @@ impl Link {
             spare: 0.0,
             share: 0.0,
             next_level: f64::INFINITY,
-            relief: 0.0,
             ceiling_inside: 0.0,
             outside: 0.0,
         }
@@ -112,34 +109,31 @@ impl Link {
     /// Forgets what is known of flows: none crosses the link.
     pub(super) fn rest(&mut self) {
         debug_assert!(self.flows.is_empty(), "a flow is under way");
-        (self.bound_sum, self.share_sum, self.relief) = (0.0, 0.0, 0.0);
+        (self.ceiling_sum, self.share_sum) = (0.0, 0.0);
         (self.level, self.next_level) = (f64::INFINITY, f64::INFINITY);
         (self.is_dirty, self.is_used) = (false, false);
     }
 
-    /// Whether the link can be a bottleneck: the bound of a flow that is alone takes the link into
-    /// account already, and flows whose bounds together stay below the capacity meet no limit here.
-    #[inline]
-    pub(super) fn can_limit(&self) -> bool {
-        1 < self.flows.len() && self.capacity * ALMOST_ONE < self.bound_sum
-    }
-
-    /// Whether the link has room for all its flows at their ceilings.
-    #[inline]
-    pub(super) fn has_room_for_ceilings(&self) -> bool {
-        self.bound_sum - self.relief <= self.capacity * ALMOST_ONE
-    }
-
-    /// Whether it is no bottleneck, but would be saturated before all its flows reached their ceilings.
+    /// Whether it would be saturated before all its flows reached their ceilings. A flow that is alone has a bound that
+    /// takes the link into account already.
     #[inline]
     pub(super) fn is_tight(&self) -> bool {
-        self.level == f64::INFINITY && self.can_limit() && !self.has_room_for_ceilings()
+        self.capacity * ALMOST_ONE < self.ceiling_sum && 1 < self.flows.len()
     }
 
-    /// Whether a solution has to look at it: it is a bottleneck or can become one.
     #[inline]
-    pub(super) fn matters(&self) -> bool {
-        self.can_limit() && (self.level < f64::INFINITY || !self.has_room_for_ceilings())
+    pub(super) fn is_bottleneck(&self) -> bool {
+        self.level < f64::INFINITY
+    }
+
+    /// Whether it is a bottleneck or can become one.
+    #[inline]
+    pub(super) fn can_limit(&self) -> bool {
+        if self.is_bottleneck() {
+            1 < self.flows.len()
+        } else {
+            self.is_tight()
+        }
     }
 
     /// The level at which the link is saturated.

@@ -32,8 +32,6 @@ pub(super) struct Region {
     pub(super) order: BinaryHeap<Reverse<(u64, u32)>>,
     pub(super) pass: u32,
     round: u32,
-    /// Members whose links have been searched for flows of tracked links.
-    searched: usize,
     /// Members and bundles without a bottleneck.
     pub(super) unassigned: usize,
     /// Whether a touched link has flows outside.
@@ -62,7 +60,6 @@ impl Region {
         self.members.clear();
         self.bundles.clear();
         self.included.clear();
-        self.searched = 0;
         self.round = self.round.wrapping_add(1);
         let mut arrived = std::mem::take(&mut allocation.arrived);
         for id in arrived.drain(..) {
@@ -77,7 +74,6 @@ impl Region {
         allocation.dirty = dirty;
         let mut hops = 1;
         loop {
-            self.include_tracked(allocation);
             self.gather(allocation);
             self.fill(allocation);
             let is_opened = self.open_bundles(allocation);
@@ -139,14 +135,13 @@ impl Region {
         link.round = self.round;
         link.bundle = UNBUNDLED;
         self.included.push(index);
-        if link.level < f64::INFINITY
-            && link.can_limit()
+        if link.is_bottleneck()
             && allocation.clocks.track(link.clock).can_be_bundled()
         {
             let track = allocation.clocks.track(link.clock);
             let others: Vec<u32> = track.foreign.iter().chain(&track.apart).copied().collect();
             link.bundle = u32::try_from(self.bundles.len()).expect("fewer bundles than links");
-            self.bundles.push(Bundle::new(index, track.ceiling));
+            self.bundles.push(Bundle::new(index, track));
             for id in others {
                 self.include(allocation, id);
             }
@@ -162,30 +157,17 @@ impl Region {
         }
     }
 
-    /// Includes the tracked links that members cross, and the flows of tracked links on links that may become bottlenecks.
-    fn include_tracked(&mut self, allocation: &mut Allocation) {
-        if !allocation.has_tracks {
-            return;
-        }
-        while let Some(member) = self.members.get(self.searched) {
-            self.searched += 1;
-            self.include_tracked_of(allocation, member.flow);
-        }
-    }
-
-    /// Does so for the links that one flow crosses.
-    fn include_tracked_of(&mut self, allocation: &mut Allocation, id: u32) {
-        for at in allocation.flows[id as usize].leg_range() {
-            let index = allocation.legs.at(at).id();
-            let link = &mut allocation.links[index as usize];
-            if link.level < f64::INFINITY {
-                if allocation.clocks.track(link.clock).is_on {
-                    self.include_link(allocation, index);
-                }
-            } else if link.searched != self.round && link.is_tight() {
-                link.searched = self.round;
-                self.include_tracked_on(allocation, index);
+    /// Includes what has to be known of a link that members cross: all its flows if it is tracked, and the flows of
+    /// tracked links if it may become a bottleneck.
+    pub(super) fn include_tracked(&mut self, allocation: &mut Allocation, index: u32) {
+        let link = &mut allocation.links[index as usize];
+        if link.is_bottleneck() {
+            if allocation.clocks.track(link.clock).is_on {
+                self.include_link(allocation, index);
             }
+        } else if link.searched != self.round {
+            link.searched = self.round;
+            self.include_tracked_on(allocation, index);
         }
     }
 
@@ -217,7 +199,7 @@ impl Region {
             } = self.members[at];
             let flow = &allocation.flows[id as usize];
             let level = match bottleneck {
-                // It joined after the levels were calculated.
+                // It joined when a bundle was opened.
                 WAITING => continue,
                 BOUNDED => flow.bound,
                 link => allocation.links[link as usize].next_level,
@@ -226,9 +208,6 @@ impl Region {
                 any = true;
                 let ceiling = flow.bound.min(HEADROOM_MAX * level);
                 allocation.set_ceiling(id, ceiling);
-                if allocation.has_tracks {
-                    self.include_tracked_of(allocation, id);
-                }
             }
         }
         any
@@ -240,10 +219,7 @@ impl Region {
         let mut bundles = std::mem::take(&mut self.bundles);
         bundles.retain(|bundle| {
             if bundle.is_exceeded {
-                let link = &mut allocation.links[bundle.link as usize];
-                link.bundle = UNBUNDLED;
-                allocation.clocks.track_mut(link.clock).is_on = false;
-                self.include_all(allocation, bundle.link);
+                self.open(allocation, bundle.link);
             }
             !bundle.is_exceeded
         });
@@ -252,6 +228,23 @@ impl Region {
         }
         self.bundles = bundles;
         self.bundles.len() < before
+    }
+
+    /// Includes one by one the flows of the bundle of a link.
+    fn open(&mut self, allocation: &mut Allocation, index: u32) {
+        let link = &mut allocation.links[index as usize];
+        link.bundle = UNBUNDLED;
+        let ceiling = HEADROOM_MAX * link.next_level;
+        allocation.clocks.track_mut(link.clock).is_on = false;
+        for at in 0..allocation.links[index as usize].flows.len() {
+            let id = allocation.links[index as usize].flows[at];
+            let flow = &allocation.flows[id as usize];
+            if self.slot(id, flow).is_none() {
+                let ceiling = flow.bound.min(ceiling);
+                allocation.set_ceiling(id, ceiling);
+                self.include(allocation, id);
+            }
+        }
     }
 
     /// Includes the flows outside that a changed member affects; returns whether there were any.

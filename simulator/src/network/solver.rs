@@ -129,7 +129,7 @@ fn track(region: &Region, allocation: &mut Allocation) {
     }
     for index in &region.touched {
         let link = &allocation.links[*index as usize];
-        if link.level == f64::INFINITY && !link.has_room_for_ceilings() {
+        if !link.is_bottleneck() && link.is_tight() {
             allocation.revoke_ceilings(*index);
         }
     }
@@ -161,7 +161,7 @@ fn headroom(region: &Region, allocation: &Allocation, index: usize) -> f64 {
             if other.level < f64::INFINITY {
                 continue;
             }
-            let ceilings_outside = other.bound_sum - other.relief - other.ceiling_inside;
+            let ceilings_outside = other.ceiling_sum - other.ceiling_inside;
             let inside = other.capacity - other.outside - other.spare;
             let room = other.capacity * (2.0 * ALMOST_ONE - 1.0) - ceilings_outside;
             factor = factor.min(room / inside);

@@ -157,7 +157,7 @@ fn assign(allocation: &mut Allocation, id: u32) -> bool {
         let index = allocation.legs.at(at).id();
         let link = &allocation.links[index as usize];
         if link.level == f64::INFINITY {
-            if link.can_limit() && !link.has_room_for_ceilings() {
+            if link.is_tight() {
                 return false;
             }
         } else if index != bottleneck {
