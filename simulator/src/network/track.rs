@@ -46,6 +46,12 @@ pub(super) struct Sum {
 }
 
 impl Track {
+    /// Whether the lists are short, for a link that limits so many flows.
+    pub(super) fn is_short(&self, flows: usize) -> bool {
+        self.foreign.len() <= LISTED_MAX.max(flows / OWN_PER_FOREIGN)
+            && self.feeds.len() <= LISTED_MAX
+    }
+
     /// Whether all flows that the link limits, but those apart, have room up to the ceiling.
     pub(super) fn can_be_bundled(&self) -> bool {
         self.is_on && !self.is_scattered
@@ -63,7 +69,7 @@ impl Track {
 
     /// Notes that a flow that the link limits may meet another limit.
     pub(super) fn set_apart(&mut self, id: u32) {
-        if self.apart.len() < FOREIGN_MAX {
+        if self.apart.len() < LISTED_MAX {
             if !self.apart.contains(&id) {
                 self.apart.push(id);
             }
@@ -104,5 +110,7 @@ const FLOWS_MIN: usize = 4;
 const SOLUTIONS_MIN: u32 = 2;
 /// A link that limits this many flows is tracked from its first solution on.
 const FLOWS_MANY: usize = 500;
-/// Most foreign flows, most links fed, and most flows apart, of a tracked link.
-pub(super) const FOREIGN_MAX: usize = 64;
+/// Most links fed, and most flows apart, of a tracked link, and most foreign flows of one that limits few.
+const LISTED_MAX: usize = 64;
+/// A link that limits many flows may have one foreign flow for this many of them.
+const OWN_PER_FOREIGN: usize = 16;

@@ -3,7 +3,7 @@
 use super::allocation::Allocation;
 use super::flow::{BOUNDED, WAITING};
 use super::link::ALMOST_ONE;
-use super::track::{FOREIGN_MAX, Sum, Track};
+use super::track::{Sum, Track};
 
 impl Allocation {
     /// Starts, or restarts, to track a bottleneck link that has just been solved, if that pays; its
@@ -15,24 +15,23 @@ impl Allocation {
         let mut track = std::mem::take(self.clocks.track_mut(clock));
         track.solutions += 1;
         track.is_on = false;
-        let pays = track.is_worth_it(self.clocks.flow_count(clock));
+        let flows = self.clocks.flow_count(clock);
+        let pays = track.is_worth_it(flows);
         track.ceiling = level * factor;
         track.restart(Sum::default());
-        let mut foreign = 0;
         for at in 0..self.links[index as usize].flows.len() {
             let id = self.links[index as usize].flows[at];
             let flow = &self.flows[id as usize];
             if flow.bottleneck != index {
                 self.add_feed(id, index);
-                foreign += 1;
-                if pays && foreign <= FOREIGN_MAX {
+                if pays {
                     track.foreign.push(id);
                 }
             } else if pays {
                 self.track_flow(&mut track, id, index);
             }
         }
-        track.is_on = pays && foreign <= FOREIGN_MAX && track.feeds.len() <= FOREIGN_MAX;
+        track.is_on = pays && track.is_short(flows);
         self.has_tracks |= track.is_on;
         *self.clocks.track_mut(clock) = track;
     }
@@ -56,6 +55,7 @@ impl Allocation {
                 track.foreign.push(id);
             }
         }
+        track.is_on = track.is_short(self.clocks.flow_count(clock));
         *self.clocks.track_mut(clock) = track;
     }
 

@@ -3,7 +3,6 @@
 use super::allocation::Allocation;
 use super::flow::{BOUNDED, WAITING};
 use super::link::LEVEL_RESOLUTION;
-use super::track::FOREIGN_MAX;
 use crate::calendar::Calendar;
 use crate::event::Event;
 
@@ -161,11 +160,12 @@ fn assign(allocation: &mut Allocation, id: u32) -> bool {
                 return false;
             }
         } else if index != bottleneck {
-            let foreign = &mut allocation.clocks.track_mut(link.clock).foreign;
-            if foreign.last() != Some(&id) {
-                foreign.push(id);
+            let flows = allocation.clocks.flow_count(link.clock);
+            let track = allocation.clocks.track_mut(link.clock);
+            if track.foreign.last() != Some(&id) {
+                track.foreign.push(id);
             }
-            if FOREIGN_MAX < foreign.len() || bottleneck == BOUNDED {
+            if bottleneck == BOUNDED || !track.is_short(flows) {
                 return false;
             }
             let clock = allocation.links[bottleneck as usize].clock;
