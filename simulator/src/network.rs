@@ -109,8 +109,14 @@ impl Network {
             .map(|nominal| Link::new(nominal.capacity(&factors)))
             .collect();
         let varies = platform.links().iter().any(platform::Link::varies);
+        // A link that changes is like no other.
+        let uniform = if varies {
+            Vec::new()
+        } else {
+            platform.uniform_hosts()
+        };
         Self {
-            routes: Routes::new(platform.hosts().len()),
+            routes: Routes::new(platform.hosts().len(), uniform),
             platform,
             factors,
             nominal,

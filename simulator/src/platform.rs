@@ -16,6 +16,7 @@ mod routes;
 mod set;
 mod simgrid;
 mod tables;
+mod uniform;
 mod units;
 
 use std::collections::BTreeSet;
@@ -33,6 +34,7 @@ pub use host::Host;
 pub use link::{Link, LinkId, Sharing};
 pub use overhead::Overhead;
 pub use set::Set;
+pub(crate) use uniform::UniformHosts;
 pub use units::{QuantityError, QuantityProblem, UnitSpelling, bandwidth, measures, time};
 
 /// Hosts in Sets, links, and the routes between all hosts.
