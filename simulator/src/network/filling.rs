@@ -223,8 +223,9 @@ impl Region {
 
     /// Number of flows on a link that are to be looked at one by one.
     fn crossing_count(&self, link: &Link) -> usize {
-        self.bundle_of(link)
-            .map_or(link.flows.len(), |bundle| self.bundles[bundle].members.len())
+        self.bundle_of(link).map_or(link.flows.len(), |bundle| {
+            self.bundles[bundle].members.len()
+        })
     }
 
     /// The position of one of these flows among the members, if it is one.

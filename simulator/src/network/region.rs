@@ -111,6 +111,12 @@ impl Region {
         (link.round == self.round && link.bundle != UNBUNDLED).then_some(link.bundle as usize)
     }
 
+    /// Whether flows of the link are solved as one.
+    pub(super) fn is_bundled(&self, link: &Link) -> bool {
+        self.bundle_of(link)
+            .is_some_and(|bundle| 0 < self.bundles[bundle].flows)
+    }
+
     fn include(&mut self, allocation: &mut Allocation, id: u32) {
         let flow = &mut allocation.flows[id as usize];
         if self.slot(id, flow).is_none() {
@@ -136,6 +142,7 @@ impl Region {
         link.bundle = UNBUNDLED;
         self.included.push(index);
         if link.is_bottleneck()
+            && link.can_limit()
             && allocation.clocks.track(link.clock).can_be_bundled()
         {
             let track = allocation.clocks.track(link.clock);

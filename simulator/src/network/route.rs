@@ -151,10 +151,12 @@ impl Routes {
         to: HostId,
     ) -> Result<(&Route, &[Leg]), NoRoute> {
         let (stand_ins, shifts) = self.stand_ins(from, to);
-        let place = self.locate(platform, terms, stand_ins).map_err(|_| NoRoute {
-            from: platform.host(from).name.clone(),
-            to: platform.host(to).name.clone(),
-        })?;
+        let place = self
+            .locate(platform, terms, stand_ins)
+            .map_err(|_| NoRoute {
+                from: platform.host(from).name.clone(),
+                to: platform.host(to).name.clone(),
+            })?;
         let shifted = |leg: &Leg| {
             let shift = shifts.iter().find(|shift| shift.applies_to(*leg));
             shift.map_or(*leg, |shift| leg.moved(shift.by))

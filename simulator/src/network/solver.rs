@@ -107,12 +107,12 @@ fn track(region: &Region, allocation: &mut Allocation) {
     // Headroom is measured while all ceilings are those that the region was gathered with.
     for index in &region.touched {
         let link = &allocation.links[*index as usize];
-        if link.is_solved() && region.bundle_of(link).is_none() {
+        if link.is_solved() && !region.is_bundled(link) {
             allocation.links[*index as usize].share = headroom(region, allocation, *index as usize);
         }
     }
     for bundle in &region.bundles {
-        if allocation.links[bundle.link as usize].level < f64::INFINITY {
+        if 0 < bundle.flows {
             let others = bundle.members.iter();
             let others = others.map(|slot| region.members[*slot as usize].flow);
             allocation.update_track(bundle.link, bundle.share, others);
@@ -120,7 +120,7 @@ fn track(region: &Region, allocation: &mut Allocation) {
     }
     for index in &region.touched {
         let link = &allocation.links[*index as usize];
-        if link.is_solved() && region.bundle_of(link).is_none() {
+        if link.is_solved() && !region.is_bundled(link) {
             allocation.track(*index, link.share);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::allocation::Allocation;
 use super::flow::{BOUNDED, WAITING};
-use super::link::ALMOST_ONE;
+use super::link::LEVEL_RESOLUTION;
 use super::track::{Sum, Track};
 
 impl Allocation {
@@ -72,7 +72,7 @@ impl Allocation {
                 track.set_apart(id);
             }
         }
-        if ceiling < track.ceiling * ALMOST_ONE {
+        if ceiling < track.ceiling * (1.0 - LEVEL_RESOLUTION) {
             track.set_apart(id);
             track.level_max = track.level_max.min(ceiling);
         } else if track.ceiling * CEILING_EXCESS < ceiling {

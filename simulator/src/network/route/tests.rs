@@ -173,7 +173,12 @@ fn routes_of_uniform_hosts_are_those_that_a_search_finds() {
     for platform in platforms() {
         let hosts = u32::try_from(platform.hosts().len()).unwrap();
         let mut routes = Routes::new(platform.hosts().len(), platform.uniform_hosts());
-        ask(&mut routes, &platform, &links(&platform), pairs(hosts, hosts));
+        ask(
+            &mut routes,
+            &platform,
+            &links(&platform),
+            pairs(hosts, hosts),
+        );
         assert_eq!(routes.bypasses, 0);
     }
 }
