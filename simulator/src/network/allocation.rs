@@ -265,11 +265,16 @@ impl Allocation {
         let mut ceiling = flow.bound;
         for leg in self.legs.get(flow) {
             let link = &self.links[leg.link()];
-            let track = (link.level < f64::INFINITY).then(|| self.clocks.track(link.clock));
-            ceiling = ceiling.min(match track {
-                Some(track) if track.is_on => track.ceiling,
-                _ => HEADROOM_MAX * link.capacity / link.share_sum,
-            });
+            if link.is_bottleneck() {
+                let track = self.clocks.track(link.clock);
+                if track.is_on {
+                    ceiling = ceiling.min(track.ceiling);
+                    continue;
+                }
+            }
+            if HEADROOM_MAX * link.capacity < ceiling * link.share_sum {
+                ceiling = HEADROOM_MAX * link.capacity / link.share_sum;
+            }
         }
         ceiling
     }

@@ -113,15 +113,13 @@ fn track(region: &Region, allocation: &mut Allocation) {
     }
     for bundle in &region.bundles {
         if 0 < bundle.flows {
-            let others = bundle.members.iter();
-            let others = others.map(|slot| region.members[*slot as usize].flow);
-            allocation.update_track(bundle.link, bundle.share, others);
+            allocation.update_track(region, bundle);
         }
     }
     for index in &region.touched {
         let link = &allocation.links[*index as usize];
         if link.is_solved() && !region.is_bundled(link) {
-            allocation.track(*index, link.share);
+            allocation.track(region, *index, link.share);
         }
     }
     if !allocation.has_tracks {

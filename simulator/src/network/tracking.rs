@@ -1,14 +1,16 @@
 //! Which bottleneck links are tracked.
 
 use super::allocation::Allocation;
+use super::bundle::Bundle;
 use super::flow::{BOUNDED, WAITING};
 use super::link::LEVEL_RESOLUTION;
+use super::region::{Region, Share};
 use super::track::{Sum, Track};
 
 impl Allocation {
-    /// Starts, or restarts, to track a bottleneck link that has just been solved, if that pays; its
-    /// level may rise by `factor` before its flows meet another limit.
-    pub(super) fn track(&mut self, index: u32, factor: f64) {
+    /// Starts, or restarts, to track a bottleneck link all of whose flows have just been solved in `region`, if that pays;
+    /// its level may rise by `factor` before its flows meet another limit.
+    pub(super) fn track(&mut self, region: &Region, index: u32, factor: f64) {
         let link = &self.links[index as usize];
         let level = link.level;
         let clock = link.clock;
@@ -28,7 +30,9 @@ impl Allocation {
                     track.foreign.push(id);
                 }
             } else if pays {
-                self.track_flow(&mut track, id, index);
+                let slot = region.slot(id, flow);
+                let slot = slot.expect("the region has all flows of the link");
+                self.track_flow(&mut track, id, index, region.shares_of(slot));
             }
         }
         track.is_on = pays && track.is_short(flows);
@@ -36,20 +40,17 @@ impl Allocation {
         *self.clocks.track_mut(clock) = track;
     }
 
-    /// Updates the track of a link after a solution with a bundle: `share` is that of the bundled flows, and `others` are
-    /// all other flows that cross the link.
-    pub(super) fn update_track(
-        &mut self,
-        index: u32,
-        share: Sum,
-        others: impl Iterator<Item = u32>,
-    ) {
+    /// Updates the track of a link after a solution with a bundle of its flows.
+    pub(super) fn update_track(&mut self, region: &Region, bundle: &Bundle) {
+        let index = bundle.link;
         let clock = self.links[index as usize].clock;
         let mut track = std::mem::take(self.clocks.track_mut(clock));
-        track.restart(share);
-        for id in others {
+        track.restart(bundle.share);
+        for slot in &bundle.members {
+            let slot = *slot as usize;
+            let id = region.members[slot].flow;
             if self.flows[id as usize].bottleneck == index {
-                self.track_flow(&mut track, id, index);
+                self.track_flow(&mut track, id, index, region.shares_of(slot));
             } else {
                 self.add_feed(id, index);
                 track.foreign.push(id);
@@ -59,19 +60,17 @@ impl Allocation {
         *self.clocks.track_mut(clock) = track;
     }
 
-    /// Adds a flow that the link limits to its track.
-    fn track_flow(&mut self, track: &mut Track, id: u32, index: u32) {
-        let flow = &self.flows[id as usize];
-        let ceiling = flow.ceiling;
-        track
-            .share
-            .add(self.legs.usage(flow, index as usize) * flow.inverse);
-        for leg in self.legs.get(flow) {
-            if leg.id() != index && self.links[leg.link()].level < f64::INFINITY {
-                track.add_feed(leg.id());
+    /// Adds a flow that the link limits, and that has these shares of all bottlenecks, to its track.
+    fn track_flow(&mut self, track: &mut Track, id: u32, index: u32, shares: &[Share]) {
+        for share in shares {
+            if share.link == index {
+                track.share.add(share.part);
+            } else if self.links[share.link as usize].is_bottleneck() {
+                track.add_feed(share.link);
                 track.set_apart(id);
             }
         }
+        let ceiling = self.flows[id as usize].ceiling;
         if ceiling < track.ceiling * (1.0 - LEVEL_RESOLUTION) {
             track.set_apart(id);
             track.level_max = track.level_max.min(ceiling);
