@@ -17,6 +17,7 @@ mod set;
 mod simgrid;
 mod tables;
 mod uniform;
+mod uniform_hosts;
 mod units;
 
 use std::collections::BTreeSet;
@@ -34,7 +35,7 @@ pub use host::Host;
 pub use link::{Link, LinkId, Sharing};
 pub use overhead::Overhead;
 pub use set::Set;
-pub(crate) use uniform::UniformHosts;
+pub(crate) use uniform_hosts::UniformHosts;
 pub use units::{QuantityError, QuantityProblem, UnitSpelling, bandwidth, measures, time};
 
 /// Hosts in Sets, links, and the routes between all hosts.

@@ -5,7 +5,7 @@
 //! level up to which they have room. All other flows that cross the link are members of the region: those that begin,
 //! those that are limited elsewhere, and those that may meet another limit ([`Track::apart`]).
 //!
-//! If the level turns out to be higher than the bundle has room for, the bundle is opened: all its flows become members,
+//! If the level turns out to be higher than the bundle has room for, the bundle is opened: its flows become members,
 //! and the region is solved again.
 
 use super::track::{Sum, Track};

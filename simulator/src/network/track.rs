@@ -12,7 +12,9 @@
 //! That holds as long as no other flow or link is affected. The flows of a tracked link have a
 //! ceiling, up to which no other link that they cross is saturated and none of them meets its bound.
 //! While the level stays below the ceiling, and above the levels of the foreign flows, no flow
-//! changes its bottleneck. Otherwise the region is solved as a whole.
+//! changes its bottleneck. Otherwise the region is solved, with the flows of the link as a bundle. A
+//! flow for which that does not hold is *apart*: it is solved one by one, and until then the level
+//! does not rise.
 
 /// Sums and lists of a bottleneck link.
 #[derive(Debug, Default)]

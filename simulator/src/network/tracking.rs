@@ -8,8 +8,8 @@ use super::region::{Region, Share};
 use super::track::{Sum, Track};
 
 impl Allocation {
-    /// Starts, or restarts, to track a bottleneck link all of whose flows have just been solved in `region`, if that pays;
-    /// its level may rise by `factor` before its flows meet another limit.
+    /// Starts, or restarts, to track a bottleneck link all of whose flows have just been solved, if that pays. Its
+    /// level may rise by `factor` before its flows meet another limit.
     pub(super) fn track(&mut self, region: &Region, index: u32, factor: f64) {
         let link = &self.links[index as usize];
         let level = link.level;
