@@ -214,7 +214,9 @@ impl Region {
             let bundle = &mut self.bundles[bundle];
             if !bundle.is_assigned {
                 bundle.is_assigned = true;
-                bundle.is_exceeded = bundle.ceiling * (1.0 + LEVEL_RESOLUTION) < level;
+                // Shares that differ by thirty digits may have left a sum that is none.
+                let has_room = level <= bundle.ceiling * (1.0 + LEVEL_RESOLUTION);
+                bundle.is_exceeded = !(0.0 < level && has_room);
                 link.unassigned -= bundle.flows;
                 self.unassigned -= 1;
             }

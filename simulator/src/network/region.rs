@@ -211,9 +211,10 @@ impl Region {
                 BOUNDED => flow.bound,
                 link => allocation.links[link as usize].next_level,
             };
-            if flow.ceiling * (1.0 + LEVEL_RESOLUTION) < level {
+            let ceiling = flow.bound.min(HEADROOM_MAX * level);
+            // A level may be above the bound by what rounding adds.
+            if flow.ceiling < ceiling && flow.ceiling * (1.0 + LEVEL_RESOLUTION) < level {
                 any = true;
-                let ceiling = flow.bound.min(HEADROOM_MAX * level);
                 allocation.set_ceiling(id, ceiling);
             }
         }
