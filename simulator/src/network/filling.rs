@@ -148,8 +148,20 @@ impl Region {
             if link.unassigned == 0 {
                 continue;
             }
+            let is_lost = link.share <= 0.0;
+            if is_lost {
+                // Shares that differ by thirty digits have left a sum that is none.
+                let (spare, share) = self.remainder(allocation, index as usize);
+                let link = &mut allocation.links[index as usize];
+                (link.spare, link.share) = (spare, share);
+            }
+            let link = &allocation.links[index as usize];
             let lowest = f64::from_bits(lowest);
             let mut level = link.saturation_level();
+            if is_lost && 0.0 < link.share {
+                self.order.push(Reverse((level.to_bits(), index)));
+                continue;
+            }
             if lowest * (1.0 + LEVEL_RESOLUTION) < level {
                 self.order.push(Reverse((level.to_bits(), index)));
                 continue;

@@ -139,6 +139,10 @@ impl Link {
     /// The level at which the link is saturated.
     #[inline]
     pub(super) fn saturation_level(&self) -> f64 {
+        if self.share <= 0.0 {
+            // Rounding has left nothing of the share.
+            return f64::INFINITY;
+        }
         self.spare.max(0.0) / self.share
     }
 
