@@ -43,6 +43,15 @@
 //! keeps sums. X, if it were tracked, would keep its share, the usage over weight of the flows that it
 //! limits (1, from `a`), and the foreign flows that are limited elsewhere (`b`). Its level is then
 //! (90 − 30) / 1 without a look at its flows, as long as no flow changes its bottleneck.
+//!
+//! **Bundle.** If one does, its region is solved. Say that X limits a thousand flows beside `a`, and that Y no longer
+//! limits `b`, which becomes another flow of X. The thousand enter the region as one flow, a *bundle*, with the share of
+//! all. Only `b` and flows that may meet another limit than X are looked at one by one.
+//!
+//! **Ceiling.** Whether a link can be a bottleneck is decided without a solution. Each flow has a ceiling, the level
+//! that it does not exceed. A link with room for all its flows at their ceilings is left out: of the half dozen links
+//! that a flow crosses, one or two remain. The ceilings of flows that begin are estimates. If a solution exceeds one,
+//! the ceiling is raised, and the region is solved again.
 
 use std::sync::Arc;
 
@@ -55,7 +64,9 @@ use crate::event::Event;
 use crate::platform::{self, NoRoute, Overhead, Platform};
 
 mod allocation;
+mod bundle;
 mod clock;
+mod filling;
 mod flow;
 mod leg;
 mod link;
@@ -107,8 +118,14 @@ impl Network {
             .map(|nominal| Link::new(nominal.capacity(&factors)))
             .collect();
         let varies = platform.links().iter().any(platform::Link::varies);
+        // A link that changes is like no other.
+        let uniform = if varies {
+            Vec::new()
+        } else {
+            platform.uniform_hosts()
+        };
         Self {
-            routes: Routes::new(platform.hosts().len()),
+            routes: Routes::new(platform.hosts().len(), uniform),
             platform,
             factors,
             nominal,

@@ -21,6 +21,8 @@ mod simgrid;
 mod star;
 mod tables;
 mod topology;
+mod uniform;
+mod uniform_hosts;
 mod units;
 
 use std::collections::BTreeSet;
@@ -40,6 +42,7 @@ pub use link::{Link, LinkId, Sharing};
 pub use overhead::Overhead;
 pub use set::Set;
 pub use topology::problem::TopologyProblem;
+pub(crate) use uniform_hosts::UniformHosts;
 pub use units::{QuantityError, QuantityProblem, UnitSpelling, bandwidth, measures, time};
 
 /// Hosts in Sets, links, and the routes between all hosts.

@@ -7,7 +7,7 @@ use bsp::HostId;
 use super::clock::Clocks;
 use super::flow::{BOUNDED, ClosedFlow, Flow, WAITING};
 use super::leg::{Leg, Legs};
-use super::link::Link;
+use super::link::{HEADROOM_MAX, Link};
 use crate::calendar::{CLOCK_RESOLUTION, Calendar};
 use crate::event::Event;
 
@@ -178,7 +178,7 @@ impl Allocation {
     /// Enters the flow on its links.
     pub(super) fn attach(&mut self, id: u32) {
         let flow = &self.flows[id as usize];
-        let rate_max = flow.bound * flow.inverse;
+        let rate_max = flow.ceiling * flow.inverse;
         for leg in self.legs.get_mut(flow) {
             let index = leg.link();
             let link = &mut self.links[index];
@@ -188,7 +188,8 @@ impl Allocation {
                 link.is_used = true;
                 self.used.push(leg.id());
             }
-            link.bound_sum += leg.usage() * rate_max;
+            link.ceiling_sum += leg.usage() * rate_max;
+            link.share_sum += leg.usage() * flow.inverse;
             if link.level < f64::INFINITY && !link.is_dirty {
                 link.is_dirty = true;
                 self.dirty.push(leg.id());
@@ -198,18 +199,19 @@ impl Allocation {
 
     /// Removes the flow from its links.
     fn detach(&mut self, id: u32) {
-        self.lower_ceiling(id, self.flows[id as usize].bound);
         let flow = self.flows[id as usize];
-        let rate_max = flow.bound * flow.inverse;
+        self.flows[id as usize].ceiling = flow.bound;
+        let rate_max = flow.ceiling * flow.inverse;
         for at in flow.leg_range() {
             let leg = self.legs.at(at);
             let index = leg.link();
             let link = &mut self.links[index];
             link.flows.swap_remove(leg.position as usize);
             if link.flows.is_empty() {
-                (link.bound_sum, link.relief) = (0.0, 0.0);
+                (link.ceiling_sum, link.share_sum) = (0.0, 0.0);
             } else {
-                link.bound_sum -= leg.usage() * rate_max;
+                link.ceiling_sum -= leg.usage() * rate_max;
+                link.share_sum -= leg.usage() * flow.inverse;
             }
             if let Some(moved) = link.flows.get(leg.position as usize) {
                 let old = u32::try_from(link.flows.len()).expect("fewer than 2^32 flows");
@@ -227,30 +229,54 @@ impl Allocation {
     }
 
     /// Removes a flow from the sums and lists of a bottleneck link, if that is tracked.
-    fn untrack_flow(&mut self, id: u32, index: usize, part: f64) {
+    pub(super) fn untrack_flow(&mut self, id: u32, index: usize, part: f64) {
         let bottleneck = self.flows[id as usize].bottleneck;
         let track = self.clocks.track_mut(self.links[index].clock);
         if !track.is_on {
             return;
         }
-        if bottleneck as usize == index {
+        let list = if bottleneck as usize == index {
             track.share.add(-part);
-        } else if let Some(position) = track.foreign.iter().position(|foreign| *foreign == id) {
-            track.foreign.swap_remove(position);
+            &mut track.apart
+        } else {
+            &mut track.foreign
+        };
+        if let Some(position) = list.iter().position(|listed| *listed == id) {
+            list.swap_remove(position);
         }
     }
 
-    /// Sets the ceiling of a flow, and updates the relief of the links that it crosses.
-    pub(super) fn lower_ceiling(&mut self, id: u32, ceiling: f64) {
-        let flow = self.flows[id as usize];
+    /// Sets the ceiling of a flow, and updates the links that it crosses.
+    pub(super) fn set_ceiling(&mut self, id: u32, ceiling: f64) {
+        let flow = &self.flows[id as usize];
         if flow.ceiling.to_bits() == ceiling.to_bits() {
             return;
         }
-        let freed = (flow.ceiling - ceiling) * flow.inverse;
-        for leg in self.legs.get(&flow) {
-            self.links[leg.link()].relief += leg.usage() * freed;
+        let raised = (ceiling - flow.ceiling) * flow.inverse;
+        for leg in self.legs.get(flow) {
+            self.links[leg.link()].ceiling_sum += leg.usage() * raised;
         }
         self.flows[id as usize].ceiling = ceiling;
+    }
+
+    /// A level that a flow that begins will hardly exceed.
+    pub(super) fn estimated_ceiling(&self, id: u32) -> f64 {
+        let flow = &self.flows[id as usize];
+        let mut ceiling = flow.bound;
+        for leg in self.legs.get(flow) {
+            let link = &self.links[leg.link()];
+            if link.is_bottleneck() {
+                let track = self.clocks.track(link.clock);
+                if track.is_on {
+                    ceiling = ceiling.min(track.ceiling);
+                    continue;
+                }
+            }
+            if HEADROOM_MAX * link.capacity < ceiling * link.share_sum {
+                ceiling = HEADROOM_MAX * link.capacity / link.share_sum;
+            }
+        }
+        ceiling
     }
 
     /// Removes the flow and returns its message.

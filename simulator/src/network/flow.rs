@@ -18,8 +18,8 @@ pub(super) struct Flow {
     pub(super) inverse: f64,
     /// The level that the flow has while it is alone.
     pub(super) bound: f64,
-    /// The level that it will not exceed before its region is solved; its bound unless its
-    /// bottleneck is a tracked link.
+    /// The level that it does not exceed unless it is looked at again, at most its bound. It is an estimate at first,
+    /// and is raised if a solution exceeds it.
     pub(super) ceiling: f64,
     /// Bytes to be transferred before the transfer begins; from then on, while the flow runs at its
     /// bound, when it ends.

@@ -41,6 +41,15 @@ impl Leg {
         self.code >> 6
     }
 
+    /// The same use of another link, `by` numbers further on.
+    #[inline]
+    pub(super) fn moved(self, by: u32) -> Self {
+        Self {
+            code: self.code.wrapping_add(by << 6),
+            ..self
+        }
+    }
+
     /// The link's position among all links.
     #[inline]
     pub(super) fn link(self) -> usize {

@@ -15,8 +15,10 @@ pub(super) struct Link {
     pub(super) flows: SmallVec<[u32; 4]>,
     /// Most bytes per second of all flows together; infinite where each flow alone has the bandwidth.
     pub(super) capacity: f64,
-    /// Bytes per second if all flows ran at their bounds.
-    pub(super) bound_sum: f64,
+    /// Bytes per second if all flows ran at their ceilings.
+    pub(super) ceiling_sum: f64,
+    /// Usage over weight of all flows.
+    pub(super) share_sum: f64,
     /// The level at which it is a bottleneck; infinite if it is none.
     pub(super) level: f64,
     /// Its clock while it is a bottleneck.
@@ -29,6 +31,10 @@ pub(super) struct Link {
     pub(super) pass: u32,
     /// Scratch of the solver: the latest solution that included all its flows.
     pub(super) round: u32,
+    /// Scratch of the solver: the bundle of its flows, if the latest solution that included it has one.
+    pub(super) bundle: u32,
+    /// Scratch of the solver: the latest solution that searched its flows for those of tracked links.
+    pub(super) searched: u32,
     /// Scratch of the solver: its flows inside the region.
     pub(super) inside: u32,
     /// Scratch of the solver: its flows inside the region that have no bottleneck yet.
@@ -39,8 +45,6 @@ pub(super) struct Link {
     pub(super) share: f64,
     /// Scratch of the solver: the new level.
     pub(super) next_level: f64,
-    /// Bytes per second by which the flows are certain to stay below their bounds.
-    pub(super) relief: f64,
     /// Scratch of the solver: bytes per second of its flows inside the region at their ceilings.
     pub(super) ceiling_inside: f64,
     /// Scratch of the solver: bytes per second of its flows outside the region.
@@ -82,19 +86,21 @@ impl Link {
         Self {
             flows: SmallVec::new(),
             capacity,
-            bound_sum: 0.0,
+            ceiling_sum: 0.0,
+            share_sum: 0.0,
             level: f64::INFINITY,
             clock: 0,
             is_dirty: false,
             is_used: false,
             pass: 0,
             round: 0,
+            bundle: 0,
+            searched: 0,
             inside: 0,
             unassigned: 0,
             spare: 0.0,
             share: 0.0,
             next_level: f64::INFINITY,
-            relief: 0.0,
             ceiling_inside: 0.0,
             outside: 0.0,
         }
@@ -103,28 +109,50 @@ impl Link {
     /// Forgets what is known of flows: none crosses the link.
     pub(super) fn rest(&mut self) {
         debug_assert!(self.flows.is_empty(), "a flow is under way");
-        (self.bound_sum, self.relief) = (0.0, 0.0);
+        (self.ceiling_sum, self.share_sum) = (0.0, 0.0);
         (self.level, self.next_level) = (f64::INFINITY, f64::INFINITY);
         (self.is_dirty, self.is_used) = (false, false);
     }
 
-    /// Whether the link can be a bottleneck: the bound of a flow that is alone takes the link into
-    /// account already, and flows whose bounds together stay below the capacity meet no limit here.
+    /// Whether it would be saturated before all its flows reached their ceilings. A flow that is alone has a bound that
+    /// takes the link into account already.
     #[inline]
-    pub(super) fn can_limit(&self) -> bool {
-        1 < self.flows.len() && self.capacity * ALMOST_ONE < self.bound_sum
+    pub(super) fn is_tight(&self) -> bool {
+        self.capacity * ALMOST_ONE < self.ceiling_sum && 1 < self.flows.len()
     }
 
-    /// Whether the link has room for all its flows at their ceilings.
     #[inline]
-    pub(super) fn has_room_for_ceilings(&self) -> bool {
-        self.bound_sum - self.relief <= self.capacity * ALMOST_ONE
+    pub(super) fn is_bottleneck(&self) -> bool {
+        self.level < f64::INFINITY
+    }
+
+    /// Whether it is a bottleneck or can become one.
+    #[inline]
+    pub(super) fn can_limit(&self) -> bool {
+        if self.is_bottleneck() {
+            1 < self.flows.len()
+        } else {
+            self.is_tight()
+        }
     }
 
     /// The level at which the link is saturated.
     #[inline]
     pub(super) fn saturation_level(&self) -> f64 {
+        if self.share <= 0.0 {
+            // Rounding has left nothing of the share.
+            return f64::INFINITY;
+        }
         self.spare.max(0.0) / self.share
+    }
+
+    /// Begins a pass of the solver: no flow is inside the region.
+    #[inline]
+    pub(super) fn begin_pass(&mut self, pass: u32) {
+        self.pass = pass;
+        (self.spare, self.share) = (self.capacity, 0.0);
+        (self.inside, self.next_level) = (0, f64::INFINITY);
+        (self.ceiling_inside, self.outside) = (0.0, 0.0);
     }
 
     /// Whether it is a bottleneck and all its flows are inside the region.
@@ -143,3 +171,6 @@ impl Link {
 pub(super) const LEVEL_RESOLUTION: f64 = 1e-13;
 /// Leaves room for the rounding of running sums.
 pub(super) const ALMOST_ONE: f64 = 1.0 - 1e-6;
+/// How far levels may rise before the region is solved again. A larger factor meets another limit sooner, a smaller one
+/// is exceeded more often.
+pub(super) const HEADROOM_MAX: f64 = 2.0;

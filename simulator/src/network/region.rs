@@ -1,36 +1,41 @@
-//! The part of the network that a change affects, and its levels by progressive filling.
+//! The part of the network that a change affects.
 //!
 //! The region starts with the flows that begin, and with those on bottleneck links that lost or
 //! gained a flow. Their levels are calculated with the rates of all other flows fixed. If that
 //! changes a flow on a link that also limits flows outside the region, those flows join it, and it
 //! is calculated again. What is left outside keeps its rates: none of its links has changed.
+//!
+//! The flows of a tracked link join as a bundle; see [`Bundle`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::allocation::Allocation;
+use super::bundle::{Bundle, UNBUNDLED};
 use super::flow::{BOUNDED, Flow, WAITING};
-use super::link::LEVEL_RESOLUTION;
+use super::link::{HEADROOM_MAX, LEVEL_RESOLUTION, Link};
 
 /// The flows and links to be solved, and the bottlenecks found so far.
 #[derive(Debug, Default)]
 pub(super) struct Region {
     pub(super) members: Vec<Member>,
+    /// Flows that are solved as one.
+    pub(super) bundles: Vec<Bundle>,
     /// The legs of the members over links that can limit them, member by member.
-    shares: Vec<Share>,
+    pub(super) shares: Vec<Share>,
     /// Links that are crossed by members and can limit them.
     pub(super) touched: Vec<u32>,
     /// Bottleneck links all of whose flows were included.
     pub(super) included: Vec<u32>,
     /// Links by the level at which they are saturated; levels are not negative, so that their bits
     /// have the order of their values.
-    order: BinaryHeap<Reverse<(u64, u32)>>,
+    pub(super) order: BinaryHeap<Reverse<(u64, u32)>>,
     pub(super) pass: u32,
     round: u32,
-    /// Members without a bottleneck.
-    unassigned: usize,
+    /// Members and bundles without a bottleneck.
+    pub(super) unassigned: usize,
     /// Whether a touched link has flows outside.
-    has_border: bool,
+    pub(super) has_border: bool,
 }
 
 /// A flow in the region and its new bottleneck.
@@ -39,20 +44,21 @@ pub(super) struct Member {
     pub(super) flow: u32,
     pub(super) bottleneck: u32,
     /// Where its shares end; they begin where those of the member before end.
-    shares_end: u32,
+    pub(super) shares_end: u32,
 }
 
 /// What a flow at level one uses of a link, in bytes per second.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
     pub(super) link: u32,
-    part: f64,
+    pub(super) part: f64,
 }
 
 impl Region {
     /// Finds the bottlenecks of all flows that begin or are affected by the dirty links.
     pub(super) fn solve(&mut self, allocation: &mut Allocation) {
         self.members.clear();
+        self.bundles.clear();
         self.included.clear();
         self.round = self.round.wrapping_add(1);
         let mut arrived = std::mem::take(&mut allocation.arrived);
@@ -70,6 +76,10 @@ impl Region {
         loop {
             self.gather(allocation);
             self.fill(allocation);
+            let is_opened = self.open_bundles(allocation);
+            if self.raise_ceilings(allocation) || is_opened {
+                continue;
+            }
             if !self.has_border || !self.grow(allocation, hops) {
                 break;
             }
@@ -95,6 +105,18 @@ impl Region {
             .then_some(slot)
     }
 
+    /// The position of the bundle of a link, if it has one.
+    #[inline]
+    pub(super) fn bundle_of(&self, link: &Link) -> Option<usize> {
+        (link.round == self.round && link.bundle != UNBUNDLED).then_some(link.bundle as usize)
+    }
+
+    /// Whether flows of the link are solved as one.
+    pub(super) fn is_bundled(&self, link: &Link) -> bool {
+        self.bundle_of(link)
+            .is_some_and(|bundle| 0 < self.bundles[bundle].flows)
+    }
+
     fn include(&mut self, allocation: &mut Allocation, id: u32) {
         let flow = &mut allocation.flows[id as usize];
         if self.slot(id, flow).is_none() {
@@ -104,186 +126,133 @@ impl Region {
                 bottleneck: WAITING,
                 shares_end: 0,
             });
+            if flow.bottleneck == WAITING {
+                allocation.set_ceiling(id, allocation.estimated_ceiling(id));
+            }
         }
     }
 
-    /// Includes all flows of a link.
+    /// Includes all flows of a link, those of a tracked link as a bundle.
     fn include_link(&mut self, allocation: &mut Allocation, index: u32) {
         let link = &mut allocation.links[index as usize];
         if link.round == self.round {
             return;
         }
         link.round = self.round;
+        link.bundle = UNBUNDLED;
         self.included.push(index);
+        if link.is_bottleneck()
+            && link.can_limit()
+            && allocation.clocks.track(link.clock).can_be_bundled()
+        {
+            let track = allocation.clocks.track(link.clock);
+            let others: Vec<u32> = track.foreign.iter().chain(&track.apart).copied().collect();
+            link.bundle = u32::try_from(self.bundles.len()).expect("fewer bundles than links");
+            self.bundles.push(Bundle::new(index, track));
+            for id in others {
+                self.include(allocation, id);
+            }
+        } else {
+            self.include_all(allocation, index);
+        }
+    }
+
+    /// Includes all flows of a link one by one.
+    fn include_all(&mut self, allocation: &mut Allocation, index: u32) {
         for at in 0..allocation.links[index as usize].flows.len() {
             self.include(allocation, allocation.links[index as usize].flows[at]);
         }
     }
 
-    /// Finds the links that can limit the members, and the capacity that the members may use.
-    fn gather(&mut self, allocation: &mut Allocation) {
-        self.pass = self.pass.wrapping_add(1);
-        self.touched.clear();
-        self.shares.clear();
-        self.has_border = false;
-        self.unassigned = self.members.len();
-        for member in &mut self.members {
-            member.bottleneck = WAITING;
-            let flow = &allocation.flows[member.flow as usize];
-            for leg in allocation.legs.get(flow) {
-                let link = &mut allocation.links[leg.link()];
-                if !link.can_limit() {
-                    continue;
-                }
-                if link.pass != self.pass {
-                    link.pass = self.pass;
-                    (link.spare, link.share) = (link.capacity, 0.0);
-                    (link.inside, link.next_level) = (0, f64::INFINITY);
-                    (link.ceiling_inside, link.outside) = (0.0, 0.0);
-                    self.touched.push(leg.id());
-                }
-                let part = leg.usage() * flow.inverse;
-                link.inside += 1;
-                link.share += part;
-                link.ceiling_inside += part * flow.ceiling;
-                self.shares.push(Share {
-                    link: leg.id(),
-                    part,
-                });
+    /// Includes what has to be known of a link that members cross: all its flows if it is tracked, and the flows of
+    /// tracked links if it may become a bottleneck.
+    pub(super) fn include_tracked(&mut self, allocation: &mut Allocation, index: u32) {
+        let link = &mut allocation.links[index as usize];
+        if link.is_bottleneck() {
+            if allocation.clocks.track(link.clock).is_on {
+                self.include_link(allocation, index);
             }
-            member.shares_end = u32::try_from(self.shares.len()).expect("fewer than 2^32 legs");
+        } else if link.searched != self.round {
+            link.searched = self.round;
+            self.include_tracked_on(allocation, index);
         }
-        self.order.clear();
-        let mut order = std::mem::take(&mut self.order).into_vec();
-        for at in 0..self.touched.len() {
-            let index = self.touched[at];
-            let link = &mut allocation.links[index as usize];
-            link.unassigned = link.inside;
-            if (link.inside as usize) < link.flows.len() {
-                self.has_border = true;
-                let (spare, share) = self.remainder(allocation, index as usize);
-                let link = &mut allocation.links[index as usize];
-                (link.spare, link.share) = (spare, share);
-                link.outside = link.capacity - spare;
-            }
-            let level = allocation.links[index as usize].saturation_level();
-            order.push(Reverse((level.to_bits(), index)));
-        }
-        self.order = BinaryHeap::from(order);
     }
 
-    /// Capacity of a link that is not yet given to flows, and usage over weight of the members without
-    /// a bottleneck, summed anew.
-    fn remainder(&self, allocation: &Allocation, index: usize) -> (f64, f64) {
-        let link = &allocation.links[index];
-        let (mut taken, mut share) = (0.0, 0.0);
-        for id in &link.flows {
-            let flow = &allocation.flows[*id as usize];
-            let part = allocation.legs.usage(flow, index) * flow.inverse;
-            let (bottleneck, is_inside) = match self.slot(*id, flow) {
-                Some(slot) => (self.members[slot].bottleneck, true),
-                None => (flow.bottleneck, false),
-            };
-            match bottleneck {
-                WAITING => share += part,
-                BOUNDED => taken += part * flow.bound,
-                link if is_inside => taken += part * allocation.links[link as usize].next_level,
-                link => taken += part * allocation.links[link as usize].level,
-            }
-        }
-        (link.capacity - taken, share)
-    }
-
-    /// Raises the level of all members together until each has a bottleneck.
-    fn fill(&mut self, allocation: &mut Allocation) {
-        let mut last = 0.0;
-        while 0 < self.unassigned
-            && let Some(Reverse((lowest, index))) = self.order.pop()
-        {
-            let link = &allocation.links[index as usize];
-            if link.unassigned == 0 {
-                continue;
-            }
-            let lowest = f64::from_bits(lowest);
-            let mut level = link.saturation_level();
-            if lowest * (1.0 + LEVEL_RESOLUTION) < level {
-                self.order.push(Reverse((level.to_bits(), index)));
-                continue;
-            }
-            if link.unassigned < link.inside || (link.inside as usize) < link.flows.len() {
-                let (spare, share) = self.remainder(allocation, index as usize);
-                let link = &mut allocation.links[index as usize];
-                (link.spare, link.share) = (spare, share);
-                level = link.saturation_level();
-            }
-            if level <= last * (1.0 + LEVEL_RESOLUTION) {
-                level = last;
-            }
-            if self.assign_bounded(allocation, index as usize, level) {
-                let link = &allocation.links[index as usize];
-                if 0 < link.unassigned {
-                    let level = link.saturation_level();
-                    self.order.push(Reverse((level.to_bits(), index)));
-                }
-                continue;
-            }
-            last = level;
-            allocation.links[index as usize].next_level = level;
-            for at in 0..allocation.links[index as usize].flows.len() {
-                let id = allocation.links[index as usize].flows[at];
-                self.assign(allocation, id, index, level);
-            }
-        }
-        if 0 < self.unassigned {
-            for member in self
-                .members
-                .iter_mut()
-                .filter(|member| member.bottleneck == WAITING)
+    /// Includes the flows of tracked links that cross a link.
+    fn include_tracked_on(&mut self, allocation: &mut Allocation, index: u32) {
+        for at in 0..allocation.links[index as usize].flows.len() {
+            let id = allocation.links[index as usize].flows[at];
+            let bottleneck = allocation.flows[id as usize].bottleneck;
+            if bottleneck != WAITING
+                && bottleneck != BOUNDED
+                && allocation
+                    .clocks
+                    .track(allocation.links[bottleneck as usize].clock)
+                    .is_on
             {
-                member.bottleneck = BOUNDED;
+                self.include(allocation, id);
             }
         }
     }
 
-    /// Lets the members on a link whose own bound is below `level` run at that; returns whether there
-    /// were any.
-    fn assign_bounded(&mut self, allocation: &mut Allocation, index: usize, level: f64) -> bool {
+    /// Raises the ceilings of members whose new levels are above them; returns whether there were any.
+    fn raise_ceilings(&mut self, allocation: &mut Allocation) -> bool {
         let mut any = false;
-        for at in 0..allocation.links[index].flows.len() {
-            let id = allocation.links[index].flows[at];
-            let bound = allocation.flows[id as usize].bound;
-            if bound < level * (1.0 - LEVEL_RESOLUTION) {
-                any |= self.assign(allocation, id, BOUNDED, bound);
+        for at in 0..self.members.len() {
+            let Member {
+                flow: id,
+                bottleneck,
+                ..
+            } = self.members[at];
+            let flow = &allocation.flows[id as usize];
+            let level = match bottleneck {
+                // It joined when a bundle was opened.
+                WAITING => continue,
+                BOUNDED => flow.bound,
+                link => allocation.links[link as usize].next_level,
+            };
+            let ceiling = flow.bound.min(HEADROOM_MAX * level);
+            // A level may be above the bound by what rounding adds.
+            if flow.ceiling < ceiling && flow.ceiling * (1.0 + LEVEL_RESOLUTION) < level {
+                any = true;
+                allocation.set_ceiling(id, ceiling);
             }
         }
         any
     }
 
-    /// Sets the bottleneck of a flow, if it is a member without one.
-    fn assign(
-        &mut self,
-        allocation: &mut Allocation,
-        id: u32,
-        bottleneck: u32,
-        level: f64,
-    ) -> bool {
-        let flow = &allocation.flows[id as usize];
-        let Some(slot) = self.slot(id, flow) else {
-            return false;
-        };
-        let member = &mut self.members[slot];
-        if member.bottleneck != WAITING {
-            return false;
+    /// Includes one by one the flows of bundles without room for the new level; returns whether there were any.
+    fn open_bundles(&mut self, allocation: &mut Allocation) -> bool {
+        let before = self.bundles.len();
+        let mut bundles = std::mem::take(&mut self.bundles);
+        bundles.retain(|bundle| {
+            if bundle.is_exceeded {
+                self.open(allocation, bundle.link);
+            }
+            !bundle.is_exceeded
+        });
+        for (slot, bundle) in (0..).zip(&bundles) {
+            allocation.links[bundle.link as usize].bundle = slot;
         }
-        member.bottleneck = bottleneck;
-        self.unassigned -= 1;
-        for share in self.shares_of(slot) {
-            let link = &mut allocation.links[share.link as usize];
-            link.share -= share.part;
-            link.spare -= share.part * level;
-            link.unassigned -= 1;
+        self.bundles = bundles;
+        self.bundles.len() < before
+    }
+
+    /// Includes one by one the flows of the bundle of a link.
+    fn open(&mut self, allocation: &mut Allocation, index: u32) {
+        let link = &mut allocation.links[index as usize];
+        link.bundle = UNBUNDLED;
+        let ceiling = HEADROOM_MAX * link.next_level;
+        allocation.clocks.track_mut(link.clock).is_on = false;
+        for at in 0..allocation.links[index as usize].flows.len() {
+            let id = allocation.links[index as usize].flows[at];
+            let flow = &allocation.flows[id as usize];
+            if self.slot(id, flow).is_none() {
+                let ceiling = flow.bound.min(ceiling);
+                allocation.set_ceiling(id, ceiling);
+                self.include(allocation, id);
+            }
         }
-        true
     }
 
     /// Includes the flows outside that a changed member affects; returns whether there were any.

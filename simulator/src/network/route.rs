@@ -1,4 +1,7 @@
 //! Routes as flows need them, and a cache of them.
+//!
+//! Routes of uniform hosts differ in the hosts' own links only. So one route is cached for all pairs of hosts of two
+//! ranges, and the links of the two hosts are filled in.
 
 use bsp::HostId;
 use bsp::units::Seconds;
@@ -6,7 +9,7 @@ use bsp::units::Seconds;
 use super::leg::Leg;
 use super::link::NominalLink;
 use super::options::Factors;
-use crate::platform::{LinkId, NoRoute, Overhead, Platform};
+use crate::platform::{LinkId, NoRoute, Overhead, Platform, UniformHosts};
 
 /// What all flows between two hosts have in common.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +32,9 @@ pub(super) struct Route {
 /// Computes routes and caches the recent ones.
 #[derive(Debug)]
 pub(super) struct Routes {
+    uniform: Vec<UniformHosts>,
+    /// By host, its range of uniform hosts; [`UNRANGED`] if it is in none.
+    ranges: Vec<u32>,
     /// Each pair of hosts has two neighbouring places; their number is a power of two.
     cache: Vec<Route>,
     cache_max: usize,
@@ -57,6 +63,39 @@ struct Crossing {
     reverse: u32,
 }
 
+/// How links of a host differ from those of the uniform host that stands in for it.
+#[derive(Clone, Copy, Debug)]
+struct Shift {
+    /// The first link of the host that stands in, and the number of its links.
+    first: u32,
+    count: u32,
+    by: u32,
+}
+
+impl Shift {
+    /// No host stands in.
+    const NONE: Self = Self {
+        first: 0,
+        count: 0,
+        by: 0,
+    };
+
+    /// The host at position `at` of the range stands in for `host`.
+    fn new(range: &UniformHosts, host: u32, at: u32) -> Self {
+        let link = |position: u32| range.first_link + position * range.links_per_host;
+        Self {
+            first: link(at),
+            count: range.links_per_host,
+            by: link(host - range.first).wrapping_sub(link(at)),
+        }
+    }
+
+    #[inline]
+    fn applies_to(&self, leg: Leg) -> bool {
+        leg.id().wrapping_sub(self.first) < self.count
+    }
+}
+
 impl Route {
     /// No route.
     const NONE: Self = Self {
@@ -76,11 +115,20 @@ impl Route {
 }
 
 impl Routes {
-    pub(super) fn new(hosts: usize) -> Self {
+    pub(super) fn new(hosts: usize, uniform: Vec<UniformHosts>) -> Self {
+        let mut ranges = vec![UNRANGED; hosts];
+        for (at, range) in (0..).zip(&uniform) {
+            let first = range.first as usize;
+            ranges[first..first + range.count as usize].fill(at);
+        }
+        let others = ranges.iter().filter(|range| **range == UNRANGED).count();
+        let expected = 4 * others + uniform.len() * uniform.len();
         let size = |routes: usize| routes.next_power_of_two().clamp(256, CACHE_MAX);
         Self {
-            cache: vec![Route::NONE; size(4 * hosts)],
-            cache_max: size(8 * hosts),
+            uniform,
+            ranges,
+            cache: vec![Route::NONE; size(expected)],
+            cache_max: size(2 * expected),
             collisions: 0,
             lookups: 0,
             hits: 0,
@@ -98,29 +146,75 @@ impl Routes {
     pub(super) fn find(
         &mut self,
         platform: &Platform,
-        (factors, links): (&Factors, &[NominalLink]),
+        terms: (&Factors, &[NominalLink]),
         from: HostId,
         to: HostId,
     ) -> Result<(&Route, &[Leg]), NoRoute> {
+        let (stand_ins, shifts) = self.stand_ins(from, to);
+        let place = self
+            .locate(platform, terms, stand_ins)
+            .map_err(|_| NoRoute {
+                from: platform.host(from).name.clone(),
+                to: platform.host(to).name.clone(),
+            })?;
+        let shifted = |leg: &Leg| {
+            let shift = shifts.iter().find(|shift| shift.applies_to(*leg));
+            shift.map_or(*leg, |shift| leg.moved(shift.by))
+        };
+        match place {
+            Some(place) => {
+                let route = &self.cache[place];
+                let legs = &route.legs[..route.leg_count as usize];
+                if stand_ins == (from, to) {
+                    return Ok((route, legs));
+                }
+                self.legs.clear();
+                self.legs.extend(legs.iter().map(shifted));
+                Ok((route, &self.legs))
+            }
+            None => {
+                self.legs.iter_mut().for_each(|leg| *leg = shifted(leg));
+                Ok((&self.computed, &self.legs))
+            }
+        }
+    }
+
+    /// Two hosts whose route differs from that between `from` and `to` in their own links only, and by how much.
+    fn stand_ins(&self, from: HostId, to: HostId) -> ((HostId, HostId), [Shift; 2]) {
+        if from == to {
+            return ((from, to), [Shift::NONE; 2]);
+        }
+        let range = |host: HostId| self.uniform.get(self.ranges[host.index()] as usize);
+        let stand_in = |host: HostId, at: u32| match range(host) {
+            Some(range) => (HostId(range.first + at), Shift::new(range, host.0, at)),
+            None => (host, Shift::NONE),
+        };
+        let are_neighbours = self.ranges[from.index()] == self.ranges[to.index()];
+        let (first, from_shift) = stand_in(from, 0);
+        let (second, to_shift) = stand_in(to, u32::from(are_neighbours));
+        ((first, second), [from_shift, to_shift])
+    }
+
+    /// Finds or computes a route; returns its place in the cache, or nothing if it is the one just computed.
+    fn locate(
+        &mut self,
+        platform: &Platform,
+        terms: (&Factors, &[NominalLink]),
+        (from, to): (HostId, HostId),
+    ) -> Result<Option<usize>, NoRoute> {
         if 0 < self.bypasses {
             self.bypasses -= 1;
-            self.compute(platform, (factors, links), (from, to))?;
-            return Ok((&self.computed, &self.legs));
+            self.compute(platform, terms, (from, to))?;
+            return Ok(None);
         }
         let cached = self.lookup(from, to);
         self.count_lookup(cached.is_some());
-        let place = match cached {
-            Some(place) => place,
-            None => {
-                self.compute(platform, (factors, links), (from, to))?;
-                if LEGS_MAX < self.legs.len() || self.legs.is_empty() {
-                    return Ok((&self.computed, &self.legs));
-                }
-                self.insert()
-            }
-        };
-        let route = &self.cache[place];
-        Ok((route, &route.legs[..route.leg_count as usize]))
+        if cached.is_some() {
+            return Ok(cached);
+        }
+        self.compute(platform, terms, (from, to))?;
+        let fits = !self.legs.is_empty() && self.legs.len() <= LEGS_MAX;
+        Ok(fits.then(|| self.insert()))
     }
 
     /// Bypasses the cache for a while if too few lookups are hits: there are too many routes, and to
@@ -289,6 +383,8 @@ impl Routes {
 const LOOKUPS_PER_TRIAL: u32 = 1 << 13;
 /// Routes computed without the cache after a trial with too few hits.
 const BYPASSES: u32 = 1 << 18;
+/// The range of a host that is not among uniform hosts.
+const UNRANGED: u32 = u32::MAX;
 /// Longest route that is cached.
 const LEGS_MAX: usize = 12;
 /// Most routes that are cached: as many as fit into the processor's caches. To fetch one from main

@@ -2,7 +2,7 @@
 
 use super::allocation::Allocation;
 use super::flow::BOUNDED;
-use super::link::ALMOST_ONE;
+use super::link::{ALMOST_ONE, HEADROOM_MAX};
 use super::region::{Member, Region};
 use super::trial::Trial;
 use crate::calendar::Calendar;
@@ -107,20 +107,19 @@ fn track(region: &Region, allocation: &mut Allocation) {
     // Headroom is measured while all ceilings are those that the region was gathered with.
     for index in &region.touched {
         let link = &allocation.links[*index as usize];
-        if link.is_solved() {
+        if link.is_solved() && !region.is_bundled(link) {
             allocation.links[*index as usize].share = headroom(region, allocation, *index as usize);
         }
     }
-    for member in &region.members {
-        let flow = &allocation.flows[member.flow as usize];
-        if flow.ceiling < flow.bound && flow.bottleneck == BOUNDED {
-            allocation.lower_ceiling(member.flow, flow.bound);
+    for bundle in &region.bundles {
+        if 0 < bundle.flows {
+            allocation.update_track(region, bundle);
         }
     }
     for index in &region.touched {
         let link = &allocation.links[*index as usize];
-        if link.is_solved() {
-            allocation.track(*index, link.share);
+        if link.is_solved() && !region.is_bundled(link) {
+            allocation.track(region, *index, link.share);
         }
     }
     if !allocation.has_tracks {
@@ -128,7 +127,7 @@ fn track(region: &Region, allocation: &mut Allocation) {
     }
     for index in &region.touched {
         let link = &allocation.links[*index as usize];
-        if link.level == f64::INFINITY && !link.has_room_for_ceilings() {
+        if !link.is_bottleneck() && link.is_tight() {
             allocation.revoke_ceilings(*index);
         }
     }
@@ -151,7 +150,7 @@ fn headroom(region: &Region, allocation: &Allocation, index: usize) -> f64 {
         if flow.bottleneck as usize != index {
             continue;
         }
-        factor = factor.min(flow.bound / link.level);
+        factor = factor.min(flow.ceiling / link.level);
         let slot = region
             .slot(*id, flow)
             .expect("the region has all flows of the link");
@@ -160,7 +159,7 @@ fn headroom(region: &Region, allocation: &Allocation, index: usize) -> f64 {
             if other.level < f64::INFINITY {
                 continue;
             }
-            let ceilings_outside = other.bound_sum - other.relief - other.ceiling_inside;
+            let ceilings_outside = other.ceiling_sum - other.ceiling_inside;
             let inside = other.capacity - other.outside - other.spare;
             let room = other.capacity * (2.0 * ALMOST_ONE - 1.0) - ceilings_outside;
             factor = factor.min(room / inside);
@@ -168,10 +167,6 @@ fn headroom(region: &Region, allocation: &Allocation, index: usize) -> f64 {
     }
     factor.max(1.0)
 }
-
-/// How far levels of tracked links may rise before the region is solved again. A larger factor meets
-/// another limit sooner, a smaller one is exceeded more often.
-const HEADROOM_MAX: f64 = 2.0;
 
 #[cfg(test)]
 mod tests;

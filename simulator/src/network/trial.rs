@@ -3,7 +3,6 @@
 use super::allocation::Allocation;
 use super::flow::{BOUNDED, WAITING};
 use super::link::LEVEL_RESOLUTION;
-use super::track::FOREIGN_MAX;
 use crate::calendar::Calendar;
 use crate::event::Event;
 
@@ -45,8 +44,8 @@ impl Trial {
             for (index, level) in self.changed.iter().rev() {
                 allocation.links[*index as usize].level = *level;
             }
-            for id in &allocation.arrived {
-                allocation.flows[*id as usize].bottleneck = WAITING;
+            for at in 0..allocation.arrived.len() {
+                undo_assign(allocation, allocation.arrived[at]);
             }
         }
         is_possible
@@ -141,7 +140,7 @@ fn assign(allocation: &mut Allocation, id: u32) -> bool {
         Some((_, index)) => {
             let clock = allocation.links[index as usize].clock;
             let track = allocation.clocks.track_mut(clock);
-            if flow.bound < track.level_max {
+            if flow.bound < track.ceiling {
                 return false;
             }
             ceiling = ceiling.min(track.ceiling);
@@ -152,28 +151,46 @@ fn assign(allocation: &mut Allocation, id: u32) -> bool {
         None => BOUNDED,
     };
     allocation.flows[id as usize].bottleneck = bottleneck;
-    allocation.lower_ceiling(id, ceiling);
+    allocation.set_ceiling(id, ceiling);
     for at in flow.leg_range() {
         let index = allocation.legs.at(at).id();
         let link = &allocation.links[index as usize];
         if link.level == f64::INFINITY {
-            if link.can_limit() && !link.has_room_for_ceilings() {
+            if link.is_tight() {
                 return false;
             }
         } else if index != bottleneck {
-            let foreign = &mut allocation.clocks.track_mut(link.clock).foreign;
-            foreign.push(id);
-            if FOREIGN_MAX < foreign.len() || bottleneck == BOUNDED {
+            let flows = allocation.clocks.flow_count(link.clock);
+            let track = allocation.clocks.track_mut(link.clock);
+            if track.foreign.last() != Some(&id) {
+                track.foreign.push(id);
+            }
+            if bottleneck == BOUNDED || !track.is_short(flows) {
                 return false;
             }
             let clock = allocation.links[bottleneck as usize].clock;
-            let feeds = &mut allocation.clocks.track_mut(clock).feeds;
-            if !feeds.contains(&index) {
-                feeds.push(index);
-            }
+            let track = allocation.clocks.track_mut(clock);
+            track.add_feed(index);
+            track.set_apart(id);
         }
     }
     true
+}
+
+/// Lets a flow that begins have no bottleneck again.
+fn undo_assign(allocation: &mut Allocation, id: u32) {
+    let flow = allocation.flows[id as usize];
+    if flow.bottleneck == WAITING {
+        return;
+    }
+    for at in flow.leg_range() {
+        let leg = allocation.legs.at(at);
+        if allocation.links[leg.link()].level < f64::INFINITY {
+            allocation.untrack_flow(id, leg.link(), leg.usage() * flow.inverse);
+        }
+    }
+    allocation.set_ceiling(id, flow.bound);
+    allocation.flows[id as usize].bottleneck = WAITING;
 }
 
 fn level_of_flow(allocation: &Allocation, id: u32) -> f64 {

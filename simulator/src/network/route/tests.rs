@@ -23,7 +23,6 @@ fn links(platform: &Platform) -> Vec<NominalLink> {
 /// All that a flow needs of a route.
 #[derive(Debug, PartialEq)]
 struct Found {
-    ends: (HostId, HostId),
     numbers: [u64; 3],
     overhead: Overhead,
     legs: Vec<(u32, u64)>,
@@ -32,7 +31,6 @@ struct Found {
 fn found(route: &Route, legs: &[Leg]) -> Found {
     let numbers = [route.latency, route.weight, route.bound];
     Found {
-        ends: (route.from, route.to),
         numbers: numbers.map(f64::to_bits),
         overhead: route.overhead,
         legs: legs
@@ -50,7 +48,7 @@ fn ask(
     pairs: impl Iterator<Item = (u32, u32)>,
 ) {
     let factors = Factors::from(NetworkOptions::default());
-    let mut fresh = Routes::new(1);
+    let mut fresh = Routes::new(platform.hosts().len(), Vec::new());
     for (from, to) in pairs {
         let (from, to) = (HostId(from), HostId(to));
         fresh
@@ -71,7 +69,7 @@ fn pairs(from: u32, to: u32) -> impl Iterator<Item = (u32, u32)> {
 fn routes_of_a_full_cache_are_those_that_a_search_finds() {
     let platform = platform();
     let links = links(&platform);
-    let mut routes = Routes::new(platform.hosts().len());
+    let mut routes = Routes::new(platform.hosts().len(), Vec::new());
     ask(
         &mut routes,
         &platform,
@@ -92,7 +90,7 @@ fn routes_of_a_full_cache_are_those_that_a_search_finds() {
 fn a_route_is_computed_once_while_there_is_room() {
     let platform = platform();
     let links = links(&platform);
-    let mut routes = Routes::new(platform.hosts().len());
+    let mut routes = Routes::new(platform.hosts().len(), Vec::new());
     ask(&mut routes, &platform, &links, pairs(1, 8));
     assert_eq!((routes.lookups, routes.hits), (8, 0));
     for round in 1..2000 {
@@ -109,7 +107,7 @@ fn a_route_is_computed_once_while_there_is_room() {
 fn a_cache_with_few_hits_is_bypassed_for_a_while() {
     let platform = platform();
     let links = links(&platform);
-    let mut routes = Routes::new(platform.hosts().len());
+    let mut routes = Routes::new(platform.hosts().len(), Vec::new());
     ask(&mut routes, &platform, &links, pairs(120, 120));
     assert!(0 < routes.bypasses);
     let before = routes.lookups;
@@ -121,7 +119,7 @@ fn a_cache_with_few_hits_is_bypassed_for_a_while() {
 fn no_route_outlives_a_change_of_its_links() {
     let platform = platform();
     let mut links = links(&platform);
-    let mut routes = Routes::new(platform.hosts().len());
+    let mut routes = Routes::new(platform.hosts().len(), Vec::new());
     ask(&mut routes, &platform, &links, pairs(4, 4));
     for link in &mut links {
         (link.latency, link.bandwidth) = (3.0 * link.latency, link.bandwidth / 2.0);
@@ -133,4 +131,66 @@ fn no_route_outlives_a_change_of_its_links() {
         &links,
         pairs(4, 4).chain(pairs(4, 4)),
     );
+}
+
+/// A cluster with two links for each host, one with a limiter, one link for each host and a loopback, and one whose
+/// gateway is a host; Sets of a platform in TOML.
+fn platforms() -> [Platform; 2] {
+    let cluster = |name: &str, rest: &str| {
+        format!(
+            "<cluster id=\"{name}\" prefix=\"{name}-\" radical=\"0-6\" suffix=\"\" speed=\"1Gf\" \
+             bw=\"125MBps\" lat=\"25us\" router_id=\"{name}-router\" {rest}/>\n"
+        )
+    };
+    let route = |from: &str, to: &str, gateways: [&str; 2]| {
+        format!(
+            "<zoneRoute src=\"{from}\" dst=\"{to}\" gw_src=\"{}\" gw_dst=\"{}\">\
+             <link_ctn id=\"joint\"/></zoneRoute>\n",
+            gateways[0], gateways[1]
+        )
+    };
+    let text = [
+        "<?xml version='1.0'?>\n<platform version=\"4.1\">\n<zone id=\"world\" routing=\"Full\">\n",
+        &cluster("a", "sharing_policy=\"SPLITDUPLEX\" bb_bw=\"1GBps\" bb_lat=\"10us\""),
+        &cluster(
+            "b",
+            "sharing_policy=\"SHARED\" limiter_link=\"100MBps\" loopback_bw=\"1GBps\" loopback_lat=\"1us\"",
+        ),
+        &cluster("c", "sharing_policy=\"SPLITDUPLEX\""),
+        "<link id=\"joint\" bandwidth=\"200MBps\" latency=\"100us\"/>\n",
+        &route("a", "b", ["a-router", "b-router"]),
+        &route("b", "c", ["b-router", "c-3"]),
+        &route("c", "a", ["c-3", "a-router"]),
+        "</zone></platform>\n",
+    ]
+    .concat();
+    let parsed = Platform::from_simgrid_xml(&text, &mut |name| Err(name.to_owned()));
+    [parsed.unwrap(), platform()]
+}
+
+#[test]
+fn routes_of_uniform_hosts_are_those_that_a_search_finds() {
+    for platform in platforms() {
+        let hosts = u32::try_from(platform.hosts().len()).unwrap();
+        let mut routes = Routes::new(platform.hosts().len(), platform.uniform_hosts());
+        ask(
+            &mut routes,
+            &platform,
+            &links(&platform),
+            pairs(hosts, hosts),
+        );
+        assert_eq!(routes.bypasses, 0);
+    }
+}
+
+#[test]
+fn hosts_are_uniform_up_to_gateways_and_between_sets() {
+    let ranges = |platform: &Platform| -> Vec<(u32, u32)> {
+        let uniform = platform.uniform_hosts();
+        uniform.iter().map(|it| (it.first, it.count)).collect()
+    };
+    let [clusters, sets] = platforms();
+    // Host 3 of the third cluster is a gateway.
+    assert_eq!(ranges(&clusters), [(0, 7), (7, 7), (14, 3), (18, 3)]);
+    assert_eq!(ranges(&sets), [(0, 60), (60, 60)]);
 }

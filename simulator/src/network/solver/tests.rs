@@ -26,12 +26,35 @@ impl Flows {
              link = {{ bandwidth = \"100 MBps\", latency = \"10 us\" }}\n\
              backbone = {{ bandwidth = \"{backbone} MBps\" }}\n"
         );
-        let platform = Arc::new(Platform::from_toml(&text).unwrap());
+        Self::on(&text)
+    }
+
+    /// Two Sets of forty hosts with backbones of 90 and 100 MB/s, and a fast link between them.
+    fn between_backbones() -> Self {
+        let set = |name: &str, backbone: u32| {
+            format!(
+                "[[set]]\nname = \"{name}\"\nhosts = 40\nspeed = \"1 Gf\"\n\
+                 link = {{ bandwidth = \"100 MBps\", latency = \"10 us\" }}\n\
+                 backbone = {{ bandwidth = \"{backbone} MBps\" }}\n"
+            )
+        };
+        let link = "[[link]]\nname = \"joint\"\nbetween = [\"a\", \"b\"]\n\
+                    bandwidth = \"10 GBps\"\nlatency = \"10 us\"\n";
+        Self::on(&[&set("a", 90), &set("b", 100), link].concat())
+    }
+
+    fn on(text: &str) -> Self {
+        let platform = Arc::new(Platform::from_toml(text).unwrap());
         Self {
             network: Network::new(platform, NetworkOptions::default()),
             calendar: Calendar::new(),
             count: 0,
         }
+    }
+
+    /// Number of flows that the latest solution of a region looked at.
+    fn members(&self) -> usize {
+        self.network.solver.region.members.len()
     }
 
     /// A flow begins at the start of the run; whether a region had to be solved for it.
@@ -82,4 +105,25 @@ fn flows_that_hold_each_other_back_are_solved_together() {
     assert!(flows.begin(0, 41));
     // This one meets neither.
     assert!(!flows.begin(1, 42));
+}
+
+#[test]
+fn flows_between_busy_backbones_are_solved_without_a_look_at_their_flows() {
+    let mut flows = Flows::between_backbones();
+    for host in 0..20 {
+        flows.begin(host, host + 20);
+        flows.begin(40 + host, 60 + host);
+    }
+    // The slower backbone limits these, until the other one has so many flows that its level is lower.
+    for host in 0..10 {
+        flows.begin(host, 50 + host);
+    }
+    let mut solutions = 0;
+    for host in 0..20 {
+        if flows.begin(60 + host, 40 + host) {
+            solutions += 1;
+            assert!(flows.members() <= 11, "{} members", flows.members());
+        }
+    }
+    assert!((1..20).contains(&solutions), "{solutions} solutions");
 }
