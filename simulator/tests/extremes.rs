@@ -166,3 +166,35 @@ proptest! {
         run(Platform::from_toml(&text(&rates, &times, is_shared)).unwrap(), options, &amounts);
     }
 }
+
+/// Rates that differ by 30 digits: nothing is left of the smaller ones when the larger are subtracted.
+#[test]
+fn what_rounding_cancels_is_summed_anew() {
+    let text = r#"
+core = { bandwidth = "1e30", latency = "0e0", duplex = "shared" }
+[[set]]
+name = "a"
+hosts = 2
+speed = ["1.0793513067378353e6", "1.804007338226977e27"]
+link = { bandwidth = "1e30", latency = "0e0", duplex = "shared" }
+uplink = { bandwidth = "1e30", latency = "1e-30" }
+[[set]]
+name = "b"
+hosts = 2
+speed = "1e30"
+send_overhead = "2.032865050868001e-10"
+link = { bandwidth = "1e30", latency = "2.3569096261486143e-19" }
+uplink = { bandwidth = "1.3818329335281433e26" }
+[[congestion]]
+link = "core"
+bandwidth = [["1e-30", "1.3128087176771527e26"]]
+latency = [["0e0", "0e0"]]
+"#;
+    let options = NetworkOptions {
+        model: NetworkModel::Ideal,
+        cross_traffic: false,
+        ..NetworkOptions::default()
+    };
+    let amounts = [7_745_106_319_654_701_824, u64::MAX, 1];
+    run(Platform::from_toml(text).unwrap(), options, &amounts);
+}

@@ -144,41 +144,26 @@ impl Region {
         while 0 < self.unassigned
             && let Some(Reverse((lowest, index))) = self.order.pop()
         {
-            let link = &allocation.links[index as usize];
-            if link.unassigned == 0 {
+            if allocation.links[index as usize].unassigned == 0 {
                 continue;
             }
-            let is_lost = link.share <= 0.0;
-            if is_lost {
-                // Shares that differ by thirty digits have left a sum that is none.
-                let (spare, share) = self.remainder(allocation, index as usize);
-                let link = &mut allocation.links[index as usize];
-                (link.spare, link.share) = (spare, share);
-            }
-            let link = &allocation.links[index as usize];
             let lowest = f64::from_bits(lowest);
-            let mut level = link.saturation_level();
-            if is_lost && 0.0 < link.share {
-                self.order.push(Reverse((level.to_bits(), index)));
-                continue;
-            }
+            let mut level = self.saturation_level(allocation, index as usize);
             if lowest * (1.0 + LEVEL_RESOLUTION) < level {
                 self.order.push(Reverse((level.to_bits(), index)));
                 continue;
             }
+            let link = &allocation.links[index as usize];
             if link.unassigned < link.inside || (link.inside as usize) < link.flows.len() {
-                let (spare, share) = self.remainder(allocation, index as usize);
-                let link = &mut allocation.links[index as usize];
-                (link.spare, link.share) = (spare, share);
-                level = link.saturation_level();
+                self.sum_anew(allocation, index as usize);
+                level = allocation.links[index as usize].saturation_level();
             }
             if level <= last * (1.0 + LEVEL_RESOLUTION) {
                 level = last;
             }
             if self.assign_bounded(allocation, index as usize, level) {
-                let link = &allocation.links[index as usize];
-                if 0 < link.unassigned {
-                    let level = link.saturation_level();
+                if 0 < allocation.links[index as usize].unassigned {
+                    let level = self.saturation_level(allocation, index as usize);
                     self.order.push(Reverse((level.to_bits(), index)));
                 }
                 continue;
@@ -196,6 +181,22 @@ impl Region {
                 member.bottleneck = BOUNDED;
             }
         }
+    }
+
+    /// The level at which a link with members that have no bottleneck is saturated.
+    fn saturation_level(&self, allocation: &mut Allocation, index: usize) -> f64 {
+        if allocation.links[index].share <= 0.0 {
+            // Members that need much more have been subtracted, and rounding has left nothing of the others.
+            self.sum_anew(allocation, index);
+        }
+        allocation.links[index].saturation_level()
+    }
+
+    /// Sums what the members without a bottleneck may use of a link, and what they need at level one.
+    fn sum_anew(&self, allocation: &mut Allocation, index: usize) {
+        let (spare, share) = self.remainder(allocation, index);
+        let link = &mut allocation.links[index];
+        (link.spare, link.share) = (spare, share);
     }
 
     /// Lets the members on a link whose own bound is below `level` run at that; returns whether there
