@@ -14,6 +14,7 @@ use crate::platform::{NoRoute, Platform};
 use crate::processor::Processor;
 
 mod changes;
+mod changing;
 mod epoch;
 mod external;
 mod message_processor;

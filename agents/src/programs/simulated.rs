@@ -72,7 +72,7 @@ pub(super) struct TypedPrograms<P: Program> {
     limit: u64,
     /// Messages sent in the last superstep, in the order sent, by sender: to whom, and what.
     under_way: Vec<(Rank, Envelope<P::Message>)>,
-    /// Who sent each of them.
+    /// The sender of each of them.
     senders: Vec<Rank>,
     /// Where each of them is in `under_way`, ordered by (receiver, sender, order sent).
     order: Vec<u32>,

@@ -48,7 +48,7 @@ pub(super) struct Sum {
 }
 
 impl Track {
-    /// Whether the lists are short, for a link that limits so many flows.
+    /// Whether the lists are short, for a link that limits this number of flows.
     pub(super) fn is_short(&self, flows: usize) -> bool {
         self.foreign.len() <= LISTED_MAX.max(flows / OWN_PER_FOREIGN)
             && self.feeds.len() <= LISTED_MAX

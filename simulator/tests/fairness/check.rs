@@ -79,5 +79,5 @@ pub(crate) fn check_on(platform: &Arc<Platform>, options: NetworkOptions, messag
     }
 }
 
-/// Relative error of dates: what rounding makes of hundreds of steps.
+/// Relative error of dates: the rounding of hundreds of steps.
 const ERROR_MAX: f64 = 1e-9;

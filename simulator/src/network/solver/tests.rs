@@ -114,7 +114,7 @@ fn flows_between_busy_backbones_are_solved_without_a_look_at_their_flows() {
         flows.begin(host, host + 20);
         flows.begin(40 + host, 60 + host);
     }
-    // The slower backbone limits these, until the other one has so many flows that its level is lower.
+    // The slower backbone limits these, until the level of the other one is lower, with its many flows.
     for host in 0..10 {
         flows.begin(host, 50 + host);
     }
