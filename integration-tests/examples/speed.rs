@@ -71,6 +71,8 @@ const CASES: [Case; 10] = [
 struct Usage {
     cpu_seconds: f64,
     peak_bytes: f64,
+    /// The simulated time of the run.
+    makespan: f64,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -125,7 +127,8 @@ fn run_one(case: &Case, repeats: bool) -> anyhow::Result<()> {
         .trim()
         .trim_end_matches(" kB")
         .parse()?;
-    print(&format!("{} {}", cpu / 1e9, peak * 1024.0));
+    let makespan = outcome.end.seconds.get();
+    print(&format!("{} {} {makespan}", cpu / 1e9, peak * 1024.0));
     Ok(())
 }
 
@@ -158,6 +161,12 @@ fn report() -> anyhow::Result<()> {
             }
         }
         let (usage, simulated) = (median(&mut ours), median(&mut simulated));
+        ensure!(
+            usage.makespan.to_bits() == simulated.makespan.to_bits(),
+            "a repeated superstep takes otherwise than a simulated one: {} and {} s",
+            usage.makespan,
+            simulated.makespan
+        );
         theirs.sort_by(f64::total_cmp);
         let simgrid = theirs.get(theirs.len() / 2).copied().or(case.simgrid);
         let each = |usage: Usage| {
@@ -224,6 +233,7 @@ fn measure(index: usize, repeats: bool) -> anyhow::Result<Usage> {
     Ok(Usage {
         cpu_seconds: next()??,
         peak_bytes: next()??,
+        makespan: next()??,
     })
 }
 

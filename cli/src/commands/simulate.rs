@@ -1,5 +1,6 @@
 //! `migbsp simulate`: an experiment on a simulated platform.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use crate::failure::CommandFailure;
@@ -92,18 +93,7 @@ pub(crate) fn command(
     if let Some(place) = &arguments.outputs {
         place.check()?;
     }
-    let bars = arguments.progress.then(MultiProgress::new);
-    let batch = Batch {
-        jobs: arguments.jobs.threads(),
-        progress: &Silent,
-    };
-    let mut done = batch.run(scenarios, |scenario| {
-        let is_last = Some(scenario) == scenarios.last();
-        let mut done = run(&prepared, *scenario, arguments, registry, bars.as_ref())?;
-        // The outputs of all scenarios are equal, and may be large.
-        done.finished.take_if(|_| !is_last);
-        Ok(done)
-    })?;
+    let mut done = run_all(&prepared, scenarios, arguments, registry)?;
     let (last, advised) = done.last_mut().map_or_else(Default::default, |last| {
         (last.finished.take(), std::mem::take(&mut last.advised))
     });
@@ -161,6 +151,33 @@ fn suggestion(arguments: &SimulateArguments, registry: &Registry) -> String {
     let (program, file) = (registry.program(), arguments.file.display());
     let set = arguments.overrides.of_comparison();
     format!("\nOther policies may save more: `{program} compare {file}{set}` compares them.\n")
+}
+
+/// All scenarios, side by side.
+fn run_all(
+    prepared: &PreparedExperiment,
+    scenarios: &[Scenario],
+    arguments: &SimulateArguments,
+    registry: &Registry,
+) -> Result<Vec<Done>, Failure> {
+    let bars = arguments.progress.then(MultiProgress::new);
+    // A log has the events of one scenario after those of another.
+    let is_logged = tracing::enabled!(tracing::Level::INFO);
+    let batch = Batch {
+        jobs: if is_logged {
+            Some(NonZero::<usize>::MIN)
+        } else {
+            arguments.jobs.threads()
+        },
+        progress: &Silent,
+    };
+    batch.run(scenarios, |scenario| {
+        let is_last = Some(scenario) == scenarios.last();
+        let mut done = run(prepared, *scenario, arguments, registry, bars.as_ref())?;
+        // The outputs of all scenarios are equal, and may be large.
+        done.finished.take_if(|_| !is_last);
+        Ok(done)
+    })
 }
 
 /// The result of a scenario.
