@@ -205,8 +205,9 @@ pub trait World {
     /// ([`Rules::has_one_end`](crate::Rules::has_one_end)).
     fn superstep_ended(&mut self, _all: &Arrived) {}
 
-    /// The next superstep is about to be started with `start`, by one Manager. If it is one that passes as an earlier one did, lets it pass and returns true: the agents that would have noticed receive [`Event::Repeated`]
-    /// and [`Event::AllRepeated`], and no message is to be sent.
+    /// The next superstep is about to be started with `start`, by one Manager. If it is one that passes as an earlier one
+    /// did, lets it pass and returns true: the agents that would have noticed receive [`Event::Repeated`] and
+    /// [`Event::AllRepeated`], and no message is to be sent.
     fn repeats(&mut self, _start: Start) -> bool {
         false
     }

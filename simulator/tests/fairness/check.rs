@@ -80,4 +80,4 @@ pub(crate) fn check_on(platform: &Arc<Platform>, options: NetworkOptions, messag
 }
 
 /// Relative error of dates: the rounding of hundreds of steps.
-const ERROR_MAX: f64 = 1e-9;
+const ERROR_MAX: f64 = 1e-12;
