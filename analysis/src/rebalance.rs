@@ -12,6 +12,6 @@ pub mod sweep;
 pub use algorithm::Algorithm;
 pub use budget::Limit;
 pub use generate::generate;
-pub use instance::{Cost, Instance};
+pub use instance::{Cost, Edge, Instance, Phase, Process};
 pub use level::read_level;
 pub use search::{Search, lower_bound};

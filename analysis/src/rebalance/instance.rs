@@ -1,23 +1,29 @@
 //! Instance files: processes, machines, and the costs of moves.
 
+mod phase;
 mod place;
+mod process;
+mod read;
 mod source;
+mod write;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 
-use migbsp::rebalance::{Machine, MoveCost, Problem, Resident};
-use serde_json::Value;
-
-use crate::rebalance::instance::place::{Place, Range};
-use crate::rebalance::instance::source::Source;
 use experiments::Failure;
-use settings::{Fault, Node};
+use migbsp::rebalance::{Machine, Memory, MoveCost, Problem, ProblemError, Resident};
+use settings::Node;
+
+use crate::rebalance::instance::place::Range;
+use crate::rebalance::instance::source::Source;
+
+pub use phase::Phase;
+pub use process::Process;
 
 /// The contents of an instance file.
 ///
-/// Invariant: all numbers are within `AMOUNT` or `RATE`; every home is a machine; there are at
-/// least one machine and one process, and as many clusters as machines, whose names differ.
+/// Invariant: all numbers are within the ranges of a file; every machine and block of a process, and every process of an
+/// edge, exists; there are at least one machine and one process, and as many clusters as machines, whose names
+/// differ; the memory of no machine is exceeded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instance {
     /// Its name.
@@ -32,10 +38,29 @@ pub struct Instance {
     pub bandwidth_intra: f64,
     /// MB/s between machines of two.
     pub bandwidth_inter: f64,
-    /// Workload, size in MB, machine.
-    pub processes: Vec<(f64, f64, usize)>,
+    /// Of each machine: MB that its processes and their blocks may occupy; `None` if that is not limited.
+    pub memory: Option<Vec<f64>>,
+    /// MB of each block.
+    pub blocks: Vec<f64>,
+    /// The processes.
+    pub processes: Vec<Process>,
+    /// What processes exchange in a superstep.
+    pub edges: Vec<Edge>,
+    /// The level that a byte adds to that of each of two machines between which it is exchanged.
+    pub weight: f64,
+    /// Other measurements of the same processes.
+    pub phases: Vec<Phase>,
     /// Levels to meet.
     pub targets: Vec<f64>,
+}
+
+/// What two processes exchange.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Edge {
+    /// The positions of both.
+    pub processes: (usize, usize),
+    /// Bytes in a superstep, both ways together.
+    pub bytes: f64,
 }
 
 /// Cost of a move.
@@ -65,39 +90,7 @@ impl Instance {
     /// If `text` is not JSON, or has an invalid value: says where, what is there, and what is expected.
     pub fn from_json(name: &str, text: String) -> Result<Self, Failure> {
         let source = Source::new(name, text)?;
-        Ok(Self::of(&source)?)
-    }
-
-    fn of(source: &Source) -> Result<Self, Fault> {
-        let root = Place::root(source);
-        let entries = root.entries("an instance", &KEYS, &NOTES)?;
-        let capacities = entries.required("capacities")?.numbers(RATE)?;
-        let clusters = clusters(&entries.required("cluster")?, capacities.len())?;
-        let bandwidth = entries.required("bandwidth")?;
-        let bandwidth = bandwidth.entries("bandwidth", &["intra", "inter"], &[])?;
-        let processes = entries.required("processes")?;
-        let machines = entries.optional("machines");
-        let targets = entries.optional("targets");
-        let name = entries.optional("name");
-        Ok(Self {
-            name: match name {
-                Some(name) => name.shown()?.to_owned(),
-                None => source.stem(),
-            },
-            bandwidth_intra: bandwidth.required("intra")?.number(RATE)?,
-            bandwidth_inter: bandwidth.required("inter")?.number(RATE)?,
-            processes: processes
-                .items("a list of [workload, size in MB, machine]")?
-                .map(|place| process(&place, capacities.len()))
-                .collect::<Result<_, _>>()?,
-            targets: targets.map_or(Ok(Vec::new()), |targets| targets.some_numbers(RATE))?,
-            machines: match machines {
-                Some(machines) => names(&machines, capacities.len())?,
-                None => positions(capacities.len()),
-            },
-            capacities,
-            clusters,
-        })
+        Ok(read::read(&source)?)
     }
 
     /// A problem of the paper: its clusters are the groups, and costs of moves those of its figures.
@@ -117,11 +110,42 @@ impl Instance {
                 .collect(),
             bandwidth_intra: 100.0,
             bandwidth_inter: 10.0,
+            memory: None,
+            blocks: Vec::new(),
             processes: processes
-                .map(|process| (process.workload, process.size, process.home))
+                .map(|process| Process::new(process.workload, process.size, process.home))
                 .collect(),
+            edges: Vec::new(),
+            weight: 0.0,
+            phases: Vec::new(),
             targets,
         }
+    }
+
+    /// The instance with the workloads and edges of the phase `name`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such phase.
+    pub fn in_phase(mut self, name: &str) -> Result<Self, Failure> {
+        let Some(at) = self.phases.iter().position(|phase| phase.name == name) else {
+            let names: Vec<&str> = self.phases.iter().map(|phase| &*phase.name).collect();
+            let known = match &names[..] {
+                [] => "it has no `phases`".to_owned(),
+                names => format!("must be one of {}", settings::list(names)),
+            };
+            let own = &self.name;
+            return Err(Failure::Usage(format!(
+                "no phase `{name}` in {own}: {known}"
+            )));
+        };
+        let phase = self.phases.swap_remove(at);
+        self.phases.clear();
+        for (process, workload) in self.processes.iter_mut().zip(phase.workloads) {
+            process.workload = workload;
+        }
+        self.edges = phase.edges;
+        Ok(self)
     }
 
     /// The problem with this cost of moves.
@@ -130,6 +154,21 @@ impl Instance {
     ///
     /// If the instance is no problem, which reading it has excluded.
     pub fn problem(&self, cost: Cost) -> Problem {
+        self.checked_problem(cost)
+            .expect("what has been read is within the bounds of a problem")
+    }
+
+    /// The first machine whose memory is exceeded, and by what.
+    fn memory_exceeded(&self) -> Option<(usize, String)> {
+        match self.checked_problem(Cost::Moves) {
+            Err(error @ ProblemError::MemoryExceeded { machine, .. }) => {
+                Some((machine, error.to_string()))
+            }
+            _ => None,
+        }
+    }
+
+    fn checked_problem(&self, cost: Cost) -> Result<Problem, ProblemError> {
         let mut groups: BTreeMap<u64, usize> = BTreeMap::new();
         for cluster in &self.clusters {
             let next = groups.len();
@@ -140,36 +179,50 @@ impl Instance {
             capacity,
             group: groups[cluster],
         });
-        let residents = self
-            .processes
-            .iter()
-            .map(|&(workload, size, home)| Resident {
-                workload,
-                size,
-                home,
-            });
-        let move_cost = |from: usize, to: usize| match cost {
-            Cost::Moves => MoveCost {
-                fixed: 1.0,
-                per_size: 0.0,
-            },
-            Cost::Seconds if from == to => MoveCost {
-                fixed: 0.0,
-                per_size: 1.0 / self.bandwidth_intra,
-            },
-            Cost::Seconds => MoveCost {
-                fixed: 0.0,
-                per_size: 1.0 / self.bandwidth_inter,
-            },
-        };
+        let residents = self.processes.iter().map(|process| Resident {
+            workload: process.workload,
+            size: process.size,
+            home: process.machine,
+        });
         let count = groups.len();
-        let move_costs = (0..count).map(|from| (0..count).map(|to| move_cost(from, to)).collect());
-        Problem::new(
+        let move_costs = (0..count).map(|from| {
+            let to = 0..count;
+            to.map(|to| self.move_cost(cost, from == to)).collect()
+        });
+        let problem = Problem::new(
             machines.collect(),
             residents.collect(),
             move_costs.collect(),
-        )
-        .expect("what has been read is within the bounds of a problem")
+        )?;
+        let pins = self.processes.iter().map(|process| !process.movable);
+        let edges = self.edges.iter();
+        let edges = edges.map(|edge| (edge.processes.0, edge.processes.1, edge.bytes));
+        let edges: Vec<(usize, usize, f64)> = edges.collect();
+        let problem = problem.with_pins(pins.collect())?;
+        let problem = problem.with_communication(&edges, self.weight)?;
+        match &self.memory {
+            Some(limits) => problem.with_memory(self.memory(limits)),
+            None => Ok(problem),
+        }
+    }
+
+    fn memory(&self, limits: &[f64]) -> Memory {
+        let processes = self.processes.iter();
+        Memory {
+            limits: limits.iter().copied().map(bytes).collect(),
+            uses: processes.clone().map(|own| bytes(own.memory)).collect(),
+            blocks: self.blocks.iter().copied().map(bytes).collect(),
+            used_blocks: processes.map(|own| own.blocks.clone()).collect(),
+        }
+    }
+
+    const fn move_cost(&self, cost: Cost, is_inside: bool) -> MoveCost {
+        let (fixed, per_size) = match cost {
+            Cost::Moves => (1.0, 0.0),
+            Cost::Seconds if is_inside => (0.0, 1.0 / self.bandwidth_intra),
+            Cost::Seconds => (0.0, 1.0 / self.bandwidth_inter),
+        };
+        MoveCost { fixed, per_size }
     }
 
     /// The instance as the configuration of a search.
@@ -183,55 +236,19 @@ impl Instance {
 
     /// As JSON, with a line for each process, so that errors have a line of their own.
     pub fn json(&self) -> String {
-        let list = |numbers: &[f64]| {
-            let texts: Vec<String> = numbers.iter().map(|number| plain(*number)).collect();
-            format!("[{}]", texts.join(", "))
-        };
-        let clusters: Vec<String> = self.clusters.iter().map(ToString::to_string).collect();
-        let mut text = String::from("{\n");
-        let mut line = |key: &str, value: &str| {
-            writeln!(text, "  \"{key}\": {value},").expect("a string takes everything");
-        };
-        line("name", &Value::from(self.name.as_str()).to_string());
-        line("capacities", &list(&self.capacities));
-        if self.machines != positions(self.machines.len()) {
-            line(
-                "machines",
-                &Value::from(self.machines.as_slice()).to_string(),
-            );
-        }
-        line("cluster", &format!("[{}]", clusters.join(", ")));
-        let (intra, inter) = (plain(self.bandwidth_intra), plain(self.bandwidth_inter));
-        line(
-            "bandwidth",
-            &format!("{{\"intra\": {intra}, \"inter\": {inter}}}"),
-        );
-        line("targets", &list(&self.targets));
-        let rows = self.processes.iter().map(|(workload, size, home)| {
-            format!("    [{}, {}, {home}]", plain(*workload), plain(*size))
-        });
-        let rows: Vec<String> = rows.collect();
-        text + &format!("  \"processes\": [\n{}\n  ]\n}}\n", rows.join(",\n"))
+        write::json(self)
     }
 }
 
-/// The name of each machine.
-fn names(place: &Place<'_>, machines: usize) -> Result<Vec<String>, Fault> {
-    let (mut names, mut taken) = (Vec::new(), BTreeSet::new());
-    for place in place.items("a list with the name of each machine")? {
-        let name = place.shown()?;
-        if !taken.insert(name) {
-            return Err(place.invalid("must not be the name of another machine".to_owned()));
-        }
-        names.push(name.to_owned());
-    }
-    if names.len() != machines {
-        return Err(place.fault(format!(
-            "{} names for {machines} capacities, must be one for each machine",
-            names.len()
-        )));
-    }
-    Ok(names)
+/// The nearest number of bytes to `megabytes`.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::as_conversions,
+    reason = "it is not below 0, and the conversion saturates"
+)]
+fn bytes(megabytes: f64) -> u64 {
+    (megabytes * 1e6).round() as u64
 }
 
 /// The names of machines that have none of their own.
@@ -239,92 +256,12 @@ fn positions(machines: usize) -> Vec<String> {
     (0..machines).map(|position| position.to_string()).collect()
 }
 
-/// One cluster for each machine.
-fn clusters(place: &Place<'_>, machines: usize) -> Result<Vec<u64>, Fault> {
-    let clusters: Vec<u64> = place
-        .items("a list with the cluster of each machine")?
-        .map(|place| place.whole(u64::MAX))
-        .collect::<Result<_, _>>()?;
-    if clusters.len() != machines {
-        return Err(place.fault(format!(
-            "{} clusters for {machines} capacities, must be one for each machine",
-            clusters.len()
-        )));
-    }
-    let mut distinct = clusters.clone();
-    distinct.sort_unstable();
-    distinct.dedup();
-    if CLUSTERS_MAX < distinct.len() {
-        return Err(place.fault(format!(
-            "{} clusters, must be at most {CLUSTERS_MAX}",
-            distinct.len()
-        )));
-    }
-    Ok(clusters)
-}
-
-/// `[workload, size, machine]`.
-fn process(place: &Place<'_>, machines: usize) -> Result<(f64, f64, usize), Fault> {
-    let expected = "[workload, size in MB, machine]";
-    let mut items = place.items(expected)?;
-    let (Some(workload), Some(size), Some(home), None) =
-        (items.next(), items.next(), items.next(), items.next())
-    else {
-        let met = place.items(expected)?.count();
-        return Err(place.fault(format!("{met} values, must be {expected}")));
-    };
-    let last = machines - 1;
-    let home = home.whole(u64::try_from(last).unwrap_or(u64::MAX))?;
-    Ok((
-        workload.number(AMOUNT)?,
-        size.number(AMOUNT)?,
-        usize::try_from(home).expect("it is below the number of machines"),
-    ))
-}
-
-/// `number` as JSON, whole numbers without a point.
-fn plain(number: f64) -> String {
-    number.to_string()
-}
-
-/// Keys of an instance.
-const KEYS: [&str; 7] = [
-    "name",
-    "capacities",
-    "machines",
-    "cluster",
-    "bandwidth",
-    "processes",
-    "targets",
-];
-
-/// Keys with notes, which are ignored.
-const NOTES: [&str; 7] = [
-    "best_known_cost",
-    "comment",
-    "dc_initial",
-    "dc_optimal",
-    "imlp_cost",
-    "lower_bound",
-    "proved_optimal",
-];
-
-/// Range of workloads and sizes: no sum or product of them leaves the range of floats.
-const AMOUNT: Range = Range {
-    low: 1e-15,
-    high: 1e15,
-    or_zero: true,
-};
-
 /// Range of capacities, bandwidths and levels.
 pub(super) const RATE: Range = Range {
     low: 1e-12,
     high: 1e15,
     or_zero: false,
 };
-
-/// Maximum number of clusters: there is a path from each to each.
-const CLUSTERS_MAX: usize = 1024;
 
 #[cfg(test)]
 mod tests {
@@ -337,7 +274,7 @@ mod tests {
         for group in Group::all() {
             let drawn = group.draw(7);
             let text = Instance::drawn("i".to_owned(), &drawn, Vec::new()).json();
-            let read = Instance::of(&Source::new("f.json", text).unwrap()).unwrap();
+            let read = Instance::from_json("f.json", text).unwrap();
             assert_eq!(read.problem(Cost::Seconds), drawn, "{group}");
         }
     }
@@ -351,10 +288,31 @@ mod tests {
             clusters: vec![7, 3],
             bandwidth_intra: 100.0,
             bandwidth_inter: 1e-3,
-            processes: vec![(20.0, 1.55, 1), (0.1 + 0.2, 0.0, 0)],
+            memory: Some(vec![2.5, 1e4]),
+            blocks: vec![1.0, 0.5],
+            processes: vec![
+                Process::new(20.0, 1.55, 1),
+                Process {
+                    name: Some("p \"0\"".to_owned()),
+                    movable: false,
+                    memory: 1.25,
+                    blocks: vec![0],
+                    ..Process::new(0.1 + 0.2, 0.0, 0)
+                },
+            ],
+            edges: vec![Edge {
+                processes: (1, 0),
+                bytes: 12.5,
+            }],
+            weight: 1e-9,
+            phases: vec![Phase {
+                name: "7".to_owned(),
+                workloads: vec![1.0, 2.0],
+                edges: Vec::new(),
+            }],
             targets: vec![76.0],
         };
-        let source = Source::new("f.json", instance.json());
-        assert_eq!(Instance::of(&source.unwrap()).unwrap(), instance);
+        let read = Instance::from_json("f.json", instance.json());
+        assert_eq!(read.unwrap(), instance);
     }
 }

@@ -94,6 +94,25 @@ impl Graph {
         }
     }
 
+    /// The graph of as many processes in which each of `edges`, sender, receiver and bytes in a superstep, is one
+    /// message. What a process sends to itself is left out.
+    ///
+    /// # Panics
+    ///
+    /// If an edge has a process that does not exist.
+    pub(crate) fn of_bytes(processes: usize, edges: &[(usize, usize, f64)]) -> Self {
+        let edges = edges.iter().filter(|(from, to, _)| from != to);
+        let out = edges
+            .clone()
+            .map(|&(from, to, bytes)| (from, to, bytes, 0.0));
+        let back = edges.map(|&(from, to, bytes)| (to, from, bytes, 0.0));
+        Self {
+            outgoing: Adjacency::new(processes, out),
+            incoming: Adjacency::new(processes, back),
+            rest: Vec::new(),
+        }
+    }
+
     /// What a process sends, by receiver.
     #[must_use]
     pub fn outgoing(&self, process: usize) -> &[Message] {

@@ -105,7 +105,7 @@ impl<'a> Annealing<'a> {
 
     /// Cools down over what is left of the budget.
     pub(super) fn run(mut self, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
-        if self.state.machine_count() == 1 {
+        if self.state.machine_count() == 1 || self.state.movable().is_empty() {
             return;
         }
         let processes = self.state.places().len();
@@ -156,7 +156,8 @@ impl<'a> Annealing<'a> {
         if !away.is_empty() && self.draws.below(256) < self.course.returns {
             return away[self.draws.below(away.len())];
         }
-        self.draws.below(self.state.places().len())
+        let movable = self.state.movable();
+        movable[self.draws.below(movable.len())]
     }
 
     /// Where `process` may go: home half of the time, unless it is there.
@@ -169,8 +170,18 @@ impl<'a> Annealing<'a> {
         }
     }
 
-    /// A machine: of the group `process` is at home in half of the time, or any.
+    /// A machine: of the group `process` is at home in half of the time, or any; half of the time that of a process
+    /// with which it exchanges bytes, if there is one.
     pub(super) fn somewhere(&mut self, process: usize) -> usize {
+        if let Some(communication) = self.state.communication() {
+            let count = communication.of(process).count();
+            if 0 < count && self.draws.below(2) == 0 {
+                let drawn = self.draws.below(count);
+                let other = communication.of(process).nth(drawn);
+                let (other, _) = other.expect("it is one of them");
+                return self.state.places()[other];
+            }
+        }
         if self.draws.below(2) == 0 {
             let group = &self.machines[self.state.group(self.state.home(process))];
             group[self.draws.below(group.len())]

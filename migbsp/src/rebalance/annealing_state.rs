@@ -1,12 +1,16 @@
 //! The assignment of an annealing.
 
 use crate::rebalance::Problem;
+use crate::rebalance::communication::Communication;
+use crate::rebalance::memory::MemoryUse;
 use crate::rebalance::sampled_set::SampledSet;
 
 /// An assignment, with what an annealing asks about it millions of times in a second.
 ///
 /// Unlike a [`State`](super::state::State), it keeps no order among machines or processes: a move takes
-/// as long whatever their number. Loads and cost are rounded by every move, until they are summed anew.
+/// as long whatever their number, but for the processes with which it exchanges bytes. A load is the workload on a
+/// machine and what would take its level as far as its exchange with others does. Loads and cost are rounded by every
+/// move, until they are summed anew.
 ///
 /// Invariant: members, positions, overloaded machines and processes away are those of `places` and `loads`.
 #[derive(Debug)]
@@ -18,19 +22,26 @@ pub(super) struct AnnealingState<'a> {
     move_costs: Vec<(f64, f64)>,
     group_count: usize,
     places: Vec<usize>,
-    /// By machine: the processes on it.
+    /// The processes that may move.
+    movable: Vec<usize>,
+    /// By machine: the processes on it that may move.
     members: Vec<Vec<usize>>,
-    /// By process: where in the members of its machine it is.
+    /// By process that may move: where in the members of its machine it is.
     positions: Vec<usize>,
     overloaded: SampledSet,
     away: SampledSet,
     cost: f64,
+    communication: Option<&'a Communication>,
+    /// What machines hold, if their memory is limited.
+    memory: Option<MemoryUse<'a>>,
 }
 
 #[derive(Debug)]
 struct MachineLoad {
     load: f64,
     limit: f64,
+    /// What a byte that is exchanged with another machine adds to the load.
+    per_byte: f64,
     group: usize,
 }
 
@@ -49,9 +60,12 @@ impl<'a> AnnealingState<'a> {
         let group_count = problem.group_count();
         let pairs = (0..group_count).flat_map(|from| (0..group_count).map(move |to| (from, to)));
         let move_costs = pairs.map(|(from, to)| problem.move_cost(from, to));
+        let communication = problem.communication();
+        let weight = communication.map_or(0.0, Communication::weight);
         let machines = problem.machines().iter().map(|machine| MachineLoad {
             load: 0.0,
             limit: highest * machine.capacity,
+            per_byte: weight * machine.capacity,
             group: machine.group,
         });
         let residents = problem.residents().iter().map(|resident| Migrant {
@@ -69,13 +83,20 @@ impl<'a> AnnealingState<'a> {
                 .collect(),
             group_count,
             places: assignment.to_vec(),
+            movable: (0..assignment.len())
+                .filter(|&process| problem.is_movable(process))
+                .collect(),
             members: vec![Vec::new(); problem.machines().len()],
             positions: vec![0; assignment.len()],
             overloaded: SampledSet::none_of(problem.machines().len()),
             away: SampledSet::none_of(assignment.len()),
             cost: 0.0,
+            communication,
+            memory: problem.memory_use(assignment),
         };
-        for (process, &machine) in assignment.iter().enumerate() {
+        for at in 0..state.movable.len() {
+            let process = state.movable[at];
+            let machine = assignment[process];
             state.positions[process] = state.members[machine].len();
             state.members[machine].push(process);
             state.away.set(process, machine != state.home(process));
@@ -88,6 +109,8 @@ impl<'a> AnnealingState<'a> {
     #[inline]
     pub(super) fn relocate(&mut self, process: usize, machine: usize) {
         let left = self.places[process];
+        let (from_left, from_entered) =
+            self.added((process, left, machine), |other| self.places[other]);
         self.cost += self.price(process, machine) - self.price(process, left);
         let position = self.positions[process];
         self.members[left].swap_remove(position);
@@ -97,22 +120,87 @@ impl<'a> AnnealingState<'a> {
         self.positions[process] = self.members[machine].len();
         self.members[machine].push(process);
         self.places[process] = machine;
-        let workload = self.workload(process);
-        self.machines[left].load -= workload;
-        if self.machines[left].load < workload * REST {
-            let rest = self.members[left].iter();
-            self.machines[left].load = rest.map(|&other| self.workload(other)).sum();
+        if let Some(memory) = &mut self.memory {
+            memory.relocate(process, left, machine);
         }
-        self.machines[machine].load += workload;
+        self.machines[left].load += from_left;
+        if self.machines[left].load < -from_left * REST {
+            self.machines[left].load = self.summed(left);
+        }
+        self.machines[machine].load += from_entered;
         for machine in [left, machine] {
             self.overloaded.set(machine, 0.0 < self.excess(machine));
         }
         self.away.set(process, machine != self.home(process));
     }
 
+    /// What is added to the loads of the machines that a process leaves and enters, where the others are on the machines
+    /// that `place` says.
+    #[inline]
+    pub(super) fn added(
+        &self,
+        (process, from, to): (usize, usize, usize),
+        place: impl Fn(usize) -> usize,
+    ) -> (f64, f64) {
+        let workload = self.workload(process);
+        let Some(communication) = self.communication else {
+            return (-workload, workload);
+        };
+        let (left, entered) = communication.change(process, (from, to), place);
+        (
+            self.machines[from].per_byte * left - workload,
+            self.machines[to].per_byte * entered + workload,
+        )
+    }
+
+    /// The load of `machine`, of which little is left.
+    fn summed(&self, machine: usize) -> f64 {
+        if self.communication.is_some() || self.problem.has_pins() {
+            let all = self.places.iter().enumerate();
+            let here = all.filter(|(_, place)| **place == machine);
+            let (mut load, mut exchanged) = (0.0, 0.0);
+            for (process, _) in here {
+                load += self.workload(process);
+                for (other, bytes) in self.communication.iter().flat_map(|all| all.of(process)) {
+                    if self.places[other] != machine {
+                        exchanged += bytes;
+                    }
+                }
+            }
+            return load + self.machines[machine].per_byte * exchanged;
+        }
+        let rest = self.members[machine].iter();
+        rest.map(|&other| self.workload(other)).sum()
+    }
+
+    /// Whether `moves`, each of a process from one machine to another, leave these with the memory that they take.
+    pub(super) fn have_memory(
+        &mut self,
+        moves: impl DoubleEndedIterator<Item = (usize, usize, usize)> + Clone,
+    ) -> bool {
+        let Some(memory) = &mut self.memory else {
+            return true;
+        };
+        for (process, from, to) in moves.clone() {
+            memory.relocate(process, from, to);
+        }
+        let is_within = moves.clone().all(|(_, _, to)| memory.is_within(to));
+        for (process, from, to) in moves.rev() {
+            memory.relocate(process, to, from);
+        }
+        is_within
+    }
+
     /// Sums loads and cost from nothing.
     pub(super) fn sum_anew(&mut self) {
-        for (machine, load) in self.problem.loads(&self.places).into_iter().enumerate() {
+        let mut loads = self.problem.loads(&self.places);
+        if let Some(communication) = self.communication {
+            let exchanged = communication.exchanged(&self.places, loads.len());
+            for (machine, bytes) in exchanged.into_iter().enumerate() {
+                loads[machine] += self.machines[machine].per_byte * bytes;
+            }
+        }
+        for (machine, load) in loads.into_iter().enumerate() {
             self.machines[machine].load = load;
             self.overloaded.set(machine, 0.0 < self.excess(machine));
         }
@@ -183,7 +271,25 @@ impl<'a> AnnealingState<'a> {
         &self.places
     }
 
-    /// The processes on `machine`, in no order.
+    /// The processes that may move.
+    #[inline]
+    pub(super) fn movable(&self) -> &[usize] {
+        &self.movable
+    }
+
+    /// What processes exchange, if that has a weight.
+    #[inline]
+    pub(super) const fn communication(&self) -> Option<&'a Communication> {
+        self.communication
+    }
+
+    /// What a byte that `machine` exchanges with another adds to its load.
+    #[inline]
+    pub(super) fn per_byte(&self, machine: usize) -> f64 {
+        self.machines[machine].per_byte
+    }
+
+    /// The processes on `machine` that may move, in no order.
     #[inline]
     pub(super) fn members(&self, machine: usize) -> &[usize] {
         &self.members[machine]

@@ -10,12 +10,17 @@ use crate::rebalance::{Problem, Resident};
 /// Lagrangian relaxation: a machine may carry too much at a price per unit of workload, but the processes that stay
 /// at home must fit there together. Then every machine is a knapsack of its own, packed exactly if it is
 /// small, and the prices are found by subgradients. At least as high as the linear relaxation of the
-/// generalised assignment problem, up to what the prices lack. Takes time linear in processes times groups
+/// generalised assignment problem, up to what the prices lack. Processes that may not move take their part of their
+/// machine's limit; memory and what processes exchange are left out, so that they only raise what it costs. Takes time linear in processes times groups
 /// and in machines, with the fewer iterations the more they are.
 #[must_use]
 pub fn bound(problem: &Problem, target: f64) -> f64 {
     let highest = highest(target);
-    if highest < problem.ideal() * (1.0 - ROUNDED) || !has_room_for_each(problem, highest) {
+    let is_below_ideal = highest < problem.ideal() * (1.0 - ROUNDED);
+    if is_below_ideal
+        || !has_room_for_each(problem, highest)
+        || !has_room_for_pins(problem, highest)
+    {
         return f64::INFINITY;
     }
     let mut relaxation = Relaxation::new(problem, highest);
@@ -52,17 +57,27 @@ fn has_room_for_each(problem: &Problem, highest: f64) -> bool {
     residents.all(|resident| resident.workload <= room)
 }
 
+/// Whether the processes that may not move meet the target.
+fn has_room_for_pins(problem: &Problem, highest: f64) -> bool {
+    let machines = problem.machines().iter();
+    let mut loads = machines.zip(problem.pinned_loads());
+    loads.all(|(machine, load)| load <= highest * machine.capacity * (1.0 + ROUNDED))
+}
+
 /// No assignment costs more: every process goes where that costs most.
 fn cost_max(problem: &Problem) -> f64 {
     let groups = problem.group_count();
-    let cost = |resident: &Resident| {
+    let cost = |(process, resident): (usize, &Resident)| {
+        if !problem.is_movable(process) {
+            return 0.0;
+        }
         let home = problem.machines()[resident.home].group;
         let move_costs = (0..groups).map(|group| problem.move_cost(home, group));
         move_costs
             .map(|move_cost| move_cost.fixed + move_cost.per_size * resident.size)
             .fold(0.0, f64::max)
     };
-    problem.residents().iter().map(cost).sum()
+    problem.residents().iter().enumerate().map(cost).sum()
 }
 
 /// How often the prices of `problem` are mended.
@@ -163,13 +178,18 @@ impl<'a> Relaxation<'a> {
         let machines = problem.machines();
         let mut at_home = vec![Vec::new(); machines.len()];
         for (process, resident) in problem.residents().iter().enumerate() {
-            at_home[resident.home].push(process);
+            if problem.is_movable(process) {
+                at_home[resident.home].push(process);
+            }
         }
-        let limits = machines.iter().map(|machine| highest * machine.capacity);
+        let pinned = problem.pinned_loads();
+        let limits = machines.iter().zip(&pinned).map(|(machine, pinned)| {
+            // A process that fits by level should not be too much by load, however both are rounded.
+            (highest * machine.capacity * (1.0 + ROUNDED) - pinned).max(0.0)
+        });
         Self {
             problem,
-            // A process that fits by level should not be too much by load, however both are rounded.
-            limits: limits.map(|limit| limit * (1.0 + ROUNDED)).collect(),
+            limits: limits.collect(),
             at_home,
             group_count: problem.group_count(),
             prices: vec![0.0; machines.len()],

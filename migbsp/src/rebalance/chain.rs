@@ -6,8 +6,8 @@ use crate::rebalance::annealing_state::AnnealingState;
 /// A shift, an exchange or an ejection chain that is proposed: no process has moved yet.
 #[derive(Debug, Default)]
 struct Chain {
-    /// Processes and their new machines.
-    hops: [(usize, usize); HOPS],
+    /// Processes, the machines that they leave, and their new ones.
+    hops: [(usize, usize, usize); HOPS],
     hop_count: usize,
     /// By how much which machine's load changes.
     changes: [(usize, f64); HOPS + 1],
@@ -59,8 +59,10 @@ impl Annealing<'_> {
             overload += (excess + change).max(0.0) - excess.max(0.0);
         }
         let worse = chain.cost + self.overload_price.now * overload;
-        if worse <= 0.0 || worse <= self.temperature * self.noise.exponential(&mut self.draws) {
-            for &(process, machine) in &chain.hops[..chain.hop_count] {
+        let is_taken =
+            worse <= 0.0 || worse <= self.temperature * self.noise.exponential(&mut self.draws);
+        if is_taken && self.state.have_memory(chain.moves()) {
+            for (process, _, machine) in chain.moves() {
                 self.relocate(process, machine);
             }
         }
@@ -72,9 +74,14 @@ impl Chain {
     fn hop(&mut self, state: &AnnealingState<'_>, process: usize, to: usize) {
         let from = state.places()[process];
         self.cost += state.price(process, to) - state.price(process, from);
-        self.change(from, -state.workload(process));
-        self.change(to, state.workload(process));
-        self.hops[self.hop_count] = (process, to);
+        let (left, entered) = state.added((process, from, to), |other| {
+            let mut moves = self.moves();
+            let moved = moves.find(|(moved, ..)| *moved == other);
+            moved.map_or(state.places()[other], |(_, _, machine)| machine)
+        });
+        self.change(from, left);
+        self.change(to, entered);
+        self.hops[self.hop_count] = (process, from, to);
         self.hop_count += 1;
     }
 
@@ -99,8 +106,12 @@ impl Chain {
 
     #[inline]
     fn has(&self, process: usize) -> bool {
-        let mut hops = self.hops[..self.hop_count].iter();
-        hops.any(|&(moved, _)| moved == process)
+        self.moves().any(|(moved, ..)| moved == process)
+    }
+
+    #[inline]
+    fn moves(&self) -> impl DoubleEndedIterator<Item = (usize, usize, usize)> + Clone + '_ {
+        self.hops[..self.hop_count].iter().copied()
     }
 }
 

@@ -38,7 +38,13 @@ impl Incumbent {
 
     /// Looks at `state`, `steps` after the search began; whether it is better than all before.
     pub(super) fn see(&mut self, state: &State<'_>, steps: u64) -> bool {
-        self.see_parts(state.level(), state.cost(), steps, || state.assignment())
+        let problem = state.problem();
+        // A state leaves out what processes exchange.
+        let level = match problem.communication() {
+            Some(_) => problem.level(state.assignment()),
+            None => state.level(),
+        };
+        self.see_parts(level, state.cost(), steps, || state.assignment())
     }
 
     /// [`Incumbent::see`] for a search with a state of its own: an assignment is asked for only if it is

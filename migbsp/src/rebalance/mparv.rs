@@ -59,8 +59,9 @@ impl Partition {
             if meter.is_spent() {
                 return;
             }
-            let state = partition(&homes, level, unit, meter);
-            incumbent.see(&state, meter.steps());
+            if let Some(state) = partition(&homes, level, unit, meter) {
+                incumbent.see(&state, meter.steps());
+            }
         }
     }
 }
@@ -75,14 +76,19 @@ impl Opt {
     }
 }
 
-/// A partition that is meant to have a level of at most `level`.
+/// A partition that is meant to have a level of at most `level`; `None` if the memory of a machine would be exceeded.
 ///
 /// Large are those whose workload is more than half of the level, in a `unit` of work. Of each machine's large ones, all but the
 /// smallest leave. As many machines as there are large ones are chosen to hold one, those that it costs fewest
 /// more departures; from these, small ones leave until they take half of the machine, and from the others, the process that is
 /// largest leaves until the rest fits. Then those that left are put, the largest first, where the
 /// level is lowest with them.
-fn partition<'a>(homes: &State<'a>, level: f64, unit: f64, meter: &mut Meter<'_>) -> State<'a> {
+fn partition<'a>(
+    homes: &State<'a>,
+    level: f64,
+    unit: f64,
+    meter: &mut Meter<'_>,
+) -> Option<State<'a>> {
     let problem = homes.problem();
     let bound = level * unit / 2.0;
     let machines = 0..problem.machines().len();
@@ -101,31 +107,51 @@ fn partition<'a>(homes: &State<'a>, level: f64, unit: f64, meter: &mut Meter<'_>
 
 /// Every process at home but those that leave, which go where the level is lowest with them; at home, if it is
 /// lowest there, too.
-fn reinserted<'a>(homes: &State<'a>, leaving: &[Entry], meter: &mut Meter<'_>) -> State<'a> {
+fn reinserted<'a>(
+    homes: &State<'a>,
+    leaving: &[Entry],
+    meter: &mut Meter<'_>,
+) -> Option<State<'a>> {
     let problem = homes.problem();
     let mut loads: Vec<f64> = (0..problem.machines().len())
         .map(|machine| homes.load(machine))
         .collect();
+    let mut memory = problem.memory_use(homes.assignment());
     for entry in leaving {
-        loads[problem.residents()[entry.process].home] -= entry.workload;
+        let home = problem.residents()[entry.process].home;
+        loads[home] -= entry.workload;
+        if let Some(memory) = &mut memory {
+            memory.leave(entry.process, home);
+        }
     }
     let mut assignment = homes.assignment().to_vec();
     for &Entry { workload, process } in leaving {
         let level =
             |machine: usize| (loads[machine] + workload) / problem.machines()[machine].capacity;
-        let mut best = problem.residents()[process].home;
-        let mut lowest = level(best);
+        let memory = memory.as_mut();
+        let fits = |machine| {
+            memory
+                .as_ref()
+                .is_none_or(|held| held.fits(process, machine))
+        };
+        let home = problem.residents()[process].home;
+        let mut best = fits(home).then_some(home);
+        let mut lowest = best.map_or(f64::INFINITY, level);
         for machine in 0..loads.len() {
-            if level(machine) < lowest {
-                best = machine;
+            if level(machine) < lowest && fits(machine) {
+                best = Some(machine);
                 lowest = level(machine);
             }
+        }
+        let best = best?;
+        if let Some(memory) = memory {
+            memory.enter(process, best);
         }
         loads[best] += workload;
         assignment[process] = best;
         meter.count(u64::try_from(loads.len()).expect("a count fits 64 bits"));
     }
-    State::of(problem, assignment)
+    Some(State::of(problem, assignment))
 }
 
 /// The processes that have to leave a machine, by number: a list in ascending order, of which a part leaves.
@@ -146,12 +172,13 @@ impl Departures {
         let small = list.partition_point(|entry| entry.workload <= bound);
         let kept = list.len().min(small + 1);
         let room = level * homes.problem().machines()[machine].capacity;
+        let pinned = homes.pinned_load(machine);
         Self {
             machine,
             small,
             large: list.len() - small,
-            from_half: small - fitting(&list[..small], room / 2.0),
-            from_whole: kept - fitting(&list[..kept], room),
+            from_half: small - fitting(&list[..small], pinned, room / 2.0),
+            from_whole: kept - fitting(&list[..kept], pinned, room),
         }
     }
 
@@ -175,9 +202,8 @@ impl Departures {
     }
 }
 
-/// How many of an ascending `list` fit into `room`, from the first on.
-fn fitting(list: &[Entry], room: f64) -> usize {
-    let mut taken = 0.0;
+/// How many of an ascending `list` fit into `room`, of which some is `taken`, from the first on.
+fn fitting(list: &[Entry], mut taken: f64, room: f64) -> usize {
     let fits = |entry: &&Entry| {
         taken += entry.workload;
         taken <= highest(room)
@@ -192,7 +218,7 @@ fn breakpoints(homes: &State<'_>, unit: f64) -> Vec<f64> {
     let mut smallest = f64::INFINITY;
     let mut levels = Vec::new();
     for (machine, &Machine { capacity, .. }) in problem.machines().iter().enumerate() {
-        let mut load = 0.0;
+        let mut load = homes.pinned_load(machine);
         for entry in homes.list(machine) {
             load += entry.workload;
             smallest = smallest.min(entry.workload);
@@ -260,7 +286,7 @@ mod tests {
         let problem = problem(machines);
         let mut meter = Meter::new(Budget::Steps(u64::MAX));
         let state = partition(&State::at_home(&problem), level, 1.0, &mut meter);
-        assert_eq!(state.assignment(), expect);
+        assert_eq!(state.unwrap().assignment(), expect);
     }
 
     #[test]
@@ -305,7 +331,12 @@ mod tests {
             let mut meter = Meter::new(Budget::Steps(u64::MAX));
             let homes = State::at_home(&problem);
             let state = partition(&homes, 10.0, opt.unit(&problem), &mut meter);
-            let away = state.assignment().iter().filter(|machine| **machine == 1);
+            let away = state
+                .as_ref()
+                .unwrap()
+                .assignment()
+                .iter()
+                .filter(|machine| **machine == 1);
             away.count()
         };
         assert_eq!(partition(Opt::Level), 0);

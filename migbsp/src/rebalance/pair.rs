@@ -57,7 +57,9 @@ impl Exchange {
                 continue;
             }
             let penalty = rule.penalty(process, to);
-            search.look(entry.workload, (process, None), penalty, || 0.0);
+            if state.fits(process, None, to) {
+                search.look(entry.workload, (process, None), penalty, || 0.0);
+            }
             let middle = entry.workload - ideal;
             let middle = residents.partition_point(|other| other.workload < middle);
             let mut ask = |other: &Entry| {
@@ -67,6 +69,10 @@ impl Exchange {
                 }
                 if !rule.allows(back, from) {
                     return Answer::Refused;
+                }
+                if !state.fits(process, Some(back), to) || !state.fits(back, Some(process), from) {
+                    search.looked += 1;
+                    return Answer::GoOn;
                 }
                 let processes = (process, Some(back));
                 let more = || rule.penalty(back, from);
@@ -114,7 +120,8 @@ impl Exchange {
         let mut search = Search::between(state, (from, to), bound);
         for entry in state.list(from) {
             let process = entry.process;
-            if 0.0 < entry.workload && rule.allows(process, to) {
+            let is_allowed = rule.allows(process, to) && state.fits(process, None, to);
+            if 0.0 < entry.workload && is_allowed {
                 let penalty = rule.penalty(process, to);
                 search.look(entry.workload, (process, None), penalty, || 0.0);
             }

@@ -2,20 +2,33 @@
 
 use std::ops::RangeInclusive;
 
+use crate::rebalance::ProblemError;
+use crate::rebalance::communication::Communication;
+use crate::rebalance::memory::{Memory, MemoryUse};
+
 /// An assignment that is to be balanced.
 ///
-/// Workloads, capacities and sizes are in units of the caller's. A level is a workload divided by a capacity. The
-/// cost of a move is in the unit of [`MoveCost`]: seconds, if work is per second and they are in seconds.
+/// Workloads, capacities and sizes are in units of the caller's. A level is a workload divided by a capacity, and what
+/// the machine's exchange with others adds. The cost of a move is in the unit of [`MoveCost`]: seconds, if work is
+/// per second and they are in seconds.
+///
+/// Without more, every process may go to every machine. [`with_pins`](Problem::with_pins) and
+/// [`with_memory`](Problem::with_memory) limit that, and [`with_communication`](Problem::with_communication) adds what
+/// processes exchange.
 ///
 /// Invariant: at least one machine and one process; capacities, and workloads, sizes and costs unless they are
 /// 0, are from 10⁻⁵⁰ to 10⁵⁰, so that no product or sum of a few leaves the range of numbers; homes and groups
-/// exist.
+/// exist; with every process at home, no machine's memory is exceeded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     machines: Vec<Machine>,
     residents: Vec<Resident>,
     /// Group × group, by the group that is left.
     move_costs: Vec<Vec<MoveCost>>,
+    /// By process: whether it stays at home; empty if all may move.
+    pins: Vec<bool>,
+    memory: Option<Memory>,
+    communication: Option<Communication>,
 }
 
 /// A machine.
@@ -45,65 +58,6 @@ pub struct MoveCost {
     pub fixed: f64,
     /// Of every unit of its size.
     pub per_size: f64,
-}
-
-/// Why there is no such problem.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ProblemError {
-    /// Nothing to compute on.
-    #[error("no machine: must be at least one")]
-    NoMachine,
-    /// Nothing to move.
-    #[error("no process: must be at least one")]
-    NoProcess,
-    /// A capacity that is none.
-    #[error("machine {machine} has capacity {met}: must be a number from 1e-50 to 1e50")]
-    Capacity {
-        /// Which machine.
-        machine: usize,
-        /// What it has.
-        met: f64,
-    },
-    /// A group without costs of moves.
-    #[error("machine {machine} is in group {met}: must be one of 0..{groups}")]
-    Group {
-        /// Which machine.
-        machine: usize,
-        /// Where it is said to be.
-        met: usize,
-        /// How many there are.
-        groups: usize,
-    },
-    /// A workload or a size that is none.
-    #[error("process {process} has {what} {met}: must be 0 or a number from 1e-50 to 1e50")]
-    Amount {
-        /// Which process.
-        process: usize,
-        /// Its workload or its size.
-        what: &'static str,
-        /// What it is.
-        met: f64,
-    },
-    /// A home that does not exist.
-    #[error("process {process} is on machine {met}: must be one of 0..{machines}")]
-    Home {
-        /// Which process.
-        process: usize,
-        /// Where it is said to be.
-        met: usize,
-        /// How many there are.
-        machines: usize,
-    },
-    /// Ways that are no square of numbers.
-    #[error(
-        "costs of moves from group {from}: must be one to each of {groups} groups, 0 or from 1e-50 to 1e50"
-    )]
-    MoveCost {
-        /// From where.
-        from: usize,
-        /// How many groups there are.
-        groups: usize,
-    },
 }
 
 impl Problem {
@@ -164,7 +118,105 @@ impl Problem {
             machines,
             residents,
             move_costs,
+            pins: Vec::new(),
+            memory: None,
+            communication: None,
         })
+    }
+
+    /// The same, where the processes of which `pins` says so stay at home.
+    ///
+    /// # Errors
+    ///
+    /// If `pins` has not one item for each process.
+    pub fn with_pins(mut self, pins: Vec<bool>) -> Result<Self, ProblemError> {
+        check_count("pins", pins.len(), self.residents.len())?;
+        self.pins = if pins.contains(&true) {
+            pins
+        } else {
+            Vec::new()
+        };
+        Ok(self)
+    }
+
+    /// The same with machines of limited memory.
+    ///
+    /// # Errors
+    ///
+    /// If `memory` is not of these machines and processes, or the memory of a machine is exceeded before any move.
+    pub fn with_memory(mut self, memory: Memory) -> Result<Self, ProblemError> {
+        let (machines, processes) = (self.machines.len(), self.residents.len());
+        check_count("limits of memory", memory.limits.len(), machines)?;
+        check_count("uses of memory", memory.uses.len(), processes)?;
+        check_count("lists of blocks", memory.used_blocks.len(), processes)?;
+        let blocks = memory.blocks.len();
+        for (process, used) in memory.used_blocks.iter().enumerate() {
+            if let Some(&met) = used.iter().find(|&&block| blocks <= block) {
+                return Err(ProblemError::Block {
+                    process,
+                    met,
+                    blocks,
+                });
+            }
+        }
+        let held = MemoryUse::new(&memory, &self.homes());
+        if let Some(machine) = (0..machines).find(|&machine| !held.is_within(machine)) {
+            return Err(ProblemError::MemoryExceeded {
+                machine,
+                occupied: held.occupied()[machine],
+                limit: memory.limits[machine],
+            });
+        }
+        self.memory = Some(memory);
+        Ok(self)
+    }
+
+    /// The same with processes that exchange bytes: for each of `edges`, two processes and the bytes of a superstep,
+    /// both ways together. A byte adds `weight` to the level of each of two machines between which it is exchanged.
+    ///
+    /// # Errors
+    ///
+    /// If an edge is of a process that does not exist, or bytes or weight are not 0 or a number from 10⁻⁵⁰ to 10⁵⁰.
+    pub fn with_communication(
+        mut self,
+        edges: &[(usize, usize, f64)],
+        weight: f64,
+    ) -> Result<Self, ProblemError> {
+        let processes = self.residents.len();
+        for (edge, &(one, other, met)) in edges.iter().enumerate() {
+            if let Some(met) = [one, other].into_iter().find(|end| processes <= *end) {
+                return Err(ProblemError::Edge {
+                    edge,
+                    met,
+                    processes,
+                });
+            }
+            if !is_amount(met) {
+                let what = "an exchange";
+                return Err(ProblemError::Bytes { what, met });
+            }
+        }
+        if !is_amount(weight) {
+            let (what, met) = ("a weight", weight);
+            return Err(ProblemError::Bytes { what, met });
+        }
+        let has_any = !edges.is_empty();
+        self.communication = has_any.then(|| Communication::new(processes, edges, weight));
+        Ok(self)
+    }
+
+    /// The same without limits of memory.
+    #[must_use]
+    pub fn without_memory(mut self) -> Self {
+        self.memory = None;
+        self
+    }
+
+    /// The same where every process may move.
+    #[must_use]
+    pub fn without_pins(mut self) -> Self {
+        self.pins = Vec::new();
+        self
     }
 
     /// A machine.
@@ -210,6 +262,51 @@ impl Problem {
             .collect()
     }
 
+    /// Whether `process` may leave its home.
+    #[must_use]
+    pub fn is_movable(&self, process: usize) -> bool {
+        self.pins.get(process) != Some(&true)
+    }
+
+    /// Whether there are processes that may not move.
+    #[must_use]
+    pub const fn has_pins(&self) -> bool {
+        !self.pins.is_empty()
+    }
+
+    /// The limits of memory, if there are any.
+    #[must_use]
+    pub const fn memory(&self) -> Option<&Memory> {
+        self.memory.as_ref()
+    }
+
+    /// What machines hold under `assignment`, if their memory is limited.
+    pub(super) fn memory_use(&self, assignment: &[usize]) -> Option<MemoryUse<'_>> {
+        let memory = self.memory.as_ref()?;
+        Some(MemoryUse::new(memory, assignment))
+    }
+
+    /// The bytes that each machine holds under `assignment`, if memory is limited.
+    #[must_use]
+    pub fn occupied(&self, assignment: &[usize]) -> Option<Vec<u64>> {
+        let held = self.memory_use(assignment)?;
+        Some(held.occupied().to_vec())
+    }
+
+    /// What processes exchange, if that has a weight.
+    pub(super) fn communication(&self) -> Option<&Communication> {
+        let communication = self.communication.as_ref();
+        communication.filter(|communication| 0.0 < communication.weight())
+    }
+
+    /// The bytes that each machine exchanges with others in a superstep under `assignment`; `None` if no process
+    /// exchanges anything.
+    #[must_use]
+    pub fn exchanged(&self, assignment: &[usize]) -> Option<Vec<f64>> {
+        let communication = self.communication.as_ref()?;
+        Some(communication.exchanged(assignment, self.machines.len()))
+    }
+
     /// The level that no assignment can be below: all work on all machines, divisible at will.
     #[must_use]
     pub fn ideal(&self) -> f64 {
@@ -232,14 +329,51 @@ impl Problem {
         loads
     }
 
+    /// The workload of each machine of the processes that may not move.
+    #[must_use]
+    pub fn pinned_loads(&self) -> Vec<f64> {
+        let mut loads = vec![0.0; self.machines.len()];
+        for (process, resident) in self.residents.iter().enumerate() {
+            if !self.is_movable(process) {
+                loads[resident.home] += resident.workload;
+            }
+        }
+        loads
+    }
+
+    /// The level of each machine under `assignment`: its workload divided by its capacity, and what it exchanges with
+    /// others times the weight of a byte.
+    #[must_use]
+    pub fn levels(&self, assignment: &[usize]) -> Vec<f64> {
+        let mut levels = self.loads(assignment);
+        for (level, machine) in levels.iter_mut().zip(&self.machines) {
+            *level /= machine.capacity;
+        }
+        if let Some(communication) = self.communication() {
+            let exchanged = communication.exchanged(assignment, self.machines.len());
+            for (level, bytes) in levels.iter_mut().zip(exchanged) {
+                *level += communication.weight() * bytes;
+            }
+        }
+        levels
+    }
+
     /// The highest level of a machine under `assignment`.
     #[must_use]
     pub fn level(&self, assignment: &[usize]) -> f64 {
-        let levels = self.loads(assignment);
-        let levels = levels.iter().zip(&self.machines);
-        levels
-            .map(|(load, machine)| load / machine.capacity)
-            .fold(0.0, f64::max)
+        self.levels(assignment).into_iter().fold(0.0, f64::max)
+    }
+}
+
+fn check_count(what: &'static str, met: usize, expected: usize) -> Result<(), ProblemError> {
+    if met == expected {
+        Ok(())
+    } else {
+        Err(ProblemError::Count {
+            what,
+            met,
+            expected,
+        })
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn repair(problem: &Problem, incumbent: &mut Incumbent, meter: &mut M
 
 /// An assignment where as much left every overloaded machine as it takes to meet `target`, the cheapest per
 /// workload first, and went, the largest first, where it is cheapest of where it fits and fits best; at home if
-/// it fits nowhere.
+/// it fits nowhere. To fit means by level and by memory; the level leaves out what processes exchange.
 ///
 /// Takes time linear in processes times groups, but for sorting.
 fn repaired(problem: &Problem, target: f64) -> Vec<usize> {
@@ -39,11 +39,16 @@ fn repaired(problem: &Problem, target: f64) -> Vec<usize> {
             open[problem.machines()[machine].group].insert((order(room), machine));
         }
     }
+    let mut memory = problem.memory_use(&assignment);
     for process in leaving {
         let workload = residents[process].workload;
+        let has_memory = |(_, machine): &&(u64, usize)| {
+            let memory = memory.as_ref();
+            memory.is_none_or(|memory| memory.fits(process, *machine))
+        };
         let fits = open
             .iter()
-            .filter_map(|rooms| rooms.range((order(workload), 0)..).next());
+            .filter_map(|rooms| rooms.range((order(workload), 0)..).find(has_memory));
         let best = fits.min_by(|(_, a), (_, b)| {
             let costs = [a, b].map(|&machine| problem.cost(process, machine));
             costs[0].total_cmp(&costs[1])
@@ -53,6 +58,9 @@ fn repaired(problem: &Problem, target: f64) -> Vec<usize> {
             group.remove(&(room, machine));
             rooms[machine] -= workload;
             group.insert((order(rooms[machine]), machine));
+            if let Some(memory) = &mut memory {
+                memory.relocate(process, assignment[process], machine);
+            }
             assignment[process] = machine;
         }
     }
@@ -71,8 +79,9 @@ fn leaving(problem: &Problem, rooms: &mut [f64]) -> Vec<usize> {
         prices / problem.residents()[process].workload
     };
     let residents = problem.residents().iter().enumerate();
-    let movable =
-        residents.filter(|(_, resident)| rooms[resident.home] < 0.0 && 0.0 < resident.workload);
+    let movable = residents.filter(|&(process, resident)| {
+        rooms[resident.home] < 0.0 && 0.0 < resident.workload && problem.is_movable(process)
+    });
     let mut candidates: Vec<(f64, usize)> = movable
         .map(|(process, _)| (price(process), process))
         .collect();

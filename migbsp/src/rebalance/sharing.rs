@@ -1,6 +1,7 @@
 //! Two machines whose processes are shared out anew.
 
 use crate::rebalance::annealing::Annealing;
+use crate::rebalance::pool_exchange::PoolExchange;
 
 /// Some processes of two machines, each of which may change over to the other.
 #[derive(Debug, Default)]
@@ -27,9 +28,14 @@ impl Annealing<'_> {
         }
         let pool = self.pool(process, second);
         let change = self.draw(&pool, first, second);
-        for at in 0..pool.count {
-            if change >> at & 1 == 1 {
-                self.relocate(pool.processes[at], pool.goals[at]);
+        let changed = (0..pool.count).filter(|at| change >> at & 1 == 1);
+        let moves = changed.map(|at| {
+            let (process, goal) = (pool.processes[at], pool.goals[at]);
+            (process, first + second - goal, goal)
+        });
+        if self.state.have_memory(moves.clone()) {
+            for (process, _, goal) in moves {
+                self.relocate(process, goal);
             }
         }
         1 << pool.count
@@ -83,6 +89,7 @@ impl Annealing<'_> {
         let mut highest = self.temperature * self.noise.gumbel(&mut self.draws);
         let (mut chosen, mut change) = (0, 0_u32);
         let (mut load, mut cost) = (0.0, 0.0);
+        let mut exchange = PoolExchange::new(&self.state, pool.members(), (first, second));
         for number in 1..1_u32 << pool.count {
             let bit = number & number.wrapping_neg();
             let at = usize::try_from(number.trailing_zeros()).expect("a bit of a number");
@@ -90,7 +97,13 @@ impl Annealing<'_> {
             let sign = if change & bit == 0 { -1.0 } else { 1.0 };
             load += sign * pool.loads[at];
             cost += sign * pool.costs[at];
-            let over = (excess - load).max(0.0) + (other_excess + load).max(0.0) - overload;
+            let (more, other_more) = match &mut exchange {
+                Some(exchange) => exchange.change_side(at),
+                None => (0.0, 0.0),
+            };
+            let over = (excess - load + more).max(0.0)
+                + (other_excess + load + other_more).max(0.0)
+                - overload;
             let worse = cost + self.overload_price.now * over;
             // Most are so bad that no noise helps.
             if highest < noise_max - worse {
@@ -105,8 +118,16 @@ impl Annealing<'_> {
     }
 }
 
+impl Pool {
+    /// Its processes, and where each would go.
+    fn members(&self) -> impl Iterator<Item = (usize, usize)> {
+        let processes = self.processes[..self.count].iter().copied();
+        processes.zip(self.goals)
+    }
+}
+
 /// At most this number of processes of two machines are shared out anew: 256 ways.
-const POOL: usize = 8;
+pub(super) const POOL: usize = 8;
 
 /// The number of processes in a pool, if there are more: 64 ways to share them.
 const FEW: usize = 6;

@@ -1,10 +1,11 @@
 //! The assignment of a search.
 
 use crate::rebalance::Problem;
+use crate::rebalance::memory::MemoryUse;
 
 /// An assignment, with what a search asks about it all the time.
 ///
-/// Memory is linear in processes and machines. Loads are sums in the order of the lists, so that they depend on
+/// Levels are of workloads: what processes exchange is left out. Memory is linear in processes and machines. Loads are sums in the order of the lists, so that they depend on
 /// the assignment alone and not on how the search came there.
 ///
 /// Invariant: lists, loads, levels and ranking are those of the assignment.
@@ -12,13 +13,17 @@ use crate::rebalance::Problem;
 pub(super) struct State<'a> {
     problem: &'a Problem,
     assignment: Vec<usize>,
-    /// By machine: the processes on it, in ascending order.
+    /// By machine: the processes on it that may move, in ascending order.
     lists: Vec<Vec<Entry>>,
+    /// By machine: the workload of those that may not.
+    pinned_loads: Vec<f64>,
     loads: Vec<f64>,
     levels: Vec<f64>,
     /// The machines from the highest level to the lowest; of equal ones, the first comes first.
     ranking: Vec<usize>,
     cost: f64,
+    /// What machines hold, if their memory is limited.
+    memory: Option<MemoryUse<'a>>,
 }
 
 /// A process on the list of its machine, which is in ascending order of workload and number.
@@ -41,7 +46,9 @@ impl<'a> State<'a> {
         let mut cost = 0.0;
         for (process, &machine) in assignment.iter().enumerate() {
             let workload = problem.residents()[process].workload;
-            lists[machine].push(Entry { workload, process });
+            if problem.is_movable(process) {
+                lists[machine].push(Entry { workload, process });
+            }
             cost += problem.cost(process, machine);
         }
         for list in &mut lists {
@@ -49,6 +56,8 @@ impl<'a> State<'a> {
         }
         let mut state = Self {
             problem,
+            pinned_loads: problem.pinned_loads(),
+            memory: problem.memory_use(&assignment),
             assignment,
             lists,
             loads: vec![0.0; machines],
@@ -74,6 +83,9 @@ impl<'a> State<'a> {
         self.levels.clone_from(&other.levels);
         self.ranking.clone_from(&other.ranking);
         self.cost = other.cost;
+        if let (Some(memory), Some(other)) = (&mut self.memory, &other.memory) {
+            memory.become_like(other);
+        }
     }
 
     /// `process` goes to `machine`, unless it is there.
@@ -84,6 +96,9 @@ impl<'a> State<'a> {
         }
         self.cost += self.problem.cost(process, machine) - self.problem.cost(process, left);
         self.assignment[process] = machine;
+        if let Some(memory) = &mut self.memory {
+            memory.relocate(process, left, machine);
+        }
         let workload = self.problem.residents()[process].workload;
         let entry = Entry { workload, process };
         let at = self.lists[left]
@@ -105,10 +120,22 @@ impl<'a> State<'a> {
         &self.assignment
     }
 
-    /// The processes on `machine`, in ascending order.
+    /// Whether `machine` has the memory for `process`, which is not there, once `back` has left it.
+    #[inline]
+    pub(super) fn fits(&self, process: usize, back: Option<usize>, machine: usize) -> bool {
+        let memory = self.memory.as_ref();
+        memory.is_none_or(|memory| memory.fits_instead(process, back, machine))
+    }
+
+    /// The processes on `machine` that may move, in ascending order.
     #[inline]
     pub(super) fn list(&self, machine: usize) -> &[Entry] {
         &self.lists[machine]
+    }
+
+    /// The workload on `machine` of processes that may not move.
+    pub(super) fn pinned_load(&self, machine: usize) -> f64 {
+        self.pinned_loads[machine]
     }
 
     /// The workload on `machine`.
@@ -141,7 +168,8 @@ impl<'a> State<'a> {
     }
 
     fn weigh(&mut self, machine: usize) {
-        let load = self.lists[machine].iter().map(|entry| entry.workload).sum();
+        let load: f64 = self.lists[machine].iter().map(|entry| entry.workload).sum();
+        let load = self.pinned_loads[machine] + load;
         self.loads[machine] = load;
         self.levels[machine] = load / self.problem.machines()[machine].capacity;
     }

@@ -47,7 +47,8 @@ fn common_ratio(cost_max: f64, ratio: f64, levels: u32) -> Vec<f64> {
 /// What the most expensive migration costs.
 fn cost_max(problem: &Problem) -> f64 {
     let mut largest: Vec<Option<usize>> = vec![None; problem.group_count()];
-    for (process, resident) in problem.residents().iter().enumerate() {
+    let residents = problem.residents().iter().enumerate();
+    for (process, resident) in residents.filter(|(process, _)| problem.is_movable(*process)) {
         let largest = &mut largest[problem.machines()[resident.home].group];
         if largest.is_none_or(|other| problem.residents()[other].size < resident.size) {
             *largest = Some(process);
@@ -71,7 +72,8 @@ fn count(problem: &Problem, levels: u32) -> Vec<f64> {
         sizes[machine.group] += 1.0;
     }
     let mut costs: Vec<(f64, f64)> = Vec::new();
-    for (process, resident) in problem.residents().iter().enumerate() {
+    let residents = problem.residents().iter().enumerate();
+    for (process, resident) in residents.filter(|(process, _)| problem.is_movable(*process)) {
         for (example, &size) in examples.iter().zip(&sizes) {
             let away = |&&machine: &&usize| machine != resident.home;
             let Some(&machine) = example.iter().find(away) else {

@@ -150,8 +150,31 @@ impl<'a> Place<'a> {
             .ok_or_else(|| self.invalid(format!("must be {}", range.expected())))
     }
 
-    /// A whole number up to `max`.
-    pub(super) fn whole(&self, max: u64) -> Result<u64, Fault> {
+    /// Item `number` of a list, if it is one and has it.
+    pub(super) fn item(&'a self, number: usize) -> Option<Self> {
+        self.items("").ok()?.nth(number)
+    }
+
+    /// Whether it is a list without items.
+    pub(super) const fn is_empty_list(&self) -> bool {
+        matches!(&self.node.value, Value::Array(items) if items.is_empty())
+    }
+
+    /// Whether it is an object.
+    pub(super) const fn is_object(&self) -> bool {
+        matches!(&self.node.value, Value::Table(_))
+    }
+
+    /// `true` or `false`.
+    pub(super) fn boolean(&self) -> Result<bool, Fault> {
+        match self.node.value {
+            Value::Boolean(value) => Ok(value),
+            _ => Err(self.invalid("must be true or false".to_owned())),
+        }
+    }
+
+    /// A whole number up to `max`, which is `what`.
+    pub(super) fn whole(&self, max: u64, what: &str) -> Result<u64, Fault> {
         let number = match &self.node.value {
             Value::Integer(number) => u64::try_from(*number).ok(),
             _ => None,
@@ -159,8 +182,7 @@ impl<'a> Place<'a> {
         number.filter(|number| *number <= max).ok_or_else(|| {
             let range = match max {
                 u64::MAX => "a whole number of at least 0".to_owned(),
-                0 => "0: there is one machine".to_owned(),
-                max => format!("a whole number from 0 to {max}: an index into `capacities`"),
+                max => format!("a whole number from 0 to {max}: {what}"),
             };
             self.invalid(format!("must be {range}"))
         })

@@ -230,7 +230,7 @@ impl Published for Report {
 
 impl<'a> Row<'a> {
     fn new(solution: &Assigned, instance: &Instance, one: Option<&'a Move>) -> Self {
-        let process = one.map(|one| instance.processes[one.process]);
+        let process = one.map(|one| &instance.processes[one.process]);
         Self {
             target: solution.target,
             feasible: solution.feasible,
@@ -240,8 +240,8 @@ impl<'a> Row<'a> {
             migrations: solution.migrations,
             seconds: solution.seconds,
             process: one.map(|one| one.process),
-            workload: process.map(|(workload, _, _)| workload),
-            size_mb: process.map(|(_, size, _)| size),
+            workload: process.map(|process| process.workload),
+            size_mb: process.map(|process| process.size),
             from: one.map(|one| &one.from),
             to: one.map(|one| &one.to),
             move_cost: one.map(|one| one.cost),

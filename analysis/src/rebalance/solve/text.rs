@@ -73,12 +73,12 @@ fn move_table(report: &Report, instance: &Instance, moves: &[Move], layout: Layo
     let cost = unit(report, "cost");
     let headers = ["process", "workload", "size MB", "from", "to", "way", &cost];
     let row = |one: &Move| {
-        let (workload, size, _) = instance.processes[one.process];
+        let process = &instance.processes[one.process];
         let is_inside = instance.clusters[one.from.index] == instance.clusters[one.to.index];
         vec![
             one.process.to_string(),
-            rounded(workload, 1),
-            rounded(size, 2),
+            rounded(process.workload, 1),
+            rounded(process.size, 2),
             one.from.to_string(),
             one.to.to_string(),
             if is_inside {
@@ -94,7 +94,7 @@ fn move_table(report: &Report, instance: &Instance, moves: &[Move], layout: Layo
 }
 
 fn machines(report: &Report, instance: &Instance, solution: &Assigned, layout: Layout) -> String {
-    let homes = instance.processes.iter().map(|(_, _, home)| *home);
+    let homes = instance.processes.iter().map(|process| process.machine);
     let counts_before = counts(homes, instance);
     let counts_after = counts(
         solution.assignment.iter().map(|machine| machine.index),

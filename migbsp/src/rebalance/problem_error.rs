@@ -1,0 +1,110 @@
+//! Why there is no such problem.
+
+/// Why there is no such problem.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ProblemError {
+    /// Nothing to compute on.
+    #[error("no machine: must be at least one")]
+    NoMachine,
+    /// Nothing to move.
+    #[error("no process: must be at least one")]
+    NoProcess,
+    /// A capacity that is none.
+    #[error("machine {machine} has capacity {met}: must be a number from 1e-50 to 1e50")]
+    Capacity {
+        /// Which machine.
+        machine: usize,
+        /// What it has.
+        met: f64,
+    },
+    /// A group without costs of moves.
+    #[error("machine {machine} is in group {met}: must be one of 0..{groups}")]
+    Group {
+        /// Which machine.
+        machine: usize,
+        /// Where it is said to be.
+        met: usize,
+        /// How many there are.
+        groups: usize,
+    },
+    /// A workload or a size that is none.
+    #[error("process {process} has {what} {met}: must be 0 or a number from 1e-50 to 1e50")]
+    Amount {
+        /// Which process.
+        process: usize,
+        /// Its workload or its size.
+        what: &'static str,
+        /// What it is.
+        met: f64,
+    },
+    /// A home that does not exist.
+    #[error("process {process} is on machine {met}: must be one of 0..{machines}")]
+    Home {
+        /// Which process.
+        process: usize,
+        /// Where it is said to be.
+        met: usize,
+        /// How many there are.
+        machines: usize,
+    },
+    /// Ways that are no square of numbers.
+    #[error(
+        "costs of moves from group {from}: must be one to each of {groups} groups, 0 or from 1e-50 to 1e50"
+    )]
+    MoveCost {
+        /// From where.
+        from: usize,
+        /// How many groups there are.
+        groups: usize,
+    },
+    /// A list that has not one item for each.
+    #[error("{met} {what}: must be {expected}")]
+    Count {
+        /// What is counted.
+        what: &'static str,
+        /// How many there are.
+        met: usize,
+        /// How many there must be.
+        expected: usize,
+    },
+    /// A process uses a block that does not exist.
+    #[error("process {process} uses block {met}: must be one of 0..{blocks}")]
+    Block {
+        /// Which process.
+        process: usize,
+        /// The block.
+        met: usize,
+        /// How many there are.
+        blocks: usize,
+    },
+    /// A machine cannot hold the processes that are on it.
+    #[error(
+        "the processes of machine {machine} occupy {occupied} bytes before any move: must be at most {limit}"
+    )]
+    MemoryExceeded {
+        /// Which machine.
+        machine: usize,
+        /// What they occupy.
+        occupied: u64,
+        /// What the machine may hold.
+        limit: u64,
+    },
+    /// An edge of a process that does not exist.
+    #[error("edge {edge} is of process {met}: must be one of 0..{processes}")]
+    Edge {
+        /// Which edge.
+        edge: usize,
+        /// The process.
+        met: usize,
+        /// How many there are.
+        processes: usize,
+    },
+    /// Bytes or a weight that are none.
+    #[error("{what} of {met}: must be 0 or a number from 1e-50 to 1e50")]
+    Bytes {
+        /// What it is.
+        what: &'static str,
+        /// Its value.
+        met: f64,
+    },
+}
