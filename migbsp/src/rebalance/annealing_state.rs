@@ -178,17 +178,27 @@ impl<'a> AnnealingState<'a> {
         &mut self,
         moves: impl DoubleEndedIterator<Item = (usize, usize, usize)> + Clone,
     ) -> bool {
+        for one in moves.clone() {
+            self.try_in_memory(one);
+        }
+        let memory = self.memory.as_ref();
+        let is_within = |(_, _, to)| memory.is_none_or(|memory| memory.is_within(to));
+        let have_memory = moves.clone().all(is_within);
+        for (process, from, to) in moves.rev() {
+            self.try_in_memory((process, to, from));
+        }
+        have_memory
+    }
+
+    /// Moves a process between two machines in the account of their memory alone, to be taken back by the caller.
+    /// Whether both have the memory that they take then.
+    #[inline]
+    pub(super) fn try_in_memory(&mut self, (process, from, to): (usize, usize, usize)) -> bool {
         let Some(memory) = &mut self.memory else {
             return true;
         };
-        for (process, from, to) in moves.clone() {
-            memory.relocate(process, from, to);
-        }
-        let is_within = moves.clone().all(|(_, _, to)| memory.is_within(to));
-        for (process, from, to) in moves.rev() {
-            memory.relocate(process, to, from);
-        }
-        is_within
+        memory.relocate(process, from, to);
+        memory.is_within(from) && memory.is_within(to)
     }
 
     /// Sums loads and cost from nothing.

@@ -16,14 +16,19 @@ use crate::rebalance::{Problem, Variant};
 /// meeting targets than either, and better at cost.
 pub(super) fn best(problem: &Problem, seed: u64, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
     repair(problem, incumbent, meter);
-    if !incumbent.is_feasible() {
+    // These leave out what processes exchange, which makes levels that they take for met higher.
+    let sees_all = problem.communication().is_none();
+    if sees_all && !incumbent.is_feasible() {
         meter.limit(25);
         Variant::IMLP.improve_until(Incumbent::is_feasible, problem, incumbent, meter);
-        meter.limit(100);
+        // Where memory is scarce, several processes may have to change places together, which only annealing does.
+        let is_scarce = problem.memory().is_some();
+        meter.limit(if is_scarce { 50 } else { 100 });
     }
-    if !incumbent.is_feasible() {
+    if sees_all && !incumbent.is_feasible() {
         tabu_until(Incumbent::is_feasible, problem, seed, incumbent, meter);
     }
+    meter.limit(100);
     let start = if incumbent.is_feasible() {
         incumbent.assignment().to_vec()
     } else {

@@ -7,6 +7,8 @@ use crate::rebalance::pool_exchange::PoolExchange;
 #[derive(Debug, Default)]
 struct Pool {
     processes: [usize; POOL],
+    /// Where each is.
+    starts: [usize; POOL],
     /// Where each would go.
     goals: [usize; POOL],
     /// The load that the first machine would get rid of; below 0 if the process is on the second.
@@ -28,14 +30,9 @@ impl Annealing<'_> {
         }
         let pool = self.pool(process, second);
         let change = self.draw(&pool, first, second);
-        let changed = (0..pool.count).filter(|at| change >> at & 1 == 1);
-        let moves = changed.map(|at| {
-            let (process, goal) = (pool.processes[at], pool.goals[at]);
-            (process, first + second - goal, goal)
-        });
-        if self.state.have_memory(moves.clone()) {
-            for (process, _, goal) in moves {
-                self.relocate(process, goal);
+        for at in 0..pool.count {
+            if change >> at & 1 == 1 {
+                self.relocate(pool.processes[at], pool.goals[at]);
             }
         }
         1 << pool.count
@@ -72,6 +69,7 @@ impl Annealing<'_> {
             for &process in members.iter().cycle().skip(start).take(take) {
                 let at = pool.count;
                 pool.processes[at] = process;
+                pool.starts[at] = from;
                 pool.goals[at] = to;
                 pool.loads[at] = sign * self.state.workload(process);
                 pool.costs[at] = self.state.price(process, to) - self.state.price(process, from);
@@ -95,6 +93,7 @@ impl Annealing<'_> {
             let at = usize::try_from(number.trailing_zeros()).expect("a bit of a number");
             change ^= bit;
             let sign = if change & bit == 0 { -1.0 } else { 1.0 };
+            let has_memory = self.state.try_in_memory(pool.step(at, change));
             load += sign * pool.loads[at];
             cost += sign * pool.costs[at];
             let (more, other_more) = match &mut exchange {
@@ -106,7 +105,7 @@ impl Annealing<'_> {
                 - overload;
             let worse = cost + self.overload_price.now * over;
             // Most are so bad that no noise helps.
-            if highest < noise_max - worse {
+            if has_memory && highest < noise_max - worse {
                 let value = self.temperature * self.noise.gumbel(&mut self.draws) - worse;
                 if highest < value {
                     highest = value;
@@ -114,11 +113,25 @@ impl Annealing<'_> {
                 }
             }
         }
+        for at in (0..pool.count).filter(|at| change >> at & 1 == 1) {
+            self.state.try_in_memory(pool.step(at, 0));
+        }
         chosen
     }
 }
 
 impl Pool {
+    /// The process at `at`, and the machines that it leaves and enters when `change` has become what it is by its bit.
+    #[inline]
+    fn step(&self, at: usize, change: u32) -> (usize, usize, usize) {
+        let (process, start, goal) = (self.processes[at], self.starts[at], self.goals[at]);
+        if change >> at & 1 == 1 {
+            (process, start, goal)
+        } else {
+            (process, goal, start)
+        }
+    }
+
     /// Its processes, and where each would go.
     fn members(&self) -> impl Iterator<Item = (usize, usize)> {
         let processes = self.processes[..self.count].iter().copied();

@@ -3,11 +3,13 @@
 //! | file | law |
 //! |---|---|
 //! | `methods` | the published methods find what the paper says that they find |
+//! | `limits` | pins, memory and communication are kept by every method, and minded by the best |
 //! | `best` | the best method is the best, and costs are above the bound |
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
 mod best;
 mod checked;
+mod limits;
 mod methods;
 mod reference;
