@@ -374,16 +374,42 @@ mod tests {
     #[test]
     fn moves_leave_what_a_fresh_look_finds() {
         let problem = "I2,1".parse::<Group>().unwrap().draw(1);
-        let mut state = AnnealingState::new(&problem, 90.0, &problem.homes());
+        check_moves(&problem);
+        let processes = problem.residents().len();
+        let edges: Vec<(usize, usize, f64)> = (0..processes)
+            .flat_map(|from| {
+                [
+                    (from, (from + 1) % processes, 3.5),
+                    (from, 7 * from % processes, 0.25),
+                ]
+            })
+            .collect();
+        let pins = (0..processes).map(|process| process % 5 == 0).collect();
+        let problem = problem.with_communication(&edges, 0.125).unwrap();
+        check_moves(&problem.with_pins(pins).unwrap());
+    }
+
+    fn check_moves(problem: &Problem) {
+        let mut state = AnnealingState::new(problem, 90.0, &problem.homes());
         let mut draws = Draws::new(1, b"the tests of this module");
         for _ in 0..1000 {
-            let process = draws.below(state.places().len());
+            let process = state.movable()[draws.below(state.movable().len())];
             let machine = draws.below(state.machine_count());
-            if state.places()[process] != machine {
+            let left = state.places()[process];
+            if left != machine {
+                let added = state.added((process, left, machine), |other| state.places()[other]);
+                let before = (state.excess(left), state.excess(machine));
                 state.relocate(process, machine);
+                assert!((state.excess(left) - before.0 - added.0).abs() < 1e-9);
+                assert!((state.excess(machine) - before.1 - added.1).abs() < 1e-9);
             }
         }
-        let fresh = AnnealingState::new(&problem, 90.0, state.places());
+        let levels = problem.levels(state.places());
+        let fresh = AnnealingState::new(problem, 90.0, state.places());
+        for (machine, level) in levels.into_iter().enumerate() {
+            let capacity = problem.machines()[machine].capacity;
+            assert!((fresh.excess(machine) - (level - 90.0) * capacity).abs() < 1e-9);
+        }
         assert!((state.cost() - fresh.cost()).abs() < 1e-9);
         let sorted = |list: &[usize]| {
             let mut list = list.to_vec();

@@ -74,3 +74,43 @@ impl PoolExchange {
         (self.per_byte.0 * self.more.0, self.per_byte.1 * self.more.1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rebalance::Group;
+
+    #[test]
+    fn what_changes_is_what_moves_of_the_same_processes_change() {
+        let problem = "I2,1".parse::<Group>().unwrap().draw(1);
+        let processes = problem.residents().len();
+        let edges: Vec<(usize, usize, f64)> = (0..processes)
+            .flat_map(|from| {
+                (0..from).map(move |to| (from, to, f64::from(u8::try_from(from * to % 7).unwrap())))
+            })
+            .collect();
+        let problem = problem.with_communication(&edges, 0.5).unwrap();
+        let mut state = AnnealingState::new(&problem, 90.0, &problem.homes());
+        let (first, second) = (0, 1);
+        let members = [first, second].map(|machine| state.members(machine).to_vec());
+        // One process of the first machine stays.
+        let pool: Vec<(usize, usize)> = (members[0][1..].iter().map(|process| (*process, second)))
+            .chain(members[1].iter().map(|process| (*process, first)))
+            .collect();
+        let mut exchange =
+            PoolExchange::new(&state, pool.iter().copied(), (first, second)).unwrap();
+        let work = |state: &AnnealingState<'_>, machine: usize| {
+            let members = state.members(machine).iter();
+            state.excess(machine) - members.map(|own| state.workload(*own)).sum::<f64>()
+        };
+        let before = (work(&state, first), work(&state, second));
+        for at in (0..pool.len()).cycle().take(3 * pool.len() + 1) {
+            let more = exchange.change_side(at);
+            let (process, _) = pool[at];
+            let place = state.places()[process];
+            state.relocate(process, first + second - place);
+            assert!((work(&state, first) - before.0 - more.0).abs() < 1e-9);
+            assert!((work(&state, second) - before.1 - more.1).abs() < 1e-9);
+        }
+    }
+}

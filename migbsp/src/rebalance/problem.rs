@@ -212,6 +212,13 @@ impl Problem {
         self
     }
 
+    /// The same with processes that exchange nothing.
+    #[must_use]
+    pub fn without_communication(mut self) -> Self {
+        self.communication = None;
+        self
+    }
+
     /// The same where every process may move.
     #[must_use]
     pub fn without_pins(mut self) -> Self {
