@@ -4,14 +4,14 @@ mod algorithm;
 mod budget;
 mod generate;
 mod instance;
-mod level;
 mod search;
 pub mod solve;
 pub mod sweep;
+mod target;
 
 pub use algorithm::Algorithm;
 pub use budget::Limit;
 pub use generate::generate;
 pub use instance::{Cost, Edge, Instance, Phase, Process};
-pub use level::read_level;
 pub use search::{Search, lower_bound};
+pub use target::{Target, read_cost, read_level, read_weight};

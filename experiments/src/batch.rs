@@ -42,6 +42,13 @@ pub struct Batch<'a> {
 }
 
 impl Batch<'_> {
+    /// The number of threads that work on as many items.
+    #[must_use]
+    pub fn threads(self, items: usize) -> usize {
+        let cores = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+        self.jobs.unwrap_or_else(cores).get().min(items)
+    }
+
     /// The results of `work` for `items`, in their order.
     ///
     /// Each thread takes the first item that is not taken yet, so the longest work should come first.
@@ -55,9 +62,7 @@ impl Batch<'_> {
         items: &[Item],
         work: impl Fn(&Item) -> Result<Done, Failure> + Sync,
     ) -> Result<Vec<Done>, Failure> {
-        let cores = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-        let threads = self.jobs.unwrap_or_else(cores);
-        run_on(threads.get(), items, self.progress, work)
+        run_on(self.threads(items.len()), items, self.progress, work)
     }
 }
 

@@ -11,13 +11,39 @@ use settings::Unit as Quantity;
 /// A budget.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// A number of moves and exchanges: the same result everywhere.
+    /// A number of moves and exchanges for each search: the same result everywhere.
     Steps(u64),
-    /// A number of seconds.
+    /// A number of seconds for all searches together.
     Seconds(f64),
 }
 
 impl Limit {
+    /// The budget of each of as many searches on as many threads.
+    pub(super) fn of_each(self, searches: usize, threads: usize) -> Self {
+        let rounds = searches.div_ceil(threads.max(1)).max(1);
+        match self {
+            Self::Steps(_) => self,
+            Self::Seconds(seconds) => {
+                Self::Seconds(seconds / f64::from(u32::try_from(rounds).unwrap_or(u32::MAX)))
+            }
+        }
+    }
+
+    /// This part of the budget, from 0 to 1.
+    pub(super) fn part(self, part: f64) -> Self {
+        match self {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss,
+                clippy::as_conversions,
+                reason = "up to `STEPS_MAX` every whole number is a float"
+            )]
+            Self::Steps(steps) => Self::Steps(((steps as f64 * part) as u64).max(1)),
+            Self::Seconds(seconds) => Self::Seconds(seconds * part),
+        }
+    }
+
     /// The result of `work` within this budget, and the seconds that it took.
     pub fn spend<T>(self, work: impl FnOnce(Budget<'_>) -> T) -> (T, f64) {
         let began = Instant::now();

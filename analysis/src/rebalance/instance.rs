@@ -234,6 +234,17 @@ impl Instance {
         serde_json::from_str(&self.json()).expect("an instance is JSON")
     }
 
+    /// Whether levels contain what processes exchange.
+    pub(super) fn weighs_exchange(&self) -> bool {
+        self.weight != 0.0 && !self.edges.is_empty()
+    }
+
+    /// The name of a process: its position, if the file gives it none.
+    pub fn process_name(&self, process: usize) -> String {
+        let name = self.processes[process].name.clone();
+        name.unwrap_or_else(|| process.to_string())
+    }
+
     /// As JSON, with a line for each process, so that errors have a line of their own.
     pub fn json(&self) -> String {
         write::json(self)
@@ -255,6 +266,13 @@ fn bytes(megabytes: f64) -> u64 {
 fn positions(machines: usize) -> Vec<String> {
     (0..machines).map(|position| position.to_string()).collect()
 }
+
+/// Range of workloads, sizes, bytes and weights: no sum or product of them leaves the range of floats.
+pub(super) const AMOUNT: Range = Range {
+    low: 1e-15,
+    high: 1e15,
+    or_zero: true,
+};
 
 /// Range of capacities, bandwidths and levels.
 pub(super) const RATE: Range = Range {

@@ -1,20 +1,23 @@
 //! The search for an assignment.
 
-use migbsp::rebalance::{Budget, Problem, Solution, bound};
+use migbsp::rebalance::{Budget, Problem, SearchResult, Solution, bound, lowest};
 
 use crate::rebalance::algorithm::Algorithm;
 use crate::rebalance::budget::Limit;
 use crate::rebalance::instance::Cost;
+use crate::rebalance::target::Target;
 
 /// How to look for assignments.
 #[derive(Clone, Copy, Debug)]
 pub struct Search {
-    /// How long for each.
+    /// How long.
     pub limit: Limit,
     /// Where random choices begin.
     pub seed: u64,
     /// What a move costs.
     pub cost: Cost,
+    /// The highest cost of an assignment with the lowest level.
+    pub cost_max: f64,
 }
 
 /// The result for a target.
@@ -24,22 +27,87 @@ pub(super) struct Found {
     pub(super) seconds: f64,
     /// Whether the search ended before the budget did.
     pub(super) is_exhausted: bool,
+    /// The levels that are reached without a limit of the instance, if the target is not met.
+    pub(super) relaxed: Vec<Relaxed>,
+}
+
+/// What is found without one of the limits of an instance.
+#[derive(Clone, Debug)]
+pub(super) struct Relaxed {
+    /// What is not limited, as `memory`.
+    pub(super) what: &'static str,
+    pub(super) level: f64,
 }
 
 impl Search {
-    /// The result of `algorithm` for `problem` and `target`.
-    pub(super) fn find(self, algorithm: &Algorithm, problem: &Problem, target: f64) -> Found {
-        let search = |budget: Budget<'_>| algorithm.search(problem, target, budget, self.seed);
-        let (found, seconds) = self.limit.spend(search);
+    /// The same with a budget of its own for each of as many searches on as many threads.
+    pub(super) fn of_each(self, searches: usize, threads: usize) -> Self {
+        let limit = self.limit.of_each(searches, threads);
+        Self { limit, ..self }
+    }
+
+    /// The result of `algorithm` for `problem` and `target`. If it does not meet the target, a part of the budget goes to
+    /// searches without the limits of the instance, to tell which of them is the reason.
+    pub(super) fn find(self, algorithm: &Algorithm, problem: &Problem, target: Target) -> Found {
+        let limits = without_limits(problem);
+        let of_limits = OF_LIMIT * f64::from(u8::try_from(limits.len()).unwrap_or(u8::MAX));
+        let limit = self.limit.part(1.0 - of_limits);
+        let search = |problem: &Problem, limit: Limit| {
+            limit.spend(|budget| self.look(algorithm, problem, target, budget))
+        };
+        let (found, mut seconds) = search(problem, limit);
+        let is_exhausted = match limit {
+            Limit::Steps(steps) => found.steps < steps,
+            Limit::Seconds(limit) => seconds < limit,
+        };
+        let mut relaxed = Vec::new();
+        if !found.solution.feasible {
+            for (what, problem) in limits {
+                let (found, taken) = search(&problem, self.limit.part(OF_LIMIT));
+                seconds += taken;
+                relaxed.push(Relaxed {
+                    what,
+                    level: found.solution.level,
+                });
+            }
+        }
         Found {
-            is_exhausted: match self.limit {
-                Limit::Steps(steps) => found.steps < steps,
-                Limit::Seconds(limit) => seconds < limit,
-            },
+            is_exhausted,
             solution: found.solution,
             seconds,
+            relaxed,
         }
     }
+
+    fn look(
+        self,
+        algorithm: &Algorithm,
+        problem: &Problem,
+        target: Target,
+        budget: Budget<'_>,
+    ) -> SearchResult {
+        match target {
+            Target::Level(level) => algorithm.search(problem, level, budget, self.seed),
+            Target::Lowest => lowest(problem, self.cost_max, budget, |level, budget| {
+                algorithm.search(problem, level, budget, self.seed)
+            }),
+        }
+    }
+}
+
+/// The problem without each of the limits that it has.
+fn without_limits(problem: &Problem) -> Vec<(&'static str, Problem)> {
+    let mut problems = Vec::new();
+    if problem.has_pins() {
+        problems.push((
+            "processes that may not move",
+            problem.clone().without_pins(),
+        ));
+    }
+    if problem.memory().is_some() {
+        problems.push(("limits of memory", problem.clone().without_memory()));
+    }
+    problems
 }
 
 /// Lower bound of the cost of an assignment that meets `target`; none: no assignment meets it.
@@ -51,3 +119,6 @@ pub fn lower_bound(problem: &Problem, target: f64) -> Option<f64> {
     let cost = bound(problem, target);
     cost.is_finite().then_some(cost)
 }
+
+/// The part of the budget that a search without one of the limits takes.
+const OF_LIMIT: f64 = 0.1;

@@ -1,33 +1,55 @@
 //! An assignment for each target.
 
+mod complaint;
 mod report;
 mod text;
+
+use std::time::Instant;
 
 use crate::rebalance::algorithm::Algorithm;
 use crate::rebalance::instance::Instance;
 use crate::rebalance::search::{Search, lower_bound};
+use crate::rebalance::target::Target;
 use experiments::Failure;
 use experiments::batch::Batch;
 
-pub use report::Report;
+pub use complaint::complaint;
+pub use report::{Report, Seconds};
 pub use text::text;
 
-/// The assignments that `algorithm` finds for `targets`, in their order.
+/// The assignments that `algorithm` finds for `targets`, in their order. Reading `instance` took `reading` seconds.
 ///
 /// # Errors
 ///
 /// None: a search does not fail.
 pub fn solve(
-    instance: &Instance,
-    targets: &[f64],
+    (instance, reading): (&Instance, f64),
+    targets: &[Target],
     algorithm: &Algorithm,
     search: Search,
     batch: Batch<'_>,
 ) -> Result<Report, Failure> {
     let problem = instance.problem(search.cost);
+    let began = Instant::now();
+    let each = search.of_each(targets.len(), batch.threads(targets.len()));
     let found = batch.run(targets, |target| {
-        let found = search.find(algorithm, &problem, *target);
-        Ok((*target, found, lower_bound(&problem, *target)))
+        Ok((*target, each.find(algorithm, &problem, *target)))
     })?;
-    Ok(Report::new(instance, &problem, algorithm, search, &found))
+    let searching = began.elapsed().as_secs_f64();
+    let bounds = batch.run(&found, |(target, found)| {
+        let level = match target {
+            Target::Level(level) => *level,
+            Target::Lowest => found.solution.level,
+        };
+        Ok(lower_bound(&problem, level))
+    })?;
+    let seconds = Seconds {
+        reading,
+        searching,
+        bounds: began.elapsed().as_secs_f64() - searching,
+    };
+    let found: Vec<_> = found.into_iter().zip(bounds).collect();
+    Ok(Report::new(
+        instance, &problem, algorithm, search, &found, seconds,
+    ))
 }

@@ -8,6 +8,7 @@ use crate::rebalance::algorithm::Algorithm;
 use crate::rebalance::instance::Instance;
 use crate::rebalance::search::{Search, lower_bound};
 use crate::rebalance::sweep::report::Point;
+use crate::rebalance::target::Target;
 use experiments::Failure;
 use experiments::batch::Batch;
 
@@ -38,8 +39,9 @@ pub fn sweep(
                 .map(move |algorithm| (*target, bound, algorithm))
         })
         .collect();
+    let each = search.of_each(cases.len(), batch.threads(cases.len()));
     let points = batch.run(&cases, |(target, bound, algorithm)| {
-        let found = search.find(algorithm, &problem, *target);
+        let found = each.find(algorithm, &problem, Target::Level(*target));
         Ok(Point::new((*target, *bound), algorithm, &found))
     })?;
     Ok(Report::new(instance, &problem, algorithms, search, points))

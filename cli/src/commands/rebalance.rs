@@ -3,7 +3,6 @@
 mod arguments;
 mod generate;
 mod help;
-mod instance;
 mod solve;
 mod sweep;
 

@@ -35,6 +35,12 @@ impl Exchanging {
             .flat_map(move |pattern| sides.map(|side| Self { pattern, side }))
     }
 
+    /// How many machines there are.
+    #[must_use]
+    pub const fn machines(self) -> usize {
+        self.side * self.side
+    }
+
     /// The problem with that seed: the same everywhere.
     ///
     /// Machines are equal and in one cluster, with 25 processes on each; every move costs 1.

@@ -3,6 +3,7 @@
 //! | file | law |
 //! |---|---|
 //! | `methods` | the published methods find what the paper says that they find |
+//! | `exchange` | minding what processes exchange makes the slowest machine faster |
 //! | `limits` | pins, memory and communication are kept by every method, and minded by the best |
 //! | `best` | the best method is the best, and costs are above the bound |
 
@@ -10,6 +11,7 @@
 
 mod best;
 mod checked;
+mod exchange;
 mod limits;
 mod methods;
 mod reference;

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use settings::Fault;
 
 use crate::rebalance::instance::phase::Phase;
-use crate::rebalance::instance::place::{Entries, Place, Range};
+use crate::rebalance::instance::place::{Entries, Place};
 use crate::rebalance::instance::process::Process;
 use crate::rebalance::instance::source::Source;
-use crate::rebalance::instance::{Edge, Instance, RATE, positions};
+use crate::rebalance::instance::{AMOUNT, Edge, Instance, RATE, positions};
 
 /// The instance in `source`.
 pub(super) fn read(source: &Source) -> Result<Instance, Fault> {
@@ -274,13 +274,6 @@ const NOTES: [&str; 7] = [
 const ROW: &str = "[workload, size in MB, machine]";
 const EDGE: &str = "[process, process, bytes]";
 const MACHINE: &str = "an index into `capacities`";
-
-/// Range of workloads, sizes, bytes and weights: no sum or product of them leaves the range of floats.
-const AMOUNT: Range = Range {
-    low: 1e-15,
-    high: 1e15,
-    or_zero: true,
-};
 
 /// Maximum number of clusters: there is a path from each to each.
 const CLUSTERS_MAX: usize = 1024;

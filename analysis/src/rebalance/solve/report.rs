@@ -4,11 +4,13 @@ use std::fmt;
 
 use experiments::{CsvTable, Failure, Provenance, Published};
 use migbsp::rebalance::Problem;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::rebalance::algorithm::Algorithm;
+use crate::rebalance::budget::Limit;
 use crate::rebalance::instance::Instance;
-use crate::rebalance::search::{Found, Search};
+use crate::rebalance::search::{Found, Relaxed, Search};
+use crate::rebalance::target::Target;
 use crate::text::rounded;
 
 /// Results of `migbsp rebalance INSTANCE`.
@@ -18,8 +20,9 @@ pub struct Report {
     pub(super) instance: String,
     /// The algorithm.
     pub(super) algorithm: String,
-    /// Budget for each target, as text.
-    pub(super) budget: String,
+    /// Budget, written as text.
+    #[serde(rename = "budget", serialize_with = "as_text")]
+    pub(super) limit: Limit,
     /// Seed of random choices, for the text.
     #[serde(skip)]
     pub(super) seed: u64,
@@ -31,17 +34,53 @@ pub struct Report {
     pub(super) dc_ideal: f64,
     /// The names of the machines.
     pub(super) machines: Vec<String>,
-    /// The initial workload of each machine.
-    pub(super) loads_initial: Vec<f64>,
+    /// The names of the processes, if any has one; the others have their position.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) processes: Vec<String>,
+    /// What is on each machine before any move.
+    #[serde(flatten)]
+    pub(super) initial: Initial,
+    /// What took how long.
+    #[serde(rename = "seconds")]
+    pub(super) took: Seconds,
     /// By target, in the order they were given.
     pub(super) solutions: Vec<Assigned>,
+}
+
+/// The seconds that each part of the command took.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Seconds {
+    /// Reading the instance.
+    pub reading: f64,
+    /// The searches of all targets.
+    pub searching: f64,
+    /// Lower bounds of the costs of all targets.
+    pub bounds: f64,
+}
+
+/// What is on each machine before any move.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Initial {
+    #[serde(rename = "loads_initial")]
+    pub(super) loads: Vec<f64>,
+    #[serde(rename = "levels_initial")]
+    pub(super) levels: Vec<f64>,
+    /// Bytes exchanged with other machines, if processes exchange any.
+    #[serde(rename = "exchanged_initial", skip_serializing_if = "Option::is_none")]
+    pub(super) exchanged: Option<Vec<f64>>,
+    /// Bytes of memory, if that is limited.
+    #[serde(rename = "memory_initial", skip_serializing_if = "Option::is_none")]
+    pub(super) memory: Option<Vec<u64>>,
 }
 
 /// An assignment for a target.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Assigned {
-    /// The target level.
+    /// The target level; with `lowest`, the one that was reached.
     pub(super) target: f64,
+    /// Whether the target was the lowest level.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) lowest: bool,
     /// Whether it is met.
     pub(super) feasible: bool,
     /// The machine of each process.
@@ -56,13 +95,24 @@ pub(super) struct Assigned {
     pub(super) migrations: usize,
     /// The workload of each machine.
     pub(super) loads: Vec<f64>,
+    /// The level of each machine.
+    pub(super) levels: Vec<f64>,
+    /// The bytes that each machine exchanges with others, if processes exchange any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) exchanged: Option<Vec<f64>>,
+    /// The bytes of memory that each machine holds, if that is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) memory: Option<Vec<u64>>,
     /// The most expensive first.
     pub(super) moves: Vec<Move>,
     /// Search time.
     pub(super) seconds: f64,
     /// Whether the search ended before the budget did.
     #[serde(skip)]
-    is_exhausted: bool,
+    pub(super) is_exhausted: bool,
+    /// What is reached without a limit, if the target is not met.
+    #[serde(skip)]
+    pub(super) relaxed: Vec<Relaxed>,
 }
 
 /// A process that moves.
@@ -70,6 +120,9 @@ pub(super) struct Assigned {
 pub(super) struct Move {
     /// Its position in the instance.
     pub(super) process: usize,
+    /// Its name, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
     pub(super) from: Machine,
     pub(super) to: Machine,
     pub(super) cost: f64,
@@ -101,6 +154,7 @@ struct Row<'a> {
     from: Option<&'a Machine>,
     to: Option<&'a Machine>,
     move_cost: Option<f64>,
+    name: Option<&'a str>,
 }
 
 impl Report {
@@ -110,19 +164,38 @@ impl Report {
         problem: &Problem,
         algorithm: &Algorithm,
         search: Search,
-        found: &[(f64, Found, Option<f64>)],
+        found: &[((Target, Found), Option<f64>)],
+        took: Seconds,
     ) -> Self {
         let homes = problem.homes();
+        let has_names = instance
+            .processes
+            .iter()
+            .any(|process| process.name.is_some());
+        let names = 0..if has_names {
+            instance.processes.len()
+        } else {
+            0
+        };
         Self {
             instance: instance.name.clone(),
             algorithm: algorithm.to_string(),
-            budget: search.limit.to_string(),
+            limit: search.limit,
             seed: search.seed,
             cost_unit: search.cost.name(),
             dc_initial: problem.level(&homes),
             dc_ideal: problem.ideal(),
             machines: instance.machines.clone(),
-            loads_initial: problem.loads(&homes),
+            processes: names
+                .map(|process| instance.process_name(process))
+                .collect(),
+            initial: Initial {
+                loads: problem.loads(&homes),
+                levels: problem.levels(&homes),
+                exchanged: problem.exchanged(&homes),
+                memory: problem.occupied(&homes),
+            },
+            took,
             solutions: found
                 .iter()
                 .map(|found| Assigned::new(instance, problem, found))
@@ -147,42 +220,13 @@ impl Report {
         }
         table.text()
     }
-
-    /// A message for each target that is not met, one a line; `None` if all are.
-    pub fn complaint(&self) -> Option<String> {
-        let missed = self.solutions.iter().filter(|solution| !solution.feasible);
-        let lines: Vec<String> = missed.map(|solution| self.missed(solution)).collect();
-        (!lines.is_empty()).then(|| lines.join("\n"))
-    }
-
-    fn missed(&self, solution: &Assigned) -> String {
-        let target = solution.target;
-        let reached = beside(solution.dc, target);
-        match solution.lower_bound {
-            None if target < self.dc_ideal => format!(
-                "target {target} cannot be met: perfect balance is {}; {reached} was reached",
-                beside(self.dc_ideal, target)
-            ),
-            None => {
-                format!("target {target} cannot be met by any assignment; {reached} was reached")
-            }
-            Some(_) if solution.is_exhausted => format!(
-                "target {target} is not met: {} reached {reached} and ended within {}; another --algorithm may find more",
-                self.algorithm, self.budget
-            ),
-            Some(_) => format!(
-                "target {target} is not met: {} reached {reached} within {}; a larger --budget may find more",
-                self.algorithm, self.budget
-            ),
-        }
-    }
 }
 
 impl Assigned {
     fn new(
         instance: &Instance,
         problem: &Problem,
-        (target, found, lower_bound): &(f64, Found, Option<f64>),
+        ((target, found), lower_bound): &((Target, Found), Option<f64>),
     ) -> Self {
         let solution = &found.solution;
         let machine = |index: usize| Machine {
@@ -196,6 +240,7 @@ impl Assigned {
         let mut moves: Vec<Move> = moved
             .map(|(process, (from, &to))| Move {
                 process,
+                name: instance.processes[process].name.clone(),
                 from: machine(from),
                 to: machine(to),
                 cost: problem.cost(process, to),
@@ -203,7 +248,11 @@ impl Assigned {
             .collect();
         moves.sort_by(|left, right| right.cost.total_cmp(&left.cost));
         Self {
-            target: *target,
+            target: match target {
+                Target::Level(level) => *level,
+                Target::Lowest => solution.level,
+            },
+            lowest: *target == Target::Lowest,
             feasible: solution.feasible,
             assignment: solution.assignment.iter().copied().map(machine).collect(),
             dc: solution.level,
@@ -211,9 +260,13 @@ impl Assigned {
             lower_bound: *lower_bound,
             migrations: solution.migrations,
             loads: problem.loads(&solution.assignment),
+            levels: problem.levels(&solution.assignment),
+            exchanged: problem.exchanged(&solution.assignment),
+            memory: problem.occupied(&solution.assignment),
             moves,
             seconds: found.seconds,
             is_exhausted: found.is_exhausted,
+            relaxed: found.relaxed.clone(),
         }
     }
 }
@@ -245,47 +298,16 @@ impl<'a> Row<'a> {
             from: one.map(|one| &one.from),
             to: one.map(|one| &one.to),
             move_cost: one.map(|one| one.cost),
+            name: one.and_then(|one| one.name.as_deref()),
         }
     }
+}
+
+fn as_text<S: Serializer>(limit: &Limit, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(limit)
 }
 
 /// A level as text.
 pub(super) fn level(number: f64) -> String {
     rounded(number, 2)
-}
-
-/// A level as text, with enough digits to show on which side of `target` it is.
-fn beside(number: f64, target: f64) -> String {
-    let side = number.partial_cmp(&target);
-    let is_distinct = |text: &String| {
-        let read = text.parse::<f64>();
-        read.is_ok_and(|read| read.partial_cmp(&target) == side)
-    };
-    let mut texts = (2..=DECIMALS_MAX).map(|decimals| rounded(number, decimals));
-    texts
-        .find(is_distinct)
-        .unwrap_or_else(|| number.to_string())
-}
-
-/// Maximum number of digits.
-const DECIMALS_MAX: u8 = 15;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shown_level_is_on_the_same_side_of_the_target() {
-        for (number, target, text) in [
-            (45.0, 44.0, "45.00"),
-            (33.33, 33.33, "33.33"),
-            (100.0 / 3.0, 33.33, "33.333"),
-            (100.0 / 3.0, 33.3333, "33.33333"),
-            (33.334, 33.33, "33.334"),
-            (33.329, 33.33, "33.329"),
-            (1.0 + f64::EPSILON, 1.0, "1.0000000000000002"),
-        ] {
-            assert_eq!(beside(number, target), text, "{number} {target}");
-        }
-    }
 }

@@ -1,8 +1,10 @@
 //! Results of a search as text.
 
+use crate::rebalance::budget::Limit;
 use crate::rebalance::instance::Instance;
-use crate::rebalance::solve::report::{Assigned, Move, Report, level};
-use crate::text::{Layout, counted, rounded};
+use crate::rebalance::solve::report::{Assigned, Move, Report, Seconds, level};
+use crate::rebalance::target::Target;
+use crate::text::{Layout, counted, data, duration, rounded};
 
 /// The instance, the cost of each target, and for each target its moves and the resulting load of the
 /// machines.
@@ -23,12 +25,39 @@ pub fn text(report: &Report, instance: &Instance, layout: Layout) -> String {
     for solution in &report.solutions {
         text.push_str(&assigned(report, instance, solution, layout));
     }
-    text.push_str(&layout.paragraph(&format!(
-        "\nFound by {}, {} for each target, seed {}. A level is workload by capacity;\n`at least` is what \
-         no assignment that meets the target costs less than.\n",
-        report.algorithm, report.budget, report.seed
-    )));
+    text.push_str(&layout.paragraph(&legend(report, instance)));
     text
+}
+
+fn legend(report: &Report, instance: &Instance) -> String {
+    let (of_each, took) = match report.limit {
+        Limit::Steps(_) => (" for each target", String::new()),
+        Limit::Seconds(_) => ("", took(report.took)),
+    };
+    let exchange = if instance.weighs_exchange() {
+        ",\nand the bytes exchanged with other machines by their weight"
+    } else {
+        ""
+    };
+    format!(
+        "\nFound by {}, {}{of_each}, seed {}. A level is workload by capacity{exchange};\n`at least` is what \
+         no assignment that meets the target costs less than.\n{took}",
+        report.algorithm, report.limit, report.seed,
+    )
+}
+
+fn took(seconds: Seconds) -> String {
+    let Seconds {
+        reading,
+        searching,
+        bounds,
+    } = seconds;
+    format!(
+        "Reading took {}, searching {}, lower bounds {}.\n",
+        duration(reading),
+        duration(searching),
+        duration(bounds)
+    )
 }
 
 fn targets(report: &Report, layout: Layout) -> String {
@@ -38,7 +67,7 @@ fn targets(report: &Report, layout: Layout) -> String {
         &headers,
         report.solutions.iter().map(|solution| {
             vec![
-                solution.target.to_string(),
+                target(solution),
                 level(solution.dc),
                 if solution.feasible { "yes" } else { "NO" }.to_owned(),
                 rounded(solution.cost, 3),
@@ -57,7 +86,7 @@ fn assigned(report: &Report, instance: &Instance, solution: &Assigned, layout: L
     } else {
         ", which is not met"
     };
-    let heading = format!("\nTarget {}{met}: ", solution.target);
+    let heading = format!("\nTarget {}{met}: ", target(solution));
     if solution.moves.is_empty() {
         return format!("{heading}no moves\n");
     }
@@ -76,7 +105,7 @@ fn move_table(report: &Report, instance: &Instance, moves: &[Move], layout: Layo
         let process = &instance.processes[one.process];
         let is_inside = instance.clusters[one.from.index] == instance.clusters[one.to.index];
         vec![
-            one.process.to_string(),
+            instance.process_name(one.process),
             rounded(process.workload, 1),
             rounded(process.size, 2),
             one.from.to_string(),
@@ -100,22 +129,28 @@ fn machines(report: &Report, instance: &Instance, solution: &Assigned, layout: L
         solution.assignment.iter().map(|machine| machine.index),
         instance,
     );
-    let before = |machine: usize| report.loads_initial[machine] / instance.capacities[machine];
+    let before = &report.initial;
     let mut order: Vec<usize> = (0..instance.capacities.len()).collect();
-    order.sort_by(|left, right| before(*right).total_cmp(&before(*left)));
+    order.sort_by(|left, right| before.levels[*right].total_cmp(&before.levels[*left]));
     let row = |machine: usize| {
-        let capacity = instance.capacities[machine];
-        vec![
+        let mut row = vec![
             instance.machines[machine].clone(),
             instance.clusters[machine].to_string(),
-            rounded(capacity, 3),
+            rounded(instance.capacities[machine], 3),
             counts_before[machine].to_string(),
             counts_after[machine].to_string(),
-            level(before(machine)),
-            level(solution.loads[machine] / capacity),
-        ]
+            level(before.levels[machine]),
+            level(solution.levels[machine]),
+        ];
+        if let (Some(before), Some(after)) = (&before.exchanged, &solution.exchanged) {
+            row.extend([before, after].map(|bytes| data(bytes[machine])));
+        }
+        if let (Some(before), Some(after)) = (&before.memory, &solution.memory) {
+            row.extend([before, after].map(|bytes| data(bytes[machine] as f64)));
+        }
+        row
     };
-    let headers = [
+    let mut headers = vec![
         "machine",
         "cluster",
         "capacity",
@@ -124,7 +159,22 @@ fn machines(report: &Report, instance: &Instance, solution: &Assigned, layout: L
         "level",
         "after",
     ];
+    if before.exchanged.is_some() {
+        headers.extend(["exchanged", "after"]);
+    }
+    if before.memory.is_some() {
+        headers.extend(["memory", "after"]);
+    }
     cut(&headers, order.into_iter().map(row).collect(), layout)
+}
+
+/// The target as it was asked for.
+fn target(solution: &Assigned) -> String {
+    if solution.lowest {
+        Target::Lowest.to_string()
+    } else {
+        solution.target.to_string()
+    }
 }
 
 /// Number of processes on each machine.

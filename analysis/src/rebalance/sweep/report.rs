@@ -16,7 +16,7 @@ pub struct Report {
     pub(super) instance: String,
     /// In the order they were given.
     pub(super) algorithms: Vec<String>,
-    /// Budget for each level, as text.
+    /// Budget, as text.
     pub(super) budget: String,
     /// Seed of random choices, for the text.
     #[serde(skip)]

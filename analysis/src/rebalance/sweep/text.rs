@@ -65,10 +65,20 @@ fn legend(report: &Report) -> String {
         "The initial highest level is {}, perfect balance {}. `at least` is a lower\n\
          bound, `moves` are those of the cheapest, `spared` is the part of the imbalance that goes. \
          An empty place: not met.\n\
-         Budget: {} for each number; seed {}.\n",
+         Budget: {} for {} number{}; seed {}.\n",
         rounded(report.dc_initial, 2),
         rounded(report.dc_ideal, 2),
         report.budget,
+        if report.budget.ends_with("steps") {
+            "each"
+        } else {
+            "all"
+        },
+        if report.budget.ends_with("steps") {
+            ""
+        } else {
+            "s together"
+        },
         report.seed
     )
 }

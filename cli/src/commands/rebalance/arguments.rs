@@ -1,14 +1,17 @@
 //! The arguments that `rebalance` and `rebalance sweep` share.
 
+use std::path::Path;
+
 use clap::{Args, ValueEnum};
 
-use analysis::rebalance::{Cost, Instance, Limit, Search};
+use analysis::rebalance::{Cost, Instance, Limit, Search, read_weight};
 use experiments::{Failure, Provenance, Registry};
+use settings::{name_of, read};
 
 /// Options of a search.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SearchArguments {
-    /// Budget of each search: time, as "100 ms", or steps, as "2e6 steps", which give the same result everywhere
+    /// Budget: time of all searches together, as "100 ms", or steps of each, as "2e6 steps", which give the same result everywhere
     #[arg(
         long,
         value_name = "TIME|STEPS",
@@ -22,6 +25,12 @@ pub(super) struct SearchArguments {
     /// Cost of a move
     #[arg(long, value_enum, default_value_t)]
     cost: CostArgument,
+    /// Phase of the instance whose workloads and edges count; those of `processes` by default
+    #[arg(long, value_name = "NAME")]
+    phase: Option<String>,
+    /// Level that a byte adds on each of two machines between which it is exchanged; the instance's weight by default
+    #[arg(long, value_name = "LEVEL", value_parser = read_weight)]
+    weight: Option<f64>,
 }
 
 impl SearchArguments {
@@ -31,7 +40,23 @@ impl SearchArguments {
             limit: self.budget,
             seed: self.seed,
             cost: self.cost.into(),
+            cost_max: f64::INFINITY,
         }
+    }
+
+    /// The instance in `file`, or on stdin if it is called `-`, with the phase and the weight of the arguments.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, is not an instance, or has no such phase: says where, what is there, and what is expected.
+    pub(super) fn read_instance(&self, file: &Path) -> Result<Instance, Failure> {
+        let text = read(file).map_err(Failure::input)?;
+        let mut instance = Instance::from_json(&name_of(file), text)?;
+        if let Some(phase) = &self.phase {
+            instance = instance.in_phase(phase)?;
+        }
+        instance.weight = self.weight.unwrap_or(instance.weight);
+        Ok(instance)
     }
 }
 

@@ -1,16 +1,16 @@
 //! `migbsp rebalance INSTANCE`: an assignment for each target.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use clap::Args;
 
 use crate::arguments::JobsArguments;
 use crate::commands::rebalance::arguments::{SearchArguments, provenance};
-use crate::commands::rebalance::instance::read_instance;
 use crate::failure::CommandFailure;
 use crate::output::{Format, print, print_json, print_text};
-use analysis::rebalance::solve::{solve, text};
-use analysis::rebalance::{Algorithm, read_level};
+use analysis::rebalance::solve::{complaint, solve, text};
+use analysis::rebalance::{Algorithm, Search, Target, read_cost};
 use experiments::batch::Batch;
 use experiments::{Failure, Registry};
 use settings::nearest;
@@ -27,9 +27,12 @@ pub(crate) struct SolveArguments {
     /// Algorithm (imlp, islp, mlp, tabu, mparv, hyb or best) with parameters
     #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = "best")]
     algorithm: Algorithm,
-    /// Highest allowed level of a machine; can be given several times; the instance's targets by default
-    #[arg(long = "target", value_name = "LEVEL", value_parser = read_level)]
-    targets: Vec<f64>,
+    /// Highest allowed level of a machine, or `min`; can be given several times; the instance's targets by default
+    #[arg(long = "target", value_name = "LEVEL|min")]
+    targets: Vec<Target>,
+    /// Highest cost of an assignment for `--target min`
+    #[arg(long, value_name = "COST", value_parser = read_cost)]
+    max_cost: Option<f64>,
     #[command(flatten)]
     search: SearchArguments,
     #[command(flatten)]
@@ -62,17 +65,31 @@ pub(super) fn command(
     if let Some(second) = arguments.more.first() {
         return Err(Failure::Usage(one_too_many(file, second, meant)).into());
     }
-    let instance = read_instance(file).map_err(|failure| match meant {
-        Some(subcommand) => Failure::Input(format!(
-            "{failure}; did you mean the subcommand `{subcommand}`?"
-        )),
-        None => failure,
-    })?;
+    let began = Instant::now();
+    let instance = arguments
+        .search
+        .read_instance(file)
+        .map_err(|failure| match meant {
+            Some(subcommand) => Failure::Input(format!(
+                "{failure}; did you mean the subcommand `{subcommand}`?"
+            )),
+            None => failure,
+        })?;
+    let reading = began.elapsed().as_secs_f64();
     let targets = if arguments.targets.is_empty() {
-        &instance.targets
+        instance
+            .targets
+            .iter()
+            .copied()
+            .map(Target::Level)
+            .collect()
     } else {
-        &arguments.targets
+        arguments.targets.clone()
     };
+    if arguments.max_cost.is_some() && !targets.contains(&Target::Lowest) {
+        let problem = "--max-cost is a limit of `--target min`, which is not given";
+        return Err(Failure::Usage(problem.to_owned()).into());
+    }
     if targets.is_empty() {
         return Err(Failure::Usage(format!(
             "missing option --target: {} has no `targets`",
@@ -80,15 +97,19 @@ pub(super) fn command(
         ))
         .into());
     }
-    let search = arguments.search.search();
-    let report = solve(&instance, targets, &arguments.algorithm, search, batch)?;
+    let search = Search {
+        cost_max: arguments.max_cost.unwrap_or(f64::INFINITY),
+        ..arguments.search.search()
+    };
+    let read = (&instance, reading);
+    let report = solve(read, &targets, &arguments.algorithm, search, batch)?;
     let provenance = || provenance(&instance, search, registry);
     match arguments.format {
         Format::Table => print_text(arguments.all, |layout| text(&report, &instance, layout))?,
         Format::Json => print_json(&provenance()?, &report)?,
         Format::Csv => print(&report.csv(&instance, &provenance()?)?)?,
     }
-    match report.complaint() {
+    match complaint(&report, &instance, search) {
         Some(complaint) => Err(Failure::Verification(complaint).into()),
         None => Ok(()),
     }

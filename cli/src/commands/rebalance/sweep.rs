@@ -6,7 +6,6 @@ use clap::Args;
 
 use crate::arguments::JobsArguments;
 use crate::commands::rebalance::arguments::{SearchArguments, provenance};
-use crate::commands::rebalance::instance::read_instance;
 use crate::failure::CommandFailure;
 use crate::file::{check_writable, write};
 use crate::output::{Format, print, print_json, print_text};
@@ -63,7 +62,7 @@ pub(super) fn command(
         let problem = format!("--algorithm {} is given twice", algorithms[at]);
         return Err(Failure::Usage(problem).into());
     }
-    let instance = read_instance(&arguments.instance)?;
+    let instance = arguments.search.read_instance(&arguments.instance)?;
     if let Some(file) = &arguments.svg {
         // An unwritable place is reported before the search, not after it.
         check_writable(file)?;

@@ -52,7 +52,7 @@ fn invalid_instances_are_located() {
         ("[60, 100]", "\"60\"", "invalid value `\"60\"` for `targets`: must be a list of numbers\n  --> i.json:13".to_owned()),
         ("\"targets\"", "\"target\"", "unknown key `target`\n  --> i.json:13\n  help: did you mean `targets`?".to_owned()),
         ("\"targets\"", "\"cluster\"", "`cluster`: duplicate key, first in i.json:4\n  --> i.json:13".to_owned()),
-        ("\"targets\"", "\"colour\"", "unknown key `colour`: expected one of `name`, `capacities`, `machines`, `cluster`, `bandwidth`, `processes`, `targets`\n  --> i.json:13".to_owned()),
+        ("\"targets\"", "\"colour\"", "unknown key `colour`: expected one of `name`, `capacities`, `machines`, `cluster`, `bandwidth`, `memory`, `blocks`, `processes`, `edges`, `weight`, `phases`, `targets`\n  --> i.json:13".to_owned()),
         ("\"name\": \"small\"", "\"machines\": [\"a\", \"b\"]", "`machines`: 2 names for 3 capacities, must be one for each machine\n  --> i.json:2".to_owned()),
         ("\"name\": \"small\"", "\"machines\": [\"a\", \"b\", \"a\"]", "invalid value `\"a\"` for `machines[2]`: must not be the name of another machine\n  --> i.json:2".to_owned()),
         ("\"name\": \"small\"", "\"machines\": [\"a\", 1, \"c\"]", "invalid value `1` for `machines[1]`: must be a string\n  --> i.json:2".to_owned()),
@@ -82,7 +82,7 @@ fn an_unreadable_instance_file_is_named() {
     fails(
         "list.json",
         "invalid value `[]`: must be an instance: an object with `name`, `capacities`, `machines`, `cluster`, \
-         `bandwidth`, `processes`, `targets`\n  --> list.json:1",
+         `bandwidth`, `memory`, `blocks`, `processes`, `edges`, `weight`, `phases`, `targets`\n  --> list.json:1",
     );
     fails(
         "deep.json",
