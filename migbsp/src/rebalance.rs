@@ -39,7 +39,7 @@ mod tabu;
 mod thresholds;
 mod variant;
 
-pub use bound::bound;
+pub use bound::{bound, bound_while};
 pub use budget::Budget;
 pub use exchanging::{ExchangePattern, Exchanging};
 pub use groups::{Family, Group, UnknownGroup, Workloads};

@@ -1,6 +1,8 @@
 //! The search for an assignment.
 
-use migbsp::rebalance::{Budget, Problem, SearchResult, Solution, bound, lowest};
+use std::time::Instant;
+
+use migbsp::rebalance::{Budget, Problem, SearchResult, Solution, bound_while, lowest};
 
 use crate::rebalance::algorithm::Algorithm;
 use crate::rebalance::budget::Limit;
@@ -110,13 +112,18 @@ fn without_limits(problem: &Problem) -> Vec<(&'static str, Problem)> {
     problems
 }
 
-/// Lower bound of the cost of an assignment that meets `target`; none: no assignment meets it.
-pub fn lower_bound(problem: &Problem, target: f64) -> Option<f64> {
+/// Lower bound of the cost of an assignment that meets `target`; none: no assignment meets it. With a limit of time,
+/// it takes no longer than that, but for a first value.
+pub fn lower_bound(problem: &Problem, target: f64, limit: Option<Limit>) -> Option<f64> {
     if Solution::of(problem, target, problem.homes()).feasible {
         // No process has to move, whatever rounding says.
         return Some(0.0);
     }
-    let cost = bound(problem, target);
+    let began = Instant::now();
+    let cost = bound_while(problem, target, &|| match limit {
+        Some(Limit::Seconds(seconds)) => began.elapsed().as_secs_f64() < seconds,
+        Some(Limit::Steps(_)) | None => true,
+    });
     cost.is_finite().then_some(cost)
 }
 

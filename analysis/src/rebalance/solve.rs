@@ -41,7 +41,7 @@ pub fn solve(
             Target::Level(level) => *level,
             Target::Lowest => found.solution.level,
         };
-        Ok(lower_bound(&problem, level))
+        Ok(lower_bound(&problem, level, Some(each.limit)))
     })?;
     let seconds = Seconds {
         reading,

@@ -30,7 +30,12 @@ pub fn sweep(
 ) -> Result<Report, Failure> {
     let problem = instance.problem(search.cost);
     let targets = levels.rising(&problem);
-    let bounds = batch.run(&targets, |target| Ok(lower_bound(&problem, *target)))?;
+    let of_bound = search
+        .of_each(targets.len(), batch.threads(targets.len()))
+        .limit;
+    let bounds = batch.run(&targets, |target| {
+        Ok(lower_bound(&problem, *target, Some(of_bound)))
+    })?;
     let levels = targets.iter().zip(bounds);
     let cases: Vec<(f64, Option<f64>, &Algorithm)> = levels
         .flat_map(|(target, bound)| {

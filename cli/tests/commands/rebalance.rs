@@ -224,7 +224,7 @@ fn machines_are_shown_by_the_names_that_the_instance_gives() {
         (&0.into(), &"ice-1".into(), &"rio".into())
     );
     let csv = folder.csv(&[&["rebalance", "small.json"], &IMLP[..]].concat());
-    assert!(csv.contains(",0,60.0,1.0,ice-1,rio,0.1\n"), "{csv}");
+    assert!(csv.contains(",0,60.0,1.0,ice-1,rio,0.1,\n"), "{csv}");
     let text = folder.stdout(&[&["rebalance", "small.json"], &IMLP[..]].concat());
     assert!(text.contains("  ice-1  rio    between clusters"), "{text}");
 }

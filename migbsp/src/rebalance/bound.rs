@@ -15,6 +15,12 @@ use crate::rebalance::{Problem, Resident};
 /// and in machines, with the fewer iterations the more they are.
 #[must_use]
 pub fn bound(problem: &Problem, target: f64) -> f64 {
+    bound_while(problem, target, &|| true)
+}
+
+/// [`bound`], with fewer iterations if there is no time for more, so that it is lower.
+#[must_use]
+pub fn bound_while(problem: &Problem, target: f64, has_time: &dyn Fn() -> bool) -> f64 {
     let highest = highest(target);
     let is_below_ideal = highest < problem.ideal() * (1.0 - ROUNDED);
     if is_below_ideal
@@ -42,7 +48,7 @@ pub fn bound(problem: &Problem, target: f64) -> f64 {
         if cost_max < ascent.value {
             return f64::INFINITY;
         }
-        if !goes_on {
+        if !goes_on || !has_time() {
             break;
         }
     }

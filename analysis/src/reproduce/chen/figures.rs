@@ -107,7 +107,7 @@ fn outcome(case: &Case) -> (Vec<Trial>, f64) {
         let steps = if *name == OURS { STEPS_OURS } else { steps };
         trial(&algorithm, &problem, target, steps, case.seed)
     });
-    let bound = lower_bound(&problem, target).unwrap_or(f64::NAN);
+    let bound = lower_bound(&problem, target, None).unwrap_or(f64::NAN);
     (trials.collect(), bound)
 }
 

@@ -73,7 +73,10 @@ fn outcome(group: Group, seed: u64) -> Outcome {
     let steps = budget(&problem, target);
     let trials =
         METHODS.map(|method| trial(&Algorithm::from(method), &problem, target, steps, seed));
-    (trials, lower_bound(&problem, target).unwrap_or(f64::NAN))
+    (
+        trials,
+        lower_bound(&problem, target, None).unwrap_or(f64::NAN),
+    )
 }
 
 /// The numbers of a group, and for each method its mean cost and time to it.
