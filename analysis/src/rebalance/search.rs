@@ -48,35 +48,48 @@ impl Search {
         Self { limit, ..self }
     }
 
-    /// The result of `algorithm` for `problem` and `target`. If it does not meet the target, a part of the budget goes to
-    /// searches without the limits of the instance, to tell which of them is the reason.
+    /// The result of `algorithm` for `problem` and `target`.
+    ///
+    /// If the target is not met, and the problem has limits or an exchange of weight, a part of the budget goes to the lowest
+    /// level, and another to the same without each limit, to tell which of them is the reason.
     pub(super) fn find(self, algorithm: &Algorithm, problem: &Problem, target: Target) -> Found {
+        let began = Instant::now();
         let limits = without_limits(problem);
-        let of_limits = OF_LIMIT * f64::from(u8::try_from(limits.len()).unwrap_or(u8::MAX));
-        let limit = self.limit.part(1.0 - of_limits);
-        let search = |problem: &Problem, limit: Limit| {
+        let count = f64::from(u8::try_from(limits.len()).unwrap_or(u8::MAX));
+        let of_lowest = if limits.is_empty() && !problem.weighs_exchange() {
+            0.0
+        } else {
+            OF_MISS
+        };
+        let look = |problem: &Problem, target: Target, part: f64| {
+            let limit = self.limit.part(part);
             limit.spend(|budget| self.look(algorithm, problem, target, budget))
         };
-        let (found, mut seconds) = search(problem, limit);
-        let is_exhausted = match limit {
+        let main = 1.0 - of_lowest - OF_MISS * count;
+        let (found, seconds) = look(problem, target, main);
+        let is_exhausted = match self.limit.part(main) {
             Limit::Steps(steps) => found.steps < steps,
             Limit::Seconds(limit) => seconds < limit,
         };
+        let mut solution = found.solution;
         let mut relaxed = Vec::new();
-        if !found.solution.feasible {
-            for (what, problem) in limits {
-                let (found, taken) = search(&problem, self.limit.part(OF_LIMIT));
-                seconds += taken;
-                relaxed.push(Relaxed {
-                    what,
-                    level: found.solution.level,
-                });
+        if let (Target::Level(level), false) = (target, solution.feasible) {
+            if 0.0 < of_lowest {
+                let (lowest, _) = look(problem, Target::Lowest, of_lowest);
+                if lowest.solution.level < solution.level {
+                    solution = Solution::of(problem, level, lowest.solution.assignment);
+                }
             }
+            relaxed.extend(limits.into_iter().map(|(what, problem)| {
+                let (found, _) = look(&problem, Target::Lowest, OF_MISS);
+                let level = found.solution.level;
+                Relaxed { what, level }
+            }));
         }
         Found {
             is_exhausted,
-            solution: found.solution,
-            seconds,
+            solution,
+            seconds: began.elapsed().as_secs_f64(),
             relaxed,
         }
     }
@@ -127,5 +140,5 @@ pub fn lower_bound(problem: &Problem, target: f64, limit: Option<Limit>) -> Opti
     cost.is_finite().then_some(cost)
 }
 
-/// The part of the budget that a search without one of the limits takes.
-const OF_LIMIT: f64 = 0.1;
+/// The part of the budget of each search after a target was missed.
+const OF_MISS: f64 = 0.1;

@@ -306,6 +306,12 @@ impl Problem {
         communication.filter(|communication| 0.0 < communication.weight())
     }
 
+    /// Whether what processes exchange adds to levels.
+    #[must_use]
+    pub fn weighs_exchange(&self) -> bool {
+        self.communication().is_some()
+    }
+
     /// The bytes that each machine exchanges with others in a superstep under `assignment`; `None` if no process
     /// exchanges anything.
     #[must_use]
