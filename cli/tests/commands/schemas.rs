@@ -11,7 +11,7 @@ use crate::joins::FARM;
 use crate::live::cluster::HEAT;
 
 /// Commands with the options `--format json` and `--format csv`.
-const BOTH: [&str; 34] = [
+const BOTH: [&str; 35] = [
     "simulate e.toml --out kept --outputs outputs/",
     "simulate e.toml --policy adaptive --out planned",
     "simulate owners.toml --policy adaptive --out owned",
@@ -36,6 +36,7 @@ const BOTH: [&str; 34] = [
     "sweep e.toml --set scheduler.interval=2,4 --set run.superstep_limit=100 --policy none --policy migbsp --seeds 1..2 --out swept",
     "compare --from swept",
     "rebalance i.json --budget 10steps",
+    "rebalance limited.json --target min --budget 10ksteps",
     "rebalance sweep i.json --budget 10steps --points 2",
     "reproduce table1 --ties rank",
     "reproduce chen2008-table2 --instances 1",
@@ -213,6 +214,10 @@ fn head(table: &str) -> Value {
 fn folder() -> Folder {
     let folder = Folder::new()
         .with("i.json", INSTANCE)
+        .with(
+            "limited.json",
+            fs::read(root().join("conf/rebalance/limited.json")).unwrap(),
+        )
         .with("heat.toml", HEAT)
         .with("farm.toml", FARM)
         .with("blocks.toml", BLOCKS)
