@@ -212,4 +212,4 @@ fn processor_time() -> f64 {
 }
 
 /// Costs that differ by less do so by rounding.
-const ROUNDED: f64 = 1e-9;
+const ROUNDED: f64 = 1e-12;

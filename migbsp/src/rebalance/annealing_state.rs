@@ -1,6 +1,7 @@
 //! The assignment of an annealing.
 
 use crate::rebalance::Problem;
+use crate::rebalance::precise_sum::PreciseSum;
 use crate::rebalance::sampled_set::SampledSet;
 
 /// An assignment, with what an annealing asks about it millions of times in a second.
@@ -24,7 +25,7 @@ pub(super) struct AnnealingState<'a> {
     positions: Vec<usize>,
     overloaded: SampledSet,
     away: SampledSet,
-    cost: f64,
+    cost: PreciseSum,
 }
 
 #[derive(Debug)]
@@ -73,7 +74,7 @@ impl<'a> AnnealingState<'a> {
             positions: vec![0; assignment.len()],
             overloaded: SampledSet::none_of(problem.machines().len()),
             away: SampledSet::none_of(assignment.len()),
-            cost: 0.0,
+            cost: PreciseSum::default(),
         };
         for (process, &machine) in assignment.iter().enumerate() {
             state.positions[process] = state.members[machine].len();
@@ -88,7 +89,8 @@ impl<'a> AnnealingState<'a> {
     #[inline]
     pub(super) fn relocate(&mut self, process: usize, machine: usize) {
         let left = self.places[process];
-        self.cost += self.price(process, machine) - self.price(process, left);
+        self.cost.add(self.price(process, machine));
+        self.cost.add(-self.price(process, left));
         let position = self.positions[process];
         self.members[left].swap_remove(position);
         if let Some(&moved) = self.members[left].get(position) {
@@ -116,10 +118,11 @@ impl<'a> AnnealingState<'a> {
             self.machines[machine].load = load;
             self.overloaded.set(machine, 0.0 < self.excess(machine));
         }
-        let places = self.places.iter().enumerate();
-        self.cost = places
-            .map(|(process, &machine)| self.price(process, machine))
-            .sum();
+        let mut cost = PreciseSum::default();
+        for (process, &machine) in self.places.iter().enumerate() {
+            cost.add(self.price(process, machine));
+        }
+        self.cost = cost;
     }
 
     pub(super) const fn problem(&self) -> &'a Problem {
@@ -214,7 +217,7 @@ impl<'a> AnnealingState<'a> {
 
     /// The cost of all processes away from home.
     #[inline]
-    pub(super) const fn cost(&self) -> f64 {
+    pub(super) const fn cost(&self) -> PreciseSum {
         self.cost
     }
 }
@@ -268,7 +271,7 @@ mod tests {
             }
         }
         let fresh = AnnealingState::new(&problem, 90.0, state.places());
-        assert!((state.cost() - fresh.cost()).abs() < 1e-9);
+        assert!((state.cost().get() - fresh.cost().get()).abs() < 1e-9);
         let sorted = |list: &[usize]| {
             let mut list = list.to_vec();
             list.sort_unstable();

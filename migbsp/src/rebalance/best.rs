@@ -4,6 +4,7 @@ use crate::rebalance::annealing::{Annealing, Course};
 use crate::rebalance::budget::Meter;
 use crate::rebalance::draws::Draws;
 use crate::rebalance::incumbent::Incumbent;
+use crate::rebalance::refine::refine;
 use crate::rebalance::repair::repair;
 use crate::rebalance::tabu::tabu_until;
 use crate::rebalance::{Problem, Variant};
@@ -16,6 +17,11 @@ use crate::rebalance::{Problem, Variant};
 /// meeting targets than either, and better at cost.
 pub(super) fn best(problem: &Problem, seed: u64, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
     repair(problem, incumbent, meter);
+    meter.limit(SLICE);
+    refine(problem, incumbent, meter);
+    meter.limit_from_here(SLICE);
+    Variant::IMLP.improve(problem, incumbent, meter);
+    meter.limit(100);
     if !incumbent.is_feasible() {
         meter.limit(25);
         Variant::IMLP.improve_until(Incumbent::is_feasible, problem, incumbent, meter);
@@ -38,3 +44,6 @@ pub(super) fn best(problem: &Problem, seed: u64, incumbent: &mut Incumbent, mete
     let draws = Draws::new(seed, b"annealing by sharing ...");
     Annealing::new(problem, incumbent.target(), &start, draws, course).run(incumbent, meter);
 }
+
+/// Per cent of the budget for refinement, and for IMLP, whatever they find.
+const SLICE: u8 = 10;

@@ -336,7 +336,9 @@ mod tests {
         for group in Group::all().chain(Group::spread()) {
             assert_eq!(group.to_string().parse(), Ok(group));
         }
-        for text in ["I5,1", "I1,6", "I1,0", "i1,1", "I1", "I11", " I1,1", "S9,1", "S0,1"] {
+        for text in [
+            "I5,1", "I1,6", "I1,0", "i1,1", "I1", "I11", " I1,1", "S9,1", "S0,1",
+        ] {
             assert!(text.parse::<Group>().is_err(), "{text:?}");
         }
     }

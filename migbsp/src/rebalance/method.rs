@@ -35,7 +35,9 @@ pub enum Method {
 
 /// A name that no method has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid algorithm `{met}`: must be one of imlp, islp, mlp, tabu, mparv, refine, hyb, best")]
+#[error(
+    "invalid algorithm `{met}`: must be one of imlp, islp, mlp, tabu, mparv, refine, hyb, best"
+)]
 pub struct UnknownMethod {
     /// The name.
     pub met: String,

@@ -44,15 +44,6 @@ pub(super) fn refine(problem: &Problem, incumbent: &mut Incumbent, meter: &mut M
     }
 }
 
-/// [`refine`] at the target alone.
-pub(super) fn refine_to_target(
-    problem: &Problem,
-    incumbent: &mut Incumbent,
-    meter: &mut Meter<'_>,
-) {
-    trial(&Homes::of(problem), incumbent.target(), incumbent, meter);
-}
-
 /// Shows what a refinement at `threshold` leads to; whether no machine is above the threshold.
 fn trial(
     homes: &Homes<'_>,
@@ -178,7 +169,8 @@ impl<'a> Refinement<'a> {
         if workload(process) <= 0.0 {
             return false;
         }
-        let fits = (0..self.light.len()).filter(|&at| workload(process) <= self.room(self.light[at]));
+        let fits =
+            (0..self.light.len()).filter(|&at| workload(process) <= self.room(self.light[at]));
         let best = fits.min_by(|&a, &b| {
             let [a, b] = [a, b].map(|at| self.light[at]);
             let costs = [a, b].map(|machine| self.homes.problem.cost(process, machine));
