@@ -25,7 +25,7 @@ pub enum Method {
     Tabu,
     /// M-PARTITION (Aggarwal, Motwani, Zhu) with falling levels.
     Mparv,
-    /// Greedy refinement (RefineLB of Charm++).
+    /// Greedy refinement (`RefineLB` of Charm++).
     Refine,
     /// Simulated annealing from IMLP's best.
     Hyb,

@@ -7,7 +7,7 @@ use crate::rebalance::{Problem, Solution};
 
 /// Refines from the homes at the target and then, while the budget lasts, at other thresholds.
 ///
-/// RefineLB of Charm++ (`Refiner.C` of its load balancers), the rule in our words: a machine is heavy above a
+/// `RefineLB` of Charm++ (`Refiner.C` of its load balancers), the rule in our words: a machine is heavy above a
 /// threshold, and light below the ideal level. The heavy machine with the highest level gives, of the
 /// processes that leave a light machine at or below the threshold, the one with the largest workload.
 /// This goes on until no machine is heavy, or the heaviest has no such process. Its search for a
