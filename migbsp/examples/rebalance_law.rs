@@ -1,4 +1,4 @@
-//! Whether `best` is never dearer than `imlp` and `refine`, group by group, at equal time.
+//! Whether `best` is never more expensive than `imlp` and `refine`, group by group, at equal time.
 //!
 //! `cargo run --release -p migbsp --example rebalance_law -- [option value]..`, with options
 //!
@@ -11,7 +11,7 @@
 //!
 //! Prints for each group: cases, and how many of them each method met; means over the cases that all met, of
 //! the cost in relation to the bound's order of magnitude: the sums of costs of the three, each case divided by the
-//! cost of `imlp`; the geometric mean of `best` by `imlp`; and in how many cases `best` is dearer than
+//! cost of `imlp`; the geometric mean of `best` by `imlp`; and in how many cases `best` costs more than
 //! `imlp` or `refine`, or misses a target that one of them meets. At last the same for the paper's groups, the others
 //! and all.
 
@@ -27,7 +27,7 @@ fn main() {
     let study = Study::from_arguments();
     println!("{study:?}");
     println!(
-        "group   cases |  met: best imlp refine | mean of imlp: best refine | geometric | of refine | dearer than imlp \
+        "group   cases |  met: best imlp refine | mean of imlp: best refine | geometric | of refine | above imlp \
          refine | at most"
     );
     let mut totals = [Row::default(); 2];
@@ -65,8 +65,8 @@ struct Row {
     /// Logarithms of `best` by `imlp` and by `refine`, and how many.
     logarithms: [f64; 2],
     compared: [f64; 2],
-    /// Cases in which `best` is dearer than `imlp`, than `refine`, and by how much at most.
-    dearer: [f64; 2],
+    /// Cases in which `best` costs more than `imlp`, than `refine`, and by how much at most.
+    above: [f64; 2],
     most: f64,
 }
 
@@ -152,7 +152,7 @@ impl Row {
                 self.compared[at] += 1.0;
             }
             if (1.0 + ROUNDED) * other < best {
-                self.dearer[at] += 1.0;
+                self.above[at] += 1.0;
                 self.most = self.most.max(best / other);
             }
         }
@@ -166,7 +166,7 @@ impl Row {
             self.sums[at] += other.sums[at];
             self.logarithms[at] += other.logarithms[at];
             self.compared[at] += other.compared[at];
-            self.dearer[at] += other.dearer[at];
+            self.above[at] += other.above[at];
         }
         for (met, other) in self.met.iter_mut().zip(other.met) {
             *met += other;
@@ -178,10 +178,10 @@ impl Row {
         let [mean, of_refine] = self.sums.map(|sum| sum / self.summed);
         let [geometric, by_refine] =
             [0, 1].map(|at| (self.logarithms[at] / self.compared[at]).exp());
-        let [dearer, dearer_than_refine] = self.dearer;
+        let [above, above_refine] = self.above;
         println!(
             "{name:5}  {:6} | {best:6} {imlp:6} {refine:6} | {mean:8.3} {of_refine:10.3} | {geometric:8.3} | \
-             {by_refine:8.3} | {dearer:4} {dearer_than_refine:4} | {:.3}",
+             {by_refine:8.3} | {above:4} {above_refine:4} | {:.3}",
             self.cases, self.most
         );
     }

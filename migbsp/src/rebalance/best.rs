@@ -14,7 +14,7 @@ use crate::rebalance::{Problem, Variant};
 /// the cheapest: a quarter of the steps by ejection chains and the others by drawing how two machines share
 /// their processes.
 ///
-/// So it meets what IMLP meets in a quarter of the steps, and taboo search in half, and is never dearer than refinement
+/// So it meets what IMLP meets in a quarter of the steps, and taboo search in half, and never costs more than refinement
 /// in a tenth, nor than IMLP unless the target is hard to meet: annealing is worse at meeting targets, and
 /// better at cost.
 pub(super) fn best(problem: &Problem, seed: u64, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
