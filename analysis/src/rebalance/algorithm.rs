@@ -87,7 +87,7 @@ impl FromStr for Algorithm {
                 let partition = parameters.iter().copied().try_fold(base, with_opt)?;
                 Search::Partition(partition)
             }
-            Method::Tabu | Method::Hyb | Method::Best => {
+            Method::Tabu | Method::Refine | Method::Hyb | Method::Best => {
                 return Err(format!(
                     "`{name}` has no parameters; `imlp`, `islp` and `mlp` have {}, and `mparv` has \
                      {}",

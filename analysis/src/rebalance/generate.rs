@@ -1,4 +1,4 @@
-//! Instances like those of the paper.
+//! Instances like those of the paper, and some with other sizes of processes.
 
 use migbsp::rebalance::{Group, Workloads};
 

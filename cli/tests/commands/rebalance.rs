@@ -37,7 +37,9 @@ pub(crate) const SMALL: &str = r#"{
 /// What finds the same for good.
 const IMLP: [&str; 4] = ["--algorithm", "imlp", "--budget", "10 ksteps"];
 
-const ALGORITHMS: [&str; 7] = ["imlp", "islp", "mlp", "tabu", "mparv", "hyb", "best"];
+const ALGORITHMS: [&str; 8] = [
+    "imlp", "islp", "mlp", "tabu", "mparv", "refine", "hyb", "best",
+];
 
 fn folder() -> Folder {
     Folder::new().with("small.json", SMALL)

@@ -4,9 +4,11 @@ use crate::bounded::count;
 use crate::rebalance::Problem;
 use crate::rebalance::annealing_state::AnnealingState;
 use crate::rebalance::budget::Meter;
+use crate::rebalance::cooling::Cooling;
 use crate::rebalance::draws::Draws;
 use crate::rebalance::incumbent::Incumbent;
-use crate::rebalance::noise::{Noise, geometric};
+use crate::rebalance::noise::Noise;
+use crate::rebalance::precise_sum::PreciseSum;
 use crate::rebalance::sampled_set::SampledSet;
 use crate::rebalance::solution::highest;
 
@@ -50,7 +52,7 @@ pub(super) struct Course {
     /// How many steps of 256 without an overloaded machine begin with a process that is away; the others
     /// with any.
     pub(super) returns: usize,
-    /// The temperature at the beginning, in costs of a migration.
+    /// The highest temperature for the cost of a migration, as a multiple of it.
     pub(super) hot: f64,
 }
 
@@ -59,7 +61,7 @@ pub(super) struct Course {
 struct Best {
     places: Vec<usize>,
     /// Infinite before there is any.
-    cost: f64,
+    cost: PreciseSum,
     seen_at: u64,
     /// The processes that moved since.
     moved: SampledSet,
@@ -86,7 +88,7 @@ impl<'a> Annealing<'a> {
             cost: if state.is_feasible() {
                 state.cost()
             } else {
-                f64::INFINITY
+                PreciseSum::of(f64::INFINITY)
             },
             seen_at: 0,
             moved: SampledSet::none_of(assignment.len()),
@@ -109,14 +111,21 @@ impl<'a> Annealing<'a> {
             return;
         }
         let processes = self.state.places().len();
-        let scale = self.scale();
-        let (hot, cold) = (self.course.hot * scale, COLD * scale);
-        self.overload_price =
-            OverloadPrice::new(OVERLOAD_PRICE * scale / self.workload_mean(), processes);
         let begin = meter.spent();
+        let mut cooling = self.cooling();
+        let mut look_at = LOOK;
+        self.temperature = cooling.at(0.0);
+        let unit = OVERLOAD_PRICE / self.workload_mean();
+        self.overload_price = OverloadPrice::new(unit * self.temperature, processes);
         let mut until_sum = processes;
-        while !meter.is_spent() && 0.0 < self.best.cost {
-            self.temperature = geometric(hot, cold, (meter.spent() - begin) / (1.0 - begin));
+        while !meter.is_spent() && 0.0 < self.best.cost.get() {
+            let share = (meter.spent() - begin) / (1.0 - begin);
+            if look_at <= share {
+                cooling = self.cooling();
+                look_at += LOOK;
+            }
+            self.temperature = self.temperature.min(cooling.at(share));
+            self.overload_price.lower_min(unit * self.temperature);
             let mut feasible = 0;
             for _ in 0..CHUNK {
                 meter.count(self.step());
@@ -196,18 +205,22 @@ impl<'a> Annealing<'a> {
         self.best.moved.set(process, true);
     }
 
-    /// What a migration costs: in the mean of the processes away, if the target is met, or else of all if each
-    /// made its cheapest move.
-    fn scale(&self) -> f64 {
-        let away = self.state.away().len();
-        let scale = if self.state.is_feasible() && 0 < away {
-            self.state.cost() / count(away)
+    /// For what the migrations of the best cost or, before any meets the target, for the cheapest move of each
+    /// process that may move; for a sample, if they are many.
+    fn cooling(&self) -> Cooling {
+        let places = &self.best.places;
+        let processes = self.state.movable().iter();
+        let prices: Vec<f64> = if self.best.cost.get() < f64::INFINITY {
+            let away = processes.filter(|&&process| places[process] != self.state.home(process));
+            away.map(|&process| self.state.price(process, places[process]))
+                .collect()
         } else {
-            let processes = self.state.places().len();
-            let prices = (0..processes).map(|process| self.state.price_min(process));
-            prices.sum::<f64>() / count(processes)
+            processes
+                .map(|&process| self.state.price_min(process))
+                .collect()
         };
-        if 0.0 < scale { scale } else { 1.0 }
+        let every = prices.len().div_ceil(SAMPLE).max(1);
+        Cooling::of(prices.into_iter().step_by(every).collect(), self.course.hot)
     }
 
     fn workload_mean(&self) -> f64 {
@@ -244,6 +257,11 @@ impl OverloadPrice {
         }
     }
 
+    /// It may fall as low as a price of `start` at the beginning could.
+    fn lower_min(&mut self, start: f64) {
+        self.min = self.min.min(PRICE_MIN * start);
+    }
+
     /// After a chunk in which `feasible` states met the target.
     fn follow(&mut self, feasible: usize) {
         self.fruitless = if 0 < feasible { 0 } else { self.fruitless + 1 };
@@ -259,7 +277,7 @@ impl OverloadPrice {
 impl Best {
     #[inline]
     fn see(&mut self, state: &AnnealingState<'_>, meter: &Meter<'_>) {
-        if state.cost() < self.cost - ROUNDED * self.cost.min(1.0) && state.is_feasible() {
+        if state.cost().is_less(self.cost) && state.is_feasible() {
             for &process in self.moved.list() {
                 self.places[process] = state.places()[process];
             }
@@ -270,8 +288,11 @@ impl Best {
     }
 }
 
-/// The temperature at the end, in costs of a migration.
-const COLD: f64 = 0.02;
+/// The share of the budget after which temperatures are adapted to the best.
+const LOOK: f64 = 1.0 / 16.0;
+
+/// Prices that determine temperatures, at most.
+const SAMPLE: usize = 4096;
 
 /// The initial price of a mean workload above the target, in costs of a migration.
 const OVERLOAD_PRICE: f64 = 30.0;
@@ -289,9 +310,6 @@ const CHEAPER: f64 = 0.93;
 
 /// How many steps of 256 begin on an overloaded machine, if there is any.
 const HELPS: usize = 200;
-
-/// A cost that is lower by less may be so by rounding.
-const ROUNDED: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,7 @@
 use crate::rebalance::Problem;
 use crate::rebalance::communication::Communication;
 use crate::rebalance::memory::MemoryUse;
+use crate::rebalance::precise_sum::PreciseSum;
 use crate::rebalance::sampled_set::SampledSet;
 
 /// An assignment, with what an annealing asks about it millions of times in a second.
@@ -30,10 +31,10 @@ pub(super) struct AnnealingState<'a> {
     positions: Vec<usize>,
     overloaded: SampledSet,
     away: SampledSet,
-    cost: f64,
     communication: Option<&'a Communication>,
     /// What machines hold, if their memory is limited.
     memory: Option<MemoryUse<'a>>,
+    cost: PreciseSum,
 }
 
 #[derive(Debug)]
@@ -90,9 +91,9 @@ impl<'a> AnnealingState<'a> {
             positions: vec![0; assignment.len()],
             overloaded: SampledSet::none_of(problem.machines().len()),
             away: SampledSet::none_of(assignment.len()),
-            cost: 0.0,
             communication,
             memory: problem.memory_use(assignment),
+            cost: PreciseSum::default(),
         };
         for at in 0..state.movable.len() {
             let process = state.movable[at];
@@ -111,7 +112,8 @@ impl<'a> AnnealingState<'a> {
         let left = self.places[process];
         let (from_left, from_entered) =
             self.added((process, left, machine), |other| self.places[other]);
-        self.cost += self.price(process, machine) - self.price(process, left);
+        self.cost.add(self.price(process, machine));
+        self.cost.add(-self.price(process, left));
         let position = self.positions[process];
         self.members[left].swap_remove(position);
         if let Some(&moved) = self.members[left].get(position) {
@@ -214,10 +216,11 @@ impl<'a> AnnealingState<'a> {
             self.machines[machine].load = load;
             self.overloaded.set(machine, 0.0 < self.excess(machine));
         }
-        let places = self.places.iter().enumerate();
-        self.cost = places
-            .map(|(process, &machine)| self.price(process, machine))
-            .sum();
+        let mut cost = PreciseSum::default();
+        for (process, &machine) in self.places.iter().enumerate() {
+            cost.add(self.price(process, machine));
+        }
+        self.cost = cost;
     }
 
     pub(super) const fn problem(&self) -> &'a Problem {
@@ -330,7 +333,7 @@ impl<'a> AnnealingState<'a> {
 
     /// The cost of all processes away from home.
     #[inline]
-    pub(super) const fn cost(&self) -> f64 {
+    pub(super) const fn cost(&self) -> PreciseSum {
         self.cost
     }
 }
@@ -410,7 +413,7 @@ mod tests {
             let capacity = problem.machines()[machine].capacity;
             assert!((fresh.excess(machine) - (level - 90.0) * capacity).abs() < 1e-9);
         }
-        assert!((state.cost() - fresh.cost()).abs() < 1e-9);
+        assert!((state.cost().get() - fresh.cost().get()).abs() < 1e-9);
         let sorted = |list: &[usize]| {
             let mut list = list.to_vec();
             list.sort_unstable();

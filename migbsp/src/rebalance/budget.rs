@@ -52,6 +52,13 @@ impl<'a> Meter<'a> {
         self.limit = limit;
     }
 
+    /// From now on, the budget is spent when another `part` of it is, in per cent; up to all of it.
+    pub(super) fn limit_from_here(&mut self, part: u8) {
+        let spent = self.spent();
+        let percent = (0..100 - part).find(|&percent| spent <= f64::from(percent) / 100.0);
+        self.limit(percent.unwrap_or(100 - part) + part);
+    }
+
     /// Counts `steps` moves or exchanges that were evaluated.
     #[inline]
     pub(super) const fn count(&mut self, steps: u64) {

@@ -4,9 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::rebalance::draws::Draws;
+use crate::rebalance::spread::Spread;
 use crate::rebalance::{Machine, MoveCost, Problem, Resident};
 
-/// One of the twenty groups of problems of Chen, Wang and Lau 2008, table 2: `I3,5`.
+/// One of the twenty groups of problems of Chen, Wang and Lau 2008, table 2: `I3,5`; or one of forty with other
+/// sizes of processes: `S4,2`.
 ///
 /// Written as its family, a comma and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +30,22 @@ pub enum Family {
     I3,
     /// Machines as in I2, and one process in five light, the others heavy.
     I4,
+    /// As I2, with lognormal sizes around 10 MB; the logarithm has standard deviation 1.
+    S1,
+    /// The same with standard deviation 2.
+    S2,
+    /// The same with standard deviation 3.
+    S3,
+    /// The same with standard deviation 4: sizes over ten orders of magnitude.
+    S4,
+    /// The same with standard deviation 5.
+    S5,
+    /// As I2, with sizes of a Pareto distribution from 1 MB on, of exponent 1/3.
+    S6,
+    /// As I2, and the process with the largest workload has 10¹² MB.
+    S7,
+    /// As I2, with half of the processes of 1 MB and the others of 10¹⁰ MB.
+    S8,
 }
 
 /// How the workloads of [`Family::I4`] are read.
@@ -42,7 +60,7 @@ pub enum Workloads {
 
 /// A text that names no group.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid group `{met}`: must be from I1,1 to I4,5")]
+#[error("invalid group `{met}`: must be from I1,1 to I4,5 or from S1,1 to S8,5")]
 pub struct UnknownGroup {
     /// The text.
     pub met: String,
@@ -55,10 +73,19 @@ impl Group {
         (1..=5).contains(&size).then_some(Self { family, size })
     }
 
-    /// All of them.
+    /// All of the paper.
     pub fn all() -> impl Iterator<Item = Self> {
-        let families = Family::ALL.into_iter();
-        families.flat_map(|family| (1..=5).map(move |size| Self { family, size }))
+        Self::of(&Family::ALL)
+    }
+
+    /// Those whose processes differ in size by orders of magnitude.
+    pub fn spread() -> impl Iterator<Item = Self> {
+        Self::of(&Family::SPREAD)
+    }
+
+    fn of(families: &[Family]) -> impl Iterator<Item = Self> {
+        let families = families.iter();
+        families.flat_map(|&family| (1..=5).map(move |size| Self { family, size }))
     }
 
     /// What its machines and processes are like.
@@ -105,9 +132,12 @@ impl Group {
     pub fn draw_with(self, seed: u64, workloads: Workloads) -> Problem {
         let mut draws = Draws::new(seed, b"balance: group, instance");
         let homes = self.homes(&mut draws);
-        let workloads = self.workloads(&mut draws, workloads);
-        let capacities = self.capacities(&mut draws, workloads.iter().sum());
-        let sizes = self.sizes(&mut draws);
+        let work = self.workloads(&mut draws, workloads);
+        let capacities = self.capacities(&mut draws, work.iter().sum());
+        let sizes = match self.family.sizes() {
+            None => self.sizes(&mut draws),
+            Some(spread) => spread.sizes(&work, &mut draws, |draws| self.sizes(draws)),
+        };
         let machine = |(number, capacity)| Machine {
             capacity,
             group: number % CLUSTERS,
@@ -117,7 +147,7 @@ impl Group {
             size,
             home,
         };
-        let residents = homes.into_iter().zip(workloads).zip(sizes);
+        let residents = homes.into_iter().zip(work).zip(sizes);
         Problem::new(
             capacities.into_iter().enumerate().map(machine).collect(),
             residents.map(resident).collect(),
@@ -148,14 +178,10 @@ impl Group {
 
     fn workloads(self, draws: &mut Draws, reading: Workloads) -> Vec<f64> {
         let count = self.processes();
-        let first = match self.family {
-            Family::I1 | Family::I2 | Family::I3 => count,
-            Family::I4 => count / 5,
-        };
-        let (light, heavy) = match (self.family, reading) {
-            (Family::I1 | Family::I2 | Family::I3, _) => (20..=200, 20..=200),
-            (Family::I4, Workloads::Swapped) => (20..=36, 144..=200),
-            (Family::I4, Workloads::Literal) => (20..=144, 36..=200),
+        let (first, light, heavy) = match (self.family, reading) {
+            (Family::I4, Workloads::Swapped) => (count / 5, 20..=36, 144..=200),
+            (Family::I4, Workloads::Literal) => (count / 5, 20..=144, 36..=200),
+            _ => (count, 20..=200, 20..=200),
         };
         let light: Vec<u32> = light.collect();
         let heavy: Vec<u32> = heavy.collect();
@@ -170,7 +196,6 @@ impl Group {
         let machines = self.machines();
         let mut capacities: Vec<f64> = match self.family {
             Family::I1 => vec![1.0; machines],
-            Family::I2 | Family::I4 => (0..machines).map(|_| draws.between(0.6, 1.4)).collect(),
             Family::I3 => {
                 let fast = machines.div_ceil(5);
                 let usual = (3 * machines).div_ceil(10);
@@ -180,6 +205,16 @@ impl Group {
                 draws.shuffle(&mut capacities);
                 capacities
             }
+            Family::I2
+            | Family::I4
+            | Family::S1
+            | Family::S2
+            | Family::S3
+            | Family::S4
+            | Family::S5
+            | Family::S6
+            | Family::S7
+            | Family::S8 => (0..machines).map(|_| draws.between(0.6, 1.4)).collect(),
         };
         let all: f64 = capacities.iter().sum();
         for capacity in &mut capacities {
@@ -207,8 +242,35 @@ impl Group {
 }
 
 impl Family {
-    /// All of them.
+    /// All of the paper.
     pub const ALL: [Self; 4] = [Self::I1, Self::I2, Self::I3, Self::I4];
+
+    /// Those whose processes differ in size by orders of magnitude.
+    pub const SPREAD: [Self; 8] = [
+        Self::S1,
+        Self::S2,
+        Self::S3,
+        Self::S4,
+        Self::S5,
+        Self::S6,
+        Self::S7,
+        Self::S8,
+    ];
+
+    /// How sizes differ; none if as in the paper.
+    const fn sizes(self) -> Option<Spread> {
+        match self {
+            Self::I1 | Self::I2 | Self::I3 | Self::I4 => None,
+            Self::S1 => Some(Spread::Lognormal(1)),
+            Self::S2 => Some(Spread::Lognormal(2)),
+            Self::S3 => Some(Spread::Lognormal(3)),
+            Self::S4 => Some(Spread::Lognormal(4)),
+            Self::S5 => Some(Spread::Lognormal(5)),
+            Self::S6 => Some(Spread::Pareto),
+            Self::S7 => Some(Spread::Giant),
+            Self::S8 => Some(Spread::TwoKinds),
+        }
+    }
 
     const fn name(self) -> &'static str {
         match self {
@@ -216,6 +278,14 @@ impl Family {
             Self::I2 => "I2",
             Self::I3 => "I3",
             Self::I4 => "I4",
+            Self::S1 => "S1",
+            Self::S2 => "S2",
+            Self::S3 => "S3",
+            Self::S4 => "S4",
+            Self::S5 => "S5",
+            Self::S6 => "S6",
+            Self::S7 => "S7",
+            Self::S8 => "S8",
         }
     }
 }
@@ -231,6 +301,7 @@ impl FromStr for Group {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::all()
+            .chain(Self::spread())
             .find(|group| group.to_string() == text)
             .ok_or_else(|| UnknownGroup {
                 met: text.to_owned(),
@@ -261,17 +332,20 @@ mod tests {
     #[test]
     fn a_group_is_read_as_it_is_written() {
         assert_eq!(Group::all().count(), 20);
-        for group in Group::all() {
+        assert_eq!(Group::spread().count(), 40);
+        for group in Group::all().chain(Group::spread()) {
             assert_eq!(group.to_string().parse(), Ok(group));
         }
-        for text in ["I5,1", "I1,6", "I1,0", "i1,1", "I1", "I11", " I1,1"] {
+        for text in [
+            "I5,1", "I1,6", "I1,0", "i1,1", "I1", "I11", " I1,1", "S9,1", "S0,1",
+        ] {
             assert!(text.parse::<Group>().is_err(), "{text:?}");
         }
     }
 
     #[test]
     fn equal_seeds_draw_equal_problems() {
-        for group in Group::all() {
+        for group in Group::all().chain(Group::spread()) {
             assert_eq!(group.draw(3), group.draw(3), "{group}");
             assert_ne!(group.draw(3), group.draw(4), "{group}");
         }
@@ -279,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_problem_has_what_its_group_says() {
-        for group in Group::all() {
+        for group in Group::all().chain(Group::spread()) {
             let problem = group.draw(1);
             assert_eq!(problem.machines().len(), group.machines(), "{group}");
             assert_eq!(problem.residents().len(), group.processes(), "{group}");

@@ -8,6 +8,7 @@ use crate::rebalance::budget::Meter;
 use crate::rebalance::hyb::hyb;
 use crate::rebalance::incumbent::Incumbent;
 use crate::rebalance::mparv::Partition;
+use crate::rebalance::refine::refine;
 use crate::rebalance::tabu::tabu;
 use crate::rebalance::{Budget, Problem, SearchResult, Solution, Variant};
 
@@ -24,6 +25,8 @@ pub enum Method {
     Tabu,
     /// M-PARTITION (Aggarwal, Motwani, Zhu) with falling levels.
     Mparv,
+    /// Greedy refinement (`RefineLB` of Charm++).
+    Refine,
     /// Simulated annealing from IMLP's best.
     Hyb,
     /// The best there is here.
@@ -32,7 +35,9 @@ pub enum Method {
 
 /// A name that no method has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid algorithm `{met}`: must be one of imlp, islp, mlp, tabu, mparv, hyb, best")]
+#[error(
+    "invalid algorithm `{met}`: must be one of imlp, islp, mlp, tabu, mparv, refine, hyb, best"
+)]
 pub struct UnknownMethod {
     /// The name.
     pub met: String,
@@ -40,12 +45,13 @@ pub struct UnknownMethod {
 
 impl Method {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Imlp,
         Self::Islp,
         Self::Mlp,
         Self::Tabu,
         Self::Mparv,
+        Self::Refine,
         Self::Hyb,
         Self::Best,
     ];
@@ -87,6 +93,7 @@ impl Method {
             Self::Mlp => Variant::MLP.improve(problem, incumbent, meter),
             Self::Tabu => tabu(problem, seed, incumbent, meter),
             Self::Mparv => Partition::default().improve(problem, incumbent, meter),
+            Self::Refine => refine(problem, incumbent, meter),
             Self::Hyb => hyb(problem, seed, incumbent, meter),
             Self::Best => best(problem, seed, incumbent, meter),
         }
@@ -99,6 +106,7 @@ impl Method {
             Self::Mlp => "mlp",
             Self::Tabu => "tabu",
             Self::Mparv => "mparv",
+            Self::Refine => "refine",
             Self::Hyb => "hyb",
             Self::Best => "best",
         }

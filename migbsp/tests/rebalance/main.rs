@@ -6,6 +6,7 @@
 //! | `exchange` | minding what processes exchange makes the slowest machine faster |
 //! | `limits` | pins, memory and communication are kept by every method, and minded by the best |
 //! | `best` | the best method is the best, and costs are above the bound |
+//! | `prices` | prices over many orders of magnitude mislead neither the best nor refinement |
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
@@ -14,4 +15,5 @@ mod checked;
 mod exchange;
 mod limits;
 mod methods;
+mod prices;
 mod reference;

@@ -10,12 +10,13 @@ use crate::checked::check;
 use crate::reference::{clusters, references};
 
 /// The methods that are there to be compared.
-const PUBLISHED: [Method; 5] = [
+const PUBLISHED: [Method; 6] = [
     Method::Imlp,
     Method::Islp,
     Method::Mlp,
     Method::Tabu,
     Method::Mparv,
+    Method::Refine,
 ];
 
 /// The same problem with every migration at cost 1.

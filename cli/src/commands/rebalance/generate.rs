@@ -1,4 +1,4 @@
-//! `migbsp rebalance generate`: an instance like those of the paper.
+//! `migbsp rebalance generate`: an instance like those of the paper, or with other sizes of processes.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use analysis::rebalance::{generate, read_level};
 /// The arguments of `rebalance generate`.
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArguments {
-    /// Group of the paper's Table 2: I1,1 to I4,5
+    /// Group: I1,1 to I4,5 of the paper's Table 2, or S1,1 to S8,5 with other sizes
     #[arg(long, value_name = "GROUP", value_parser = group)]
     group: Group,
     /// Number of the instance within the group
@@ -53,6 +53,7 @@ pub(super) fn command(arguments: &GenerateArguments) -> Result<(), CommandFailur
 fn group(text: &str) -> Result<Group, String> {
     // A point or a dash instead of the comma is unambiguous.
     let name = text.trim().to_uppercase().replace(['.', '-', '_'], ",");
-    name.parse()
-        .map_err(|_| format!("unknown group `{text}`, must be from I1,1 to I4,5"))
+    name.parse().map_err(|_| {
+        format!("unknown group `{text}`, must be from I1,1 to I4,5 or from S1,1 to S8,5")
+    })
 }

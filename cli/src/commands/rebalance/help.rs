@@ -19,6 +19,8 @@ Algorithms:
   mlp     the first round of imlp alone
   tabu    the steps of islp, never back to the beginning
   mparv   removes and puts back greedily (M-PARTITION); fast, with high costs
+  refine  overloaded machines give their largest processes to those with room (RefineLB of
+          Charm++); fast, without regard to the cost of moves
   hyb     annealing on cost and overload together, from imlp's best
   best    annealing that draws anew how two machines share their processes; the best there is here
 imlp, islp and mlp take parameters, as imlp:levels=3,thresholds=as,penalisation=limit,gamma=4:
@@ -81,18 +83,22 @@ Examples:
 How to read a sweep: docs/rebalancing.md.";
 
 pub(crate) const GENERATE_ABOUT: &str = "\
-Draw an instance like those of the paper (Chen, Wang and Lau 2008, Table 2).
+Draw an instance like those of the paper (Chen, Wang and Lau 2008, Table 2), or one with other sizes.
 
 A group sets the numbers of machines and processes and how unequal they are; the seed selects the \
 instance. The same group and seed give the same file everywhere.";
 
 pub(crate) const GENERATE_HELP: &str = "\
-Groups I1,1 to I4,5:
+Groups I1,1 to I4,5 (of the paper) and S1,1 to S8,5:
   I1  equal machines                        ,1   16 machines,  40 processes
   I2  capacities from 0.6 to 1.4            ,2   16 machines, 160 processes
   I3  capacities 2.5, 1.0 and 0.4           ,3   64 machines, 160 processes
   I4  as I2, with most processes large      ,4   64 machines, 640 processes
                                             ,5  256 machines, 640 processes
+  S1 to S5  as I2, lognormal sizes, deviation 1 to 5 of the logarithm
+  S6        as I2, sizes of a Pareto distribution without a mean
+  S7        as I2, but the largest process has 10^12 MB
+  S8        as I2, half of the processes 1 MB, the others 10^10 MB
 
 Examples:
   migbsp rebalance generate --group I3,3 --seed 5 --out i33.json

@@ -24,7 +24,7 @@ pub(crate) struct SolveArguments {
     /// Surplus argument.
     #[arg(hide = true)]
     more: Vec<PathBuf>,
-    /// Algorithm (imlp, islp, mlp, tabu, mparv, hyb or best) with parameters
+    /// Algorithm (imlp, islp, mlp, tabu, mparv, refine, hyb or best) with parameters
     #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = "best")]
     algorithm: Algorithm,
     /// Highest allowed level of a machine, or `min`; can be given several times; the instance's targets by default

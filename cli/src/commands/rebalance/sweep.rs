@@ -20,7 +20,7 @@ pub(crate) struct SweepArguments {
     /// Instance file, JSON; `-` reads stdin
     #[arg(value_name = "INSTANCE")]
     instance: PathBuf,
-    /// Algorithm (imlp, islp, mlp, tabu, mparv, hyb or best) with parameters; can be given several times
+    /// Algorithm (imlp, islp, mlp, tabu, mparv, refine, hyb or best) with parameters; can be given several times
     #[arg(
         long = "algorithm",
         value_name = "NAME[:KEY=VALUE,...]",

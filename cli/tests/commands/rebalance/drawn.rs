@@ -9,7 +9,12 @@ use crate::rebalance::folder;
 #[test]
 fn a_group_and_a_seed_are_an_instance() {
     let folder = folder();
-    for (group, machines, processes) in [("I1,1", 16, 40), ("I2,2", 16, 160), ("I4,5", 256, 640)] {
+    for (group, machines, processes) in [
+        ("I1,1", 16, 40),
+        ("I2,2", 16, 160),
+        ("I4,5", 256, 640),
+        ("S4,3", 64, 160),
+    ] {
         let arguments = ["rebalance", "generate", "--group", group, "--seed", "5"];
         let text = folder.stdout(&arguments);
         assert_eq!(text, folder.stdout(&arguments));
@@ -51,7 +56,10 @@ fn an_instance_is_written_to_the_file_of_out() {
 #[test]
 fn an_unknown_group_shows_the_valid_range() {
     for (group, words) in [
-        ("I5,1", "unknown group `I5,1`, must be from I1,1 to I4,5"),
+        (
+            "I5,1",
+            "unknown group `I5,1`, must be from I1,1 to I4,5 or from S1,1 to S8,5",
+        ),
         ("I11", "must be from I1,1 to I4,5"),
         ("", "unknown group ``"),
     ] {
