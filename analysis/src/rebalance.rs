@@ -11,7 +11,7 @@ mod target;
 
 pub use algorithm::Algorithm;
 pub use budget::Limit;
-pub use generate::generate;
+pub use generate::{GroupName, generate};
 pub use instance::{Cost, Edge, Instance, Phase, Process};
 pub use search::{Search, lower_bound};
 pub use target::{Target, read_cost, read_level, read_weight};

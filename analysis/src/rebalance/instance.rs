@@ -93,7 +93,7 @@ impl Instance {
         Ok(read::read(&source)?)
     }
 
-    /// A problem of the paper: its clusters are the groups, and costs of moves those of its figures.
+    /// A drawn problem: its clusters are the groups, and bandwidths those of the paper's figures.
     ///
     /// # Panics
     ///
@@ -101,6 +101,11 @@ impl Instance {
     pub fn drawn(name: String, problem: &Problem, targets: Vec<f64>) -> Self {
         let machines = problem.machines().iter();
         let processes = problem.residents().iter();
+        let (edges, weight) = problem.exchange();
+        let edge = |(one, other, bytes)| Edge {
+            processes: (one, other),
+            bytes,
+        };
         Self {
             name,
             capacities: machines.clone().map(|machine| machine.capacity).collect(),
@@ -115,8 +120,8 @@ impl Instance {
             processes: processes
                 .map(|process| Process::new(process.workload, process.size, process.home))
                 .collect(),
-            edges: Vec::new(),
-            weight: 0.0,
+            edges: edges.into_iter().map(edge).collect(),
+            weight,
             phases: Vec::new(),
             targets,
         }

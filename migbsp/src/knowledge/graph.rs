@@ -125,6 +125,11 @@ impl Graph {
         self.incoming.of(process)
     }
 
+    /// How many processes there are.
+    pub(crate) fn processes(&self) -> usize {
+        self.outgoing.first.len().saturating_sub(1)
+    }
+
     /// How many processes send to another one, counted by pair.
     pub(crate) fn messages(&self) -> usize {
         self.outgoing.messages.len()

@@ -2,7 +2,7 @@
 
 use crate::Graph;
 
-/// Who exchanges how much with whom in a superstep, and what a byte adds to a level.
+/// Which processes exchange how much in a superstep, and what a byte adds to a level.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Communication {
     graph: Graph,
@@ -17,6 +17,15 @@ impl Communication {
             graph: Graph::of_bytes(processes, edges),
             weight,
         }
+    }
+
+    /// The pairs of processes that exchange bytes, and how many.
+    pub(super) fn edges(&self) -> impl Iterator<Item = (usize, usize, f64)> {
+        let processes = 0..self.graph.processes();
+        processes.flat_map(|process| {
+            let messages = self.graph.outgoing(process).iter();
+            messages.map(move |message| (process, message.other, message.bytes))
+        })
     }
 
     /// What a byte adds to a level.

@@ -5,9 +5,11 @@ use std::str::FromStr;
 
 use crate::bounded::count;
 use crate::rebalance::draws::Draws;
-use crate::rebalance::{Machine, MoveCost, Problem, Resident};
+use crate::rebalance::{Machine, MoveCost, Problem, Resident, UnknownGroup};
 
 /// A group of problems whose processes exchange so much that, before any move, it is a third of all time.
+///
+/// Written as its pattern, `X1` or `X2`, a comma and its size: 1 to 3 for 4, 16 and 64 machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Exchanging {
     pattern: ExchangePattern,
@@ -29,10 +31,9 @@ impl Exchanging {
     /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
         let patterns = [ExchangePattern::Stencil, ExchangePattern::Random];
-        let sides = [2, 4, 8];
         patterns
             .into_iter()
-            .flat_map(move |pattern| sides.map(|side| Self { pattern, side }))
+            .flat_map(|pattern| SIDES.map(|side| Self { pattern, side }))
     }
 
     /// How many machines there are.
@@ -129,22 +130,29 @@ fn random(processes: usize, draws: &mut Draws) -> Vec<(usize, usize, f64)> {
 impl fmt::Display for Exchanging {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pattern = match self.pattern {
-            ExchangePattern::Stencil => "S",
-            ExchangePattern::Random => "R",
+            ExchangePattern::Stencil => "X1",
+            ExchangePattern::Random => "X2",
         };
-        formatter.pad(&format!("{pattern},{}", self.side * self.side))
+        let size = SIDES.iter().filter(|side| **side <= self.side).count();
+        formatter.pad(&format!("{pattern},{size}"))
     }
 }
 
 impl FromStr for Exchanging {
-    type Err = String;
+    type Err = UnknownGroup;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, UnknownGroup> {
         Self::all()
             .find(|group| group.to_string() == text)
-            .ok_or_else(|| text.to_owned())
+            .ok_or_else(|| UnknownGroup {
+                met: text.to_owned(),
+                expected: "from X1,1 to X2,3",
+            })
     }
 }
+
+/// Machines along an edge of the square, by size.
+const SIDES: [usize; 3] = [2, 4, 8];
 
 /// What a random pair exchanges.
 const BYTES: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];

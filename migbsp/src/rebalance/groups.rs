@@ -60,10 +60,12 @@ pub enum Workloads {
 
 /// A text that names no group.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid group `{met}`: must be from I1,1 to I4,5 or from S1,1 to S8,5")]
+#[error("invalid group `{met}`: must be {expected}")]
 pub struct UnknownGroup {
     /// The text.
     pub met: String,
+    /// What names a group.
+    pub expected: &'static str,
 }
 
 impl Group {
@@ -305,6 +307,7 @@ impl FromStr for Group {
             .find(|group| group.to_string() == text)
             .ok_or_else(|| UnknownGroup {
                 met: text.to_owned(),
+                expected: "from I1,1 to I4,5 or from S1,1 to S8,5",
             })
     }
 }

@@ -306,6 +306,15 @@ impl Problem {
         communication.filter(|communication| 0.0 < communication.weight())
     }
 
+    /// The bytes that two processes exchange, for each pair that does, and what a byte adds to a level.
+    #[must_use]
+    pub fn exchange(&self) -> (Vec<(usize, usize, f64)>, f64) {
+        let communication = self.communication.as_ref();
+        communication.map_or((Vec::new(), 0.0), |communication| {
+            (communication.edges().collect(), communication.weight())
+        })
+    }
+
     /// Whether what processes exchange adds to levels.
     #[must_use]
     pub fn weighs_exchange(&self) -> bool {

@@ -34,15 +34,24 @@ mparv takes one, as mparv:opt=workload:
   opt=level         a process is large if it takes more than half of a level of the mean machine;
                     workload: if its work is more than half of the level
 
-Budgets, for each target:
-  time   \"100 ms\", \"2.5 s\"; bare numbers are seconds
-  steps  \"2000000 steps\", 2Msteps: moves and exchanges looked at; the same result everywhere
-Targets are worked on in parallel.
+Targets:
+  LEVEL  the cheapest assignment where no machine is above it
+  min    the lowest level, and of its assignments the cheapest; --max-cost limits the cost
+
+Budgets:
+  time   \"100 ms\", \"2.5 s\", for all targets together; bare numbers are seconds
+  steps  \"2000000 steps\", 2Msteps, for each target: moves and exchanges looked at; the same result everywhere
+Targets are worked on in parallel. Reading and lower bounds are not part of the budget; bounds take as long at most.
+
+An instance can have processes that stay, machines of limited memory, blocks of memory that processes share, and what
+processes exchange, which is part of the level by --weight. Every algorithm keeps the limits; best alone minds the exchange
+while it searches.
 
 Formats:
   table  the cost of each target, the moves, and the machines after them; long tables are cut
   json   one object, schema migbsp.rebalance/2: solutions with target, feasible, assignment (the
-         name of each process's machine), dc, cost, lower_bound, migrations, loads, moves, seconds
+         name of each process's machine), dc, cost, lower_bound, migrations, loads, levels, exchanged,
+         memory, moves, seconds
   csv    one row per move, the target's totals in every row
 
 Exit codes:
@@ -53,6 +62,7 @@ Examples:
   migbsp rebalance conf/rebalance/small.json --target 80
   migbsp rebalance conf/rebalance/small.json --target 76 --algorithm imlp --budget 2Msteps
   migbsp rebalance conf/rebalance/small.json --cost moves        as few moves as possible
+  migbsp rebalance conf/rebalance/limited.json --target min      as low as possible
   migbsp rebalance sweep conf/rebalance/small.json --svg cost.svg
   migbsp rebalance generate --group I3,3 --seed 5 | migbsp rebalance - --format json
 
@@ -83,13 +93,13 @@ Examples:
 How to read a sweep: docs/rebalancing.md.";
 
 pub(crate) const GENERATE_ABOUT: &str = "\
-Draw an instance like those of the paper (Chen, Wang and Lau 2008, Table 2), or one with other sizes.
+Draw an instance like those of the paper (Chen, Wang and Lau 2008, Table 2), with other sizes, or with communication.
 
 A group sets the numbers of machines and processes and how unequal they are; the seed selects the \
 instance. The same group and seed give the same file everywhere.";
 
 pub(crate) const GENERATE_HELP: &str = "\
-Groups I1,1 to I4,5 (of the paper) and S1,1 to S8,5:
+Groups I1,1 to I4,5 (of the paper), S1,1 to S8,5, and X1,1 to X2,3:
   I1  equal machines                        ,1   16 machines,  40 processes
   I2  capacities from 0.6 to 1.4            ,2   16 machines, 160 processes
   I3  capacities 2.5, 1.0 and 0.4           ,3   64 machines, 160 processes
@@ -99,6 +109,9 @@ Groups I1,1 to I4,5 (of the paper) and S1,1 to S8,5:
   S6        as I2, sizes of a Pareto distribution without a mean
   S7        as I2, but the largest process has 10^12 MB
   S8        as I2, half of the processes 1 MB, the others 10^10 MB
+  X1  processes exchange with neighbours in a grid, those of one corner compute more
+  X2  processes exchange with others drawn by lot
+      ,1 ,2 ,3: 4, 16, 64 machines of 25 processes; a third of the initial time is exchange
 
 Examples:
   migbsp rebalance generate --group I3,3 --seed 5 --out i33.json
