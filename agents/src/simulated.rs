@@ -1,7 +1,9 @@
 //! The simulated world: one thread, one clock, one queue of events that is every actor's mailbox.
 
 mod activity;
+mod barrier_message;
 mod checkpoints;
+mod deliveries;
 mod link_probes;
 mod pool;
 mod recorded;
@@ -20,7 +22,7 @@ use std::sync::Arc;
 
 use actix::{Actor, Context, Handler};
 use bsp::{HostId, Rank, SetId};
-use protocol::{Address, AgentMessage, Start};
+use protocol::Address;
 
 use crate::actors::{AgentContext, Deliver, NodeAgent, ProcessAgent, SetManagerAgent};
 use crate::error::RunError;
@@ -31,7 +33,7 @@ use crate::programs::Programs;
 use crate::record;
 use crate::set_manager::SetManager;
 use crate::setup::{Rules, Setup};
-use crate::world::{Delivery, Event};
+use crate::world::Delivery;
 use world::SimulatedWorld;
 
 /// Runs `programs` on the platform of `setup` and passes every event of the record to `observer`.
@@ -141,11 +143,6 @@ impl Simulation {
         let rules = &context.rules;
         let mut residents = vec![BTreeSet::new(); setup.platform.hosts().len()];
         let mut processes = Vec::with_capacity(setup.placement.len());
-        let start = AgentMessage::Start(Start {
-            superstep: 0,
-            interval: None,
-            checkpoint: false,
-        });
         for (index, host) in setup.placement.iter().enumerate() {
             let rank = Rank::from_index(index);
             residents[host.index()].insert(rank);
@@ -153,16 +150,8 @@ impl Simulation {
                 Process::new(rules, rank, *host),
                 &context,
             ));
-            let from = Address::SetManager(rules.first);
-            let event = Event::Message {
-                from,
-                message: start.clone(),
-            };
-            self.world.borrow_mut().deliver(Delivery {
-                to: Address::Process(rank),
-                event,
-            });
         }
+        self.world.borrow_mut().begin();
         let nodes = residents
             .into_iter()
             .enumerate()

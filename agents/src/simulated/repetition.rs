@@ -7,7 +7,7 @@ use bsp::units::Seconds;
 use protocol::Arrived;
 use simulator::{Engine, Span};
 
-use crate::programs::SuperstepPlan;
+use crate::programs::{RepeatedPlan, SuperstepPlan};
 use crate::setup::Setup;
 use crate::world::ProcessCourse;
 
@@ -38,7 +38,7 @@ pub(super) struct Repetition {
 /// How a superstep has passed.
 #[derive(Debug, Default)]
 pub(super) struct Course {
-    pub(super) plan: SuperstepPlan,
+    pub(super) plan: RepeatedPlan,
     /// From its release to its end.
     pub(super) span: Span,
     /// The sum of all arrivals; `None` if the course was not recorded.
@@ -108,7 +108,7 @@ impl Repetition {
 
     /// Keeps a course, in place of the one that was used longest ago if there are too many.
     pub(super) fn keep(&mut self, course: Course) {
-        let each = course.plan.work.len() + course.plan.sends.len();
+        let each = course.plan.len();
         let most = (KEPT_MAX / each.max(1)).clamp(1, COURSES_MAX);
         self.courses.truncate(most - 1);
         self.courses.insert(0, course);
@@ -133,7 +133,7 @@ impl Repetition {
         let known = self.position(plan).map(|at| self.courses.remove(at));
         let is_seen = known.is_some();
         let course = known.unwrap_or_else(|| Course {
-            plan: plan.clone(),
+            plan: plan.repeated(),
             ..Course::default()
         });
         if UNUSED_MAX <= self.unused && !is_seen {
