@@ -1,6 +1,7 @@
 //! How the computations on one host share its cores.
 
 use bsp::units::Instant;
+use smallvec::SmallVec;
 
 use crate::activity::Activity;
 use crate::calendar::CLOCK_RESOLUTION;
@@ -27,7 +28,7 @@ pub(crate) struct Processor {
     /// Whether the next end has to be scheduled anew.
     pub(crate) is_stale: bool,
     /// A heap, first to end first.
-    running: Vec<Computation>,
+    running: SmallVec<[Computation; 1]>,
 }
 
 /// A computation under way.

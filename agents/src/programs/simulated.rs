@@ -91,10 +91,10 @@ impl<P: Program> TypedPrograms<P> {
         self.inbox.messages.clear();
         self.inbox.sized.clear();
         for number in &self.order[index(place.start)..index(place.end)] {
-            let (from, _, bytes) = plan.message(*number);
-            match self.values.get_mut(index(*number)).and_then(Option::take) {
-                Some(message) => self.inbox.messages.push((from, message)),
-                None => self.inbox.sized.push((from, bytes)),
+            let at = index(*number);
+            match self.values.get_mut(at).and_then(Option::take) {
+                Some(message) => self.inbox.messages.push((plan.senders[at], message)),
+                None => self.inbox.sized.push((plan.senders[at], plan.sizes[at])),
             }
         }
     }
@@ -140,18 +140,23 @@ impl<P: Program> TypedPrograms<P> {
     fn post(&mut self, superstep: u64, plan: &mut SuperstepPlan) -> Result<(), RunError> {
         let sends = std::mem::take(&mut self.outbox.sends);
         plan.begin_messages(sends.len());
-        self.values.clear();
-        for (at, (to, envelope)) in sends.into_iter().enumerate() {
-            let from = plan.senders[at];
+        let mut has_values = false;
+        for ((to, envelope), from) in sends.iter().zip(&plan.senders) {
             let is_sized = matches!(envelope, Envelope::Sized(_));
-            check_receiver((from, to), is_sized, superstep, &self.halted)?;
+            has_values |= !is_sized;
+            check_receiver((*from, *to), is_sized, superstep, &self.halted)?;
             plan.expected[to.index()] += 1;
-            plan.receivers.push(to);
-            plan.sizes.push(size_of(&envelope));
-            if let Envelope::Value(message) = envelope {
-                self.values.resize_with(at, || None);
-                self.values.push(Some(message));
-            }
+        }
+        plan.receivers.extend(sends.iter().map(|(to, _)| *to));
+        let sizes = sends.iter().map(|(_, envelope)| size_of(envelope));
+        plan.sizes.extend(sizes);
+        self.values.clear();
+        if has_values {
+            self.values
+                .extend(sends.into_iter().map(|(_, envelope)| match envelope {
+                    Envelope::Value(message) => Some(message),
+                    Envelope::Sized(_) => None,
+                }));
         }
         let mut begin = 0;
         for (end, expected) in self.ends.iter_mut().zip(&plan.expected) {

@@ -1,0 +1,14 @@
+//! Vectors that are used again.
+
+/// An empty vector with the memory of `used`, unless that is much: what it takes to allocate so much again is little beside
+/// what so many entries take, and until then others may need it.
+pub(crate) fn emptied<T>(mut used: Vec<T>) -> Vec<T> {
+    if KEPT_MAX < used.capacity() {
+        return Vec::new();
+    }
+    used.clear();
+    used
+}
+
+/// The most entries for which memory is kept.
+const KEPT_MAX: usize = 1 << 14;
