@@ -16,7 +16,7 @@ mod transfers;
 mod world;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -141,11 +141,11 @@ impl Simulation {
         let world: Rc<RefCell<dyn crate::world::World>> = self.world.clone();
         let context = Rc::new(AgentContext { rules, world });
         let rules = &context.rules;
-        let mut residents = vec![BTreeSet::new(); setup.platform.hosts().len()];
+        let mut residents = vec![VecDeque::new(); setup.platform.hosts().len()];
         let mut processes = Vec::with_capacity(setup.placement.len());
         for (index, host) in setup.placement.iter().enumerate() {
             let rank = Rank::from_index(index);
-            residents[host.index()].insert(rank);
+            residents[host.index()].push_back(rank);
             processes.push(ProcessAgent::new(
                 Process::new(rules, rank, *host),
                 &context,

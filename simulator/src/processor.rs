@@ -103,6 +103,8 @@ impl Processor {
             self.remove_first();
         }
         if self.running.is_empty() {
+            // Other hosts may compute meanwhile, and need the memory.
+            self.running = SmallVec::new();
             self.done = 0.0;
         }
     }
