@@ -10,5 +10,16 @@ pub(crate) fn emptied<T>(mut used: Vec<T>) -> Vec<T> {
     used
 }
 
+/// An empty vector with as much room as `used` had. Memory is taken again as entries are added, if that is much; where the
+/// number of entries returns, no vector has to grow.
+pub(crate) fn vacated<T>(used: Vec<T>) -> Vec<T> {
+    let capacity = used.capacity();
+    if capacity <= KEPT_MAX {
+        return emptied(used);
+    }
+    drop(used);
+    Vec::with_capacity(capacity)
+}
+
 /// The most entries for which memory is kept.
 const KEPT_MAX: usize = 1 << 14;

@@ -7,7 +7,7 @@ use super::flow::{BOUNDED, ClosedFlow, Flow, WAITING};
 use super::leg::{Leg, Legs};
 use super::link::{HEADROOM_MAX, Link};
 use crate::calendar::{CLOCK_RESOLUTION, Calendar};
-use crate::emptied::emptied;
+use crate::emptied::{emptied, vacated};
 use crate::event::Event;
 
 /// The links, the flows, and the bottleneck of each flow.
@@ -45,7 +45,7 @@ impl Allocation {
 
     /// Forgets all flows, none of which is under way, and what links remember of them.
     pub(super) fn rest(&mut self) {
-        self.flows = emptied(std::mem::take(&mut self.flows));
+        self.flows = vacated(std::mem::take(&mut self.flows));
         self.free = emptied(std::mem::take(&mut self.free));
         self.legs.clear();
         self.clocks.clear();

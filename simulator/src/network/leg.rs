@@ -1,7 +1,7 @@
 //! The links that flows cross, and how often.
 
 use super::flow::Flow;
-use crate::emptied::emptied;
+use crate::emptied::{emptied, vacated};
 
 /// One use of a link by a flow.
 ///
@@ -86,7 +86,7 @@ pub(super) struct Legs {
 impl Legs {
     /// Removes all legs.
     pub(super) fn clear(&mut self) {
-        self.legs = emptied(std::mem::take(&mut self.legs));
+        self.legs = vacated(std::mem::take(&mut self.legs));
         for free in &mut self.free {
             *free = emptied(std::mem::take(free));
         }
