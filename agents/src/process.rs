@@ -357,8 +357,8 @@ impl Process {
     }
 }
 
-/// The arrival of a process at the end of a superstep, with the number of messages that it sent and received. It may have
-/// halted.
+/// The arrival of a process at the end of a superstep, with the number of messages that it sent and received. It may
+/// have halted.
 pub(crate) fn arrival(
     superstep: u64,
     (rank, halted): (Rank, bool),

@@ -1,7 +1,7 @@
 //! Vectors that are used again.
 
-/// An empty vector with the memory of `used`, unless that is much: what it takes to allocate so much again is little beside
-/// what so many entries take, and until then others may need it.
+/// An empty vector with the memory of `used`, unless that is much: what it takes to allocate so much again is little
+/// beside what so many entries take, and until then others may need it.
 pub(crate) fn emptied<T>(mut used: Vec<T>) -> Vec<T> {
     if KEPT_MAX < used.capacity() {
         return Vec::new();
@@ -10,8 +10,8 @@ pub(crate) fn emptied<T>(mut used: Vec<T>) -> Vec<T> {
     used
 }
 
-/// An empty vector with as much room as `used` had. Memory is taken again as entries are added, if that is much; where the
-/// number of entries returns, no vector has to grow.
+/// An empty vector with as much room as `used` had. Memory is taken again as entries are added, if that is much; where
+/// the number of entries returns, no vector has to grow.
 pub(crate) fn vacated<T>(used: Vec<T>) -> Vec<T> {
     let capacity = used.capacity();
     if capacity <= KEPT_MAX {

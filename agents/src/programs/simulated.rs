@@ -86,7 +86,8 @@ impl<P: Program> TypedPrograms<P> {
         }
     }
 
-    /// Moves the messages at `place` in the order of delivery into the inbox; `plan` still has those of the superstep before.
+    /// Moves the messages at `place` in the order of delivery into the inbox; `plan` still has those of the superstep
+    /// before.
     fn fill_inbox(&mut self, place: Range<u32>, plan: &SuperstepPlan) {
         self.inbox.messages.clear();
         self.inbox.sized.clear();

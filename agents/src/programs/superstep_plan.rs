@@ -37,8 +37,8 @@ pub(crate) struct RepeatedPlan {
 }
 
 impl SuperstepPlan {
-    /// Begins the plan of another superstep of `size` processes. The messages of the superstep before are kept until all
-    /// programs have been executed.
+    /// Begins the plan of another superstep of `size` processes. The messages of the superstep before are kept until
+    /// all programs have been executed.
     pub(super) fn begin(&mut self, size: usize) {
         self.work.clear();
         self.work.resize(size, Instructions::ZERO);

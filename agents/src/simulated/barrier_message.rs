@@ -1,7 +1,7 @@
 //! Messages of a barrier to and from processes, in a form of a few bytes.
 //!
-//! There may be one for each process at a time, and each says what the world knows anyway. So the world keeps no more than
-//! the process and the kind of such a message, and makes the message itself when an agent is to handle it.
+//! There may be one for each process at a time, and each says what the world knows anyway. So the world keeps no more
+//! than the process and the kind of such a message, and makes the message itself when an agent is to handle it.
 
 use bsp::{HostId, Rank};
 use protocol::{Address, AgentMessage, Start};

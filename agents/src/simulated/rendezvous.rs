@@ -18,7 +18,8 @@ pub(super) struct Rendezvous {
     rules: Arc<Rules>,
     /// The first Manager listens for supersteps below this one, to this process or to all.
     listening: (u64, Option<Rank>),
-    /// The numbers of waiting messages plus one, by rank; 0 for none: at most one of each process. Empty until one waits.
+    /// The numbers of waiting messages plus one, by rank; 0 for none: at most one of each process. Empty until one
+    /// waits.
     waiting: Vec<u32>,
     count: usize,
     /// The answers that are still to be sent; the one on the network is in front.

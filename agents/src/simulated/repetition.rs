@@ -201,7 +201,8 @@ impl Repetition {
         }
     }
 
-    /// The superstep in progress has ended. If it has ended at rest, its course has still to be completed, and to be kept.
+    /// The superstep in progress has ended. If it has ended at rest, its course has still to be completed, and to be
+    /// kept.
     pub(super) const fn recorded(&mut self) -> Option<Recording> {
         self.recording.take()
     }

@@ -34,8 +34,8 @@ impl Observing {
     }
 }
 
-/// The messages that every process has still to send and to receive in this superstep. Each message has the number that it
-/// has in the plan of the superstep.
+/// The messages that every process has still to send and to receive in this superstep. Each message has the number that
+/// it has in the plan of the superstep.
 #[derive(Debug)]
 pub(super) struct Traffic {
     processes: Vec<Progress>,

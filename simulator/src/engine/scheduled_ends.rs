@@ -4,8 +4,8 @@ use crate::activity::Activity;
 
 /// The activities whose ends are in the calendar, each with the number under which it was started.
 ///
-/// The entries of the calendar are small, because there is one for each message and each busy host. These activities are
-/// few, so that the entry has their place alone.
+/// The entries of the calendar are small, because there is one for each message and each busy host. These activities
+/// are few, so that the entry has their place alone.
 #[derive(Debug, Default)]
 pub(super) struct ScheduledEnds {
     ends: Vec<(u64, Activity)>,
