@@ -16,7 +16,6 @@ mod transfers;
 mod world;
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -141,21 +140,23 @@ impl Simulation {
         let world: Rc<RefCell<dyn crate::world::World>> = self.world.clone();
         let context = Rc::new(AgentContext { rules, world });
         let rules = &context.rules;
-        let mut residents = vec![VecDeque::new(); setup.platform.hosts().len()];
         let mut processes = Vec::with_capacity(setup.placement.len());
         for (index, host) in setup.placement.iter().enumerate() {
             let rank = Rank::from_index(index);
-            residents[host.index()].push_back(rank);
             processes.push(ProcessAgent::new(
                 Process::new(rules, rank, *host),
                 &context,
             ));
         }
         self.world.borrow_mut().begin();
-        let nodes = residents
-            .into_iter()
-            .enumerate()
-            .map(|(index, residents)| {
+        let mut ranks: Vec<Rank> = (0..setup.placement.len()).map(Rank::from_index).collect();
+        ranks.sort_by_key(|rank| setup.placement[rank.index()]);
+        let mut ranks = ranks.into_iter();
+        let hosts = rules.on_host.iter().enumerate();
+        let nodes = hosts
+            .map(|(index, count)| {
+                let count = usize::try_from(*count).expect("u32 fits usize");
+                let residents = ranks.by_ref().take(count);
                 let node = Node::new(rules, HostId::from_index(index), residents);
                 NodeAgent::new(node, &context)
             })
