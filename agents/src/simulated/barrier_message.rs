@@ -41,6 +41,7 @@ pub(super) struct Ends<'a> {
 
 impl BarrierMessage {
     /// The short form of `message`, if it has one.
+    #[inline]
     pub(super) fn new<'a>(
         (from, to): (Address, Address),
         message: &AgentMessage,
@@ -73,6 +74,7 @@ impl BarrierMessage {
     }
 
     /// The message, which is received now, after its sender and its receiver.
+    #[inline]
     pub(super) fn received(
         self,
         ends: Ends<'_>,

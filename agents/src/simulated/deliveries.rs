@@ -42,6 +42,7 @@ enum Entry {
 
 impl Deliveries {
     /// Adds an event.
+    #[inline]
     pub(super) fn push(&mut self, due: Due) {
         self.entries.push_back(match due {
             Due::Computed(rank) => Entry::Computed(rank),
@@ -55,6 +56,7 @@ impl Deliveries {
     }
 
     /// Removes the first event.
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<Due> {
         Some(match self.entries.pop_front()? {
             Entry::Computed(rank) => Due::Computed(rank),
