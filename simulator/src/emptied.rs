@@ -1,7 +1,7 @@
 //! Vectors that are used again.
 
-/// An empty vector with the memory of `used`, unless that is much: what it takes to allocate so much again is little
-/// beside what so many entries take, and until then others may need it.
+/// An empty vector with the memory of `used`, unless that is much. To allocate it again costs little beside the work
+/// that its entries stand for, and other vectors may need it until then.
 pub(crate) fn emptied<T>(mut used: Vec<T>) -> Vec<T> {
     if KEPT_MAX < used.capacity() {
         return Vec::new();
