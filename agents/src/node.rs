@@ -1,6 +1,6 @@
 //! The agent of one host.
 
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
@@ -19,8 +19,8 @@ use crate::world::{Cost, Event, World};
 pub struct Node {
     host: HostId,
     set: SetId,
-    /// The processes here that have not halted.
-    residents: BTreeSet<Rank>,
+    /// The processes here that have not halted, in rank order: one on most hosts, and a set takes more memory.
+    residents: VecDeque<Rank>,
     /// The processes here that halted in the superstep that is ending.
     leaving: Vec<Rank>,
     /// The processes here that have arrived at the barrier, together.
@@ -34,14 +34,14 @@ pub struct Node {
 }
 
 impl Node {
-    /// The agent of `host`, on which `residents` start.
+    /// The agent of `host`, on which `residents` start, in rank order.
     #[must_use]
-    pub fn new(rules: &Rules, host: HostId, residents: BTreeSet<Rank>) -> Self {
+    pub fn new(rules: &Rules, host: HostId, residents: impl IntoIterator<Item = Rank>) -> Self {
         let set = rules.sets[host.index()];
         Self {
             host,
             set,
-            residents,
+            residents: residents.into_iter().collect(),
             leaving: Vec::new(),
             arrived: None,
             reports: Vec::new(),
@@ -135,9 +135,11 @@ impl Node {
             }
             AgentMessage::ProcessImage(image) => {
                 let rank = image.rank;
-                check(self.residents.insert(rank), || {
-                    format!("an image of {rank}, which runs on {}", self.host)
-                })?;
+                let place = self.residents.binary_search(&rank);
+                let place = place
+                    .err()
+                    .ok_or_else(|| format!("an image of {rank}, which runs on {}", self.host))?;
+                self.residents.insert(place, rank);
                 world.install(self.host, from, *image);
             }
             AgentMessage::StartCall(_) | AgentMessage::Call(_) | AgentMessage::Installed(_) => {
@@ -187,9 +189,10 @@ impl Node {
 
     /// Removes a process that halts or leaves.
     fn remove(&mut self, rank: Rank) -> Result<(), String> {
-        check(self.residents.remove(&rank), || {
-            format!("{rank} does not run on {}", self.host)
-        })
+        let place = self.residents.binary_search(&rank);
+        let place = place.map_err(|_| format!("{rank} does not run on {}", self.host))?;
+        self.residents.remove(place);
+        Ok(())
     }
 
     /// Adds the arrival of a process. When all have arrived, their Manager receives the sum.

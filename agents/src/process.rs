@@ -190,17 +190,12 @@ impl Process {
                 Cost::Free,
             );
         }
-        let arrived = Arrived {
-            superstep: self.superstep,
-            processes: 1,
-            halted: u32::from(self.halted),
-            sent: exchange.sent.into(),
-            received: exchange.received.into(),
-            slowest: (self.computation, self.rank),
-            computation: nanoseconds(self.computation),
-            took: Seconds::ZERO,
-            checkpoint: false,
-        };
+        let arrived = arrival(
+            self.superstep,
+            (self.rank, self.halted),
+            self.computation,
+            (exchange.sent, exchange.received),
+        );
         let first = Address::SetManager(rules.first);
         let (to, cost) = match rules.barrier.shape {
             Shape::Hierarchical => (Address::Node(self.host), Cost::Free),
@@ -359,6 +354,27 @@ impl Process {
             Cost::Encoded,
         );
         Ok(())
+    }
+}
+
+/// The arrival of a process at the end of a superstep, with the number of messages that it sent and received. It may
+/// have halted.
+pub(crate) fn arrival(
+    superstep: u64,
+    (rank, halted): (Rank, bool),
+    computation: Seconds,
+    (sent, received): (u32, u32),
+) -> Arrived {
+    Arrived {
+        superstep,
+        processes: 1,
+        halted: u32::from(halted),
+        sent: sent.into(),
+        received: received.into(),
+        slowest: (computation, rank),
+        computation: nanoseconds(computation),
+        took: Seconds::ZERO,
+        checkpoint: false,
     }
 }
 

@@ -1,7 +1,9 @@
 //! The simulated world: one thread, one clock, one queue of events that is every actor's mailbox.
 
 mod activity;
+mod barrier_message;
 mod checkpoints;
+mod deliveries;
 mod link_probes;
 mod pool;
 mod recorded;
@@ -14,13 +16,12 @@ mod transfers;
 mod world;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use actix::{Actor, Context, Handler};
 use bsp::{HostId, Rank, SetId};
-use protocol::{Address, AgentMessage, Start};
+use protocol::Address;
 
 use crate::actors::{AgentContext, Deliver, NodeAgent, ProcessAgent, SetManagerAgent};
 use crate::error::RunError;
@@ -31,7 +32,7 @@ use crate::programs::Programs;
 use crate::record;
 use crate::set_manager::SetManager;
 use crate::setup::{Rules, Setup};
-use crate::world::{Delivery, Event};
+use crate::world::Delivery;
 use world::SimulatedWorld;
 
 /// Runs `programs` on the platform of `setup` and passes every event of the record to `observer`.
@@ -139,34 +140,23 @@ impl Simulation {
         let world: Rc<RefCell<dyn crate::world::World>> = self.world.clone();
         let context = Rc::new(AgentContext { rules, world });
         let rules = &context.rules;
-        let mut residents = vec![BTreeSet::new(); setup.platform.hosts().len()];
         let mut processes = Vec::with_capacity(setup.placement.len());
-        let start = AgentMessage::Start(Start {
-            superstep: 0,
-            interval: None,
-            checkpoint: false,
-        });
         for (index, host) in setup.placement.iter().enumerate() {
             let rank = Rank::from_index(index);
-            residents[host.index()].insert(rank);
             processes.push(ProcessAgent::new(
                 Process::new(rules, rank, *host),
                 &context,
             ));
-            let from = Address::SetManager(rules.first);
-            let event = Event::Message {
-                from,
-                message: start.clone(),
-            };
-            self.world.borrow_mut().deliver(Delivery {
-                to: Address::Process(rank),
-                event,
-            });
         }
-        let nodes = residents
-            .into_iter()
-            .enumerate()
-            .map(|(index, residents)| {
+        self.world.borrow_mut().begin();
+        let mut ranks: Vec<Rank> = (0..setup.placement.len()).map(Rank::from_index).collect();
+        ranks.sort_by_key(|rank| setup.placement[rank.index()]);
+        let mut ranks = ranks.into_iter();
+        let hosts = rules.on_host.iter().enumerate();
+        let nodes = hosts
+            .map(|(index, count)| {
+                let count = usize::try_from(*count).expect("u32 fits usize");
+                let residents = ranks.by_ref().take(count);
                 let node = Node::new(rules, HostId::from_index(index), residents);
                 NodeAgent::new(node, &context)
             })

@@ -204,7 +204,7 @@ impl TestWorld {
         let ranks = || (0..self.hosts.len()).map(Rank::from_index);
         let node = |host: HostId| {
             let residents = ranks().filter(|rank| self.hosts[rank.index()] == host);
-            Node::new(rules, host, residents.collect())
+            Node::new(rules, host, residents)
         };
         let sets = self.platform.sets().iter().enumerate();
         Agents {

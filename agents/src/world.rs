@@ -75,7 +75,7 @@ pub struct Exchange {
     pub received: u32,
     /// Bytes of the messages sent.
     pub bytes_sent: Bytes,
-    /// Bytes of the messages received.
+    /// Bytes of the messages received; in simulations, zero if nothing needs them.
     pub bytes_received: Bytes,
     /// The longest time in transfer of a message received.
     pub longest: Seconds,

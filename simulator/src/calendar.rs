@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::emptied::emptied;
+
 /// Entries by date; those of one date are returned together, in the order in which they were added.
 ///
 /// The entries of a date share a bucket, and the heap holds buckets. An entry for a recently used date,
@@ -57,7 +59,9 @@ impl<E> Calendar<E> {
     /// Removes all entries. What is added next is returned as from a new calendar.
     pub(crate) fn clear(&mut self) {
         self.heap.clear();
-        self.buckets.iter_mut().for_each(Vec::clear);
+        for bucket in &mut self.buckets {
+            *bucket = emptied(std::mem::take(bucket));
+        }
         let buckets = u32::try_from(self.buckets.len()).expect("fewer than 2^32 dates are due");
         self.free.clear();
         self.free.extend((0..buckets).rev());
@@ -74,7 +78,8 @@ impl<E> Calendar<E> {
         if *place == Some((date, bucket)) {
             *place = None;
         }
-        std::mem::swap(&mut self.buckets[bucket as usize], entries);
+        let used = std::mem::take(entries);
+        *entries = std::mem::replace(&mut self.buckets[bucket as usize], emptied(used));
         self.free.push(bucket);
     }
 }

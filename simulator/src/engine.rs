@@ -7,6 +7,7 @@ use bsp::units::{Bytes, Instant, Instructions, Seconds};
 
 use crate::activity::Activity;
 use crate::calendar::{CLOCK_RESOLUTION, Calendar};
+use crate::emptied::emptied;
 use crate::event::Event;
 use crate::network::{ClosedFlow, Network, NetworkOptions};
 use crate::owner_queue::OwnerQueue;
@@ -19,11 +20,13 @@ mod epoch;
 mod external;
 mod message_processor;
 mod rest;
+mod scheduled_ends;
 mod span;
 
 use changes::Changes;
 use epoch::Epoch;
 use message_processor::MessageProcessors;
+use scheduled_ends::ScheduledEnds;
 
 pub use span::Span;
 
@@ -50,6 +53,7 @@ pub struct Engine {
     /// Whether hosts have owners whose jobs come and go. Then the clock counts from the beginning.
     has_owners: bool,
     calendar: Calendar<Event>,
+    scheduled_ends: ScheduledEnds,
     /// Events that are due now.
     due: Vec<Event>,
     /// Activities that ended now, each after the number under which it was started.
@@ -60,8 +64,8 @@ pub struct Engine {
     /// Hosts whose computations or speed changed now.
     stale_hosts: Vec<u32>,
     network: Network,
-    /// Messages that have left the network now.
-    closed: Vec<ClosedFlow>,
+    /// The flows of messages that have left the network now.
+    closed: Vec<u32>,
     message_processors: MessageProcessors,
     changes: Changes,
 }
@@ -78,6 +82,7 @@ impl Engine {
             rested: 0,
             has_owners: platform.has_owners(),
             calendar: Calendar::new(),
+            scheduled_ends: ScheduledEnds::default(),
             due: Vec::new(),
             ended: Vec::new(),
             processors: Vec::new(),
@@ -112,13 +117,7 @@ impl Engine {
         let sequence = self.start();
         let processor = &mut self.processors[host.index()];
         if work == Instructions::ZERO {
-            self.calendar.push(
-                self.now,
-                Event::Ends {
-                    sequence,
-                    activity: token,
-                },
-            );
+            self.end_at(self.now, sequence, token);
             return;
         }
         processor.start(self.now, work.as_f64(), sequence, token);
@@ -195,13 +194,7 @@ impl Engine {
     pub fn wake(&mut self, after: Seconds, token: Activity) {
         let sequence = self.start();
         let date = self.now + after.get().max(0.0);
-        self.calendar.push(
-            date,
-            Event::Ends {
-                sequence,
-                activity: token,
-            },
-        );
+        self.end_at(date, sequence, token);
     }
 
     /// Moves the clock to the next instant at which activities end, and appends them to `ended` in the order in which
@@ -219,6 +212,7 @@ impl Engine {
             self.over += 1;
             ended.push(activity);
         }
+        self.ended = emptied(std::mem::take(&mut self.ended));
         Some(self.now())
     }
 
@@ -267,22 +261,22 @@ impl Engine {
             for event in due.drain(..) {
                 self.handle_event(event);
             }
-            self.due = due;
+            self.due = emptied(due);
         }
         if held.is_some_and(|end| end <= next * (1.0 + CLOCK_RESOLUTION)) {
             let mut closed = std::mem::take(&mut self.closed);
             self.network.end_limited(self.now, &mut closed);
-            for closed in closed.drain(..) {
-                self.handle_closed(closed);
+            for flow in closed.drain(..) {
+                self.handle_closed(self.network.closed(flow));
             }
-            self.closed = closed;
+            self.closed = emptied(closed);
         }
         Some(())
     }
 
     fn handle_event(&mut self, event: Event) {
         match event {
-            Event::Ends { sequence, activity } => self.ended.push((sequence, activity)),
+            Event::Ends { place } => self.ended.push(self.scheduled_ends.remove(place)),
             Event::HostEnds { host, generation } => {
                 let processor = &mut self.processors[host as usize];
                 if processor.is_current(generation) {
@@ -320,13 +314,16 @@ impl Engine {
             let done = self
                 .message_processors
                 .enqueue(closed.to, self.now, receive);
-            let ClosedFlow {
-                sequence, activity, ..
-            } = closed;
-            self.calendar.push(done, Event::Ends { sequence, activity });
+            self.end_at(done, closed.sequence, closed.activity);
         } else {
             self.ended.push((closed.sequence, closed.activity));
         }
+    }
+
+    /// An activity ends at `date`.
+    fn end_at(&mut self, date: f64, sequence: u64, activity: Activity) {
+        let place = self.scheduled_ends.insert(sequence, activity);
+        self.calendar.push(date, Event::Ends { place });
     }
 
     fn mark_stale(&mut self, host: u32) {

@@ -1,15 +1,13 @@
 //! Entries of the engine's calendar.
 
-use crate::activity::Activity;
-
 /// Something that is due at a date.
 ///
 /// An event cannot be removed from the calendar. One that may become obsolete carries the
 /// generation of its host or flow, and is ignored if that has moved on since.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
-    /// An activity ends.
-    Ends { sequence: u64, activity: Activity },
+    /// The activity at this place among those whose ends are scheduled ends.
+    Ends { place: u32 },
     /// The first computation on a host ends.
     HostEnds { host: u32, generation: u32 },
     /// The sending host has processed a message: its latency phase begins.

@@ -6,6 +6,7 @@
 
 mod activity;
 mod calendar;
+mod emptied;
 mod engine;
 mod event;
 mod jobs;

@@ -186,9 +186,14 @@ impl Network {
         self.allocation.end_bounded(id, generation)
     }
 
-    /// Ends the flows that links limit and that end at `now`.
-    pub(crate) fn end_limited(&mut self, now: f64, ended: &mut Vec<ClosedFlow>) {
+    /// Ends the flows that links limit and that end at `now`: adds them to `ended`, which is empty.
+    pub(crate) fn end_limited(&mut self, now: f64, ended: &mut Vec<u32>) {
         self.allocation.end_limited(now, ended);
+    }
+
+    /// The message of a flow that has just ended.
+    pub(crate) fn closed(&self, id: u32) -> ClosedFlow {
+        self.allocation.flows[id as usize].closed()
     }
 
     /// Forgets all flows: none is under way. What comes next is solved as on a new network.

@@ -1,6 +1,7 @@
 //! How the computations on one host share its cores.
 
 use bsp::units::Instant;
+use smallvec::SmallVec;
 
 use crate::activity::Activity;
 use crate::calendar::CLOCK_RESOLUTION;
@@ -27,7 +28,7 @@ pub(crate) struct Processor {
     /// Whether the next end has to be scheduled anew.
     pub(crate) is_stale: bool,
     /// A heap, first to end first.
-    running: Vec<Computation>,
+    running: SmallVec<[Computation; 1]>,
 }
 
 /// A computation under way.
@@ -102,6 +103,8 @@ impl Processor {
             self.remove_first();
         }
         if self.running.is_empty() {
+            // Other hosts may compute meanwhile, and need the memory.
+            self.running = SmallVec::new();
             self.done = 0.0;
         }
     }

@@ -10,7 +10,7 @@ const HOST: HostId = HostId(1);
 /// Two processes on host 1, whose Manager sits on host 0.
 fn node(shape: Shape) -> (TestWorld, Node) {
     let world = TestWorld::new(shape, Collection::AsTheyCome, &[0, 1, 1], &[9; 3], None);
-    let node = Node::new(&world.rules, HOST, BTreeSet::from([Rank(1), Rank(2)]));
+    let node = Node::new(&world.rules, HOST, [Rank(1), Rank(2)]);
     (world, node)
 }
 

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use bsp::reference::{self, check_receiver};
 use bsp::units::{Bytes, Instructions, Seconds};
-use bsp::{Conditions, Envelope, Image, Inbox, Interaction, Outbox, Payload, Program, Rank, Step};
+use bsp::{Conditions, Envelope, Image, Inbox, Outbox, Payload, Program, Rank, Step};
 
 use super::outputs::Outputs;
+use super::superstep_plan::{SuperstepPlan, index};
 use crate::encoding::{decode, encode_into, encoded_len};
 use crate::error::RunError;
 
@@ -45,36 +46,17 @@ pub(crate) trait SimulatedPrograms {
     fn outputs(&mut self) -> Outputs;
 }
 
-/// What the processes did in a superstep, by rank: known before simulated time passes for it, because
-/// when the first process starts a superstep, all inboxes are complete.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SuperstepPlan {
-    /// Computation charged.
-    pub(crate) work: Vec<Instructions>,
-    /// Whether it was the last superstep of the process.
-    pub(crate) halts: Vec<bool>,
-    /// How many messages are addressed to the process.
-    pub(crate) expected: Vec<u32>,
-    /// Messages in the order sent, by sender: to whom, how large.
-    pub(crate) sends: Vec<(Rank, Bytes)>,
-    /// Where the messages of each process begin in `sends`, and where the last one's end.
-    pub(crate) first_send: Vec<usize>,
-    /// The interaction of a task farm that is complete.
-    pub(crate) interaction: Option<Interaction>,
-}
-
 /// Programs of one type.
 pub(super) struct TypedPrograms<P: Program> {
-    processes: Vec<P>,
-    outputs: Vec<Option<P::Output>>,
+    processes: Vec<State<P>>,
     /// The superstep in which each process halted.
     halted: Vec<Option<u64>>,
+    /// The progress that the program of the lowest rank knew of those that have halted and knew it.
+    progress_halted: Option<(Rank, f64)>,
     limit: u64,
-    /// Messages sent in the last superstep, in the order sent, by sender: to whom, and what.
-    under_way: Vec<(Rank, Envelope<P::Message>)>,
-    /// The sender of each of them.
-    senders: Vec<Rank>,
-    /// Where each of them is in `under_way`, ordered by (receiver, sender, order sent).
+    /// The values of the messages sent in the last superstep, as far as they have any, by their number in its plan.
+    values: Vec<Option<P::Message>>,
+    /// The numbers of these messages, ordered by (receiver, sender, order sent).
     order: Vec<u32>,
     /// By receiver, where the messages to it end in `order`; they begin where those to the receiver before end.
     ends: Vec<u32>,
@@ -83,33 +65,46 @@ pub(super) struct TypedPrograms<P: Program> {
     outbox: Outbox<P::Message>,
 }
 
+/// A process: its program, or what that has left.
+enum State<P: Program> {
+    Running(P),
+    Halted(P::Output),
+}
+
 impl<P: Program> TypedPrograms<P> {
     pub(crate) fn new(processes: Vec<P>, limit: u64) -> Self {
         Self {
-            outputs: processes.iter().map(|_| None).collect(),
             halted: vec![None; processes.len()],
+            progress_halted: None,
             ends: vec![0; processes.len()],
-            processes,
+            processes: processes.into_iter().map(State::Running).collect(),
             limit,
-            under_way: Vec::new(),
-            senders: Vec::new(),
+            values: Vec::new(),
             order: Vec::new(),
             inbox: Inbox::default(),
             outbox: Outbox::default(),
         }
     }
 
-    /// Moves the messages at `place` in the order of delivery into the inbox.
-    fn fill_inbox(&mut self, place: Range<u32>) {
+    /// Moves the messages at `place` in the order of delivery into the inbox; `plan` still has those of the superstep
+    /// before.
+    fn fill_inbox(&mut self, place: Range<u32>, plan: &SuperstepPlan) {
         self.inbox.messages.clear();
         self.inbox.sized.clear();
-        for at in &self.order[index(place.start)..index(place.end)] {
-            let from = self.senders[index(*at)];
-            let (_, envelope) = &mut self.under_way[index(*at)];
-            match std::mem::replace(envelope, Envelope::Sized(Bytes::ZERO)) {
-                Envelope::Value(message) => self.inbox.messages.push((from, message)),
-                Envelope::Sized(bytes) => self.inbox.sized.push((from, bytes)),
+        for number in &self.order[index(place.start)..index(place.end)] {
+            let at = index(*number);
+            match self.values.get_mut(at).and_then(Option::take) {
+                Some(message) => self.inbox.messages.push((plan.senders[at], message)),
+                None => self.inbox.sized.push((plan.senders[at], plan.sizes[at])),
             }
+        }
+    }
+
+    /// The program of a process that has not halted.
+    fn program(&self, rank: Rank) -> &P {
+        match &self.processes[rank.index()] {
+            State::Running(program) => program,
+            State::Halted(_) => unreachable!("{rank} has halted"),
         }
     }
 
@@ -121,13 +116,18 @@ impl<P: Program> TypedPrograms<P> {
         plan: &mut SuperstepPlan,
     ) -> Result<(), RunError> {
         let size = u32::try_from(self.processes.len()).expect("ranks fit 32 bits");
-        let program = &mut self.processes[rank.index()];
+        let State::Running(program) = &mut self.processes[rank.index()] else {
+            unreachable!("{rank} has halted")
+        };
         self.outbox.work = Instructions::ZERO;
         let (inbox, outbox) = (&mut self.inbox, &mut self.outbox);
         let step = reference::execute(program, (rank, size), conditions, inbox, outbox)?;
         plan.work[rank.index()] = self.outbox.work;
         if let Step::Halt(output) = step {
-            self.outputs[rank.index()] = Some(output);
+            let known = program.progress().map(|progress| (rank, progress));
+            let lowest = self.progress_halted.filter(|(lower, _)| *lower < rank);
+            self.progress_halted = lowest.or(known).or(self.progress_halted);
+            self.processes[rank.index()] = State::Halted(output);
             self.halted[rank.index()] = Some(conditions.index);
             plan.halts[rank.index()] = true;
         }
@@ -139,28 +139,35 @@ impl<P: Program> TypedPrograms<P> {
 
     /// Puts what all processes have sent in `superstep` on its way.
     fn post(&mut self, superstep: u64, plan: &mut SuperstepPlan) -> Result<(), RunError> {
-        self.under_way.clear();
-        std::mem::swap(&mut self.under_way, &mut self.outbox.sends);
-        self.senders.clear();
-        for (from, end) in (0..self.processes.len()).zip(&plan.first_send[1..]) {
-            self.senders.resize(*end, Rank::from_index(from));
-        }
-        for ((to, envelope), from) in self.under_way.iter().zip(&self.senders) {
+        let sends = std::mem::take(&mut self.outbox.sends);
+        plan.begin_messages(sends.len());
+        let mut has_values = false;
+        for ((to, envelope), from) in sends.iter().zip(&plan.senders) {
             let is_sized = matches!(envelope, Envelope::Sized(_));
+            has_values |= !is_sized;
             check_receiver((*from, *to), is_sized, superstep, &self.halted)?;
             plan.expected[to.index()] += 1;
-            plan.sends.push((*to, size_of(envelope)));
+        }
+        plan.receivers.extend(sends.iter().map(|(to, _)| *to));
+        let sizes = sends.iter().map(|(_, envelope)| size_of(envelope));
+        plan.sizes.extend(sizes);
+        self.values.clear();
+        if has_values {
+            self.values
+                .extend(sends.into_iter().map(|(_, envelope)| match envelope {
+                    Envelope::Value(message) => Some(message),
+                    Envelope::Sized(_) => None,
+                }));
         }
         let mut begin = 0;
         for (end, expected) in self.ends.iter_mut().zip(&plan.expected) {
             *end = begin;
             begin += expected;
         }
-        self.order.resize(plan.sends.len(), 0);
-        for (at, (to, _)) in plan.sends.iter().enumerate() {
+        self.order.resize(plan.receivers.len(), 0);
+        for (number, to) in (0..).zip(&plan.receivers) {
             let place = &mut self.ends[to.index()];
-            self.order[index(*place)] =
-                u32::try_from(at).expect("fewer than 2^32 messages are sent");
+            self.order[index(*place)] = number;
             *place += 1;
         }
         Ok(())
@@ -189,17 +196,19 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
             }
             .into());
         }
-        plan.clear(size);
+        plan.begin(size);
+        // As many messages as in the superstep before. Their places are not held between two supersteps.
+        self.outbox.sends.reserve_exact(plan.receivers.len());
         let mut begin = 0;
         for rank in (0..size).map(Rank::from_index) {
-            plan.first_send.push(self.outbox.sends.len());
+            plan.first_send.push(number(self.outbox.sends.len()));
             let end = self.ends[rank.index()];
             let received = std::mem::replace(&mut begin, end)..end;
             if self.halted[rank.index()].is_some() {
                 // Only messages without content can still come; they are dropped.
                 continue;
             }
-            self.fill_inbox(received);
+            self.fill_inbox(received, plan);
             let conditions = Conditions {
                 index: superstep,
                 elapsed: elapsed[rank.index()],
@@ -207,23 +216,33 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
             };
             self.execute_one(rank, conditions, plan)?;
         }
-        plan.first_send.push(self.outbox.sends.len());
+        plan.first_send.push(number(self.outbox.sends.len()));
         self.post(superstep, plan)
     }
 
     fn image(&self, rank: Rank) -> Image {
-        let program = &self.processes[rank.index()];
+        let program = self.program(rank);
         program
             .memory()
             .unwrap_or_else(|| encoded_len(program).into())
     }
 
     fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
-        self.processes[rank.index()].remaining(completed)
+        self.program(rank).remaining(completed)
     }
 
     fn progress(&self) -> Option<f64> {
-        self.processes.iter().find_map(Program::progress)
+        let of_running = (0..)
+            .map(Rank)
+            .zip(&self.processes)
+            .find_map(|(rank, process)| match process {
+                State::Running(program) => Some((rank, program.progress()?)),
+                State::Halted(_) => None,
+            });
+        let known = [self.progress_halted, of_running].into_iter().flatten();
+        known
+            .min_by_key(|(rank, _)| *rank)
+            .map(|(_, progress)| progress)
     }
 
     fn has_halted(&self, rank: Rank) -> bool {
@@ -231,53 +250,30 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
     }
 
     fn pack(&mut self, rank: Rank) -> Result<(Vec<u8>, Option<Bytes>), RunError> {
-        let program = &self.processes[rank.index()];
+        let program = self.program(rank);
         let mut state = Vec::new();
         encode_into(&mut state, "the state of", rank, program)?;
         Ok((state, program.memory().map(Image::total)))
     }
 
     fn unpack(&mut self, rank: Rank, state: &[u8]) -> Result<(), RunError> {
-        self.processes[rank.index()] = decode("the state of", rank, state)?;
+        self.processes[rank.index()] = State::Running(decode("the state of", rank, state)?);
         Ok(())
     }
 
     fn outputs(&mut self) -> Outputs {
-        let outputs = self.outputs.iter_mut();
-        let outputs = outputs.map(|output| output.take().expect("all processes have halted"));
+        let processes = std::mem::take(&mut self.processes).into_iter();
+        let outputs = processes.map(|process| match process {
+            State::Halted(output) => output,
+            State::Running(_) => unreachable!("all processes have halted"),
+        });
         Outputs::new::<P>(outputs.collect())
     }
 }
 
-impl SuperstepPlan {
-    /// Whether the processes do in another superstep what they do in this one.
-    pub(crate) fn equals(&self, other: &Self) -> bool {
-        self.work == other.work
-            && self.sends == other.sends
-            && self.first_send == other.first_send
-            && self.halts == other.halts
-    }
-
-    /// Whether it is the last superstep of a process.
-    pub(crate) fn has_halts(&self) -> bool {
-        self.halts.contains(&true)
-    }
-
-    fn clear(&mut self, size: usize) {
-        self.work.clear();
-        self.work.resize(size, Instructions::ZERO);
-        self.halts.clear();
-        self.halts.resize(size, false);
-        self.expected.clear();
-        self.expected.resize(size, 0);
-        self.sends.clear();
-        self.first_send.clear();
-        self.interaction = None;
-    }
-}
-
-fn index(place: u32) -> usize {
-    usize::try_from(place).expect("u32 fits usize")
+/// The number of the next message after `sent` others.
+fn number(sent: usize) -> u32 {
+    u32::try_from(sent).expect("fewer than 2^32 messages are sent")
 }
 
 fn size_of<Message: Payload>(envelope: &Envelope<Message>) -> Bytes {
@@ -332,11 +328,12 @@ mod tests {
             assert_eq!(plan.halts, [is_last; 3]);
             let sends = if is_last { 0 } else { 6 };
             assert_eq!(plan.expected, [sends; 3]);
-            let sends = usize::try_from(sends).unwrap();
             assert_eq!(plan.first_send, [0, sends, 2 * sends, 3 * sends]);
+            let sends = index(sends);
             if !is_last {
-                let second: Vec<_> = plan.sends[6..12].to_vec();
-                let to = |to| [1, 1000, 1].map(|bytes| (Rank(to), Bytes(bytes)));
+                assert_eq!(plan.receivers.len(), 3 * sends);
+                let second: Vec<_> = (6..12).map(|number| plan.message(number)).collect();
+                let to = |to| [1, 1000, 1].map(|bytes| (Rank(1), Rank(to), Bytes(bytes)));
                 assert_eq!(second, [to(0), to(2)].concat());
             }
         }
@@ -357,9 +354,9 @@ mod tests {
         assert_eq!(declared, None);
         let length = u64::try_from(state.len()).unwrap();
         assert_eq!(programs.image(Rank(0)), Image::from(Bytes(length)));
-        programs.processes[0].0.clear();
+        programs.processes[0] = State::Running(Gossip(Vec::new()));
         programs.unpack(Rank(0), &state).unwrap();
-        assert_eq!(programs.processes[0].0, [1, 300, 70_000]);
+        assert_eq!(programs.program(Rank(0)).0, [1, 300, 70_000]);
         let error = programs.unpack(Rank(0), b"\xc1").unwrap_err();
         assert!(
             error

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bsp::Rank;
-use protocol::{Address, AgentMessage};
 use smallvec::SmallVec;
 
+use super::barrier_message::BarrierMessage;
 use crate::setup::{Collection, Rules, Shape, TransferStart};
 
 /// When the messages of a central barrier may start.
@@ -18,7 +18,8 @@ pub(super) struct Rendezvous {
     rules: Arc<Rules>,
     /// The first Manager listens for supersteps below this one, to this process or to all.
     listening: (u64, Option<Rank>),
-    /// The numbers of waiting messages plus one, by rank; 0 for none: at most one of each process.
+    /// The numbers of waiting messages plus one, by rank; 0 for none: at most one of each process. Empty until one
+    /// waits.
     waiting: Vec<u32>,
     count: usize,
     /// The answers that are still to be sent; the one on the network is in front.
@@ -26,24 +27,26 @@ pub(super) struct Rendezvous {
 }
 
 impl Rendezvous {
-    /// No message waits; there are `size` processes.
-    pub(super) fn new(start: TransferStart, rules: Arc<Rules>, size: usize) -> Self {
+    /// No message waits.
+    pub(super) fn new(start: TransferStart, rules: Arc<Rules>) -> Self {
         Self {
             start,
             rules,
             listening: (0, None),
-            waiting: vec![0; size],
+            waiting: Vec::new(),
             count: 0,
             releases: VecDeque::new(),
         }
     }
 
     /// Whether a message is an answer of a Manager that answers by rank.
-    pub(super) fn is_release(&self, from: Address, message: &AgentMessage) -> bool {
+    pub(super) fn is_release(&self, message: BarrierMessage) -> bool {
         self.rules.barrier.collection == Collection::ByRank
             && self.rules.barrier.shape == Shape::Central
-            && from == Address::SetManager(self.rules.first)
-            && matches!(message, AgentMessage::Start(_) | AgentMessage::Finish)
+            && matches!(
+                message,
+                BarrierMessage::Start(_) | BarrierMessage::Finish(_)
+            )
     }
 
     /// Queues an answer; whether it may start immediately.
@@ -58,9 +61,9 @@ impl Rendezvous {
         self.releases.front().copied()
     }
 
-    /// Whether a message may start now.
-    pub(super) fn may_start(&self, from: Address, message: &AgentMessage) -> bool {
-        let AgentMessage::Arrived(arrived) = message else {
+    /// Whether a message of the barrier that ends superstep `ending` may start now.
+    pub(super) fn may_start(&self, message: BarrierMessage, ending: u64) -> bool {
+        let BarrierMessage::Arrived(from) = message else {
             return true;
         };
         let waits = self.start == TransferStart::Rendezvous
@@ -69,14 +72,14 @@ impl Rendezvous {
             return true;
         }
         let (superstep, to) = self.listening;
-        arrived.superstep < superstep && to.is_none_or(|rank| from == Address::Process(rank))
+        ending < superstep && to.is_none_or(|rank| from == rank)
     }
 
-    /// Keeps the message of `from` until the first Manager listens.
-    pub(super) fn hold(&mut self, from: Address, number: u32) {
-        let Address::Process(rank) = from else {
-            unreachable!("a central barrier")
-        };
+    /// Keeps the message of `rank` until the first Manager listens.
+    pub(super) fn hold(&mut self, rank: Rank, number: u32) {
+        if self.waiting.is_empty() {
+            self.waiting.resize(self.rules.placement.len(), 0);
+        }
         let kept = std::mem::replace(&mut self.waiting[rank.index()], number + 1);
         assert_eq!(kept, 0, "{rank} has arrived once");
         self.count += 1;
@@ -97,7 +100,7 @@ impl Rendezvous {
     }
 
     fn remove(&mut self, rank: Rank) -> Option<u32> {
-        let kept = std::mem::take(&mut self.waiting[rank.index()]);
+        let kept = std::mem::take(self.waiting.get_mut(rank.index())?);
         let number = kept.checked_sub(1)?;
         self.count -= 1;
         Some(number)

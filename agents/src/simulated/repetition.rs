@@ -7,7 +7,7 @@ use bsp::units::Seconds;
 use protocol::Arrived;
 use simulator::{Engine, Span};
 
-use crate::programs::SuperstepPlan;
+use crate::programs::{RepeatedPlan, SuperstepPlan};
 use crate::setup::Setup;
 use crate::world::ProcessCourse;
 
@@ -38,7 +38,7 @@ pub(super) struct Repetition {
 /// How a superstep has passed.
 #[derive(Debug, Default)]
 pub(super) struct Course {
-    pub(super) plan: SuperstepPlan,
+    pub(super) plan: RepeatedPlan,
     /// From its release to its end.
     pub(super) span: Span,
     /// The sum of all arrivals; `None` if the course was not recorded.
@@ -50,12 +50,33 @@ pub(super) struct Course {
 }
 
 /// The superstep in progress.
-struct Recording {
-    course: Course,
+pub(super) struct Recording {
+    /// The course of an earlier one in which processes did the same, if there is any.
+    known: Option<Course>,
     /// Those that have arrived.
     processes: Vec<ProcessCourse>,
     /// By rank, when each started, and when it had computed, if processes observe their supersteps.
     started: Vec<(Seconds, Seconds)>,
+}
+
+impl Course {
+    /// A superstep in which processes do what is in `plan`.
+    fn new(plan: &SuperstepPlan) -> Self {
+        Self {
+            plan: plan.repeated(),
+            ..Self::default()
+        }
+    }
+}
+
+impl Recording {
+    /// The course of the superstep of `plan`, as far as it has been recorded.
+    pub(super) fn course(self, plan: &SuperstepPlan) -> Course {
+        Course {
+            processes: Arc::new(self.processes),
+            ..self.known.unwrap_or_else(|| Course::new(plan))
+        }
+    }
 }
 
 impl Repetition {
@@ -108,7 +129,7 @@ impl Repetition {
 
     /// Keeps a course, in place of the one that was used longest ago if there are too many.
     pub(super) fn keep(&mut self, course: Course) {
-        let each = course.plan.work.len() + course.plan.sends.len();
+        let each = course.plan.len();
         let most = (KEPT_MAX / each.max(1)).clamp(1, COURSES_MAX);
         self.courses.truncate(most - 1);
         self.courses.insert(0, course);
@@ -131,13 +152,8 @@ impl Repetition {
             return;
         }
         let known = self.position(plan).map(|at| self.courses.remove(at));
-        let is_seen = known.is_some();
-        let course = known.unwrap_or_else(|| Course {
-            plan: plan.clone(),
-            ..Course::default()
-        });
-        if UNUSED_MAX <= self.unused && !is_seen {
-            self.keep(course);
+        if UNUSED_MAX <= self.unused && known.is_none() {
+            self.keep(Course::new(plan));
             return;
         }
         self.unused += 1;
@@ -147,7 +163,7 @@ impl Repetition {
             0
         };
         self.recording = Some(Recording {
-            course,
+            known,
             processes: Vec::with_capacity(observed),
             started: vec![(Seconds::ZERO, Seconds::ZERO); observed],
         });
@@ -185,13 +201,10 @@ impl Repetition {
         }
     }
 
-    /// The superstep in progress has ended at rest. Its course has still to be completed, and to be kept.
-    pub(super) fn recorded(&mut self) -> Option<Course> {
-        let recording = self.recording.take()?;
-        Some(Course {
-            processes: Arc::new(recording.processes),
-            ..recording.course
-        })
+    /// The superstep in progress has ended. If it has ended at rest, its course has still to be completed, and to be
+    /// kept.
+    pub(super) const fn recorded(&mut self) -> Option<Recording> {
+        self.recording.take()
     }
 
     /// The superstep in progress is not like others.

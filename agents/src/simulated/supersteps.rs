@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{Image, Rank};
+use protocol::Arrived;
 
 use crate::error::RunError;
+use crate::process::arrival;
 use crate::programs::{Outputs, SimulatedPrograms, SuperstepPlan};
 use crate::remaining::most;
 use crate::world::Event;
@@ -64,15 +66,30 @@ impl Supersteps {
         self.plan.work[rank.index()]
     }
 
-    /// The event of `rank`, which has computed `now`.
-    pub(super) fn end(&mut self, rank: Rank, now: Seconds) -> Event {
-        let time = now - self.started[rank.index()];
-        self.elapsed[rank.index()] = time;
+    /// `rank` has computed `now`.
+    pub(super) fn end(&mut self, rank: Rank, now: Seconds) {
+        self.elapsed[rank.index()] = now - self.started[rank.index()];
+    }
+
+    /// The event of `rank`, which has computed.
+    pub(super) fn computed(&self, rank: Rank) -> Event {
         Event::Computed {
             work: self.plan.work[rank.index()],
-            time,
+            time: self.elapsed[rank.index()],
             halted: self.plan.halts[rank.index()],
         }
+    }
+
+    /// The arrival of `rank` at the end of the superstep in progress.
+    pub(super) fn arrival(&self, rank: Rank) -> Arrived {
+        let at = rank.index();
+        let sent = u32::try_from(self.sends(rank).len()).expect("fewer than 2^32 messages");
+        arrival(
+            self.begun.wrapping_sub(1),
+            (rank, self.plan.halts[at]),
+            self.elapsed[at],
+            (sent, self.plan.expected[at]),
+        )
     }
 
     /// What programs do in the superstep in progress.
@@ -91,13 +108,8 @@ impl Supersteps {
     }
 
     /// The indices of the messages that `rank` sends.
-    pub(super) fn sends(&self, rank: Rank) -> Range<usize> {
-        self.plan.first_send[rank.index()]..self.plan.first_send[rank.index() + 1]
-    }
-
-    /// Receiver and size of a message.
-    pub(super) fn send(&self, index: usize) -> (Rank, Bytes) {
-        self.plan.sends[index]
+    pub(super) fn sends(&self, rank: Rank) -> Range<u32> {
+        self.plan.sends_of(rank)
     }
 
     /// By rank, the sizes of program and inbox of the processes that have not halted, between two supersteps.
@@ -105,7 +117,7 @@ impl Supersteps {
         let ranks = (0..self.elapsed.len()).map(Rank::from_index);
         let program = |rank: Rank| (!self.has_halted(rank)).then(|| self.image(rank).total());
         let mut states: Vec<Option<Bytes>> = ranks.map(program).collect();
-        for (to, bytes) in &self.plan.sends {
+        for (to, bytes) in self.plan.receivers.iter().zip(&self.plan.sizes) {
             if let Some(state) = &mut states[to.index()] {
                 *state += *bytes;
             }

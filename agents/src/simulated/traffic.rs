@@ -5,18 +5,17 @@ use bsp::{Rank, SetId};
 use migbsp::{Incoming, Reception};
 use smallvec::SmallVec;
 
-use crate::programs::SuperstepPlan;
-use crate::setup::Scheduler;
+use crate::programs::{SuperstepPlan, index};
+use crate::setup::Setup;
 use crate::world::Exchange;
-
-/// No flight.
-const NONE: u32 = u32::MAX;
 
 /// What is kept of receptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Observing {
-    /// Nothing: there is no scheduler.
+    /// Nothing: there is neither a scheduler nor a trace.
     Nothing,
+    /// Sums: there is a trace.
+    Sums,
     /// Sums by Set of the sender.
     Sets,
     /// These, and the heaviest senders.
@@ -24,9 +23,10 @@ pub(super) enum Observing {
 }
 
 impl Observing {
-    /// What `scheduler` needs.
-    pub(super) fn new(scheduler: Option<&Scheduler>) -> Self {
-        match scheduler {
+    /// What the scheduler and the trace of `setup` need.
+    pub(super) fn new(setup: &Setup) -> Self {
+        match &setup.scheduler {
+            None if setup.traced => Self::Sums,
             None => Self::Nothing,
             Some(scheduler) if scheduler.policy.memory().forecast => Self::Senders,
             Some(_) => Self::Sets,
@@ -34,64 +34,62 @@ impl Observing {
     }
 }
 
-/// The messages that every process has still to send and to receive in this superstep.
+/// The messages that every process has still to send and to receive in this superstep. Each message has the number that
+/// it has in the plan of the superstep.
 #[derive(Debug)]
 pub(super) struct Traffic {
     processes: Vec<Progress>,
-    flights: Vec<Flight>,
-    /// The first free place in `flights`; they are chained.
-    free: u32,
     /// What is kept of receptions.
     observing: Observing,
-    /// By receiver, if senders are observed: what each has received.
-    incoming: Vec<Vec<Incoming>>,
+    /// By receiver, if it is observed, what each has received.
+    received: Vec<Received>,
+    /// By number, if receptions are observed, when each message started: seconds since the platform was last at rest.
+    started: Vec<Seconds>,
+    held: Held,
     pub(super) messages: u64,
     pub(super) bytes: Bytes,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Progress {
     sends_left: u32,
     receives_left: u32,
     /// Whether the process has computed: it sends, and waits for its messages.
     computed: bool,
-    sent: u32,
-    received: u32,
-    bytes_sent: Bytes,
-    bytes_received: Bytes,
-    longest: Seconds,
-    receptions: SmallVec<[Reception; 1]>,
-    /// The first of the messages that wait until this process waits for them, plus one.
-    waiting: u32,
-    /// The last of them, if there is a first.
-    waiting_last: u32,
 }
 
-/// A message of a program in transfer.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Flight {
-    pub(super) from: Rank,
-    pub(super) to: Rank,
-    pub(super) bytes: Bytes,
-    /// Seconds since the platform was last at rest.
-    started: Seconds,
-    /// The next in a chain, or [`NONE`].
-    next: u32,
+/// What a process has received in this superstep.
+#[derive(Clone, Debug, Default)]
+struct Received {
+    bytes: Bytes,
+    longest: Seconds,
+    receptions: SmallVec<[Reception; 1]>,
+    /// By sender, if senders are observed.
+    incoming: Vec<Incoming>,
+}
+
+/// The messages that wait until their receivers wait for them, in the order in which they came. Empty until one waits.
+#[derive(Debug, Default)]
+struct Held {
+    /// By receiver, the first of its messages and the last one, if there are any.
+    of: Vec<Option<(u32, u32)>>,
+    /// By number, the next message for the same receiver.
+    next: Vec<Option<u32>>,
 }
 
 impl Traffic {
     pub(super) fn new(size: usize, observing: Observing) -> Self {
-        let observed = if observing == Observing::Senders {
-            size
-        } else {
+        let observed = if observing == Observing::Nothing {
             0
+        } else {
+            size
         };
         Self {
             processes: vec![Progress::default(); size],
-            flights: Vec::new(),
-            free: NONE,
             observing,
-            incoming: vec![Vec::new(); observed],
+            received: vec![Received::default(); observed],
+            started: Vec::new(),
+            held: Held::default(),
             messages: 0,
             bytes: Bytes::ZERO,
         }
@@ -107,12 +105,20 @@ impl Traffic {
             process.receives_left = *expected;
             process.computed = false;
         }
+        if self.observing != Observing::Nothing {
+            self.started.resize(plan.receivers.len(), Seconds::ZERO);
+        }
+        self.count(plan);
     }
 
     /// Everything in `plan` is sent and received, as it was in an earlier superstep.
     pub(super) fn repeat(&mut self, plan: &SuperstepPlan) {
-        self.messages += u64::try_from(plan.sends.len()).expect("lengths fit 64 bits");
-        self.bytes += plan.sends.iter().map(|(_, bytes)| *bytes).sum::<Bytes>();
+        self.count(plan);
+    }
+
+    fn count(&mut self, plan: &SuperstepPlan) {
+        self.messages += u64::try_from(plan.sizes.len()).expect("lengths fit 64 bits");
+        self.bytes += plan.sizes.iter().copied().sum::<Bytes>();
     }
 
     /// `rank` has computed and sends `sends` messages.
@@ -120,7 +126,6 @@ impl Traffic {
         let process = &mut self.processes[rank.index()];
         process.computed = true;
         process.sends_left = sends;
-        process.sent = sends;
     }
 
     /// Whether `rank` waits for the messages of this superstep.
@@ -128,133 +133,119 @@ impl Traffic {
         self.processes[rank.index()].computed
     }
 
-    /// Keeps a message that is about to be sent, and returns its number.
-    pub(super) fn add(&mut self, from: Rank, to: Rank, bytes: Bytes) -> u32 {
-        self.messages += 1;
-        self.bytes += bytes;
-        self.processes[from.index()].bytes_sent += bytes;
-        let flight = Flight {
-            from,
-            to,
-            bytes,
-            started: Seconds::ZERO,
-            next: NONE,
-        };
-        if self.free == NONE {
-            self.flights.push(flight);
-            u32::try_from(self.flights.len() - 1).expect("fewer messages than that are under way")
-        } else {
-            let number = self.free;
-            self.free = std::mem::replace(&mut self.flights[at(number)], flight).next;
-            number
-        }
-    }
-
     /// Queues a message until its receiver waits for it.
-    pub(super) fn hold(&mut self, number: u32) {
-        let receiver = &mut self.processes[self.flights[at(number)].to.index()];
-        let last = std::mem::replace(&mut receiver.waiting_last, number);
-        if receiver.waiting == 0 {
-            receiver.waiting = number + 1;
-        } else {
-            self.flights[at(last)].next = number;
+    pub(super) fn hold(&mut self, to: Rank, number: u32) {
+        let Held { of, next } = &mut self.held;
+        if of.is_empty() {
+            of.resize(self.processes.len(), None);
         }
+        if next.len() <= index(number) {
+            next.resize(index(number) + 1, None);
+        }
+        next[index(number)] = None;
+        let place = &mut of[to.index()];
+        *place = match *place {
+            None => Some((number, number)),
+            Some((first, last)) => {
+                next[index(last)] = Some(number);
+                Some((first, number))
+            }
+        };
     }
 
     /// Removes the first message that is queued for `rank`.
     pub(super) fn pop_held(&mut self, rank: Rank) -> Option<u32> {
-        let number = self.processes[rank.index()].waiting.checked_sub(1)?;
-        self.processes[rank.index()].waiting = self.flights[at(number)].next.wrapping_add(1);
-        Some(number)
+        let place = self.held.of.get_mut(rank.index())?;
+        let (first, last) = place.take()?;
+        *place = self.held.next[index(first)].map(|next| (next, last));
+        Some(first)
     }
 
     /// Starts the transfer of a message.
-    pub(super) fn start(&mut self, number: u32, now: Seconds) -> Flight {
-        self.flights[at(number)].started = now;
-        self.flights[at(number)]
+    pub(super) fn start(&mut self, number: u32, now: Seconds) {
+        if let Some(started) = self.started.get_mut(index(number)) {
+            *started = now;
+        }
     }
 
-    /// Receives a message that was sent from `set`. Returns its sender and its receiver.
+    /// Receives a message of `plan`, which was sent from `set`. Returns its sender and its receiver.
     pub(super) fn end(
         &mut self,
+        plan: &SuperstepPlan,
         number: u32,
         now: Seconds,
         set: impl Fn(Rank) -> SetId,
     ) -> (Rank, Rank) {
-        let flight = self.flights[at(number)];
-        self.flights[at(number)].next = self.free;
-        self.free = number;
-        self.processes[flight.from.index()].sends_left -= 1;
-        let receiver = &mut self.processes[flight.to.index()];
-        receiver.receives_left -= 1;
-        receiver.received += 1;
-        receiver.bytes_received += flight.bytes;
-        if self.observing != Observing::Nothing {
-            let time = now - flight.started;
-            receiver.longest = receiver.longest.max(time);
-            let set = set(flight.from);
-            match receiver
-                .receptions
-                .iter_mut()
-                .find(|reception| reception.set == set)
-            {
-                Some(reception) => {
-                    reception.bytes += flight.bytes;
-                    reception.time += time;
+        let (from, to, bytes) = plan.message(number);
+        self.processes[from.index()].sends_left -= 1;
+        self.processes[to.index()].receives_left -= 1;
+        if let Some(received) = self.received.get_mut(to.index()) {
+            received.bytes += bytes;
+            if self.observing != Observing::Sums {
+                let time = now - self.started[index(number)];
+                received.observe(set(from), bytes, time);
+                if self.observing == Observing::Senders {
+                    received.observe_sender(from, bytes, time);
                 }
-                None => receiver.receptions.push(Reception {
-                    set,
-                    bytes: flight.bytes,
-                    time,
-                }),
             }
-            self.observe_sender(flight, time);
         }
-        (flight.from, flight.to)
+        (from, to)
     }
 
-    /// Keeps what a process has received, by sender, if that is observed.
-    fn observe_sender(&mut self, flight: Flight, time: Seconds) {
-        let Some(incoming) = self.incoming.get_mut(flight.to.index()) else {
-            return;
-        };
-        if incoming.len() == Incoming::COMBINED_AT {
-            Incoming::combine(incoming);
-        }
-        incoming.push(Incoming {
-            from: flight.from,
-            messages: 1,
-            bytes: flight.bytes,
-            time,
-        });
-    }
-
-    /// The exchange of `rank`, once, if it has computed and all its messages have been sent and received.
-    pub(super) fn completed(&mut self, rank: Rank) -> Option<Exchange> {
+    /// Whether `rank` has computed and all its messages have been sent and received: true once.
+    pub(super) fn completes(&mut self, rank: Rank) -> bool {
         let process = &mut self.processes[rank.index()];
-        if !process.computed || process.sends_left != 0 || process.receives_left != 0 {
-            return None;
+        let is_complete = process.sends_left == 0 && process.receives_left == 0;
+        is_complete && std::mem::take(&mut process.computed)
+    }
+
+    /// What `rank` has exchanged in the superstep of `plan`, once.
+    pub(super) fn exchange(&mut self, plan: &SuperstepPlan, rank: Rank) -> Exchange {
+        let received = self.received.get_mut(rank.index());
+        let mut received = received.map(std::mem::take).unwrap_or_default();
+        received
+            .receptions
+            .sort_unstable_by_key(|reception| reception.set);
+        Incoming::combine(&mut received.incoming);
+        let sent = plan.sends_of(rank);
+        Exchange {
+            sent: sent.end - sent.start,
+            received: plan.expected[rank.index()],
+            bytes_sent: plan.bytes_sent(rank),
+            bytes_received: received.bytes,
+            longest: received.longest,
+            receptions: received.receptions,
+            incoming: received.incoming,
         }
-        process.computed = false;
-        let mut receptions = std::mem::take(&mut process.receptions);
-        receptions.sort_unstable_by_key(|reception| reception.set);
-        let incoming = self.incoming.get_mut(rank.index());
-        let mut incoming = incoming.map(std::mem::take).unwrap_or_default();
-        Incoming::combine(&mut incoming);
-        Some(Exchange {
-            sent: std::mem::take(&mut process.sent),
-            received: std::mem::take(&mut process.received),
-            bytes_sent: std::mem::take(&mut process.bytes_sent),
-            bytes_received: std::mem::take(&mut process.bytes_received),
-            longest: std::mem::take(&mut process.longest),
-            receptions,
-            incoming,
-        })
     }
 }
 
-fn at(number: u32) -> usize {
-    usize::try_from(number).expect("u32 fits usize")
+impl Received {
+    /// Adds a message from `set` that was in transfer for `time`.
+    fn observe(&mut self, set: SetId, bytes: Bytes, time: Seconds) {
+        self.longest = self.longest.max(time);
+        let mut receptions = self.receptions.iter_mut();
+        match receptions.find(|reception| reception.set == set) {
+            Some(reception) => {
+                reception.bytes += bytes;
+                reception.time += time;
+            }
+            None => self.receptions.push(Reception { set, bytes, time }),
+        }
+    }
+
+    /// Adds a message to those of its sender.
+    fn observe_sender(&mut self, from: Rank, bytes: Bytes, time: Seconds) {
+        if self.incoming.len() == Incoming::COMBINED_AT {
+            Incoming::combine(&mut self.incoming);
+        }
+        self.incoming.push(Incoming {
+            from,
+            messages: 1,
+            bytes,
+            time,
+        });
+    }
 }
 
 #[cfg(test)]
@@ -271,14 +262,17 @@ mod tests {
             expected: vec![0; size],
             ..SuperstepPlan::default()
         };
+        let number = |plan: &SuperstepPlan| u32::try_from(plan.sizes.len()).unwrap();
         for from in 0..size {
-            plan.first_send.push(plan.sends.len());
+            plan.first_send.push(number(&plan));
             for (_, to, bytes) in sends.iter().filter(|send| send.0 == from) {
-                plan.sends.push((Rank::from_index(*to), Bytes(*bytes)));
+                plan.senders.push(Rank::from_index(from));
+                plan.receivers.push(Rank::from_index(*to));
+                plan.sizes.push(Bytes(*bytes));
                 plan.expected[*to] += 1;
             }
         }
-        plan.first_send.push(plan.sends.len());
+        plan.first_send.push(number(&plan));
         plan
     }
 
@@ -293,26 +287,21 @@ mod tests {
         for round in 0..2 {
             traffic.begin(&plan);
             traffic.computed(Rank(0), 3);
-            for (to, bytes) in &plan.sends {
-                assert!(!traffic.is_waiting(*to));
-                let number = traffic.add(Rank(0), *to, *bytes);
-                traffic.hold(number);
+            for number in plan.sends_of(Rank(0)) {
+                assert!(!traffic.is_waiting(Rank(1)));
+                traffic.hold(Rank(1), number);
             }
             traffic.computed(Rank(1), 0);
             let mut left = Vec::new();
             while let Some(number) = traffic.pop_held(Rank(1)) {
-                left.push(traffic.start(number, instant(round)).bytes);
-                traffic.end(number, instant(round), |_| SetId(0));
+                traffic.start(number, instant(round));
+                left.push(number);
+                traffic.end(&plan, number, instant(round), |_| SetId(0));
             }
-            assert_eq!(left, [Bytes(1), Bytes(2), Bytes(3)]);
-            assert_eq!(
-                traffic.completed(Rank(0)).map(|exchange| exchange.sent),
-                Some(3)
-            );
-            assert_eq!(
-                traffic.completed(Rank(1)).map(|exchange| exchange.received),
-                Some(3)
-            );
+            assert_eq!(left, [0, 1, 2]);
+            assert!(traffic.completes(Rank(0)) && traffic.completes(Rank(1)));
+            assert_eq!(traffic.exchange(&plan, Rank(0)).sent, 3);
+            assert_eq!(traffic.exchange(&plan, Rank(1)).received, 3);
         }
         assert_eq!((traffic.messages, traffic.bytes), (6, Bytes(12)));
     }
@@ -348,15 +337,15 @@ mod tests {
                     let mut done = Vec::new();
                     if next < idle.len() {
                         let rank = Rank::from_index(idle.swap_remove(next));
-                        let own = plan.first_send[rank.index()]..plan.first_send[rank.index() + 1];
+                        let own = plan.sends_of(rank);
                         traffic.computed(rank, u32::try_from(own.len()).unwrap());
-                        for (to, bytes) in &plan.sends[own] {
-                            let number = traffic.add(rank, *to, *bytes);
-                            if eager || traffic.is_waiting(*to) {
+                        for number in own {
+                            let (_, to, _) = plan.message(number);
+                            if eager || traffic.is_waiting(to) {
                                 flights.push(number);
                                 traffic.start(number, instant(tick));
                             } else {
-                                traffic.hold(number);
+                                traffic.hold(to, number);
                             }
                         }
                         while let Some(number) = traffic.pop_held(rank) {
@@ -366,11 +355,12 @@ mod tests {
                         done.push(rank);
                     } else {
                         let number = flights.swap_remove(next - idle.len());
-                        let (from, to) = traffic.end(number, instant(tick), set);
+                        let (from, to) = traffic.end(&plan, number, instant(tick), set);
                         done.extend([from, to]);
                     }
                     for rank in done {
-                        if let Some(exchange) = traffic.completed(rank) {
+                        if traffic.completes(rank) {
+                            let exchange = traffic.exchange(&plan, rank);
                             prop_assert!(told[rank.index()].replace(exchange).is_none(), "told twice");
                         }
                     }
@@ -384,15 +374,12 @@ mod tests {
                     prop_assert!(exchange.receptions.is_sorted_by_key(|reception| reception.set));
                     let sent = sends.iter().filter(|send| send.0 == rank).map(|send| Bytes(send.2));
                     prop_assert_eq!(exchange.bytes_sent, sent.sum::<Bytes>());
-                    let received = to_here.clone().map(|send| Bytes(send.2));
-                    prop_assert_eq!(exchange.bytes_received, received.sum::<Bytes>());
                     let bytes: Bytes = exchange.receptions.iter().map(|reception| reception.bytes).sum();
                     let expected = if observing { to_here.map(|send| Bytes(send.2)).sum() } else { Bytes::ZERO };
-                    prop_assert_eq!(bytes, expected);
+                    prop_assert_eq!((bytes, exchange.bytes_received), (expected, expected));
                 }
             }
             prop_assert_eq!(traffic.messages, 2 * sends.len() as u64);
-            prop_assert!(traffic.flights.len() <= sends.len(), "places are used again");
         }
     }
 }

@@ -4,7 +4,9 @@ use bsp::SetId;
 use bsp::units::{Bytes, Instant};
 use protocol::{Address, AgentMessage};
 
-/// A message between agents on the network.
+use super::barrier_message::BarrierMessage;
+
+/// A message between agents.
 pub(super) struct Transfer {
     pub(super) from: Address,
     pub(super) to: Address,
@@ -13,9 +15,17 @@ pub(super) struct Transfer {
     pub(super) sent: Instant,
 }
 
+/// A message between agents on the network.
+pub(super) enum OnNetwork {
+    /// One of a barrier, from or to a process: there may be one for each process.
+    Barrier(BarrierMessage),
+    /// Any other.
+    Other(Box<Transfer>),
+}
+
 /// Messages between agents on the network, by number, with a count for each Manager.
 pub(super) struct Transfers {
-    transfers: Vec<Option<Transfer>>,
+    transfers: Vec<Option<OnNetwork>>,
     free: Vec<u32>,
     /// The number of messages that each Manager has on the network, by Set, and whether it waits for their arrival.
     of_managers: Vec<(u32, bool)>,
@@ -31,9 +41,9 @@ impl Transfers {
         }
     }
 
-    /// Adds a message, and returns its number.
-    pub(super) fn insert(&mut self, transfer: Transfer) -> u32 {
-        if let Address::SetManager(set) = transfer.from {
+    /// Adds a message of the agent `from`, and returns its number.
+    pub(super) fn insert(&mut self, from: Address, transfer: OnNetwork) -> u32 {
+        if let Address::SetManager(set) = from {
             self.of_managers[set.index()].0 += 1;
         }
         if let Some(number) = self.free.pop() {
@@ -45,13 +55,13 @@ impl Transfers {
     }
 
     /// The message with this number.
-    pub(super) fn get(&self, number: u32) -> &Transfer {
+    pub(super) fn get(&self, number: u32) -> &OnNetwork {
         let transfer = self.transfers[at(number)].as_ref();
         transfer.expect("it is on the network")
     }
 
     /// Removes a message that has arrived.
-    pub(super) fn remove(&mut self, number: u32) -> Transfer {
+    pub(super) fn remove(&mut self, number: u32) -> OnNetwork {
         let transfer = self.transfers[at(number)].take();
         self.free.push(number);
         transfer.expect("it is on the network")

@@ -4,30 +4,32 @@ mod agent_interface;
 mod checkpoint;
 mod repeating;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bsp::units::{Bytes, Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::MeasuredMove;
-use protocol::{Address, AgentMessage};
+use protocol::{Address, AgentMessage, Start};
 use simulator::{Activity, Engine, Platform};
 
 use super::activity::{ActivityKind, pack, unpack};
+use super::barrier_message::{BarrierMessage, Ends, Release};
 use super::checkpoints::Checkpoints;
+use super::deliveries::{Deliveries, Due};
 use super::pool::Pool;
 use super::recorded::Recorded;
 use super::rendezvous::Rendezvous;
 use super::repetition::Repetition;
 use super::supersteps::Supersteps;
 use super::traffic::{Observing, Traffic};
-use super::transfers::{Transfer, Transfers};
+use super::transfers::{OnNetwork, Transfer, Transfers};
 use crate::error::RunError;
 use crate::outcome::Outcome;
 use crate::programs::SimulatedPrograms;
 use crate::record;
 use crate::setup::{Rules, Setup, TransferStart};
-use crate::world::{Delivery, Event, ProcessCourse, World};
+use crate::world::{Cost, Delivery, Event, Exchange, ProcessCourse, World};
 
 /// A platform under a simulated clock, with the programs and all activities in progress.
 pub(super) struct SimulatedWorld {
@@ -51,7 +53,8 @@ pub(super) struct SimulatedWorld {
     /// When the state of the run is saved, if it is.
     checkpoints: Option<Checkpoints>,
     /// Events at this instant, without any delay.
-    deliveries: VecDeque<Delivery>,
+    deliveries: Deliveries,
+    release: Release,
     ended: Vec<Activity>,
     finished: usize,
     finished_at: Instant,
@@ -66,7 +69,7 @@ impl SimulatedWorld {
         programs: Box<dyn SimulatedPrograms>,
     ) -> Self {
         let size = setup.placement.len();
-        let rendezvous = Rendezvous::new(setup.start, Arc::clone(&rules), size);
+        let rendezvous = Rendezvous::new(setup.start, Arc::clone(&rules));
         let repetition = Repetition::new(setup);
         Self {
             platform: Arc::clone(&setup.platform),
@@ -77,7 +80,7 @@ impl SimulatedWorld {
             repetition,
             hosts: setup.placement.clone(),
             starts: setup.senders_stay().then(|| setup.placement.clone()),
-            traffic: Traffic::new(size, Observing::new(setup.scheduler.as_ref())),
+            traffic: Traffic::new(size, Observing::new(setup)),
             transfers: Transfers::new(setup.platform.sets().len()),
             measured: BTreeMap::new(),
             rendezvous,
@@ -85,7 +88,8 @@ impl SimulatedWorld {
             checkpoints: setup
                 .checkpointing
                 .map(|checkpointing| Checkpoints::new(checkpointing, &setup.placement)),
-            deliveries: VecDeque::new(),
+            deliveries: Deliveries::default(),
+            release: Release::default(),
             ended: Vec::new(),
             finished: 0,
             finished_at: Instant::START,
@@ -94,9 +98,22 @@ impl SimulatedWorld {
         }
     }
 
+    /// Lets all processes start the first superstep.
+    pub(super) fn begin(&mut self) {
+        let start = AgentMessage::Start(Start {
+            superstep: 0,
+            interval: None,
+            checkpoint: false,
+        });
+        let from = Address::SetManager(self.rules.first);
+        for rank in (0..self.hosts.len()).map(Rank::from_index) {
+            self.send(from, Address::Process(rank), start.clone(), Cost::Free);
+        }
+    }
+
     /// Adds an event that is to be handled now.
-    pub(super) fn deliver(&mut self, delivery: Delivery) {
-        self.deliveries.push_back(delivery);
+    fn deliver(&mut self, delivery: Delivery) {
+        self.deliveries.push(Due::Other(delivery));
     }
 
     /// The next event and its agent; `None` when all processes have finished and all supersteps are recorded, or the run has
@@ -106,10 +123,33 @@ impl SimulatedWorld {
             if self.error.is_some() {
                 return None;
             }
-            if let Some(delivery) = self.deliveries.pop_front() {
-                return Some(delivery);
+            if let Some(due) = self.deliveries.pop() {
+                return Some(self.delivery(due));
             }
             self.advance()?;
+        }
+    }
+
+    /// An event that is due, and its agent.
+    fn delivery(&mut self, due: Due) -> Delivery {
+        match due {
+            Due::Computed(rank) => Delivery {
+                to: Address::Process(rank),
+                event: self.supersteps.computed(rank),
+            },
+            Due::Exchanged(rank) => Delivery {
+                to: Address::Process(rank),
+                event: Event::Exchanged(self.exchange_of(rank)),
+            },
+            Due::Barrier(message) => {
+                let ends = Ends::new(&self.rules, &self.supersteps, &self.hosts, message.rank());
+                let (from, to, message) = message.received(ends, &mut self.release);
+                Delivery {
+                    to,
+                    event: Event::Message { from, message },
+                }
+            }
+            Due::Other(delivery) => delivery,
         }
     }
 
@@ -160,33 +200,19 @@ impl SimulatedWorld {
         match kind {
             ActivityKind::Computation => {
                 let rank = Rank(index);
-                let event = self.supersteps.end(rank, self.engine.since_rest());
-                self.deliver(Delivery {
-                    to: Address::Process(rank),
-                    event,
-                });
+                self.supersteps.end(rank, self.engine.since_rest());
+                self.deliveries.push(Due::Computed(rank));
             }
             ActivityKind::Flight => {
                 let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
                 let sets = &self.rules.sets;
                 let set = |rank: Rank| sets[hosts[rank.index()].index()];
-                let (from, to) = self.traffic.end(index, self.engine.since_rest(), set);
+                let plan = self.supersteps.plan();
+                let (from, to) = self.traffic.end(plan, index, self.engine.since_rest(), set);
                 self.deliver_exchanges(from);
                 self.deliver_exchanges(to);
             }
-            ActivityKind::Transfer => {
-                let transfer = self.transfers.remove(index);
-                let from = transfer.from;
-                let is_release = self.rendezvous.is_release(from, &transfer.message);
-                self.open(transfer);
-                if is_release && let Some(next) = self.rendezvous.released() {
-                    self.start_transfer(next);
-                }
-                if let Address::SetManager(set) = from {
-                    self.transfers.delivered(set);
-                    self.deliver_flushed(set);
-                }
-            }
+            ActivityKind::Transfer => self.end_transfer(index),
             ActivityKind::Delay => self.compute(Rank(index)),
             ActivityKind::Stall | ActivityKind::Encoding | ActivityKind::Copy => {
                 self.continue_checkpoint(kind, index);
@@ -198,6 +224,31 @@ impl SimulatedWorld {
                     event: Event::Woken,
                 });
             }
+        }
+    }
+
+    /// A message between agents has arrived.
+    fn end_transfer(&mut self, number: u32) {
+        let from = match self.transfers.remove(number) {
+            OnNetwork::Barrier(message) => {
+                let (from, _) = self.ends_of(message);
+                self.deliveries.push(Due::Barrier(message));
+                if self.rendezvous.is_release(message)
+                    && let Some(next) = self.rendezvous.released()
+                {
+                    self.start_transfer(next);
+                }
+                from
+            }
+            OnNetwork::Other(transfer) => {
+                let from = transfer.from;
+                self.open(*transfer);
+                from
+            }
+        };
+        if let Address::SetManager(set) = from {
+            self.transfers.delivered(set);
+            self.deliver_flushed(set);
         }
     }
 
@@ -279,42 +330,49 @@ impl SimulatedWorld {
     }
 
     fn deliver_exchanges(&mut self, rank: Rank) {
-        if let Some(exchange) = self.traffic.completed(rank) {
-            self.repetition
-                .arrived(rank, |started, computed| ProcessCourse {
-                    rank,
-                    started,
-                    computed,
-                    arrived: self.engine.since_rest(),
-                    work: self.supersteps.plan().work[rank.index()],
-                    computation: self.supersteps.elapsed()[rank.index()],
-                    exchange: exchange.clone(),
-                });
-            let event = Event::Exchanged(exchange);
-            self.deliver(Delivery {
-                to: Address::Process(rank),
-                event,
-            });
+        if self.traffic.completes(rank) {
+            self.deliveries.push(Due::Exchanged(rank));
         }
     }
 
+    /// What `rank` has exchanged, which arrives at the end of the superstep.
+    fn exchange_of(&mut self, rank: Rank) -> Exchange {
+        let exchange = self.traffic.exchange(self.supersteps.plan(), rank);
+        self.repetition
+            .arrived(rank, |started, computed| ProcessCourse {
+                rank,
+                started,
+                computed,
+                arrived: self.engine.since_rest(),
+                work: self.supersteps.plan().work[rank.index()],
+                computation: self.supersteps.elapsed()[rank.index()],
+                exchange: exchange.clone(),
+            });
+        exchange
+    }
+
     fn start_flight(&mut self, number: u32) {
-        let flight = self.traffic.start(number, self.engine.since_rest());
-        let from = self.hosts[flight.from.index()];
-        let to = self.hosts[flight.to.index()];
-        self.transfer(from, to, flight.bytes, pack(ActivityKind::Flight, number));
+        self.traffic.start(number, self.engine.since_rest());
+        let (from, to, bytes) = self.supersteps.plan().message(number);
+        let (from, to) = (self.hosts[from.index()], self.hosts[to.index()]);
+        self.transfer(from, to, bytes, pack(ActivityKind::Flight, number));
     }
 
     fn start_transfer(&mut self, number: u32) {
-        let transfer = self.transfers.get(number);
-        let scheduler = self.rules.scheduler.as_ref();
-        let bytes = match (&transfer.message, scheduler) {
-            (AgentMessage::ProcessImage(_), Some(scheduler)) => {
-                scheduler.bytes_on_network(transfer.bytes)
+        let ((from, to), bytes) = match self.transfers.get(number) {
+            OnNetwork::Barrier(message) => (self.ends_of(*message), self.rules.barrier.message),
+            OnNetwork::Other(transfer) => {
+                let scheduler = self.rules.scheduler.as_ref();
+                let bytes = match (&transfer.message, scheduler) {
+                    (AgentMessage::ProcessImage(_), Some(scheduler)) => {
+                        scheduler.bytes_on_network(transfer.bytes)
+                    }
+                    _ => transfer.bytes,
+                };
+                ((transfer.from, transfer.to), bytes)
             }
-            _ => transfer.bytes,
         };
-        let (from, to) = (self.host_of(transfer.from), self.host_of(transfer.to));
+        let (from, to) = (self.host_of(from), self.host_of(to));
         self.transfer(from, to, bytes, pack(ActivityKind::Transfer, number));
     }
 
@@ -324,11 +382,10 @@ impl SimulatedWorld {
         }
     }
 
-    /// Puts a message between agents on the network.
-    fn post(&mut self, transfer: Transfer) {
-        let is_release = self.rendezvous.is_release(transfer.from, &transfer.message);
-        let number = self.transfers.insert(transfer);
-        if !is_release {
+    /// Puts a message of a barrier on the network.
+    fn post(&mut self, from: Address, message: BarrierMessage) {
+        let number = self.transfers.insert(from, OnNetwork::Barrier(message));
+        if !self.rendezvous.is_release(message) {
             self.start_or_hold(number);
         } else if self.rendezvous.release(number) {
             self.start_transfer(number);
@@ -337,12 +394,19 @@ impl SimulatedWorld {
 
     /// Starts a message, unless it has to wait for its receiver.
     fn start_or_hold(&mut self, number: u32) {
-        let Transfer { from, message, .. } = self.transfers.get(number);
-        if self.rendezvous.may_start(*from, message) {
-            self.start_transfer(number);
-        } else {
-            self.rendezvous.hold(*from, number);
+        let ending = self.supersteps.begun().wrapping_sub(1);
+        match self.transfers.get(number) {
+            OnNetwork::Barrier(message) if !self.rendezvous.may_start(*message, ending) => {
+                self.rendezvous.hold(message.rank(), number);
+            }
+            _ => self.start_transfer(number),
         }
+    }
+
+    /// The sender and the receiver of a message of a barrier.
+    fn ends_of(&self, message: BarrierMessage) -> (Address, Address) {
+        let rank = message.rank();
+        message.ends(Ends::new(&self.rules, &self.supersteps, &self.hosts, rank))
     }
 
     fn host_of(&self, agent: Address) -> HostId {

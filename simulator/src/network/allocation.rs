@@ -2,13 +2,12 @@
 
 use std::cmp::Reverse;
 
-use bsp::HostId;
-
 use super::clock::Clocks;
 use super::flow::{BOUNDED, ClosedFlow, Flow, WAITING};
 use super::leg::{Leg, Legs};
 use super::link::{HEADROOM_MAX, Link};
 use crate::calendar::{CLOCK_RESOLUTION, Calendar};
+use crate::emptied::{emptied, vacated};
 use crate::event::Event;
 
 /// The links, the flows, and the bottleneck of each flow.
@@ -21,8 +20,6 @@ pub(super) struct Allocation {
     pub(super) clocks: Clocks,
     /// Flows whose transfer begins now.
     pub(super) arrived: Vec<u32>,
-    /// Flows whose transfer ends now.
-    due: Vec<u32>,
     /// Bottleneck links that lost or gained a flow, or that changed.
     pub(super) dirty: Vec<u32>,
     /// Links that flows have crossed since the network was last at rest.
@@ -40,7 +37,6 @@ impl Allocation {
             legs: Legs::default(),
             clocks: Clocks::default(),
             arrived: Vec::new(),
-            due: Vec::new(),
             dirty: Vec::new(),
             used: Vec::new(),
             has_tracks: false,
@@ -49,8 +45,8 @@ impl Allocation {
 
     /// Forgets all flows, none of which is under way, and what links remember of them.
     pub(super) fn rest(&mut self) {
-        self.flows.clear();
-        self.free.clear();
+        self.flows = vacated(std::mem::take(&mut self.flows));
+        self.free = emptied(std::mem::take(&mut self.free));
         self.legs.clear();
         self.clocks.clear();
         self.arrived.clear();
@@ -96,26 +92,23 @@ impl Allocation {
         Some(self.close(id))
     }
 
-    /// Ends the flows that links limit and that end at `now`.
-    pub(super) fn end_limited(&mut self, now: f64, ended: &mut Vec<ClosedFlow>) {
+    /// Ends the flows that links limit and that end at `now`: adds them to `ended`, which is empty.
+    pub(super) fn end_limited(&mut self, now: f64, ended: &mut Vec<u32>) {
         while let Some((clock, end)) = self.clocks.next()
             && end <= now + now * CLOCK_RESOLUTION
         {
             self.clocks.advance_to_end(clock, now);
-            self.clocks.drain_due(clock, &mut self.flows, &mut self.due);
+            self.clocks.drain_due(clock, &mut self.flows, ended);
             self.clocks.update_end(clock);
         }
         // The latest flows are detached first: they are at the end of the links' lists, and memory is
         // visited in order.
-        let mut due = std::mem::take(&mut self.due);
-        due.sort_unstable_by_key(|id| Reverse(self.flows[*id as usize].sequence));
-        for id in due.drain(..) {
-            self.detach(id);
-            let closed = self.close(id);
-            ended.push(closed);
+        ended.sort_unstable_by_key(|id| Reverse(self.flows[*id as usize].sequence));
+        for id in &*ended {
+            self.detach(*id);
+            self.close(*id);
         }
         ended.reverse();
-        self.due = due;
     }
 
     /// Takes the flow off its links and its clock, for its weight and bound to be set anew, and
@@ -286,12 +279,6 @@ impl Allocation {
         flow.bottleneck = WAITING;
         self.legs.remove(flow.legs, flow.leg_count);
         self.free.push(id);
-        ClosedFlow {
-            sequence: flow.sequence,
-            activity: flow.activity,
-            from: HostId(flow.from),
-            to: HostId(flow.to),
-            has_overhead: flow.has_overhead,
-        }
+        flow.closed()
     }
 }

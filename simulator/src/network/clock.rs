@@ -3,6 +3,7 @@
 use super::flow::Flow;
 use super::track::Track;
 use crate::calendar::CLOCK_RESOLUTION;
+use crate::emptied::emptied;
 
 /// A clock that runs at the level of a bottleneck link.
 ///
@@ -85,6 +86,9 @@ impl Clocks {
     pub(super) fn clear(&mut self) {
         let clocks = u32::try_from(self.clocks.len()).expect("fewer clocks than links");
         self.order.clear();
+        for clock in &mut self.clocks {
+            clock.marks = emptied(std::mem::take(&mut clock.marks));
+        }
         self.free.clear();
         self.free.extend((0..clocks).rev());
     }
@@ -97,6 +101,8 @@ impl Clocks {
             "a link is no bottleneck any more and yet limits flows"
         );
         let position = clock.position as usize;
+        let marks = &mut self.clocks[id as usize].marks;
+        *marks = emptied(std::mem::take(marks));
         self.order.swap_remove(position);
         if let Some(moved) = self.order.get(position) {
             self.clocks[*moved as usize].position =

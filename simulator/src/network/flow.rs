@@ -57,6 +57,17 @@ pub(crate) struct ClosedFlow {
 }
 
 impl Flow {
+    /// Its message, when it has ended.
+    pub(super) fn closed(&self) -> ClosedFlow {
+        ClosedFlow {
+            sequence: self.sequence,
+            activity: self.activity,
+            from: HostId(self.from),
+            to: HostId(self.to),
+            has_overhead: self.has_overhead,
+        }
+    }
+
     /// The positions of its legs.
     #[inline]
     pub(super) fn leg_range(&self) -> Range<u32> {

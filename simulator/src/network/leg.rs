@@ -1,6 +1,7 @@
 //! The links that flows cross, and how often.
 
 use super::flow::Flow;
+use crate::emptied::{emptied, vacated};
 
 /// One use of a link by a flow.
 ///
@@ -85,8 +86,10 @@ pub(super) struct Legs {
 impl Legs {
     /// Removes all legs.
     pub(super) fn clear(&mut self) {
-        self.legs.clear();
-        self.free.iter_mut().for_each(Vec::clear);
+        self.legs = vacated(std::mem::take(&mut self.legs));
+        for free in &mut self.free {
+            *free = emptied(std::mem::take(free));
+        }
     }
 
     pub(super) fn insert(&mut self, legs: &[Leg]) -> u32 {

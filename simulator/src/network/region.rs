@@ -14,6 +14,7 @@ use super::allocation::Allocation;
 use super::bundle::{Bundle, UNBUNDLED};
 use super::flow::{BOUNDED, Flow, WAITING};
 use super::link::{HEADROOM_MAX, LEVEL_RESOLUTION, Link};
+use crate::emptied::emptied;
 
 /// The flows and links to be solved, and the bottlenecks found so far.
 #[derive(Debug, Default)]
@@ -65,7 +66,7 @@ impl Region {
         for id in arrived.drain(..) {
             self.include(allocation, id);
         }
-        allocation.arrived = arrived;
+        allocation.arrived = emptied(arrived);
         let mut dirty = std::mem::take(&mut allocation.dirty);
         for index in dirty.drain(..) {
             allocation.links[index as usize].is_dirty = false;
@@ -85,6 +86,14 @@ impl Region {
             }
             hops *= 2;
         }
+    }
+
+    /// Forgets the solution, which has been applied.
+    pub(super) fn end(&mut self) {
+        self.members = emptied(std::mem::take(&mut self.members));
+        self.shares = emptied(std::mem::take(&mut self.shares));
+        self.touched = emptied(std::mem::take(&mut self.touched));
+        self.order = emptied(std::mem::take(&mut self.order).into_vec()).into();
     }
 
     /// The shares of the member at `slot`.

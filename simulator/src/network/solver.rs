@@ -29,6 +29,7 @@ impl Solver {
             self.region.solve(allocation);
             apply(&self.region, allocation, now, calendar);
             track(&self.region, allocation);
+            self.region.end();
         }
     }
 }

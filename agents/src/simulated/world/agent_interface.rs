@@ -9,13 +9,16 @@ use super::SimulatedWorld;
 use crate::deliberation::Deliberation;
 use crate::elasticity::Joining;
 use crate::error::RunError;
+use crate::programs::index;
 use crate::record;
 use crate::setup::{Payment, TransferStart};
 use crate::simulated::activity::{ActivityKind, pack};
+use crate::simulated::barrier_message::{BarrierMessage, Ends};
+use crate::simulated::deliveries::Due;
 use crate::simulated::link_probes;
 use crate::simulated::pool::Situation;
 use crate::simulated::routes;
-use crate::simulated::transfers::Transfer;
+use crate::simulated::transfers::{OnNetwork, Transfer};
 use crate::world::{Cost, Delivery, Event, Moved, World};
 
 impl World for SimulatedWorld {
@@ -30,18 +33,30 @@ impl World for SimulatedWorld {
             Cost::Encoded if self.host_of(from) == self.host_of(to) => None,
             Cost::Encoded => Some(message.wire_size(from, to)),
         };
-        let sent = self.engine.now();
+        let ends = |rank| Ends::new(&self.rules, &self.supersteps, &self.hosts, rank);
+        let of_barrier = BarrierMessage::new((from, to), &message, ends, &mut self.release);
+        match (of_barrier, bytes) {
+            (Some(message), None) => return self.deliveries.push(Due::Barrier(message)),
+            (Some(message), Some(bytes)) => {
+                assert_eq!(bytes, self.rules.barrier.message, "all are of one size");
+                return self.post(from, message);
+            }
+            (None, _) => {}
+        }
         let transfer = Transfer {
             from,
             to,
             message,
             bytes: bytes.unwrap_or_default(),
-            sent,
+            sent: self.engine.now(),
         };
-        match bytes {
-            None => self.open(transfer),
-            Some(_) => self.post(transfer),
+        if bytes.is_none() {
+            return self.open(transfer);
         }
+        let number = self
+            .transfers
+            .insert(from, OnNetwork::Other(Box::new(transfer)));
+        self.start_or_hold(number);
     }
 
     fn run(&mut self, rank: Rank, (superstep, _): (u64, Seconds), delay: Seconds) {
@@ -64,13 +79,12 @@ impl World for SimulatedWorld {
         let sends = self.supersteps.sends(rank);
         let count = u32::try_from(sends.len()).expect("a process sends fewer messages than that");
         self.traffic.computed(rank, count);
-        for index in sends {
-            let (to, bytes) = self.supersteps.send(index);
-            let number = self.traffic.add(rank, to, bytes);
+        for number in sends {
+            let to = self.supersteps.plan().receivers[index(number)];
             if self.start == TransferStart::Eager || self.traffic.is_waiting(to) {
                 self.start_flight(number);
             } else {
-                self.traffic.hold(number);
+                self.traffic.hold(to, number);
             }
         }
         while let Some(number) = self.traffic.pop_held(rank) {

@@ -12,9 +12,10 @@ impl SimulatedWorld {
     /// All processes have arrived at the end of a superstep: time counts from here if nothing is under way.
     pub(super) fn end_course(&mut self, all: &Arrived) {
         let span = self.engine.rest();
-        if let (Some(span), Some(course)) = (span, self.repetition.recorded())
+        if let (Some(span), Some(recording)) = (span, self.repetition.recorded())
             && self.deliveries.is_empty()
         {
+            let course = recording.course(self.supersteps.plan());
             self.repetition.keep(Course {
                 span,
                 all: Some(*all),
