@@ -188,7 +188,13 @@ mod tests {
     #[test]
     fn files_are_those_of_ranks_from_0_on() {
         check(
-            &["data.1.json", "data.0.json.br", "data.yaml", "x.json", "data..json"],
+            &[
+                "data.1.json",
+                "data.0.json.br",
+                "data.yaml",
+                "x.json",
+                "data..json",
+            ],
             "data: data.0.json.br data.1.json",
         );
         check(&["a.b.0.json"], "a.b: a.b.0.json");
@@ -201,7 +207,10 @@ mod tests {
             &["data.0.json", "data.2.json"],
             "there is no file of rank 1, and one of rank 2",
         );
-        check(&["data.1.json"], "there is no file of rank 0, and one of rank 1");
+        check(
+            &["data.1.json"],
+            "there is no file of rank 0, and one of rank 1",
+        );
         check(
             &["a.0.json", "b.0.json", "b.1.json"],
             "files of 2 runs: `a.*.json` and `b.*.json`",
