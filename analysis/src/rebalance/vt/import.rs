@@ -52,12 +52,7 @@ pub fn import(paths: &[PathBuf], options: ImportOptions) -> Result<Imported, Fai
     let name = &instance.name;
     Instance::from_json(name, instance.json())?;
     let unsized_tasks = snapshot.tasks.iter().filter(|task| size(task).is_none());
-    let mut notes = vec![format!(
-        "phase {phase}, {} of ranks 0 to {}",
-        files.stem,
-        dumps.len() - 1
-    )];
-    notes.push(snapshot.traffic.to_string());
+    let mut notes = vec![snapshot.traffic.to_string()];
     notes.push(note);
     notes.push(match unsized_tasks.count() {
         0 => String::new(),
