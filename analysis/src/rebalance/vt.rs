@@ -15,5 +15,8 @@ mod spot;
 mod task;
 mod traffic;
 
+#[cfg(test)]
+mod tests;
+
 pub use export::{PlanSource, export};
 pub use import::{ImportOptions, Imported, import};
