@@ -18,5 +18,5 @@ mod traffic;
 #[cfg(test)]
 mod tests;
 
-pub use export::{PlanSource, export};
+pub use export::{Exported, PlanSource, export};
 pub use import::{ImportOptions, Imported, import};

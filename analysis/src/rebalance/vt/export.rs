@@ -15,6 +15,17 @@ use crate::rebalance::vt::plan::Plan;
 use crate::rebalance::vt::snapshot::{COMMUNICATIONS, RANK_BYTES, Snapshot, TASKS, highest};
 use crate::rebalance::vt::task::{Task, TaskId};
 
+/// The files after a plan.
+#[derive(Clone, Debug)]
+pub struct Exported {
+    /// One for each rank, with the name of the file that was read, and compressed if that was.
+    pub files: Vec<OutputFile>,
+    /// Number of tasks of the phase.
+    pub tasks: usize,
+    /// Number of those that have another rank.
+    pub moved: usize,
+}
+
 /// What an export is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanSource<'a> {
@@ -35,7 +46,7 @@ pub struct PlanSource<'a> {
 /// # Errors
 ///
 /// If a file or the plan is invalid, the plan is of other tasks, or it moves a task that may not migrate.
-pub fn export(plan: PlanSource<'_>, paths: &[PathBuf]) -> Result<Vec<OutputFile>, Failure> {
+pub fn export(plan: PlanSource<'_>, paths: &[PathBuf]) -> Result<Exported, Failure> {
     let PlanSource {
         name,
         text,
@@ -74,7 +85,12 @@ pub fn export(plan: PlanSource<'_>, paths: &[PathBuf]) -> Result<Vec<OutputFile>
         };
         Ok(OutputFile::new(&dump.file.name, contents))
     });
-    rewritten.collect()
+    let moved = snapshot.tasks.iter().zip(&plan.ranks);
+    Ok(Exported {
+        files: rewritten.collect::<Result<_, Failure>>()?,
+        tasks: plan.ranks.len(),
+        moved: moved.filter(|(task, rank)| task.rank != **rank).count(),
+    })
 }
 
 /// The contents of a phase after a plan.

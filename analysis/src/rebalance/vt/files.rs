@@ -49,8 +49,7 @@ impl RankFiles {
             if path.is_dir() {
                 named.extend(listed(path)?);
             } else {
-                let file = Named::of(path);
-                named.push(file.ok_or_else(|| misnamed(path))?);
+                named.push(Named::of(path).ok_or_else(|| misnamed(path))?);
             }
         }
         let (stem, paths) = arranged(named)?;
@@ -150,9 +149,13 @@ fn read_file(path: &Path, rest: &mut usize) -> Result<RankFile, Failure> {
     })
 }
 
-fn misnamed(path: &Path) -> Fault {
+/// The failure of a path that is neither a folder nor named as a rank's file.
+fn misnamed(path: &Path) -> Failure {
+    if let Err(error) = fs::metadata(path) {
+        return Failure::input(format!("{}: cannot be read: {error}", path.display()));
+    }
     let problem = "the name has no rank; must be as data.0.json or data.0.json.br";
-    fault(path, problem.to_owned())
+    fault(path, problem.to_owned()).into()
 }
 
 fn fault(path: &Path, problem: String) -> Fault {
@@ -220,13 +223,19 @@ mod tests {
     #[test]
     fn a_path_is_a_file_of_a_rank_or_a_folder() {
         for (path, words) in [
-            ("/none/data.json", "the name has no rank"),
-            ("/none/data.-1.json", "the name has no rank"),
-            ("/none/data.+1.json", "the name has no rank"),
-            ("/none/data.99999999999.json", "the name has no rank"),
-            ("/none/data.0.json", "cannot be read"),
+            ("data.json", "the name has no rank"),
+            ("data.-1.json", "the name has no rank"),
+            ("data.+1.json", "the name has no rank"),
+            ("data.99999999999.json", "the name has no rank"),
+            ("none/data.0.json", "cannot be read"),
+            ("none", "cannot be read"),
         ] {
-            let failure = RankFiles::read(&[PathBuf::from(path)]).unwrap_err();
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(path);
+            if !words.contains("read") {
+                fs::write(&path, "{}").unwrap();
+            }
+            let failure = RankFiles::read(&[path]).unwrap_err();
             assert!(failure.to_string().contains(words), "{failure}");
         }
     }

@@ -18,8 +18,6 @@ pub struct ImportOptions {
     pub phase: Option<u64>,
     /// MB that each rank may occupy; `None`: any number.
     pub memory: Option<f64>,
-    /// Level that a byte between two machines adds.
-    pub weight: f64,
 }
 
 /// An instance, and what of the files it does not show.
@@ -97,7 +95,7 @@ fn instance(snapshot: &Snapshot, options: ImportOptions) -> Result<Instance, Fai
         edges: edges
             .map(|(processes, bytes)| Edge { processes, bytes })
             .collect(),
-        weight: options.weight,
+        weight: 0.0,
         phases: Vec::new(),
         targets: Vec::new(),
     })

@@ -71,7 +71,7 @@ impl Ranks {
             target: None,
             phase: None,
         };
-        Self::new(&export(source, &self.paths()).unwrap())
+        Self::new(&export(source, &self.paths()).unwrap().files)
     }
 }
 

@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::failure::CommandFailure;
 use crate::file::{check_folder, write_new};
+use crate::output::print;
 use analysis::rebalance::read_level;
 use analysis::rebalance::vt::{PlanSource, export};
 use experiments::{Failure, OutputFile};
@@ -46,9 +47,14 @@ pub(super) fn command(arguments: &ExportArguments) -> Result<(), CommandFailure>
         target: arguments.target,
         phase: arguments.phase,
     };
-    let files = export(plan, &arguments.paths)?;
-    refuse_existing(&arguments.out, &files)?;
-    write_new(&arguments.out, &files)
+    let exported = export(plan, &arguments.paths)?;
+    refuse_existing(&arguments.out, &exported.files)?;
+    write_new(&arguments.out, &exported.files)?;
+    let (files, folder) = (exported.files.len(), arguments.out.display());
+    let (moved, tasks) = (exported.moved, exported.tasks);
+    print(&format!(
+        "{folder}: {files} files, in which {moved} of {tasks} tasks have another rank\n"
+    ))
 }
 
 /// The error of a file that would be replaced.

@@ -113,7 +113,7 @@ Exit codes:
 
 Examples:
   migbsp rebalance import conf/rebalance/vt --out vt.json
-  migbsp rebalance import conf/rebalance/vt --phase 0 --memory 8000 --weight 1e-9 --out vt.json
+  migbsp rebalance import conf/rebalance/vt --phase 0 --memory 8000 --out vt.json
   migbsp rebalance import run/data.*.json.br | migbsp rebalance - --target 2.5 --format json > plan.json
 
 What is read, and how to move from LBAF: docs/rebalancing.md.";

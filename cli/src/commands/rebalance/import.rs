@@ -22,9 +22,6 @@ pub(crate) struct ImportArguments {
     /// Memory of each rank in MB (`max_memory_usage` of LBAF, which is in bytes); without it memory is not limited
     #[arg(long, value_name = "MB", value_parser = amount)]
     memory: Option<f64>,
-    /// Level that a byte between two ranks adds (`beta` of LBAF); 0 by default
-    #[arg(long, value_name = "LEVEL", value_parser = amount, default_value = "0", hide_default_value = true)]
-    weight: f64,
     /// File to write, instead of stdout
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -42,7 +39,6 @@ pub(super) fn command(arguments: &ImportArguments) -> Result<(), CommandFailure>
     let options = ImportOptions {
         phase: arguments.phase,
         memory: arguments.memory,
-        weight: arguments.weight,
     };
     let Imported { instance, notes } = import(&arguments.paths, options)?;
     tracing::info!(instance = %instance.name, "imported");
