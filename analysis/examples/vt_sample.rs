@@ -62,16 +62,16 @@ fn phase(id: u64, rank: u64) -> Value {
         .map(|element| {
             let next = (element + 1) % (RANKS * ELEMENTS);
             let bytes = 1000.0 * f64::from(1 + byte(element, 7) % 9);
-            sent("SendRecv", entity(element), entity(next), bytes)
+            sent("SendRecv", &entity(element), &entity(next), bytes)
         })
         .collect();
     // To an object of the runtime, which is no task of a phase.
     let runtime = json!({"home": rank, "id": 1 | rank << 2, "migratable": false, "type": "object"});
-    communications.push(sent("SendRecv", group(rank), runtime, 96.0));
+    communications.push(sent("SendRecv", &group(rank), &runtime, 96.0));
     communications.push(sent(
         "Broadcast",
-        group(rank),
-        entity(rank * ELEMENTS),
+        &group(rank),
+        &entity(rank * ELEMENTS),
         376.0,
     ));
     json!({"communications": communications, "id": id, "tasks": tasks})
@@ -118,7 +118,7 @@ fn group(rank: u64) -> Value {
     json!({"home": rank, "id": number << 2, "migratable": false, "objgroup_id": number, "type": "object"})
 }
 
-fn sent(kind: &str, from: Value, to: Value, bytes: f64) -> Value {
+fn sent(kind: &str, from: &Value, to: &Value, bytes: f64) -> Value {
     json!({"bytes": bytes, "from": from, "messages": 1, "to": to, "type": kind})
 }
 

@@ -59,7 +59,8 @@ pub fn export(plan: PlanSource<'_>, paths: &[PathBuf]) -> Result<Exported, Failu
     let phase = chosen(&dumps, phase)?;
     let snapshot = Snapshot::read(&dumps, phase)?;
     let fault = |problem: String| Fault::new(Some(name), "", problem);
-    plan.check(&snapshot.loads(), snapshot.tasks.len())
+    let names = snapshot.tasks.iter().map(|task| task.name.as_str());
+    plan.check(&snapshot.loads(), &names.collect::<Vec<_>>())
         .map_err(fault)?;
     let mut moved = snapshot.tasks.iter().zip(&plan.ranks);
     if let Some((task, rank)) =

@@ -9,6 +9,8 @@ use settings::Fault;
 struct Results {
     schema: String,
     machines: Vec<String>,
+    /// Names of the processes, if they have any.
+    processes: Option<Vec<String>>,
     loads_initial: Vec<f64>,
     solutions: Vec<Solution>,
 }
@@ -26,6 +28,8 @@ pub(super) struct Plan {
     pub(super) ranks: Vec<usize>,
     /// The seconds of each rank before any move.
     pub(super) loads_initial: Vec<f64>,
+    /// Names of the processes; none: the plan has no names.
+    pub(super) processes: Vec<String>,
 }
 
 impl Plan {
@@ -73,21 +77,29 @@ impl Plan {
                 .map(rank)
                 .collect::<Result<_, _>>()?,
             loads_initial: results.loads_initial,
+            processes: results.processes.unwrap_or_default(),
         })
     }
 
-    /// Compares the plan with what it is to be applied to: the loads and the number of the tasks.
+    /// Compares the plan with what it is to be applied to: the loads, and the names of the tasks.
     ///
     /// # Errors
     ///
     /// What differs.
-    pub(super) fn check(&self, loads: &[f64], tasks: usize) -> Result<(), String> {
-        if (self.loads_initial.len(), self.ranks.len()) != (loads.len(), tasks) {
+    pub(super) fn check(&self, loads: &[f64], tasks: &[&str]) -> Result<(), String> {
+        if (self.loads_initial.len(), self.ranks.len()) != (loads.len(), tasks.len()) {
             return Err(format!(
-                "the plan is for {} processes on {} machines, and the phase has {tasks} tasks on {} ranks; {ADVICE}",
+                "the plan is for {} processes on {} machines, and the phase has {} tasks on {} ranks; {ADVICE}",
                 self.ranks.len(),
                 self.loads_initial.len(),
+                tasks.len(),
                 loads.len()
+            ));
+        }
+        let mut names = self.processes.iter().zip(tasks);
+        if let Some((name, task)) = names.find(|(name, task)| name != *task) {
+            return Err(format!(
+                "the plan is of process `{name}`, and the phase has task `{task}` there; {ADVICE}"
             ));
         }
         let pairs = self.loads_initial.iter().zip(loads).enumerate();
@@ -134,7 +146,7 @@ const TOLERANCE: f64 = 1e-9;
 mod tests {
     use super::*;
 
-    const TEXT: &str = r#"{"schema": "migbsp.rebalance/2", "machines": ["0", "1"], "loads_initial": [3.0, 1.0], "solutions": [
+    const TEXT: &str = r#"{"schema": "migbsp.rebalance/2", "machines": ["0", "1"], "processes": ["a", "b", "c"], "loads_initial": [3.0, 1.0], "solutions": [
         {"target": 2.0, "assignment": ["0", "1", "1"], "dc": 2.0},
         {"target": 3.0, "assignment": ["0", "0", "1"], "dc": 3.0}]}"#;
 
@@ -149,15 +161,20 @@ mod tests {
     fn a_plan_is_the_solution_for_a_target() {
         let plan = Plan::read("plan.json", TEXT, Some(2.0)).unwrap();
         assert_eq!(plan.ranks, [0, 1, 1]);
-        plan.check(&[3.0, 1.0], 3).unwrap();
-        let fault = plan.check(&[3.0, 1.1], 3).unwrap_err();
+        plan.check(&[3.0, 1.0], &["a", "b", "c"]).unwrap();
+        let fault = plan.check(&[3.0, 1.1], &["a", "b", "c"]).unwrap_err();
         assert!(
             fault.contains("1 s on rank 1, and the phase has 1.1 s"),
             "{fault}"
         );
-        let fault = plan.check(&[3.0, 1.0], 4).unwrap_err();
+        let fault = plan.check(&[3.0, 1.0], &["a", "b", "c", "d"]).unwrap_err();
         assert!(
             fault.contains("3 processes on 2 machines, and the phase has 4 tasks"),
+            "{fault}"
+        );
+        let fault = plan.check(&[3.0, 1.0], &["a", "b", "d"]).unwrap_err();
+        assert!(
+            fault.contains("of process `c`, and the phase has task `d`"),
             "{fault}"
         );
     }

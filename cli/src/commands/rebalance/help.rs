@@ -114,7 +114,7 @@ Exit codes:
 Examples:
   migbsp rebalance import conf/rebalance/vt --out vt.json
   migbsp rebalance import conf/rebalance/vt --phase 0 --memory 8000 --out vt.json
-  migbsp rebalance import run/data.*.json.br | migbsp rebalance - --target 2.5 --format json > plan.json
+  migbsp rebalance import run/data.*.json.br | migbsp rebalance - --target 3.3 --format json > plan.json
 
 What is read, and how to move from LBAF: docs/rebalancing.md.";
 
@@ -132,6 +132,6 @@ Exit codes:
 
 Examples:
   migbsp rebalance export plan.json conf/rebalance/vt --out balanced
-  migbsp rebalance export plan.json conf/rebalance/vt --target 2.5 --phase 0 --out balanced
+  migbsp rebalance export plan.json conf/rebalance/vt --target 3.3 --phase 1 --out balanced
 
 Every step, from import to export: docs/rebalancing.md.";

@@ -50,7 +50,7 @@ fn invalid_files_are_located() {
         ("0.5}", "null}", "missing key `phases[0].tasks[0].time`\n  --> vt/data.0.json".to_owned()),
         ("0.5}", "\"1 s\"}", format!("invalid value `\"1 s\"` for `phases[0].tasks[0].time`: {seconds}")),
         ("0.5}", "1e999}", "`phases[0].tasks[0]`: number out of range\n  --> vt/data.0.json".to_owned()),
-        ("0.5}", "Infinity}", "invalid JSON: expected value\n  --> vt/data.0.json:2:117".to_owned()),
+        ("0.5}", "Infinity}", "invalid JSON: expected value\n  --> vt/data.0.json:2:120".to_owned()),
         ("8.0", "-8", "invalid value `-8` for `phases[0].communications[0].bytes`: must be a number of bytes, 0 or from 1e-9 to 1e15\n  --> vt/data.0.json".to_owned()),
         ("\"node\": 0", "\"node\": 1", "invalid value `1` for `phases[0].tasks[0].node`: must be 0, the rank in the file's name\n  --> vt/data.0.json".to_owned()),
         ("\"rank\": 0", "\"rank\": 1", "invalid value `1` for `metadata.rank`: must be 0, the rank in the file's name\n  --> vt/data.0.json".to_owned()),
@@ -154,7 +154,7 @@ fn a_plan_goes_back_into_the_files_it_is_from() {
         "--format",
         "json",
     ];
-    let plan = folder.stdout(&[&solve[..], &["--target", "1.2", "--target", "9"]].concat());
+    let plan = folder.stdout(&[&solve[..], &["--target", "3.3", "--target", "9"]].concat());
     fs::write(folder.path().join("plan.json"), &plan).unwrap();
     let export = |target: &str, out: &str| {
         folder.run(&[
@@ -171,7 +171,7 @@ fn a_plan_goes_back_into_the_files_it_is_from() {
     // No task has to move.
     assert_eq!(export("9", "same").code, Some(0));
     assert_eq!(import("same"), instance);
-    assert_eq!(export("1.2", "moved").code, Some(0));
+    assert_eq!(export("3.3", "moved").code, Some(0));
     let names: Vec<String> = contents(&folder.path().join("moved")).into_keys().collect();
     assert_eq!(
         names,
@@ -222,7 +222,14 @@ fn an_export_that_fails_writes_nothing() {
             "pinned.json",
             plan.replacen("\"0\",\n        \"0\",", "\"0\",\n        \"1\",", 1),
         )
-        .with("other.json", plan.replacen("0.75", "0.5", 1))
+        .with(
+            "other.json",
+            plan.replacen(
+                "loads_initial\": [\n    0.75",
+                "loads_initial\": [\n    0.5",
+                1,
+            ),
+        )
         .with("there/data.1.json", "mine");
     let fails = |plan: &str, out: &str, code: i32, message: &str| {
         folder.fails(
