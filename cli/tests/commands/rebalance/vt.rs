@@ -64,7 +64,7 @@ fn invalid_files_are_located() {
         ("\"phases\": [", "\"phases\": 3, \"p\": [", "`phases`: must be a list\n  --> vt/data.0.json".to_owned()),
         ("\"phases\"", "\"phase\"", "missing key `phases`\n  --> vt/data.0.json".to_owned()),
         ("\"tasks\": [", "\"tasks\": 3, \"p\": [", "`phases[0].tasks`: must be a list\n  --> vt/data.0.json".to_owned()),
-        ("}]}]}", "}]}", "invalid JSON: EOF while parsing an object\n  --> vt/data.0.json:5:45".to_owned()),
+        ("}]}]}", "}]}", "invalid JSON: EOF while parsing a list\n  --> vt/data.0.json:5:46".to_owned()),
     ] {
         check(0, from, to, &message);
     }
@@ -255,8 +255,8 @@ fn an_export_that_fails_writes_nothing() {
         "vt.json",
         "out",
         4,
-        "the plan is invalid: missing field `schema`; must be the output of `migbsp rebalance INSTANCE --format json`\n  \
-         --> vt.json:12:1",
+        "the plan is invalid: invalid type: map, expected a string; must be the output of `migbsp rebalance INSTANCE --format json`\n  \
+         --> vt.json:12:4",
     );
     assert!(!folder.path().join("out").exists());
     fails(
