@@ -8,6 +8,7 @@ mod search;
 pub mod solve;
 pub mod sweep;
 mod target;
+pub mod vt;
 
 pub use algorithm::Algorithm;
 pub use budget::Limit;

@@ -91,6 +91,29 @@ pub(crate) fn write_into(
     Ok(())
 }
 
+/// Writes files into `folder`, which is made if it does not exist, all of them or none: they get their names when all
+/// are written.
+///
+/// # Errors
+///
+/// If the operating system refuses.
+pub(crate) fn write_new(folder: &Path, files: &[OutputFile]) -> Result<(), CommandFailure> {
+    let refused = |error: &io::Error| unwritable(folder, error);
+    fs::create_dir_all(folder).map_err(|error| refused(&error))?;
+    let hidden = tempfile::Builder::new()
+        .prefix(".migbsp-")
+        .tempdir_in(folder);
+    let hidden = hidden.map_err(|error| refused(&error))?;
+    for file in files {
+        write(&hidden.path().join(file.name()), file.contents())?;
+    }
+    for file in files {
+        let name = file.name();
+        fs::rename(hidden.path().join(name), folder.join(name)).map_err(|error| refused(&error))?;
+    }
+    Ok(())
+}
+
 /// Whether files can be written into `folder`, which may have to be made, asked before the work for them begins;
 /// leaves everything as it is.
 ///

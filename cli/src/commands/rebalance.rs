@@ -1,8 +1,10 @@
 //! `migbsp rebalance`: which processes to move so that no machine is above a level, and what that costs.
 
 mod arguments;
+mod export;
 mod generate;
 mod help;
+mod import;
 mod solve;
 mod sweep;
 
@@ -13,7 +15,9 @@ use experiments::batch::Batch;
 
 use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
+use crate::commands::rebalance::export::ExportArguments;
 use crate::commands::rebalance::generate::GenerateArguments;
+use crate::commands::rebalance::import::ImportArguments;
 use crate::commands::rebalance::solve::SolveArguments;
 use crate::commands::rebalance::sweep::SweepArguments;
 use crate::failure::CommandFailure;
@@ -41,9 +45,15 @@ enum RebalanceCommand {
     /// Draw an instance like those of the paper
     #[command(long_about = help::GENERATE_ABOUT, after_long_help = help::GENERATE_HELP)]
     Generate(GenerateArguments),
+    /// Make an instance from LB data of vt, which LBAF reads
+    #[command(long_about = help::IMPORT_ABOUT, after_long_help = help::IMPORT_HELP)]
+    Import(ImportArguments),
+    /// Write a plan into the LB data it was made from
+    #[command(long_about = help::EXPORT_ABOUT, after_long_help = help::EXPORT_HELP)]
+    Export(ExportArguments),
 }
 
-/// Searches for assignments, sweeps over levels, or draws an instance.
+/// Searches for assignments, sweeps over levels, draws an instance, or exchanges data with vt.
 ///
 /// # Errors
 ///
@@ -61,6 +71,8 @@ pub(crate) fn command(
     match &arguments.command {
         Some(RebalanceCommand::Sweep(sweep)) => sweep::command(sweep, batch(sweep.jobs), registry),
         Some(RebalanceCommand::Generate(generate)) => generate::command(generate),
+        Some(RebalanceCommand::Import(arguments)) => import::command(arguments),
+        Some(RebalanceCommand::Export(arguments)) => export::command(arguments),
         None => solve::command(&arguments.solve, batch(arguments.solve.jobs), registry),
     }
 }

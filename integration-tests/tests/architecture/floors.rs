@@ -26,12 +26,13 @@ const FLOORS: [(&str, u32); 15] = [
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.
-const OWNERS: [(&str, &str); 25] = [
+const OWNERS: [(&str, &str); 26] = [
     ("actix", "agents"),
     ("actix-rt", "agents"),
     ("integer-encoding", "agents"),
     ("perf-event2", "agents"),
     ("sysinfo", "agents"),
+    ("brotli", "analysis"),
     ("quinn", "protocol"),
     ("rcgen", "protocol"),
     ("rustls", "protocol"),

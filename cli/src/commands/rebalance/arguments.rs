@@ -74,6 +74,18 @@ pub(super) fn provenance(
     Ok(provenance.with_configuration(&instance.configuration()))
 }
 
+/// The number of MB, or the weight, in `text`.
+///
+/// # Errors
+///
+/// If it is not a number of at least 0.
+pub(super) fn amount(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok();
+    number
+        .filter(|number: &f64| number.is_finite() && 0.0 <= *number)
+        .ok_or_else(|| format!("must be a number of at least 0, not `{text}`"))
+}
+
 /// The seed in `text`.
 ///
 /// # Errors

@@ -116,3 +116,41 @@ Groups I1,1 to I4,5 (of the paper), S1,1 to S8,5, and X1,1 to X2,3:
 Examples:
   migbsp rebalance generate --group I3,3 --seed 5 --out i33.json
   migbsp rebalance generate --group I1,1 --target 76 --target 80 | migbsp rebalance sweep -";
+
+pub(crate) const IMPORT_ABOUT: &str = "\
+Make an instance from LB data of vt, which LBAF reads.
+
+vt writes a file for each rank, data.0.json and so on, or data.0.json.br with Brotli. Each rank becomes a machine of \
+capacity 1, each task of the phase a process: its workload is the time that it took, in seconds. Tasks that are not \
+migratable stay. Sizes, memory and shared blocks are those of LBAF's keys in user_defined.";
+
+pub(crate) const IMPORT_HELP: &str = "\
+A line on stderr names what of the files the instance does not show, as communications of other kinds.
+
+Exit codes:
+  4  a file is invalid, or ranks disagree: the error shows file, key, value and rule
+
+Examples:
+  migbsp rebalance import conf/rebalance/vt --out vt.json
+  migbsp rebalance import conf/rebalance/vt --phase 0 --memory 8000 --out vt.json
+  migbsp rebalance import run/data.*.json.br | migbsp rebalance - --target 3.3 --format json > plan.json
+
+What is read, and how to move from LBAF: docs/rebalancing.md.";
+
+pub(crate) const EXPORT_ABOUT: &str = "\
+Write a plan into the LB data it was made from.
+
+The files keep their names. Each task of the phase is in the file of its new rank; other phases, and keys that are \
+not known here, are as they were. LBAF and vt read the result.";
+
+pub(crate) const EXPORT_HELP: &str = "\
+All files are checked before the first is written, and none is replaced.
+
+Exit codes:
+  4  plan or files are invalid, or do not belong together
+
+Examples:
+  migbsp rebalance export plan.json conf/rebalance/vt --out balanced
+  migbsp rebalance export plan.json conf/rebalance/vt --target 3.3 --phase 1 --out balanced
+
+Every step, from import to export: docs/rebalancing.md.";

@@ -140,4 +140,4 @@ fn mistyped(file: &Path) -> Option<&'static str> {
 }
 
 /// The subcommands of `rebalance`.
-const SUBCOMMANDS: [&str; 2] = ["sweep", "generate"];
+const SUBCOMMANDS: [&str; 4] = ["sweep", "generate", "import", "export"];

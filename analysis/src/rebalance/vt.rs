@@ -1,0 +1,22 @@
+//! LB data of DARMA/vt, which LBAF reads as well: import as an instance, and export of what a plan moves.
+//!
+//! The format is that of `lb_data_holder.cc` and `scripts/LBDatafile_schema.py` of vt, and of `lbsVTDataReader.py` and
+//! `lbsVTDataWriter.py` of LBAF. `docs/rebalancing.md` states what of it is used.
+
+mod compression;
+mod document;
+mod dump;
+mod export;
+mod files;
+mod import;
+mod plan;
+mod snapshot;
+mod spot;
+mod task;
+mod traffic;
+
+#[cfg(test)]
+mod tests;
+
+pub use export::{Exported, PlanSource, export};
+pub use import::{ImportOptions, Imported, import};
