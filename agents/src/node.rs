@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{ExternalLoad, Measurements};
-use protocol::{Address, AgentMessage, Arrived, CallMessage, Evaluate, Measured, Report, Reports};
+use protocol::{
+    Address, AgentMessage, Arrived, CallMessage, Evaluate, Measure, Measured, Report, Reports,
+};
 
 use crate::check::check;
 use crate::setup::{Rules, Scheduler, Shape};
@@ -85,40 +87,7 @@ impl Node {
                 }
             }
             AgentMessage::Start(_) | AgentMessage::Finish => self.pass_down(&message, world),
-            AgentMessage::Measure(order) => {
-                let (speed, cores) = world.processors(self.host);
-                let window = rules
-                    .scheduler
-                    .as_ref()
-                    .map_or(Seconds::ZERO, |s| s.load_window);
-                let load = world.load(self.host, window);
-                let plans = rules.scheduler.as_ref().filter(|s| s.plans());
-                let load_recent =
-                    plans.map_or(0.0, |s| world.felt_load(self.host, s.planning.load_window));
-                let external = plans.and_then(|s| self.external_load(s, world));
-                let learns = rules.scheduler.as_ref().is_some_and(Scheduler::learns);
-                let measured = Measured {
-                    superstep: order.superstep,
-                    host: self.host,
-                    speed,
-                    cores,
-                    load,
-                    load_recent,
-                    more: Measurements {
-                        links: if learns {
-                            world.links(self.host)
-                        } else {
-                            Vec::new()
-                        },
-                        external: external.into_iter().collect(),
-                    },
-                };
-                self.report(
-                    AgentMessage::Call(CallMessage::Measured(measured)),
-                    Cost::Encoded,
-                    world,
-                );
-            }
+            AgentMessage::Measure(order) => self.measure(rules, &order, world),
             AgentMessage::Evaluate(order) => {
                 self.check_reported()?;
                 self.evaluate(&order, world);
@@ -147,6 +116,41 @@ impl Node {
             }
         }
         Ok(())
+    }
+
+    /// Measures its host, and reports that.
+    fn measure(&mut self, rules: &Rules, order: &Measure, world: &mut dyn World) {
+        let (speed, cores) = world.processors(self.host);
+        let window = rules
+            .scheduler
+            .as_ref()
+            .map_or(Seconds::ZERO, |s| s.load_window);
+        let load = world.load(self.host, window);
+        let plans = rules.scheduler.as_ref().filter(|s| s.plans());
+        let load_recent = plans.map_or(0.0, |s| world.felt_load(self.host, s.planning.load_window));
+        let external = plans.and_then(|s| self.external_load(s, world));
+        let learns = rules.scheduler.as_ref().is_some_and(Scheduler::learns);
+        let measured = Measured {
+            superstep: order.superstep,
+            host: self.host,
+            speed,
+            cores,
+            load,
+            load_recent,
+            more: Measurements {
+                links: if learns {
+                    world.links(self.host)
+                } else {
+                    Vec::new()
+                },
+                external: external.into_iter().collect(),
+            },
+        };
+        self.report(
+            AgentMessage::Call(CallMessage::Measured(measured)),
+            Cost::Encoded,
+            world,
+        );
     }
 
     /// The external load of the host over longer times, if it has any that the policy uses.

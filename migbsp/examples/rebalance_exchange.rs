@@ -2,6 +2,9 @@
 //!
 //! `cargo run --release -p migbsp --example rebalance_exchange [STEPS]`
 
+#![expect(clippy::print_stdout, reason = "a table on the terminal")]
+#![expect(clippy::expect_used, reason = "an invalid argument ends the example")]
+
 use migbsp::rebalance::{Budget, Exchanging, Method, Problem, lowest};
 
 fn main() {

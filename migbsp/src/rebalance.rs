@@ -13,6 +13,7 @@ mod bound;
 mod budget;
 mod chain;
 mod communication;
+mod conceivable;
 mod cooling;
 mod draws;
 mod exchanging;

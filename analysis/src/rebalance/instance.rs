@@ -1,5 +1,7 @@
 //! Instance files: processes, machines, and the costs of moves.
 
+mod content;
+mod edge;
 mod phase;
 mod place;
 mod process;
@@ -13,55 +15,14 @@ use experiments::Failure;
 use migbsp::rebalance::{Machine, Memory, MoveCost, Problem, ProblemError, Resident};
 use settings::Node;
 
-use crate::rebalance::instance::place::Range;
+use crate::rebalance::instance::content::positions;
 use crate::rebalance::instance::source::Source;
 
+pub use content::Instance;
+pub(super) use content::{AMOUNT, RATE};
+pub use edge::Edge;
 pub use phase::Phase;
 pub use process::Process;
-
-/// The contents of an instance file.
-///
-/// Invariant: all numbers are within the ranges of a file; every machine and block of a process, and every process of an
-/// edge, exists; there are at least one machine and one process, and as many clusters as machines, whose names
-/// differ; the memory of no machine is exceeded.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Instance {
-    /// Its name.
-    pub name: String,
-    /// Of each machine: workload that it does in a unit of time.
-    pub capacities: Vec<f64>,
-    /// Of each machine: its name; its position from 0, if the file names none.
-    pub machines: Vec<String>,
-    /// Of each machine: the number of its cluster, as written.
-    pub clusters: Vec<u64>,
-    /// MB/s between machines of one cluster.
-    pub bandwidth_intra: f64,
-    /// MB/s between machines of two.
-    pub bandwidth_inter: f64,
-    /// Of each machine: MB that its processes and their blocks may occupy; `None` if that is not limited.
-    pub memory: Option<Vec<f64>>,
-    /// MB of each block.
-    pub blocks: Vec<f64>,
-    /// The processes.
-    pub processes: Vec<Process>,
-    /// What processes exchange in a superstep.
-    pub edges: Vec<Edge>,
-    /// The level that a byte adds to that of each of two machines between which it is exchanged.
-    pub weight: f64,
-    /// Other measurements of the same processes.
-    pub phases: Vec<Phase>,
-    /// Levels to meet.
-    pub targets: Vec<f64>,
-}
-
-/// What two processes exchange.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Edge {
-    /// The positions of both.
-    pub processes: (usize, usize),
-    /// Bytes in a superstep, both ways together.
-    pub bytes: f64,
-}
 
 /// Cost of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,25 +227,6 @@ impl Instance {
 fn bytes(megabytes: f64) -> u64 {
     (megabytes * 1e6).round() as u64
 }
-
-/// The names of machines that have none of their own.
-fn positions(machines: usize) -> Vec<String> {
-    (0..machines).map(|position| position.to_string()).collect()
-}
-
-/// Range of workloads, sizes, bytes and weights: no sum or product of them leaves the range of floats.
-pub(super) const AMOUNT: Range = Range {
-    low: 1e-15,
-    high: 1e15,
-    or_zero: true,
-};
-
-/// Range of capacities, bandwidths and levels.
-pub(super) const RATE: Range = Range {
-    low: 1e-12,
-    high: 1e15,
-    or_zero: false,
-};
 
 #[cfg(test)]
 mod tests {

@@ -50,6 +50,10 @@ pub fn solve(
     };
     let found: Vec<_> = found.into_iter().zip(bounds).collect();
     Ok(Report::new(
-        instance, &problem, algorithm, search, &found, seconds,
+        instance,
+        &problem,
+        (algorithm, search),
+        &found,
+        seconds,
     ))
 }

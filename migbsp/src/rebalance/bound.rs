@@ -1,6 +1,7 @@
 //! What the migrations that a target takes cost at least.
 
 use crate::bounded::count;
+use crate::rebalance::conceivable::{ROUNDED, is_conceivable};
 use crate::rebalance::knapsack::{Item, packed};
 use crate::rebalance::solution::highest;
 use crate::rebalance::{Problem, Resident};
@@ -22,11 +23,7 @@ pub fn bound(problem: &Problem, target: f64) -> f64 {
 #[must_use]
 pub fn bound_while(problem: &Problem, target: f64, has_time: &dyn Fn() -> bool) -> f64 {
     let highest = highest(target);
-    let is_below_ideal = highest < problem.ideal() * (1.0 - ROUNDED);
-    if is_below_ideal
-        || !has_room_for_each(problem, highest)
-        || !has_room_for_pins(problem, highest)
-    {
+    if !is_conceivable(problem, highest) {
         return f64::INFINITY;
     }
     let mut relaxation = Relaxation::new(problem, highest);
@@ -53,21 +50,6 @@ pub fn bound_while(problem: &Problem, target: f64, has_time: &dyn Fn() -> bool) 
         }
     }
     (ascent.value * (1.0 - ROUNDED)).max(0.0)
-}
-
-/// Whether there is a machine for each process that it would not be too much for alone.
-fn has_room_for_each(problem: &Problem, highest: f64) -> bool {
-    let capacities = problem.machines().iter().map(|machine| machine.capacity);
-    let room = highest * capacities.fold(0.0, f64::max) * (1.0 + ROUNDED);
-    let mut residents = problem.residents().iter();
-    residents.all(|resident| resident.workload <= room)
-}
-
-/// Whether the processes that may not move meet the target.
-fn has_room_for_pins(problem: &Problem, highest: f64) -> bool {
-    let machines = problem.machines().iter();
-    let mut loads = machines.zip(problem.pinned_loads());
-    loads.all(|(machine, load)| load <= highest * machine.capacity * (1.0 + ROUNDED))
 }
 
 /// No assignment costs more: every process goes where that costs most.
@@ -343,9 +325,6 @@ const RECENT: f64 = 0.03;
 const FASTER: f64 = 1.1;
 const SLOWER: f64 = 0.66;
 const PATIENCE: u32 = 20;
-
-/// Levels and costs are rounded by less.
-const ROUNDED: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests {

@@ -77,7 +77,7 @@ impl Chain {
         let (left, entered) = state.added((process, from, to), |other| {
             let mut moves = self.moves();
             let moved = moves.find(|(moved, ..)| *moved == other);
-            moved.map_or(state.places()[other], |(_, _, machine)| machine)
+            moved.map_or_else(|| state.places()[other], |(_, _, machine)| machine)
         });
         self.change(from, left);
         self.change(to, entered);

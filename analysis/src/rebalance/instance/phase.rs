@@ -1,6 +1,6 @@
 //! A phase of an instance: other measurements of the same processes.
 
-use crate::rebalance::instance::Edge;
+use crate::rebalance::instance::edge::Edge;
 
 /// What the processes computed and exchanged in another phase.
 #[derive(Clone, Debug, PartialEq)]

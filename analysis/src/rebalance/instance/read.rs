@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use settings::Fault;
 
+use crate::rebalance::instance::content::{AMOUNT, Instance, RATE, positions};
+use crate::rebalance::instance::edge::Edge;
 use crate::rebalance::instance::phase::Phase;
 use crate::rebalance::instance::place::{Entries, Place};
 use crate::rebalance::instance::process::Process;
 use crate::rebalance::instance::source::Source;
-use crate::rebalance::instance::{AMOUNT, Edge, Instance, RATE, positions};
 
 /// The instance in `source`.
 pub(super) fn read(source: &Source) -> Result<Instance, Fault> {

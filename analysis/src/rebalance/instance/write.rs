@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use crate::rebalance::instance::content::{Instance, positions};
+use crate::rebalance::instance::edge::Edge;
 use crate::rebalance::instance::process::Process;
-use crate::rebalance::instance::{Edge, Instance, positions};
 
 /// As JSON, with a line for each process, edge and phase, so that errors have a line of their own.
 pub(super) fn json(instance: &Instance) -> String {

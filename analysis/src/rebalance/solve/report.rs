@@ -162,8 +162,7 @@ impl Report {
     pub(super) fn new(
         instance: &Instance,
         problem: &Problem,
-        algorithm: &Algorithm,
-        search: Search,
+        (algorithm, search): (&Algorithm, Search),
         found: &[((Target, Found), Option<f64>)],
         took: Seconds,
     ) -> Self {
