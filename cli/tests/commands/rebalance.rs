@@ -329,7 +329,7 @@ fn every_shipped_instance_is_one() {
         }
         count += 1;
     }
-    assert_eq!(count, 2);
+    assert_eq!(count, 3);
 }
 
 const EXPECTED: &str = "\

@@ -1,5 +1,6 @@
 //! What an assignment is worth, computed anew from the file.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -27,8 +28,70 @@ impl Instance {
     fn processes(&self) -> impl Iterator<Item = (f64, f64, usize)> {
         let rows = self.json["processes"].as_array().unwrap().iter();
         rows.map(|row| {
-            let home = usize::try_from(row[2].as_u64().unwrap()).unwrap();
-            (row[0].as_f64().unwrap(), row[1].as_f64().unwrap(), home)
+            let value = |key: &str, position: usize| {
+                if row.is_array() {
+                    &row[position]
+                } else {
+                    &row[key]
+                }
+            };
+            let number = |key: &str, position: usize| value(key, position).as_f64().unwrap();
+            let home = usize::try_from(value("machine", 2).as_u64().unwrap()).unwrap();
+            (number("workload", 0), number("size", 1), home)
+        })
+    }
+
+    /// The position of the machine that results call `name`.
+    fn machine(&self, name: &str) -> usize {
+        match self.json["machines"].as_array() {
+            Some(machines) => machines.iter().position(|machine| machine == name).unwrap(),
+            None => name.parse().unwrap(),
+        }
+    }
+
+    /// What each machine exchanges with others adds to its level.
+    fn exchange(&self, assignment: &[usize]) -> Vec<f64> {
+        let mut levels = vec![0.0; self.machines()];
+        let weight = self.json["weight"].as_f64().unwrap_or(0.0);
+        for edge in self.json["edges"].as_array().into_iter().flatten() {
+            let end = |at: usize| assignment[usize::try_from(edge[at].as_u64().unwrap()).unwrap()];
+            if end(0) != end(1) {
+                levels[end(0)] += weight * edge[2].as_f64().unwrap();
+                levels[end(1)] += weight * edge[2].as_f64().unwrap();
+            }
+        }
+        levels
+    }
+
+    /// Whether no process that has to stay moves, and no machine's memory is exceeded.
+    fn keeps_limits(&self, assignment: &[usize]) -> bool {
+        let rows = self.json["processes"].as_array().unwrap();
+        let homes = self.processes().map(|(_, _, home)| home);
+        let mut homes = homes.zip(rows).zip(assignment);
+        let stay = homes.all(|((home, row), place)| row["movable"] != false || home == *place);
+        let Some(limits) = self.json["memory"].as_array() else {
+            return stay;
+        };
+        stay && limits.iter().enumerate().all(|(machine, limit)| {
+            let here = rows
+                .iter()
+                .zip(assignment)
+                .filter(|(_, place)| **place == machine);
+            let mut blocks = BTreeSet::new();
+            let mut held = 0.0;
+            for (row, _) in here {
+                held += row["memory"].as_f64().unwrap_or(0.0);
+                blocks.extend(
+                    row["blocks"]
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .map(Value::as_u64),
+                );
+            }
+            let sizes = blocks.into_iter().flatten();
+            let sizes = sizes.map(|block| self.number("blocks", usize::try_from(block).unwrap()));
+            held + sizes.sum::<f64>() <= limit.as_f64().unwrap()
         })
     }
 
@@ -54,8 +117,9 @@ impl Instance {
                 };
             }
         }
-        let levels =
-            (0..loads.len()).map(|machine| loads[machine] / self.number("capacities", machine));
+        let exchange = self.exchange(assignment);
+        let levels = (0..loads.len())
+            .map(|machine| loads[machine] / self.number("capacities", machine) + exchange[machine]);
         (levels.fold(0.0, f64::max), cost, moves)
     }
 
@@ -82,9 +146,10 @@ impl Instance {
         let places = solution["assignment"].as_array().unwrap();
         let assignment: Vec<usize> = places
             .iter()
-            .map(|place| place.as_str().unwrap().parse().unwrap())
+            .map(|place| self.machine(place.as_str().unwrap()))
             .collect();
         assert_eq!(assignment.len(), self.processes().count());
+        assert!(self.keeps_limits(&assignment), "{assignment:?}");
         let (level, cost, moves) = self.worth(&assignment, unit);
         let near = |key: &str, value: f64| {
             let said = solution[key].as_f64().unwrap();

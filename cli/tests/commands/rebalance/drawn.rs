@@ -58,7 +58,7 @@ fn an_unknown_group_shows_the_valid_range() {
     for (group, words) in [
         (
             "I5,1",
-            "unknown group `I5,1`, must be from I1,1 to I4,5 or from S1,1 to S8,5",
+            "unknown group `I5,1`, must be from I1,1 to I4,5, from S1,1 to S8,5 or from X1,1 to X2,3",
         ),
         ("I11", "must be from I1,1 to I4,5"),
         ("", "unknown group ``"),
