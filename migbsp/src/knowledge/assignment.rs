@@ -34,7 +34,7 @@ use links::Links;
 ///
 /// Negotiations between Managers do not use this: a Manager knows only the processes of its own Set, and counts the
 /// instructions of the last superstep ([`Processors`](crate::Processors)). Neither does [`rebalance`](crate::rebalance),
-/// whose searches know neither messages nor cores and ask for levels millions of times in a second.
+/// whose searches know neither networks nor cores and ask for levels millions of times in a second.
 #[derive(Clone, Debug)]
 pub struct Assignment<'a> {
     snapshot: &'a Snapshot,

@@ -26,6 +26,9 @@ pub(super) fn best(problem: &Problem, seed: u64, incumbent: &mut Incumbent, mete
         search_locally(problem, seed, incumbent, meter);
     }
     meter.limit(100);
+    if meter.is_spent() {
+        return;
+    }
     let start = if incumbent.is_feasible() {
         incumbent.assignment().to_vec()
     } else {

@@ -108,6 +108,9 @@ impl Variant {
         incumbent: &mut Incumbent,
         meter: &mut Meter<'_>,
     ) {
+        if meter.is_spent() {
+            return;
+        }
         let thresholds = self.thresholds.of(problem, self.levels.max(1));
         let mut penalties = Penalties::none(problem.residents().len());
         let machines = u64::try_from(problem.machines().len()).expect("a count fits 64 bits");
