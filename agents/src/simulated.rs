@@ -10,6 +10,7 @@ mod recorded;
 mod rendezvous;
 mod repetition;
 mod routes;
+mod slots;
 mod supersteps;
 mod traffic;
 mod transfers;

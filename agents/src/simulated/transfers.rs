@@ -5,6 +5,7 @@ use bsp::units::{Bytes, Instant};
 use protocol::{Address, AgentMessage};
 
 use super::barrier_message::BarrierMessage;
+use super::slots::Slots;
 
 /// A message between agents.
 pub(super) struct Transfer {
@@ -16,17 +17,18 @@ pub(super) struct Transfer {
 }
 
 /// A message between agents on the network.
-pub(super) enum OnNetwork {
+pub(super) enum OnNetwork<Other> {
     /// One of a barrier, from or to a process: there may be one for each process.
     Barrier(BarrierMessage),
     /// Any other.
-    Other(Box<Transfer>),
+    Other(Other),
 }
 
 /// Messages between agents on the network, by number, with a count for each Manager.
 pub(super) struct Transfers {
-    transfers: Vec<Option<OnNetwork>>,
-    free: Vec<u32>,
+    /// Those of a barrier have even numbers, twice that of their place.
+    barrier: Slots<BarrierMessage>,
+    others: Slots<Transfer>,
     /// The number of messages that each Manager has on the network, by Set, and whether it waits for their arrival.
     of_managers: Vec<(u32, bool)>,
 }
@@ -35,36 +37,39 @@ impl Transfers {
     /// No messages, of the Managers of `sets` Sets.
     pub(super) fn new(sets: usize) -> Self {
         Self {
-            transfers: Vec::new(),
-            free: Vec::new(),
+            barrier: Slots::new(),
+            others: Slots::new(),
             of_managers: vec![(0, false); sets],
         }
     }
 
     /// Adds a message of the agent `from`, and returns its number.
-    pub(super) fn insert(&mut self, from: Address, transfer: OnNetwork) -> u32 {
+    pub(super) fn insert(&mut self, from: Address, transfer: OnNetwork<Transfer>) -> u32 {
         if let Address::SetManager(set) = from {
             self.of_managers[set.index()].0 += 1;
         }
-        if let Some(number) = self.free.pop() {
-            self.transfers[at(number)] = Some(transfer);
-            return number;
+        match transfer {
+            OnNetwork::Barrier(message) => 2 * self.barrier.insert(message),
+            OnNetwork::Other(transfer) => 2 * self.others.insert(transfer) + 1,
         }
-        self.transfers.push(Some(transfer));
-        u32::try_from(self.transfers.len() - 1).expect("fewer messages are on the network")
     }
 
     /// The message with this number.
-    pub(super) fn get(&self, number: u32) -> &OnNetwork {
-        let transfer = self.transfers[at(number)].as_ref();
-        transfer.expect("it is on the network")
+    pub(super) fn get(&self, number: u32) -> OnNetwork<&Transfer> {
+        if number.is_multiple_of(2) {
+            OnNetwork::Barrier(*self.barrier.get(number / 2))
+        } else {
+            OnNetwork::Other(self.others.get(number / 2))
+        }
     }
 
     /// Removes a message that has arrived.
-    pub(super) fn remove(&mut self, number: u32) -> OnNetwork {
-        let transfer = self.transfers[at(number)].take();
-        self.free.push(number);
-        transfer.expect("it is on the network")
+    pub(super) fn remove(&mut self, number: u32) -> OnNetwork<Transfer> {
+        if number.is_multiple_of(2) {
+            OnNetwork::Barrier(self.barrier.remove(number / 2))
+        } else {
+            OnNetwork::Other(self.others.remove(number / 2))
+        }
     }
 
     /// Notes that a message of the Manager of `set` has been delivered.
@@ -82,8 +87,4 @@ impl Transfers {
         let (count, waits) = &mut self.of_managers[set.index()];
         *count == 0 && std::mem::take(waits)
     }
-}
-
-fn at(number: u32) -> usize {
-    usize::try_from(number).expect("u32 fits usize")
 }

@@ -242,7 +242,7 @@ impl SimulatedWorld {
             }
             OnNetwork::Other(transfer) => {
                 let from = transfer.from;
-                self.open(*transfer);
+                self.open(transfer);
                 from
             }
         };
@@ -360,7 +360,7 @@ impl SimulatedWorld {
 
     fn start_transfer(&mut self, number: u32) {
         let ((from, to), bytes) = match self.transfers.get(number) {
-            OnNetwork::Barrier(message) => (self.ends_of(*message), self.rules.barrier.message),
+            OnNetwork::Barrier(message) => (self.ends_of(message), self.rules.barrier.message),
             OnNetwork::Other(transfer) => {
                 let scheduler = self.rules.scheduler.as_ref();
                 let bytes = match (&transfer.message, scheduler) {
@@ -396,7 +396,7 @@ impl SimulatedWorld {
     fn start_or_hold(&mut self, number: u32) {
         let ending = self.supersteps.begun().wrapping_sub(1);
         match self.transfers.get(number) {
-            OnNetwork::Barrier(message) if !self.rendezvous.may_start(*message, ending) => {
+            OnNetwork::Barrier(message) if !self.rendezvous.may_start(message, ending) => {
                 self.rendezvous.hold(message.rank(), number);
             }
             _ => self.start_transfer(number),

@@ -53,9 +53,7 @@ impl World for SimulatedWorld {
         if bytes.is_none() {
             return self.open(transfer);
         }
-        let number = self
-            .transfers
-            .insert(from, OnNetwork::Other(Box::new(transfer)));
+        let number = self.transfers.insert(from, OnNetwork::Other(transfer));
         self.start_or_hold(number);
     }
 
