@@ -17,32 +17,30 @@ fn the_best_is_not_dearer_than_local_search_or_refinement_in_equal_time() {
         "S7,1", "S7,3", "S8,2", "S8,4",
     ];
     let (mut compared, mut refined) = (0, 0);
-    for name in names {
-        for seed in 900..902 {
-            let problem = name.parse::<Group>().unwrap().draw(seed);
-            let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
-            for share in [0.02, 0.1, 0.4] {
-                let target = ideal + share * (initial - ideal);
-                // These take the same time.
-                let methods = [
-                    (Method::Best, 4_000_000),
-                    (Method::Imlp, 1_200_000),
-                    (Method::Refine, 1_200_000),
-                ];
-                let solutions = methods.map(|(method, steps)| {
-                    let solution = method.solve(&problem, target, Budget::Steps(steps), seed);
-                    check(&problem, target, &solution, &clusters());
-                    solution
-                });
-                let [best, imlp, refine] = solutions.map(|solution| cost(&solution));
-                let case = format!("{name} {seed} {target}: {best}, {imlp}, {refine}");
-                assert!(best <= (1.0 + ROUNDED) * imlp.min(refine), "{case}");
-                compared += u32::from(imlp.is_finite());
-                refined += u32::from(refine.is_finite());
-            }
+    for (name, seed) in names.into_iter().zip(900..) {
+        let problem = name.parse::<Group>().unwrap().draw(seed);
+        let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
+        for share in [0.02, 0.1, 0.4] {
+            let target = ideal + share * (initial - ideal);
+            // These take the same time.
+            let methods = [
+                (Method::Best, 4_000_000),
+                (Method::Imlp, 1_200_000),
+                (Method::Refine, 1_200_000),
+            ];
+            let solutions = methods.map(|(method, steps)| {
+                let solution = method.solve(&problem, target, Budget::Steps(steps), seed);
+                check(&problem, target, &solution, &clusters());
+                solution
+            });
+            let [best, imlp, refine] = solutions.map(|solution| cost(&solution));
+            let case = format!("{name} {seed} {target}: {best}, {imlp}, {refine}");
+            assert!(best <= (1.0 + ROUNDED) * imlp.min(refine), "{case}");
+            compared += u32::from(imlp.is_finite());
+            refined += u32::from(refine.is_finite());
         }
     }
-    assert!(80 <= compared && 50 <= refined, "{compared}, {refined}");
+    assert!(40 <= compared && 25 <= refined, "{compared}, {refined}");
 }
 
 #[test]
