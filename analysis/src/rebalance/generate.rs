@@ -43,7 +43,8 @@ pub fn generate(group: GroupName, seed: u64, workloads: Workloads, targets: Vec<
         }
         GroupName::Exchanging(group) => {
             let problem = group.draw(seed);
-            let usual = [1.4, 1.6, 2.0].map(|factor| (factor * problem.ideal()).round());
+            let initial = problem.level(&problem.homes());
+            let usual = [0.8, 0.85, 0.9].map(|factor| (factor * initial).round());
             (group.to_string(), problem, usual.to_vec())
         }
     };

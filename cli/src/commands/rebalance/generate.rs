@@ -20,7 +20,7 @@ pub(crate) struct GenerateArguments {
     /// Number of the instance within the group
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = seed)]
     seed: u64,
-    /// Level to meet; can be given several times; by default 76, 80 and 90, or for X groups 1.4, 1.6 and 2 times the ideal level
+    /// Level to meet; can be given several times; by default 76, 80 and 90, or for X groups 0.8, 0.85 and 0.9 of the initial level
     #[arg(long = "target", value_name = "LEVEL", value_parser = read_level)]
     targets: Vec<f64>,
     /// Draw the workloads of I4 as the paper prints them, not as its levels imply

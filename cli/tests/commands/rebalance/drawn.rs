@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::rebalance::folder;
+use crate::rebalance::{folder, object, with_group};
 
 #[test]
 fn a_group_and_a_seed_are_an_instance() {
@@ -66,5 +66,22 @@ fn an_unknown_group_shows_the_valid_range() {
         let ended = folder().run(&["rebalance", "generate", "--group", group]);
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn usual_targets_of_groups_with_communication_are_met() {
+    for group in ["X1,1", "X2,1"] {
+        let folder = with_group(group);
+        let json = object(&folder, &["drawn.json", "--budget", "1 Msteps"]);
+        assert_eq!(json["exchanged_initial"].as_array().unwrap().len(), 4);
+        for solution in json["solutions"].as_array().unwrap() {
+            assert_eq!(
+                solution["feasible"], true,
+                "{group}: {}",
+                solution["target"]
+            );
+            assert!(0 < solution["migrations"].as_u64().unwrap(), "{group}");
+        }
     }
 }
