@@ -167,8 +167,7 @@ fn report() -> anyhow::Result<()> {
             usage.makespan,
             simulated.makespan
         );
-        theirs.sort_by(f64::total_cmp);
-        let simgrid = theirs.get(theirs.len() / 2).copied().or(case.simgrid);
+        let simgrid = migbsp::median(theirs).or(case.simgrid);
         let each = |usage: Usage| {
             usage.cpu_seconds / f64::from(case.processes) / case.supersteps as f64 * 1e9
         };

@@ -53,9 +53,3 @@ pub use network::{Lesson, Network};
 pub use path::Path;
 pub use processor::{Processor, capacity};
 pub use snapshot::Snapshot;
-
-/// The median, the upper one of an even number; `None` without values.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
-}

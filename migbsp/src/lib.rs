@@ -16,6 +16,7 @@ mod acceptance;
 mod bounded;
 pub mod completion;
 mod knowledge;
+mod median;
 mod paper;
 mod plan;
 mod planner;
@@ -33,6 +34,7 @@ pub use knowledge::{
     MoveCost, Neighbours, Network, Path, PlanningAssumptions, PricedMove, ProbedLink, Processor,
     Received, Snapshot, SteadyRate, capacity,
 };
+pub use median::median;
 pub use paper::{
     Answer, BestStays, BytesSuperstep, CandidateOrder, CandidateWork, Config, ConfigError, Digest,
     EmptySuperstep, Entry, Evaluation, Heuristic, IdleCandidate, IdleProcesses, IdleResident,

@@ -1,7 +1,6 @@
 //! Means, their confidence, and tests of differences.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
-use statrs::statistics::{Data, OrderStatistics};
 
 /// A mean and its confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,11 +101,6 @@ fn variance_of_mean(values: &[f64]) -> f64 {
 pub(crate) fn mean(values: &[f64]) -> f64 {
     assert!(!values.is_empty(), "nothing has no mean");
     values.iter().sum::<f64>() / real(values.len())
-}
-
-/// The value in the middle, or between the two there; `None` without values.
-pub(crate) fn median(values: Vec<f64>) -> Option<f64> {
-    (!values.is_empty()).then(|| Data::new(values).median())
 }
 
 /// `values` of p, corrected for multiple tests (Holm 1979): the smallest is multiplied by the number of

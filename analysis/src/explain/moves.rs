@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agents::record::{Migration, Moved};
 use bsp::Rank;
-use migbsp::CostCoefficients;
+use migbsp::{CostCoefficients, median};
 
 use crate::explain::history::{ExplainedCall, History};
 use crate::explain::sheet::Sheet;
@@ -62,16 +62,16 @@ pub(super) fn sheet(moves: &[&MoveReport], layout: Layout) -> Option<Sheet> {
 pub(super) fn summary(history: &History) -> Option<String> {
     let calls = history.calls.iter();
     let all = calls.clone().flat_map(|call| moves(history, call));
-    let mut errors: Vec<f64> = all.filter_map(|one| one.error).collect();
-    errors.sort_by(f64::total_cmp);
-    let median = errors.get(errors.len() / 2).copied()?;
+    let errors: Vec<f64> = all.filter_map(|one| one.error).collect();
+    let number = errors.len();
+    let median = median(errors)?;
     let learned = calls.rev().find_map(|call| call.learned);
     let learned = learned.map_or_else(String::new, |learned| {
         format!(" {}", learned_in_words(&learned))
     });
     Some(format!(
         "What {} took was predicted with a median error of {}.{learned}",
-        counted(errors.len(), "move"),
+        counted(number, "move"),
         percent(Some(median))
     ))
 }

@@ -285,7 +285,6 @@ fn above(peaks: &[Peak], state: usize) -> anyhow::Result<(f64, f64)> {
     ))
 }
 
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+pub(crate) fn median(values: Vec<f64>) -> f64 {
+    migbsp::median(values).unwrap_or(f64::NAN)
 }

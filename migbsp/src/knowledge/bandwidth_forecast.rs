@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::selection;
+use crate::median::median;
 
 /// Predicts the bandwidth that the next transfer meets, in bytes per second: by the predictor of [`NAMES`] that had the
 /// least relative error lately.
@@ -83,7 +84,7 @@ impl BandwidthForecast {
     /// The median of the latest `number` measurements.
     fn median(&self, number: usize) -> f64 {
         let latest = self.recent.iter().rev().take(number);
-        super::median(latest.copied().collect()).expect("there is a measurement")
+        median(latest.copied().collect()).expect("there is a measurement")
     }
 }
 

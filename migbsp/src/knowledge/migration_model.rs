@@ -6,10 +6,10 @@ use bsp::HostId;
 
 use super::met_links::MetLinks;
 use super::{
-    CallMove, CostCoefficients, MeasuredMove, ProbedLink, SteadyRate, concurrent_moves, median,
-    selection,
+    CallMove, CostCoefficients, MeasuredMove, ProbedLink, SteadyRate, concurrent_moves, selection,
 };
 use crate::bounded::seconds;
+use crate::median::median;
 
 /// What a move costs, learned: the [`CostCoefficients`] are medians over the latest moves.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,7 +1,9 @@
 //! What the supersteps of an interaction take beside the execution of tasks, from a record.
 
+use migbsp::median;
+
 use super::interactions::TimedInteraction;
-use crate::compare::statistics::{mean, median};
+use crate::compare::statistics::mean;
 
 /// What the supersteps of an interaction take beside the execution of tasks, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

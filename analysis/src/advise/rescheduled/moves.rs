@@ -1,11 +1,11 @@
 //! Moves that did not pay.
 
+use migbsp::median;
 use serde_json::json;
 
 use super::case::Case;
 use crate::advise::reading::HeldCall;
 use crate::advise::report::Recommendation;
-use crate::compare::statistics::median;
 use crate::text::{counted, rounded};
 
 /// If moves did not pay: a gate for plans that have none; else, if all moves together lost much and took much longer than

@@ -1,7 +1,8 @@
 //! What was measured, as the description of a simulated platform.
 
+use migbsp::median;
+
 use super::report::Report;
-use crate::compare::statistics::median;
 use crate::text::rounded;
 
 /// A node of the bench, for a simulated platform.

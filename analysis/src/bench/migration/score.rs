@@ -1,6 +1,6 @@
 //! How near the predictions of moves were.
 
-use crate::compare::statistics::median;
+use migbsp::median;
 use serde::Serialize;
 
 use super::timeline::Timeline;

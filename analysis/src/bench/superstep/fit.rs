@@ -1,6 +1,6 @@
 //! The line `T(h) = g·h + l` through measured times.
 
-use crate::compare::statistics::median;
+use migbsp::median;
 
 /// A line, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]

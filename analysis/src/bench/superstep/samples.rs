@@ -2,9 +2,9 @@
 
 use agents::record::Event;
 use bsp::units::Instant;
+use migbsp::median;
 
 use super::rounds::{FLOPS, Measurement, Rounds};
-use crate::compare::statistics::median;
 
 /// The times of the supersteps of a job, in seconds.
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
+use migbsp::median;
 use serde_json::Value;
 
 /// The supersteps and calls of a run.
@@ -51,7 +52,7 @@ impl Errors {
         let at = |part: usize| errors.get(errors.len() * part / 100).copied();
         Self {
             count: errors.len(),
-            median: at(50).unwrap_or_default(),
+            median: middle(&errors),
             high: at(95).unwrap_or_default(),
         }
     }
@@ -168,12 +169,12 @@ impl Trace {
         let plans = self.calls.iter().filter(|call| 0 < call.moved);
         let latest = plans.map(|call| call.superstep).rfind(|at| *at < superstep);
         let since = superstep - latest.unwrap_or_default();
-        median(&before[before.len().saturating_sub(since)..])
+        middle(&before[before.len().saturating_sub(since)..])
     }
 
     /// The median of the supersteps after a call, if there are as many as a verdict takes.
     fn after(&self, superstep: usize) -> Option<f64> {
-        self.lengths.get(superstep..superstep + AFTER).map(median)
+        self.lengths.get(superstep..superstep + AFTER).map(middle)
     }
 
     /// Supersteps from `superstep` on that are longer than those before it. A single one proves nothing, so each is
@@ -182,7 +183,7 @@ impl Trace {
         let before = self.before(superstep);
         let after = self.lengths[superstep..].windows(3);
         after
-            .take_while(|three| LONGER * before < median(three))
+            .take_while(|three| LONGER * before < middle(three))
             .count()
     }
 }
@@ -191,7 +192,7 @@ impl fmt::Display for Trace {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (supersteps, calls) = (self.lengths.len(), self.calls.len());
         let (first, last) = (crossings(&self.sets[0]), self.crossings_at_the_end());
-        let mut ordered: Vec<f64> = self.lengths.windows(5).map(median).collect();
+        let mut ordered: Vec<f64> = self.lengths.windows(5).map(middle).collect();
         ordered.sort_by(f64::total_cmp);
         let best = milliseconds(ordered.first().copied().unwrap_or_default());
         writeln!(
@@ -262,10 +263,8 @@ fn number(value: &Value) -> usize {
     usize::try_from(value.as_u64().unwrap()).unwrap()
 }
 
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+fn middle(values: &[f64]) -> f64 {
+    median(values.to_vec()).unwrap_or_default()
 }
 
 /// How far a prediction is from what was measured, as a part of it.
