@@ -1,4 +1,7 @@
 //! The `migbsp` binary as its users meet it: arguments in; stdout, stderr and exit code out.
+//!
+//! Whole tables, and the same law on everything that ships, take minutes: the feature `long-tests` adds them, and
+//! `.ci/nightly` runs them.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
@@ -26,6 +29,7 @@ mod misuse;
 mod names;
 mod namespaces;
 mod outputs;
+#[cfg(feature = "long-tests")]
 mod paper;
 mod parity;
 mod platform;
@@ -33,6 +37,7 @@ mod provenance;
 mod readme;
 mod rebalance;
 mod report;
+mod reproduce;
 mod schemas;
 mod script;
 mod shipped;

@@ -33,11 +33,26 @@ fn experiments(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<String> {
 
 #[test]
 fn every_decision_of_shipped_experiments_is_decided_again() {
-    let mut files = experiments("paper", |name| !name.contains("200"));
-    files.extend(experiments("dynamic", |name| name.contains("-few")));
-    files.extend(experiments("held-out", |name| name.contains("-few")));
+    let is_one = |name: &str| {
+        ["lbm-25", "lu-25", "drift-few", "external-few"]
+            .iter()
+            .any(|one| name.starts_with(one))
+    };
+    let is_drawn = |name: &str| cfg!(feature = "long-tests") || is_one(name);
+    let mut files = experiments("paper", |name| !name.contains("200") && is_drawn(name));
+    files.extend(experiments("dynamic", |name| {
+        name.contains("-few") && is_drawn(name)
+    }));
+    files.extend(experiments("held-out", |name| {
+        name.contains("-few") && is_drawn(name)
+    }));
     files.push("scripted.toml".to_owned());
-    assert!(18 < files.len(), "{files:?}");
+    let (files_least, moves_least) = if cfg!(feature = "long-tests") {
+        (18, 500)
+    } else {
+        (4, 50)
+    };
+    assert!(files_least < files.len(), "{files:?}");
     let mut moves = 0;
     for policy in ["migbsp", "adaptive", "metalb+list", "fixed+migbsp"] {
         for file in &files {
@@ -62,7 +77,7 @@ fn every_decision_of_shipped_experiments_is_decided_again() {
                 .sum::<u64>();
         }
     }
-    assert!(500 < moves, "{moves}");
+    assert!(moves_least < moves, "{moves}");
 }
 
 #[test]
