@@ -26,6 +26,7 @@ mod peer_info;
 mod peer_policy;
 mod receiver;
 mod refusal;
+mod refused_certificate;
 mod rights;
 mod sender;
 mod session;

@@ -127,7 +127,7 @@ fn text(
     let list = folder.join(LIST);
     text.push_str(&format!(
         "\n{} now names {count} in all. Copy it beside the certificate of every node and client:\n\
-         they read it when they start; until then, and on connections that are open, nothing changes.\n",
+         a node reads it within 2 s and ends connections to them; a client reads it when it starts.\n",
         list.display()
     ));
     text

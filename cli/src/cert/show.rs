@@ -38,12 +38,26 @@ pub(super) fn command(
     };
     let mut report = Report::new(SystemTime::now());
     for path in paths {
+        let is_folder = path.is_dir();
+        let mut is_any_shown = false;
         for file in expanded(path)? {
-            let certificates = list_certificates(&file).map_err(fault)?;
+            let certificates = match list_certificates(&file) {
+                Ok(certificates) => certificates,
+                // A folder may have certificates of other programs.
+                Err(error) if is_folder => {
+                    tracing::warn!("not shown: {error}");
+                    continue;
+                }
+                Err(error) => return Err(fault(error).into()),
+            };
+            is_any_shown = true;
             let beside = file.parent().unwrap_or(&file);
             let revocations = read_revocations(beside).map_err(fault)?;
             let revoked = revocations.as_ref().map(Revocations::serials);
             report.add(&file.display().to_string(), &certificates, revoked);
+        }
+        if is_folder && !is_any_shown {
+            return Err(no_certificate(path).into());
         }
     }
     let provenance = || Provenance::of_program(registry);
@@ -60,11 +74,12 @@ fn expanded(path: &Path) -> Result<Vec<PathBuf>, Failure> {
         return Ok(vec![path.to_path_buf()]);
     }
     let files = certificates(path)?;
-    if files.is_empty() {
-        let place = path.display();
-        return Err(Failure::Input(format!(
-            "{place}: no certificate; the folder must have files that end in .pem"
-        )));
-    }
     Ok(files)
+}
+
+fn no_certificate(folder: &Path) -> Failure {
+    let place = folder.display();
+    Failure::Input(format!(
+        "{place}: no certificate; the folder must have files that end in .pem"
+    ))
 }

@@ -12,7 +12,7 @@ use agents::hosts::{Builds, LoadScope, Node, Pace, Routes, Share};
 use bsp::units::InstructionsPerSecond;
 use clap::Args;
 use protocol::identity::files::{RevocationsFile, read_identity};
-use protocol::identity::{Identity, Name, Pem};
+use protocol::identity::{Identity, Name, Pem, Role, Subject};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
@@ -137,6 +137,7 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
         .map(|folder| file.parent().unwrap_or_else(|| Path::new("")).join(folder));
     let folder = cert::folder(given.as_deref())?;
     let identity = read_identity(&folder, &name).map_err(Failure::input)?;
+    check_role(&folder, &identity)?;
     let share = Share::new(section.share).ok_or_else(|| {
         let (met, least) = (section.share, Share::LEAST);
         let rule = format!("must be a fraction from {least} to 1");
@@ -173,6 +174,19 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
         |address: SocketAddr| tracing::info!(node = %name, %address, build, "waits for clients");
     let ran = node.run(ready, termination.clone().received());
     ran.map_err(|error| Failure::Cluster(error.to_string()))
+}
+
+/// No client or other node accepts the certificate of a client.
+fn check_role(folder: &Path, identity: &Identity) -> Result<(), Failure> {
+    let Subject { role, name, .. } = &identity.certificate().subject;
+    match role {
+        Role::Node | Role::SetManager => Ok(()),
+        Role::Client => Err(Failure::Input(format!(
+            "{}: {name} is a {role}, must be a node, or a set-manager if it is the first host of its Set; \
+             `migbsp cert issue --role node --name NAME` makes a certificate",
+            folder.display()
+        ))),
+    }
 }
 
 /// The names of the workloads that this program knows.

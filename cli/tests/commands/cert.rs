@@ -263,9 +263,36 @@ fn certificates_say_whether_they_are_valid() {
 
 #[test]
 fn invalid_certificate_files_are_refused_by_name() {
-    let folder = folder().with("ca/none.pem", "nothing").with("empty/x", "");
+    let foreign = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
+    let folder = folder()
+        .with("ca/none.pem", "nothing")
+        .with("ca/other.pem", foreign)
+        .with("other/other.pem", foreign)
+        .with("empty/x", "");
     let show = |path: &'static str| ["cert", "show", path];
-    folder.fails(&show("ca"), 4, "ca/none.pem: 0 certificates, expected 1");
+    // A folder may have certificates of other programs.
+    let shown = folder.run(&show("ca"));
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    assert!(shown.stdout.contains("authority"), "{shown:?}");
+    for file in [
+        "ca/none.pem: 0 certificates, expected 1",
+        "ca/other.pem: not an X.509 certificate",
+    ] {
+        let named = format!(" WARN not shown: {file}");
+        assert!(shown.stderr.contains(&named), "{shown:?}");
+    }
+    let other = folder.run(&show("other"));
+    assert!(
+        other
+            .stderr
+            .contains("error: other: no certificate; the folder"),
+        "{other:?}"
+    );
+    folder.fails(
+        &show("ca/none.pem"),
+        4,
+        "ca/none.pem: 0 certificates, expected 1",
+    );
     folder.fails(
         &show("ca/authority.key"),
         4,
@@ -317,6 +344,8 @@ fn the_list_of_the_revoked_grows() {
             expect.len()
         );
         assert!(text.contains(&count), "{text}");
+        let effect = "a node reads it within 2 s and ends connections to them; a client reads it when it starts.";
+        assert!(text.contains(effect), "{text}");
         let mut expect: Vec<String> = expect.iter().copied().cloned().collect();
         expect.sort();
         assert_eq!(revoked(&folder), expect);

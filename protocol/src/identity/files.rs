@@ -276,7 +276,12 @@ fn read_text(path: &Path) -> Result<String, FileError> {
             found,
         });
     }
-    fs::read_to_string(path).map_err(error)
+    let text = fs::read_to_string(path).map_err(error)?;
+    // A byte order mark, which editors write, is no part of the text.
+    Ok(text
+        .strip_prefix('\u{feff}')
+        .map(str::to_owned)
+        .unwrap_or(text))
 }
 
 #[cfg(unix)]

@@ -1,9 +1,10 @@
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use quinn::{ConnectionError, VarInt};
 
 use crate::identity::Subject;
+use crate::transport::refused_certificate::date;
 use crate::transport::{PeerInfo, Refusal};
 
 /// The reason for closing a connection, as a number on the wire.
@@ -175,16 +176,25 @@ fn abort_reason(code: CloseCode, reason: &str) -> &str {
     }
 }
 
-/// The text of `error`, in which `rustls` wraps what this crate says about a certificate.
+/// The text of `error`; if a certificate is refused, what [`RefusedCertificate`] says, which `rustls` wraps. What another
+/// host says of dates names its clock, so this one is named as well.
+///
+/// [`RefusedCertificate`]: crate::transport::refused_certificate::RefusedCertificate
 pub(super) fn described(error: &ConnectionError) -> String {
     let text = error.to_string();
-    match text.split_once(WRAPPING) {
-        Some((before, wrapped)) => {
-            let inner = wrapped.strip_suffix("))").unwrap_or(wrapped);
-            format!("{before}{inner}")
-        }
-        None => text,
+    let Some((_, wrapped)) = text.split_once(WRAPPING) else {
+        return text;
+    };
+    let sentence = wrapped.strip_suffix("))").unwrap_or(wrapped);
+    let is_of_peer = matches!(error, ConnectionError::ConnectionClosed(_));
+    if is_of_peer && sentence.contains(CLOCK) {
+        return format!(
+            "{sentence}; the clock here says {}",
+            date(SystemTime::now())
+        );
     }
+    sentence.to_owned()
 }
 
 const WRAPPING: &str = "Other(OtherError(";
+const CLOCK: &str = "the clock of ";

@@ -1,5 +1,5 @@
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 use quinn::{
@@ -74,15 +74,14 @@ pub enum ConnectError {
         problem: String,
     },
     /// The peer did not answer in time.
-    #[error(
-        "connecting to {peer}: no answer in {} s: check whether it runs and its port is open",
-        .after.as_secs_f64()
-    )]
+    #[error("connecting to {peer}: no answer in {} s: {}", .after.as_secs_f64(), silence(*is_closed))]
     TimedOut {
         /// The expected peer.
         peer: Arc<PeerInfo>,
         /// The time limit.
         after: std::time::Duration,
+        /// Whether its host says that nothing has the port.
+        is_closed: bool,
     },
     /// This end refused the peer.
     #[error("connecting to {peer}: refused the peer: {problem}")]
@@ -193,12 +192,17 @@ impl Endpoint {
         let connecting = self.inner.connect_with(config, address, name.as_str());
         let connecting = connecting.map_err(|error| local(error.to_string()))?;
         let set_up = async { self.setup.initiate(connecting.await?, address).await };
-        let set_up = self.setup.with_timeout(set_up).await;
-        set_up.map_err(|error| {
-            self.setup.count(&error);
-            tracing::warn!(%peer, reason = %error, "no connection");
-            connect_error(peer, error)
-        })
+        match self.setup.with_timeout(set_up).await {
+            Ok(peer) => Ok(peer),
+            Err(error) => {
+                self.setup.count(&error);
+                // The caller reports it.
+                tracing::debug!(%peer, reason = %error, "no connection");
+                let is_silent = matches!(error, SetupError::TimedOut(_));
+                let is_closed = is_silent && is_closed(address).await;
+                Err(connect_error(peer, error, is_closed))
+            }
+        }
     }
 
     /// The next peer that has connected; `None` once the endpoint is closed.
@@ -302,10 +306,42 @@ fn server_config(
     Ok((*policy != PeerPolicy::RefuseAll).then_some(server))
 }
 
-fn connect_error(peer: Arc<PeerInfo>, error: SetupError) -> ConnectError {
+/// Whether the host at `address` says that nothing has its port, by ICMP. Sockets with several peers do not hear that,
+/// so another one asks.
+async fn is_closed(address: SocketAddr) -> bool {
+    let any: IpAddr = match address {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let ask = async {
+        let socket = tokio::net::UdpSocket::bind((any, 0)).await?;
+        socket.connect(address).await?;
+        // No packet of QUIC, so that nothing answers that has the port.
+        socket.send(&[0]).await?;
+        socket.recv(&mut [0]).await
+    };
+    match tokio::time::timeout(ASKING, ask).await {
+        Ok(Err(error)) => error.kind() == io::ErrorKind::ConnectionRefused,
+        Ok(Ok(_)) | Err(_) => false,
+    }
+}
+
+const fn silence(is_closed: bool) -> &'static str {
+    if is_closed {
+        "its host says that nothing has this port: check whether it runs, and with this port"
+    } else {
+        "check whether it runs and its port is open, for UDP and datagrams of 1200 bytes"
+    }
+}
+
+fn connect_error(peer: Arc<PeerInfo>, error: SetupError, is_closed: bool) -> ConnectError {
     let problem = error.to_string();
     match error {
-        SetupError::TimedOut(after) => ConnectError::TimedOut { peer, after },
+        SetupError::TimedOut(after) => ConnectError::TimedOut {
+            peer,
+            after,
+            is_closed,
+        },
         SetupError::Connection(ConnectionError::TimedOut) => ConnectError::Peer(PeerError::Lost {
             peer,
             source: ConnectionError::TimedOut,
@@ -321,6 +357,9 @@ fn connect_error(peer: Arc<PeerInfo>, error: SetupError) -> ConnectError {
         SetupError::Connection(source) => PeerError::from_connection_error(&peer, source).into(),
     }
 }
+
+/// How long an answer of ICMP is waited for.
+const ASKING: std::time::Duration = std::time::Duration::from_millis(300);
 
 /// Bytes of the buffers of the socket, as far as the system grants them. With those of most systems, 208 KiB, a host loses
 /// parts of images whenever its thread does not run for a millisecond.

@@ -23,6 +23,19 @@ impl PeerPolicy {
         }
     }
 
+    /// The role in which the member `name` may connect, if one is listed.
+    pub(super) fn role_of(&self, name: &Name) -> Option<Role> {
+        match self {
+            Self::RefuseAll | Self::Roles(_) => None,
+            Self::Listed(members) => {
+                let mut members = members.iter();
+                members
+                    .find(|(known, _)| known == name)
+                    .map(|(_, role)| *role)
+            }
+        }
+    }
+
     /// What is allowed, as a part of an error.
     pub(super) fn expected(&self) -> String {
         match self {

@@ -1,6 +1,5 @@
 //! TLS 1.3 with certificates at both ends, and what a certificate must say in addition to being signed.
 
-use std::fmt;
 use std::sync::Arc;
 
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -17,26 +16,9 @@ use rustls::{
 };
 
 use crate::WIRE_VERSION;
-use crate::identity::{Certificate, CertificateError, Identity, Name, Revocations, Subject};
+use crate::identity::{Certificate, Identity, Revocations, Subject};
 use crate::transport::PeerPolicy;
-
-/// Why a certificate that the authority signed is refused.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-enum Mismatch {
-    #[error(transparent)]
-    Certificate(#[from] CertificateError),
-    #[error("a certificate of cluster {found}, expected {expected}")]
-    Cluster { found: Name, expected: Name },
-    #[error("a certificate for {found}, expected {expected}")]
-    Subject { found: String, expected: String },
-}
-
-/// As text: `rustls` prints custom errors by `Debug`.
-impl fmt::Debug for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+use crate::transport::refused_certificate::RefusedCertificate;
 
 /// The protocol that both ends name in the TLS handshake.
 #[must_use]
@@ -68,7 +50,7 @@ fn server_config(
         .map_err(|error| builder_error(&error))?;
     let check = ClientVerifier {
         inner,
-        cluster: identity.certificate().subject.cluster.clone(),
+        own: identity.certificate().subject.clone(),
         policy,
     };
     let mut config = rustls::ServerConfig::builder_with_provider(provider)
@@ -108,7 +90,11 @@ fn client_config(
     let mut config = rustls::ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13])?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(ServerVerifier { inner, expected }))
+        .with_custom_certificate_verifier(Arc::new(ServerVerifier {
+            inner,
+            own: identity.certificate().subject.clone(),
+            expected,
+        }))
         .with_client_auth_cert(vec![identity.own().clone()], identity.key())?;
     config.alpn_protocols = vec![alpn()];
     config.resumption = Resumption::disabled();
@@ -120,7 +106,7 @@ fn client_config(
 #[derive(Debug)]
 struct ClientVerifier {
     inner: Arc<dyn ClientCertVerifier>,
-    cluster: Name,
+    own: Subject,
     policy: PeerPolicy,
 }
 
@@ -137,13 +123,12 @@ impl ClientCertVerifier for ClientVerifier {
     ) -> Result<ClientCertVerified, rustls::Error> {
         let verified = self
             .inner
-            .verify_client_cert(end_entity, intermediates, now)?;
-        let subject = subject(end_entity, &self.cluster).map_err(invalid_certificate)?;
+            .verify_client_cert(end_entity, intermediates, now)
+            .map_err(|error| explained(error, end_entity, (&self.own, None), now))?;
+        let subject = subject(end_entity, &self.own)?;
         if !self.policy.allows(&subject) {
-            return Err(invalid_certificate(Mismatch::Subject {
-                found: subject.to_string(),
-                expected: self.policy.expected(),
-            }));
+            let refused = RefusedCertificate::by_policy(subject, &self.own, &self.policy);
+            return Err(invalid_certificate(refused));
         }
         Ok(verified)
     }
@@ -175,6 +160,7 @@ impl ClientCertVerifier for ClientVerifier {
 #[derive(Debug)]
 struct ServerVerifier {
     inner: Arc<WebPkiServerVerifier>,
+    own: Subject,
     expected: Subject,
 }
 
@@ -187,18 +173,24 @@ impl ServerCertVerifier for ServerVerifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let verified = self.inner.verify_server_cert(
-            end_entity,
-            intermediates,
-            server_name,
-            ocsp_response,
-            now,
-        )?;
-        let found = subject(end_entity, &self.expected.cluster).map_err(invalid_certificate)?;
-        if found != self.expected {
-            return Err(invalid_certificate(Mismatch::Subject {
-                found: found.to_string(),
-                expected: self.expected.to_string(),
+        let of = (&self.own, Some(&self.expected));
+        let verified = self
+            .inner
+            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+            .map_err(|error| explained(error, end_entity, of, now))?;
+        let found = subject(end_entity, &self.own)?;
+        let expected = self.expected.clone();
+        if found.name != expected.name {
+            return Err(invalid_certificate(RefusedCertificate::Name {
+                found,
+                expected,
+            }));
+        }
+        if found.role != expected.role {
+            let expected = expected.role;
+            return Err(invalid_certificate(RefusedCertificate::Role {
+                found,
+                expected,
             }));
         }
         Ok(verified)
@@ -227,19 +219,37 @@ impl ServerCertVerifier for ServerVerifier {
     }
 }
 
-fn subject(certificate: &CertificateDer<'_>, cluster: &Name) -> Result<Subject, Mismatch> {
-    let subject = Certificate::parse(certificate)?.subject;
-    if subject.cluster != *cluster {
-        return Err(Mismatch::Cluster {
-            found: subject.cluster,
-            expected: cluster.clone(),
-        });
+/// The subject of a certificate whose signature has been verified.
+fn subject(certificate: &CertificateDer<'_>, own: &Subject) -> Result<Subject, rustls::Error> {
+    let subject = match Certificate::parse(certificate) {
+        Ok(certificate) => certificate.subject,
+        Err(problem) => {
+            let problem = problem.to_string();
+            return Err(invalid_certificate(RefusedCertificate::Other { problem }));
+        }
+    };
+    if subject.cluster != own.cluster {
+        let own = own.clone();
+        return Err(invalid_certificate(RefusedCertificate::Cluster {
+            subject,
+            own,
+        }));
     }
     Ok(subject)
 }
 
-fn invalid_certificate(mismatch: Mismatch) -> rustls::Error {
-    rustls::Error::InvalidCertificate(Unfit::Other(OtherError(Arc::new(mismatch))))
+/// `error` of the verification of a certificate as a sentence.
+fn explained(
+    error: rustls::Error,
+    certificate: &CertificateDer<'_>,
+    of: (&Subject, Option<&Subject>),
+    now: UnixTime,
+) -> rustls::Error {
+    RefusedCertificate::of(&error, certificate, of, now).map_or(error, invalid_certificate)
+}
+
+fn invalid_certificate(refused: RefusedCertificate) -> rustls::Error {
+    rustls::Error::InvalidCertificate(Unfit::Other(OtherError(Arc::new(refused))))
 }
 
 fn builder_error(error: &VerifierBuilderError) -> rustls::Error {

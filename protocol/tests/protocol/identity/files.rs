@@ -18,6 +18,14 @@ fn identities_and_authorities_are_read_as_written() {
     assert_eq!(read.to_pem(), authority.to_pem());
     let read = read_identity(folder.path(), &name("n3.lab")).unwrap();
     assert_eq!(read.to_pem(), identity.to_pem());
+    // As some editors write a text.
+    for file in ["n3.lab.pem", "n3.lab.key"] {
+        let path = folder.path().join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("\u{feff}{text}")).unwrap();
+    }
+    let read = read_identity(folder.path(), &name("n3.lab")).unwrap();
+    assert_eq!(read.to_pem(), identity.to_pem());
 }
 
 #[test]

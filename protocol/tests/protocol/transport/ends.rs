@@ -173,9 +173,18 @@ async fn connecting_times_out_without_an_answer() {
     assert!(matches!(error, ConnectError::TimedOut { .. }), "{error}");
     assert!(begin.elapsed() < Duration::from_secs(3));
     let expect = format!(
-        "connecting to node n2 at {address}: no answer in 0.3 s: check whether it runs and its port is open"
+        "connecting to node n2 at {address}: no answer in 0.3 s: check whether it runs and its port is open, for UDP \
+         and datagrams of 1200 bytes"
     );
     assert_eq!(error.to_string(), expect);
+    // The system reports what does not listen.
+    drop(silent);
+    let error = here.connect(address, Role::Node, &name("n2")).await;
+    let expect = format!(
+        "connecting to node n2 at {address}: no answer in 0.3 s: its host says that nothing has this port: check \
+         whether it runs, and with this port"
+    );
+    assert_eq!(error.unwrap_err().to_string(), expect);
 }
 
 #[tokio::test]
