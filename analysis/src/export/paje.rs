@@ -33,7 +33,7 @@ pub(super) fn write(
     for (rank, host) in placement.iter().enumerate() {
         let rank = Rank::from_index(rank);
         let (alias, name) = (container(rank), process_name(rank));
-        file.line(format_args!("3 0 {alias} P run \"{name}\""))?;
+        file.line(format_args!("3 0 {alias} P run {}", quoted(&name)))?;
         file.line(format_args!("5 0 H {alias} h{}", host.index()))?;
     }
     let mut end = 0;
@@ -103,7 +103,8 @@ impl PajeFile<'_> {
         }
         for (index, name) in hosts.iter().enumerate() {
             let colour = hue(index, hosts.len());
-            self.line(format_args!("2 h{index} H \"{name}\" \"{colour}\""))?;
+            let name = quoted(name);
+            self.line(format_args!("2 h{index} H {name} \"{colour}\""))?;
         }
         self.line(format_args!("3 0 run A 0 \"run\""))
     }
@@ -137,6 +138,11 @@ impl PajeFile<'_> {
     fn line(&mut self, line: std::fmt::Arguments<'_>) -> Result<(), Failure> {
         writeln!(self.output, "{line}").map_err(refused)
     }
+}
+
+/// `name` as a string of the format. Its readers end a string at the next `"` and know no escape, so there is a `'` for each.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "'"))
 }
 
 fn container(rank: Rank) -> String {
@@ -219,3 +225,20 @@ const VALUES: [(&str, &str, &str); 6] = [
     ("wait", "D", "0.8 0.8 0.8"),
     ("move", "D", "0.8 0.3 0.2"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_string() {
+        for (name, text) in [
+            ("n-1", "\"n-1\""),
+            ("a \"b\" c", "\"a 'b' c\""),
+            ("#c,d\\%'", "\"#c,d\\%'\""),
+        ] {
+            assert_eq!(quoted(name), text);
+            assert_eq!(text.matches('"').count(), 2);
+        }
+    }
+}

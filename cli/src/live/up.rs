@@ -246,6 +246,14 @@ fn nodes(
             "--slow {node}:{share}: there are only {local} nodes"
         )));
     }
+    let mut slowed = BTreeSet::new();
+    if let Some(twice) = arguments.slow.iter().find(|slow| !slowed.insert(slow.node)) {
+        let node = twice.node;
+        return Err(Failure::Usage(format!(
+            "--slow {node}:{}: node {node} has a share by another --slow; must be one for each node",
+            twice.share.get()
+        )));
+    }
     let links = arguments.between.links(sets)?;
     let links = match action {
         Some(UpSubcommand::Bench(bench)) => {
@@ -262,7 +270,7 @@ fn nodes(
         speed: 1.0,
     };
     let share = |number| {
-        let slow = arguments.slow.iter().rfind(|slow| slow.node == number);
+        let slow = arguments.slow.iter().find(|slow| slow.node == number);
         slow.map_or(Share::WHOLE, |slow| slow.share)
     };
     Ok(PlannedNodes {

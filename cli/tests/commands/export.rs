@@ -1,6 +1,6 @@
 //! `export`: what other tools get is what the record has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -202,6 +202,80 @@ fn lines_of_paje_are_in_order_and_states_end() {
     }
     assert_eq!(open, 0);
     assert_eq!(text.matches(" compute\n").count(), 80);
+}
+
+/// A line of Paje as `pj_dump` reads it: words, or what is between two quotes; `#` begins a comment outside of these.
+fn paje_words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = line.trim_start();
+    while !rest.is_empty() && !rest.starts_with('#') {
+        let (word, after) = match rest.strip_prefix('"') {
+            Some(inner) => inner.split_once('"').unwrap(),
+            None => rest.split_once(' ').unwrap_or((rest, "")),
+        };
+        words.push(word.to_owned());
+        rest = after.trim_start();
+    }
+    words
+}
+
+#[test]
+fn names_of_hosts_are_read_as_they_are_in_every_format() {
+    let names = [
+        "#h 1",
+        "a \"q\" b",
+        "c,d;e",
+        "nœud\\é",
+        "x'y",
+        "=1+1",
+        "<b>&amp;",
+        "p1",
+    ];
+    let hosts: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    let hosts = hosts.join(", ").replace("'x'y'", "\"x'y\"");
+    let platform = format!(
+        "[[set]]\nname = 's \"z\",1'\nhosts = [{hosts}]\nspeed = \"1 Gf\"\nlink = {{ bandwidth = \"1 GBps\" }}\n"
+    );
+    let experiment = "[application]\nworkload = \"synthetic\"\nprocesses = 8\nsupersteps = 6\n\
+                      [application.synthetic]\ninstructions = [1e7, 9e7]\n[platform]\nfile = \"p.toml\"\n";
+    let folder = Folder::new()
+        .with("p.toml", platform)
+        .with("n.toml", experiment);
+    folder.stdout(&["simulate", "n.toml", "--trace", "--out", "runs"]);
+    let export = |format: &str, file: &str, more: &[&str]| {
+        folder.stdout(&[&["export", "runs", "--format", format, "-o", file], more].concat());
+        fs::read_to_string(folder.path().join(file)).unwrap()
+    };
+    // In Paje, which has no escapes, a double quote is a single one.
+    let paje = export("paje", "n.paje", &[]);
+    let lines = paje.lines().map(paje_words);
+    let of_hosts = lines.filter(|words| words.len() == 5 && words[0] == "2" && words[2] == "H");
+    let read: Vec<String> = of_hosts.map(|words| words[3].clone()).collect();
+    assert_eq!(read, names.map(|name| name.replace('"', "'")));
+    let all: BTreeSet<&str> = names.into_iter().collect();
+    let perfetto: Value = serde_json::from_str(&export("perfetto", "n.json", &[])).unwrap();
+    let events = perfetto["traceEvents"].as_array().unwrap().iter();
+    let placed = events.filter(|event| event["cat"] == "placement");
+    let placed: BTreeSet<&str> = placed
+        .map(|event| event["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(placed, all);
+    let otlp: Value = serde_json::from_str(&export("otlp", "n.otlp", &[])).unwrap();
+    let spans = otlp["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        .as_array()
+        .unwrap();
+    let attributes = spans
+        .iter()
+        .flat_map(|span| span["attributes"].as_array().unwrap());
+    let of_hosts = attributes.filter(|attribute| attribute["key"] == "migbsp.host");
+    let spoken: BTreeSet<&str> = of_hosts
+        .map(|attribute| attribute["value"]["stringValue"].as_str().unwrap())
+        .collect();
+    assert_eq!(spoken, all);
+    export("csv", "n.csv", &["--table", "traces"]);
+    let rows = table(&folder, "n.csv");
+    let hosts: BTreeSet<&str> = rows.iter().map(|row| row["host"].as_str()).collect();
+    assert_eq!(hosts, all);
 }
 
 #[cfg(feature = "parquet")]

@@ -149,7 +149,7 @@ fn a_cluster_that_is_not_there_is_named() {
         4,
         "invalid value `2` for `scheduler.transfer_factor`: needs a simulated platform",
     );
-    let silent = "set-manager node-1 at 127.0.0.1:9: no answer in 5 s: check whether it runs and its port is open";
+    let silent = "set-manager node-1 at 127.0.0.1:9: no answer in 5 s: its host says that nothing has this port";
     check(&folder, &run, 5, silent);
     let status = folder.run(&[&["status"][..], &options].concat());
     assert_eq!(status.code, Some(5));
@@ -182,6 +182,13 @@ fn a_mistake_in_what_is_to_be_up_is_named() {
             &["--local", "2", "--slow", "3:0.5"],
             2,
             "--slow 3:0.5: there are only 2 nodes",
+        ),
+        (
+            &[
+                "--local", "2", "--slow", "2:0.4", "--slow", "1:0.4", "--slow", "2:0.5",
+            ],
+            2,
+            "--slow 2:0.5: node 2 has a share by another --slow; must be one for each node",
         ),
         (
             &["--slow", "1:0"],
