@@ -3,6 +3,7 @@
 mod address;
 mod hostfile;
 mod slurm;
+mod words;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -59,11 +60,13 @@ impl Cluster {
     /// [`Failure::Input`] with the line, if it describes none.
     pub fn parse(text: &str, name: &str) -> Result<Self, Failure> {
         let mut gathered = Gathered::default();
-        for (index, line) in text.lines().enumerate() {
-            let number = index + 1;
-            hostfile::line(line)
-                .and_then(|line| line.map_or(Ok(()), |line| gathered.add(line, number)))
-                .map_err(|problem| Failure::Input(format!("{name}:{number}: {problem}")))?;
+        let fault = |(number, problem)| Failure::Input(format!("{name}:{number}: {problem}"));
+        for (number, words) in words::lines(text).map_err(fault)? {
+            let hosts = hostfile::hosts(&words).map_err(|problem| fault((number, problem)))?;
+            for line in hosts {
+                let added = gathered.add(line, number);
+                added.map_err(|problem| fault((number, problem)))?;
+            }
         }
         gathered
             .cluster()

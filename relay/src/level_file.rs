@@ -15,11 +15,11 @@ pub fn read_levels(file: &Path) -> Result<LevelSchedule, Fault> {
     let name = settings::name_of(file);
     let bytes = settings::read_bytes(file);
     let bytes = bytes.map_err(|error| Fault::new(Some(&name), "", format!("{error}")))?;
-    parse(&name, &bytes)
+    parse(&name, bytes)
 }
 
-fn parse(name: &str, bytes: &[u8]) -> Result<LevelSchedule, Fault> {
-    let text = str::from_utf8(bytes).map_err(|error| Fault::new(Some(name), "", error))?;
+fn parse(name: &str, bytes: Vec<u8>) -> Result<LevelSchedule, Fault> {
+    let text = settings::text(bytes).map_err(|error| Fault::new(Some(name), "", error))?;
     let mut changes: Vec<Change> = Vec::new();
     let mut has_header = false;
     for (line, number) in text.lines().map(str::trim).zip(1_u32..) {
@@ -87,7 +87,7 @@ mod tests {
             level: Level::new(level).unwrap(),
         };
         let expected = LevelSchedule::Listed(vec![change(0.0, 1.0), change(2.5, 0.25)]);
-        assert_eq!(parse("f", text.as_bytes()), Ok(expected));
+        assert_eq!(parse("f", text.as_bytes().to_vec()), Ok(expected));
     }
 
     #[test]
@@ -150,16 +150,16 @@ mod tests {
                 "no levels: must have the line `seconds,level` and then lines such as `0,0.5`",
             ),
         ] {
-            let fault = parse("f", format!("seconds,level\n{lines}").as_bytes()).unwrap_err();
+            let fault = parse("f", format!("seconds,level\n{lines}").into_bytes()).unwrap_err();
             assert_eq!(
                 fault.to_string(),
                 format!("{problem}\n  --> {place}"),
                 "{lines}"
             );
         }
-        let fault = parse("f", b"0,1\n").unwrap_err();
+        let fault = parse("f", b"0,1\n".to_vec()).unwrap_err();
         let expected = "invalid value `0,1`: the first line must be `seconds,level`\n  --> f:1";
         assert_eq!(fault.to_string(), expected);
-        assert!(parse("f", b"seconds,level\n\xff,1\n").is_err());
+        assert!(parse("f", b"seconds,level\n\xff,1\n".to_vec()).is_err());
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::string::FromUtf8Error;
 use std::sync::{Mutex, PoisonError};
 
 /// Whether `path` is stdin: `-`, or the name of stdin in the file system.
@@ -48,6 +49,19 @@ pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     Ok(kept.insert(bytes).clone())
 }
 
+/// `bytes` as text. A byte order mark at its beginning, which some editors write, is no part of the text.
+///
+/// # Errors
+///
+/// If they are not UTF-8.
+pub fn text(bytes: Vec<u8>) -> Result<String, FromUtf8Error> {
+    let mut text = String::from_utf8(bytes)?;
+    if text.starts_with(BYTE_ORDER_MARK) {
+        drop(text.drain(..BYTE_ORDER_MARK.len_utf8()));
+    }
+    Ok(text)
+}
+
 /// The file or folder that the missing `path` may have meant: the nearest name in its folder.
 pub fn nearest_file(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
@@ -79,9 +93,24 @@ pub fn nearest_file(path: &Path) -> Option<PathBuf> {
     Some(folder.join(nearest))
 }
 
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_byte_order_mark_begins_no_text() {
+        let check = |bytes: &str, expect: &str| {
+            assert_eq!(text(bytes.as_bytes().to_vec()).unwrap(), expect);
+        };
+        check("\u{feff}a\u{feff}\n", "a\u{feff}\n");
+        check("\u{feff}", "");
+        check("", "");
+        check(" \u{feff}a", " \u{feff}a");
+        let error = text(b"\xef\xbb\xbfa\xff".to_vec()).unwrap_err();
+        assert_eq!(error.utf8_error().valid_up_to(), 4);
+    }
 
     #[test]
     fn a_missing_file_suggests_the_nearest_name_of_its_folder() {

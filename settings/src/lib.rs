@@ -19,7 +19,7 @@ pub use decode::decode;
 pub use effective::{canonical, print, tree_of};
 pub use fault::{Fault, list, nearest};
 pub use files::Files;
-pub use input::{folder_of, is_stdin, name_of, nearest_file, read_bytes};
+pub use input::{folder_of, is_stdin, name_of, nearest_file, read_bytes, text};
 pub use layers::{FileError, assignments, environment, merge, parse, read};
 pub use named::Named;
 pub use overrides::{Override, overrides};

@@ -22,7 +22,7 @@ pub use jobs::{Discipline, Job, Jobs, JobsError};
 pub use network::{NetworkModel, NetworkOptions};
 pub use platform::{
     Host, Link, LinkId, NoRoute, Overhead, Platform, PlatformError, PlatformErrorKind,
-    QuantityError, QuantityProblem, Set, Sharing, TopologyProblem, UnitSpelling, bandwidth,
+    QuantityError, QuantityProblem, Set, Sharing, TopologyProblem, UnitSpelling, bandwidth, expand,
     measures, time,
 };
 pub use profile::{Point, Profile, ProfileError};

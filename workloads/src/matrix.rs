@@ -54,12 +54,13 @@ pub enum Error {
 
 impl Matrix {
     /// The matrix in a CSV file that `text` is the content of: one row a line, no header. Lines that
-    /// begin with `#` are comments.
+    /// begin with `#` are comments, and a byte order mark before the first line is nothing.
     ///
     /// # Errors
     ///
     /// If rows differ in their length, or an element is no finite number.
     pub fn from_csv(text: &[u8]) -> Result<Self, Error> {
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -71,6 +72,10 @@ impl Matrix {
             let Ok(record) = record else {
                 unreachable!("bytes from memory are records of some length");
             };
+            // A line of blanks.
+            if record.len() == 1 && record[0].is_empty() {
+                continue;
+            }
             let line = record.position().map_or(0, csv::Position::line);
             let expected = *columns.get_or_insert(record.len());
             if record.len() != expected {

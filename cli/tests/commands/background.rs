@@ -1,8 +1,10 @@
 //! `[load]` and `[congestion]`: what others do, drawn from the run's seed.
 
+use std::fs;
+
 use serde_json::Value;
 
-use crate::invocation::{EXPERIMENT, Folder, root};
+use crate::invocation::{EXPERIMENT, Folder, root, without};
 
 /// An experiment of 20 supersteps of 0.2 s and more, with others there.
 fn loaded(section: &str) -> Folder {
@@ -302,6 +304,20 @@ fn kinds_take_their_own_keys_on_their_own_targets_only() {
 fn traced(lines: &str, keys: &str) -> Folder {
     let section = format!("[load]\nkind = \"trace\"\nfile = \"t.csv\"\n{keys}");
     loaded(&section).with("t.csv", lines)
+}
+
+#[test]
+fn byte_order_marks_begin_no_file() {
+    let folder = traced("# a day\nhost,start,end\nslow-1,0,2\n", "");
+    let text = folder.stdout(&["simulate", "e.toml", "--format", "json"]);
+    for file in ["e.toml", "two.xml", "t.csv"] {
+        let path = folder.path().join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(path, format!("\u{feff}{text}")).unwrap();
+    }
+    let marked = folder.stdout(&["simulate", "e.toml", "--format", "json"]);
+    let keys = ["platform_sha256"];
+    assert_eq!(without(&marked, &keys), without(&text, &keys));
 }
 
 #[test]

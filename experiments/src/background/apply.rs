@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::HostId;
 use bsp::units::Seconds;
-use simulator::{Discipline, Job, Jobs, LinkId, Platform, PlatformErrorKind, Point, Profile};
+use simulator::{
+    Discipline, Job, Jobs, LinkId, Platform, PlatformErrorKind, Point, Profile, expand,
+};
 use workloads::background::{Background, OwnerJobs, OwnerLoad, Target, Trace};
 
 use settings::nearest;
@@ -68,17 +70,29 @@ fn numbers_of_hosts(platform: &Platform, named: Option<&[String]>) -> Result<Vec
         .iter()
         .map(|set| set.name.as_str())
         .collect();
-    if let Some(unknown) = named
-        .into_iter()
-        .flatten()
-        .find(|name| !sets.contains(&name.as_str()))
-    {
-        return Err(unknown_name("Set", unknown, &sets));
-    }
-    let is_meant = |name: &String| named.is_none_or(|named| named.contains(name));
+    let named = named
+        .map(|patterns| named_sets(patterns, &sets))
+        .transpose()?;
+    let is_meant = |name: &String| named.as_ref().is_none_or(|named| named.contains(name));
     let meant = platform.sets().iter().filter(|set| is_meant(&set.name));
     let hosts = meant.flat_map(|set| set.hosts.iter().map(|host| host.0));
     Ok(hosts.collect())
+}
+
+/// The names of Sets that `patterns` stand for, which may have ranges.
+fn named_sets(patterns: &[String], sets: &[&str]) -> Result<BTreeSet<String>, String> {
+    let mut named = BTreeSet::new();
+    for pattern in patterns {
+        let names = match sets.contains(&pattern.as_str()) {
+            true => vec![pattern.clone()],
+            false => expand(pattern).map_err(|error| error.to_string())?,
+        };
+        if let Some(unknown) = names.iter().find(|name| !sets.contains(&name.as_str())) {
+            return Err(unknown_name("Set", unknown, sets));
+        }
+        named.extend(names);
+    }
+    Ok(named)
 }
 
 fn two_loads(fault: &PlatformErrorKind) -> String {

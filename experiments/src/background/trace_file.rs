@@ -9,7 +9,7 @@ use simulator::{Discipline, Job, Jobs, Platform, Point, Profile};
 
 use settings::Fault;
 
-use crate::platform::find_host;
+use crate::platform::find_hosts;
 
 /// Reads a trace, a CSV file with the header `host,start,end` or `host,start,end,utilisation`, and puts the load on the
 /// hosts of `platform`. Lines that begin with `#` are comments.
@@ -32,8 +32,8 @@ pub(super) fn apply(
     let fault = |problem: String| Fault::new(Some(&name), "", problem);
     let bytes = settings::read_bytes(file);
     let bytes = bytes.map_err(|error| Fault::new(Some(&name), "load.file", error))?;
-    let text = str::from_utf8(&bytes).map_err(|error| fault(error.to_string()))?;
-    let trace = Trace::read(&name, text, &platform)?;
+    let text = settings::text(bytes).map_err(|error| fault(error.to_string()))?;
+    let trace = Trace::read(&name, &text, &platform)?;
     trace.apply(platform, &name, discipline, period)
 }
 
@@ -55,6 +55,9 @@ struct Line {
 
 impl Trace {
     fn read(name: &str, text: &str, platform: &Platform) -> Result<Self, Fault> {
+        // Blanks around a line, or alone in it, are nothing.
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let text = &lines.join("\n");
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -87,8 +90,10 @@ impl Trace {
             let record = record.map_err(broken)?;
             let number = numbers.next().unwrap_or_default();
             let columns = header.len();
-            let (host, line) = line((name, number), &record, columns, platform)?;
-            hosts.entry(host).or_default().push(line);
+            let (named, line) = line((name, number), &record, columns, platform)?;
+            for host in named {
+                hosts.entry(host).or_default().push(line);
+            }
         }
         for lines in hosts.values_mut() {
             lines.sort_by(|one, other| one.start.total_cmp(&other.start));
@@ -147,13 +152,13 @@ impl Trace {
     }
 }
 
-/// The line of a file with that name and number, and its host.
+/// The line of a file with that name and number, and its hosts.
 fn line(
     (name, number): (&str, u64),
     record: &csv::StringRecord,
     columns: usize,
     platform: &Platform,
-) -> Result<(HostId, Line), Fault> {
+) -> Result<(Vec<HostId>, Line), Fault> {
     let place = format!("{name}:{number}");
     let fault = |key, met: &str, rule: &str| Fault::invalid(Some(&place), key, met, rule);
     if record.len() != columns {
@@ -161,7 +166,7 @@ fn line(
         let rule = format!("must have the {columns} columns of the first line");
         return Err(fault("", &met.join(","), &rule));
     }
-    let host = find_host(&record[0], platform)
+    let hosts = find_hosts(&record[0], platform)
         .map_err(|problem| Fault::new(Some(&place), "host", problem))?;
     let seconds = |column: usize| {
         let rule = "must be a number of seconds from 0 to 1e9, without a unit";
@@ -183,7 +188,7 @@ fn line(
         end,
         utilisation,
     };
-    Ok((host, line))
+    Ok((hosts, line))
 }
 
 /// The utilisations of a host, in the order of time.
@@ -276,6 +281,13 @@ mod tests {
         let jobs = platform.hosts()[1].jobs.as_ref().unwrap();
         assert_eq!(jobs.jobs(), [job(0.0, 9.0), job(5.0, 2.0)]);
         assert!(platform.hosts()[0].jobs.is_none());
+        let text = " # a day\n\t\nhost,start,end\n \n a-1..2,0,9\n  # b\n";
+        let platform = read(text, None).unwrap();
+        let jobs = platform
+            .hosts()
+            .iter()
+            .map(|host| host.jobs.as_ref().unwrap().jobs());
+        assert!(jobs.eq([&[job(0.0, 9.0)][..]; 2]));
         let text = "host,start,end,utilisation\na-1,0,2,0.5\na-1,2,4,0.25\n";
         let point = |date, value| Point { date, value };
         let once = read(text, None).unwrap();
@@ -302,6 +314,21 @@ mod tests {
             (three, "", "has no line after the first"),
             (three, "b,0,1", "f:2"),
             ("# a\n\nhost,start,end\n", "# b\n\na-1,0,1\n#\nb,0,1", "f:8"),
+            (
+                " # a\n \nhost,start,end\n",
+                " # b\n \na-1,0,1\n #\nb,0,1",
+                "f:8",
+            ),
+            (
+                three,
+                "a-1..3,0,1",
+                "the platform has no host \"a-3\"\n  --> f:2",
+            ),
+            (
+                three,
+                "a-1..,0,1",
+                "invalid value `a-1..` for `range of names`",
+            ),
             (three, "a-1,0", "must have the 3 columns of the first line"),
             (three, "a-1,1,1", "must be after 1, the start of the line"),
             (

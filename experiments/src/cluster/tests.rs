@@ -36,6 +36,76 @@ fn a_hostfile_of_open_mpi_is_read() {
 }
 
 #[test]
+fn open_mpi_has_other_comments_and_words() {
+    let text = "// a comment\n\"node-1\" slots=2   /* quoted name,\n block comment */\nnode-2 cpu=2\n\
+                node-3 count=1 max_count=2\nnode-4 cpu-max=\"3\"\n";
+    let cluster = parse(text).unwrap();
+    let expect = [
+        member("node-1", 0, 2),
+        member("node-2", 0, 2),
+        member("node-3", 0, 1),
+        member("node-4", 0, 3),
+    ];
+    assert_eq!(cluster.members(), expect);
+}
+
+#[test]
+fn ranges_of_hosts_keep_their_zeros() {
+    let cluster = parse("n-09..10 slots=2 set=a\n").unwrap();
+    assert_eq!(
+        cluster.members(),
+        [member("n-09", 0, 2), member("n-10", 0, 2)]
+    );
+    fails(
+        "a\nn-1..2 addr=h:1",
+        "hosts:2: addr: one address of several hosts; give each a line of its own",
+    );
+    let error = parse("n-1..02").unwrap_err();
+    let expect =
+        "hosts:1: invalid value `n-1..02` for `range of names`: must be the first and last number";
+    assert!(error.starts_with(expect), "{error}");
+}
+
+#[test]
+fn what_open_mpi_reads_and_has_no_meaning_here_is_refused_with_the_remedy() {
+    fails(
+        "node-1:2",
+        "hosts:1: node-1:2 has a colon; slots are written as `node-1 slots=2`, and a port as `node-1 addr=node-1:2`",
+    );
+    fails(
+        "me@node-1",
+        "hosts:1: the user of me@node-1 is for ssh, by which nothing is started here; leave `me@` out: `node-1`",
+    );
+    fails(
+        "^node-1",
+        "hosts:1: `^` excludes node-1 in Open MPI; leave the line out, or comment it",
+    );
+    fails(
+        "+n0",
+        "hosts:1: +n0 is a host of a resource manager in Open MPI; must be the name of a host",
+    );
+    fails(
+        "rank 0=node-1 slot=0",
+        "hosts:1: a line of a rankfile; `placement` of the experiment says where processes begin",
+    );
+    fails(
+        "a /* b */ slots=2",
+        "hosts:1: `slots` without a host before it; a line begins with a host, and `/*` ends one",
+    );
+    fails(
+        "a username=me",
+        "hosts:1: unknown key `username`; it is for ssh in Open MPI, by which nothing is started here; leave it out",
+    );
+    fails(
+        "a port=22",
+        "hosts:1: unknown key `port`; it is that of ssh in Open MPI, by which nothing is started here; the port of a \
+         node is in `addr=HOST:PORT`",
+    );
+    fails("a\nb /* c\n", "hosts:2: the comment after `/*` has no `*/`");
+    fails("a \"b", "hosts:1: a quote is not closed in its line");
+}
+
+#[test]
 fn a_host_on_several_lines_has_the_slots_of_all() {
     let cluster = parse("aa slots=2 speed=2\nbb\naa\naa slots=3 set=cluster speed=2.0\n").unwrap();
     let expect = [
@@ -91,8 +161,7 @@ fn a_fault_is_named_with_its_line() {
     );
     fails(
         "a gravity=1",
-        "hosts:1: unknown key `gravity`; known here: `slots`, `max_slots`, `max-slots`, `set`, \
-         `speed`, `addr`",
+        "hosts:1: unknown key `gravity`; known here: `slots`, `max_slots`, `set`, `speed`, `addr`",
     );
     fails(
         "a slots",

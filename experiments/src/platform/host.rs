@@ -1,7 +1,7 @@
 //! Hosts by name.
 
 use bsp::HostId;
-use simulator::Platform;
+use simulator::{Platform, expand};
 
 use settings::nearest;
 
@@ -19,4 +19,17 @@ pub fn find_host(name: &str, platform: &Platform) -> Result<HostId, String> {
         });
         format!("the platform has no host \"{name}\"{hint}")
     })
+}
+
+/// The hosts that `name` stands for: one of that name or, if it has ranges as `node-01..16`, several.
+///
+/// # Errors
+///
+/// If one does not exist, or a range is invalid.
+pub(crate) fn find_hosts(name: &str, platform: &Platform) -> Result<Vec<HostId>, String> {
+    if let Some(host) = platform.host_by_name(name) {
+        return Ok(vec![host]);
+    }
+    let names = expand(name).map_err(|error| error.to_string())?;
+    names.iter().map(|name| find_host(name, platform)).collect()
 }

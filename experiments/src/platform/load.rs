@@ -1,6 +1,5 @@
 //! Reading platform files.
 
-use std::fs;
 use std::path::Path;
 
 use simulator::{Platform, PlatformError};
@@ -51,9 +50,7 @@ pub fn is_simgrid(file: &Path) -> bool {
 }
 
 fn is_xml(text: &str) -> bool {
-    text.trim_start_matches('\u{feff}')
-        .trim_start()
-        .starts_with('<')
+    text.trim_start().starts_with('<')
 }
 
 fn from_toml(text: &str, _: &Path) -> Result<Platform, PlatformError> {
@@ -62,9 +59,6 @@ fn from_toml(text: &str, _: &Path) -> Result<Platform, PlatformError> {
 
 fn from_xml(text: &str, file: &Path) -> Result<Platform, PlatformError> {
     let folder = folder_of(file);
-    let mut profile = |name: &str| {
-        let path = folder.join(name);
-        fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
-    };
+    let mut profile = |name: &str| read(&folder.join(name)).map_err(|error| error.to_string());
     Platform::from_simgrid_xml(text, &mut profile)
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::input::{name_of, nearest_file, read_bytes};
+use crate::input::{name_of, nearest_file, read_bytes, text};
 use crate::tree::{Node, Value};
 
 /// Why a file is no configuration.
@@ -58,7 +58,7 @@ pub fn read(path: &Path) -> Result<String, FileError> {
             }),
         source,
     })?;
-    String::from_utf8(bytes).map_err(|error| FileError::NotText {
+    text(bytes).map_err(|error| FileError::NotText {
         path: name,
         byte: error.utf8_error().valid_up_to() + 1,
     })

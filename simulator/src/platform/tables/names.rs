@@ -1,39 +1,11 @@
-//! Ranges of names: `labtec-1..5` stands for `labtec-1`, `labtec-2`, … `labtec-5`.
+//! The hosts that names, ranges of them and Sets stand for.
 
 use bsp::HostId;
 
-use crate::platform::builder::{Builder, Endpoint, HOSTS_MAX};
+use crate::platform::builder::{Builder, Endpoint};
 use crate::platform::error::{ErrorAt, PlatformErrorKind};
+use crate::platform::name_range::expand;
 use crate::platform::tables::document::{HostNames, NamesEntry};
-
-/// The names that a name with or without a range stands for.
-pub(super) fn expand(pattern: &str) -> Result<Vec<String>, PlatformErrorKind> {
-    let Some((before, after)) = pattern.split_once("..") else {
-        return Ok(vec![pattern.to_owned()]);
-    };
-    let prefix = before.trim_end_matches(|character: char| character.is_ascii_digit());
-    let suffix = after.trim_start_matches(|character: char| character.is_ascii_digit());
-    let first = before[prefix.len()..].parse::<u32>();
-    let last = after[..after.len() - suffix.len()].parse::<u32>();
-    let (Ok(first), Ok(last)) = (first, last) else {
-        return Err(invalid_range(pattern));
-    };
-    if last < first {
-        return Err(invalid_range(pattern));
-    }
-    let count = u64::from(last - first) + 1;
-    if u64::from(HOSTS_MAX) < count {
-        let limit = u64::from(HOSTS_MAX);
-        return Err(PlatformErrorKind::TooMany {
-            what: "names in a range",
-            met: count,
-            limit,
-        });
-    }
-    Ok((first..=last)
-        .map(|number| format!("{prefix}{number}{suffix}"))
-        .collect())
-}
 
 /// The hosts that names, ranges and Sets stand for; each once, in file order.
 pub(super) fn hosts(builder: &Builder, names: &HostNames) -> Result<Vec<HostId>, ErrorAt> {
@@ -80,28 +52,5 @@ fn hosts_of_set<'a>(builder: &'a Builder, name: &str) -> Result<&'a [HostId], Pl
             name: name.to_owned(),
             nearest: None,
         }),
-    }
-}
-
-fn invalid_range(pattern: &str) -> PlatformErrorKind {
-    PlatformErrorKind::InvalidValue {
-        key: "range of names",
-        met: pattern.to_owned(),
-        expected: "the first and last number with `..` between them, as `labtec-1..5`",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_expand_to_names() {
-        assert_eq!(expand("a-9..11").unwrap(), ["a-9", "a-10", "a-11"]);
-        assert_eq!(expand("c0..1x").unwrap(), ["c0x", "c1x"]);
-        assert_eq!(expand("plain").unwrap(), ["plain"]);
-        assert!(expand("a-5..1").is_err());
-        assert!(expand("a..").is_err());
-        assert!(expand("a0..4294967295").is_err());
     }
 }

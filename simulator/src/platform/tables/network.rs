@@ -9,10 +9,10 @@ use toml::Spanned;
 use crate::platform::builder::{Builder, Duplex, Endpoint, NamedLink, Route};
 use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
 use crate::platform::link::LinkId;
+use crate::platform::name_range::expand;
 use crate::platform::nearest::nearest;
 use crate::platform::overhead::Overhead;
 use crate::platform::tables::document::{CableTable, Document, LinkTable, RouteTable, Scalar};
-use crate::platform::tables::names;
 use crate::platform::tables::sets::SetZone;
 use crate::platform::tables::values::{cable, error_at, quantity, undirected_cable};
 use crate::platform::units;
@@ -116,7 +116,7 @@ fn pairs(
 ) -> Result<Vec<[String; 2]>, ErrorAt> {
     let at = between.span().start;
     let [left, right] = between.get_ref();
-    let (left, right) = (names::expand(left).at(at)?, names::expand(right).at(at)?);
+    let (left, right) = (expand(left).at(at)?, expand(right).at(at)?);
     for name in left.iter().chain(&right) {
         member(sets, name).at(at)?;
     }
@@ -234,7 +234,7 @@ fn overheads(
             send: time("send_overhead", &table.send_overhead, Seconds::ZERO)?,
             receive: time("receive_overhead", &table.receive_overhead, Seconds::ZERO)?,
         };
-        let count = names::expand(table.name.get_ref())
+        let count = expand(table.name.get_ref())
             .at(table.name.span().start)?
             .len();
         by_set.extend(std::iter::repeat_n(overhead, count));
@@ -247,8 +247,8 @@ fn overheads(
     for table in &document.overhead {
         let at = table.between.span().start;
         let [left, right] = table.between.get_ref();
-        for a in names::expand(left).at(at)? {
-            for b in names::expand(right).at(at)? {
+        for a in expand(left).at(at)? {
+            for b in expand(right).at(at)? {
                 member(sets, &a).at(at)?;
                 member(sets, &b).at(at)?;
                 let mut ways = vec![(ids[&a], ids[&b])];

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::platform::builder::cluster::{ClusterHosts, ClusterNames};
 use crate::platform::builder::{Builder, Duplex, Endpoint, HOSTS_MAX, ZoneRouting};
 use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
+use crate::platform::name_range::expand;
 use crate::platform::tables::document::{Document, HostsEntry, SetTable, SpeedEntry};
 use crate::platform::tables::values::{cable, error_at, quantity, undirected_cable};
 use crate::platform::tables::{names, topology};
@@ -30,7 +31,7 @@ pub(super) fn read(
     let mut members = BTreeMap::new();
     for table in &document.set {
         let at = table.name.span().start;
-        for name in names::expand(table.name.get_ref()).at(at)? {
+        for name in expand(table.name.get_ref()).at(at)? {
             if name.is_empty() {
                 return Err(error_at(
                     &table.name,
@@ -132,8 +133,7 @@ fn host_names(table: &SetTable, set: &str) -> Result<ClusterNames, ErrorAt> {
         HostsEntry::Names(patterns) => {
             let mut hosts = Vec::new();
             for pattern in patterns {
-                let names =
-                    names::expand(pattern).map_err(|error| error_at(&table.hosts, error))?;
+                let names = expand(pattern).map_err(|error| error_at(&table.hosts, error))?;
                 hosts.extend(names);
                 let count = u64::try_from(hosts.len()).expect("counts fit 64 bits");
                 if u64::from(HOSTS_MAX) < count {

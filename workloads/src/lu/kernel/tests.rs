@@ -245,6 +245,9 @@ fn invalid_matrices_are_refused_with_the_reason() {
     let empty = "holds no row, expected numbers between commas, one row of the matrix a line";
     check("", empty);
     check("# nothing\n\n", empty);
+    check("\u{feff}# nothing\n \t\n", empty);
+    let marked = Matrix::from_csv("\u{feff}1, 2\n  \n3, 4\n".as_bytes());
+    assert_eq!(marked, Matrix::from_csv(b"1, 2\n3, 4\n"));
     check(
         "1, 2\n3, four\n",
         "has \"four\" as element 2 of line 2, expected a finite number",
