@@ -15,4 +15,4 @@ pub use budget::Limit;
 pub use generate::{GroupName, generate};
 pub use instance::{Cost, Edge, Instance, Phase, Process};
 pub use search::{Search, lower_bound};
-pub use target::{Target, read_cost, read_level, read_weight};
+pub use target::{Target, read_cost, read_level, read_target, read_weight};

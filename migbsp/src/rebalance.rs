@@ -23,6 +23,7 @@ mod incumbent;
 mod knapsack;
 mod lowest;
 mod memory;
+mod mending;
 mod method;
 mod mparv;
 mod noise;

@@ -33,6 +33,13 @@ pub enum Cost {
     Moves,
 }
 
+/// What an error is about.
+#[derive(Clone, Copy, Debug)]
+enum Item {
+    Machine(usize),
+    Process(usize),
+}
+
 impl Cost {
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
@@ -124,14 +131,17 @@ impl Instance {
             .expect("what has been read is within the bounds of a problem")
     }
 
-    /// The first machine whose memory is exceeded, and by what.
-    fn memory_exceeded(&self) -> Option<(usize, String)> {
-        match self.checked_problem(Cost::Moves) {
-            Err(error @ ProblemError::MemoryExceeded { machine, .. }) => {
-                Some((machine, error.to_string()))
-            }
+    /// Why no assignment is within the limits of memory; the machine or the process, if it is because of one.
+    fn memory_exceeded(&self) -> Option<(Option<Item>, String)> {
+        self.memory.as_ref()?;
+        let error = self.checked_problem(Cost::Moves).err()?;
+        let item = match error {
+            ProblemError::MemoryExceeded { machine, .. }
+            | ProblemError::MemoryOfPinned { machine, .. } => Some(Item::Machine(machine)),
+            ProblemError::MemoryOfProcess { process, .. } => Some(Item::Process(process)),
             _ => None,
-        }
+        };
+        Some((item, error.to_string()))
     }
 
     fn checked_problem(&self, cost: Cost) -> Result<Problem, ProblemError> {

@@ -73,7 +73,7 @@ impl Search {
         };
         let mut solution = found.solution;
         let mut relaxed = Vec::new();
-        if let (Target::Level(level), false) = (target, solution.feasible) {
+        if let (Some(level), false) = (target.level(problem.ideal()), solution.feasible) {
             if 0.0 < of_lowest {
                 let (lowest, _) = look(problem, Target::Lowest, of_lowest);
                 if lowest.solution.level < solution.level {
@@ -101,9 +101,9 @@ impl Search {
         target: Target,
         budget: Budget<'_>,
     ) -> SearchResult {
-        match target {
-            Target::Level(level) => algorithm.search(problem, level, budget, self.seed),
-            Target::Lowest => lowest(problem, self.cost_max, budget, |level, budget| {
+        match target.level(problem.ideal()) {
+            Some(level) => algorithm.search(problem, level, budget, self.seed),
+            None => lowest(problem, self.cost_max, budget, |level, budget| {
                 algorithm.search(problem, level, budget, self.seed)
             }),
         }
@@ -128,7 +128,8 @@ fn without_limits(problem: &Problem) -> Vec<(&'static str, Problem)> {
 /// Lower bound of the cost of an assignment that meets `target`; none: no assignment meets it. With a limit of time,
 /// it takes no longer than that, but for a first value.
 pub fn lower_bound(problem: &Problem, target: f64, limit: Option<Limit>) -> Option<f64> {
-    if Solution::of(problem, target, problem.homes()).feasible {
+    let homes = Solution::of(problem, target, problem.homes());
+    if homes.feasible && problem.begins_within_memory() {
         // No process has to move, whatever rounding says.
         return Some(0.0);
     }

@@ -37,10 +37,8 @@ pub fn solve(
     })?;
     let searching = began.elapsed().as_secs_f64();
     let bounds = batch.run(&found, |(target, found)| {
-        let level = match target {
-            Target::Level(level) => *level,
-            Target::Lowest => found.solution.level,
-        };
+        let level = target.level(problem.ideal());
+        let level = level.unwrap_or(found.solution.level);
         Ok(lower_bound(&problem, level, Some(each.limit)))
     })?;
     let seconds = Seconds {

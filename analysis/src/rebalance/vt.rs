@@ -9,6 +9,7 @@ mod dump;
 mod export;
 mod files;
 mod import;
+mod metadata;
 mod plan;
 mod snapshot;
 mod spot;

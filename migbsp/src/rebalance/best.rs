@@ -32,7 +32,7 @@ pub(super) fn best(problem: &Problem, seed: u64, incumbent: &mut Incumbent, mete
     let start = if incumbent.is_feasible() {
         incumbent.assignment().to_vec()
     } else {
-        problem.homes()
+        problem.start()
     };
     let course = Course {
         hops: 3,

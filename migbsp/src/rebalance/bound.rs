@@ -1,6 +1,9 @@
 //! What the migrations that a target takes cost at least.
 
+mod ascent;
+
 use crate::bounded::count;
+use crate::rebalance::bound::ascent::Ascent;
 use crate::rebalance::conceivable::{ROUNDED, is_conceivable};
 use crate::rebalance::knapsack::{Item, packed};
 use crate::rebalance::solution::highest;
@@ -12,7 +15,8 @@ use crate::rebalance::{Problem, Resident};
 /// at home must fit there together. Then every machine is a knapsack of its own, packed exactly if it is
 /// small, and the prices are found by subgradients. At least as high as the linear relaxation of the
 /// generalised assignment problem, up to what the prices lack. Processes that may not move take their part of their
-/// machine's limit; memory and what processes exchange are left out, so that they only raise what it costs. Takes time linear in processes times groups
+/// machine's limit; memory and what processes exchange are left out, so that they only raise what it costs. If homes exceed
+/// memory, the same is done with memory in the place of workloads, and the higher bound counts. Takes time linear in processes times groups
 /// and in machines, with the fewer iterations the more they are.
 #[must_use]
 pub fn bound(problem: &Problem, target: f64) -> f64 {
@@ -22,6 +26,21 @@ pub fn bound(problem: &Problem, target: f64) -> f64 {
 /// [`bound`], with fewer iterations if there is no time for more, so that it is lower.
 #[must_use]
 pub fn bound_while(problem: &Problem, target: f64, has_time: &dyn Fn() -> bool) -> f64 {
+    let of_level = bound_of_level(problem, target, has_time);
+    if problem.begins_within_memory() {
+        return of_level;
+    }
+    let memory = problem.memory_as_level();
+    let of_memory = memory.map_or(0.0, |memory| bound_of_level(&memory, 1.0, has_time));
+    // Rounding aside, there is an assignment within the limits of memory.
+    of_level.max(if of_memory.is_finite() {
+        of_memory
+    } else {
+        0.0
+    })
+}
+
+fn bound_of_level(problem: &Problem, target: f64, has_time: &dyn Fn() -> bool) -> f64 {
     let highest = highest(target);
     if !is_conceivable(problem, highest) {
         return f64::INFINITY;
@@ -31,14 +50,7 @@ pub fn bound_while(problem: &Problem, target: f64, has_time: &dyn Fn() -> bool) 
     if value <= 0.0 {
         return 0.0;
     }
-    let mut ascent = Ascent {
-        value,
-        prices: relaxation.prices.clone(),
-        direction: relaxation.excess.clone(),
-        aim: AIM * value,
-        pace: 0.1,
-        fruitless: 0,
-    };
+    let mut ascent = Ascent::new(&relaxation);
     let cost_max = cost_max(problem) * (1.0 + ROUNDED);
     for _ in 0..iterations(problem) {
         let goes_on = ascent.step(&mut relaxation);
@@ -74,61 +86,6 @@ fn iterations(problem: &Problem) -> usize {
     let terms =
         (processes.saturating_mul(problem.group_count())).saturating_add(problem.machines().len());
     (TERMS / terms).clamp(ITERATIONS_MIN, ITERATIONS_MAX)
-}
-
-/// The volume algorithm (Barahona, Anbil 2000): from the best prices on, along the excess that the solutions of
-/// all iterations have in the mean, the later ones more than the earlier.
-struct Ascent {
-    /// The best value, and its prices.
-    value: f64,
-    prices: Vec<f64>,
-    direction: Vec<f64>,
-    /// A value that is thought to be in reach.
-    aim: f64,
-    /// The share of the way to the aim that a step would go, were all linear.
-    pace: f64,
-    fruitless: u32,
-}
-
-impl Ascent {
-    /// Whether there is anywhere to go.
-    fn step(&mut self, relaxation: &mut Relaxation<'_>) -> bool {
-        let is_free = |(price, excess): &(&f64, &f64)| 0.0 < **price || 0.0 < **excess;
-        let free = self.prices.iter().zip(&self.direction).filter(is_free);
-        let square: f64 = free.map(|(_, excess)| excess * excess).sum();
-        if square <= 0.0 {
-            return false;
-        }
-        let step = self.pace * (self.aim - self.value) / square;
-        let changes = self.prices.iter().zip(&self.direction);
-        for (price, (center, excess)) in relaxation.prices.iter_mut().zip(changes) {
-            *price = (center + step * excess).max(0.0);
-        }
-        let value = relaxation.solve();
-        let pairs = self.direction.iter().zip(&relaxation.excess);
-        let agreement: f64 = pairs.map(|(mean, excess)| mean * excess).sum();
-        for (mean, excess) in self.direction.iter_mut().zip(&relaxation.excess) {
-            *mean += RECENT * (excess - *mean);
-        }
-        if self.value < value {
-            self.value = value;
-            self.prices.clone_from(&relaxation.prices);
-            self.fruitless = 0;
-            if 0.0 <= agreement {
-                self.pace = (self.pace * FASTER).min(2.0);
-            }
-        } else {
-            self.fruitless += 1;
-            if self.fruitless == PATIENCE {
-                self.fruitless = 0;
-                self.pace *= SLOWER;
-            }
-        }
-        if self.aim < NEAR * self.value {
-            self.aim = AIM * self.value;
-        }
-        true
-    }
 }
 
 /// The relaxed problem, and what its solution is at the present prices.
@@ -314,17 +271,6 @@ impl<'a> Relaxation<'a> {
 const TERMS: usize = 40_000_000;
 const ITERATIONS_MIN: usize = 30;
 const ITERATIONS_MAX: usize = 1000;
-
-/// How far the aim is above the best value, and how near that may come before there is a new one.
-const AIM: f64 = 1.2;
-const NEAR: f64 = 1.05;
-
-/// The share of the last solution in the mean.
-const RECENT: f64 = 0.03;
-
-const FASTER: f64 = 1.1;
-const SLOWER: f64 = 0.66;
-const PATIENCE: u32 = 20;
 
 #[cfg(test)]
 mod tests {

@@ -18,20 +18,22 @@ pub(super) struct Incumbent {
 }
 
 impl Incumbent {
-    /// Before anything but the homes was seen.
-    pub(super) fn at_home(problem: &Problem, target: f64) -> Self {
-        let assignment = problem.homes();
-        let level = problem.level(&assignment);
-        let cost = if level <= highest(target) {
-            0.0
-        } else {
-            f64::INFINITY
-        };
+    /// Before anything but the start was seen.
+    pub(super) fn at_start(problem: &Problem, target: f64) -> Self {
+        Self::of(Solution::of(problem, target, problem.start()), target)
+    }
+
+    /// Before anything but `seen`, measured against `target`.
+    pub(super) fn of(seen: Solution, target: f64) -> Self {
         Self {
             target,
-            assignment,
-            level,
-            cost,
+            assignment: seen.assignment,
+            level: seen.level,
+            cost: if seen.feasible {
+                seen.cost
+            } else {
+                f64::INFINITY
+            },
             seen_at: 0,
         }
     }
@@ -88,6 +90,11 @@ impl Incumbent {
     /// Whether something that meets the target was seen.
     pub(super) const fn is_feasible(&self) -> bool {
         self.cost < f64::INFINITY
+    }
+
+    /// Whether nothing that meets the target can cost less.
+    pub(super) const fn is_free(&self) -> bool {
+        self.cost <= 0.0
     }
 
     /// Its machine of every process.

@@ -3,7 +3,8 @@
 use crate::rebalance::{Budget, Problem, SearchResult, Solution};
 
 /// The assignment with the lowest level that `search` finds in `problem` at a cost of at most `cost_max`, and of
-/// those the cheapest that it finds; every process at home if it finds none.
+/// those the cheapest that it finds. If it finds none, the cheapest that it finds, which is not feasible: only where the
+/// memory of machines is exceeded before any move.
 ///
 /// `search` is a [`Method`](super::Method) or another that looks for the cheapest assignment that meets a target within a
 /// budget. First it looks for the ideal level, which shows how low it gets. Then the target is halfway between the
@@ -15,8 +16,7 @@ pub fn lowest(
     budget: Budget<'_>,
     search: impl Fn(f64, Budget<'_>) -> SearchResult,
 ) -> SearchResult {
-    let homes = problem.homes();
-    let mut best = Solution::of(problem, f64::INFINITY, homes);
+    let mut best = Solution::of(problem, f64::INFINITY, problem.start());
     let mut low = floor(problem);
     let (mut steps, mut steps_to_best) = (0, 0);
     let mut look = |target: f64, best: &mut Solution, (begin, end): (f64, f64)| {
@@ -25,7 +25,12 @@ pub fn lowest(
         let solution = found.solution;
         let is_lower = solution.level < best.level * (1.0 - ROUNDED);
         let is_cheaper = solution.feasible && solution.cost < best.cost && target <= best.level;
-        let is_better = solution.cost <= cost_max && (is_lower || is_cheaper);
+        // The start may cost more than it may.
+        let is_affordable = best.cost <= cost_max;
+        let is_better = match is_affordable {
+            true => solution.cost <= cost_max && (is_lower || is_cheaper),
+            false => solution.cost < best.cost,
+        };
         if is_better {
             *best = solution;
             steps_to_best = steps;
@@ -48,7 +53,7 @@ pub fn lowest(
     look(best.level, &mut best, (begin, 1.0));
     SearchResult {
         solution: Solution {
-            feasible: true,
+            feasible: best.cost <= cost_max,
             ..best
         },
         steps,

@@ -17,12 +17,22 @@ pub struct Memory {
     pub used_blocks: Vec<Vec<usize>>,
 }
 
+impl Memory {
+    /// What a machine holds that has `process` alone.
+    pub(super) fn with_blocks(&self, process: usize) -> u64 {
+        let blocks = self.used_blocks[process].iter();
+        blocks.fold(self.uses[process], |sum, &block| {
+            sum.saturating_add(self.blocks[block])
+        })
+    }
+}
+
 /// What the machines hold under an assignment, which changes process by process.
 #[derive(Clone, Debug)]
 pub(super) struct MemoryUse<'a> {
     memory: &'a Memory,
-    /// By machine.
-    occupied: Vec<u64>,
+    /// By machine: bytes, which may be far above the limit.
+    occupied: Vec<u128>,
     /// By machine: how many of its processes use a block, of those that any uses.
     users: Vec<BTreeMap<usize, u32>>,
 }
@@ -56,20 +66,20 @@ impl<'a> MemoryUse<'a> {
 
     /// `process` is on `machine` from now on.
     pub(super) fn enter(&mut self, process: usize, machine: usize) {
-        let mut added = self.memory.uses[process];
+        let mut added = u128::from(self.memory.uses[process]);
         for &block in &self.memory.used_blocks[process] {
             let users = self.users[machine].entry(block).or_insert(0);
             if *users == 0 {
-                added = added.saturating_add(self.memory.blocks[block]);
+                added += u128::from(self.memory.blocks[block]);
             }
             *users += 1;
         }
-        self.occupied[machine] = self.occupied[machine].saturating_add(added);
+        self.occupied[machine] += added;
     }
 
     /// `process`, which is on `machine`, leaves it.
     pub(super) fn leave(&mut self, process: usize, machine: usize) {
-        let mut removed = self.memory.uses[process];
+        let mut removed = u128::from(self.memory.uses[process]);
         for &block in &self.memory.used_blocks[process] {
             let users = self.users[machine]
                 .get_mut(&block)
@@ -77,20 +87,25 @@ impl<'a> MemoryUse<'a> {
             *users -= 1;
             if *users == 0 {
                 self.users[machine].remove(&block);
-                removed += self.memory.blocks[block];
+                removed += u128::from(self.memory.blocks[block]);
             }
         }
         self.occupied[machine] -= removed;
     }
 
-    /// What each machine holds.
-    pub(super) fn occupied(&self) -> &[u64] {
-        &self.occupied
+    /// What `machine` holds; the highest number, if it is more.
+    pub(super) fn occupied(&self, machine: usize) -> u64 {
+        u64::try_from(self.occupied[machine]).unwrap_or(u64::MAX)
+    }
+
+    /// What `machine` holds above its limit.
+    pub(super) fn excess(&self, machine: usize) -> u128 {
+        self.occupied[machine].saturating_sub(u128::from(self.memory.limits[machine]))
     }
 
     /// Whether `machine` holds no more than it may.
     pub(super) fn is_within(&self, machine: usize) -> bool {
-        self.occupied[machine] <= self.memory.limits[machine]
+        self.excess(machine) == 0
     }
 
     /// Whether `machine` has room for `process`, which is not there.
@@ -109,7 +124,7 @@ impl<'a> MemoryUse<'a> {
         let left = leaving.map_or(&[][..], |leaving| &memory.used_blocks[leaving]);
         let entered = &memory.used_blocks[process];
         let users = &self.users[machine];
-        let mut occupied = u128::from(self.occupied[machine]) + u128::from(memory.uses[process]);
+        let mut occupied = self.occupied[machine] + u128::from(memory.uses[process]);
         let is_new = |block: &&usize| !users.contains_key(block);
         for &block in entered.iter().filter(is_new) {
             occupied += u128::from(memory.blocks[block]);
@@ -182,7 +197,7 @@ mod tests {
                 held.relocate(process, from, to);
                 assignment = after;
                 for machine in 0..machines {
-                    prop_assert_eq!(held.occupied()[machine], occupied(&memory, &assignment, machine));
+                    prop_assert_eq!(held.occupied(machine), occupied(&memory, &assignment, machine));
                 }
             }
         }

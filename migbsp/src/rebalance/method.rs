@@ -57,7 +57,7 @@ impl Method {
     ];
 
     /// The cheapest assignment it finds in `problem` whose level is at most `target`; if it finds none, the
-    /// one with the lowest level. The assignment with every process at home, if that meets the target.
+    /// one with the lowest level. The assignment that searches begin with, if that meets the target and costs nothing.
     #[must_use]
     pub fn solve(self, problem: &Problem, target: f64, budget: Budget<'_>, seed: u64) -> Solution {
         self.search(problem, target, budget, seed).solution
@@ -72,9 +72,9 @@ impl Method {
         budget: Budget<'_>,
         seed: u64,
     ) -> SearchResult {
-        let mut incumbent = Incumbent::at_home(problem, target);
+        let mut incumbent = Incumbent::at_start(problem, target);
         let mut meter = Meter::new(budget);
-        if !incumbent.is_feasible() {
+        if !incumbent.is_free() {
             self.improve(problem, seed, &mut incumbent, &mut meter);
         }
         SearchResult::of(problem, incumbent, &meter)

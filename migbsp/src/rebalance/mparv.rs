@@ -35,9 +35,9 @@ impl Partition {
     /// one with the lowest level.
     #[must_use]
     pub fn search(self, problem: &Problem, target: f64, budget: Budget<'_>) -> SearchResult {
-        let mut incumbent = Incumbent::at_home(problem, target);
+        let mut incumbent = Incumbent::at_start(problem, target);
         let mut meter = Meter::new(budget);
-        if !incumbent.is_feasible() {
+        if !incumbent.is_free() {
             self.improve(problem, &mut incumbent, &mut meter);
         }
         SearchResult::of(problem, incumbent, &meter)
@@ -50,7 +50,7 @@ impl Partition {
         incumbent: &mut Incumbent,
         meter: &mut Meter<'_>,
     ) {
-        let homes = State::at_home(problem);
+        let homes = State::at_start(problem);
         let unit = self.opt.unit(problem);
         let mut levels = breakpoints(&homes, unit);
         levels.retain(|&level| level < incumbent.target());
@@ -105,8 +105,8 @@ fn partition<'a>(
     reinserted(homes, &leaving, meter)
 }
 
-/// Every process at home but those that leave, which go where the level is lowest with them; at home, if it is
-/// lowest there, too.
+/// Every process where the search begins but those that leave, which go where the level is lowest with them; back, if
+/// it is lowest there, too.
 fn reinserted<'a>(
     homes: &State<'a>,
     leaving: &[Entry],
@@ -118,7 +118,7 @@ fn reinserted<'a>(
         .collect();
     let mut memory = problem.memory_use(homes.assignment());
     for entry in leaving {
-        let home = problem.residents()[entry.process].home;
+        let home = homes.assignment()[entry.process];
         loads[home] -= entry.workload;
         if let Some(memory) = &mut memory {
             memory.leave(entry.process, home);
@@ -134,7 +134,7 @@ fn reinserted<'a>(
                 .as_ref()
                 .is_none_or(|held| held.fits(process, machine))
         };
-        let home = problem.residents()[process].home;
+        let home = homes.assignment()[process];
         let mut best = fits(home).then_some(home);
         let mut lowest = best.map_or(f64::INFINITY, level);
         for machine in 0..loads.len() {
@@ -285,7 +285,7 @@ mod tests {
     fn check(machines: &[&[f64]], level: f64, expect: &[usize]) {
         let problem = problem(machines);
         let mut meter = Meter::new(Budget::Steps(u64::MAX));
-        let state = partition(&State::at_home(&problem), level, 1.0, &mut meter);
+        let state = partition(&State::at_start(&problem), level, 1.0, &mut meter);
         assert_eq!(state.unwrap().assignment(), expect);
     }
 
@@ -308,7 +308,7 @@ mod tests {
     fn a_level_is_tried_wherever_the_partition_may_change() {
         let problem = problem(&[&[2.0, 4.0], &[1.0]]);
         let expect = [1.0, 2.0, 4.0, 6.0, 8.0, 12.0];
-        assert_eq!(breakpoints(&State::at_home(&problem), 1.0), expect);
+        assert_eq!(breakpoints(&State::at_start(&problem), 1.0), expect);
     }
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
         let machines: [&[f64]; 2] = [&[2.0, 4.0], &[1.0, 0.25]];
         let levels = |unit| {
             let problem = problem_in(unit, &machines);
-            breakpoints(&State::at_home(&problem), Opt::Level.unit(&problem))
+            breakpoints(&State::at_start(&problem), Opt::Level.unit(&problem))
         };
         assert_eq!(levels(8.0), levels(1.0));
         assert_eq!(levels(0.5), levels(1.0));
@@ -329,7 +329,7 @@ mod tests {
         let problem = problem_in(8.0, &machines);
         let partition = |opt: Opt| {
             let mut meter = Meter::new(Budget::Steps(u64::MAX));
-            let homes = State::at_home(&problem);
+            let homes = State::at_start(&problem);
             let state = partition(&homes, 10.0, opt.unit(&problem), &mut meter);
             let away = state
                 .as_ref()

@@ -393,7 +393,7 @@ mod tests {
         };
         let residents: Vec<(f64, f64, usize)> = (0..500).map(resident).collect();
         let problem = problem(&[(1.0, 0), (1.0, 1)], &residents);
-        let state = State::at_home(&problem);
+        let state = State::at_start(&problem);
         let bound = below(state.level());
         let rule = Stubborn {
             asked: Cell::new(0),

@@ -1,10 +1,12 @@
 //! Workloads, machines, and what moving costs.
 
+mod limits;
+
 use std::ops::RangeInclusive;
 
 use crate::rebalance::ProblemError;
 use crate::rebalance::communication::Communication;
-use crate::rebalance::memory::{Memory, MemoryUse};
+use crate::rebalance::memory::Memory;
 
 /// An assignment that is to be balanced.
 ///
@@ -18,7 +20,7 @@ use crate::rebalance::memory::{Memory, MemoryUse};
 ///
 /// Invariant: at least one machine and one process; capacities, and workloads, sizes and costs unless they are
 /// 0, are from 10⁻⁵⁰ to 10⁵⁰, so that no product or sum of a few leaves the range of numbers; homes and groups
-/// exist; with every process at home, no machine's memory is exceeded.
+/// exist; with every process where searches begin, no machine's memory is exceeded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     machines: Vec<Machine>,
@@ -28,6 +30,8 @@ pub struct Problem {
     /// By process: whether it stays at home; empty if all may move.
     pins: Vec<bool>,
     memory: Option<Memory>,
+    /// By process: where searches begin, if homes exceed the memory of a machine.
+    mended: Option<Vec<usize>>,
     communication: Option<Communication>,
 }
 
@@ -120,55 +124,9 @@ impl Problem {
             move_costs,
             pins: Vec::new(),
             memory: None,
+            mended: None,
             communication: None,
         })
-    }
-
-    /// The same, where the processes of which `pins` says so stay at home.
-    ///
-    /// # Errors
-    ///
-    /// If `pins` has not one item for each process.
-    pub fn with_pins(mut self, pins: Vec<bool>) -> Result<Self, ProblemError> {
-        check_count("pins", pins.len(), self.residents.len())?;
-        self.pins = if pins.contains(&true) {
-            pins
-        } else {
-            Vec::new()
-        };
-        Ok(self)
-    }
-
-    /// The same with machines of limited memory.
-    ///
-    /// # Errors
-    ///
-    /// If `memory` is not of these machines and processes, or the memory of a machine is exceeded before any move.
-    pub fn with_memory(mut self, memory: Memory) -> Result<Self, ProblemError> {
-        let (machines, processes) = (self.machines.len(), self.residents.len());
-        check_count("limits of memory", memory.limits.len(), machines)?;
-        check_count("uses of memory", memory.uses.len(), processes)?;
-        check_count("lists of blocks", memory.used_blocks.len(), processes)?;
-        let blocks = memory.blocks.len();
-        for (process, used) in memory.used_blocks.iter().enumerate() {
-            if let Some(&met) = used.iter().find(|&&block| blocks <= block) {
-                return Err(ProblemError::Block {
-                    process,
-                    met,
-                    blocks,
-                });
-            }
-        }
-        let held = MemoryUse::new(&memory, &self.homes());
-        if let Some(machine) = (0..machines).find(|&machine| !held.is_within(machine)) {
-            return Err(ProblemError::MemoryExceeded {
-                machine,
-                occupied: held.occupied()[machine],
-                limit: memory.limits[machine],
-            });
-        }
-        self.memory = Some(memory);
-        Ok(self)
     }
 
     /// The same with processes that exchange bytes: for each of `edges`, two processes and the bytes of a superstep,
@@ -205,24 +163,10 @@ impl Problem {
         Ok(self)
     }
 
-    /// The same without limits of memory.
-    #[must_use]
-    pub fn without_memory(mut self) -> Self {
-        self.memory = None;
-        self
-    }
-
     /// The same with processes that exchange nothing.
     #[must_use]
     pub fn without_communication(mut self) -> Self {
         self.communication = None;
-        self
-    }
-
-    /// The same where every process may move.
-    #[must_use]
-    pub fn without_pins(mut self) -> Self {
-        self.pins = Vec::new();
         self
     }
 
@@ -267,37 +211,6 @@ impl Problem {
             .iter()
             .map(|resident| resident.home)
             .collect()
-    }
-
-    /// Whether `process` may leave its home.
-    #[must_use]
-    pub fn is_movable(&self, process: usize) -> bool {
-        self.pins.get(process) != Some(&true)
-    }
-
-    /// Whether there are processes that may not move.
-    #[must_use]
-    pub const fn has_pins(&self) -> bool {
-        !self.pins.is_empty()
-    }
-
-    /// The limits of memory, if there are any.
-    #[must_use]
-    pub const fn memory(&self) -> Option<&Memory> {
-        self.memory.as_ref()
-    }
-
-    /// What machines hold under `assignment`, if their memory is limited.
-    pub(super) fn memory_use(&self, assignment: &[usize]) -> Option<MemoryUse<'_>> {
-        let memory = self.memory.as_ref()?;
-        Some(MemoryUse::new(memory, assignment))
-    }
-
-    /// The bytes that each machine holds under `assignment`, if memory is limited.
-    #[must_use]
-    pub fn occupied(&self, assignment: &[usize]) -> Option<Vec<u64>> {
-        let held = self.memory_use(assignment)?;
-        Some(held.occupied().to_vec())
     }
 
     /// What processes exchange, if that has a weight.

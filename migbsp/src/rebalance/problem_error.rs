@@ -77,9 +77,46 @@ pub enum ProblemError {
         /// How many there are.
         blocks: usize,
     },
-    /// A machine cannot hold the processes that are on it.
+    /// A machine cannot hold the processes that may not leave it.
     #[error(
-        "the processes of machine {machine} occupy {occupied} bytes before any move: must be at most {limit}"
+        "the processes of machine {machine} that may not move occupy {occupied} bytes: must be at most {limit}"
+    )]
+    MemoryOfPinned {
+        /// Which machine.
+        machine: usize,
+        /// What they occupy.
+        occupied: u64,
+        /// What the machine may hold.
+        limit: u64,
+    },
+    /// No machine can hold a process.
+    #[error(
+        "process {process} occupies {occupied} bytes with its blocks: must be at most {limit}, the most that a \
+         machine may hold"
+    )]
+    MemoryOfProcess {
+        /// Which process.
+        process: usize,
+        /// What it occupies.
+        occupied: u64,
+        /// The highest limit.
+        limit: u64,
+    },
+    /// All machines together cannot hold all processes.
+    #[error(
+        "all processes occupy {occupied} bytes without their blocks: must be at most {limit}, what all machines \
+         may hold"
+    )]
+    MemoryOfAll {
+        /// What they occupy.
+        occupied: u128,
+        /// The sum of all limits.
+        limit: u128,
+    },
+    /// A machine cannot hold the processes that are on it, and no other place for them was found.
+    #[error(
+        "the processes of machine {machine} occupy {occupied} bytes before any move: must be at most {limit}, \
+         or there must be moves that bring all machines within their memory, and none were found"
     )]
     MemoryExceeded {
         /// Which machine.

@@ -6,7 +6,7 @@ use crate::rebalance::memory::MemoryUse;
 use crate::rebalance::solution::highest;
 use crate::rebalance::{Problem, Solution};
 
-/// Refines from the homes at the target and then, while the budget lasts, at other thresholds.
+/// Refines from the start at the target and then, while the budget lasts, at other thresholds.
 ///
 /// `RefineLB` of Charm++ (`Refiner.C` of its load balancers), the rule in our words: a machine is heavy above a
 /// threshold, and light below the ideal level. The heavy machine with the highest level gives, of the
@@ -26,7 +26,7 @@ use crate::rebalance::{Problem, Solution};
 pub(super) fn refine(problem: &Problem, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
     let ideal = problem.ideal();
     let step = STEP * ideal;
-    let (target, initial) = (incumbent.target(), problem.level(&problem.homes()));
+    let (target, initial) = (incumbent.target(), problem.level(&problem.start()));
     let homes = Homes::of(problem);
     if trial(&homes, target, incumbent, meter) {
         let mut threshold = target - step;
@@ -76,7 +76,7 @@ struct Homes<'a> {
 impl<'a> Homes<'a> {
     fn of(problem: &'a Problem) -> Self {
         let residents = problem.residents();
-        let assignment = problem.homes();
+        let assignment = problem.start();
         let mut lists = vec![Vec::new(); problem.machines().len()];
         for (process, &home) in assignment.iter().enumerate() {
             if problem.is_movable(process) {

@@ -18,19 +18,19 @@ pub(super) fn repair(problem: &Problem, incumbent: &mut Incumbent, meter: &mut M
 }
 
 /// An assignment where as much left every overloaded machine as it takes to meet `target`, the cheapest per
-/// workload first, and went, the largest first, where it is cheapest of where it fits and fits best; at home if
+/// workload first, and went, the largest first, where it is cheapest of where it fits and fits best; back if
 /// it fits nowhere. To fit means by level and by memory; the level leaves out what processes exchange.
 ///
 /// Takes time linear in processes times groups, but for sorting.
 fn repaired(problem: &Problem, target: f64) -> Vec<usize> {
     let level = 0.5 * (target + highest(target));
     let limits = problem.machines().iter();
-    let mut assignment = problem.homes();
+    let mut assignment = problem.start();
     let mut rooms: Vec<f64> = limits
         .zip(problem.loads(&assignment))
         .map(|(machine, load)| level * machine.capacity - load)
         .collect();
-    let mut leaving = leaving(problem, &mut rooms);
+    let mut leaving = leaving(problem, &assignment, &mut rooms);
     let residents = problem.residents();
     leaving.sort_by(|&a, &b| residents[b].workload.total_cmp(&residents[a].workload));
     let mut open = vec![BTreeSet::new(); problem.group_count()];
@@ -68,7 +68,7 @@ fn repaired(problem: &Problem, target: f64) -> Vec<usize> {
 }
 
 /// The processes that leave overloaded machines; the rooms of those become what the others leave them.
-fn leaving(problem: &Problem, rooms: &mut [f64]) -> Vec<usize> {
+fn leaving(problem: &Problem, places: &[usize], rooms: &mut [f64]) -> Vec<usize> {
     let price = |process: usize| {
         let home = problem.machines()[problem.residents()[process].home].group;
         let move_costs = (0..problem.group_count()).map(|group| problem.move_cost(home, group));
@@ -80,7 +80,7 @@ fn leaving(problem: &Problem, rooms: &mut [f64]) -> Vec<usize> {
     };
     let residents = problem.residents().iter().enumerate();
     let movable = residents.filter(|&(process, resident)| {
-        rooms[resident.home] < 0.0 && 0.0 < resident.workload && problem.is_movable(process)
+        rooms[places[process]] < 0.0 && 0.0 < resident.workload && problem.is_movable(process)
     });
     let mut candidates: Vec<(f64, usize)> = movable
         .map(|(process, _)| (price(process), process))
@@ -88,7 +88,7 @@ fn leaving(problem: &Problem, rooms: &mut [f64]) -> Vec<usize> {
     candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut leaving = Vec::new();
     for (_, process) in candidates {
-        let room = &mut rooms[problem.residents()[process].home];
+        let room = &mut rooms[places[process]];
         if *room < 0.0 {
             *room += problem.residents()[process].workload;
             leaving.push(process);

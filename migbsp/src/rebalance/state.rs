@@ -34,9 +34,9 @@ pub(super) struct Entry {
 }
 
 impl<'a> State<'a> {
-    /// With every process at home.
-    pub(super) fn at_home(problem: &'a Problem) -> Self {
-        Self::of(problem, problem.homes())
+    /// With every process where searches begin.
+    pub(super) fn at_start(problem: &'a Problem) -> Self {
+        Self::of(problem, problem.start())
     }
 
     /// With the processes on the machines of `assignment`.
@@ -254,7 +254,7 @@ mod tests {
             moves in prop::collection::vec((0..30_usize, 0..5_usize), 0..60),
         ) {
             let problem = problem(&workloads, machines);
-            let mut state = State::at_home(&problem);
+            let mut state = State::at_start(&problem);
             for (process, machine) in moves {
                 state.relocate(process % workloads.len(), machine % machines);
             }
@@ -264,7 +264,7 @@ mod tests {
             prop_assert_eq!(&state.levels, &fresh.levels);
             prop_assert_eq!(&state.ranking, &fresh.ranking);
             prop_assert!((state.cost() - fresh.cost()).abs() < 1e-9);
-            let mut again = State::at_home(&problem);
+            let mut again = State::at_start(&problem);
             again.become_like(&state);
             prop_assert_eq!(again.ranking(), fresh.ranking());
             prop_assert_eq!(again.assignment(), fresh.assignment());

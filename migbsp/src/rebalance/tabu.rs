@@ -26,7 +26,7 @@ pub(super) fn tabu_until(
 ) {
     let mut draws = Draws::new(seed, b"tenure of taboos, search");
     let tenure = problem.residents().len().isqrt() + 3;
-    let mut state = State::at_home(problem);
+    let mut state = State::at_start(problem);
     let mut taboos = Taboos {
         step: 0,
         rows: vec![Vec::new(); problem.residents().len()],

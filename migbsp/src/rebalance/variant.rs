@@ -82,9 +82,9 @@ impl Variant {
     /// one with the lowest level.
     #[must_use]
     pub fn search(&self, problem: &Problem, target: f64, budget: Budget<'_>) -> SearchResult {
-        let mut incumbent = Incumbent::at_home(problem, target);
+        let mut incumbent = Incumbent::at_start(problem, target);
         let mut meter = Meter::new(budget);
-        if !incumbent.is_feasible() {
+        if !incumbent.is_free() {
             self.improve(problem, &mut incumbent, &mut meter);
         }
         SearchResult::of(problem, incumbent, &meter)
@@ -114,8 +114,8 @@ impl Variant {
         let thresholds = self.thresholds.of(problem, self.levels.max(1));
         let mut penalties = Penalties::none(problem.residents().len());
         let machines = u64::try_from(problem.machines().len()).expect("a count fits 64 bits");
-        let homes = State::at_home(problem);
-        let mut state = State::at_home(problem);
+        let start = State::at_start(problem);
+        let mut state = State::at_start(problem);
         for _ in 0..self.iterations {
             let descent = Descent {
                 thresholds: &thresholds,
@@ -126,27 +126,29 @@ impl Variant {
             };
             descent.run(&mut state, incumbent, meter);
             incumbent.see(&state, meter.steps());
-            if enough(incumbent) || meter.is_spent() || !self.penalise(&state, &mut penalties) {
+            if enough(incumbent)
+                || meter.is_spent()
+                || !self.penalise(&state, &start, &mut penalties)
+            {
                 return;
             }
-            state.become_like(&homes);
+            state.become_like(&start);
             meter.count(machines);
         }
     }
 
-    /// Discourages what `state` has; whether that is anything.
-    fn penalise(&self, state: &State<'_>, penalties: &mut Penalties) -> bool {
+    /// Discourages what `state` has and `start` has not; whether that is anything.
+    fn penalise(&self, state: &State<'_>, start: &State<'_>, penalties: &mut Penalties) -> bool {
         let highest = below(state.level());
         let mut is_any = false;
-        let residents = state.problem().residents();
-        for (process, (&machine, resident)) in state.assignment().iter().zip(residents).enumerate()
-        {
+        let places = state.assignment().iter().zip(start.assignment());
+        for (process, (&machine, &before)) in places.enumerate() {
             let is_penalised = match self.penalised {
                 Penalised::Full => true,
                 Penalised::Limit => highest < state.level_of(machine),
                 Penalised::None => false,
             };
-            if is_penalised && machine != resident.home {
+            if is_penalised && machine != before {
                 penalties.add(process, machine);
                 is_any = true;
             }
@@ -289,9 +291,9 @@ mod tests {
             let thresholds = variant.thresholds.of(&problem, variant.levels);
             let mut penalties = Penalties::none(problem.residents().len());
             let mut meter = Meter::new(Budget::Steps(u64::MAX));
-            let incumbent = Incumbent::at_home(&problem, problem.ideal());
+            let incumbent = Incumbent::at_start(&problem, problem.ideal());
             for _ in 0..20 {
-                let mut state = State::at_home(&problem);
+                let mut state = State::at_start(&problem);
                 let mut descent = Descent {
                     thresholds: &thresholds,
                     penalties: &penalties,
@@ -310,7 +312,8 @@ mod tests {
                     };
                     exchange.make(&mut state);
                 }
-                variant.penalise(&state, &mut penalties);
+                let start = State::at_start(&problem);
+                variant.penalise(&state, &start, &mut penalties);
             }
         }
     }

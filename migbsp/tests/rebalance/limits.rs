@@ -275,9 +275,13 @@ fn problems_that_contradict_themselves_are_refused() {
     let text = |error: Option<migbsp::rebalance::ProblemError>| error.unwrap().to_string();
     let of_memory = |memory| text(problem.clone().with_memory(memory).err());
     assert!(problem.clone().with_memory(memory(35, 0, &[5])).is_ok());
+    let mended = problem.clone().with_memory(memory(34, 0, &[5])).unwrap();
+    assert!(!mended.begins_within_memory());
+    let occupied = mended.occupied(&mended.start()).unwrap();
+    assert!(occupied == [25, 15] || occupied == [15, 25], "{occupied:?}");
     assert_eq!(
-        of_memory(memory(34, 0, &[5])),
-        "the processes of machine 0 occupy 35 bytes before any move: must be at most 34"
+        of_memory(memory(34, 0, &[200])),
+        "process 0 occupies 210 bytes with its blocks: must be at most 100, the most that a machine may hold"
     );
     assert_eq!(
         of_memory(memory(100, 1, &[5])),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use settings::Fault;
 
+use crate::rebalance::instance::Item;
 use crate::rebalance::instance::content::{AMOUNT, Instance, RATE, positions};
 use crate::rebalance::instance::edge::Edge;
 use crate::rebalance::instance::phase::Phase;
@@ -57,13 +58,19 @@ pub(super) fn read(source: &Source) -> Result<Instance, Fault> {
         capacities,
         clusters,
     };
-    match instance.memory_exceeded() {
-        Some((machine, problem)) => Err(entries.required("memory")?.item(machine).map_or_else(
-            || root.fault(problem.clone()),
-            |at| at.fault(problem.clone()),
-        )),
-        None => Ok(instance),
-    }
+    let Some((item, problem)) = instance.memory_exceeded() else {
+        return Ok(instance);
+    };
+    let (key, number) = match item {
+        Some(Item::Process(process)) => ("processes", Some(process)),
+        Some(Item::Machine(machine)) => ("memory", Some(machine)),
+        None => ("memory", None),
+    };
+    let place = entries.required(key)?;
+    Err(match number.and_then(|number| place.item(number)) {
+        Some(item) => item.fault(problem),
+        None => place.fault(problem),
+    })
 }
 
 /// The items of the list `key`, each read by `read`; none if there is no such key or the list is empty.

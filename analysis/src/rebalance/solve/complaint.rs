@@ -5,6 +5,7 @@ use migbsp::rebalance::Problem;
 use crate::rebalance::instance::Instance;
 use crate::rebalance::search::Search;
 use crate::rebalance::solve::report::{Assigned, Report};
+use crate::rebalance::target::Target;
 use crate::text::rounded;
 
 /// A message for each target that is not met, one a line; `None` if all are.
@@ -15,38 +16,52 @@ pub fn complaint(report: &Report, instance: &Instance, search: Search) -> Option
         .filter(|solution| !solution.feasible);
     let problem = instance.problem(search.cost);
     let lines: Vec<String> = missed
-        .map(|solution| missed_by(report, instance, &problem, solution))
+        .map(|solution| missed_by(report, (instance, &problem), search.cost_max, solution))
         .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn missed_by(
     report: &Report,
-    instance: &Instance,
-    problem: &Problem,
+    (instance, problem): (&Instance, &Problem),
+    cost_max: f64,
     solution: &Assigned,
 ) -> String {
     let target = solution.target;
     let reached = beside(solution.dc, target);
+    if solution.lowest {
+        return format!(
+            "no assignment within the limits of memory was found that costs at most {cost_max}: the cheapest costs {}",
+            beside(solution.cost, cost_max)
+        );
+    }
+    let asked = match solution.percent_of_ideal {
+        Some(percent) => format!(
+            "{} ({})",
+            beside(target, report.dc_ideal),
+            Target::OfIdeal(percent)
+        ),
+        None => target.to_string(),
+    };
     if let Some((machine, level)) = pinned_above(problem, target) {
         let (machine, level) = (&instance.machines[machine], beside(level, target));
         return format!(
-            "target {target} cannot be met: processes that may not move bring machine {machine} to {level}; \
+            "target {asked} cannot be met: processes that may not move bring machine {machine} to {level}; \
              {reached} was reached"
         );
     }
     let message = match solution.lower_bound {
         None if target < report.dc_ideal => format!(
-            "target {target} cannot be met: perfect balance is {}; {reached} was reached",
+            "target {asked} cannot be met: perfect balance is {}; {reached} was reached",
             beside(report.dc_ideal, target)
         ),
-        None => format!("target {target} cannot be met by any assignment; {reached} was reached"),
+        None => format!("target {asked} cannot be met by any assignment; {reached} was reached"),
         Some(_) if solution.is_exhausted => format!(
-            "target {target} is not met: {} reached {reached} and ended within {}; another --algorithm may find more",
+            "target {asked} is not met: {} reached {reached} and ended within {}; another --algorithm may find more",
             report.algorithm, report.limit
         ),
         Some(_) => format!(
-            "target {target} is not met: {} reached {reached} within {}; a larger --budget may find more",
+            "target {asked} is not met: {} reached {reached} within {}; a larger --budget may find more",
             report.algorithm, report.limit
         ),
     };

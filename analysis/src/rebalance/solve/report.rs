@@ -71,6 +71,12 @@ pub(super) struct Initial {
     /// Bytes of memory, if that is limited.
     #[serde(rename = "memory_initial", skip_serializing_if = "Option::is_none")]
     pub(super) memory: Option<Vec<u64>>,
+    /// Bytes of memory that each machine may hold, if that is limited.
+    #[serde(rename = "memory_limits", skip_serializing_if = "Option::is_none")]
+    pub(super) limits: Option<Vec<u64>>,
+    /// The machines that hold more.
+    #[serde(rename = "memory_exceeded", skip_serializing_if = "Vec::is_empty")]
+    pub(super) exceeded: Vec<Machine>,
 }
 
 /// An assignment for a target.
@@ -78,6 +84,9 @@ pub(super) struct Initial {
 pub(super) struct Assigned {
     /// The target level; with `lowest`, the one that was reached.
     pub(super) target: f64,
+    /// The target as a percentage of the ideal level, if it was given so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) percent_of_ideal: Option<f64>,
     /// Whether the target was the lowest level.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) lowest: bool,
@@ -167,6 +176,15 @@ impl Report {
         took: Seconds,
     ) -> Self {
         let homes = problem.homes();
+        let machine = |index: usize| Machine {
+            name: instance.machines[index].clone(),
+            index,
+        };
+        let memory = problem.occupied(&homes);
+        let limits = problem.memory().map(|memory| memory.limits.clone());
+        let pairs = memory.iter().flatten().zip(limits.iter().flatten());
+        let exceeded = pairs.enumerate().filter(|(_, (held, limit))| limit < held);
+        let exceeded = exceeded.map(|(index, _)| machine(index)).collect();
         let has_names = instance
             .processes
             .iter()
@@ -192,7 +210,9 @@ impl Report {
                 loads: problem.loads(&homes),
                 levels: problem.levels(&homes),
                 exchanged: problem.exchanged(&homes),
-                memory: problem.occupied(&homes),
+                memory,
+                limits,
+                exceeded,
             },
             took,
             solutions: found
@@ -247,9 +267,10 @@ impl Assigned {
             .collect();
         moves.sort_by(|left, right| right.cost.total_cmp(&left.cost));
         Self {
-            target: match target {
-                Target::Level(level) => *level,
-                Target::Lowest => solution.level,
+            target: target.level(problem.ideal()).unwrap_or(solution.level),
+            percent_of_ideal: match target {
+                Target::OfIdeal(percent) => Some(*percent),
+                Target::Level(_) | Target::Lowest => None,
             },
             lowest: *target == Target::Lowest,
             feasible: solution.feasible,

@@ -21,12 +21,34 @@ pub fn text(report: &Report, instance: &Instance, layout: Layout) -> String {
         level(report.dc_initial),
         level(report.dc_ideal),
     );
+    text.push_str(&layout.paragraph(&exceeded(report)));
     text.push_str(&targets(report, layout));
     for solution in &report.solutions {
         text.push_str(&assigned(report, instance, solution, layout));
     }
     text.push_str(&layout.paragraph(&legend(report, instance)));
     text
+}
+
+/// That machines hold more than they may before any move; empty: none does.
+fn exceeded(report: &Report) -> String {
+    let initial = &report.initial;
+    let (Some(first), Some(held), Some(limits)) =
+        (initial.exceeded.first(), &initial.memory, &initial.limits)
+    else {
+        return String::new();
+    };
+    let [held, limit] = [held, limits].map(|bytes| data(bytes[first.index] as f64));
+    let first = format!("{first} {held} of {limit}");
+    match initial.exceeded.len() {
+        1 => format!(
+            "Above its memory before any move is machine {first}; every assignment below mends that.\n\n"
+        ),
+        count => format!(
+            "{count} machines are above their memory before any move, as machine {first}; every assignment below \
+             mends that.\n\n"
+        ),
+    }
 }
 
 fn legend(report: &Report, instance: &Instance) -> String {
@@ -170,10 +192,10 @@ fn machines(report: &Report, instance: &Instance, solution: &Assigned, layout: L
 
 /// The target as it was asked for.
 fn target(solution: &Assigned) -> String {
-    if solution.lowest {
-        Target::Lowest.to_string()
-    } else {
-        solution.target.to_string()
+    match solution.percent_of_ideal {
+        Some(percent) => format!("{} ({})", level(solution.target), Target::OfIdeal(percent)),
+        None if solution.lowest => Target::Lowest.to_string(),
+        None => solution.target.to_string(),
     }
 }
 

@@ -2,11 +2,13 @@
 
 use migbsp::rebalance::Problem;
 
+use crate::rebalance::target::Target;
+
 /// The levels of a sweep.
 #[derive(Clone, Debug)]
 pub enum Levels {
     /// These.
-    Given(Vec<f64>),
+    Given(Vec<Target>),
     /// At most this many, from the one before any process moves down to nearly the ideal one.
     Spread(u32),
 }
@@ -15,7 +17,12 @@ impl Levels {
     /// The levels of a sweep over `problem`, each once, the lowest first.
     pub(super) fn rising(self, problem: &Problem) -> Vec<f64> {
         let mut levels = match self {
-            Self::Given(levels) => levels,
+            Self::Given(targets) => {
+                let levels = targets.into_iter();
+                levels
+                    .filter_map(|target| target.level(problem.ideal()))
+                    .collect()
+            }
             Self::Spread(points) => spread(problem, points),
         };
         levels.sort_by(f64::total_cmp);

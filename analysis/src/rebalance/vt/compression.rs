@@ -22,14 +22,15 @@ pub(super) struct Decoded {
 ///
 /// What is wrong with the contents, and what would be valid.
 pub(super) fn decode(bytes: Vec<u8>, limit: usize) -> Result<Decoded, String> {
-    let begins = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    let own = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
+    let begins = own.iter().find(|byte| !byte.is_ascii_whitespace());
     let is_compressed = begins != Some(&b'{');
     let contents = if is_compressed {
         decompress(&bytes, limit)?
     } else {
         bytes
     };
-    let text = String::from_utf8(contents).map_err(|error| {
+    let text = settings::text(contents).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         format!("the text is not UTF-8, from byte {at} on; must be JSON of vt")
     })?;
@@ -81,6 +82,9 @@ pub(super) fn compress(text: &str) -> Vec<u8> {
     compressed
 }
 
+/// What editors write before a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Bytes of input that the decoder takes in one step.
 const BUFFER: usize = 1 << 16;
 
@@ -99,6 +103,8 @@ mod tests {
             (TEXT.as_bytes().to_vec(), false),
             (compress(TEXT), true),
             (format!(" \n{TEXT}").into_bytes(), false),
+            (format!("\u{feff}\n{TEXT}").into_bytes(), false),
+            (compress(&format!("\u{feff}{TEXT}")), true),
         ] {
             let decoded = decode(bytes, 100).unwrap();
             assert_eq!(decoded.text.trim_start(), TEXT);
@@ -141,7 +147,7 @@ mod tests {
 
     #[test]
     fn other_contents_are_refused() {
-        for bytes in [&b""[..], b"[1, 2]", b"\xef\xbb\xbf{}", b"phases:\n- 1"] {
+        for bytes in [&b""[..], b"[1, 2]", b"phases:\n- 1"] {
             let fault = decode(bytes.to_vec(), 100).unwrap_err();
             assert!(fault.contains("neither a JSON object nor"), "{fault}");
         }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use experiments::Failure;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use settings::Fault;
 
 use crate::rebalance::vt::document::Object;
 use crate::rebalance::vt::files::{RankFile, RankFiles};
+use crate::rebalance::vt::metadata::{Metadata, check_keys};
 
 /// What vt wrote of a rank.
 #[derive(Clone, Debug)]
@@ -17,8 +17,8 @@ pub(super) struct Dump<'a> {
     pub(super) rank: usize,
     /// The entries of the file.
     pub(super) entries: Object<'a>,
-    /// The machine that the rank ran on (`metadata.shared_node.id`), if the file says.
-    pub(super) shared_node: Option<u64>,
+    pub(super) metadata: Metadata,
+    /// Those that have data.
     pub(super) phases: Vec<RawPhase<'a>>,
 }
 
@@ -30,21 +30,6 @@ pub(super) struct RawPhase<'a> {
     pub(super) number: usize,
     pub(super) id: u64,
     pub(super) entries: Object<'a>,
-}
-
-/// What describes the file.
-#[derive(Debug, Default, Deserialize)]
-struct Metadata {
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    rank: Option<u64>,
-    shared_node: Option<SharedNode>,
-}
-
-/// The machine that the rank ran on.
-#[derive(Debug, Deserialize)]
-struct SharedNode {
-    id: Option<u64>,
 }
 
 impl<'a> Dump<'a> {
@@ -67,10 +52,9 @@ impl<'a> Dump<'a> {
             let problem = format!("invalid JSON: {problem}\n  --> {path}:{line}:{column}");
             Failure::input(problem)
         })?;
-        let metadata = metadata(path, &entries)?;
-        if metadata.kind.as_deref().is_some_and(|kind| kind != KIND) {
-            let met = metadata.kind.unwrap_or_default();
-            return Err(invalid(path, "type", &met, "must be `LBDatafile`").into());
+        let metadata = Metadata::read(path, &entries)?;
+        if let Some(met) = metadata.kind.as_deref().filter(|kind| *kind != KIND) {
+            return Err(invalid(path, "type", met, "must be `LBDatafile`").into());
         }
         if let Some(met) = metadata.rank.filter(|met| u64::try_from(rank) != Ok(*met)) {
             let rule = format!("must be {rank}, the rank in the file's name");
@@ -92,27 +76,56 @@ impl<'a> Dump<'a> {
             file,
             rank,
             entries,
-            shared_node: metadata.shared_node.and_then(|node| node.id),
+            metadata,
             phases,
         })
     }
 
-    /// The phase `id`.
+    /// What has the data of phase `id`: the phase, or the one before it that it is identical to.
     ///
     /// # Errors
     ///
-    /// If the file does not have it.
+    /// If the file has neither.
     pub(super) fn phase(&self, id: u64) -> Result<&RawPhase<'a>, Fault> {
-        let found = self.phases.iter().find(|phase| phase.id == id);
-        found.ok_or_else(|| {
+        self.source(id).ok_or_else(|| {
             let known = ranges(&self.ids());
-            let problem = format!("there is no phase {id}: {known}");
+            let why = if self.metadata.skipped.contains(&id) {
+                "phase {id} was skipped"
+            } else if self.metadata.identical.contains(&id) {
+                "phase {id} is identical to the one before it, and no phase before it has data"
+            } else {
+                "there is no phase {id}"
+            };
+            let problem = format!("{}: {known}", why.replace("{id}", &id.to_string()));
             Fault::new(Some(&self.file.path), "phases", problem)
         })
     }
 
+    /// As [`phase`](Self::phase), if there is one. As in vt, a phase with data is not identical to another, and of the
+    /// phases before it those without data do not count.
+    fn source(&self, id: u64) -> Option<&RawPhase<'a>> {
+        let own = self.phases.iter().find(|phase| phase.id == id);
+        own.or_else(|| {
+            let is_identical = self.metadata.identical.contains(&id);
+            let before = self.phases.iter().filter(|phase| phase.id < id);
+            before.max_by_key(|phase| phase.id).filter(|_| is_identical)
+        })
+    }
+
+    /// The first phase after `id` that is identical to it.
+    pub(super) fn repetition(&self, id: u64) -> Option<u64> {
+        let next = self.phases.iter().map(|phase| phase.id);
+        let next = next.filter(|next| id < *next).min().unwrap_or(u64::MAX);
+        let mut after = self.metadata.identical.range(id.saturating_add(1)..);
+        after.next().copied().filter(|found| *found < next)
+    }
+
     fn ids(&self) -> BTreeSet<u64> {
-        self.phases.iter().map(|phase| phase.id).collect()
+        let mut ids: BTreeSet<u64> = self.phases.iter().map(|phase| phase.id).collect();
+        if let Some(first) = ids.first().copied() {
+            ids.extend(self.metadata.identical.range(first..));
+        }
+        ids
     }
 }
 
@@ -121,6 +134,7 @@ impl<'a> RawPhase<'a> {
         let key = format!("phases[{number}]");
         let entries: Object<'a> = serde_json::from_str(raw.get())
             .map_err(|_| Fault::new(Some(file), &key, "must be an object"))?;
+        check_keys(file, &key, &entries, &KEYS)?;
         let key = format!("{key}.id");
         let id = entries
             .get("id")
@@ -191,21 +205,6 @@ pub(super) fn chosen(dumps: &[Dump<'_>], asked: Option<u64>) -> Result<u64, Fail
     Ok(common.into_iter().next_back().unwrap_or_default())
 }
 
-/// `metadata`, with the `type` that older files have beside it.
-fn metadata(path: &str, entries: &Object<'_>) -> Result<Metadata, Fault> {
-    let read = |raw: &RawValue| {
-        serde_json::from_str::<Metadata>(raw.get())
-            .map_err(|error| Fault::new(Some(path), "metadata", error))
-    };
-    let mut metadata = entries
-        .get("metadata")
-        .map_or_else(|| Ok(Metadata::default()), read)?;
-    if let (None, Some(kind)) = (&metadata.kind, entries.get("type")) {
-        metadata.kind = Some(kind.get().trim_matches('"').to_owned());
-    }
-    Ok(metadata)
-}
-
 fn list<'a>(path: &str, key: &str, raw: &'a RawValue) -> Result<Vec<&'a RawValue>, Fault> {
     serde_json::from_str(raw.get()).map_err(|_| Fault::new(Some(path), key, "must be a list"))
 }
@@ -242,6 +241,15 @@ fn ranges(ids: &BTreeSet<u64>) -> String {
 
 /// `type` of LB data.
 const KIND: &str = "LBDatafile";
+
+/// The keys of a phase, as vt's schema has them.
+const KEYS: [&str; 5] = [
+    "id",
+    "tasks",
+    "communications",
+    "user_defined",
+    "lb_iterations",
+];
 
 /// Ranges of phases that a message names.
 const RANGES_MAX: usize = 10;

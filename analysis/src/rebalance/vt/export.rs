@@ -7,10 +7,12 @@ use experiments::{Failure, OutputFile};
 use serde_json::value::RawValue;
 use settings::Fault;
 
+use crate::rebalance::target::Target;
 use crate::rebalance::vt::compression::compress;
 use crate::rebalance::vt::document::{Object, quoted};
 use crate::rebalance::vt::dump::{Dump, RawPhase, chosen};
 use crate::rebalance::vt::files::RankFiles;
+use crate::rebalance::vt::metadata::{METADATA, Metadata};
 use crate::rebalance::vt::plan::Plan;
 use crate::rebalance::vt::snapshot::{COMMUNICATIONS, RANK_BYTES, Snapshot, TASKS, highest};
 use crate::rebalance::vt::task::{Task, TaskId};
@@ -34,7 +36,7 @@ pub struct PlanSource<'a> {
     /// The plan: results of a search in an imported instance, as JSON.
     pub text: &'a str,
     /// The target whose solution is meant; `None`: there is one.
-    pub target: Option<f64>,
+    pub target: Option<Target>,
     /// The phase that was imported; `None`: the last one that all ranks have.
     pub phase: Option<u64>,
 }
@@ -56,8 +58,8 @@ pub fn export(plan: PlanSource<'_>, paths: &[PathBuf]) -> Result<Exported, Failu
     let plan = Plan::read(name, text, target)?;
     let files = RankFiles::read(paths)?;
     let dumps = Dump::all(&files)?;
-    let phase = chosen(&dumps, phase)?;
-    let snapshot = Snapshot::read(&dumps, phase)?;
+    let id = chosen(&dumps, phase)?;
+    let snapshot = Snapshot::read(&dumps, id)?;
     let fault = |problem: String| Fault::new(Some(name), "", problem);
     let names = snapshot.tasks.iter().map(|task| task.name.as_str());
     plan.check(&snapshot.loads(), &names.collect::<Vec<_>>())
@@ -72,13 +74,13 @@ pub fn export(plan: PlanSource<'_>, paths: &[PathBuf]) -> Result<Exported, Failu
         );
         return Err(fault(problem).into());
     }
-    let phases = dumps.iter().map(|dump| dump.phase(phase));
+    let phases = dumps.iter().map(|dump| dump.phase(id));
     let phases: Vec<&RawPhase<'_>> = phases.collect::<Result<_, _>>()?;
     let arrangement = Arrangement::new(&snapshot, &phases, &plan.ranks)?;
     let rewritten = dumps.iter().zip(&phases).map(|(dump, phase)| {
         let text = match arrangement.is_same(dump.rank) {
             true => dump.file.text.clone(),
-            false => arrangement.file(dump, phase)?,
+            false => arrangement.file(dump, phase, id)?,
         };
         let contents = match dump.file.is_compressed {
             true => compress(&text),
@@ -151,20 +153,35 @@ impl<'a> Arrangement<'a> {
         all_stay && were_these && self.communications[rank].len() == self.snapshot.ends[rank].len()
     }
 
-    /// The text of the file of `dump`, in which `phase` changes.
-    fn file(&self, dump: &Dump<'a>, phase: &RawPhase<'a>) -> Result<String, Fault> {
-        let text = self.phase(dump, phase)?;
-        let phases = dump
-            .phases
-            .iter()
-            .map(|one| match one.number == phase.number {
-                true => text.clone(),
-                false => one.entries.text(|_, _| None),
-            });
-        let phases = array(phases);
-        Ok(dump
-            .entries
-            .text(|key, _| (key == "phases").then(|| phases.clone())))
+    /// The text of the file of `dump`, in which phase `id` changes, whose data `phase` has.
+    ///
+    /// Phases are identical to the one before them, so both `id` and the one that repeats it get data of their own.
+    fn file(&self, dump: &Dump<'a>, phase: &RawPhase<'a>, id: u64) -> Result<String, Fault> {
+        let changed = self.phase(dump, phase)?;
+        let mut written = Vec::new();
+        for one in &dump.phases {
+            let is_source = one.number == phase.number;
+            if !is_source || one.id != id {
+                written.push(one.entries.text(|_, _| None));
+            }
+            if is_source {
+                let object: Object<'_> = serde_json::from_str(&changed).map_err(unread)?;
+                written.push(numbered(&object, id));
+                written.extend(dump.repetition(id).map(|next| numbered(&one.entries, next)));
+            }
+        }
+        let phases = array(written.into_iter());
+        let mut identical = dump.metadata.identical.clone();
+        identical.remove(&id);
+        if let Some(next) = dump.repetition(id) {
+            identical.remove(&next);
+        }
+        let is_new = identical != dump.metadata.identical;
+        Ok(dump.entries.text(|key, raw| match key {
+            "phases" => Some(phases.clone()),
+            METADATA if is_new => Some(Metadata::text(raw, &identical)),
+            _ => None,
+        }))
     }
 
     fn phase(&self, dump: &Dump<'a>, phase: &RawPhase<'a>) -> Result<String, Fault> {
@@ -244,9 +261,21 @@ impl<'a> Arrangement<'a> {
     }
 }
 
+/// The text of a phase as that of phase `id`.
+fn numbered(phase: &Object<'_>, id: u64) -> String {
+    phase.text(|key, raw| {
+        let has_other = key == "id" && raw.get() != id.to_string();
+        has_other.then(|| id.to_string())
+    })
+}
+
 /// An object that has been read once.
 fn read(raw: &RawValue) -> Result<Object<'_>, Fault> {
-    serde_json::from_str(raw.get()).map_err(|error| Fault::new(None, "", error))
+    serde_json::from_str(raw.get()).map_err(unread)
+}
+
+fn unread(error: serde_json::Error) -> Fault {
+    Fault::new(None, "", error)
 }
 
 /// `number` as JSON, with a point, as vt and LBAF write bytes.

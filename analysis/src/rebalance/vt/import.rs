@@ -55,10 +55,13 @@ pub fn import(paths: &[PathBuf], options: ImportOptions) -> Result<Imported, Fai
     notes.push(match unsized_tasks.count() {
         0 => String::new(),
         count => format!(
-            "{count} tasks have neither task_serialized_bytes nor task_footprint_bytes; their size is {} MB",
+            "{} neither task_serialized_bytes nor task_footprint_bytes; {} size is {} MB",
+            tasks_have(count),
+            if count == 1 { "its" } else { "their" },
             UNKNOWN_SIZE / MB
         ),
     });
+    notes.push(unread(&snapshot));
     notes.retain(|note| !note.is_empty());
     Ok(Imported { instance, notes })
 }
@@ -128,10 +131,31 @@ fn size(task: &Task) -> Option<f64> {
     task.serialized.or(task.footprint)
 }
 
+/// That keys of `user_defined` are similar to ones that are used; empty: none are.
+fn unread(snapshot: &Snapshot) -> String {
+    let similar = snapshot
+        .tasks
+        .iter()
+        .filter_map(|task| task.similar.as_ref());
+    let count = similar.clone().count();
+    similar.clone().next().map_or_else(String::new, |(key, meant)| {
+        let tasks = tasks_have(count);
+        format!("{tasks} keys in user_defined that are not used, as `{key}`; did you mean `{meant}`?")
+    })
+}
+
+fn tasks_have(count: usize) -> String {
+    match count {
+        1 => "1 task has".to_owned(),
+        count => format!("{count} tasks have"),
+    }
+}
+
 /// The cluster of each rank: the machine that it ran on, if all files say, or else one for all. The second says what
 /// was done if only some do.
 fn clusters(dumps: &[Dump<'_>]) -> (Vec<u64>, String) {
-    let known: Vec<u64> = dumps.iter().filter_map(|dump| dump.shared_node).collect();
+    let known = dumps.iter().filter_map(|dump| dump.metadata.shared_node);
+    let known: Vec<u64> = known.collect();
     if known.len() == dumps.len() {
         return (known, String::new());
     }

@@ -4,6 +4,8 @@ use experiments::Failure;
 use serde::Deserialize;
 use settings::Fault;
 
+use crate::rebalance::target::Target;
+
 /// What of the JSON of `migbsp rebalance INSTANCE` says where processes go.
 #[derive(Clone, Debug, Deserialize)]
 struct Results {
@@ -19,6 +21,8 @@ struct Results {
 #[derive(Clone, Debug, Deserialize)]
 struct Solution {
     target: f64,
+    /// If the target was given so.
+    percent_of_ideal: Option<f64>,
     assignment: Vec<String>,
 }
 
@@ -38,7 +42,7 @@ impl Plan {
     /// # Errors
     ///
     /// If it is no result of a search in an imported instance, or does not have the target.
-    pub(super) fn read(name: &str, text: &str, target: Option<f64>) -> Result<Self, Failure> {
+    pub(super) fn read(name: &str, text: &str, target: Option<Target>) -> Result<Self, Failure> {
         let results: Results = serde_json::from_str(text).map_err(|error| {
             let problem = error.to_string();
             let problem = problem.split(" at line ").next().unwrap_or_default();
@@ -118,8 +122,8 @@ impl Plan {
 }
 
 /// The solution for `target`, and its position.
-fn chosen(solutions: &[Solution], target: Option<f64>) -> Result<(usize, &Solution), String> {
-    let targets: Vec<String> = solutions.iter().map(|one| one.target.to_string()).collect();
+fn chosen(solutions: &[Solution], target: Option<Target>) -> Result<(usize, &Solution), String> {
+    let targets: Vec<String> = solutions.iter().map(Solution::target).collect();
     let targets = targets.join(", ");
     let mut all = solutions.iter().enumerate();
     match (target, solutions) {
@@ -129,8 +133,29 @@ fn chosen(solutions: &[Solution], target: Option<f64>) -> Result<(usize, &Soluti
             "the plan has solutions for {targets}; --target LEVEL must name one"
         )),
         (Some(target), _) => all
-            .find(|(_, one)| one.target.total_cmp(&target).is_eq())
+            .find(|(_, one)| one.is_for(target))
             .ok_or_else(|| format!("the plan has no solution for {target}, only for {targets}")),
+    }
+}
+
+impl Solution {
+    /// The target as it was given.
+    fn target(&self) -> String {
+        match self.percent_of_ideal {
+            Some(percent) => Target::OfIdeal(percent).to_string(),
+            None => self.target.to_string(),
+        }
+    }
+
+    fn is_for(&self, target: Target) -> bool {
+        match target {
+            Target::Level(level) => self.target.total_cmp(&level).is_eq(),
+            Target::OfIdeal(percent) => {
+                let own = self.percent_of_ideal;
+                own.is_some_and(|own| own.total_cmp(&percent).is_eq())
+            }
+            Target::Lowest => false,
+        }
     }
 }
 
@@ -151,6 +176,7 @@ mod tests {
         {"target": 3.0, "assignment": ["0", "0", "1"], "dc": 3.0}]}"#;
 
     fn check(text: &str, target: Option<f64>, words: &str) {
+        let target = target.map(Target::Level);
         let fault = Plan::read("plan.json", text, target).unwrap_err();
         let text = fault.to_string();
         assert!(text.contains(words), "{text}");
@@ -159,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_plan_is_the_solution_for_a_target() {
-        let plan = Plan::read("plan.json", TEXT, Some(2.0)).unwrap();
+        let plan = Plan::read("plan.json", TEXT, Some(Target::Level(2.0))).unwrap();
         assert_eq!(plan.ranks, [0, 1, 1]);
         plan.check(&[3.0, 1.0], &["a", "b", "c"]).unwrap();
         let fault = plan.check(&[3.0, 1.1], &["a", "b", "c"]).unwrap_err();

@@ -136,7 +136,7 @@ fn exchanged(
                 list: COMMUNICATIONS,
                 number,
             };
-            let one = Communication::read(item, raw, dump.rank)?;
+            let one = Communication::read(item, raw, dump.rank, positions)?;
             traffic.add(&one, positions);
             ends.push(one.ends);
         }

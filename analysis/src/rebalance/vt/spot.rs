@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use serde_json::value::RawValue;
-use settings::Fault;
+use settings::{Fault, nearest};
 
 /// An item of a list of a phase.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +72,24 @@ impl<'a> Spot<'a> {
     pub(super) fn object(self) -> Result<Self, Fault> {
         self.required("an object", |value| value.is_object().then_some(()))?;
         Ok(self)
+    }
+
+    /// [`Self::object`], in which no key is a misspelt one of `known`.
+    pub(super) fn object_of(self, known: &[&'static str]) -> Result<Self, Fault> {
+        let object = self.object()?;
+        match object.similar_key(known) {
+            Some((key, _)) => {
+                let key = format!("{}.{key}", object.name());
+                Err(Fault::unknown_key(Some(object.item.file), &key, known))
+            }
+            None => Ok(object),
+        }
+    }
+
+    /// The first key of the object that is none of `known` and similar to one that is not there.
+    pub(super) fn similar_key(&self, known: &[&'static str]) -> Option<(String, &'static str)> {
+        let keys = self.value?.as_object()?.keys();
+        misspelt(keys.map(String::as_str), known)
     }
 
     /// An object, or nothing.
@@ -185,6 +203,21 @@ impl<'a> Spot<'a> {
     }
 }
 
+/// The first of `keys` that is none of `known` and differs by few letters from one of them that is not among the keys.
+/// Others are notes of other tools, or of other versions of the format.
+pub(super) fn misspelt<'a>(
+    keys: impl Iterator<Item = &'a str> + Clone,
+    known: &[&'static str],
+) -> Option<(String, &'static str)> {
+    let is_alike = |key: &str, meant: &str| {
+        SHORT < key.len() && key.len().abs_diff(meant.len()) <= LENGTHS_DIFFER
+    };
+    let unknown = keys.clone().filter(|key| !known.contains(key));
+    unknown
+        .filter_map(|key| Some((key.to_owned(), nearest(key, known)?)))
+        .find(|(key, meant)| is_alike(key, meant) && keys.clone().all(|key| key != *meant))
+}
+
 /// `value` in a line of a message.
 fn shown(value: &Value) -> String {
     let text = match value {
@@ -197,6 +230,12 @@ fn shown(value: &Value) -> String {
     }
     text.chars().take(SHOWN_MAX).chain(['…']).collect()
 }
+
+/// A key of so few letters is alike to too many.
+const SHORT: usize = 3;
+
+/// Letters by which a misspelt key is longer or shorter at most.
+const LENGTHS_DIFFER: usize = 2;
 
 /// Characters of an invalid value that a message shows.
 const SHOWN_MAX: usize = 40;

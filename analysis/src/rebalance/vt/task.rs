@@ -1,5 +1,6 @@
 //! A task of a phase.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::value::RawValue;
@@ -44,6 +45,8 @@ pub(super) struct Task {
     pub(super) rank_working: Option<f64>,
     /// `shared_id` and `shared_bytes`.
     pub(super) block: Option<(u64, f64)>,
+    /// A key of `user_defined` that is not used, and a similar one that is.
+    pub(super) similar: Option<(String, &'static str)>,
 }
 
 impl TaskId {
@@ -56,6 +59,41 @@ impl TaskId {
             (None, Some(id)) => Ok(Self::Sequence(id)),
             (None, None) => Err(entity.fault("missing key `id` or `seq_id`")),
         }
+    }
+}
+
+impl TaskId {
+    /// The id of an end of a communication in the file of `rank`, whose phase has the tasks of `positions`.
+    ///
+    /// `migratable` is optional there. Without it, id 0 is the phase's task 0, if there is one, as in LBAF.
+    pub(super) fn of_end(
+        entity: &Spot<'_>,
+        rank: usize,
+        positions: &BTreeMap<Self, usize>,
+    ) -> Result<Self, Fault> {
+        let id = Self::of(entity, rank)?;
+        if !matches!(id, Self::NoElement(_)) {
+            return Ok(id);
+        }
+        let task = Self::Packed(0);
+        if entity.get("migratable").is_absent() && positions.contains_key(&task) {
+            return Ok(task);
+        }
+        Ok(Self::only_no_element(positions).unwrap_or(id))
+    }
+
+    /// The position of the task; `None`: there is none, or several ranks have a task of this id.
+    pub(super) fn position(self, positions: &BTreeMap<Self, usize>) -> Option<usize> {
+        let is_ambiguous =
+            matches!(self, Self::NoElement(_)) && Self::only_no_element(positions) != Some(self);
+        (!is_ambiguous).then(|| positions.get(&self).copied())?
+    }
+
+    /// The task with id 0 that is not migratable, if one rank has it.
+    fn only_no_element(positions: &BTreeMap<Self, usize>) -> Option<Self> {
+        let of_ranks = Self::NoElement(0)..=Self::NoElement(usize::MAX);
+        let mut tasks = positions.range(of_ranks).map(|(id, _)| *id);
+        tasks.next().filter(|_| tasks.next().is_none())
     }
 }
 
@@ -77,9 +115,9 @@ impl Task {
     /// If a value is missing or invalid.
     pub(super) fn read(item: Item<'_>, raw: &RawValue, rank: usize) -> Result<Self, Fault> {
         let value = item.parse(raw)?;
-        let root = Spot::root(item, &value).object()?;
+        let root = Spot::root(item, &value).object_of(&KEYS)?;
         let entity = root.get("entity");
-        let entity = entity.object()?;
+        let entity = entity.object_of(&ENTITY_KEYS)?;
         let kind = entity.get("type");
         if kind.text()? != "object" {
             return Err(kind.invalid("`object`"));
@@ -91,6 +129,7 @@ impl Task {
         let id = TaskId::of(&entity, rank)?;
         let user = root.get("user_defined");
         let user = user.optional_object()?;
+        let similar = user.similar_key(&USER_KEYS);
         let bytes = |key| user.get(key).optional_amount("bytes");
         let shared_bytes = bytes("shared_bytes")?;
         let block = user.get("shared_id").block()?;
@@ -106,6 +145,7 @@ impl Task {
             working: bytes("task_working_bytes")?.unwrap_or(0.0),
             rank_working: bytes("rank_working_bytes")?,
             block: block.map(|block| (block, shared_bytes.unwrap_or(0.0))),
+            similar,
         })
     }
 }
@@ -132,3 +172,36 @@ fn name(id: TaskId, entity: &Spot<'_>) -> Result<String, Fault> {
         None => id.to_string(),
     })
 }
+
+/// The keys of a task, as vt's schema has them.
+const KEYS: [&str; 7] = [
+    "entity",
+    "node",
+    "resource",
+    "subphases",
+    "time",
+    "user_defined",
+    "attributes",
+];
+
+/// The keys of a task's entity, and of an end of a communication.
+pub(super) const ENTITY_KEYS: [&str; 8] = [
+    "type",
+    "id",
+    "seq_id",
+    "home",
+    "migratable",
+    "collection_id",
+    "objgroup_id",
+    "index",
+];
+
+/// The keys of `user_defined` that are used.
+const USER_KEYS: [&str; 6] = [
+    "task_serialized_bytes",
+    "task_footprint_bytes",
+    "task_working_bytes",
+    "rank_working_bytes",
+    "shared_id",
+    "shared_bytes",
+];

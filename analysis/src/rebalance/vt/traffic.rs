@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use settings::Fault;
 
 use crate::rebalance::vt::spot::{Item, Spot};
-use crate::rebalance::vt::task::TaskId;
+use crate::rebalance::vt::task::{ENTITY_KEYS, TaskId};
 
 /// The communications of a phase.
 #[derive(Clone, Debug, Default)]
@@ -29,21 +29,29 @@ pub(super) struct Communication {
 }
 
 impl Communication {
-    /// The communication whose text is `raw`, of the file of `rank`.
+    /// The communication whose text is `raw`, of the file of `rank`; `positions` has the tasks of the phase.
     ///
     /// # Errors
     ///
     /// If a value is missing or invalid.
-    pub(super) fn read(item: Item<'_>, raw: &RawValue, rank: usize) -> Result<Self, Fault> {
+    pub(super) fn read(
+        item: Item<'_>,
+        raw: &RawValue,
+        rank: usize,
+        positions: &BTreeMap<TaskId, usize>,
+    ) -> Result<Self, Fault> {
         let value = item.parse(raw)?;
-        let root = Spot::root(item, &value).object()?;
+        let root = Spot::root(item, &value).object_of(&KEYS)?;
         let (from, to) = (root.get("from"), root.get("to"));
-        let (from, to) = (from.object()?, to.object()?);
+        let (from, to) = (from.object_of(&ENTITY_KEYS)?, to.object_of(&ENTITY_KEYS)?);
         let is_object = |end: &Spot<'_>| Ok::<_, Fault>(end.get("type").text()? == "object");
         let are_objects = is_object(&from)? && is_object(&to)?;
         Ok(Self {
             ends: match are_objects {
-                true => Some((TaskId::of(&from, rank)?, TaskId::of(&to, rank)?)),
+                true => Some((
+                    TaskId::of_end(&from, rank, positions)?,
+                    TaskId::of_end(&to, rank, positions)?,
+                )),
                 false => None,
             },
             kind: root.get("type").text()?.to_owned(),
@@ -60,12 +68,7 @@ impl Traffic {
         self.count += 1;
         let reason = match one.ends {
             Some((from, to)) if one.kind == USED => {
-                // Id 0 may be that of any rank.
-                let position = |id: TaskId| match id {
-                    TaskId::NoElement(_) => None,
-                    TaskId::Packed(_) | TaskId::Sequence(_) => positions.get(&id).copied(),
-                };
-                match (position(from), position(to)) {
+                match (from.position(positions), to.position(positions)) {
                     (Some(from), Some(to)) if from == to => "within a task",
                     (Some(from), Some(to)) => {
                         let pair = (from.min(to), from.max(to));
@@ -110,3 +113,6 @@ impl fmt::Display for Traffic {
 
 /// The kind of communications between two tasks.
 const USED: &str = "SendRecv";
+
+/// The keys of a communication, as vt's schema has them.
+const KEYS: [&str; 5] = ["type", "from", "to", "messages", "bytes"];

@@ -8,8 +8,8 @@ use clap::Args;
 use crate::failure::CommandFailure;
 use crate::file::{check_folder, write_new};
 use crate::output::print;
-use analysis::rebalance::read_level;
 use analysis::rebalance::vt::{PlanSource, export};
+use analysis::rebalance::{Target, read_target};
 use experiments::{Failure, OutputFile};
 use settings::{name_of, read};
 
@@ -26,8 +26,8 @@ pub(crate) struct ExportArguments {
     #[arg(short, long, value_name = "FOLDER")]
     out: PathBuf,
     /// Target whose solution is exported, if the plan has several
-    #[arg(long, value_name = "LEVEL", value_parser = read_level)]
-    target: Option<f64>,
+    #[arg(long, value_name = "LEVEL|PERCENT%", value_parser = read_target)]
+    target: Option<Target>,
     /// Phase that was imported; the last one that all ranks have by default
     #[arg(long, value_name = "ID")]
     phase: Option<u64>,

@@ -35,8 +35,9 @@ mparv takes one, as mparv:opt=workload:
                     workload: if its work is more than half of the level
 
 Targets:
-  LEVEL  the cheapest assignment where no machine is above it
-  min    the lowest level, and of its assignments the cheapest; --max-cost limits the cost
+  LEVEL     the cheapest assignment where no machine is above it
+  PERCENT%  the same, in ideal levels: 105% is 5 % above perfect balance
+  min       the lowest level, and of its assignments the cheapest; --max-cost limits the cost
 
 Budgets:
   time   \"100 ms\", \"2.5 s\", for all targets together; bare numbers are seconds
@@ -45,13 +46,13 @@ Targets are worked on in parallel. Reading and lower bounds are not part of the 
 
 An instance can have processes that stay, machines of limited memory, blocks of memory that processes share, and what
 processes exchange, which is part of the level by --weight. Every algorithm keeps the limits; best alone minds the exchange
-while it searches.
+while it searches. Machines that are above their memory at the beginning are brought within it by every assignment.
 
 Formats:
   table  the cost of each target, the moves, and the machines after them; long tables are cut
   json   one object, schema migbsp.rebalance/2: solutions with target, feasible, assignment (the
          name of each process's machine), dc, cost, lower_bound, migrations, loads, levels, exchanged,
-         memory, moves, seconds
+         memory, moves, seconds; memory_exceeded names machines that are above their memory
   csv    one row per move, the target's totals in every row
 
 Exit codes:
@@ -62,6 +63,7 @@ Examples:
   migbsp rebalance conf/rebalance/small.json --target 80
   migbsp rebalance conf/rebalance/small.json --target 76 --algorithm imlp --budget 2Msteps
   migbsp rebalance conf/rebalance/small.json --cost moves        as few moves as possible
+  migbsp rebalance conf/rebalance/small.json --target 105%       5 % above perfect balance
   migbsp rebalance conf/rebalance/limited.json --target min      as low as possible
   migbsp rebalance sweep conf/rebalance/small.json --svg cost.svg
   migbsp rebalance generate --group I3,3 --seed 5 | migbsp rebalance - --format json

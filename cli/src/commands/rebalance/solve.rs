@@ -27,8 +27,9 @@ pub(crate) struct SolveArguments {
     /// Algorithm (imlp, islp, mlp, tabu, mparv, refine, hyb or best) with parameters
     #[arg(long, value_name = "NAME[:KEY=VALUE,...]", default_value = "best")]
     algorithm: Algorithm,
-    /// Highest allowed level of a machine, or `min`; can be given several times; the instance's targets by default
-    #[arg(long = "target", value_name = "LEVEL|min")]
+    /// Highest allowed level of a machine, also as a percentage of the ideal one, or `min`; can be given several times;
+    /// the instance's targets by default
+    #[arg(long = "target", value_name = "LEVEL|PERCENT%|min")]
     targets: Vec<Target>,
     /// Highest cost of an assignment for `--target min`
     #[arg(long, value_name = "COST", value_parser = read_cost)]

@@ -10,7 +10,7 @@ use crate::failure::CommandFailure;
 use crate::file::{check_writable, write};
 use crate::output::{Format, print, print_json, print_text};
 use analysis::rebalance::sweep::{Levels, sweep, text};
-use analysis::rebalance::{Algorithm, read_level};
+use analysis::rebalance::{Algorithm, Target, read_target};
 use experiments::batch::Batch;
 use experiments::{Failure, Registry};
 
@@ -27,9 +27,9 @@ pub(crate) struct SweepArguments {
         default_values = ["imlp", "best"]
     )]
     algorithms: Vec<Algorithm>,
-    /// Level; can be given several times; by default --points levels, closer to each other where they are low
-    #[arg(long = "target", value_name = "LEVEL", value_parser = read_level)]
-    targets: Vec<f64>,
+    /// Level, or percentage of the ideal one; can be given several times; by default --points levels, closer to each other where they are low
+    #[arg(long = "target", value_name = "LEVEL|PERCENT%", value_parser = read_target)]
+    targets: Vec<Target>,
     /// Number of levels, from the initial one down to nearly the ideal one
     #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "targets",
         value_parser = clap::value_parser!(u32).range(1..=1000))]

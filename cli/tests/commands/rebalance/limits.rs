@@ -120,6 +120,72 @@ fn the_reason_of_a_missed_target_is_named() {
 }
 
 #[test]
+fn a_machine_above_its_memory_is_brought_within_it() {
+    let text = LIMITED.replacen("[100, 10]", "[20, 10]", 1);
+    let folder = Folder::new().with("i.json", text);
+    let arguments = [&["rebalance", "i.json", "--target", "20"], &BUDGET[..]].concat();
+    // Machine a holds 21 of 20 MB. Without `left`, which costs 2, it holds 18.
+    let shown = folder.stdout(&arguments);
+    let named = "Above its memory before any move is machine a 21 MB of 20 MB; every assignment below mends that.";
+    assert!(shown.contains(named), "{shown}");
+    let json = object(&folder, &arguments[1..]);
+    assert_eq!(
+        json["memory_limits"],
+        serde_json::json!([20_000_000, 10_000_000])
+    );
+    assert_eq!(json["memory_exceeded"], serde_json::json!(["a"]));
+    let solution = &json["solutions"][0];
+    assert_eq!(solution["cost"], 2.0);
+    assert_eq!(
+        solution["memory"],
+        serde_json::json!([18_000_000, 7_000_000])
+    );
+    let minimal = ["rebalance", "i.json", "--target", "min", "--max-cost", "1"];
+    let ended = folder.run(&[&minimal[..], &BUDGET].concat());
+    let costs = "no assignment within the limits of memory was found that costs at most 1: the cheapest costs 2.00";
+    assert_eq!(
+        (ended.code, ended.stderr.contains(costs)),
+        (Some(3), true),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn a_target_is_relative_to_the_ideal_level() {
+    let folder = folder();
+    // The ideal level is 12 by 2.
+    let arguments = ["rebalance", "i.json", "--target", "125%"];
+    let arguments = [&arguments[..], &BUDGET].concat();
+    let shown = folder.stdout(&arguments);
+    assert!(shown.contains("Target 7.50 (125%): 2 moves"), "{shown}");
+    let solution = solution(&folder, &["--target", "125%"]);
+    assert_eq!(
+        (&solution["target"], &solution["percent_of_ideal"]),
+        (&7.5.into(), &125.0.into())
+    );
+    let missed = folder.run(&[&["rebalance", "i.json", "--target", "50 %"], &BUDGET[..]].concat());
+    let named = "error: target 3.00 (50%) cannot be met";
+    assert!(
+        missed.code == Some(3) && missed.stderr.starts_with(named),
+        "{missed:?}"
+    );
+    let sweep = [
+        "rebalance",
+        "sweep",
+        "i.json",
+        "--target",
+        "125%",
+        "--target",
+        "8",
+    ];
+    let sweep = folder.csv(&[&sweep[..], &BUDGET].concat());
+    assert!(
+        sweep.contains("\n7.5,") && sweep.contains("\n8.0,"),
+        "{sweep}"
+    );
+}
+
+#[test]
 fn the_lowest_level_is_found_within_a_cost() {
     let folder = folder();
     let lowest = solution(&folder, &["--target", "min"]);
@@ -170,7 +236,7 @@ fn invalid_limits_are_located() {
         ("[1, 2, 1000000]", "[1, 2, 1e300]", format!("invalid value `1e300` for `edges[0][2]`: {amount}\n  --> i.json:15")),
         ("[1, 2, 1000000]", "[1, 2]", "`edges[0]`: 2 values, must be [process, process, bytes]\n  --> i.json:15".to_owned()),
         ("\"weight\": 1e-6", "\"weight\": -1", format!("invalid value `-1` for `weight`: {amount}\n  --> i.json:16")),
-        ("[100, 10]", "[20, 10]", "`memory[0]`: the processes of machine 0 occupy 21000000 bytes before any move: must be at most 20000000\n  --> i.json:6".to_owned()),
+        ("[100, 10]", "[10, 10]", "`processes[3]`: process 3 occupies 11000000 bytes with its blocks: must be at most 10000000, the most that a machine may hold\n  --> i.json:12".to_owned()),
         ("[100, 10]", "[100]", "`memory`: 1 numbers, must be one for each machine: 2\n  --> i.json:6".to_owned()),
         ("\"blocks\": [4]", "\"blocks\": []", "invalid value `0` for `processes[1].blocks[0]`: must be an index into `blocks`, which has no items\n  --> i.json:10".to_owned()),
         ("\"movable\": false", "\"movable\": 0", "invalid value `0` for `processes[0].movable`: must be true or false\n  --> i.json:9".to_owned()),
