@@ -144,7 +144,8 @@ fn is_from_client(message: &JobMessage) -> bool {
         JobMessage::Submit(_)
         | JobMessage::Meet { .. }
         | JobMessage::Begin
-        | JobMessage::Inquire => true,
+        | JobMessage::Inquire
+        | JobMessage::Stop => true,
         JobMessage::Accepted { .. }
         | JobMessage::Ready
         | JobMessage::Recorded(_)
