@@ -102,7 +102,9 @@ fn checkpointing(section: &Value, folder: &Path) -> Result<Option<Checkpointing>
         section => Node::deserialize(section).map_err(fault)?,
     };
     let section = ("checkpoint", &node);
-    let section = adapted(folder, section, CheckpointSection::of, |section| tree_of(section))?;
+    let section = adapted(folder, section, CheckpointSection::of, |section| {
+        tree_of(section)
+    })?;
     Ok(section.options())
 }
 

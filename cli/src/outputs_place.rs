@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use agents::Outputs;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use experiments::{
-    Attributed, Entry, Failure, Finished, Loaded, OutputFile, OutputsError, OutputsFormat, Provenance,
-    Published, Registry, RejectedOutputs,
+    Attributed, Entry, Failure, Finished, Loaded, OutputFile, OutputsError, OutputsFormat,
+    Provenance, Published, Registry, RejectedOutputs,
 };
 use serde::Serialize;
 
@@ -110,11 +110,7 @@ impl OutputsPlace {
     }
 
     /// Writes outputs that were rejected because of `failure` to another file than those that are a result.
-    pub(crate) fn keep_rejected(
-        &self,
-        entry: &dyn Entry,
-        rejected: RejectedOutputs,
-    ) -> Failure {
+    pub(crate) fn keep_rejected(&self, entry: &dyn Entry, rejected: RejectedOutputs) -> Failure {
         let RejectedOutputs { failure, outputs } = rejected;
         self.keep(entry, &outputs, failure, ".rejected")
     }
@@ -135,10 +131,8 @@ impl OutputsPlace {
             }
             Self::Folder(folder) => folder.join(format!("outputs{mark}.{ending}")),
         };
-        let temporary = std::env::temp_dir().join(format!(
-            "outputs-{}{mark}.{ending}",
-            std::process::id()
-        ));
+        let temporary =
+            std::env::temp_dir().join(format!("outputs-{}{mark}.{ending}", std::process::id()));
         for place in [beside, temporary] {
             if let Some(folder) = place.parent() {
                 // The error is that of the file.
@@ -149,7 +143,9 @@ impl OutputsPlace {
                 return failure.followed_by(format!("the outputs are in {place}"));
             }
         }
-        failure.followed_by("the outputs are lost: nothing can be written beside them, nor with temporary files")
+        failure.followed_by(
+            "the outputs are lost: nothing can be written beside them, nor with temporary files",
+        )
     }
 }
 

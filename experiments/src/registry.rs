@@ -367,7 +367,9 @@ impl<W: Workload> Entry for Registered<W> {
         let parameters = Self::parameters(order.written)?;
         let files = Files::new(order.folder, order.written);
         let outputs = outputs.typed::<W::Program>();
-        Ok(guarded(|| W::files(&parameters, order.common, files, outputs))?)
+        Ok(guarded(|| {
+            W::files(&parameters, order.common, files, outputs)
+        })?)
     }
 }
 

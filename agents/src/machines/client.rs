@@ -423,7 +423,11 @@ impl<'a> ClientMachine<'a> {
                     self.send(host, JobMessage::Stop);
                 }
                 let are_all_there = first.fault != Fault::Cluster || first.message == INTERRUPTED;
-                let limit = if are_all_there { REST_LIMIT } else { CAUSE_LIMIT };
+                let limit = if are_all_there {
+                    REST_LIMIT
+                } else {
+                    CAUSE_LIMIT
+                };
                 self.enter(Phase::Failing(first), Some(limit));
                 self.finish_if_failed();
             }

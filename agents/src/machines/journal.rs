@@ -344,7 +344,13 @@ mod tests {
     #[test]
     fn what_is_over_is_recorded_in_the_end_up_to_a_call_that_is_not_known() {
         let mut journal = Journal::new(1, 2);
-        for event in [superstep(0), traced(0, 1, false), superstep(1), call(2, &[]), superstep(2)] {
+        for event in [
+            superstep(0),
+            traced(0, 1, false),
+            superstep(1),
+            call(2, &[]),
+            superstep(2),
+        ] {
             assert_eq!(add(&mut journal, event), []);
         }
         let expected = [traced(0, 1, false), superstep(0), superstep(1)];

@@ -76,7 +76,11 @@ pub fn remedy(directory: &Path) -> String {
     let digest = description["build"]["sha256"].as_str().unwrap_or_default();
     let is_printable = |letter: &char| !letter.is_control();
     let version: String = version.chars().filter(is_printable).take(64).collect();
-    let digest: String = digest.chars().filter(char::is_ascii_hexdigit).take(12).collect();
+    let digest: String = digest
+        .chars()
+        .filter(char::is_ascii_hexdigit)
+        .take(12)
+        .collect();
     let build = if digest.is_empty() {
         String::new()
     } else {

@@ -155,7 +155,8 @@ pub fn scan(
         }
         number += 1;
         let line = str::from_utf8(&bytes).map_err(|error| malformed(number, error.to_string()))?;
-        let header = header((line, directory), last).map_err(|message| malformed(number, message))?;
+        let header =
+            header((line, directory), last).map_err(|message| malformed(number, message))?;
         let event = event(line, header, wanted(header), &mut progress);
         if let Some(event) = event.map_err(|message| malformed(number, message))? {
             visit(event);
@@ -211,7 +212,9 @@ fn header(
             Some(SCHEMA) => {}
             Some(other) => {
                 let remedy = remedy(directory);
-                return Err(format!("schema {other:?}; this program reads {SCHEMA:?}; {remedy}"));
+                return Err(format!(
+                    "schema {other:?}; this program reads {SCHEMA:?}; {remedy}"
+                ));
             }
             None => return Err(format!("no schema; a record begins with {SCHEMA:?}")),
         }

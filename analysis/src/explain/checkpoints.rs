@@ -61,7 +61,9 @@ impl Reading {
         };
         let node = Node::deserialize(section).map_err(|error| fault(&error))?;
         let of = ("checkpoint", &node);
-        let section = adapted(folder, of, CheckpointSection::of, |section| tree_of(section));
+        let section = adapted(folder, of, CheckpointSection::of, |section| {
+            tree_of(section)
+        });
         let section = section.map_err(|error| fault(&error))?;
         let nodes = run.placement.iter().collect::<BTreeSet<_>>().len();
         Ok(section.options().map(|checkpointing| Self {

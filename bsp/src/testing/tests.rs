@@ -315,7 +315,11 @@ impl Program for Sender {
             ctx.send(Rank(0), Vast(self.0));
             ctx.send_sized(Rank(0), Bytes(1 << 40));
         }
-        if ctx.index() < 2 { Step::Continue } else { Step::Halt(()) }
+        if ctx.index() < 2 {
+            Step::Continue
+        } else {
+            Step::Halt(())
+        }
     }
 }
 

@@ -189,7 +189,13 @@ fn run_all(
             }
             None => Recording::default(),
         };
-        let mut done = run(prepared, *scenario, (arguments, registry), record, bars.as_ref())?;
+        let mut done = run(
+            prepared,
+            *scenario,
+            (arguments, registry),
+            record,
+            bars.as_ref(),
+        )?;
         // The outputs of all scenarios are equal, and may be large.
         done.finished.take_if(|_| !is_last);
         Ok(done)

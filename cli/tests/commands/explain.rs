@@ -392,7 +392,10 @@ fn a_folder_without_a_record_is_refused() {
     let refused = |message: &str| {
         let ended = folder.run(&["explain", "kept"]);
         let remedy = format!("error: {message}; it was written by migbsp ");
-        assert!(ended.code == Some(4) && ended.stderr.starts_with(&remedy), "{ended:?}");
+        assert!(
+            ended.code == Some(4) && ended.stderr.starts_with(&remedy),
+            "{ended:?}"
+        );
     };
     refused(
         "kept/iii/events.jsonl:1: schema \"migbsp.events/9\"; this program reads \"migbsp.events/1\"",

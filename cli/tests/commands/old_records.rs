@@ -55,21 +55,47 @@ fn a_record_of_another_version_is_refused_with_the_build_that_wrote_it() {
     let same = |text: String| text;
     let built = "it was written by migbsp 0.1.0 (build ";
     let with = "): read it with that version, or a later one";
-    copy(&same, &|text| text.replace("migbsp.run/1", "migbsp.run/2").replace("\"scenario\"", "\"scene\""));
+    copy(&same, &|text| {
+        text.replace("migbsp.run/1", "migbsp.run/2")
+            .replace("\"scenario\"", "\"scene\"")
+    });
     let ended = folder.run(&["verify", "kept"]);
     assert_eq!(ended.code, Some(4), "{ended:?}");
-    let begin = "error: kept/run.json: schema \"migbsp.run/2\"; this program reads \"migbsp.run/1\"; ";
-    assert!(ended.stderr.starts_with(&format!("{begin}{built}")), "{ended:?}");
+    let begin =
+        "error: kept/run.json: schema \"migbsp.run/2\"; this program reads \"migbsp.run/1\"; ";
+    assert!(
+        ended.stderr.starts_with(&format!("{begin}{built}")),
+        "{ended:?}"
+    );
     assert!(ended.stderr.trim_end().ends_with(with), "{ended:?}");
-    copy(&|text| text.replace("migbsp.events/1", "migbsp.events/2"), &same);
+    copy(
+        &|text| text.replace("migbsp.events/1", "migbsp.events/2"),
+        &same,
+    );
     let ended = folder.run(&["explain", "kept"]);
-    assert!(ended.stderr.contains(built) && ended.stderr.contains(with), "{ended:?}");
+    assert!(
+        ended.stderr.contains(built) && ended.stderr.contains(with),
+        "{ended:?}"
+    );
     // Keys that a later version has added are ignored, and those that it has not are named with what is assumed.
     let newer = |text: String| {
-        let text = text.replacen("\"scheduler\": {", "\"scheduler\": {\n\"gravity\": 9.81,", 1);
+        let text = text.replacen(
+            "\"scheduler\": {",
+            "\"scheduler\": {\n\"gravity\": 9.81,",
+            1,
+        );
         text.replacen("\"load_window\"", "\"window_of_load\"", 1)
     };
-    copy(&|text| text.replacen("{\"event\":\"superstep\",", "{\"event\":\"superstep\",\"mood\":1,", 1), &newer);
+    copy(
+        &|text| {
+            text.replacen(
+                "{\"event\":\"superstep\",",
+                "{\"event\":\"superstep\",\"mood\":1,",
+                1,
+            )
+        },
+        &newer,
+    );
     let ended = folder.run(&["verify", "kept"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     for said in [

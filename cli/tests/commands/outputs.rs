@@ -279,7 +279,11 @@ fn outputs_that_a_format_cannot_hold_are_refused_before_the_run() {
     let simulate = ["simulate", "e.toml", "--outputs", "plate.npy"];
     folder.fails(&[&simulate[..], &endless].concat(), 2, refused);
     let run = ["run", "e.toml", "--outputs", "plate.npy"];
-    folder.fails(&[&["up", "--local", "1", "--"], &run[..]].concat(), 2, refused);
+    folder.fails(
+        &[&["up", "--local", "1", "--"], &run[..]].concat(),
+        2,
+        refused,
+    );
     assert_eq!(read(&folder, "plate.npy"), "before");
 }
 

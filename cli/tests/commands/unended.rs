@@ -149,9 +149,15 @@ fn a_folder_is_used_again_unless_its_record_is_complete() {
     assert!(!cut.place.join("run.json.partial").exists());
     // The record of the attempt before is kept, and is not the one that a question about the folder means.
     let before = folder.stdout(&["explain", "kept/iii.1"]);
-    assert!(before.contains("the record stops after 20 supersteps"), "{before}");
+    assert!(
+        before.contains("the record stops after 20 supersteps"),
+        "{before}"
+    );
     let newest = folder.stdout(&["explain", "kept"]);
-    assert!(newest.starts_with("kept/iii: scenario iii, 4 processes"), "{newest}");
+    assert!(
+        newest.starts_with("kept/iii: scenario iii, 4 processes"),
+        "{newest}"
+    );
     folder.fails(
         &[&simulate[..], &only].concat(),
         2,
@@ -171,8 +177,19 @@ fn a_folder_is_used_again_unless_its_record_is_complete() {
 fn a_run_that_fails_or_is_interrupted_leaves_the_reason() {
     let folder = Folder::new();
     let lu = root().join("conf/lu-kernel.toml");
-    let lu = ["simulate", lu.to_str().unwrap(), "--out", "kept", "--compress"];
-    let limit = ["--set", "run.superstep_limit=9", "--set", "scheduler.scenario=i"];
+    let lu = [
+        "simulate",
+        lu.to_str().unwrap(),
+        "--out",
+        "kept",
+        "--compress",
+    ];
+    let limit = [
+        "--set",
+        "run.superstep_limit=9",
+        "--set",
+        "scheduler.scenario=i",
+    ];
     let reason = "p1 had not halted after 9 supersteps; if it needs more, raise the limit (in experiments \
                   `run.superstep_limit`)";
     folder.fails(&[&lu[..], &limit].concat(), 1, reason);
@@ -191,7 +208,12 @@ fn a_run_that_fails_or_is_interrupted_leaves_the_reason() {
     child.signal("INT");
     let ended = child.ends_within(10);
     assert_eq!(ended.code, Some(130), "{ended:?}");
-    assert!(ended.stderr.starts_with("error: interrupted: what was complete is in long/"), "{ended:?}");
+    assert!(
+        ended
+            .stderr
+            .starts_with("error: interrupted: what was complete is in long/"),
+        "{ended:?}"
+    );
     let text = folder.stdout(&["explain", "long/i"]);
     assert!(text.contains("The run was interrupted after "), "{text}");
     assert!(text.contains(" supersteps (SIGINT).\n"), "{text}");

@@ -238,7 +238,10 @@ impl<'de> SeqAccess<'de> for Parts<'_> {
 impl<'de> MapAccess<'de> for Parts<'_> {
     type Error = Known;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Known> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Known> {
         if self.left == 0 {
             self.form.depth -= 1;
             return Ok(None);

@@ -245,12 +245,24 @@ fn the_type_of_outputs_says_which_formats_cannot_hold_them() {
     // It decodes itself from anything.
     assert_eq!(unfit::<serde_json::Value>(), fits);
     let no_array = |problem: &str| (vec!["npy"], problem.to_owned());
-    assert_eq!(unfit::<Named>(), no_array("an output has fields with names"));
-    assert_eq!(unfit::<Vec<(u8, Named)>>(), no_array("an output has fields with names"));
-    assert_eq!(unfit::<BTreeMap<u32, f64>>(), no_array("an output has fields with names"));
+    assert_eq!(
+        unfit::<Named>(),
+        no_array("an output has fields with names")
+    );
+    assert_eq!(
+        unfit::<Vec<(u8, Named)>>(),
+        no_array("an output has fields with names")
+    );
+    assert_eq!(
+        unfit::<BTreeMap<u32, f64>>(),
+        no_array("an output has fields with names")
+    );
     assert_eq!(unfit::<Vec<String>>(), no_array("an output has a text"));
     assert_eq!(unfit::<()>(), no_array("an output has an empty place"));
-    assert_eq!(unfit::<Result<f64, u8>>(), no_array("an output is one of several kinds"));
+    assert_eq!(
+        unfit::<Result<f64, u8>>(),
+        no_array("an output is one of several kinds")
+    );
     let keys = unfit::<Vec<BTreeMap<(u8, u8), f64>>>();
     assert_eq!(keys.0, ["json", "csv", "npy"]);
 }
@@ -263,5 +275,7 @@ fn what_is_refused_by_its_type_cannot_be_written() {
     assert!(encode(&[()], OutputsFormat::Npy).is_err());
     assert!(encode(&[Ok::<f64, u8>(1.0)], OutputsFormat::Npy).is_err());
     let keys = [BTreeMap::from([((1, 2), 3)])];
-    assert!(encode(&keys, OutputsFormat::Json).is_err() && encode(&keys, OutputsFormat::Csv).is_err());
+    assert!(
+        encode(&keys, OutputsFormat::Json).is_err() && encode(&keys, OutputsFormat::Csv).is_err()
+    );
 }

@@ -123,10 +123,19 @@ mod tests {
         let older = without(&without(&whole, "planning.horizon"), "load_window");
         missing(&older, &whole, "scheduler", &mut name);
         assert_eq!(named.len(), 2, "{named:?}");
-        assert!(named.iter().any(|line| line.starts_with("scheduler.planning.horizon = ")));
+        assert!(
+            named
+                .iter()
+                .any(|line| line.starts_with("scheduler.planning.horizon = "))
+        );
         // A newer version has keys of its own, in any section.
         let mut newer = whole.clone();
-        let gravity = || ("gravity".to_owned(), Node::new(Value::Float(9.81), "run.json"));
+        let gravity = || {
+            (
+                "gravity".to_owned(),
+                Node::new(Value::Float(9.81), "run.json"),
+            )
+        };
         let Value::Table(entries) = &mut newer.value else {
             panic!("a section")
         };
@@ -138,15 +147,28 @@ mod tests {
         entries.push(gravity());
         assert!(scheduler(&newer).is_err());
         let place = Path::new("runs/iii");
-        let adapted = adapted(place, ("scheduler", &newer), scheduler, Scheduler::effective);
+        let adapted = adapted(
+            place,
+            ("scheduler", &newer),
+            scheduler,
+            Scheduler::effective,
+        );
         assert_eq!(adapted.unwrap().effective(), whole);
         // An invalid value is no unknown key.
         let mut wrong = without(&whole, "policy");
         let Value::Table(entries) = &mut wrong.value else {
             panic!("a section")
         };
-        entries.push(("policy".to_owned(), Node::new(Value::Text("magic".to_owned()), "x")));
-        let found = super::adapted(place, ("scheduler", &wrong), scheduler, Scheduler::effective);
+        entries.push((
+            "policy".to_owned(),
+            Node::new(Value::Text("magic".to_owned()), "x"),
+        ));
+        let found = super::adapted(
+            place,
+            ("scheduler", &wrong),
+            scheduler,
+            Scheduler::effective,
+        );
         assert!(found.unwrap_err().unknown.is_none());
     }
 }

@@ -44,7 +44,14 @@ fn changed(value: &Value, how: u8) -> Value {
         }
         Value::Number(number) => {
             let near = number.as_u64().unwrap_or_default();
-            let numbers = [0, 1, near.wrapping_add(1), near.wrapping_sub(1), u64::MAX, 1 << 31];
+            let numbers = [
+                0,
+                1,
+                near.wrapping_add(1),
+                near.wrapping_sub(1),
+                u64::MAX,
+                1 << 31,
+            ];
             numbers[usize::from(how) % numbers.len()].into()
         }
         Value::Null => json!(1),
@@ -126,7 +133,10 @@ fn kernels_check_changed_outputs() {
 fn models_check_changed_outputs() {
     check::<ModelFarm>(json!({"tasks": 8}), (3, None));
     check::<HRelations>(json!({}), (3, Some(4)));
-    check::<KindsOfState>(json!({"kind": "bitonic", "state": [2000.0, 3000.0]}), (2, Some(2)));
+    check::<KindsOfState>(
+        json!({"kind": "bitonic", "state": [2000.0, 3000.0]}),
+        (2, Some(2)),
+    );
     check::<Synthetic>(json!({}), (3, Some(2)));
     check::<LatticeBoltzmann>(json!({}), (4, Some(2)));
     check::<LuDecomposition>(json!({"order": 40}), (4, None));

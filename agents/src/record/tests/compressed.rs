@@ -53,7 +53,11 @@ fn a_compressed_record_is_read_as_one_that_is_text_and_is_always_the_same() {
     // RFC 1952: magic number, deflate, no flags, no date, the fastest, an unknown system.
     assert_eq!(bytes(&one)[..10], [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
     let text: usize = events().iter().map(|event| line(event).len()).sum();
-    assert!(bytes(&one).len() * 8 < text, "{} of {text}", bytes(&one).len());
+    assert!(
+        bytes(&one).len() * 8 < text,
+        "{} of {text}",
+        bytes(&one).len()
+    );
 }
 
 #[test]
@@ -74,7 +78,10 @@ fn a_compressed_record_that_is_cut_off_is_read_as_far_as_it_goes() {
         fs::write(&path, &whole[..end]).unwrap();
         supersteps.push(scan(folder.path(), |_| true, |_| {}).unwrap().supersteps);
     }
-    assert!(supersteps.is_sorted() && 100 <= supersteps[0], "{supersteps:?}");
+    assert!(
+        supersteps.is_sorted() && 100 <= supersteps[0],
+        "{supersteps:?}"
+    );
     // A record that says that it is complete is not.
     fs::write(folder.path().join("run.json"), "\"manifest\"").unwrap();
     let found = fault(folder.path());

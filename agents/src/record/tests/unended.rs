@@ -129,7 +129,10 @@ fn the_record_of_a_run_that_did_not_end_is_set_aside() {
         assert_eq!(manifest::<String>(&place).unwrap(), description);
         assert_eq!(extent(&place).0.supersteps, supersteps);
     }
-    assert_eq!(fs::read_to_string(record.join("notes.txt")).unwrap(), "kept");
+    assert_eq!(
+        fs::read_to_string(record.join("notes.txt")).unwrap(),
+        "kept"
+    );
     assert!(!aside(3).exists());
 }
 

@@ -30,25 +30,29 @@ impl Recordings {
         let recordings = Arc::new(Self::default());
         let ended = Arc::clone(&recordings);
         // Without the thread, the system ends the process.
-        drop(thread::Builder::new().name("interrupt".to_owned()).spawn(move || {
-            let termination = TerminationSignal::default();
-            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().build() else {
-                return;
-            };
-            runtime.block_on(termination.clone().received());
-            let signal = termination.number().unwrap_or_default();
-            let records = ended.end(signal);
-            let names: Vec<String> = records
-                .iter()
-                .map(|record| record.display().to_string())
-                .collect();
-            let kept = match &names[..] {
-                [] => String::new(),
-                names => format!(": what was complete is in {}", names.join(", ")),
-            };
-            drop(writeln!(io::stderr(), "error: interrupted{kept}"));
-            process::exit(128_i32.saturating_add(signal.into()));
-        }));
+        drop(
+            thread::Builder::new()
+                .name("interrupt".to_owned())
+                .spawn(move || {
+                    let termination = TerminationSignal::default();
+                    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().build() else {
+                        return;
+                    };
+                    runtime.block_on(termination.clone().received());
+                    let signal = termination.number().unwrap_or_default();
+                    let records = ended.end(signal);
+                    let names: Vec<String> = records
+                        .iter()
+                        .map(|record| record.display().to_string())
+                        .collect();
+                    let kept = match &names[..] {
+                        [] => String::new(),
+                        names => format!(": what was complete is in {}", names.join(", ")),
+                    };
+                    drop(writeln!(io::stderr(), "error: interrupted{kept}"));
+                    process::exit(128_i32.saturating_add(signal.into()));
+                }),
+        );
         recordings
     }
 

@@ -52,7 +52,10 @@ fn a_run_that_was_interrupted_is_explained_and_its_folder_used_again() {
     let again = cluster.command("hosts", &again).output().unwrap();
     assert!(again.status.success(), "{again:?}");
     let before = cluster.folder.stdout(&["explain", "runs/iii.1"]);
-    assert!(before.contains("The run was interrupted after "), "{before}");
+    assert!(
+        before.contains("The run was interrupted after "),
+        "{before}"
+    );
     let verified = cluster.folder.stdout(&["verify", "runs"]);
     assert!(!verified.contains("did not end"), "{verified}");
     let drawn = cluster.folder.stdout(&drawn);
@@ -86,7 +89,14 @@ fn a_traced_run_has_a_row_for_each_process_and_superstep() {
 fn a_run_that_failed_has_a_record_of_all_supersteps_and_the_reason() {
     let folder = Folder::new();
     let lu = root().join("conf/lu-kernel.toml");
-    let run = ["run", lu.to_str().unwrap(), "--out", "runs", "--set", "run.superstep_limit=61"];
+    let run = [
+        "run",
+        lu.to_str().unwrap(),
+        "--out",
+        "runs",
+        "--set",
+        "run.superstep_limit=61",
+    ];
     let up = ["up", "--local", "3", "--sets", "2", "--"];
     let ended = folder.run(&[&up[..], &run].concat());
     let reason = "p1 had not halted after 61 supersteps; if it needs more, raise the limit (in experiments \

@@ -98,7 +98,10 @@ impl Factors {
         let (matrix, permutation) = (first.matrix, first.permutation.clone());
         let order = permutation.len();
         if !is_permutation(&permutation) || u64::try_from(order) != Ok(matrix.order()) {
-            return Err(Unfactored::misfit(0, "has rows that are none of the matrix"));
+            return Err(Unfactored::misfit(
+                0,
+                "has rows that are none of the matrix",
+            ));
         }
         for (index, block) in blocks.iter().enumerate() {
             if block.matrix != matrix || block.permutation != permutation {

@@ -156,13 +156,20 @@ impl Path {
                 ));
             }
         }
-        let (mut query, mut subject) = (&queries[self.query.clone()], &subjects[self.subject.clone()]);
+        let (mut query, mut subject) = (
+            &queries[self.query.clone()],
+            &subjects[self.subject.clone()],
+        );
         for &(operation, count) in &self.operations {
             let counts = [
                 (operation.takes_query(), query),
                 (operation.takes_subject(), subject),
             ];
-            if count == 0 || counts.iter().any(|(takes, rest)| *takes && rest.len() < count) {
+            if count == 0
+                || counts
+                    .iter()
+                    .any(|(takes, rest)| *takes && rest.len() < count)
+            {
                 return Err(format!(
                     "has the operation {count}{operation}, for which there are no letters"
                 ));
