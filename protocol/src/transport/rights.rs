@@ -270,7 +270,7 @@ mod tests {
         for from in [process, node, manager] {
             assert!(allowed(Role::Client, from).is_empty());
         }
-        let jobs = ["Begin", "Inquire", "Meet", "ProcessImage", "Submit"];
+        let jobs = ["Begin", "Inquire", "Meet", "ProcessImage", "Stop", "Submit"];
         assert_eq!(allowed(Role::Client, Address::Client), jobs);
         for role in [Role::Node, Role::SetManager] {
             assert!(allowed(role, Address::Client).is_empty());
