@@ -53,5 +53,5 @@ pub(crate) fn decode_from<T: DeserializeOwned>(
 /// The length of a value's encoding.
 pub(crate) fn encoded_len(value: &impl Serialize) -> Bytes {
     // The encoding itself reports a value that cannot be encoded.
-    protocol::encoded_len(value).unwrap_or_default()
+    bsp::encoded_len(value).unwrap_or_default()
 }

@@ -50,20 +50,6 @@ pub enum RunError {
         /// The error of the encoder.
         message: String,
     },
-    /// A message is longer than hosts can send.
-    #[error(
-        "{from} sent {to} a message of {bytes} bytes; between hosts it may have {longest}: send it in parts"
-    )]
-    MessageTooLong {
-        /// The sender.
-        from: bsp::Rank,
-        /// The receiver.
-        to: bsp::Rank,
-        /// Its length in bytes.
-        bytes: u64,
-        /// The longest that can be sent.
-        longest: u64,
-    },
     /// A node violated the protocol.
     #[error("{0}: it is broken, or runs another build")]
     Peer(String),

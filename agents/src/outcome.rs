@@ -20,6 +20,8 @@ pub struct Outcome {
     pub outputs: Outputs,
     /// The builds of the nodes, by host; none in a simulation.
     pub builds: Vec<Build>,
+    /// The node that each process ended on, by rank; none in a simulation.
+    pub nodes: Vec<String>,
     /// The supersteps of a simulation that passed as earlier ones did, and were not simulated again.
     pub repeated: u64,
 }

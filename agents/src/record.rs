@@ -1,8 +1,9 @@
 //! The record of a run: typed events, one per line.
 //!
-//! A record is a directory. `events.jsonl` holds one [`Event`] per line, `run.json` the description and the result of
-//! the run. `run.json` is written last and in one piece: a directory without it is the record of a run that did not
-//! end. Its `run.json.partial` has the description, so that it can be read as far as it goes.
+//! A record is a directory. `events.jsonl` holds one [`Event`] per line, and so does `events.jsonl.gz`, compressed;
+//! `run.json` holds the description and the result of the run. `run.json` is written last and in one piece: a directory
+//! without it is the record of a run that did not end. Its `run.json.partial` has the description, so that it can be read
+//! as far as it goes, and the reason for which the run failed, if it did.
 
 mod balance_check;
 mod checkpoint;
@@ -28,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 pub use balance_check::BalanceCheck;
 pub use checkpoint::Checkpoint;
-pub use files::{description, is_complete};
+pub use files::{description, is_complete, is_record, remedy};
 pub use header::{EventHeader, EventKind};
 pub use hosts::Hosts;
 pub use reader::{Extent, ReadError, head, manifest, read, scan};
@@ -36,7 +37,7 @@ pub use resumed_run::ResumedRun;
 pub use run::Run;
 pub use trace::{TraceError, TraceReader, TracedSuperstep};
 pub use traced::Traced;
-pub use writer::{WriteError, Writer};
+pub use writer::{WriteError, WriteOptions, Writer};
 
 /// The version of the events, in the head of every record.
 pub const SCHEMA: &str = "migbsp.events/1";

@@ -104,7 +104,7 @@ impl Case<'_> {
         let finished = prepared.run(self.contender.scenario, registry, &mut |_| {});
         let finished = finished.map_err(|failure| {
             let (name, policy, seed) = (&self.variant.name, &self.contender.label, self.seed);
-            failure.of(format!("{name}, {policy}, seed {seed}"))
+            Failure::from(failure).of(format!("{name}, {policy}, seed {seed}"))
         })?;
         let configuration = prepared.loaded.experiment.digest();
         Ok(Run::new(self.seed, &finished, &configuration))

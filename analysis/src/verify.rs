@@ -19,11 +19,13 @@ use experiments::Failure;
 use experiments::Registry;
 use experiments::Scenario;
 use experiments::Scheduler;
+use experiments::record::adapted;
 use experiments::record::fault;
 use experiments::record::manifest;
 use experiments::record::shortfall;
 use settings::Fault;
 use settings::Node;
+use settings::tree_of;
 
 pub use report::Report;
 pub use text::text;
@@ -41,7 +43,7 @@ pub fn verify(
     let run = record::head(folder).map_err(fault)?;
     let at_fault = |problem: String| Failure::input(format!("{}: {problem}", folder.display()));
     let configured = configured(
-        &manifest.configuration["scheduler"],
+        (&manifest.configuration["scheduler"], folder),
         &manifest.scenario,
         &run,
         registry,
@@ -49,7 +51,7 @@ pub fn verify(
     let (policy, scheduler) = configured.map_err(|problem| at_fault(problem.to_string()))?;
     let broken = |error: ReplayError| at_fault(error.to_string());
     let absent = absent(&manifest.configuration["elasticity"], &run);
-    let checkpointing = checkpointing(&manifest.configuration["checkpoint"]);
+    let checkpointing = checkpointing(&manifest.configuration["checkpoint"], folder);
     let checkpointing = checkpointing.map_err(|problem| at_fault(problem.to_string()))?;
     let replay = Replay::new(scheduler, &run, absent).map_err(broken)?;
     let mut replay = replay.with_checkpoints(checkpointing.as_ref());
@@ -62,6 +64,7 @@ pub fn verify(
         shortfall: None,
         checkpoints: 0,
     });
+    let failure = manifest.failure;
     let mut ended = Ok(());
     let take = |event| {
         if ended.is_err() {
@@ -75,7 +78,7 @@ pub fn verify(
     };
     let extent = record::scan(folder, |_| true, take).map_err(fault)?;
     report.head.is_complete = extent.is_complete;
-    report.head.shortfall = shortfall(&extent);
+    report.head.shortfall = shortfall(&extent, failure.as_ref());
     Ok((report, ended))
 }
 
@@ -91,26 +94,32 @@ fn absent(section: &Value, run: &record::Run) -> BTreeSet<HostId> {
 }
 
 /// The checkpoints that the `section` of a record's configuration describes.
-fn checkpointing(section: &Value) -> Result<Option<Checkpointing>, Fault> {
+fn checkpointing(section: &Value, folder: &Path) -> Result<Option<Checkpointing>, Fault> {
     let fault = |error: serde_json::Error| Fault::new(None, "checkpoint", error.to_string());
     let node = match section {
         // Records of older versions have no such section.
-        Value::Null => Node::empty_table(),
+        Value::Null => return Ok(None),
         section => Node::deserialize(section).map_err(fault)?,
     };
-    Ok(CheckpointSection::of(&node)?.options())
+    let section = ("checkpoint", &node);
+    let section = adapted(folder, section, CheckpointSection::of, |section| {
+        tree_of(section)
+    })?;
+    Ok(section.options())
 }
 
 /// The name of the policy, and the scheduler that the `section` of a record's configuration describes.
 fn configured(
-    section: &Value,
+    (section, folder): (&Value, &Path),
     scenario: &str,
     run: &record::Run,
     registry: &Registry,
 ) -> Result<(String, Option<agents::Scheduler>), Fault> {
     let written = |problem: String| Fault::new(None, "scheduler", problem);
     let node: Node = Node::deserialize(section).map_err(|error| written(error.to_string()))?;
-    let scheduler = Scheduler::new(&node, registry.policies())?;
+    let read = |node: &Node| Scheduler::new(node, registry.policies());
+    let section = ("scheduler", &node);
+    let scheduler = adapted(folder, section, read, Scheduler::effective)?;
     let scenario = Scenario::named(scenario)
         .ok_or_else(|| written(format!("there is no scenario {scenario:?}")))?;
     let processes = u32::try_from(run.placement.len())

@@ -8,6 +8,7 @@
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
+mod encoding;
 pub mod farm;
 mod ids;
 mod interaction;
@@ -20,9 +21,10 @@ mod superstep;
 pub mod testing;
 pub mod units;
 
+pub use encoding::encoded_len;
 pub use ids::{HostId, Rank, SetId};
 pub use interaction::Interaction;
 pub use name::{NameError, check_name};
 pub use program::{Image, Payload, Program, Step};
 pub use round::Round;
-pub use superstep::{Conditions, Envelope, Inbox, Outbox, Superstep};
+pub use superstep::{Conditions, Envelope, Inbox, MESSAGE_MAX, Outbox, Superstep};

@@ -10,7 +10,7 @@ pub(crate) use self::computation::Computation;
 pub use self::computation::{Limit, Run};
 pub use self::error::Error;
 pub use self::execution::panic_message;
-pub use self::execution::{check_receiver, execute};
+pub use self::execution::{check_length, check_receiver, execute};
 
 /// Runs `processes` to the end, process `r` being element `r`. Each executes 10⁹ of the instructions that it charges in a
 /// second ([`Superstep::elapsed`](crate::Superstep::elapsed)).

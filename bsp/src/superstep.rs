@@ -101,12 +101,13 @@ impl<'a, Message> Superstep<'a, Message> {
         &self.inbox.sized
     }
 
-    /// Sends a value; it is received in the next superstep.
+    /// Sends a value; it is received in the next superstep. Its encoding has at most [`MESSAGE_MAX`].
     pub fn send(&mut self, to: Rank, message: Message) {
         self.outbox.sends.push((to, Envelope::Value(message)));
     }
 
-    /// Sends `bytes` without content, to occupy the network as a real message would.
+    /// Sends `bytes` without content, to occupy the network as a real message would. A simulation takes any number of
+    /// them, real hosts at most [`MESSAGE_MAX`].
     pub fn send_sized(&mut self, to: Rank, bytes: Bytes) {
         self.outbox.sends.push((to, Envelope::Sized(bytes)));
     }
@@ -196,3 +197,7 @@ impl<Message> Default for Outbox<Message> {
         }
     }
 }
+
+/// The longest message that a process may send, in its encoding: the same in every runner, wherever its receiver is. What
+/// is longer is sent in parts.
+pub const MESSAGE_MAX: Bytes = Bytes(64 << 20);

@@ -1,12 +1,13 @@
 //! Where the outputs of a run go.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use agents::Outputs;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use experiments::{
-    Attributed, Entry, Failure, Finished, Loaded, OutputFile, OutputsFormat, Provenance, Published,
-    Registry, RunFailure,
+    Attributed, Entry, Failure, Finished, Loaded, OutputFile, OutputsError, OutputsFormat,
+    Provenance, Published, Registry, RejectedOutputs,
 };
 use serde::Serialize;
 
@@ -63,19 +64,26 @@ impl OutputsPlace {
         Ok(Self::File(path, format))
     }
 
-    /// Whether [`Self::write`] will be able to write there, asked before the run.
+    /// Whether [`Self::write`] will be able to write outputs of `entry` there, asked before the run.
     ///
     /// # Errors
     ///
-    /// If the operating system refuses.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
+    /// If the format cannot hold them, or the operating system refuses.
+    pub(crate) fn check(&self, entry: &dyn Entry) -> Result<(), Failure> {
         match self {
-            Self::File(file, _) => check_writable(file),
-            Self::Folder(folder) => check_folder(folder),
+            Self::File(file, format) => {
+                entry.check_format(*format).map_err(unheld)?;
+                check_writable(file)
+            }
+            Self::Folder(folder) => {
+                entry.check_format(OutputsFormat::Json).map_err(unheld)?;
+                check_folder(folder)
+            }
         }
     }
 
-    /// Writes the outputs of a run of the experiment; a folder gets a file with the `provenance`, too.
+    /// Writes the outputs of a run of the experiment; a folder gets a file with the `provenance`, too. What cannot be
+    /// written as it should is written otherwise, and the error says where.
     ///
     /// # Errors
     ///
@@ -87,41 +95,98 @@ impl OutputsPlace {
         finished: &Finished,
         provenance: impl Fn() -> Result<Provenance, Failure>,
     ) -> Result<(), CommandFailure> {
-        let application = &loaded.experiment.application;
-        let entry = registry.find(&application.workload, None)?;
-        let outputs = &finished.outputs;
-        match self {
-            Self::File(file, format) => write(file, &encoded(entry, outputs, *format)?),
-            Self::Folder(folder) => {
-                let made = entry.files(loaded.build_input(), outputs);
-                let made = made.map_err(|error| Failure::from(RunFailure::from(error)))?;
-                OutputFile::check_names(entry.name(), &made, &[ALL, PROVENANCE])
-                    .map_err(Failure::Run)?;
-                let json = encoded(entry, outputs, OutputsFormat::Json)?;
-                let mut all = vec![OutputFile::new(ALL, json)];
-                all.extend(made);
-                let report = OutputsReport {
-                    workload: &application.workload,
-                    processes: application.processes,
-                    outputs_sha256: &finished.outputs_digest,
-                    files: all.iter().map(OutputFile::name).collect(),
-                };
-                let report = serde_json::to_vec_pretty(&Attributed::new(&provenance()?, &report));
-                let report = OutputFile::new(PROVENANCE, report.map_err(Failure::run)?);
-                all.push(report);
-                write_into(folder, all)
+        let entry = registry.find(&loaded.experiment.application.workload, None)?;
+        let written = match self {
+            Self::File(file, format) => write_file(file, entry, &finished.outputs, *format),
+            Self::Folder(folder) => write_folder(folder, (entry, loaded), finished, provenance),
+        };
+        written.map_err(|failure| match failure {
+            CommandFailure::Failure(failure) => {
+                self.keep(entry, &finished.outputs, failure, "").into()
+            }
+            // A reader of a pipe that goes away wants no more.
+            failure => failure,
+        })
+    }
+
+    /// Writes outputs that were rejected because of `failure` to another file than those that are a result.
+    pub(crate) fn keep_rejected(&self, entry: &dyn Entry, rejected: RejectedOutputs) -> Failure {
+        let RejectedOutputs { failure, outputs } = rejected;
+        self.keep(entry, &outputs, failure, ".rejected")
+    }
+
+    /// Writes outputs in the format that holds all, beside where they should be or else with temporary files. Returns the
+    /// `failure` because of which that is done, with the name of the file.
+    fn keep(&self, entry: &dyn Entry, outputs: &Outputs, failure: Failure, mark: &str) -> Failure {
+        let encoded = match entry.encode(outputs, OutputsFormat::MessagePack) {
+            Ok(encoded) => encoded,
+            Err(error) => return failure.followed_by(error),
+        };
+        let ending = OutputsFormat::MessagePack.ending();
+        let beside = match self {
+            Self::File(file, _) => {
+                let mut name = file.as_os_str().to_owned();
+                name.push(format!("{mark}.{ending}"));
+                PathBuf::from(name)
+            }
+            Self::Folder(folder) => folder.join(format!("outputs{mark}.{ending}")),
+        };
+        let temporary =
+            std::env::temp_dir().join(format!("outputs-{}{mark}.{ending}", std::process::id()));
+        for place in [beside, temporary] {
+            if let Some(folder) = place.parent() {
+                // The error is that of the file.
+                drop(fs::create_dir_all(folder));
+            }
+            if write(&place, &encoded).is_ok() {
+                let place = place.display();
+                return failure.followed_by(format!("the outputs are in {place}"));
             }
         }
+        failure.followed_by(
+            "the outputs are lost: nothing can be written beside them, nor with temporary files",
+        )
     }
 }
 
-fn encoded(
+fn write_file(
+    file: &Path,
     entry: &dyn Entry,
     outputs: &Outputs,
     format: OutputsFormat,
-) -> Result<Vec<u8>, Failure> {
-    let encoded = entry.encode(outputs, format);
-    encoded.map_err(|error| Failure::Usage(format!("--outputs: {error}")))
+) -> Result<(), CommandFailure> {
+    write(file, &entry.encode(outputs, format).map_err(unheld)?)
+}
+
+/// Writes the outputs, the files that the workload derives from them, and what made them.
+fn write_folder(
+    folder: &Path,
+    (entry, loaded): (&dyn Entry, &Loaded),
+    finished: &Finished,
+    provenance: impl Fn() -> Result<Provenance, Failure>,
+) -> Result<(), CommandFailure> {
+    let outputs = &finished.outputs;
+    let made = entry.files(loaded.build_input(), outputs);
+    let made = made.map_err(Failure::from)?;
+    OutputFile::check_names(entry.name(), &made, &[ALL, PROVENANCE]).map_err(Failure::Run)?;
+    let json = entry.encode(outputs, OutputsFormat::Json).map_err(unheld)?;
+    let mut all = vec![OutputFile::new(ALL, json)];
+    all.extend(made);
+    let report = OutputsReport {
+        workload: entry.name(),
+        processes: loaded.experiment.application.processes,
+        outputs_sha256: &finished.outputs_digest,
+        files: all.iter().map(OutputFile::name).collect(),
+    };
+    let report = serde_json::to_vec_pretty(&Attributed::new(&provenance()?, &report));
+    let report = OutputFile::new(PROVENANCE, report.map_err(Failure::run)?);
+    all.push(report);
+    write_into(folder, all)
+}
+
+/// A format cannot hold outputs.
+fn unheld(error: OutputsError) -> Failure {
+    Failure::Usage(format!("--outputs: {error}"))
 }
 
 /// The outputs themselves, in a folder.

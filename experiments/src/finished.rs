@@ -8,8 +8,6 @@ use protocol::{Build, Fault as AtFault};
 use crate::failure::Failure;
 use crate::registry::BuildInput;
 use crate::registry::Entry;
-use crate::verified::VerifyError;
-use crate::workload::Rejection;
 use settings::Fault;
 
 /// The result of a run, in either world, its outputs verified.
@@ -38,13 +36,26 @@ impl Finished {
     ///
     /// # Errors
     ///
-    /// If its outputs are no result.
+    /// If its outputs are no result. They are part of the error.
     pub fn new(
         entry: &dyn Entry,
         order: BuildInput<'_>,
         outcome: Outcome,
     ) -> Result<Self, RunFailure> {
-        let verified = entry.verify(order, &outcome.outputs)?;
+        let verified = match entry.verify(order, &outcome.outputs) {
+            Ok(verified) => verified,
+            Err(reason) => {
+                let Outcome { outputs, nodes, .. } = outcome;
+                let process = reason.process();
+                let node = process.and_then(|process| nodes.get(process.index()));
+                let mut failure = Failure::from(reason);
+                if let Some(node) = node {
+                    failure = failure.followed_by(format!("the node {node} sent this output"));
+                }
+                let rejected = RejectedOutputs { failure, outputs };
+                return Err(RunFailure::Rejected(Box::new(rejected)));
+            }
+        };
         Ok(Self {
             end: outcome.end,
             calls: outcome.calls,
@@ -71,30 +82,34 @@ pub enum RunFailure {
     #[error(transparent)]
     Job(#[from] JobError),
     /// The outputs are no result.
-    #[error(transparent)]
-    Outputs(#[from] VerifyError),
+    #[error("{}", .0.failure)]
+    Rejected(Box<RejectedOutputs>),
+}
+
+/// The outputs of a run that has ended, which are no result.
+#[derive(Debug)]
+pub struct RejectedOutputs {
+    /// What is wrong with them.
+    pub failure: Failure,
+    /// The outputs, by rank.
+    pub outputs: Outputs,
 }
 
 impl From<RunFailure> for Failure {
     fn from(error: RunFailure) -> Self {
         match error {
-            RunFailure::Parameters(fault) | RunFailure::Outputs(VerifyError::Parameters(fault)) => {
-                fault.into()
-            }
+            RunFailure::Parameters(fault) => fault.into(),
             // The platform's file is invalid, not the program.
             RunFailure::Simulation(
                 error @ (RunError::NoRoute(_) | RunError::Stuck { .. } | RunError::Elasticity(_)),
             ) => Self::input(error),
             RunFailure::Simulation(error) => Self::run(error),
-            RunFailure::Job(JobError { fault, message }) => match fault {
+            RunFailure::Job(JobError { fault, message, .. }) => match fault {
                 AtFault::Program => Self::Run(message),
                 AtFault::Input => Self::Input(message),
                 AtFault::Cluster | AtFault::Build => Self::Cluster(message),
             },
-            RunFailure::Outputs(VerifyError::Outputs(error)) => match error {
-                Rejection::Input(_) => Self::input(error),
-                Rejection::Outputs(_) => Self::Verification(error.to_string()),
-            },
+            RunFailure::Rejected(rejected) => rejected.failure,
         }
     }
 }

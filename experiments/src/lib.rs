@@ -51,7 +51,7 @@ pub use elasticity::ElasticitySection;
 pub use embedded::{Embedded, load_embedded};
 pub use experiment::{Application, Experiment};
 pub use failure::Failure;
-pub use finished::{Finished, RunFailure};
+pub use finished::{Finished, RejectedOutputs, RunFailure};
 pub use join_summary::JoinSummary;
 pub use loaded::{
     Loaded, layered, load, load_for_cluster, load_text_for_cluster, overrides, recorded, scheduler,

@@ -9,6 +9,7 @@ use simulator::Platform;
 use crate::experiment::Experiment;
 use crate::failure::Failure;
 use crate::platform;
+use crate::record::tolerant;
 use crate::registry::{BuildInput, Registry};
 use crate::scheduler::Scheduler;
 use crate::workload::Common;
@@ -145,8 +146,9 @@ pub fn recorded(
     registry: &Registry,
 ) -> Result<Loaded, Failure> {
     let written = without_unset(configuration);
+    let read = |node: &Node| Experiment::new(node, registry);
     Ok(Loaded {
-        experiment: Experiment::new(&written, registry)?,
+        experiment: tolerant(&folder, ("", &written), read)?,
         overrides: Vec::new(),
         written,
         folder,

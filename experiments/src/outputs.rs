@@ -3,6 +3,7 @@
 mod array;
 mod error;
 mod file;
+mod form;
 mod format;
 mod rows;
 mod value;
@@ -12,6 +13,7 @@ use serde::Serialize;
 pub use array::Numbers;
 pub use error::OutputsError;
 pub use file::OutputFile;
+pub(crate) use form::check as check_form;
 pub use format::OutputsFormat;
 
 /// The `outputs` of programs, by rank, in a format.

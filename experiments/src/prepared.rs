@@ -111,16 +111,13 @@ impl PreparedExperiment {
         scenario: Scenario,
         registry: &Registry,
         observer: &mut dyn FnMut(&Event),
-    ) -> Result<Finished, Failure> {
+    ) -> Result<Finished, RunFailure> {
         let workload = &self.loaded.experiment.application.workload;
         let entry = registry.find(workload, None)?;
         let order = self.loaded.build_input();
-        let mut run = || -> Result<Finished, RunFailure> {
-            let programs = entry.programs(order)?;
-            let outcome = agents::simulate(&self.setup(scenario), programs, observer)?;
-            Finished::new(entry, order, outcome)
-        };
-        Ok(run()?)
+        let programs = entry.programs(order)?;
+        let outcome = agents::simulate(&self.setup(scenario), programs, observer)?;
+        Finished::new(entry, order, outcome)
     }
 
     /// The scheduler of the agents in a run of `scenario`.

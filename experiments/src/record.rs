@@ -1,9 +1,12 @@
 //! Records of runs, as commands that read them find them.
 
+mod adapted;
+mod recorded_failure;
+
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use agents::record::{self, Extent, ReadError};
+use agents::record::{self, Extent, ReadError, is_record, remedy};
 use bsp::check_name;
 use protocol::Build;
 use serde::{Deserialize, Serialize};
@@ -12,10 +15,13 @@ use settings::{Override, nearest_file};
 
 use crate::failure::Failure;
 
+pub use adapted::adapted;
+pub(crate) use adapted::tolerant;
+pub use recorded_failure::{Cause, RecordedFailure};
+
 /// As much of `run.json` as is needed.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Manifest {
-    schema: String,
     /// Which scenario was run.
     pub scenario: String,
     /// The build that made the record, if it is known.
@@ -26,6 +32,9 @@ pub struct Manifest {
     pub overrides: Option<Vec<Override>>,
     /// Seed of all random numbers, if it is known.
     pub seed: Option<u64>,
+    /// Why the run has no result, if the record says it.
+    #[serde(default)]
+    pub failure: Option<RecordedFailure>,
     /// The experiment, with all its values.
     pub configuration: Value,
 }
@@ -122,10 +131,9 @@ fn find_scenario(named: &Path, scenario: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The folder `named`, if it is that of a record, or those of the records in it, by name.
+/// The folder `named`, if it is that of a record, or those of the records in it, by name, without those of attempts before
+/// the last one.
 fn records(named: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let is_record =
-        |folder: &Path| folder.join("events.jsonl").exists() || folder.join("run.json").exists();
     if is_record(named) {
         return Ok(vec![named.to_path_buf()]);
     }
@@ -140,9 +148,16 @@ fn records(named: &Path) -> Result<Vec<PathBuf>, Failure> {
         ))
     })?;
     let folders = entries.flatten().map(|entry| entry.path());
-    let mut records: Vec<PathBuf> = folders.filter(|folder| is_record(folder)).collect();
+    let is_last = |folder: &PathBuf| is_record(folder) && !is_earlier(folder);
+    let mut records: Vec<PathBuf> = folders.filter(is_last).collect();
     records.sort();
     Ok(records)
+}
+
+/// Whether the folder is that of an attempt before the last one: it has a number after its name.
+fn is_earlier(folder: &Path) -> bool {
+    let number = folder.extension().and_then(|ending| ending.to_str());
+    number.is_some_and(|number| number.chars().all(|digit| digit.is_ascii_digit()))
 }
 
 fn no_record(named: &Path) -> Failure {
@@ -158,15 +173,18 @@ fn no_record(named: &Path) -> Failure {
 ///
 /// If the record is not readable or of another version.
 pub fn manifest(folder: &Path) -> Result<Manifest, Failure> {
-    let manifest: Manifest = record::manifest(folder).map_err(fault)?;
     let path = record::description(folder).unwrap_or_else(|| folder.join("run.json"));
-    if manifest.schema != SCHEMA {
+    // Descriptions of another version need not look like ours.
+    let head: Head = record::manifest(folder).map_err(fault)?;
+    if head.schema.as_deref() != Some(SCHEMA) {
+        let met = head.schema.unwrap_or_default();
         return Err(Failure::input(format!(
-            "{}: schema {:?}; this program reads {SCHEMA:?}",
+            "{}: schema {met:?}; this program reads {SCHEMA:?}; {}",
             path.display(),
-            manifest.schema
+            remedy(folder)
         )));
     }
+    let manifest: Manifest = record::manifest(folder).map_err(fault)?;
     let named = [
         ("scenario", Some(manifest.scenario.as_str())),
         ("policy", manifest.policy()),
@@ -178,23 +196,41 @@ pub fn manifest(folder: &Path) -> Result<Manifest, Failure> {
     Ok(manifest)
 }
 
-/// What a record that is not complete lacks, in sentences.
+/// As much of a description as any version has.
+#[derive(Deserialize)]
+struct Head {
+    schema: Option<String>,
+}
+
+/// What a record that is not complete lacks, in sentences, with the reason if it has one.
 #[must_use]
-pub fn shortfall(extent: &Extent) -> Option<String> {
+pub fn shortfall(extent: &Extent, failure: Option<&RecordedFailure>) -> Option<String> {
     let supersteps = match extent.supersteps {
         1 => "1 superstep".to_owned(),
         supersteps => format!("{supersteps} supersteps"),
     };
-    let mut text = match extent {
-        Extent {
-            is_complete: true, ..
-        } => return None,
-        Extent { has_end: true, .. } => {
-            format!(
-                "The run ended after {supersteps}, but its result is missing: there is no run.json."
-            )
+    let mut text = match (extent, failure) {
+        (
+            Extent {
+                is_complete: true, ..
+            },
+            _,
+        ) => return None,
+        (_, Some(failure)) if failure.cause == Cause::Interrupted => format!(
+            "The run was interrupted after {supersteps} ({}).",
+            failure.line()
+        ),
+        (Extent { has_end: true, .. }, Some(failure)) => format!(
+            "The run ended after {supersteps} and has no result: {}.",
+            failure.line()
+        ),
+        (_, Some(failure)) => format!("The run failed after {supersteps}: {}.", failure.line()),
+        (Extent { has_end: true, .. }, None) => format!(
+            "The run ended after {supersteps}, but its result is missing: there is no run.json."
+        ),
+        (_, None) => {
+            format!("The run did not end, or goes on: the record stops after {supersteps}.")
         }
-        _ => format!("The run did not end, or goes on: the record stops after {supersteps}."),
     };
     if extent.is_torn {
         text.push_str(" Its last line is cut off, and is ignored.");

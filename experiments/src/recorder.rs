@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use agents::record::{Event, ResumedRun, Run, SCHEMA, WriteError, Writer, is_complete};
+use agents::record::{
+    Event, ResumedRun, Run, SCHEMA, WriteError, WriteOptions, Writer, is_complete,
+};
 use bsp::HostId;
 use serde::Serialize;
 
@@ -10,6 +12,7 @@ use crate::failure::Failure;
 use crate::prepared::PreparedExperiment;
 use crate::provenance::Provenance;
 use crate::record;
+use crate::record::RecordedFailure;
 use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::scheduler::Scenario;
@@ -19,7 +22,7 @@ use settings::Node;
 #[derive(Debug)]
 pub struct Recorder {
     folder: PathBuf,
-    replaces_complete: bool,
+    options: WriteOptions,
     description: Description,
     head: Event,
     /// Present from the first event on.
@@ -50,6 +53,14 @@ struct Manifest<'a> {
     results: &'a RunReport,
 }
 
+/// The head of the record of a run that has failed.
+#[derive(Debug, Serialize)]
+struct FailedDescription<'a> {
+    #[serde(flatten)]
+    description: &'a Description,
+    failure: &'a RecordedFailure,
+}
+
 impl Recorder {
     /// The record of a scenario, in a folder of its own inside `folder`.
     ///
@@ -64,7 +75,7 @@ impl Recorder {
     ) -> Result<Self, Failure> {
         Ok(Self {
             folder: folder.join(scenario.name()),
-            replaces_complete: false,
+            options: WriteOptions::default(),
             description: description(scenario, prepared, registry)?,
             head: Event::Run(head(scenario, prepared, registry)?),
             writer: None,
@@ -75,8 +86,27 @@ impl Recorder {
     /// The same recorder; if `is_forced`, it also replaces a complete record.
     #[must_use]
     pub fn replacing(mut self, is_forced: bool) -> Self {
-        self.replaces_complete = is_forced;
+        self.options.replaces_complete = is_forced;
         self
+    }
+
+    /// The same recorder; if `is_wanted`, its events are compressed.
+    #[must_use]
+    pub fn compressing(mut self, is_wanted: bool) -> Self {
+        self.options.compresses = is_wanted;
+        self
+    }
+
+    /// The folder of the record.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether an event has been recorded.
+    #[must_use]
+    pub const fn has_begun(&self) -> bool {
+        self.writer.is_some()
     }
 
     /// Handles an event.
@@ -95,11 +125,14 @@ impl Recorder {
     }
 
     fn begin(&self) -> Result<Writer, WriteError> {
-        let mut writer = if self.replaces_complete {
-            Writer::replace(&self.folder, &self.description)?
-        } else {
-            Writer::create(&self.folder, &self.description)?
-        };
+        let mut writer = Writer::create(&self.folder, &self.description, self.options)?;
+        if let Some(aside) = writer.set_aside() {
+            tracing::warn!(
+                "{} had the record of a run that did not end: it is in {} now",
+                self.folder.display(),
+                aside.display()
+            );
+        }
         writer.append(&self.head)?;
         // However the run ends, the record names its processes.
         writer.flush()?;
@@ -118,6 +151,20 @@ impl Recorder {
         self.lost
             .as_ref()
             .map(|error| Failure::chain(error).to_string())
+    }
+
+    /// Ends the record of a run that has failed with the reason, if it has begun.
+    ///
+    /// # Errors
+    ///
+    /// If the disk does not take it.
+    pub fn fail(self, failure: &RecordedFailure) -> Result<(), Failure> {
+        let description = FailedDescription {
+            description: &self.description,
+            failure,
+        };
+        let written = self.writer.map(|writer| writer.fail(&description));
+        written.unwrap_or(Ok(())).map_err(Failure::chain)
     }
 
     /// Completes the record at the end of the run.

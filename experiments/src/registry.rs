@@ -2,20 +2,24 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
 use agents::{Outputs, ProgramType, Programs};
+use bsp::Program;
+use bsp::reference::panic_message;
 use migbsp::{Gate, Plan, Policies, Rule, When};
 use protocol::Build;
 
 use crate::binary;
 use crate::failure::Failure;
-use crate::outputs::{OutputFile, OutputsError, OutputsFormat, encode};
+use crate::outputs::{OutputFile, OutputsError, OutputsFormat, check_form, encode};
 use crate::scheduler::Scheduler;
 use crate::verified::Verified;
 use crate::verified::VerifyError;
 use crate::workload::Common;
+use crate::workload::Rejection;
 use crate::workload::Supersteps;
 use crate::workload::Unbuilt;
 use crate::workload::Workload;
@@ -87,6 +91,13 @@ pub trait Entry: Send + Sync {
     ///
     /// If they are no result.
     fn verify(&self, order: BuildInput<'_>, outputs: &Outputs) -> Result<Verified, VerifyError>;
+
+    /// Checks that a format can hold outputs of its programs, as far as their type says it before there are any.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot.
+    fn check_format(&self, format: OutputsFormat) -> Result<(), OutputsError>;
 
     /// The outputs of its programs in a format.
     ///
@@ -336,8 +347,12 @@ impl<W: Workload> Entry for Registered<W> {
         let parameters = Self::parameters(order.written)?;
         let files = Files::new(order.folder, order.written);
         let outputs = outputs.typed::<W::Program>();
-        let statement = W::verify(&parameters, order.common, files, outputs)?;
+        let statement = guarded(|| W::verify(&parameters, order.common, files, outputs))?;
         Ok(Verified::new(outputs, statement))
+    }
+
+    fn check_format(&self, format: OutputsFormat) -> Result<(), OutputsError> {
+        check_form::<<W::Program as Program>::Output>(format)
     }
 
     fn encode(&self, outputs: &Outputs, format: OutputsFormat) -> Result<Vec<u8>, OutputsError> {
@@ -352,8 +367,19 @@ impl<W: Workload> Entry for Registered<W> {
         let parameters = Self::parameters(order.written)?;
         let files = Files::new(order.folder, order.written);
         let outputs = outputs.typed::<W::Program>();
-        Ok(W::files(&parameters, order.common, files, outputs)?)
+        Ok(guarded(|| {
+            W::files(&parameters, order.common, files, outputs)
+        })?)
     }
+}
+
+/// What a workload says of outputs. They may be those of other machines, and a check that panics rejects them.
+fn guarded<T>(check: impl FnOnce() -> Result<T, Rejection>) -> Result<T, Rejection> {
+    catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
+        let message = panic_message(&*panic);
+        let problem = format!("the check of the outputs panicked: {message}");
+        Err(Rejection::Outputs(problem))
+    })
 }
 
 /// The place of the parameter that `problem` names first, in backquotes.

@@ -9,6 +9,9 @@ mod smith_waterman_kernel;
 mod state_kinds;
 mod task_farm;
 
+#[cfg(test)]
+mod changed_outputs;
+
 use workloads::{lbm, lu, smith_waterman, synthetic};
 
 use crate::outputs::OutputFile;
@@ -163,11 +166,22 @@ impl Workload for LatticeBoltzmannKernel {
         _files: Files<'_>,
         outputs: &[lbm::kernel::Fields],
     ) -> Result<Option<String>, Rejection> {
+        let [width, height] = [parameters.width, parameters.height]
+            .map(|cells| usize::try_from(cells).expect("32 bits fit a usize"));
+        if let Some(index) = outputs.iter().position(|strip| !strip.is_strip_of(height)) {
+            let problem = format!("is no strip of columns of {height} cells");
+            return Err(Rejection::output(index, problem));
+        }
         let flow = lbm::kernel::Fields::assemble(outputs.iter().cloned());
+        if flow.width() != width {
+            let met = flow.width();
+            let problem = format!("{met} columns have come out, not {width}");
+            return Err(Rejection::Outputs(problem));
+        }
         let cells = f64::from(parameters.width) * f64::from(parameters.height);
         let kept = flow.mass() / cells;
         // Fluid has density one at first, and no wall lets any through.
-        if 1e-9 < (kept - 1.0).abs() {
+        if kept.is_nan() || 1e-9 < (kept - 1.0).abs() {
             let problem = format!("of the fluid, {kept} times what there was is left");
             return Err(Rejection::Outputs(problem));
         }

@@ -1,8 +1,10 @@
 //! The outputs of a run, checked.
 
+use bsp::Rank;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use crate::failure::Failure;
 use crate::workload::Rejection;
 use settings::Fault;
 
@@ -24,6 +26,31 @@ pub enum VerifyError {
     /// The workload rejects them.
     #[error(transparent)]
     Outputs(#[from] Rejection),
+}
+
+impl VerifyError {
+    /// The process whose output is wrong, if it is one.
+    pub(crate) const fn process(&self) -> Option<Rank> {
+        match self {
+            Self::Outputs(Rejection::Output { process, .. }) => Some(*process),
+            Self::Outputs(Rejection::Input(_) | Rejection::Outputs(_)) | Self::Parameters(_) => {
+                None
+            }
+        }
+    }
+}
+
+impl From<VerifyError> for Failure {
+    fn from(error: VerifyError) -> Self {
+        let problem = error.to_string();
+        match error {
+            VerifyError::Parameters(fault) => fault.into(),
+            VerifyError::Outputs(Rejection::Input(_)) => Self::Input(problem),
+            VerifyError::Outputs(Rejection::Outputs(_) | Rejection::Output { .. }) => {
+                Self::Verification(problem)
+            }
+        }
+    }
 }
 
 impl Verified {

@@ -1,6 +1,6 @@
 //! What makes a program runnable by name.
 
-use bsp::Program;
+use bsp::{Program, Rank};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -178,4 +178,24 @@ pub enum Rejection {
     /// The result is not the required one: the program is wrong.
     #[error("{0}")]
     Outputs(String),
+    /// The output of one process is none that it can have: the program is wrong, or the host that it ended on.
+    #[error("the output of {process} {problem}")]
+    Output {
+        /// The process.
+        process: Rank,
+        /// What is wrong with its output.
+        problem: String,
+    },
+}
+
+impl Rejection {
+    /// The output of the process at `index` is none that it can have, for it `problem` (as "has no row").
+    ///
+    /// # Panics
+    ///
+    /// If `index` is no rank.
+    pub fn output(index: usize, problem: impl Into<String>) -> Self {
+        let (process, problem) = (Rank::from_index(index), problem.into());
+        Self::Output { process, problem }
+    }
 }

@@ -12,9 +12,10 @@
 //! Numbers of the prefix are little-endian. The prefix holds the length of the frame: a receiver splits a stream into
 //! frames, and refuses long ones, before it reserves memory.
 
+use bsp::{MESSAGE_MAX, encoded_len};
 use bytes::{BufMut, Bytes};
 
-use crate::encoding::{encoded_len, length_of};
+use crate::encoding::length_of;
 use crate::head::{self, HeadError};
 use crate::message::{
     Address, AgentMessage, CallMessage, CheckpointMessage, Message, NodeMessage, ProcessImage,
@@ -173,11 +174,12 @@ pub enum DecodeError {
 }
 
 impl Default for Limits {
-    /// 64 MiB for a head (the reports of a Set of 10 000 processes after 200 supersteps), and 64 MiB for a payload.
+    /// 64 MiB for a head (the reports of a Set of 10 000 processes after 200 supersteps), and a payload of the longest
+    /// message of a program.
     fn default() -> Self {
         Self {
             head: 64 << 20,
-            payload: 64 << 20,
+            payload: MESSAGE_MAX.0,
         }
     }
 }

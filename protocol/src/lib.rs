@@ -20,7 +20,6 @@ pub mod transport;
 mod wire_size;
 
 pub use build::{Build, BuildError};
-pub use encoding::encoded_len;
 pub use frame::{DecodeError, Frame, Limits, PREFIX_LEN, Prefix, WIRE_VERSION, decode, encode};
 pub use head::{HeadError, NUMBER_MAX, decode_value};
 pub use message::{

@@ -1,6 +1,7 @@
+use bsp::encoded_len;
 use bsp::units::Bytes;
 
-use crate::encoding::{encoded_len, length_of};
+use crate::encoding::length_of;
 use crate::frame::PREFIX_LEN;
 use crate::message::{Address, AgentMessage, Message};
 

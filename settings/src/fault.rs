@@ -14,6 +14,8 @@ pub struct Fault {
     pub message: String,
     /// One thing to try.
     pub help: Option<String>,
+    /// The key, if it does not exist.
+    pub unknown: Option<String>,
 }
 
 impl Fault {
@@ -54,6 +56,7 @@ impl Fault {
             origin: origin.map(str::to_owned),
             message,
             help,
+            unknown: None,
         }
     }
 
@@ -67,7 +70,10 @@ impl Fault {
         } else {
             format!("unknown key `{key}`: expected one of {}", list(known))
         };
-        Self::plain(origin, problem)
+        Self {
+            unknown: Some(key.to_owned()),
+            ..Self::plain(origin, problem)
+        }
     }
 
     /// Whether the value is from the command line or the environment, not from a file.

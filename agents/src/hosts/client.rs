@@ -15,6 +15,7 @@ use protocol::identity::Identity;
 use protocol::transport::JobId;
 
 use crate::checkpoint::{DiskFiles, JobDescription, SavedStates, Store};
+use crate::error::RunError;
 use crate::machines::client::request::Request;
 use crate::machines::failure::JobError;
 use crate::outcome::Outcome;
@@ -109,8 +110,20 @@ fn follow(
         result
     })?;
     let end = result.end();
-    let outputs = result.outputs.into_values().map(|(_, output)| output);
+    let name = |host: HostId| request.members[host.index()].name.clone();
+    let (nodes, outputs): (Vec<String>, Vec<bytes::Bytes>) = result
+        .outputs
+        .into_values()
+        .map(|(host, output)| (name(host), output))
+        .unzip();
     observer(&Event::End(end))?;
+    let outputs = decode_outputs(outputs).map_err(|error| match error {
+        RunError::Encoding { rank, .. } => {
+            let node = nodes.get(rank.index()).map_or("none", String::as_str);
+            JobError::program(format!("{error}; it is from the node {node}"))
+        }
+        error => error.into(),
+    })?;
     Ok(Outcome {
         repeated: 0,
         end,
@@ -118,7 +131,8 @@ fn follow(
         joins: Vec::new(),
         checkpoints: result.checkpoints,
         builds: result.builds,
-        outputs: decode_outputs(outputs.collect())?,
+        outputs,
+        nodes,
     })
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Instant as Clock;
 
+use protocol::Fault;
+
 use crate::machines::node::action::{BegunJob, JobEnd};
 
 /// The lines about one job: its begin, and its end when it is known.
@@ -41,6 +43,11 @@ impl JobLog {
         match end {
             JobEnd::Complete(_) => {
                 tracing::info!(job, client, seconds, supersteps, "a job is complete");
+            }
+            // Of a program, the client reports it.
+            JobEnd::Failed(error) if error.is_reported || error.fault != Fault::Cluster => {
+                let reason = error.message.as_str();
+                tracing::info!(job, client, seconds, supersteps, reason, "a job has failed");
             }
             JobEnd::Failed(error) => {
                 let reason = error.message.as_str();

@@ -40,6 +40,8 @@ pub(crate) struct ClientMachine<'a> {
     limit: Option<Clock>,
     /// Nodes that have done it.
     done: BTreeSet<HostId>,
+    /// Nodes from which nothing more comes.
+    ended: BTreeSet<HostId>,
     journal: Journal,
     event_check: EventCheck,
     /// The host of each process after the calls recorded so far, by rank.
@@ -60,7 +62,7 @@ enum Phase {
     /// All processes are sent.
     Meeting,
     Running,
-    /// A better reason than this error may follow.
+    /// Nodes send the rest of the record. A better reason than this error may follow.
     Failing(JobError),
     Over,
 }
@@ -81,6 +83,7 @@ impl<'a> ClientMachine<'a> {
             phase: Phase::Connecting(BTreeMap::new()),
             limit: None,
             done: BTreeSet::new(),
+            ended: BTreeSet::new(),
             journal: Journal::new(request.setup.platform.sets().len(), traced),
             event_check: EventCheck::new(&request.setup),
             placement: request.setup.placement.clone(),
@@ -94,8 +97,12 @@ impl<'a> ClientMachine<'a> {
         self.now = now;
         let handled = match event {
             _ if matches!(self.phase, Phase::Over) => return,
-            ClientEvent::Interrupted => return self.finish(Err(JobError::cluster(INTERRUPTED))),
-            ClientEvent::ObserverFailed(error) => Err(error),
+            ClientEvent::Interrupted if !matches!(self.phase, Phase::Running) => {
+                return self.finish(Err(JobError::cluster(INTERRUPTED)));
+            }
+            ClientEvent::Interrupted => Err(JobError::cluster(INTERRUPTED)),
+            // The record takes nothing more.
+            ClientEvent::ObserverFailed(error) => return self.finish(Err(error)),
             ClientEvent::Connected(host, connected) => self.handle_connected(host, connected),
             ClientEvent::StateSent(sent) => sent.map(|()| self.send_next_state()),
             ClientEvent::Node(host, word) => self.handle_node(host, word),
@@ -221,6 +228,9 @@ impl<'a> ClientMachine<'a> {
     }
 
     fn handle_node(&mut self, host: HostId, word: NodeWord) -> Result<(), JobError> {
+        if word.is_last() {
+            self.ended.insert(host);
+        }
         match (&mut self.phase, word) {
             (Phase::Connecting(_), NodeWord::Closed(Err(error))) => {
                 self.finish(Err(error));
@@ -261,30 +271,66 @@ impl<'a> ClientMachine<'a> {
                 self.finish_if_over();
                 Ok(())
             }
-            (Phase::Failing(_), NodeWord::Message(JobMessage::Failed(failed), _))
-                if failed.fault != Fault::Cluster =>
-            {
-                self.finish(Err(failed.into()));
+            (Phase::Failing(_), word) => {
+                self.handle_failing(host, word);
                 Ok(())
             }
-            (Phase::Failing(_) | Phase::Over, _) => Ok(()),
+            (Phase::Over, _) => Ok(()),
             (_, word) => Err(word.error(self.name(host))),
         }
+    }
+
+    /// Handles the rest of what a node sends in a job that has failed.
+    fn handle_failing(&mut self, host: HostId, word: NodeWord) {
+        match (&mut self.phase, word) {
+            (Phase::Failing(error), NodeWord::Message(JobMessage::Failed(failed), _))
+                if error.fault == Fault::Cluster && failed.fault != Fault::Cluster =>
+            {
+                *error = failed.into();
+            }
+            (_, NodeWord::Message(JobMessage::Recorded(lines), memory)) => {
+                // The job has failed already.
+                drop(self.record_lines(host, &lines, memory));
+            }
+            (_, NodeWord::Message(..) | NodeWord::Output(..) | NodeWord::Closed(_)) => {}
+        }
+        self.finish_if_failed();
+    }
+
+    /// Ends with the error once nothing more comes.
+    fn finish_if_failed(&mut self) {
+        if self.ended.len() < self.request.members.len() {
+            return;
+        }
+        if let Phase::Failing(error) = &self.phase {
+            let error = error.clone();
+            self.finish(Err(error));
+        }
+    }
+
+    /// Records the events in `lines`, which the node of `host` has sent.
+    fn record_lines(
+        &mut self,
+        host: HostId,
+        lines: &str,
+        memory: InputMemory,
+    ) -> Result<(), JobError> {
+        let memory = Arc::new(memory);
+        for line in lines.lines() {
+            let event = self.event_check.parse(host, line);
+            let event = event.map_err(|problem| {
+                let event = format!("an invalid event of the record: {problem}");
+                self.refuse(host, &event)
+            })?;
+            self.record(event, &memory);
+        }
+        Ok(())
     }
 
     fn handle_running(&mut self, host: HostId, word: NodeWord) -> Result<(), JobError> {
         match word {
             NodeWord::Message(JobMessage::Recorded(lines), memory) => {
-                let memory = Arc::new(memory);
-                for line in lines.lines() {
-                    let event = self.event_check.parse(host, line);
-                    let event = event.map_err(|problem| {
-                        let event = format!("an invalid event of the record: {problem}");
-                        self.refuse(host, &event)
-                    })?;
-                    self.record(event, &memory);
-                }
-                Ok(())
+                self.record_lines(host, &lines, memory)
             }
             NodeWord::Message(JobMessage::Ended(ended), _) => {
                 let is_new = self.result.ended.insert(host, ended).is_none();
@@ -307,7 +353,12 @@ impl<'a> ClientMachine<'a> {
     }
 
     fn record(&mut self, event: Event, memory: &Arc<InputMemory>) {
-        for event in self.journal.add(event, memory) {
+        let ready = self.journal.add(event, memory);
+        self.observe(ready);
+    }
+
+    fn observe(&mut self, events: Vec<Event>) {
+        for event in events {
             if let Event::Call(call) = &event {
                 for migration in &call.migrations {
                     self.placement[migration.rank.index()] = migration.to;
@@ -363,10 +414,23 @@ impl<'a> ClientMachine<'a> {
     }
 
     /// The first error has arrived. If a program fails, its node closes its connections, and the errors of other nodes
-    /// about that may arrive first.
+    /// about that may arrive first. All nodes end then, and send what they have recorded.
     fn fail(&mut self, first: JobError) {
         match self.phase {
             Phase::Failing(_) | Phase::Over => {}
+            Phase::Running => {
+                for host in self.hosts() {
+                    self.send(host, JobMessage::Stop);
+                }
+                let are_all_there = first.fault != Fault::Cluster || first.message == INTERRUPTED;
+                let limit = if are_all_there {
+                    REST_LIMIT
+                } else {
+                    CAUSE_LIMIT
+                };
+                self.enter(Phase::Failing(first), Some(limit));
+                self.finish_if_failed();
+            }
             _ if first.fault == Fault::Cluster => {
                 self.enter(Phase::Failing(first), Some(CAUSE_LIMIT));
             }
@@ -376,6 +440,10 @@ impl<'a> ClientMachine<'a> {
 
     fn finish(&mut self, result: Result<JobResult, JobError>) {
         self.enter(Phase::Over, None);
+        if result.is_err() {
+            let rest = self.journal.rest();
+            self.observe(rest);
+        }
         self.actions
             .push_back(ClientAction::Finish(Box::new(result)));
     }
@@ -444,5 +512,7 @@ const INTERRUPTED: &str = "interrupted";
 pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// How long nodes may take to connect to each other.
 const CONNECT_LIMIT: Duration = Duration::from_secs(40);
-/// How long to wait for a more specific error.
+/// How long nodes that are all there may take to send the rest of the record.
+const REST_LIMIT: Duration = Duration::from_secs(2);
+/// How long to wait for a more specific error, and for the rest of the record, if a node may be lost.
 const CAUSE_LIMIT: Duration = Duration::from_millis(500);

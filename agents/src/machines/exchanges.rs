@@ -10,10 +10,10 @@ mod round;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use bsp::reference::check_receiver;
+use bsp::reference::{check_length, check_receiver};
 use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, Rank, SetId};
-use protocol::{Batch, Limits, MessageHeader};
+use protocol::{Batch, MessageHeader};
 
 use self::batches::{Last, pack, unpack};
 use self::census::Census;
@@ -240,6 +240,8 @@ impl Exchanges {
             let is_sized = matches!(content, Content::Sized(_));
             check_receiver((rank, to), is_sized, superstep, self.census.halted())?;
             let bytes = content.len();
+            // Here as elsewhere: the receiver may move.
+            check_length((rank, to), Bytes(bytes), superstep)?;
             self.bytes = self.bytes.saturating_add(bytes);
             let host = self.census.host_of(to).expect("a receiver exists");
             if host == self.census.own() {
@@ -252,15 +254,6 @@ impl Exchanges {
                 let sender = (rank, self.census.set_of_sender(rank));
                 round.count(sender, to, bytes, (Seconds::ZERO, Seconds::ZERO));
                 continue;
-            }
-            let longest = Limits::default().payload;
-            if longest < bytes {
-                return Err(RunError::MessageTooLong {
-                    from: rank,
-                    to,
-                    bytes,
-                    longest,
-                });
             }
             let header = MessageHeader {
                 from: rank,

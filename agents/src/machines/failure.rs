@@ -13,6 +13,8 @@ pub struct JobError {
     pub fault: Fault,
     /// What failed, and a remedy.
     pub message: String,
+    /// Whether another member of the job has said so, and reports it.
+    pub is_reported: bool,
 }
 
 impl JobError {
@@ -44,6 +46,16 @@ impl JobError {
         Self {
             fault,
             message: message.into(),
+            is_reported: false,
+        }
+    }
+
+    /// The same, which another member of the job has said and reports.
+    #[must_use]
+    pub(crate) fn reported(self) -> Self {
+        Self {
+            is_reported: true,
+            ..self
         }
     }
 }
@@ -60,7 +72,6 @@ impl From<RunError> for JobError {
             | RunError::Resumption(_) => Fault::Input,
             RunError::Program(_)
             | RunError::NoRoute(_)
-            | RunError::MessageTooLong { .. }
             | RunError::Encoding { .. }
             | RunError::Stuck { .. } => Fault::Program,
         };
@@ -82,7 +93,7 @@ impl From<ConnectError> for JobError {
 
 impl From<Failed> for JobError {
     fn from(failed: Failed) -> Self {
-        Self::of(failed.fault, failed.message)
+        Self::of(failed.fault, failed.message).reported()
     }
 }
 

@@ -87,6 +87,22 @@ impl Journal {
         ready
     }
 
+    /// The events that can be recorded although nothing more comes: a superstep is over even if traces of it are missing.
+    /// A call is not without what it was decided from, nor is anything after it.
+    pub(crate) fn rest(&mut self) -> Vec<Event> {
+        let mut ready = Vec::new();
+        while let Some(first) = self.spine.pop_front() {
+            match &first.event {
+                Event::Call(call) if !self.knows_all_of(call) => break,
+                Event::Call(call) => self.recall(call, &mut ready),
+                Event::Superstep(superstep) => self.recall_traces(superstep.index, &mut ready),
+                _ => {}
+            }
+            ready.push(first.event);
+        }
+        ready
+    }
+
     /// Whether nothing is waiting.
     pub(crate) fn is_empty(&self) -> bool {
         self.spine.is_empty()
@@ -323,5 +339,21 @@ mod tests {
         let expected = [traced(1, 0, false), superstep(1)];
         assert_eq!(add(&mut journal, superstep(1)), expected);
         assert!(journal.is_empty());
+    }
+
+    #[test]
+    fn what_is_over_is_recorded_in_the_end_up_to_a_call_that_is_not_known() {
+        let mut journal = Journal::new(1, 2);
+        for event in [
+            superstep(0),
+            traced(0, 1, false),
+            superstep(1),
+            call(2, &[]),
+            superstep(2),
+        ] {
+            assert_eq!(add(&mut journal, event), []);
+        }
+        let expected = [traced(0, 1, false), superstep(0), superstep(1)];
+        assert_eq!(journal.rest(), expected);
     }
 }

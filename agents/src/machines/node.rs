@@ -352,22 +352,25 @@ impl NodeMachine {
         }
     }
 
-    /// Ends the job that runs. Its client has not heard of an error before the connection closes.
+    /// Ends the job that runs. Its client hears of everything before the connection closes.
     fn end(&mut self, end: JobEnd) {
         let Some(Current { job, .. }) = self.current.take() else {
             return;
         };
+        let mut last = Vec::new();
         let failed = match &end {
             JobEnd::Complete(_) => None,
             JobEnd::Failed(error) => Some(error.clone()),
             JobEnd::Panicked => Some(JobError::cluster(PANICKED)),
         };
         if let Some(error) = failed {
-            self.tell(job.client, JobMessage::Failed(error.into()));
+            last.extend(job.rest_of_record());
+            last.push(frame(JobMessage::Failed(error.into())));
         }
         self.jobs += 1;
         self.actions.push_back(NodeAction::End(EndedJob {
             end,
+            last,
             supersteps: job.progress().superstep,
         }));
     }

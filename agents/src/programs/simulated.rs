@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use bsp::reference::{self, check_receiver};
+use bsp::reference::{self, check_length, check_receiver};
 use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{Conditions, Envelope, Image, Inbox, Outbox, Payload, Program, Rank, Step};
 
@@ -146,11 +146,15 @@ impl<P: Program> TypedPrograms<P> {
             let is_sized = matches!(envelope, Envelope::Sized(_));
             has_values |= !is_sized;
             check_receiver((*from, *to), is_sized, superstep, &self.halted)?;
+            let size = size_of(envelope);
+            // A size without a value is as long as a model says.
+            if !is_sized {
+                check_length((*from, *to), size, superstep)?;
+            }
             plan.expected[to.index()] += 1;
+            plan.sizes.push(size);
         }
         plan.receivers.extend(sends.iter().map(|(to, _)| *to));
-        let sizes = sends.iter().map(|(_, envelope)| size_of(envelope));
-        plan.sizes.extend(sizes);
         self.values.clear();
         if has_values {
             self.values
@@ -345,6 +349,35 @@ mod tests {
             programs.outputs().typed::<Gossip>(),
             [told([1, 2]), told([0, 2]), told([0, 1])]
         );
+    }
+
+    /// Sends itself a text, and halts.
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Writer(usize);
+
+    impl Program for Writer {
+        type Message = String;
+        type Output = ();
+
+        fn superstep(&mut self, ctx: &mut Superstep<'_, String>) -> Step<()> {
+            ctx.send_sized(Rank(0), Bytes(1 << 40));
+            if 0 < ctx.index() {
+                return Step::Halt(());
+            }
+            ctx.send(Rank(0), "a".repeat(self.0));
+            Step::Continue
+        }
+    }
+
+    #[test]
+    fn a_message_is_as_long_as_in_the_reference_runner_at_most() {
+        for length in [(64 << 20) - 5, (64 << 20) - 4] {
+            let mut programs = TypedPrograms::new(vec![Writer(length)], 10);
+            let mut plan = SuperstepPlan::default();
+            let found = programs.execute(0, &[Seconds::ZERO], &[], &mut plan);
+            let expected = reference::run(vec![Writer(length)], reference::Limit(10)).map(drop);
+            assert_eq!(found, expected.map_err(RunError::Program), "{length}");
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Reading a record.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str;
 
@@ -10,7 +10,7 @@ use bsp::{SetId, check_name};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::files::{EVENTS, description, is_complete};
+use super::files::{description, events, is_complete, lines, remedy};
 use super::header::{EventHeader, EventKind};
 use super::progress::Progress;
 use super::{Event, Run, SCHEMA};
@@ -98,12 +98,11 @@ pub fn manifest<M: DeserializeOwned>(directory: &Path) -> Result<M, ReadError> {
 ///
 /// If the first event is not readable or of another version.
 pub fn head(directory: &Path) -> Result<Run, ReadError> {
-    let path = &directory.join(EVENTS);
+    let path = &events(directory);
     let mut line = String::new();
-    BufReader::new(File::open(path).map_err(at(path))?)
-        .read_line(&mut line)
-        .map_err(at(path))?;
-    let run = header(&line, None).and_then(|_run| run(&line));
+    let mut lines = lines(path).map_err(at(path))?;
+    lines.read_line(&mut line).map_err(at(path))?;
+    let run = header((&line, directory), None).and_then(|_run| run(&line));
     run.map_err(|message| ReadError::Malformed {
         path: path.clone(),
         line: 1,
@@ -125,8 +124,8 @@ pub fn scan(
     mut visit: impl FnMut(Event),
 ) -> Result<Extent, ReadError> {
     let is_complete = is_complete(directory);
-    let path = &directory.join(EVENTS);
-    let mut lines = BufReader::new(File::open(path).map_err(at(path))?);
+    let path = &events(directory);
+    let mut lines = lines(path).map_err(at(path))?;
     let mut bytes = Vec::new();
     let mut number = 0;
     let mut last = None;
@@ -138,7 +137,16 @@ pub fn scan(
     };
     let is_torn = loop {
         bytes.clear();
-        if lines.read_until(b'\n', &mut bytes).map_err(at(path))? == 0 {
+        match lines.read_until(b'\n', &mut bytes) {
+            // A compressed file has an end; one that is cut off, or being written, has none.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                if is_complete {
+                    return Err(malformed(number + 1, CUT_OFF.to_owned()));
+                }
+            }
+            read => drop(read.map_err(at(path))?),
+        }
+        if bytes.is_empty() {
             break false;
         }
         // The first line names the processes; without it there is nothing to read.
@@ -147,7 +155,8 @@ pub fn scan(
         }
         number += 1;
         let line = str::from_utf8(&bytes).map_err(|error| malformed(number, error.to_string()))?;
-        let header = header(line, last).map_err(|message| malformed(number, message))?;
+        let header =
+            header((line, directory), last).map_err(|message| malformed(number, message))?;
         let event = event(line, header, wanted(header), &mut progress);
         if let Some(event) = event.map_err(|message| malformed(number, message))? {
             visit(event);
@@ -191,15 +200,21 @@ fn event(
     Ok(Some(event))
 }
 
-/// The header of a line that follows an event of the kind `last`.
-fn header(line: &str, last: Option<EventKind>) -> Result<EventHeader, String> {
+/// The header of a line of the record in a directory that follows an event of the kind `last`.
+fn header(
+    (line, directory): (&str, &Path),
+    last: Option<EventKind>,
+) -> Result<EventHeader, String> {
     if last.is_none() {
         // Events of another version need not look like ours.
         let head: Head = from_line(line)?;
         match head.schema.as_deref() {
             Some(SCHEMA) => {}
             Some(other) => {
-                return Err(format!("schema {other:?}; this program reads {SCHEMA:?}"));
+                let remedy = remedy(directory);
+                return Err(format!(
+                    "schema {other:?}; this program reads {SCHEMA:?}; {remedy}"
+                ));
             }
             None => return Err(format!("no schema; a record begins with {SCHEMA:?}")),
         }
@@ -276,7 +291,7 @@ struct Head {
 /// What is wrong with a line, which is the only one that the parser saw.
 fn unreadable(error: &serde_json::Error) -> String {
     if error.is_eof() {
-        return "the record is cut off here; the same experiment and seed give it again".to_owned();
+        return CUT_OFF.to_owned();
     }
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -290,6 +305,9 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> ReadError {
     let path = path.to_path_buf();
     |source| ReadError::Io { path, source }
 }
+
+/// The fault of a record that ends too early.
+const CUT_OFF: &str = "the record is cut off here; the same experiment and seed give it again";
 
 /// Supersteps that a record can count.
 const NUMBERS: u64 = u64::MAX / 2;

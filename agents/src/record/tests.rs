@@ -1,3 +1,4 @@
+mod compressed;
 mod faults;
 mod of_moves;
 mod unended;
@@ -45,10 +46,22 @@ fn end() -> Event {
     end_after(0)
 }
 
+fn create(folder: &Path, description: &str) -> Result<Writer, WriteError> {
+    Writer::create(folder, &description, WriteOptions::default())
+}
+
+fn replace(folder: &Path, description: &str) -> Result<Writer, WriteError> {
+    let options = WriteOptions {
+        replaces_complete: true,
+        ..WriteOptions::default()
+    };
+    Writer::create(folder, &description, options)
+}
+
 /// Writes `events` and, if asked for, completes the record.
 fn write(events: &[Event], finish: bool) -> TempDir {
     let folder = TempDir::new().unwrap();
-    let mut writer = Writer::create(folder.path(), &"description").unwrap();
+    let mut writer = create(folder.path(), "description").unwrap();
     for event in events {
         writer.append(event).unwrap();
     }
@@ -360,7 +373,7 @@ proptest! {
 fn a_complete_record_is_only_replaced_on_demand() {
     let folder = write(&[run(), end()], true);
     let before = fs::read(folder.path().join("events.jsonl")).unwrap();
-    let error = Writer::create(folder.path(), &"description").unwrap_err();
+    let error = create(folder.path(), "description").unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
@@ -372,7 +385,7 @@ fn a_complete_record_is_only_replaced_on_demand() {
         fs::read(folder.path().join("events.jsonl")).unwrap(),
         before
     );
-    let mut writer = Writer::replace(folder.path(), &"description").unwrap();
+    let mut writer = replace(folder.path(), "description").unwrap();
     assert!(!is_complete(folder.path()));
     writer.append(&run()).unwrap();
     writer.append(&end()).unwrap();
@@ -380,9 +393,9 @@ fn a_complete_record_is_only_replaced_on_demand() {
     let (manifest, events) = read::<String>(folder.path()).unwrap();
     assert_eq!((manifest.as_str(), events.len()), ("another", 2));
     let new = folder.path().join("a/b");
-    Writer::create(&new, &"description").unwrap();
+    create(&new, "description").unwrap();
     assert!(new.join("events.jsonl").exists());
-    let error = Writer::create(&folder.path().join("run.json"), &"description").unwrap_err();
+    let error = create(&folder.path().join("run.json"), "description").unwrap_err();
     assert!(matches!(error, WriteError::Io { .. }), "{error}");
 }
 
@@ -390,7 +403,7 @@ fn a_complete_record_is_only_replaced_on_demand() {
 fn a_run_that_has_not_ended_is_not_completed() {
     for events in [&[run()][..], &[run(), end(), run()], &[]] {
         let folder = TempDir::new().unwrap();
-        let mut writer = Writer::create(folder.path(), &"description").unwrap();
+        let mut writer = create(folder.path(), "description").unwrap();
         for event in events {
             writer.append(event).unwrap();
         }

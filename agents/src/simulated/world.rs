@@ -185,6 +185,7 @@ impl SimulatedWorld {
         let traffic = (self.traffic.messages, self.traffic.bytes);
         let end = self.recorded.end(self.finished_at, traffic);
         Ok(Outcome {
+            nodes: Vec::new(),
             builds: Vec::new(),
             repeated: self.repetition.count(),
             end,

@@ -96,7 +96,7 @@ impl Reading {
             }
         })
         .map_err(fault)?;
-        let end = match (shortfall(&extent), end) {
+        let end = match (shortfall(&extent, manifest.failure.as_ref()), end) {
             (None, Some(end)) => end,
             (lack, _) => return Err(incomplete(folder, lack)),
         };

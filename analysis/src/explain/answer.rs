@@ -8,7 +8,6 @@ use crate::explain::report::Explanation;
 use crate::explain::{call, joins, overview, process};
 use crate::resumed;
 use experiments::Failure;
-use experiments::record::shortfall;
 
 /// The answer to `question` about `history`.
 ///
@@ -126,7 +125,7 @@ fn answers_about(
 /// An answer that says what is said of every run, before anything else.
 fn blank(history: &History) -> Explanation {
     let resumed = history.run.resumed.as_ref().map(resumed::sentence);
-    let shortfall = shortfall(&history.end.extent);
+    let shortfall = history.end.shortfall();
     Explanation {
         sentences: resumed.into_iter().chain(shortfall).collect(),
         joins: joins::explained(history),

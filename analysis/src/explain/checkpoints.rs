@@ -6,10 +6,10 @@ use std::path::Path;
 use agents::CheckpointSchedule;
 use agents::record::{Checkpoint, Run, Superstep};
 use bsp::units::{Instant, Seconds};
-use experiments::record::Manifest;
+use experiments::record::{Manifest, adapted};
 use experiments::{CheckpointSection, CheckpointSummary, Failure};
 use serde::{Deserialize, Serialize};
-use settings::Node;
+use settings::{Node, tree_of};
 
 use crate::checkpoints;
 use crate::text::rounded;
@@ -60,7 +60,11 @@ impl Reading {
             return Ok(None);
         };
         let node = Node::deserialize(section).map_err(|error| fault(&error))?;
-        let section = CheckpointSection::of(&node).map_err(|error| fault(&error))?;
+        let of = ("checkpoint", &node);
+        let section = adapted(folder, of, CheckpointSection::of, |section| {
+            tree_of(section)
+        });
+        let section = section.map_err(|error| fault(&error))?;
         let nodes = run.placement.iter().collect::<BTreeSet<_>>().len();
         Ok(section.options().map(|checkpointing| Self {
             schedule: CheckpointSchedule::new(&checkpointing, nodes),

@@ -15,7 +15,7 @@ use crate::explain::checkpoints::ExplainedCheckpoints;
 use crate::explain::disposition::Disposition;
 use crate::explain::durations::SuperstepDuration;
 use crate::explain::rules::Rules;
-use experiments::record::fault;
+use experiments::record::{RecordedFailure, fault, shortfall};
 use experiments::{CallSummary, Failure};
 
 /// The events of a run: its supersteps and calls, without the findings of each process.
@@ -56,6 +56,8 @@ pub(crate) struct Ending {
     pub(crate) seconds: Instant,
     /// The time that the best mapping of every superstep would have saved, if the run has ended and the record says it.
     pub(crate) attainable: Option<Seconds>,
+    /// Why the run has no result, if the record says it.
+    pub(crate) failure: Option<RecordedFailure>,
 }
 
 /// A call, without the findings about each process.
@@ -94,6 +96,13 @@ pub(crate) struct ListedProcess {
     pub(crate) entry: Entry,
     /// Its outcome.
     pub(crate) disposition: Disposition,
+}
+
+impl Ending {
+    /// What the record lacks, in sentences, if it is not complete.
+    pub(crate) fn shortfall(&self) -> Option<String> {
+        shortfall(&self.extent, self.failure.as_ref())
+    }
 }
 
 impl History {

@@ -276,6 +276,7 @@ mod tests {
             checkpoints: None,
             interactions: Vec::new(),
             end: Ending {
+                failure: None,
                 extent: Extent {
                     is_complete: true,
                     has_end: true,

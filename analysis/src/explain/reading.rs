@@ -12,7 +12,7 @@ use crate::explain::durations::SuperstepDuration;
 use crate::explain::history::{Ending, ExplainedCall, History};
 use crate::explain::rules::Rules;
 use experiments::Failure;
-use experiments::record::{Manifest, fault, manifest};
+use experiments::record::{Manifest, RecordedFailure, fault, manifest};
 
 /// The start of the run in `folder`.
 ///
@@ -58,6 +58,7 @@ pub(crate) struct Reading {
     interactions: Vec<Interaction>,
     seconds: Instant,
     attainable: Option<Seconds>,
+    failure: Option<RecordedFailure>,
 }
 
 impl Reading {
@@ -98,6 +99,7 @@ impl Reading {
             interactions: Vec::new(),
             seconds: Instant::START,
             attainable: None,
+            failure: manifest.failure.clone(),
         })
     }
 
@@ -188,6 +190,7 @@ impl Reading {
                 supersteps: extent.supersteps.saturating_sub(first),
                 seconds: self.seconds,
                 attainable: self.attainable,
+                failure: self.failure,
             },
             rules: self.rules,
         }

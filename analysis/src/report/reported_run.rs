@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agents::record;
-use experiments::record::{Manifest, fault, manifest, shortfall};
+use experiments::record::{Manifest, fault, manifest};
 use experiments::{Failure, Provenance, Registry};
 
 use crate::explain::{CallAnswers, Detail, History, Reading, answers, answers_of, verdict};
@@ -68,7 +68,7 @@ impl ReportedRun {
     /// What rescheduling saved of what it could have saved, as far as the record says; or why that is not known. Empty for
     /// a run in which no process moved.
     pub(super) fn verdict(&self) -> String {
-        if let Some(shortfall) = shortfall(&self.history.end.extent) {
+        if let Some(shortfall) = self.history.end.shortfall() {
             return shortfall;
         }
         let alone = self.history.baseline.as_ref();

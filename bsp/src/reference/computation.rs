@@ -1,7 +1,8 @@
 //! A computation between two supersteps, its limit and its result.
 
 use super::error::Error;
-use super::execution::{check_receiver, execute};
+use super::execution::{check_length, check_receiver, execute};
+use crate::encoding::encoded_len;
 use crate::ids::Rank;
 use crate::program::{Program, Step};
 use crate::superstep::{Conditions, Envelope, Inbox, Outbox};
@@ -120,7 +121,12 @@ impl<P: Program> Computation<P> {
             check_receiver((from, to), is_sized, superstep, &self.halted)?;
             let inbox = &mut self.inboxes[to.index()];
             match envelope {
-                Envelope::Value(message) => inbox.messages.push((from, message)),
+                Envelope::Value(message) => {
+                    // What cannot be encoded is an error of runners that encode.
+                    let length = encoded_len(&message).unwrap_or_default();
+                    check_length((from, to), length, superstep)?;
+                    inbox.messages.push((from, message));
+                }
                 Envelope::Sized(bytes) => inbox.sized.push((from, bytes)),
             }
         }

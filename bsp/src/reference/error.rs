@@ -1,6 +1,8 @@
 //! Errors of programs.
 
 use crate::ids::Rank;
+use crate::superstep::MESSAGE_MAX;
+use crate::units::Bytes;
 
 /// An error of the program, which ends the computation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,6 +30,23 @@ pub enum Error {
         superstep: u64,
         /// The superstep in which the receiver halted.
         halted: u64,
+    },
+    /// A message that is longer than any may be.
+    #[error(
+        "{from} sent {to} a message of {} B in superstep {superstep}; a message may have {} B, wherever its receiver is: \
+         send it in parts",
+        .length.0,
+        MESSAGE_MAX.0
+    )]
+    TooLong {
+        /// The sender.
+        from: Rank,
+        /// The receiver.
+        to: Rank,
+        /// The superstep.
+        superstep: u64,
+        /// Its length.
+        length: Bytes,
     },
     /// The program panicked.
     #[error("{rank} panicked in superstep {superstep}: {message}")]

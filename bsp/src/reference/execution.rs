@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::error::Error;
 use crate::ids::Rank;
 use crate::program::{Program, Step};
-use crate::superstep::{Conditions, GaveUp, Inbox, Outbox, Superstep};
+use crate::superstep::{Conditions, GaveUp, Inbox, MESSAGE_MAX, Outbox, Superstep};
+use crate::units::Bytes;
 
 /// Checks that the message `from` → `to` can be received: `to` exists and will read it.
 ///
@@ -45,6 +46,28 @@ pub fn check_receiver(
         }),
         Some(_) => Ok(()),
     }
+}
+
+/// Checks that the message `from` → `to` of `length`, sent in `superstep`, is not longer than a message may be.
+///
+/// # Errors
+///
+/// [`Error::TooLong`].
+#[inline]
+pub const fn check_length(
+    (from, to): (Rank, Rank),
+    length: Bytes,
+    superstep: u64,
+) -> Result<(), Error> {
+    if length.0 <= MESSAGE_MAX.0 {
+        return Ok(());
+    }
+    Err(Error::TooLong {
+        from,
+        to,
+        superstep,
+        length,
+    })
 }
 
 /// Executes one superstep of one process, and turns a panic into an error.

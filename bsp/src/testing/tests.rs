@@ -285,3 +285,62 @@ fn endless_programs_are_refused() {
         "p1 had not halted after 50 supersteps; if it needs more, raise the limit (in experiments `run.superstep_limit`)",
     );
 }
+
+/// A message that is encoded as so many zeros, though it takes no memory until then.
+#[derive(Clone)]
+struct Vast(usize);
+
+impl Serialize for Vast {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&vec![0; self.0])
+    }
+}
+
+impl<'de> Deserialize<'de> for Vast {
+    fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Err(serde::de::Error::custom("nothing decodes it here"))
+    }
+}
+
+/// Process 2 sends process 1 a message of so many zeros in superstep 1.
+#[derive(Clone, Serialize, Deserialize)]
+struct Sender(usize);
+
+impl Program for Sender {
+    type Message = Vast;
+    type Output = ();
+
+    fn superstep(&mut self, ctx: &mut Superstep<'_, Vast>) -> Step<()> {
+        if ctx.index() == 1 && ctx.rank() == Rank(1) {
+            ctx.send(Rank(0), Vast(self.0));
+            ctx.send_sized(Rank(0), Bytes(1 << 40));
+        }
+        if ctx.index() < 2 {
+            Step::Continue
+        } else {
+            Step::Halt(())
+        }
+    }
+}
+
+#[test]
+fn a_message_has_64_mib_at_most_wherever_it_goes() {
+    // MessagePack has five bytes before more than 65 535: a marker, and four of the length.
+    let longest = (64 << 20) - 5;
+    let run = |zeros| reference::run(vec![Sender(zeros); 2], Limit::default());
+    assert!(run(longest).is_ok());
+    let expected = reference::Error::TooLong {
+        from: Rank(1),
+        to: Rank(0),
+        superstep: 1,
+        length: Bytes((64 << 20) + 1),
+    };
+    assert_eq!(run(longest + 1), Err(expected.clone()));
+    assert_eq!(
+        expected.to_string(),
+        "p2 sent p1 a message of 67108865 B in superstep 1; a message may have 67108864 B, wherever its receiver is: \
+         send it in parts"
+    );
+    let found = verify(|| vec![Sender(longest + 1); 2], Limit::default());
+    assert_eq!(found, Err(Error::Plain(expected)));
+}

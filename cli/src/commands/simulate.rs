@@ -1,5 +1,7 @@
 //! `migbsp simulate`: an experiment on a simulated platform.
 
+mod recordings;
+
 use std::num::NonZero;
 use std::path::PathBuf;
 
@@ -8,8 +10,8 @@ use agents::record::Event;
 use clap::Args;
 use experiments::batch::{Batch, Silent};
 use experiments::{
-    Failure, Finished, PreparedExperiment, Provenance, Recorder, Registry, Report, RunReport,
-    Scenario, refuse_records,
+    Failure, Finished, PreparedExperiment, Provenance, Recorder, Registry, Report, RunFailure,
+    RunReport, Scenario, refuse_records,
 };
 use indicatif::MultiProgress;
 
@@ -22,6 +24,7 @@ use analysis::advice::{Advice, AdvisedReport, Evidence, Settings, advice};
 use analysis::checkpoints;
 use analysis::joined::missing;
 use analysis::simulate::{is_wanting, text, unfollowed};
+use recordings::{Recording, Recordings};
 use settings::is_stdin;
 
 /// Arguments of `simulate`.
@@ -46,6 +49,9 @@ pub(crate) struct SimulateArguments {
     /// Replace complete records in the folder of --out
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
+    /// Compress the events of the records: events.jsonl.gz
+    #[arg(long, requires = "out")]
+    pub(crate) compress: bool,
     /// Keep what each process did in each superstep in the records, trace.bin: the same as --set run.trace=true
     #[arg(long, requires = "out")]
     pub(crate) trace: bool,
@@ -91,7 +97,8 @@ pub(crate) fn command(
         }
     }
     if let Some(place) = &arguments.outputs {
-        place.check()?;
+        let workload = &prepared.loaded.experiment.application.workload;
+        place.check(registry.find(workload, None)?)?;
     }
     let mut done = run_all(&prepared, scenarios, arguments, registry)?;
     let (last, advised) = done.last_mut().map_or_else(Default::default, |last| {
@@ -161,6 +168,7 @@ fn run_all(
     registry: &Registry,
 ) -> Result<Vec<Done>, Failure> {
     let bars = arguments.progress.then(MultiProgress::new);
+    let recordings = Recordings::ended_by_signals();
     // A log has the events of one scenario after those of another.
     let is_logged = tracing::enabled!(tracing::Level::INFO);
     let batch = Batch {
@@ -173,7 +181,21 @@ fn run_all(
     };
     batch.run(scenarios, |scenario| {
         let is_last = Some(scenario) == scenarios.last();
-        let mut done = run(prepared, *scenario, arguments, registry, bars.as_ref())?;
+        let record = match &arguments.out {
+            Some(folder) => {
+                let recorder = Recorder::new(folder, *scenario, prepared, registry)?;
+                let recorder = recorder.replacing(arguments.force);
+                recordings.begin(recorder.compressing(arguments.compress))
+            }
+            None => Recording::default(),
+        };
+        let mut done = run(
+            prepared,
+            *scenario,
+            (arguments, registry),
+            record,
+            bars.as_ref(),
+        )?;
         // The outputs of all scenarios are equal, and may be large.
         done.finished.take_if(|_| !is_last);
         Ok(done)
@@ -191,33 +213,30 @@ struct Done {
 fn run(
     prepared: &PreparedExperiment,
     scenario: Scenario,
-    arguments: &SimulateArguments,
-    registry: &Registry,
+    (arguments, registry): (&SimulateArguments, &Registry),
+    mut record: Recording,
     bars: Option<&MultiProgress>,
 ) -> Result<Done, Failure> {
-    let mut recorder = match &arguments.out {
-        Some(folder) => {
-            Some(Recorder::new(folder, scenario, prepared, registry)?.replacing(arguments.force))
-        }
-        None => None,
-    };
     let supersteps = prepared.loaded.experiment.application.supersteps;
     let mut progress = Progress::below(bars, scenario, supersteps, &prepared.platform);
     let mut evidence = Evidence::default();
     let mut observer = |event: &Event| {
         progress.observe(event);
         evidence.observe(event);
-        if let Some(recorder) = &mut recorder {
-            recorder.observe(event);
-        }
+        record.observe(event);
     };
     let finished = prepared.run(scenario, registry, &mut observer);
     progress.finish();
-    let finished = finished?;
+    let finished = match finished {
+        Ok(finished) => finished,
+        Err(failure) => {
+            let failure = kept(prepared, (arguments, registry), failure)?;
+            record.fail(&failure);
+            return Err(failure);
+        }
+    };
     let report = RunReport::new(scenario, &finished, &prepared.platform);
-    if let Some(recorder) = recorder {
-        recorder.finish(&report)?;
-    }
+    record.finish(&report)?;
     Ok(Done {
         report,
         finished: Some(finished),
@@ -225,6 +244,24 @@ fn run(
             &evidence,
             &Settings::new(&prepared.loaded.experiment.scheduler, scenario),
         ),
+    })
+}
+
+/// The failure of a run; outputs that were rejected are kept, if outputs are wanted.
+///
+/// # Errors
+///
+/// If there is no such workload.
+fn kept(
+    prepared: &PreparedExperiment,
+    (arguments, registry): (&SimulateArguments, &Registry),
+    failure: RunFailure,
+) -> Result<Failure, Failure> {
+    let workload = &prepared.loaded.experiment.application.workload;
+    let entry = registry.find(workload, None)?;
+    Ok(match (failure, &arguments.outputs) {
+        (RunFailure::Rejected(rejected), Some(place)) => place.keep_rejected(entry, *rejected),
+        (failure, _) => failure.into(),
     })
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -112,6 +113,8 @@ impl Nodes {
         let (variable, value) = HUGE_PAGES;
         let child = Command::new(own)
             .args(["node", "--stdin"])
+            // Ctrl-C on a terminal is for the client, which ends the job.
+            .process_group(0)
             .env(
                 variable,
                 env::var_os(variable).unwrap_or_else(|| value.into()),

@@ -20,6 +20,7 @@ use crate::signals::TerminationSignal;
 use analysis::live::{Report, Simulated, Watch};
 use analysis::report::LiveRun;
 use experiments::CsvTable;
+use experiments::Entry;
 use experiments::Failure;
 use experiments::Finished;
 use experiments::PreparedExperiment;
@@ -27,10 +28,12 @@ use experiments::Provenance;
 use experiments::Published;
 use experiments::Recorder;
 use experiments::Registry;
+use experiments::RunFailure;
 use experiments::RunReport;
 use experiments::Scenario;
 use experiments::beginning;
 use experiments::csv_of_run;
+use experiments::record::RecordedFailure;
 use experiments::refuse_records;
 use experiments::submission::scenario;
 
@@ -61,6 +64,9 @@ pub(crate) struct RunArguments {
     /// Replace a complete record in the folder of --out
     #[arg(long, requires = "out")]
     force: bool,
+    /// Compress the events of the record: events.jsonl.gz
+    #[arg(long, requires = "out")]
+    compress: bool,
     /// Keep what each process did in each superstep in the record, trace.bin: the same as --set run.trace=true
     #[arg(long, requires = "out", conflicts_with = "resume")]
     trace: bool,
@@ -126,8 +132,10 @@ pub(crate) fn follow(
     following: Following<'_>,
 ) -> Result<(), CommandFailure> {
     let mut job = job(arguments, &cluster, registry, following.simulated.is_some())?;
+    let workload = &job.loaded.experiment.application.workload;
+    let entry = registry.find(workload, None)?;
     if let Some(place) = &arguments.outputs {
-        place.check()?;
+        place.check(entry)?;
     }
     let scenario = scenario(&job.prepared);
     let recorder = recorder(arguments, scenario, &job.prepared, registry)?;
@@ -169,38 +177,74 @@ fn execute(
     registry: &Registry,
     (mut observers, simulated): (RunObservers<'_>, Option<&Simulated>),
 ) -> Result<(), CommandFailure> {
-    let checkpoints = &arguments.checkpoints;
     let termination = TerminationSignal::default();
     let entry = registry.find(&job.loaded.experiment.application.workload, None)?;
     let interrupted = termination.clone().received();
     let mut observer = |event: &Event| observers.observe(event);
     let finished = job
         .run(entry, cluster.client, &mut observer, interrupted)
-        .and_then(|outcome| Finished::new(entry, job.loaded.build_input(), outcome))
-        .map_err(Failure::from);
+        .and_then(|outcome| Finished::new(entry, job.loaded.build_input(), outcome));
     observers.progress.finish();
-    if let Some(signal) = termination.number() {
-        if let Some(advice) = checkpoints.advice() {
-            tracing::warn!("{advice}");
+    let finished = match finished {
+        Ok(finished) if termination.number().is_none() => finished,
+        finished => {
+            let failure = failure(arguments, entry, finished.err(), termination.number());
+            if let Some(recorder) = observers.recorder {
+                recorder.fail(&recorded(&failure));
+            }
+            return Err(failure);
         }
-        return Err(CommandFailure::Interrupted(signal));
-    }
-    let finished = finished.map_err(|failure| checkpoints.explain(failure))?;
+    };
     let RunJob {
         loaded, prepared, ..
     } = &*job;
     let run = RunReport::new(scenario(prepared), &finished, &prepared.platform);
     let report = Report::new(prepared, run, &observers.watch, simulated);
-    if let Some(recorder) = observers.recorder {
-        recorder.finish(report.run())?;
-    }
     let provenance = || Provenance::of_experiment(&prepared.loaded, registry);
     let written = match &arguments.outputs {
         Some(place) => place.write(loaded, registry, &finished, provenance),
         None => Ok(()),
     };
+    let recorder = observers.recorder;
+    let recorded = recorder.map(|recorder| recorder.finish(report.run()));
     show(arguments, &report, provenance)?;
+    recorded.unwrap_or(Ok(()))?;
     written
+}
+
+/// Why a run has no result, whose outputs are kept if it has outputs: a signal, if it received one, or else `failure`.
+fn failure(
+    arguments: &RunArguments,
+    entry: &dyn Entry,
+    failure: Option<RunFailure>,
+    signal: Option<u8>,
+) -> CommandFailure {
+    let checkpoints = &arguments.checkpoints;
+    match (signal, failure) {
+        (Some(signal), _) => {
+            if let Some(advice) = checkpoints.advice() {
+                tracing::warn!("{advice}");
+            }
+            CommandFailure::Interrupted(signal)
+        }
+        (None, Some(RunFailure::Rejected(rejected))) => match &arguments.outputs {
+            Some(place) => place.keep_rejected(entry, *rejected).into(),
+            None => rejected.failure.into(),
+        },
+        (None, Some(failure)) => checkpoints.explain(failure.into()).into(),
+        (None, None) => unreachable!("a run without a failure that no signal ended has a result"),
+    }
+}
+
+/// What the record of a run says of its failure.
+fn recorded(failure: &CommandFailure) -> RecordedFailure {
+    match failure {
+        CommandFailure::Failure(failure) => failure.into(),
+        CommandFailure::Interrupted(signal) | CommandFailure::Stopped { signal, .. } => {
+            RecordedFailure::interrupted(*signal)
+        }
+        CommandFailure::Output(error) => (&Failure::run(error)).into(),
+    }
 }
 
 /// The job that the arguments name.
@@ -276,5 +320,6 @@ fn recorder(
         refuse_records(folder, &[scenario])?;
     }
     let recorder = Recorder::new(folder, scenario, prepared, registry)?;
-    Ok(Some(recorder.replacing(arguments.force)))
+    let recorder = recorder.replacing(arguments.force);
+    Ok(Some(recorder.compressing(arguments.compress)))
 }

@@ -10,6 +10,7 @@ use crate::live::checkpoints::DiskWatch;
 use crate::progress::Progress;
 use analysis::live::Watch;
 use analysis::report::LiveRun;
+use experiments::record::RecordedFailure;
 use experiments::{Failure, Recorder, RunReport};
 
 /// All that sees the events of a run.
@@ -68,6 +69,14 @@ impl FlushedRecorder {
         match self.recorder.lost() {
             Some(problem) => Err(JobError::program(problem)),
             None => Ok(()),
+        }
+    }
+
+    /// Ends the record of a run that has failed.
+    pub(super) fn fail(self, failure: &RecordedFailure) {
+        if let Err(error) = self.recorder.fail(failure) {
+            // The failure itself is what the command reports.
+            tracing::warn!("the record does not say why the run failed: {error}");
         }
     }
 

@@ -271,19 +271,39 @@ fn a_place_that_is_none_is_refused_before_the_run() {
 }
 
 #[test]
-fn outputs_that_a_format_cannot_hold_are_refused_and_the_results_are_shown() {
+fn outputs_that_a_format_cannot_hold_are_refused_before_the_run() {
     let folder = Folder::new().with("plate.npy", "before");
-    let ended = folder.run(&["simulate", "e.toml", "--outputs", "plate.npy"]);
-    assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.stdout.contains("scenario"), "{ended:?}");
-    assert!(
-        ended.stderr.starts_with(
-            "error: --outputs: the outputs cannot be written as `.npy`: the output of p1 has fields with names; other \
-             endings are `.json`, `.csv`, `.msgpack`"
-        ),
-        "{ended:?}"
+    let refused = "--outputs: the outputs cannot be written as `.npy`: an output has fields with names; other endings are \
+                   `.json`, `.csv`, `.msgpack`";
+    let endless = ["--set", "application.supersteps=1000000"];
+    let simulate = ["simulate", "e.toml", "--outputs", "plate.npy"];
+    folder.fails(&[&simulate[..], &endless].concat(), 2, refused);
+    let run = ["run", "e.toml", "--outputs", "plate.npy"];
+    folder.fails(
+        &[&["up", "--local", "1", "--"], &run[..]].concat(),
+        2,
+        refused,
     );
     assert_eq!(read(&folder, "plate.npy"), "before");
+}
+
+#[test]
+fn outputs_whose_values_a_format_cannot_hold_are_kept_otherwise() {
+    // Strips of 3, 2, 2 and 2 rows.
+    let folder = Folder::new().with("plate.toml", PLATE.replace("height = 8", "height = 9"));
+    let simulate = ["simulate", "plate.toml", "--set", "scheduler.scenario=i"];
+    let ended = folder.run(&[&simulate[..], &["--outputs", "plate.npy"]].concat());
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stdout.contains("scenario"), "{ended:?}");
+    assert_eq!(
+        ended.stderr,
+        "error: --outputs: the outputs cannot be written as `.npy`: the output of p1 has the shape (18,), and that of p2 \
+         (12,); other endings are `.json`, `.csv`, `.msgpack`\n  note: the outputs are in plate.npy.msgpack\n"
+    );
+    folder.stdout(&[&simulate[..], &["--outputs", "plate.msgpack"]].concat());
+    let bytes = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(bytes("plate.npy.msgpack"), bytes("plate.msgpack"));
+    assert!(!folder.path().join("plate.npy").exists());
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::invocation::{Folder, root};
+use crate::live::under_way::UnderWay;
 
 /// The record of scenario iii of an experiment whose run stops somewhere: at first the whole record.
 struct Cut {
@@ -146,6 +147,17 @@ fn a_folder_is_used_again_unless_its_record_is_complete() {
     let verified = folder.stdout(&["verify", "kept/iii"]);
     assert!(verified.contains("4 processes"), "{verified}");
     assert!(!cut.place.join("run.json.partial").exists());
+    // The record of the attempt before is kept, and is not the one that a question about the folder means.
+    let before = folder.stdout(&["explain", "kept/iii.1"]);
+    assert!(
+        before.contains("the record stops after 20 supersteps"),
+        "{before}"
+    );
+    let newest = folder.stdout(&["explain", "kept"]);
+    assert!(
+        newest.starts_with("kept/iii: scenario iii, 4 processes"),
+        "{newest}"
+    );
     folder.fails(
         &[&simulate[..], &only].concat(),
         2,
@@ -159,4 +171,50 @@ fn a_folder_is_used_again_unless_its_record_is_complete() {
     );
     let alone = folder.run(&["simulate", "e.toml", "--force"]);
     assert_eq!(alone.code, Some(2), "{alone:?}");
+}
+
+#[test]
+fn a_run_that_fails_or_is_interrupted_leaves_the_reason() {
+    let folder = Folder::new();
+    let lu = root().join("conf/lu-kernel.toml");
+    let lu = [
+        "simulate",
+        lu.to_str().unwrap(),
+        "--out",
+        "kept",
+        "--compress",
+    ];
+    let limit = [
+        "--set",
+        "run.superstep_limit=9",
+        "--set",
+        "scheduler.scenario=i",
+    ];
+    let reason = "p1 had not halted after 9 supersteps; if it needs more, raise the limit (in experiments \
+                  `run.superstep_limit`)";
+    folder.fails(&[&lu[..], &limit].concat(), 1, reason);
+    let said = format!("The run failed after 9 supersteps: {reason}.");
+    for command in ["explain", "verify"] {
+        let text = folder.stdout(&[command, "kept"]);
+        assert!(text.contains(&said), "{text}");
+    }
+    let long = ["--set", "application.supersteps=1000000", "--out", "long"];
+    let child = folder.command(&[&["simulate", "e.toml"], &long[..]].concat());
+    let child = UnderWay::start({ child }.current_dir(folder.path()));
+    let events = folder.path().join("long/i/events.jsonl");
+    while fs::metadata(&events).map_or(0, |events| events.len()) < 10_000 {
+        std::thread::yield_now();
+    }
+    child.signal("INT");
+    let ended = child.ends_within(10);
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    assert!(
+        ended
+            .stderr
+            .starts_with("error: interrupted: what was complete is in long/"),
+        "{ended:?}"
+    );
+    let text = folder.stdout(&["explain", "long/i"]);
+    assert!(text.contains("The run was interrupted after "), "{text}");
+    assert!(text.contains(" supersteps (SIGINT).\n"), "{text}");
 }

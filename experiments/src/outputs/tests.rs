@@ -206,3 +206,76 @@ fn a_picture_has_a_byte_for_each_pixel_from_the_top() {
         b"P5\n3 2\n255\n\x00\x80\xff\xff\xff\x00"
     );
 }
+
+/// The formats that cannot hold a type, and the problem of the first.
+fn unfit<Output: serde::de::DeserializeOwned>() -> (Vec<&'static str>, String) {
+    let mut problem = String::new();
+    let mut endings = Vec::new();
+    for format in OutputsFormat::ALL {
+        if let Err(error) = check_form::<Output>(format) {
+            endings.push(format.ending());
+            problem = error.to_string();
+        }
+    }
+    let problem = problem.split_once(": ").map_or("", |(_, problem)| problem);
+    let problem = problem.split("; ").next().unwrap().to_owned();
+    (endings, problem)
+}
+
+#[derive(Serialize, serde::Deserialize)]
+struct Named {
+    number: f64,
+}
+
+#[derive(Serialize, serde::Deserialize)]
+struct Tree(Vec<Tree>);
+
+#[derive(Serialize, serde::Deserialize)]
+struct Chain(Option<Box<Chain>>);
+
+#[test]
+fn the_type_of_outputs_says_which_formats_cannot_hold_them() {
+    let fits = (Vec::new(), String::new());
+    assert_eq!(unfit::<f64>(), fits);
+    assert_eq!(unfit::<Vec<[f32; 3]>>(), fits);
+    assert_eq!(unfit::<(u8, Vec<bool>)>(), fits);
+    assert_eq!(unfit::<Option<i64>>(), fits);
+    assert_eq!(unfit::<Tree>(), fits);
+    assert_eq!(unfit::<Chain>(), fits);
+    // It decodes itself from anything.
+    assert_eq!(unfit::<serde_json::Value>(), fits);
+    let no_array = |problem: &str| (vec!["npy"], problem.to_owned());
+    assert_eq!(
+        unfit::<Named>(),
+        no_array("an output has fields with names")
+    );
+    assert_eq!(
+        unfit::<Vec<(u8, Named)>>(),
+        no_array("an output has fields with names")
+    );
+    assert_eq!(
+        unfit::<BTreeMap<u32, f64>>(),
+        no_array("an output has fields with names")
+    );
+    assert_eq!(unfit::<Vec<String>>(), no_array("an output has a text"));
+    assert_eq!(unfit::<()>(), no_array("an output has an empty place"));
+    assert_eq!(
+        unfit::<Result<f64, u8>>(),
+        no_array("an output is one of several kinds")
+    );
+    let keys = unfit::<Vec<BTreeMap<(u8, u8), f64>>>();
+    assert_eq!(keys.0, ["json", "csv", "npy"]);
+}
+
+#[test]
+fn what_is_refused_by_its_type_cannot_be_written() {
+    // The other direction of the check: every refusal is one of values, too.
+    assert!(encode(&[Named { number: 1.0 }], OutputsFormat::Npy).is_err());
+    assert!(encode(&[BTreeMap::from([(1, 2.0)])], OutputsFormat::Npy).is_err());
+    assert!(encode(&[()], OutputsFormat::Npy).is_err());
+    assert!(encode(&[Ok::<f64, u8>(1.0)], OutputsFormat::Npy).is_err());
+    let keys = [BTreeMap::from([((1, 2), 3)])];
+    assert!(
+        encode(&keys, OutputsFormat::Json).is_err() && encode(&keys, OutputsFormat::Csv).is_err()
+    );
+}

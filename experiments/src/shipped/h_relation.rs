@@ -32,8 +32,9 @@ impl Workload for HRelations {
         _files: Files<'_>,
         outputs: &[Exchanged],
     ) -> Result<Option<String>, Rejection> {
-        let sent: u64 = outputs.iter().map(|process| process.sent).sum();
-        let received: u64 = outputs.iter().map(|process| process.received).sum();
+        let sent: u128 = outputs.iter().map(|process| u128::from(process.sent)).sum();
+        let received = outputs.iter().map(|process| u128::from(process.received));
+        let received: u128 = received.sum();
         if sent != received {
             let problem = format!("{received} of {sent} words have arrived");
             return Err(Rejection::Outputs(problem));

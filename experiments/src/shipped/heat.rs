@@ -43,7 +43,19 @@ impl Workload for HeatEquation {
         let input = |error: workloads::Error| Rejection::Input(error.to_string());
         let mode = Mode::new(parameters).map_err(input)?;
         let steps = common.required_supersteps().map_err(input)?;
-        let deviation = mode.deviation(&outputs.concat(), steps);
+        let [width, height] = [parameters.width, parameters.height]
+            .map(|cells| usize::try_from(cells).expect("32 bits fit a usize"));
+        if let Some(index) = outputs.iter().position(|strip| strip.len() % width != 0) {
+            let problem = format!("is no strip of rows of {width} cells");
+            return Err(Rejection::output(index, problem));
+        }
+        let plate = outputs.concat();
+        if plate.len() != width * height {
+            let met = plate.len() / width;
+            let problem = format!("{met} rows have come out, not {height}");
+            return Err(Rejection::Outputs(problem));
+        }
+        let deviation = mode.deviation(&plate, steps);
         if deviation.is_rounding() {
             Ok(Some(deviation.to_string()))
         } else {

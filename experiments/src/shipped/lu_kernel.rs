@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use workloads::Matrix;
-use workloads::lu::kernel::{Block, Factors, Lu, Parameters, Singular, processes};
+use workloads::lu::kernel::{Block, Factors, Lu, Parameters, Singular, Unfactored, processes};
 
 use crate::outputs::OutputFile;
 use crate::shipped::matrix_file;
@@ -51,6 +51,11 @@ impl Workload for LuKernel {
         let factors = factors(parameters, outputs)?;
         let matrix = matrix(parameters, common.seed, files)
             .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+        if factors.order() != matrix.rows() {
+            let (met, order) = (factors.order(), matrix.rows());
+            let problem = format!("factors of order {met} have come out, not of order {order}");
+            return Err(Rejection::Outputs(problem));
+        }
         let residual = factors.residual(&matrix);
         let sentence = format!(
             "LU of order {}: ‖PA − LU‖ / ‖A‖ = {:.1e}",
@@ -113,9 +118,12 @@ fn factors(
     parameters: &Parameters,
     outputs: &[Result<Block, Singular>],
 ) -> Result<Factors, Rejection> {
-    Factors::assemble(outputs).map_err(|unfactored| {
-        let matrix = parameters.matrix.as_deref().unwrap_or("the drawn matrix");
-        Rejection::Input(format!("{}: {matrix}: {unfactored}", LuKernel::NAME))
+    Factors::assemble(outputs).map_err(|unfactored| match unfactored {
+        Unfactored::Misfit { process, problem } => Rejection::output(process.index(), problem),
+        Unfactored::Singular(_) | Unfactored::Memory { .. } => {
+            let matrix = parameters.matrix.as_deref().unwrap_or("the drawn matrix");
+            Rejection::Input(format!("{}: {matrix}: {unfactored}", LuKernel::NAME))
+        }
     })
 }
 

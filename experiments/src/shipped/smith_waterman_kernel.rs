@@ -46,11 +46,11 @@ impl Workload for SmithWatermanKernel {
         files: Files<'_>,
         outputs: &[Part],
     ) -> Result<Option<String>, Rejection> {
-        let Some(alignment) = Alignment::assemble(outputs) else {
-            return Ok(Some(NOTHING.to_owned()));
-        };
         let pair = pair(parameters, common.seed, files)
             .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+        let Some(alignment) = assemble(outputs, &pair)? else {
+            return Ok(Some(NOTHING.to_owned()));
+        };
         let scoring = parameters
             .scoring()
             .map_err(|error| Rejection::Input(error.to_string()))?;
@@ -70,11 +70,11 @@ impl Workload for SmithWatermanKernel {
         files: Files<'_>,
         outputs: &[Part],
     ) -> Result<Vec<OutputFile>, Rejection> {
-        let text = match Alignment::assemble(outputs) {
+        let pair = pair(parameters, common.seed, files)
+            .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+        let text = match assemble(outputs, &pair)? {
             None => NOTHING.to_owned() + "\n",
             Some(alignment) => {
-                let pair = pair(parameters, common.seed, files)
-                    .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
                 let letters = alignment.letters(&pair, parameters.scoring);
                 format!("{alignment}\n\n{letters}")
             }
@@ -85,6 +85,12 @@ impl Workload for SmithWatermanKernel {
 
 /// The statement about sequences without an alignment.
 const NOTHING: &str = "no alignment: no two letters score more than 0";
+
+/// The alignment of `pair` that processes have output.
+fn assemble(outputs: &[Part], pair: &Pair) -> Result<Option<Alignment>, Rejection> {
+    Alignment::assemble(outputs, pair)
+        .map_err(|misfit| Rejection::output(misfit.process.index(), misfit.problem))
+}
 
 /// The sequences in the files that are named, or drawn ones.
 fn pair(parameters: &Parameters, seed: u64, files: Files<'_>) -> Result<Pair, Unbuilt> {

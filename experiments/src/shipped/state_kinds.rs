@@ -36,7 +36,8 @@ impl Workload for KindsOfState {
         _files: Files<'_>,
         outputs: &[Solved],
     ) -> Result<Option<String>, Rejection> {
-        let problems: u64 = outputs.iter().map(|solved| solved.problems).sum();
+        let problems = outputs.iter().map(|solved| u128::from(solved.problems));
+        let problems: u128 = problems.sum();
         Ok(Some(if problems == 0 {
             "no problem was solved: there were too few supersteps".to_owned()
         } else {

@@ -118,7 +118,7 @@ fn run(
         }
     };
     let finished = prepared.run(policy.scenario, registry, &mut observe);
-    let finished = finished.map_err(named)?;
+    let finished = finished.map_err(|failure| named(failure.into()))?;
     let seconds = finished.end.seconds.get();
     starts.push(seconds);
     let supersteps = finished.end.supersteps;

@@ -39,6 +39,8 @@ pub enum JobMessage {
     Inquire,
     /// The node's status.
     Status(Box<Status>),
+    /// End the job, which has failed or was interrupted; the rest of the record follows.
+    Stop,
 }
 
 /// Take part in a job.

@@ -144,7 +144,8 @@ fn is_from_client(message: &JobMessage) -> bool {
         JobMessage::Submit(_)
         | JobMessage::Meet { .. }
         | JobMessage::Begin
-        | JobMessage::Inquire => true,
+        | JobMessage::Inquire
+        | JobMessage::Stop => true,
         JobMessage::Accepted { .. }
         | JobMessage::Ready
         | JobMessage::Recorded(_)
@@ -269,7 +270,7 @@ mod tests {
         for from in [process, node, manager] {
             assert!(allowed(Role::Client, from).is_empty());
         }
-        let jobs = ["Begin", "Inquire", "Meet", "ProcessImage", "Submit"];
+        let jobs = ["Begin", "Inquire", "Meet", "ProcessImage", "Stop", "Submit"];
         assert_eq!(allowed(Role::Client, Address::Client), jobs);
         for role in [Role::Node, Role::SetManager] {
             assert!(allowed(role, Address::Client).is_empty());

@@ -35,7 +35,7 @@ use crate::parameters::{Common, Error, at_least_one, whole, within};
 use crate::smith_waterman::kernel::block::{Best, Block, Edge};
 use crate::smith_waterman::kernel::traceback::{Cursor, Exit, Layer, trace};
 
-pub use alignment::{Alignment, Operation, Part, Path};
+pub use alignment::{Alignment, Misfit, Operation, Part, Path};
 pub use scoring::{Scoring, Substitution};
 pub use sequence::{Error as SequenceError, Pair, Sequence};
 
@@ -191,7 +191,8 @@ enum Content {
 /// let pair = parameters.drawn(common.seed)?;
 /// let processes = kernel::processes(&parameters, &pair, common)?;
 /// let run = reference::run(processes, reference::Limit::default()).expect("the program halts");
-/// let alignment = Alignment::assemble(&run.outputs).expect("the sequences are related");
+/// let alignment = Alignment::assemble(&run.outputs, &pair).expect("the outputs of one run");
+/// let alignment = alignment.expect("the sequences are related");
 /// assert_eq!(alignment.score, alignment.rescore(&pair, &parameters.scoring()?));
 /// # Ok::<(), workloads::Error>(())
 /// ```

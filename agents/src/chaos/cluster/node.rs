@@ -172,6 +172,10 @@ impl Cluster<'_> {
                     self.close(at, &reason);
                 }
                 let client = self.at(place, job.client)?;
+                for frame in &ended.last {
+                    // The loss of the client is an event of its connection.
+                    drop(self.send_frame(client, 0, frame));
+                }
                 self.close(client, "the job is over");
             }
         }

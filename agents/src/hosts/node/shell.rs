@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
 use bsp::units::Seconds;
-use protocol::transport::{Endpoint, Peer, Received, Receiver, Sender, StateReceiver};
+use protocol::transport::{Endpoint, Peer, PeerError, Received, Receiver, Sender, StateReceiver};
 use protocol::{JobMessage, Message, Status};
 use tokio::sync::mpsc;
 
@@ -164,7 +164,7 @@ impl NodeShell {
                 }
                 NodeAction::End(ended) => {
                     if let Some(live) = job.take() {
-                        self.end(live, &ended);
+                        self.end(live, ended);
                     }
                 }
             }
@@ -172,8 +172,13 @@ impl NodeShell {
     }
 
     /// Ends the job: the node is free.
-    fn end(self: &Rc<Self>, live: LiveJob, ended: &EndedJob) {
-        let reason = match &ended.end {
+    fn end(self: &Rc<Self>, live: LiveJob, ended: EndedJob) {
+        let EndedJob {
+            end,
+            last,
+            supersteps,
+        } = ended;
+        let reason = match &end {
             JobEnd::Complete(run) => {
                 self.warn_if_late(*run);
                 "the job is over"
@@ -182,10 +187,18 @@ impl NodeShell {
             JobEnd::Panicked => "the node has failed",
         };
         let (log, client) = live.end(reason);
-        log.end(&ended.end, ended.supersteps);
+        log.end(&end, supersteps);
         let shell = Rc::clone(self);
         drop(actix_rt::spawn(async move {
-            // The client may have closed it already.
+            // Behind what the client has not taken yet, which waits for room.
+            let sending = async {
+                for frame in last {
+                    client.send(frame).await?;
+                }
+                Ok::<(), PeerError>(())
+            };
+            // The client may have closed it already, or read no more.
+            drop(tokio::time::timeout(LEAVING, sending).await);
             drop(client.close("the job is over").await);
             let is_idle = || shell.node.borrow().is_idle();
             shell.abandoned.ended(is_idle).await;

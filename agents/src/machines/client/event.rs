@@ -53,18 +53,25 @@ pub(crate) enum ClientAction {
 }
 
 impl NodeWord {
+    /// Whether nothing follows that counts: a node that says why the job has failed has sent its part of the record.
+    pub(super) const fn is_last(&self) -> bool {
+        match self {
+            Self::Message(message, _) => matches!(message, JobMessage::Failed(_)),
+            Self::Closed(_) => true,
+            Self::Output(..) => false,
+        }
+    }
+
     /// The error of something that ends the job, from the node `name`.
     pub(super) fn error(self, name: &str) -> JobError {
         match self {
-            Self::Message(JobMessage::Failed(failed), _) => JobError {
-                fault: failed.fault,
-                message: match failed.fault {
-                    Fault::Program | Fault::Input | Fault::Build => failed.message,
-                    // A message of a node about itself begins with its name.
-                    Fault::Cluster if failed.message.starts_with(name) => failed.message,
-                    Fault::Cluster => format!("{name}: {}", failed.message),
-                },
-            },
+            Self::Message(JobMessage::Failed(mut failed), _) => {
+                // A message of a node about itself begins with its name.
+                if failed.fault == Fault::Cluster && !failed.message.starts_with(name) {
+                    failed.message = format!("{name}: {}", failed.message);
+                }
+                failed.into()
+            }
             Self::Message(message, _) => {
                 JobError::cluster(format!("unexpected message of {name}: {message:?}"))
             }

@@ -326,23 +326,22 @@ fn early_batches_are_checked_when_their_superstep_begins() {
 }
 
 #[test]
-fn a_message_that_is_too_long_for_the_network_is_named() {
-    let mut exchanges = exchanges();
-    exchanges.begin(0).unwrap();
-    let longest = 64 << 20;
+fn a_message_that_is_too_long_is_named_wherever_its_receiver_is() {
     let long = |to, bytes| executed(&[(to, Content::Sized(bytes))], false);
-    // Within a host there is no limit.
-    exchanges.computed(Rank(0), long(1, 2 * longest)).unwrap();
-    let (from, to, bytes) = (Rank(1), Rank(2), longest + 1);
-    assert_eq!(
-        exchanges.computed(Rank(1), long(2, bytes)),
-        Err(RunError::MessageTooLong {
-            from,
-            to,
-            bytes,
-            longest
-        })
-    );
+    for to in [1, 2] {
+        let mut exchanges = exchanges();
+        exchanges.begin(0).unwrap();
+        exchanges.computed(Rank(1), long(to, 64 << 20)).unwrap();
+        assert_eq!(
+            exchanges.computed(Rank(0), long(to, (64 << 20) + 1)),
+            Err(RunError::Program(Error::TooLong {
+                from: Rank(0),
+                to: Rank(to),
+                superstep: 0,
+                length: Bytes((64 << 20) + 1),
+            }))
+        );
+    }
 }
 
 #[test]

@@ -119,6 +119,8 @@ pub(crate) struct StartedJob {
 pub(crate) struct EndedJob {
     /// How it ended here.
     pub(crate) end: JobEnd,
+    /// The rest of the record, and the reason if it failed: the client receives them before the connection closes.
+    pub(crate) last: Vec<Frame>,
     pub(crate) supersteps: u64,
 }
 

@@ -135,6 +135,14 @@ impl Job {
         }
     }
 
+    /// The rest of its part of the record, when it is over.
+    pub(super) fn rest_of_record(&self) -> Option<Frame> {
+        match &self.phase {
+            Phase::Running(running) => running.world.borrow_mut().rest_of_record(),
+            Phase::Gathering(_) | Phase::Decoding(_) => None,
+        }
+    }
+
     /// Whether events of other nodes are handled now. Until then, nothing is to be read from their connections, which hold
     /// back the rest.
     pub(super) fn takes_peer_events(&self) -> bool {
@@ -207,6 +215,7 @@ impl Job {
                 self.begin();
                 Ok(())
             }
+            (_, JobMessage::Stop) => Err(JobError::cluster(STOPPED).reported()),
             (_, message) => Err(JobError::cluster(format!(
                 "the client said at the wrong time: {message:?}"
             ))),
@@ -221,7 +230,7 @@ impl Job {
     pub(super) fn handle_client_gone(&self, error: Option<JobError>) -> Result<(), JobError> {
         match (&self.phase, error) {
             (Phase::Running(running), None) if running.world.borrow().has_ended() => Ok(()),
-            (_, None) => Err(JobError::cluster("the client has gone")),
+            (_, None) => Err(JobError::cluster("the client has gone").reported()),
             (_, Some(error)) => Err(error),
         }
     }
@@ -386,7 +395,7 @@ impl Job {
             return Err(match reason {
                 Ok(reason) => {
                     let name = &self.submit.members[host.index()].name;
-                    JobError::cluster(format!("{name} has left: {reason}"))
+                    JobError::cluster(format!("{name} has left: {reason}")).reported()
                 }
                 Err(error) => error,
             });
@@ -444,5 +453,7 @@ fn frame(own: HostId, message: JobMessage) -> Frame {
 
 /// How long nodes may take to connect to each other.
 const CONNECT_LIMIT: Duration = Duration::from_secs(30);
+/// The error of a job that its client stops.
+const STOPPED: &str = "the client has stopped the job";
 /// The time between two parts of the record that are sent to the client.
 const REPORTING: Duration = Duration::from_millis(50);

@@ -92,6 +92,12 @@ impl ClientLink {
         Ok(lines.map(|lines| self.frame(JobMessage::Recorded(lines))))
     }
 
+    /// The rest of the record, when nothing more is recorded: it follows the part that the client has not taken yet.
+    pub(super) fn rest(&mut self) -> Option<Frame> {
+        let lines = self.queue.rest();
+        lines.map(|lines| self.frame(JobMessage::Recorded(lines)))
+    }
+
     /// The client has taken the last part of the record.
     pub(super) fn record_taken(&mut self) {
         self.queue.taken();

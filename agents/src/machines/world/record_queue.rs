@@ -60,6 +60,12 @@ impl RecordQueue {
         Ok(Some(std::mem::take(&mut self.lines)))
     }
 
+    /// Removes all lines that have not been sent.
+    pub(super) fn rest(&mut self) -> Option<String> {
+        let lines = std::mem::take(&mut self.lines);
+        Some(lines).filter(|lines| !lines.is_empty())
+    }
+
     /// The client has taken the lines that were sent.
     pub(super) fn taken(&mut self) {
         self.is_waiting = false;

@@ -3,7 +3,7 @@
 use bsp::Rank;
 use bsp::units::{Instructions, Seconds};
 use bytes::Bytes;
-use protocol::Ended;
+use protocol::{Ended, Frame};
 
 use super::HostWorld;
 use crate::machines::node::action::JobAction;
@@ -26,6 +26,11 @@ impl HostWorld {
             Ok(frame) => self.actions.extend(frame.map(JobAction::SendRecord)),
             Err(error) => self.check(Err::<(), _>(error)),
         }
+    }
+
+    /// The rest of the record, of a job that is over here.
+    pub(in crate::machines) fn rest_of_record(&mut self) -> Option<Frame> {
+        self.client.rest()
     }
 
     /// The client has taken the last part of the record.

@@ -96,23 +96,56 @@ fn a_complete_record_has_no_description_beside_it_and_must_have_an_end() {
 }
 
 #[test]
-fn the_record_of_a_run_that_did_not_end_is_replaced() {
-    let folder = write(&[run(), superstep(0), superstep(1)], false);
-    fs::write(folder.path().join("notes.txt"), "kept").unwrap();
-    let mut writer = Writer::create(folder.path(), &"second").unwrap();
-    writer.append(&run()).unwrap();
-    writer.flush().unwrap();
-    assert_eq!(extent(folder.path()).0.supersteps, 0);
-    assert_eq!(manifest::<String>(folder.path()).unwrap(), "second");
+fn the_record_of_a_run_that_did_not_end_is_set_aside() {
+    let folder = TempDir::new().unwrap();
+    let record = folder.path().join("iii");
+    let aside = |number| folder.path().join(format!("iii.{number}"));
+    let attempt = |description: &str, supersteps: u64| {
+        let mut writer = create(&record, description).unwrap();
+        writer.append(&run()).unwrap();
+        for index in 0..supersteps {
+            writer.append(&superstep(index)).unwrap();
+        }
+        writer.flush().unwrap();
+        writer
+    };
+    let first = attempt("first", 2);
+    assert_eq!(first.set_aside(), None);
     // While it is written, another run has no place there.
-    let error = Writer::replace(folder.path(), &"third").unwrap_err();
+    let error = replace(&record, "other").unwrap_err();
     assert!(matches!(error, WriteError::InUse { .. }), "{error}");
-    drop(writer);
-    Writer::create(folder.path(), &"third").unwrap();
+    drop(first);
+    fs::write(record.join("notes.txt"), "kept").unwrap();
+    let second = attempt("second", 1);
+    assert_eq!(second.set_aside(), Some(&*aside(1)));
+    drop(second);
+    // Even by a run that may replace complete records.
+    let third = replace(&record, "third").unwrap();
+    assert_eq!(third.set_aside(), Some(&*aside(2)));
+    drop(third);
+    // It has no event.
+    assert_eq!(create(&record, "fourth").unwrap().set_aside(), None);
+    for (place, description, supersteps) in [(aside(1), "first", 2), (aside(2), "second", 1)] {
+        assert_eq!(manifest::<String>(&place).unwrap(), description);
+        assert_eq!(extent(&place).0.supersteps, supersteps);
+    }
     assert_eq!(
-        fs::read_to_string(folder.path().join("notes.txt")).unwrap(),
+        fs::read_to_string(record.join("notes.txt")).unwrap(),
         "kept"
     );
+    assert!(!aside(3).exists());
+}
+
+#[test]
+fn the_record_of_a_run_that_failed_says_why() {
+    let folder = TempDir::new().unwrap();
+    let mut writer = create(folder.path(), "description").unwrap();
+    writer.append(&run()).unwrap();
+    writer.append(&superstep(0)).unwrap();
+    writer.fail(&"failed").unwrap();
+    assert_eq!(manifest::<String>(folder.path()).unwrap(), "failed");
+    let extent = extent(folder.path()).0;
+    assert_eq!((extent.supersteps, extent.is_complete), (1, false));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::charts::check_page;
-use crate::invocation::{Folder, rows};
+use crate::invocation::{Folder, root, rows};
 use crate::live::cluster::{Cluster, HEAT};
 
 #[test]
@@ -36,7 +36,7 @@ fn a_run_that_was_interrupted_is_explained_and_its_folder_used_again() {
     assert_eq!(long.ends_within(15).code, Some(130));
     let explained = cluster.folder.stdout(&["explain", "runs"]);
     assert!(
-        explained.contains("The run did not end, or goes on: "),
+        explained.contains("The run was interrupted after ") && explained.contains(" (SIGINT)."),
         "{explained}"
     );
     cluster.folder.stdout(&["verify", "runs"]);
@@ -51,6 +51,11 @@ fn a_run_that_was_interrupted_is_explained_and_its_folder_used_again() {
     let again = ["run", "heat.toml", "--out", "runs"];
     let again = cluster.command("hosts", &again).output().unwrap();
     assert!(again.status.success(), "{again:?}");
+    let before = cluster.folder.stdout(&["explain", "runs/iii.1"]);
+    assert!(
+        before.contains("The run was interrupted after "),
+        "{before}"
+    );
     let verified = cluster.folder.stdout(&["verify", "runs"]);
     assert!(!verified.contains("did not end"), "{verified}");
     let drawn = cluster.folder.stdout(&drawn);
@@ -77,5 +82,30 @@ fn a_traced_run_has_a_row_for_each_process_and_superstep() {
     let events = fs::read_to_string(folder.path().join("runs/iii/events.jsonl")).unwrap();
     let bytes = format!("\"bytes\":{},\"moved\"", sent.sum::<u64>());
     assert!(events.contains(&bytes), "{bytes} {events}");
+    folder.stdout(&["verify", "runs"]);
+}
+
+#[test]
+fn a_run_that_failed_has_a_record_of_all_supersteps_and_the_reason() {
+    let folder = Folder::new();
+    let lu = root().join("conf/lu-kernel.toml");
+    let run = [
+        "run",
+        lu.to_str().unwrap(),
+        "--out",
+        "runs",
+        "--set",
+        "run.superstep_limit=61",
+    ];
+    let up = ["up", "--local", "3", "--sets", "2", "--"];
+    let ended = folder.run(&[&up[..], &run].concat());
+    let reason = "p1 had not halted after 61 supersteps; if it needs more, raise the limit (in experiments \
+                  `run.superstep_limit`)";
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    // Nodes do not repeat what the client says.
+    assert_eq!(ended.stderr, format!("error: {reason}\n"));
+    let explained = folder.stdout(&["explain", "runs"]);
+    let said = format!("The run failed after 61 supersteps: {reason}.");
+    assert!(explained.contains(&said), "{explained}");
     folder.stdout(&["verify", "runs"]);
 }

@@ -327,6 +327,7 @@ fn carrying() -> impl Strategy<Value = Message> {
     });
     let job = prop_oneof![
         any::<bool>().prop_map(|counts| JobMessage::Meet { counts }),
+        Just(JobMessage::Stop),
         ".{0,40}".prop_map(JobMessage::Recorded),
         ".{0,40}".prop_map(|message| JobMessage::Failed(Failed {
             fault: Fault::Program,

@@ -423,7 +423,7 @@ fn of_job(job: JobMessage) -> Message {
     Message::Job(Box::new(job))
 }
 
-fn asked() -> [JobMessage; 4] {
+fn asked() -> [JobMessage; 5] {
     [
         JobMessage::Submit(Box::new(Submit {
             job: 7,
@@ -448,6 +448,7 @@ fn asked() -> [JobMessage; 4] {
         JobMessage::Meet { counts: true },
         JobMessage::Begin,
         JobMessage::Inquire,
+        JobMessage::Stop,
     ]
 }
 

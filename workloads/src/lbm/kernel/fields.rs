@@ -72,6 +72,14 @@ impl Fields {
         whole
     }
 
+    /// Whether these are whole columns of `height` cells: not every value of this type that has been received is.
+    #[must_use]
+    pub fn is_strip_of(&self, height: usize) -> bool {
+        self.height == height
+            && self.densities.len() == self.velocities.len()
+            && self.densities.len().checked_rem(height) == Some(0)
+    }
+
     pub(super) fn of(strip: &Strip, fluid: &Fluid) -> Self {
         let moments = strip.cells().iter().map(|cell| fluid.fields(*cell));
         let (densities, velocities) = moments

@@ -39,6 +39,14 @@ pub enum Unfactored {
         /// Rows, and columns.
         order: usize,
     },
+    /// An output is no block of the matrix.
+    #[error("the output of {process} {problem}")]
+    Misfit {
+        /// Its process.
+        process: Rank,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
 }
 
 /// A decomposition `P·A = L·U`.
@@ -66,46 +74,64 @@ pub struct Residual {
     pub bound: f64,
 }
 
+impl Unfactored {
+    fn misfit(index: usize, problem: &'static str) -> Self {
+        let process = Rank::from_index(index);
+        Self::Misfit { process, problem }
+    }
+}
+
 impl Factors {
     /// Assembles the factors from the outputs of all processes, in rank order.
     ///
     /// # Errors
     ///
-    /// If they met a stage without a pivot, or there is no memory for the whole.
-    ///
-    /// # Panics
-    ///
-    /// If these are not the outputs of all processes of one run.
+    /// If they met a stage without a pivot, there is no memory for the whole, or an output is no block of the same matrix.
     pub fn assemble(outputs: &[Result<Block, Singular>]) -> Result<Self, Unfactored> {
         let blocks: Vec<&Block> = outputs
             .iter()
             .map(|output| output.as_ref().map_err(|singular| *singular))
             .collect::<Result<_, _>>()?;
-        let first = blocks.first().expect("a run has at least one process");
+        let Some(first) = blocks.first() else {
+            return Err(Unfactored::misfit(0, "is not there"));
+        };
         let (matrix, permutation) = (first.matrix, first.permutation.clone());
-        let mut rests: Vec<_> = blocks.iter().map(|block| block.elements.iter()).collect();
         let order = permutation.len();
+        if !is_permutation(&permutation) || u64::try_from(order) != Ok(matrix.order()) {
+            return Err(Unfactored::misfit(
+                0,
+                "has rows that are none of the matrix",
+            ));
+        }
+        for (index, block) in blocks.iter().enumerate() {
+            if block.matrix != matrix || block.permutation != permutation {
+                return Err(Unfactored::misfit(index, "is a block of another matrix"));
+            }
+        }
         let mut elements = Vec::new();
         order
             .checked_mul(order)
             .and_then(|count| elements.try_reserve_exact(count).ok())
             .ok_or(Unfactored::Memory { order })?;
+        let mut rests: Vec<_> = blocks.iter().map(|block| block.elements.iter()).collect();
         for i in 0..matrix.order() {
             for j in 0..matrix.order() {
                 // Rows of a block are rows of the matrix in their order, and so are columns.
                 let owner: Rank = matrix.owner(i, j);
-                elements.push(
-                    *rests[owner.index()]
-                        .next()
-                        .expect("an element for each place"),
-                );
+                let rest = rests.get_mut(owner.index());
+                let element = rest.and_then(Iterator::next);
+                let missing = || Unfactored::misfit(owner.index(), "has too few elements");
+                elements.push(*element.ok_or_else(missing)?);
             }
         }
-        Ok(Self {
-            order,
-            elements,
-            permutation,
-        })
+        match rests.iter().position(|rest| rest.len() != 0) {
+            Some(index) => Err(Unfactored::misfit(index, "has too many elements")),
+            None => Ok(Self {
+                order,
+                elements,
+                permutation,
+            }),
+        }
     }
 
     /// Rows, and columns, of the factors.
@@ -204,4 +230,11 @@ impl Singular {
             )
         }
     }
+}
+
+/// Whether it has each number below its length once.
+fn is_permutation(rows: &[u32]) -> bool {
+    let mut sorted = rows.to_vec();
+    sorted.sort_unstable();
+    sorted.into_iter().eq((0..).take(rows.len()))
 }

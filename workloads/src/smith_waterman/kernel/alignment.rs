@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use bsp::Rank;
 use serde::{Deserialize, Serialize};
 
 use crate::smith_waterman::kernel::scoring::Scoring;
@@ -50,25 +51,53 @@ pub enum Operation {
     Deletion,
 }
 
+/// Why the output of a process is no part of an alignment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the output of {process} {problem}")]
+pub struct Misfit {
+    /// The process.
+    pub process: Rank,
+    /// What is wrong with its output.
+    pub problem: String,
+}
+
 impl Alignment {
-    /// Assembles the alignment from the outputs of all processes, in rank order; `None` if no two letters
-    /// beside each other score more than 0.
+    /// Assembles the alignment of `pair` from the outputs of all processes, in rank order; `None` if no two letters beside
+    /// each other score more than 0.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If these are not the outputs of all processes of one run.
-    #[must_use]
-    pub fn assemble(parts: &[Part]) -> Option<Self> {
-        let score = parts.first()?.score;
-        let mut paths = parts.iter().filter_map(|part| part.path.as_ref());
-        let mut path = paths.next()?.clone();
-        for next in paths {
-            let (end, start) = (path.subject.end, next.subject.start);
-            assert_eq!(end, start, "parts lie side by side");
-            assert_eq!(path.query.end, next.query.start, "parts join");
-            path.append(next);
+    /// The first part that differs from the others in its score, does not join the part before, or is no way through the
+    /// matrix of `pair`.
+    pub fn assemble(parts: &[Part], pair: &Pair) -> Result<Option<Self>, Misfit> {
+        let Some(first) = parts.first() else {
+            return Ok(None);
+        };
+        let score = first.score;
+        let mut whole: Option<Path> = None;
+        for (index, part) in parts.iter().enumerate() {
+            let misfit = |problem: String| Misfit {
+                process: Rank::from_index(index),
+                problem,
+            };
+            if part.score != score {
+                let (found, first) = (part.score, Rank(0));
+                return Err(misfit(format!(
+                    "has the score {found}, and that of {first} {score}"
+                )));
+            }
+            let Some(path) = &part.path else { continue };
+            path.check(pair).map_err(misfit)?;
+            match &mut whole {
+                None => whole = Some(path.clone()),
+                Some(whole) if whole.joins(path) => whole.append(path),
+                Some(_) => {
+                    let problem = "does not join those of the processes before";
+                    return Err(misfit(problem.to_owned()));
+                }
+            }
         }
-        Some(Self { score, path })
+        Ok(whole.map(|path| Self { score, path }))
     }
 
     /// What the alignment is worth, computed from its letters.
@@ -86,7 +115,6 @@ impl Alignment {
                     for step in 0..count {
                         let query = pair.query.codes()[row + step];
                         let subject = pair.subject.codes()[column + step];
-                        assert_eq!(query == subject, operation == Operation::Equal);
                         score += scoring.pair(query, subject);
                     }
                 }
@@ -95,7 +123,6 @@ impl Alignment {
             row += count * usize::from(operation.takes_query());
             column += count * usize::from(operation.takes_subject());
         }
-        assert_eq!((row, column), (self.path.query.end, self.path.subject.end));
         score
     }
 }
@@ -113,6 +140,59 @@ impl Path {
         let operations = self.operations.iter();
         let equal = operations.filter(|(operation, _)| *operation == Operation::Equal);
         equal.map(|(_, count)| count).sum()
+    }
+
+    /// Checks that it is a way through the matrix of `pair`, from its first letters to its last ones.
+    fn check(&self, pair: &Pair) -> Result<(), String> {
+        let (queries, subjects) = (pair.query.codes(), pair.subject.codes());
+        for (name, letters, range) in [
+            ("query", queries.len(), &self.query),
+            ("subject", subjects.len(), &self.subject),
+        ] {
+            if range.end < range.start || letters < range.end {
+                let (start, end) = (range.start, range.end);
+                return Err(format!(
+                    "aligns the letters from {start} to {end} of the {name}, which has {letters}"
+                ));
+            }
+        }
+        let (mut query, mut subject) = (
+            &queries[self.query.clone()],
+            &subjects[self.subject.clone()],
+        );
+        for &(operation, count) in &self.operations {
+            let counts = [
+                (operation.takes_query(), query),
+                (operation.takes_subject(), subject),
+            ];
+            if count == 0
+                || counts
+                    .iter()
+                    .any(|(takes, rest)| *takes && rest.len() < count)
+            {
+                return Err(format!(
+                    "has the operation {count}{operation}, for which there are no letters"
+                ));
+            }
+            let is_pair = operation.takes_query() && operation.takes_subject();
+            let mut pairs = query.iter().zip(subject).take(count);
+            if is_pair && pairs.any(|(one, other)| Operation::of_pair(one == other) != operation) {
+                return Err(format!(
+                    "has the operation {count}{operation}, and the letters are others"
+                ));
+            }
+            query = &query[count * usize::from(operation.takes_query())..];
+            subject = &subject[count * usize::from(operation.takes_subject())..];
+        }
+        if query.is_empty() && subject.is_empty() {
+            return Ok(());
+        }
+        Err("ends before its last letters".to_owned())
+    }
+
+    /// Whether `next` begins where it ends.
+    const fn joins(&self, next: &Self) -> bool {
+        self.query.end == next.query.start && self.subject.end == next.subject.start
     }
 
     fn append(&mut self, next: &Self) {

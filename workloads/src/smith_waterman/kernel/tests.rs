@@ -29,7 +29,7 @@ fn run(parameters: &Parameters, pair: &Pair, size: u32) -> reference::Run<Part> 
 }
 
 fn align(parameters: &Parameters, pair: &Pair, size: u32) -> Option<Alignment> {
-    Alignment::assemble(&run(parameters, pair, size).outputs)
+    Alignment::assemble(&run(parameters, pair, size).outputs, pair).unwrap()
 }
 
 /// The score of the best local alignment as Smith and Waterman define it (J. Mol. Biol. 147, 1981, pp. 195-197): for gaps of every
@@ -107,7 +107,7 @@ fn haemoglobins_are_related() {
 fn unrelated_sequences_have_no_alignment() {
     let pair = pair("AAAA", "CCGGT", Substitution::Dna);
     let run = run(&dna((2, -3), (5, 2)), &pair, 3);
-    assert_eq!(Alignment::assemble(&run.outputs), None);
+    assert_eq!(Alignment::assemble(&run.outputs, &pair), Ok(None));
     assert_eq!(run.supersteps, 3 + 3);
 }
 
