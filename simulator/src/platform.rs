@@ -149,6 +149,14 @@ impl Platform {
         self.hosts.iter().any(|host| host.jobs.is_some())
     }
 
+    /// Whether hosts or links change in the course of time.
+    #[must_use]
+    pub(crate) fn varies(&self) -> bool {
+        let varies =
+            |host: &Host| host.jobs.is_some() || host.load.is_some() || host.availability.is_some();
+        self.hosts.iter().any(varies) || self.links.iter().any(Link::varies)
+    }
+
     /// All hosts, by id.
     #[must_use]
     pub fn hosts(&self) -> &[Host] {

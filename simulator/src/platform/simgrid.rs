@@ -6,9 +6,9 @@
 mod cluster;
 pub(super) mod config;
 mod element;
+mod leniency;
 mod profile_file;
 mod profiles;
-mod prologue;
 mod radical;
 mod route;
 mod sharing_policy;
@@ -43,7 +43,7 @@ impl Platform {
         load: &mut dyn FnMut(&str) -> Result<String, String>,
     ) -> Result<Self, PlatformError> {
         let marked = without_mark(text);
-        let readable = prologue::with_late_declaration_blanked(&marked);
+        let readable = leniency::as_xml(&marked);
         read(&readable, load).map_err(|error| error.locate(text))
     }
 }

@@ -3,6 +3,7 @@
 use bsp::units::InstructionsPerSecond;
 
 use crate::platform::error::{ErrorAt, PlatformErrorKind};
+use crate::platform::host::{CORES, CORES_MAX};
 use crate::platform::nearest::nearest;
 use crate::platform::units;
 use crate::platform::units::QuantityError;
@@ -123,8 +124,9 @@ impl<'doc> Element<'doc> {
         match self.optional("core") {
             None => Ok(1),
             Some(cores) => {
-                let number = cores.text.parse().ok().filter(|number| 0 < *number);
-                number.ok_or_else(|| cores.choice("core", "a number of cores, from 1"))
+                let number = cores.text.parse().ok();
+                let number = number.filter(|number| (1..=CORES_MAX).contains(number));
+                number.ok_or_else(|| cores.choice("core", CORES))
             }
         }
     }

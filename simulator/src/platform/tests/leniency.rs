@@ -27,6 +27,7 @@ fn white_space_comments_and_marks_may_stand_before_the_declaration() {
         "<?other?>\n",
         "\u{feff}",
         "\u{feff}\n<!-- \u{e9} -->",
+        "<!-- two -- hyphens --->",
     ] {
         let platform = xml(&file(head, "", "")).unwrap_or_else(|error| panic!("{head:?}: {error}"));
         assert_eq!(platform.hosts(), plain.hosts());
@@ -35,6 +36,10 @@ fn white_space_comments_and_marks_may_stand_before_the_declaration() {
         let line = 5 + head.matches('\n').count();
         assert_eq!((error.line, error.column), (line, 73), "{head:?}");
     }
+    // Two hyphens in a comment elsewhere, which ends nothing.
+    let more = "<!-- a -- <host id=\"c\" speed=\"x\"/> \u{e9} ---><!----><!-- b -->\n<host id=\"d\" speed=\"x\"/>";
+    let error = xml(&file("", "", more)).unwrap_err();
+    assert_eq!((error.line, error.column), (6, 21));
     let error = xml("\u{feff}<platform version=\"5\"/>").unwrap_err();
     assert_eq!((error.line, error.column), (1, 20));
     for text in [

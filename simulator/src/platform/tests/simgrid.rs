@@ -290,7 +290,7 @@ fn invalid_values_are_refused_with_their_place() {
     );
     refuse(
         &host("id=\"a\" speed=\"1Gf\" core=\"0\""),
-        "line 3, column 32: invalid value `0` for `core`: must be a number of cores, from 1",
+        "line 3, column 32: invalid value `0` for `core`: must be a number of cores, from 1 to 65536",
     );
     refuse(
         &host("id=\"a\" speed=\"1Gf\" pstate=\"1\""),
