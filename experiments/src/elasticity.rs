@@ -80,6 +80,16 @@ impl ElasticitySection {
             .filter(|(_, is_set)| *is_set)
             .map(|(key, _)| *key);
         let (time, second) = (times.next(), times.next());
+        if let Some(part) = self.part.filter(|part| !(0.0..=1.0).contains(part)) {
+            return invalid("part", &part, "must be a number from 0 to 1");
+        }
+        if let Some(date) = self.date.filter(|date| *date < Seconds::ZERO) {
+            return invalid("date", &date.get(), "must be at least 0 s");
+        }
+        let negative = |time: &&Seconds| **time < Seconds::ZERO;
+        if let Some(creation) = self.creation.iter().find(negative) {
+            return invalid("creation", &creation.get(), "must be at least 0 s");
+        }
         if self.pool.is_empty() {
             // `--set elasticity.pool=[]` switches joining off.
             return Ok(());
@@ -96,12 +106,6 @@ impl ElasticitySection {
             fault.help = Some(help.to_owned());
             return Err(fault);
         }
-        if let Some(part) = self.part.filter(|part| !(0.0..=1.0).contains(part)) {
-            return invalid("part", &part, "must be a number from 0 to 1");
-        }
-        if let Some(date) = self.date.filter(|date| *date < Seconds::ZERO) {
-            return invalid("date", &date.get(), "must be at least 0 s");
-        }
         let hosts = self.pool.len();
         if let Some(take) = self
             .take
@@ -114,14 +118,7 @@ impl ElasticitySection {
             let rule = format!("must be one time, or one for each of the {hosts} hosts in `pool`");
             return invalid("creation", &format!("{} times", self.creation.len()), &rule);
         }
-        match self
-            .creation
-            .iter()
-            .find(|creation| **creation < Seconds::ZERO)
-        {
-            Some(creation) => invalid("creation", &creation.get(), "must be at least 0 s"),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// The hosts that join, and where processes start: `placement` is that with all hosts there, and is changed. A process

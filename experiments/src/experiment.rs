@@ -138,6 +138,7 @@ impl Experiment {
                 keys.map(move |(key, _)| format!("{name}.{key}"))
             })
             .collect();
+        keys.extend(PlatformSection::OPTIONAL.map(|key| format!("platform.{key}")));
         let scheduler = Scheduler::keys().into_iter();
         keys.extend(scheduler.map(|key| format!("scheduler.{key}")));
         keys
@@ -224,6 +225,10 @@ impl Experiment {
             let rule = format!("must be at most {PROCESSES_MAX} in a simulation");
             let key = "application.processes";
             return Err(Fault::invalid(place(key), key, met, rule));
+        }
+        if let Some((key, factor, rule)) = self.platform.invalid_factor() {
+            let key = format!("platform.{key}");
+            return Err(Fault::invalid(place(&key), &key, factor, rule));
         }
         let limit = self.run.superstep_limit;
         if let Some(supersteps) = self.application.supersteps

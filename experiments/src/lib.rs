@@ -68,7 +68,6 @@ pub use scheduler::{Options, Scenario, Scheduler};
 pub use script::{ScriptedMove, rank, script};
 pub use sections::{
     BarrierSection, Model, NetworkSection, PlacementSection, PlatformSection, RunSection,
-    TCP_WINDOW,
 };
 pub use settings::{Files, Override, Unit};
 pub use verified::{Verified, VerifyError};

@@ -105,14 +105,23 @@ fn load_over(
     let from_file = settings::parse(&text, &name_of(file)).map_err(Failure::input)?;
     let from_environment = settings::environment(env::vars_os(), &registry.names())?;
     let from_arguments = settings::assignments(assignments)?;
-    let written = settings::merge(&[defaults, from_file, from_environment, from_arguments])
-        .map_err(Failure::input)?;
+    let folder = folder_of(file);
+    let own = [from_file, from_environment, from_arguments];
+    let merged = |platform: Node| {
+        let layers: Vec<Node> = [defaults.clone(), platform]
+            .into_iter()
+            .chain(own.clone())
+            .collect();
+        settings::merge(&layers).map_err(Failure::input)
+    };
+    let written = merged(Node::empty_table())?;
+    let written = merged(platform::layer(&written, &folder))?;
     let experiment = Experiment::new(&written, registry)?;
     Ok(Loaded {
         experiment,
         overrides: settings::overrides(&written),
         written,
-        folder: folder_of(file),
+        folder,
         platform: PlatformSource::File,
     })
 }

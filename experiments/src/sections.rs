@@ -4,7 +4,7 @@ use agents::{Barrier, Collection, PlacementOptions, PlacementOrder, Shape, Trans
 use bsp::reference::Limit;
 use bsp::units::Bytes;
 use serde::{Deserialize, Serialize};
-use simulator::{NetworkModel, NetworkOptions};
+use simulator::{NetworkModel, NetworkOptions, NetworkSetting};
 
 /// `[platform]`: where the computation runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +18,15 @@ pub struct PlatformSection {
     pub cross_traffic: bool,
     /// The most that TCP sends before it is acknowledged, in bytes.
     pub tcp_window: Bytes,
+    /// What latencies are multiplied with, instead of the model's factor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_factor: Option<f64>,
+    /// What bandwidths are multiplied with, instead of the model's factor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth_factor: Option<f64>,
+    /// Bytes that, over a link's bandwidth, are added to the weight of a message, instead of the model's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight_size: Option<f64>,
 }
 
 /// How the network shares its bandwidth.
@@ -80,23 +89,50 @@ pub struct RunSection {
 impl PlatformSection {
     /// The value for the simulator.
     pub fn network(&self) -> NetworkOptions {
-        self.model.options(self.cross_traffic, self.tcp_window)
-    }
-}
-
-impl Model {
-    /// The value for the simulator.
-    pub fn options(self, cross_traffic: bool, tcp_window: Bytes) -> NetworkOptions {
-        let model = match self {
-            Self::Lv08 => NetworkModel::Lv08,
-            Self::Ideal => NetworkModel::Ideal,
-        };
         NetworkOptions {
-            model,
-            cross_traffic,
-            tcp_window,
+            model: match self.model {
+                Model::Lv08 => NetworkModel::Lv08,
+                Model::Ideal => NetworkModel::Ideal,
+            },
+            latency_factor: self.latency_factor,
+            bandwidth_factor: self.bandwidth_factor,
+            weight_size: self.weight_size,
+            cross_traffic: self.cross_traffic,
+            tcp_window: self.tcp_window,
         }
     }
+
+    /// The factors of the model that are out of their range: key, value and rule.
+    pub(crate) fn invalid_factor(&self) -> Option<(&'static str, f64, &'static str)> {
+        let factors = [
+            (
+                "latency_factor",
+                self.latency_factor,
+                NetworkSetting::LATENCY_FACTORS,
+                "must be from 0 to 10000",
+            ),
+            (
+                "bandwidth_factor",
+                self.bandwidth_factor,
+                NetworkSetting::BANDWIDTH_FACTORS,
+                "must be from 0.001 to 1000",
+            ),
+            (
+                "weight_size",
+                self.weight_size,
+                NetworkSetting::WEIGHT_SIZES,
+                "must be from 0 to 1e12 bytes",
+            ),
+        ];
+        let mut factors = factors.into_iter();
+        factors.find_map(|(key, factor, (least, most), rule)| {
+            let factor = factor.filter(|factor| !(least..=most).contains(factor))?;
+            Some((key, factor, rule))
+        })
+    }
+
+    /// Keys that are not set by default.
+    pub(crate) const OPTIONAL: [&str; 3] = ["latency_factor", "bandwidth_factor", "weight_size"];
 }
 
 impl PlacementSection {
@@ -129,6 +165,9 @@ impl Default for PlatformSection {
             model: Model::default(),
             cross_traffic: true,
             tcp_window: TCP_WINDOW,
+            latency_factor: None,
+            bandwidth_factor: None,
+            weight_size: None,
         }
     }
 }
@@ -171,4 +210,4 @@ impl Default for RunSection {
 }
 
 /// 4 MiB, the default of SimGrid.
-pub const TCP_WINDOW: Bytes = Bytes(4_194_304);
+const TCP_WINDOW: Bytes = Bytes(4_194_304);

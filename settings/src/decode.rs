@@ -75,11 +75,12 @@ impl<'a> Reader<'a> {
             Value::Text(text) => self.unit.read(text).map_err(DecodeError::Problem)?,
             _ => return Err(self.mismatch(self.expected_number())),
         };
-        if number.is_finite() {
-            Ok(number)
-        } else {
-            Err(self.mismatch("a finite number"))
+        if !number.is_finite() {
+            return Err(self.mismatch("a finite number"));
         }
+        let bounded = self.unit.bounded(number);
+        bounded
+            .map_err(|rule| Fault::invalid(self.node.place(), &self.path, self.node, rule).into())
     }
 
     const fn expected_number(&self) -> &'static str {

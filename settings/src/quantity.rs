@@ -21,9 +21,8 @@ impl Unit {
     /// The unit that the name of a shipped key implies.
     pub fn of_key(name: &str) -> Self {
         match name {
-            "memory" | "fixed_memory" | "bytes" | "boundary" | "message" | "tcp_window" => {
-                Self::Bytes
-            }
+            "memory" | "fixed_memory" | "bytes" | "boundary" | "message" | "tcp_window"
+            | "weight_size" => Self::Bytes,
             "instructions" => Self::Instructions,
             "window" | "load_window" | "owner_window" | "link_probes" | "base" | "tie_width" => {
                 Self::Seconds
@@ -66,6 +65,27 @@ impl Unit {
         }
     }
 
+    /// `number` in base units, if a run can count with it: its sums and products with amounts of 64 bits are finite.
+    ///
+    /// # Errors
+    ///
+    /// The rule that the number breaks.
+    pub fn bounded(self, number: f64) -> Result<f64, String> {
+        let (most, rule) = match self {
+            Self::Seconds => (TIME_MAX, "must be at most 1e12 s"),
+            Self::SecondsPerByte => (SLOWEST, "must be at most 1e6 s/B"),
+            Self::BytesPerSecond => (FASTEST, "must be from 1e-6 to 1e30 B/s"),
+            Self::Bytes | Self::Instructions | Self::None => return Ok(number),
+        };
+        let is_slow =
+            self == Self::BytesPerSecond && (f64::MIN_POSITIVE..1.0 / SLOWEST).contains(&number);
+        match number {
+            _ if number < -most => Err("must be at least 0".to_owned()),
+            _ if is_slow || most < number => Err(rule.to_owned()),
+            _ => Ok(number),
+        }
+    }
+
     /// The value of `text` in base units.
     ///
     /// # Errors
@@ -86,7 +106,7 @@ impl Unit {
             let expected = self.expected();
             format!("unknown unit `{unit}`, must be {expected}{reason}")
         })?;
-        Ok(scale.apply(number))
+        self.bounded(scale.apply(number))
     }
 
     fn scale(self, unit: &str) -> Option<Scale> {
@@ -142,6 +162,13 @@ impl Unit {
             })
     }
 }
+
+/// Seconds, 32 000 years: a float still tells a tenth of a millisecond apart.
+const TIME_MAX: f64 = 1e12;
+/// Seconds for a byte: eleven days.
+const SLOWEST: f64 = 1e6;
+/// Bytes per second.
+const FASTEST: f64 = 1e30;
 
 /// A power of ten, which scales a decimal number without rounding it, and a factor that may round.
 #[derive(Clone, Copy)]

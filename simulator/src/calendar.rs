@@ -16,6 +16,8 @@ pub(crate) struct Calendar<E> {
     buckets: Vec<Vec<E>>,
     free: Vec<u32>,
     recent: [Option<(u64, u32)>; RECENT],
+    /// At this number of dates, entries that have become obsolete are looked for.
+    sweep_at: usize,
 }
 
 impl<E> Calendar<E> {
@@ -25,7 +27,31 @@ impl<E> Calendar<E> {
             buckets: Vec::new(),
             free: Vec::new(),
             recent: [None; RECENT],
+            sweep_at: SWEEP_MIN,
         }
+    }
+
+    /// Removes the entries that are not `current`, if so many dates are due that most may be of such.
+    ///
+    /// What is obsolete may lie in the far future: without this, its number would grow with the time simulated.
+    pub(crate) fn sweep(&mut self, mut is_current: impl FnMut(&E) -> bool) {
+        if self.heap.len() < self.sweep_at {
+            return;
+        }
+        let (buckets, free) = (&mut self.buckets, &mut self.free);
+        self.heap.retain(|Reverse((_, bucket))| {
+            let entries = &mut buckets[*bucket as usize];
+            entries.retain(&mut is_current);
+            if entries.is_empty() {
+                *entries = Vec::new();
+                free.push(*bucket);
+            }
+            !buckets[*bucket as usize].is_empty()
+        });
+        for place in &mut self.recent {
+            *place = place.filter(|(_, bucket)| !buckets[*bucket as usize].is_empty());
+        }
+        self.sweep_at = SWEEP_MIN.max(2 * self.heap.len());
     }
 
     /// Adds `entry` at `date`, which is neither negative nor NaN.
@@ -54,6 +80,12 @@ impl<E> Calendar<E> {
         self.heap
             .peek()
             .map(|Reverse((date, _))| f64::from_bits(*date))
+    }
+
+    /// Number of dates with entries.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.heap.len()
     }
 
     /// Removes all entries. What is added next is returned as from a new calendar.
@@ -92,6 +124,8 @@ fn place(date: u64) -> usize {
     (date.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58) as usize
 }
 
+/// Fewer dates than this are not looked through: they take some ten megabytes.
+const SWEEP_MIN: usize = 1 << 18;
 /// Number of recent dates.
 const RECENT: usize = 64;
 
@@ -118,6 +152,28 @@ mod tests {
         assert_eq!(
             drain(&mut calendar),
             [(0.0, vec![3]), (1.0, vec![1, 4]), (2.0, vec![0, 2])]
+        );
+    }
+
+    #[test]
+    fn obsolete_entries_are_removed_when_there_are_many() {
+        let mut calendar = Calendar::new();
+        let mut longest = 0;
+        for entry in 0..2_000_000_u32 {
+            calendar.push(1e9 + f64::from(entry), entry);
+            calendar.sweep(|other| *other == entry || other % 1000 == 0);
+            longest = longest.max(calendar.buckets.len());
+        }
+        assert_eq!(longest, SWEEP_MIN);
+        // What is current is returned in order.
+        let entries: Vec<u32> = drain(&mut calendar)
+            .into_iter()
+            .flat_map(|(_, entries)| entries)
+            .collect();
+        assert!(entries.is_sorted());
+        assert_eq!(
+            entries.iter().filter(|entry| **entry % 1000 == 0).count(),
+            2000
         );
     }
 

@@ -52,6 +52,8 @@ pub struct Engine {
     rested: u64,
     /// Whether hosts have owners whose jobs come and go. Then the clock counts from the beginning.
     has_owners: bool,
+    /// Whether hosts or links change in the course of time, so that what is under way ends at other dates than it seemed.
+    varies: bool,
     calendar: Calendar<Event>,
     scheduled_ends: ScheduledEnds,
     /// Events that are due now.
@@ -81,6 +83,7 @@ impl Engine {
             over: 0,
             rested: 0,
             has_owners: platform.has_owners(),
+            varies: platform.varies(),
             calendar: Calendar::new(),
             scheduled_ends: ScheduledEnds::default(),
             due: Vec::new(),
@@ -236,6 +239,9 @@ impl Engine {
     fn step(&mut self) -> Option<()> {
         if !self.stale_hosts.is_empty() {
             self.update_hosts();
+        }
+        if self.varies {
+            self.sweep();
         }
         // As long as something is due at this very instant, more flows may come or go in it.
         if self.calendar.next() != Some(self.now) {

@@ -21,8 +21,8 @@ pub use engine::{Engine, Span};
 pub use jobs::{Discipline, Job, Jobs, JobsError};
 pub use network::{NetworkModel, NetworkOptions};
 pub use platform::{
-    Host, Link, LinkId, NoRoute, Overhead, Platform, PlatformError, PlatformErrorKind,
-    QuantityError, QuantityProblem, Set, Sharing, TopologyProblem, UnitSpelling, bandwidth, expand,
-    measures, time,
+    ConfiguredSetting, Host, Link, LinkId, NetworkSetting, NoRoute, Overhead, Platform,
+    PlatformError, PlatformErrorKind, QuantityError, QuantityProblem, Set, Sharing,
+    TopologyProblem, UnitSpelling, Unrouted, UnroutedSets, bandwidth, expand, measures, time,
 };
 pub use profile::{Point, Profile, ProfileError};

@@ -181,6 +181,11 @@ impl Network {
         None
     }
 
+    /// Whether the event of the end of a flow that carries `generation` is valid.
+    pub(crate) fn is_current(&self, id: u32, generation: u32) -> bool {
+        self.allocation.is_current(id, generation)
+    }
+
     /// Ends the flow if the event of its end that carries `generation` is valid.
     pub(crate) fn end_bounded(&mut self, id: u32, generation: u32) -> Option<ClosedFlow> {
         self.allocation.end_bounded(id, generation)

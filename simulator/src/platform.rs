@@ -11,8 +11,10 @@ mod index;
 mod link;
 mod location;
 mod name_range;
+mod mark;
 mod names;
 mod nearest;
+mod network_setting;
 mod overhead;
 mod pairs;
 mod profile_quantity;
@@ -25,6 +27,7 @@ mod topology;
 mod uniform;
 mod uniform_hosts;
 mod units;
+mod unrouted;
 
 use std::collections::BTreeSet;
 
@@ -41,11 +44,13 @@ pub use error::{PlatformError, PlatformErrorKind};
 pub use host::Host;
 pub use link::{Link, LinkId, Sharing};
 pub use name_range::expand;
+pub use network_setting::{ConfiguredSetting, NetworkSetting};
 pub use overhead::Overhead;
 pub use set::Set;
 pub use topology::problem::TopologyProblem;
 pub(crate) use uniform_hosts::UniformHosts;
 pub use units::{QuantityError, QuantityProblem, UnitSpelling, bandwidth, measures, time};
+pub use unrouted::{Unrouted, UnroutedSets};
 
 /// Hosts in Sets, links, and the routes between all hosts.
 ///
@@ -58,6 +63,8 @@ pub struct Platform {
     routes: Routes,
     overheads: Overheads,
     by_name: Names<HostId>,
+    idle_hosts: Vec<String>,
+    settings: Vec<ConfiguredSetting>,
     warnings: Vec<String>,
 }
 
@@ -142,6 +149,14 @@ impl Platform {
     #[must_use]
     pub fn has_owners(&self) -> bool {
         self.hosts.iter().any(|host| host.jobs.is_some())
+    }
+
+    /// Whether hosts or links change in the course of time.
+    #[must_use]
+    pub(crate) fn varies(&self) -> bool {
+        let varies =
+            |host: &Host| host.jobs.is_some() || host.load.is_some() || host.availability.is_some();
+        self.hosts.iter().any(varies) || self.links.iter().any(Link::varies)
     }
 
     /// All hosts, by id.
@@ -245,6 +260,18 @@ impl Platform {
             .copied()
             .filter(|link| !self.routes.is_in_topology(*link))
             .collect()
+    }
+
+    /// Names of hosts of speed 0, in the order of the file: messages may pass them, and they hold no process.
+    #[must_use]
+    pub fn idle_hosts(&self) -> &[String] {
+        &self.idle_hosts
+    }
+
+    /// Settings of the network model that the file makes, in its order: later ones go before earlier ones.
+    #[must_use]
+    pub fn network_settings(&self) -> &[ConfiguredSetting] {
+        &self.settings
     }
 
     /// What the file contains and the simulation ignores.

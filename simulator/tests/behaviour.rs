@@ -19,6 +19,7 @@ fn engine(set: &str, more: &str) -> Engine {
         model: NetworkModel::Ideal,
         cross_traffic: false,
         tcp_window: Bytes(1 << 40),
+        ..NetworkOptions::default()
     };
     Engine::new(Arc::new(platform), options)
 }

@@ -50,8 +50,11 @@ struct Flow {
 
 /// Runs the flows of one case together and returns when each ends.
 fn run(config: &str, flows: &[Flow]) -> Vec<f64> {
-    let platform = platform();
-    let mut engine = Engine::new(Arc::clone(&platform), options(config));
+    run_on(&platform(), options(config), flows)
+}
+
+fn run_on(platform: &Arc<Platform>, options: NetworkOptions, flows: &[Flow]) -> Vec<f64> {
+    let mut engine = Engine::new(Arc::clone(platform), options);
     let timers = 1 << 32;
     for (index, flow) in (0..).zip(flows) {
         engine.wake(Seconds::new(flow.start).unwrap(), Activity(timers + index));
@@ -124,6 +127,96 @@ fn every_flow_of_the_reference_ends_when_it_does_there() {
                 "{config} {case} {index}"
             );
         }
+    }
+}
+
+/// SimGrid 3.32 with `network/optim:Full`, and by hand: the link `x` carries 0.97 MB/s, of which a message takes its data
+/// and a twentieth for acknowledgements, so all messages together move 0.97/1.05 MB/s, and 2 MB take 2.165 s. Without
+/// latencies, both have the penalty 1 and equal rates. With 1 ms on `z`, the penalty of the second message is 1 ms +
+/// 20537 B/x + 20537 B/z = 23.6 ms: from 13 ms on, it has 42.4 of 43.4 parts of `x`, and takes 1.108 s.
+#[test]
+fn messages_without_latency_have_the_penalty_of_the_reference() {
+    let platform = |z: &str, latency: &str| {
+        read(&format!(
+            r#"<platform version="4.1"><zone id="world" routing="Full">
+            <host id="a" speed="1Gf"/><host id="b" speed="1Gf"/><host id="c" speed="1Gf"/>
+            <link id="x" bandwidth="1MBps" latency="0"/><link id="z" bandwidth="{z}" latency="{latency}"/>
+            <route src="a" dst="b"><link_ctn id="x"/></route>
+            <route src="a" dst="c"><link_ctn id="x"/><link_ctn id="z"/></route></zone></platform>"#
+        ))
+    };
+    let lv08 = || options("LV08");
+    let no_latency_factor = NetworkOptions {
+        latency_factor: Some(0.0),
+        ..lv08()
+    };
+    let equal = [2.164_948_453_608_247_7; 2];
+    for (platform, options, bytes, ends) in [
+        (
+            platform("10MBps", "1ms"),
+            lv08(),
+            [1_000_000; 2],
+            [equal[0], 1.121_020_551_546_391_8],
+        ),
+        (
+            platform("10MBps", "1ms"),
+            no_latency_factor,
+            [1_000_000; 2],
+            equal,
+        ),
+        (platform("1MBps", "0"), lv08(), [1_000_000; 2], equal),
+        (
+            platform("1MBps", "0"),
+            lv08(),
+            [1_500_000, 500_000],
+            [equal[0], 1.082_474_226_804_123_9],
+        ),
+        (
+            platform("1MBps", "0"),
+            options("CM02"),
+            [1_000_000; 2],
+            [2.1; 2],
+        ),
+    ] {
+        let flow = |to: &str, bytes: u64| Flow {
+            from: "a".to_owned(),
+            to: to.to_owned(),
+            bytes,
+            start: 0.0,
+            end: f64::NAN,
+        };
+        let flows = [flow("b", bytes[0]), flow("c", bytes[1])];
+        for (end, expected) in run_on(&platform, options, &flows).into_iter().zip(ends) {
+            assert!(
+                (end - expected).abs() < 1e-12 * expected,
+                "{options:?}: {end}, {expected}"
+            );
+        }
+    }
+}
+
+/// SimGrid 3.32: there, messages over a fat pipe limit each other, so the second one ends at 1.183 s.
+#[test]
+fn messages_over_a_fat_pipe_do_not_limit_each_other() {
+    let platform = read(
+        r#"<platform version="4.1"><zone id="world" routing="Full">
+        <host id="a" speed="1Gf"/><host id="b" speed="1Gf"/><host id="c" speed="1Gf"/>
+        <link id="x" bandwidth="1MBps" latency="1ms" sharing_policy="FATPIPE"/>
+        <link id="z" bandwidth="10MBps" latency="1ms"/>
+        <route src="a" dst="b"><link_ctn id="x"/></route>
+        <route src="a" dst="c"><link_ctn id="x"/><link_ctn id="z"/></route></zone></platform>"#,
+    );
+    let flow = |to: &str| Flow {
+        from: "a".to_owned(),
+        to: to.to_owned(),
+        bytes: 1_000_000,
+        start: 0.0,
+        end: f64::NAN,
+    };
+    let ends = run_on(&platform, options("LV08"), &[flow("b"), flow("c")]);
+    // Each has 0.97 MB/s for itself, after 13 and 26 ms.
+    for (end, latency) in ends.into_iter().zip([0.013_01, 0.026_02]) {
+        assert!((end - latency - 1.0 / 0.97).abs() < 1e-12, "{end}");
     }
 }
 

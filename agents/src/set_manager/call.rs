@@ -159,7 +159,10 @@ impl SetManager {
             set: self.set,
             capacity: migbsp::capacity(set_load, &call.processors(|measured| measured.load)),
             processes: self.placement_view.processes(),
-            processors: call.measured.iter().map(|measured| measured.cores).sum(),
+            processors: call
+                .measured
+                .iter()
+                .fold(0, |sum, measured| measured.cores.saturating_add(sum)),
             learned: self.learned_cost.coefficients(),
         };
         self.send_to_managers(

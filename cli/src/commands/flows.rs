@@ -4,30 +4,29 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use analysis::platform::{Flows, whole_bytes};
-use bsp::units::Bytes;
 use clap::{Args, ValueEnum};
 
 use crate::failure::CommandFailure;
 use crate::output::print;
-use experiments::platform::parse;
-use experiments::{Failure, Model, PlatformSection, Provenance, Registry, TCP_WINDOW};
-use settings::{read, tree_of};
+use experiments::platform::{parse, platform_section};
+use experiments::{Failure, Provenance, Registry};
+use settings::{Node, Value, read, tree_of};
 
 /// How the network shares its bandwidth.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum ModelArgument {
     /// SimGrid's default: factors that fit TCP
-    #[default]
     Lv08,
     /// Latencies and bandwidths as the platform names them
     Ideal,
 }
 
-impl From<ModelArgument> for Model {
-    fn from(model: ModelArgument) -> Self {
-        match model {
-            ModelArgument::Lv08 => Self::Lv08,
-            ModelArgument::Ideal => Self::Ideal,
+impl ModelArgument {
+    /// As an experiment names it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Lv08 => "lv08",
+            Self::Ideal => "ideal",
         }
     }
 }
@@ -41,12 +40,13 @@ pub(crate) struct FlowArguments {
     /// CSV with the columns src, dst, bytes, start
     #[arg(value_name = "FLOWS")]
     flows: PathBuf,
-    /// Model of bandwidth sharing
-    #[arg(long, value_enum, default_value_t)]
-    model: ModelArgument,
-    /// Maximum amount of unacknowledged data, with an optional unit, as in "64 KiB"
-    #[arg(long, value_name = "BYTES", default_value_t = TCP_WINDOW.0, value_parser = window)]
-    tcp_window: u64,
+    /// Model of bandwidth sharing; by default that of the platform's `<config>`, or lv08
+    #[arg(long, value_enum)]
+    model: Option<ModelArgument>,
+    /// Maximum amount of unacknowledged data, with an optional unit, as in "64 KiB"; by default that of the platform's
+    /// `<config>`, or 4 MiB
+    #[arg(long, value_name = "BYTES", value_parser = window)]
+    tcp_window: Option<u64>,
     /// Do not let data slow down data in the opposite direction
     #[arg(long)]
     no_cross_traffic: bool,
@@ -65,16 +65,35 @@ pub(crate) fn command(
     let platform = Arc::new(parse(&described, &arguments.platform)?);
     let text = read(&arguments.flows).map_err(Failure::input)?;
     let flows = Flows::read(&text, &arguments.flows, &platform)?;
-    let section = PlatformSection {
-        file: arguments.platform.display().to_string(),
-        model: arguments.model.into(),
-        cross_traffic: !arguments.no_cross_traffic,
-        tcp_window: Bytes(arguments.tcp_window),
-    };
+    let section = platform_section(&platform, &arguments.platform, arguments.given())?;
     let provenance = Provenance::of_program(registry)?
         .with_platform(described.as_bytes())
         .with_configuration(&tree_of(&section));
     print(&flows.timed(platform, section.network(), &provenance)?)
+}
+
+impl FlowArguments {
+    /// The entries of `[platform]` that have been given.
+    fn given(&self) -> Vec<(String, Node)> {
+        let file = Value::Text(self.platform.display().to_string());
+        let model = self.model.map(|model| Value::Text(model.name().to_owned()));
+        let window = self.tcp_window.map(|bytes| Value::Integer(bytes.into()));
+        let cross_traffic = self.no_cross_traffic.then_some(Value::Boolean(false));
+        let given = [
+            ("file", Some(file)),
+            ("model", model),
+            ("tcp_window", window),
+            ("cross_traffic", cross_traffic),
+        ];
+        let given = given.into_iter();
+        given
+            .filter_map(|(key, value)| {
+                let origin = None;
+                let value = value?;
+                Some((key.to_owned(), Node { value, origin }))
+            })
+            .collect()
+    }
 }
 
 fn window(text: &str) -> Result<u64, String> {

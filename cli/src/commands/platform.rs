@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::failure::CommandFailure;
+use bsp::HostId;
 use clap::Subcommand;
 use experiments::platform::{is_simgrid, load, parse};
 use experiments::{Failure, Provenance, Registry};
+use simulator::Platform;
 
 use settings::{name_of, read};
 
@@ -74,13 +76,73 @@ fn check(file: &Path) -> Result<(), CommandFailure> {
     text.push_str(&format!("  hosts     {}\n", platform.hosts().len()));
     text.push_str(&format!("  links     {}\n", platform.links().len()));
     text.push_str(&format!("  profiles  {profiles}\n"));
+    if !platform.idle_hosts().is_empty() {
+        let names = shortened(platform.idle_hosts());
+        text.push_str(&format!("  speed 0   {names}: no process runs there\n"));
+    }
     for warning in platform.warnings() {
         text.push_str(&format!("\nwarning: {warning}\n"));
+    }
+    if let Some(unrouted) = unrouted(&platform) {
+        text.push_str(&format!("\nwarning: {unrouted}"));
     }
     if is_simgrid(file) {
         text.push_str(FIDELITY);
     }
     print(&text)
+}
+
+/// The first names of a list, and how many more there are.
+fn shortened(names: &[String]) -> String {
+    let shown = names.len().min(NAMED_MAX);
+    let more = match names.len() - shown {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", names[..shown].join(", "))
+}
+
+/// Which hosts no route connects: how many pairs, and of each pair of Sets the first.
+fn unrouted(platform: &Platform) -> Option<String> {
+    let found = platform.unrouted();
+    if found.unrouted == 0 {
+        return None;
+    }
+    let (at_least, pairs) = if found.is_complete {
+        ("", found.pairs)
+    } else {
+        let hosts = u64::try_from(platform.hosts().len()).ok()?;
+        ("at least ", hosts.saturating_mul(hosts))
+    };
+    let mut text = format!(
+        "{at_least}{} of {pairs} pairs of hosts have no route; a message between them ends the run\n",
+        found.unrouted
+    );
+    let host = |id: HostId| platform.host(id).name.as_str();
+    for sets in found.sets.iter().take(NAMED_MAX) {
+        let (from, to) = (&platform.set(sets.from).name, &platform.set(sets.to).name);
+        let place = if sets.from == sets.to {
+            format!("in zone {from}")
+        } else {
+            format!("from zone {from} to zone {to}")
+        };
+        let (from, to) = sets.first;
+        let pair = if from == to {
+            format!("from {} to itself", host(from))
+        } else {
+            format!("from {} to {}", host(from), host(to))
+        };
+        let more = match sets.unrouted - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        text.push_str(&format!("  {place}: {pair}{more}\n"));
+    }
+    match found.sets.len().saturating_sub(NAMED_MAX) {
+        0 => {}
+        more => text.push_str(&format!("  and of {more} more pairs of zones\n")),
+    }
+    Some(text)
 }
 
 /// `migbsp platform show FILE`.
@@ -101,6 +163,9 @@ fn show(file: &Path, format: Format, registry: &Registry) -> Result<(), CommandF
         Format::Table => print_text(true, |layout| view.text(layout)),
     }
 }
+
+/// Most names and pairs of zones that are listed.
+const NAMED_MAX: usize = 5;
 
 const FIDELITY: &str = "
 note: read as SimGrid reads it. Routes, sharing policies and the LV08 and CM02 network models follow

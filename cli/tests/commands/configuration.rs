@@ -218,7 +218,27 @@ fn units_are_understood_where_numbers_are() {
 }
 
 /// Assignments and their errors.
-const REFUSED: [(&str, &str); 25] = [
+const REFUSED: [(&str, &str); 30] = [
+    (
+        "elasticity.date=-1",
+        "invalid value `-1` for `elasticity.date`: must be at least 0 s\n  --> --set",
+    ),
+    (
+        "scheduler.window=1e308 s",
+        "invalid value `\"1e308 s\"` for `scheduler.window`: must be at most 1e12 s\n  --> --set",
+    ),
+    (
+        "scheduler.load_window=1e308",
+        "invalid value `1e308` for `scheduler.load_window`: must be at most 1e12 s\n  --> --set",
+    ),
+    (
+        "scheduler.migration.data_rate=1e7",
+        "invalid value `10000000.0` for `scheduler.migration.data_rate`: must be at most 1e6 s/B\n  --> --set",
+    ),
+    (
+        "platform.latency_factor=-1",
+        "invalid value `-1` for `platform.latency_factor`: must be from 0 to 10000\n  --> --set",
+    ),
     (
         "application.processes=4294967295",
         "invalid value `4294967295` for `application.processes`: must be at most 16777216 in a simulation\n  --> --set",

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::invocation::{Folder, PLATFORM};
+use crate::invocation::{Folder, PLATFORM, rows};
 
 #[test]
 fn a_platform_is_summed_up() {
@@ -50,6 +50,9 @@ fn a_host_without_routes_is_a_warning_until_a_message_needs_one() {
     let text = folder.stdout(&["platform", "check", "two.xml"]);
     let warning = "no route leads from or to `c` of zone `z`: a message there ends the run";
     assert!(text.contains(warning), "{text}");
+    let pairs = "warning: 4 of 9 pairs of hosts have no route; a message between them ends the run\n  \
+                 in zone z: from a to c and 3 more\n";
+    assert!(text.contains(pairs), "{text}");
     let simulate = |processes: u32| {
         folder.run(&[
             "simulate",
@@ -67,6 +70,79 @@ fn a_host_without_routes_is_a_warning_until_a_message_needs_one() {
         ended.stderr.contains("no route leads from host `") && ended.stderr.contains("`c`"),
         "{}",
         ended.stderr
+    );
+}
+
+#[test]
+fn config_of_a_platform_goes_before_defaults_and_the_experiment_before_it() {
+    let config = "<platform version=\"4.1\"><config>\n<prop id=\"network/model\" value=\"CM02\"/>\n\
+                  <prop id=\"network/latency-factor\" value=\"3\"/>\n\
+                  <prop id=\"cpu/optim\" value=\"TI\"/></config>";
+    let idle =
+        "<zone id=\"m\" routing=\"None\"><host id=\"master\" speed=\"0Mf\"/></zone>\n    <link";
+    let platform = PLATFORM
+        .replace("<platform version=\"4.1\">", config)
+        .replacen("<link", idle, 1);
+    let folder = Folder::new().with("two.xml", platform);
+    let text = folder.stdout(&["platform", "check", "two.xml"]);
+    for line in [
+        "  hosts     8\n",
+        "  speed 0   master: no process runs there\n",
+        "warning: <config> sets what has no meaning here, and is ignored: `cpu/optim`\n",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    let printed = |set: &str| {
+        let text = folder.stdout(&["simulate", "e.toml", "--print-config", "--set", set]);
+        let line = |key: &str| {
+            let line = text.lines().find(|line| line.starts_with(key));
+            let words = line.unwrap_or_default().split_whitespace();
+            words.collect::<Vec<_>>().join(" ")
+        };
+        ["model = ", "latency_factor = ", "bandwidth_factor = "].map(line)
+    };
+    let own = [
+        "model = \"ideal\" # two.xml:4",
+        "latency_factor = 3.0 # two.xml:5",
+        "",
+    ];
+    assert_eq!(printed("run.seed=1"), own);
+    let given = ["model = \"lv08\" # --set", own[1], own[2]];
+    assert_eq!(printed("platform.model=lv08"), given);
+    // Up, between the clusters, down: 200 us, three times; then the slow side's 12.5 MB/s.
+    let folder = folder.with("flows.csv", "src,dst,bytes,start\nslow-1,fast-1,1e6,0\n");
+    let flows = |more: &[&str]| {
+        let arguments = [
+            &[
+                "platform",
+                "flows",
+                "two.xml",
+                "flows.csv",
+                "--no-cross-traffic",
+            ],
+            more,
+        ];
+        let text = rows(&folder.stdout(&arguments.concat()));
+        let last = text
+            .lines()
+            .next_back()
+            .and_then(|row| row.rsplit(',').next());
+        last.unwrap_or_default().parse::<f64>().unwrap()
+    };
+    assert!((flows(&[]) - 0.0806).abs() < 1e-12);
+    let lv08 = flows(&["--model", "lv08"]);
+    assert!((lv08 - 0.0006 - 0.08 / 0.97).abs() < 1e-12, "{lv08}");
+    folder.fails(
+        &[
+            "simulate",
+            "e.toml",
+            "--set",
+            "elasticity.pool=[\"master\"]",
+            "--set",
+            "elasticity.part=0.1",
+        ],
+        2,
+        "elasticity.pool[0]: host \"master\" has speed 0 and holds no process",
     );
 }
 

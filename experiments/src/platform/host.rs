@@ -12,6 +12,11 @@ use settings::nearest;
 /// If there is none; the error suggests the nearest name.
 pub fn find_host(name: &str, platform: &Platform) -> Result<HostId, String> {
     platform.host_by_name(name).ok_or_else(|| {
+        if platform.idle_hosts().iter().any(|idle| idle == name) {
+            return format!(
+                "host \"{name}\" has speed 0 and holds no process; name a host that computes"
+            );
+        }
         let hosts = platform.hosts().iter();
         let names: Vec<&str> = hosts.map(|host| host.name.as_str()).collect();
         let hint = nearest(name, &names).map_or_else(String::new, |nearest| {

@@ -14,6 +14,7 @@
 //! | `farm` | a farm executes each task once, wherever its workers migrate |
 //! | `repetition` | a superstep that repeats an earlier one takes what it would take if it were simulated |
 //! | `attainable` | what rescheduling could win depends on no barrier |
+//! | `settings` | numbers of any magnitude are run or refused |
 //! | `owners` | owners take what their jobs need, and draws are repeatable |
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
@@ -33,4 +34,5 @@ mod migration;
 mod owners;
 mod relay;
 mod repetition;
+mod settings;
 mod setups;

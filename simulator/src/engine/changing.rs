@@ -51,6 +51,19 @@ impl Engine {
         self.stale_hosts = stale;
     }
 
+    /// Forgets events that have become obsolete, if there are many.
+    pub(super) fn sweep(&mut self) {
+        let (processors, network) = (&self.processors, &self.network);
+        let is_of = |host: u32, generation| processors[host as usize].is_current(generation);
+        self.calendar.sweep(|event| match event {
+            Event::HostEnds { host, generation } => is_of(*host, *generation),
+            Event::FlowEnds { flow, generation } => network.is_current(*flow, *generation),
+            Event::Ends { .. } | Event::FlowLeaves { .. } | Event::FlowBegins { .. } => true,
+        });
+        let speeds = &mut self.changes.speeds;
+        speeds.sweep(|(host, generation)| is_of(*host, *generation));
+    }
+
     /// The speed of hosts changes now.
     pub(super) fn change_speeds(&mut self) {
         let mut changing = Vec::new();
@@ -162,3 +175,39 @@ fn next_change(host: &Host, now: Instant) -> Option<Instant> {
 
 /// A host whose speed is still zero after this many changes counts as stopped for ever.
 const STANDSTILL_CHANGES_MAX: usize = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bsp::units::Instructions;
+
+    use super::*;
+    use crate::activity::Activity;
+    use crate::network::NetworkOptions;
+    use crate::platform::Platform;
+
+    /// A computation of thirty years on a host whose load changes every second: each change makes an end obsolete that lies
+    /// far ahead.
+    #[test]
+    fn a_long_computation_on_a_changing_host_takes_bounded_memory() {
+        let text = "[[set]]\nname = \"a\"\nhosts = 1\nspeed = \"1 Gf\"\nlink = { bandwidth = \"1 MBps\" }\n\
+                    [[load]]\nhosts = \"a-1\"\npoints = [[0, 0.5], [1, 0]]\nperiod = 2\n";
+        let platform = Arc::new(Platform::from_toml(text).unwrap());
+        let mut engine = Engine::new(platform, NetworkOptions::default());
+        engine.compute(
+            HostId(0),
+            Instructions(1_000_000_000_000_000_000),
+            Activity(0),
+        );
+        for _ in 0..600_000 {
+            engine.step().unwrap();
+        }
+        assert!(500_000.0 < engine.now, "{} s", engine.now);
+        assert!(
+            engine.calendar.len() <= 1 << 18,
+            "{} dates",
+            engine.calendar.len()
+        );
+    }
+}

@@ -82,10 +82,15 @@ impl Allocation {
         self.arrived.push(id);
     }
 
+    /// Whether the event of the end of a flow that carries `generation` is valid.
+    pub(super) fn is_current(&self, id: u32, generation: u32) -> bool {
+        let flow = self.flows.get(id as usize);
+        flow.is_some_and(|flow| flow.generation == generation && flow.bottleneck == BOUNDED)
+    }
+
     /// Ends the flow if the event of its end that carries `generation` is valid.
     pub(super) fn end_bounded(&mut self, id: u32, generation: u32) -> Option<ClosedFlow> {
-        let flow = &self.flows[id as usize];
-        if flow.generation != generation || flow.bottleneck != BOUNDED {
+        if !self.is_current(id, generation) {
             return None;
         }
         self.detach(id);

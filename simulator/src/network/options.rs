@@ -3,10 +3,16 @@
 use bsp::units::Bytes;
 
 /// How the network is modelled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NetworkOptions {
     /// Which factors apply to latencies and bandwidths.
     pub model: NetworkModel,
+    /// What latencies are multiplied with, instead of the model's factor.
+    pub latency_factor: Option<f64>,
+    /// What bandwidths are multiplied with, instead of the model's factor.
+    pub bandwidth_factor: Option<f64>,
+    /// Bytes that, over a link's bandwidth, are added to the weight of a message, instead of the model's.
+    pub weight_size: Option<f64>,
     /// Whether the acknowledgements of a message take a twentieth of its rate on the way back.
     pub cross_traffic: bool,
     /// Most data in flight of one message; with the route's latency it limits the message's rate.
@@ -38,6 +44,9 @@ impl Default for NetworkOptions {
     fn default() -> Self {
         Self {
             model: NetworkModel::Lv08,
+            latency_factor: None,
+            bandwidth_factor: None,
+            weight_size: None,
             cross_traffic: true,
             tcp_window: Bytes(4_194_304),
         }
@@ -62,9 +71,11 @@ impl From<NetworkOptions> for Factors {
             NetworkModel::Ideal => (1.0, 0.0),
         };
         Self {
-            latency: options.model.latency_factor(),
-            bandwidth,
-            weight_size,
+            latency: options
+                .latency_factor
+                .unwrap_or_else(|| options.model.latency_factor()),
+            bandwidth: options.bandwidth_factor.unwrap_or(bandwidth),
+            weight_size: options.weight_size.unwrap_or(weight_size),
             window: options.tcp_window.as_f64(),
             cross_traffic: options.cross_traffic,
         }

@@ -326,10 +326,11 @@ impl Routes {
         if 0.0 < latency {
             rate_max = rate_max.min(factors.bandwidth * factors.window / (2.0 * latency));
         }
-        // Without latency and size there is no weight: all flows are equal.
-        let weight = if 0.0 < weight { weight } else { 1.0 };
+        let latency = factors.latency * latency;
+        // As in SimGrid, the penalty of a message that does not wait for a latency is 1, whatever it crosses.
+        let weight = if 0.0 < latency { weight } else { 1.0 };
         Route {
-            latency: factors.latency * latency,
+            latency,
             weight,
             bound: rate_max * weight,
             ..Route::NONE

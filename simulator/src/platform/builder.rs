@@ -22,9 +22,11 @@ use crate::platform::index::index;
 use crate::platform::link::{Link, LinkId, Sharing};
 use crate::platform::location::Location;
 use crate::platform::names::Names;
+use crate::platform::network_setting::ConfiguredSetting;
 use crate::platform::overhead::{Overhead, Overheads};
 use crate::platform::routes::Routing;
 use crate::platform::set::Set;
+use crate::platform::simgrid::config::Loopback;
 use crate::platform::star::Star;
 use crate::profile::Profile;
 
@@ -43,6 +45,12 @@ pub(super) struct Builder {
     route_links: Vec<LinkId>,
     bypasses: Vec<BypassDraft>,
     bypassed: BTreeSet<[Endpoint; 2]>,
+    /// The routers that are hosts without a speed, ascending: points of the network.
+    idle_hosts: Vec<u32>,
+    /// The link of hosts to themselves, if they have no other.
+    pub(super) loopback: Loopback,
+    /// Settings of the network model that the file makes.
+    pub(super) settings: Vec<ConfiguredSetting>,
     nodes: Names<Endpoint>,
     named_links: Names<NamedLink>,
     numbering: Numbering,
@@ -123,6 +131,8 @@ struct ZoneDraft {
     depth: u32,
     routing: ZoneRouting,
     set: Option<SetId>,
+    /// Whether zones lie directly in it.
+    has_zones: bool,
     /// Its direct members, without the hosts of a cluster.
     members: Vec<Endpoint>,
     /// The routing of a cluster.
@@ -183,6 +193,7 @@ impl Builder {
             depth,
             routing,
             set: None,
+            has_zones: false,
             members: Vec::new(),
             cluster: None,
             star: Star::default(),
@@ -209,6 +220,17 @@ impl Builder {
         let node = Endpoint::Router(count(self.router_locations.len(), "routers")?);
         let local = self.join(zone, node)?;
         self.add_located_router(Location { zone, local }, name)
+    }
+
+    /// Adds a host without a speed: messages pass it, and nothing computes there.
+    pub(super) fn add_idle_host(
+        &mut self,
+        zone: u32,
+        name: &str,
+    ) -> Result<Endpoint, PlatformErrorKind> {
+        let host = self.add_router(zone, name)?;
+        self.note_idle(host);
+        Ok(host)
     }
 
     /// Adds a cable: one link, or two named `…_UP` and `…_DOWN`.
@@ -249,6 +271,12 @@ impl Builder {
 
     pub(super) fn sets(&self) -> &[Set] {
         &self.sets
+    }
+
+    fn note_idle(&mut self, host: Endpoint) {
+        if let Endpoint::Router(number) = host {
+            self.idle_hosts.push(number);
+        }
     }
 
     fn add_located_host(
@@ -313,16 +341,18 @@ impl Builder {
     /// Adds a member to a zone and returns its number there.
     fn join(&mut self, zone: u32, node: Endpoint) -> Result<u32, PlatformErrorKind> {
         let draft = &mut self.zones[index(zone)];
-        let is_zone = |node: &Endpoint| matches!(node, Endpoint::Zone(_));
-        if draft
-            .members
-            .first()
-            .is_some_and(|other| is_zone(other) != is_zone(&node))
-        {
+        // Routers may stand beside either.
+        let other = match node {
+            Endpoint::Host(_) => draft.has_zones,
+            Endpoint::Zone(_) => draft.set.is_some(),
+            Endpoint::Router(_) => false,
+        };
+        if other {
             return Err(PlatformErrorKind::MixedZone {
                 zone: draft.name.clone(),
             });
         }
+        draft.has_zones |= matches!(node, Endpoint::Zone(_));
         let local = count(draft.members.len(), "members of a zone")?;
         draft.members.push(node);
         Ok(local)

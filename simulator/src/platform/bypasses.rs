@@ -22,6 +22,16 @@ impl Bypasses {
         self.points.is_empty() && self.zones.is_empty()
     }
 
+    /// All between points.
+    pub(super) fn between_any_points(&self) -> &[Edge] {
+        &self.points
+    }
+
+    /// All between zones.
+    pub(super) fn between_any_zones(&self) -> &[Edge] {
+        &self.zones
+    }
+
     /// The bypass from one point to another of the same zone.
     pub(super) fn between_points(&self, from: u32, to: u32) -> Option<&Edge> {
         find(&self.points, from, to)

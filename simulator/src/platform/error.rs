@@ -2,6 +2,7 @@
 
 use bsp::NameError;
 
+use crate::platform::mark::MARK;
 use crate::platform::nearest::did_you_mean;
 use crate::platform::topology::problem::TopologyProblem;
 use crate::platform::units::QuantityError;
@@ -271,6 +272,9 @@ pub enum PlatformErrorKind {
     /// A platform without hosts.
     #[error("the platform has no hosts")]
     NoHosts,
+    /// A platform on which nothing can be computed.
+    #[error("all hosts have speed 0, so none can hold a process; give the others their speed")]
+    AllIdle,
 }
 
 /// An error and its byte offset in the text.
@@ -297,9 +301,11 @@ impl ErrorAt {
         let at = text.floor_char_boundary(self.at);
         let before = &text[..at];
         let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+        // Editors do not count a byte order mark.
+        let line = before[line_start..].trim_start_matches(MARK);
         PlatformError {
             line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
+            column: line.chars().count() + 1,
             kind: self.kind,
         }
     }

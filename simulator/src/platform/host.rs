@@ -15,7 +15,7 @@ pub struct Host {
     pub set: SetId,
     /// Speed of one core.
     pub speed: InstructionsPerSecond,
-    /// Number of cores, at least one.
+    /// Number of cores, from 1 to 65536.
     pub cores: u32,
     /// Factor of the speed over time, not negative; 1 before the first point.
     pub availability: Option<Profile>,
@@ -25,3 +25,8 @@ pub struct Host {
     /// Jobs of its owner; a host with jobs has no `load`.
     pub jobs: Option<Jobs>,
 }
+
+/// As many cores as hosts of a cluster may report. More would overflow sums over hosts.
+pub(super) const CORES_MAX: u32 = 1 << 16;
+/// The rule for numbers of cores.
+pub(super) const CORES: &str = "a number of cores, from 1 to 65536";

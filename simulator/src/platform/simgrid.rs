@@ -4,7 +4,9 @@
 //! separated by commas, a `<link>` is SHARED and a `<cluster>` SPLITDUPLEX unless said otherwise.
 
 mod cluster;
+pub(super) mod config;
 mod element;
+mod leniency;
 mod profile_file;
 mod profiles;
 mod radical;
@@ -20,6 +22,7 @@ use crate::platform::builder::{Builder, Cable, Duplex, ZoneRouting};
 use crate::platform::error::{At, ErrorAt, PlatformError, PlatformErrorKind};
 use crate::platform::graph::Search;
 use crate::platform::host::Host;
+use crate::platform::mark::without_mark;
 use crate::platform::profile_quantity::ProfileQuantity;
 use crate::platform::simgrid::element::{Attribute, Element};
 use crate::platform::simgrid::profiles::Profiles;
@@ -39,7 +42,9 @@ impl Platform {
         text: &str,
         load: &mut dyn FnMut(&str) -> Result<String, String>,
     ) -> Result<Self, PlatformError> {
-        read(text, load).map_err(|error| error.locate(text))
+        let marked = without_mark(text);
+        let readable = leniency::as_xml(&marked);
+        read(&readable, load).map_err(|error| error.locate(text))
     }
 }
 
@@ -118,10 +123,7 @@ impl<'doc> Reader<'doc, '_> {
                     root = Some(child);
                     self.zone_or_cluster(child, None)?;
                 }
-                "config" => self.builder.warn(
-                    "<config> is ignored: options of the network model stand in the experiment"
-                        .to_owned(),
-                ),
+                "config" => config::read(&mut self.builder, child)?,
                 "trace" => self.traces.declare(child)?,
                 "trace_connect" => self.traces.connect_later(child),
                 "actor" | "process" => self.builder.warn(
@@ -201,12 +203,18 @@ impl<'doc> Reader<'doc, '_> {
         let speed_file = element
             .optional("speed_file")
             .or_else(|| element.optional("availability_file"));
+        let (speed, cores) = (element.speed()?, element.cores()?);
+        let availability = self.profile(speed_file, ProfileQuantity::SpeedFactor)?;
+        let Some(speed) = speed else {
+            self.builder.add_idle_host(zone, id.text).at(id.at)?;
+            return Ok(());
+        };
         let host = Host {
             name: id.text.to_owned(),
             set: SetId(0),
-            speed: element.speed()?,
-            cores: element.cores()?,
-            availability: self.profile(speed_file, ProfileQuantity::SpeedFactor)?,
+            speed,
+            cores,
+            availability,
             load: None,
             jobs: None,
         };

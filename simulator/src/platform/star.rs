@@ -33,6 +33,11 @@ impl Star {
         connected
     }
 
+    /// Whether a member has links.
+    pub(super) fn is_connected(&self, member: u32) -> bool {
+        self.links_of(member).is_some()
+    }
+
     fn links_of(&self, member: u32) -> Option<[LinkId; 2]> {
         self.members.get(index(member)).copied().flatten()
     }

@@ -15,6 +15,7 @@ use std::ops::Range;
 use crate::platform::Platform;
 use crate::platform::builder::{Builder, ZoneRouting};
 use crate::platform::error::{At, ErrorAt, PlatformError, PlatformErrorKind};
+use crate::platform::mark::without_mark;
 use crate::platform::tables::document::Document;
 
 impl Platform {
@@ -24,7 +25,7 @@ impl Platform {
     ///
     /// The place and the reason, if the text does not describe a platform.
     pub fn from_toml(text: &str) -> Result<Self, PlatformError> {
-        read(text).map_err(|error| error.locate(text))
+        read(&without_mark(text)).map_err(|error| error.locate(text))
     }
 }
 

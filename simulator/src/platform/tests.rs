@@ -7,6 +7,7 @@ use crate::profile::Point;
 
 mod bypasses;
 mod hostile;
+mod leniency;
 mod simgrid;
 mod tables;
 mod topologies;

@@ -10,7 +10,13 @@ use crate::platform::uniform_hosts::UniformHosts;
 impl Platform {
     /// All uniform hosts, in the order of their numbers; at least two in each range.
     pub(crate) fn uniform_hosts(&self) -> Vec<UniformHosts> {
-        let is_gateway = gateways(&self.routes, self.hosts.len());
+        let hosts = self.hosts.len();
+        // A bypass may concern any host.
+        let is_gateway = if self.routes.bypasses.is_empty() {
+            self.routes.gateways(hosts)
+        } else {
+            vec![true; hosts]
+        };
         let mut ranges: Vec<UniformHosts> = Vec::new();
         for host in (0..).take(self.hosts.len()) {
             let Some((cluster, local)) = cluster_of(&self.routes, host) else {
@@ -64,40 +70,45 @@ fn cluster_of(routes: &Routes, host: u32) -> Option<(&Cluster, u32)> {
     }
 }
 
-/// Whether each host is the gateway of a route, or may have a bypass: its own messages take another way there.
-fn gateways(routes: &Routes, hosts: usize) -> Vec<bool> {
-    // All fields are named, so that a new one that has routes of its own is not overlooked.
-    let Routes {
-        points: _,
-        zones,
-        links: _,
-        bypasses,
-        // Hosts of clusters have links of their own.
-        loopback: _,
-    } = routes;
-    // A bypass may concern any host.
-    let mut is_gateway = vec![!bypasses.is_empty(); hosts];
-    let mut mark = |point: u32| {
-        if let Some(is_gateway) = is_gateway.get_mut(index(point)) {
-            *is_gateway = true;
-        }
-    };
-    for zone in zones {
-        let edges: &[Edge] = match &zone.routing {
-            Routing::None | Routing::Cluster(_) | Routing::Star(_) | Routing::Fabric(_) => &[],
-            Routing::Full(Full { edges, trunks, .. }) => {
-                let uplinks = trunks.uplinks.iter().flatten();
-                uplinks.for_each(|uplink| mark(uplink.gateway));
-                edges
+impl Routes {
+    /// Whether each of the first `hosts` points is the gateway of a route: its own messages take another way there.
+    pub(super) fn gateways(&self, hosts: usize) -> Vec<bool> {
+        // All fields are named, so that a new one that has routes of its own is not overlooked.
+        let Self {
+            points: _,
+            zones,
+            links: _,
+            bypasses,
+            // Hosts of clusters have links of their own.
+            loopback: _,
+        } = self;
+        let mut is_gateway = vec![false; hosts];
+        let mut mark = |point: u32| {
+            if let Some(is_gateway) = is_gateway.get_mut(index(point)) {
+                *is_gateway = true;
             }
-            Routing::Shortest(Shortest { edges, .. }) => edges,
         };
-        for edge in edges {
+        for zone in zones {
+            let edges: &[Edge] = match &zone.routing {
+                Routing::None | Routing::Cluster(_) | Routing::Star(_) | Routing::Fabric(_) => &[],
+                Routing::Full(Full { edges, trunks, .. }) => {
+                    let uplinks = trunks.uplinks.iter().flatten();
+                    uplinks.for_each(|uplink| mark(uplink.gateway));
+                    edges
+                }
+                Routing::Shortest(Shortest { edges, .. }) => edges,
+            };
+            for edge in edges {
+                mark(edge.gateway_from);
+                mark(edge.gateway_to);
+            }
+        }
+        for edge in bypasses.between_any_zones() {
             mark(edge.gateway_from);
             mark(edge.gateway_to);
         }
+        is_gateway
     }
-    is_gateway
 }
 
 fn are_alike(a: &Link, b: &Link) -> bool {

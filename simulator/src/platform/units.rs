@@ -61,6 +61,16 @@ pub(super) fn speed(text: &str) -> Result<InstructionsPerSecond, QuantityError> 
         .ok_or_else(|| out_of_range(text, value, rate_range(value, SPEED_RANGE)))
 }
 
+/// Reads a speed; zero means that there is none.
+pub(super) fn speed_or_none(text: &str) -> Result<Option<InstructionsPerSecond>, QuantityError> {
+    let value = read(text, &SPEED)?;
+    if value.abs() <= 0.0 {
+        Ok(None)
+    } else {
+        speed(text).map(Some)
+    }
+}
+
 /// Reads a bandwidth, `12.5MBps` or `100 Mbps`; a bare number is in bytes per second.
 ///
 /// # Errors

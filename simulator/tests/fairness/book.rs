@@ -45,8 +45,8 @@ fn book_flows(platform: &Platform, options: NetworkOptions, messages: &[Message]
         if options.cross_traffic {
             back.iter().for_each(|link| usage[link.index()] += 0.05);
         }
-        // Without latency and size there is no weight: all flows are equal.
-        let weight = if 0.0 < weight { weight } else { 1.0 };
+        // Whatever it crosses, a flow without latency has the weight 1.
+        let weight = if 0.0 < latency { weight } else { 1.0 };
         let mut cap = beta * options.tcp_window.as_f64() / (2.0 * latency);
         let mut shared = Vec::new();
         for (link, usage) in usage

@@ -106,6 +106,7 @@ pub(crate) fn options() -> impl Strategy<Value = NetworkOptions> {
         },
         cross_traffic,
         tcp_window: Bytes(window),
+        ..NetworkOptions::default()
     })
 }
 

@@ -15,6 +15,7 @@ use crate::platform::routes::{Cluster, Routing};
 #[derive(Debug)]
 pub(in crate::platform) struct ClusterHosts {
     pub(in crate::platform) names: ClusterNames,
+    /// Of one core, by host, repeated; none: they hold no process.
     pub(in crate::platform) speeds: Vec<InstructionsPerSecond>,
     pub(in crate::platform) cores: u32,
     pub(in crate::platform) cable: Cable,
@@ -65,17 +66,18 @@ impl ClusterNames {
 }
 
 impl ClusterHosts {
-    /// The host with that number, in no Set yet.
-    pub(super) fn host(&self, number: usize) -> Host {
-        Host {
+    /// The host with that number, in no Set yet; none if it holds no process.
+    fn host(&self, number: usize) -> Option<Host> {
+        let speed = self.speeds.get(number.checked_rem(self.speeds.len())?)?;
+        Some(Host {
             name: self.names.host(number),
             set: SetId(0),
-            speed: self.speeds[number % self.speeds.len()],
+            speed: *speed,
             cores: self.cores,
             availability: None,
             load: None,
             jobs: None,
-        }
+        })
     }
 }
 
@@ -101,7 +103,7 @@ impl Builder {
         self.hosts.reserve(hosts.names.len());
         self.links.reserve(hosts.names.len() * index(stride));
         for (local, number) in (0..).zip(0..hosts.names.len()) {
-            self.add_located_host(Location { zone, local }, hosts.host(number))?;
+            self.add_cluster_host(Location { zone, local }, hosts, number)?;
             self.add_host_links(&hosts.names.link(&prefix, number), hosts)?;
         }
         let count_hosts = count(hosts.names.len(), "hosts")?;
@@ -116,6 +118,23 @@ impl Builder {
         }));
         let local = count_hosts;
         self.add_located_router(Location { zone, local }, router)
+    }
+
+    /// Adds the host with that number.
+    pub(super) fn add_cluster_host(
+        &mut self,
+        place: Location,
+        hosts: &ClusterHosts,
+        number: usize,
+    ) -> Result<Endpoint, PlatformErrorKind> {
+        if let Some(host) = hosts.host(number) {
+            let host = self.add_located_host(place, host)?;
+            return Ok(Endpoint::Host(host.0));
+        }
+        let name = hosts.names.host(number);
+        let point = self.add_located_router(place, &name)?;
+        self.note_idle(point);
+        Ok(point)
     }
 
     fn add_host_links(

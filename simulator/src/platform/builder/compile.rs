@@ -1,13 +1,13 @@
 //! Compiles the declarations of a file into routes.
 
 use bsp::HostId;
-use bsp::units::{BytesPerSecond, Seconds};
 
 use crate::platform::Platform;
 use crate::platform::builder::{Builder, Cable, Duplex, Endpoint, ZoneDraft, ZoneRouting, count};
 use crate::platform::edge::Edge;
 use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
 use crate::platform::graph::{CORE_MAX, Graph, split_loops};
+use crate::platform::index::index;
 use crate::platform::link::LinkId;
 use crate::platform::names::Names;
 use crate::platform::pairs::Pairs;
@@ -19,7 +19,11 @@ impl Builder {
         if self.hosts.is_empty() {
             return Err(ErrorAt {
                 at: 0,
-                kind: PlatformErrorKind::NoHosts,
+                kind: if self.idle_hosts.is_empty() {
+                    PlatformErrorKind::NoHosts
+                } else {
+                    PlatformErrorKind::AllIdle
+                },
             });
         }
         let loopback = self.default_loopback().at(0)?;
@@ -39,6 +43,9 @@ impl Builder {
             let name_of = |id: HostId| self.hosts[id.index()].name.as_str();
             by_name.insert(&host.name, HostId(id), name_of);
         }
+        let idle = self.idle_hosts.iter();
+        let idle_hosts = idle.map(|router| self.router_names[index(*router)].clone());
+        let idle_hosts = idle_hosts.collect();
         let mut points = self.host_locations;
         points.extend(self.router_locations);
         Ok(Platform {
@@ -54,6 +61,8 @@ impl Builder {
             },
             overheads: self.overheads,
             by_name,
+            idle_hosts,
+            settings: self.settings,
             warnings: self.warnings,
         })
     }
@@ -76,8 +85,8 @@ impl Builder {
             return Ok(None);
         }
         let cable = Cable {
-            bandwidth: BytesPerSecond::new(10e9).expect("10 GB/s is above zero"),
-            latency: Seconds::ZERO,
+            bandwidth: self.loopback.bandwidth,
+            latency: self.loopback.latency,
             duplex: Duplex::FatPipe,
             bandwidth_profile: None,
             latency_profile: None,
@@ -96,9 +105,8 @@ impl Builder {
             .into_iter()
             .map(|(edge, gateways)| self.resolve(edge, gateways));
         let (loops, edges) = split_loops(edges.collect());
-        let is_leaf = !matches!(draft.members.first(), Some(Endpoint::Zone(_)));
         let loops = Loops {
-            default: loopback.filter(|_| is_leaf),
+            default: loopback.filter(|_| !draft.has_zones),
             edges: loops,
         };
         match draft.routing {

@@ -94,6 +94,19 @@ impl Builder {
         })
     }
 
+    /// The host of that name, which has to be one, with or without a speed.
+    pub(in crate::platform) fn known_machine(
+        &self,
+        name: &str,
+    ) -> Result<Endpoint, PlatformErrorKind> {
+        match self.known_node(name) {
+            Some(Endpoint::Router(number)) if self.idle_hosts.binary_search(&number).is_ok() => {
+                Ok(Endpoint::Router(number))
+            }
+            _ => self.known_host(name).map(|host| Endpoint::Host(host.0)),
+        }
+    }
+
     pub(super) fn name_of(&self, node: Endpoint) -> &str {
         name_among((&self.hosts, &self.router_names, &self.zones), node)
     }

@@ -3,7 +3,7 @@
 use bsp::units::BytesPerSecond;
 
 use crate::platform::builder::cluster::ClusterHosts;
-use crate::platform::builder::{Builder, Cable, Duplex, Endpoint, count};
+use crate::platform::builder::{Builder, Cable, Duplex, Endpoint};
 use crate::platform::error::PlatformErrorKind;
 use crate::platform::fabric::Fabric;
 use crate::platform::index::index;
@@ -27,11 +27,12 @@ impl Builder {
         topology: Topology,
     ) -> Result<Endpoint, PlatformErrorKind> {
         let cluster = self.zones[index(zone)].name.clone();
-        let first_host = count(self.hosts.len(), "hosts")?;
+        let mut first = None;
         let loopbacks = self.next_link()?;
         self.hosts.reserve(hosts.names.len());
         for (local, number) in (0..).zip(0..hosts.names.len()) {
-            self.add_located_host(Location { zone, local }, hosts.host(number))?;
+            let host = self.add_cluster_host(Location { zone, local }, hosts, number)?;
+            first = first.or(Some(host));
             if let Some(loopback) = &hosts.loopback {
                 let name = format!("{}_loopback", hosts.names.link(&cluster, number));
                 self.add_link(name, loopback)?;
@@ -56,7 +57,7 @@ impl Builder {
             cables,
             has_two_directions,
         }));
-        Ok(Endpoint::Host(first_host))
+        Ok(first.expect("a topology has hosts"))
     }
 
     fn add_cables(

@@ -34,7 +34,7 @@ pub(super) fn read(
             suffix: suffix.text.to_owned(),
             numbers,
         },
-        speeds: vec![element.speed()?],
+        speeds: element.speed()?.into_iter().collect(),
         cores: element.cores()?,
         cable: cable(
             element.required("bw")?.quantity(units::bandwidth)?,

@@ -3,6 +3,7 @@
 use bsp::units::InstructionsPerSecond;
 
 use crate::platform::error::{ErrorAt, PlatformErrorKind};
+use crate::platform::host::{CORES, CORES_MAX};
 use crate::platform::nearest::nearest;
 use crate::platform::units;
 use crate::platform::units::QuantityError;
@@ -32,6 +33,12 @@ impl<'doc> Element<'doc> {
 
     pub(super) fn at(self) -> usize {
         self.node.range().start
+    }
+
+    /// Its line in the text, from one.
+    pub(super) fn line(self) -> usize {
+        let row = self.node.document().text_pos_at(self.at()).row;
+        usize::try_from(row).unwrap_or(usize::MAX)
     }
 
     pub(super) fn children(self) -> impl Iterator<Item = Self> {
@@ -89,8 +96,8 @@ impl<'doc> Element<'doc> {
             .filter(|attribute| !attribute.text.is_empty())
     }
 
-    /// The entry `pstate` of the list `speed`.
-    pub(super) fn speed(self) -> Result<InstructionsPerSecond, ErrorAt> {
+    /// The entry `pstate` of the list `speed`; none if it is zero.
+    pub(super) fn speed(self) -> Result<Option<InstructionsPerSecond>, ErrorAt> {
         let speeds = self.required("speed")?;
         let entries: Vec<&str> = speeds.text.split(',').collect();
         let Some(state) = self.optional("pstate") else {
@@ -98,7 +105,7 @@ impl<'doc> Element<'doc> {
                 text: entries[0],
                 ..speeds
             }
-            .quantity(units::speed);
+            .quantity(units::speed_or_none);
         };
         // The default of SimGrid's DTD is the text 0.0.
         let number = state.text.strip_suffix(".0").unwrap_or(state.text);
@@ -107,7 +114,7 @@ impl<'doc> Element<'doc> {
             .ok()
             .and_then(|number| entries.get(number));
         match speed {
-            Some(text) => Attribute { text, ..speeds }.quantity(units::speed),
+            Some(text) => Attribute { text, ..speeds }.quantity(units::speed_or_none),
             None => Err(state.choice("pstate", "the number, from 0, of an entry of `speed`")),
         }
     }
@@ -117,8 +124,9 @@ impl<'doc> Element<'doc> {
         match self.optional("core") {
             None => Ok(1),
             Some(cores) => {
-                let number = cores.text.parse().ok().filter(|number| 0 < *number);
-                number.ok_or_else(|| cores.choice("core", "a number of cores, from 1"))
+                let number = cores.text.parse().ok();
+                let number = number.filter(|number| (1..=CORES_MAX).contains(number));
+                number.ok_or_else(|| cores.choice("core", CORES))
             }
         }
     }

@@ -20,30 +20,36 @@ pub(super) fn cabinet(
     element.allow(&["id", "prefix", "suffix", "radical", "speed", "bw", "lat"])?;
     element.required("id")?;
     let (prefix, suffix) = (element.required("prefix")?, element.required("suffix")?);
-    let speed = element.required("speed")?.quantity(units::speed)?;
+    let speed = element.required("speed")?.quantity(units::speed_or_none)?;
     let cable = cable(
         element.required("bw")?.quantity(units::bandwidth)?,
         element.required("lat")?.quantity(units::time)?,
     );
     for radical in radical::read(element.required("radical")?)? {
         let name = format!("{}{radical}{}", prefix.text, suffix.text);
-        let host = Host {
-            name: name.clone(),
-            set: SetId(0),
-            speed,
-            cores: 1,
-            availability: None,
-            load: None,
-            jobs: None,
+        let point = match speed {
+            None => builder.add_idle_host(zone, &name).at(element.at())?,
+            Some(speed) => {
+                let host = Host {
+                    name: name.clone(),
+                    set: SetId(0),
+                    speed,
+                    cores: 1,
+                    availability: None,
+                    load: None,
+                    jobs: None,
+                };
+                let host = builder.add_host(zone, host).at(element.at())?;
+                Endpoint::Host(host.0)
+            }
         };
-        let host = builder.add_host(zone, host).at(element.at())?;
         let mut link = |direction: &str| {
             let wire = builder.add_cable(&format!("link_{name}_{direction}"), &cable);
             wire.map(|wire| wire.towards(true)).at(element.at())
         };
         let up_and_down = [link("UP")?, link("DOWN")?];
         builder
-            .add_host_link(zone, Endpoint::Host(host.0), up_and_down)
+            .add_host_link(zone, point, up_and_down)
             .at(element.at())?;
     }
     Ok(())
@@ -77,14 +83,14 @@ pub(super) fn host_link(
     check_zone(builder, zone, element)?;
     element.allow(&["id", "up", "down"])?;
     let id = element.required("id")?;
-    let host = builder.known_host(id.text).at(id.at)?;
+    let host = builder.known_machine(id.text).at(id.at)?;
     let mut links = Vec::with_capacity(2);
     for (key, is_up) in [("up", true), ("down", false)] {
         let name = element.required(key)?;
         links.push(builder.wire(name.text).at(name.at)?.towards(is_up));
     }
     builder
-        .add_host_link(zone, Endpoint::Host(host.0), [links[0], links[1]])
+        .add_host_link(zone, host, [links[0], links[1]])
         .at(element.at())
 }
 

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::platform::builder::Builder;
+use bsp::HostId;
+
+use crate::platform::builder::{Builder, Endpoint};
 use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
 use crate::platform::nearest::nearest;
 use crate::platform::profile_quantity::ProfileQuantity;
-use crate::platform::simgrid::element::Element;
+use crate::platform::simgrid::element::{Attribute, Element};
 use crate::platform::simgrid::profile_file;
 use crate::platform::simgrid::profiles::Profiles;
 use crate::platform::units;
@@ -67,7 +69,9 @@ impl<'doc> Traces<'doc> {
         match kind.map_or("HOST_AVAIL", |kind| kind.text) {
             "SPEED" => {
                 let profile = read(*trace, profiles, ProfileQuantity::SpeedFactor)?;
-                let host = builder.known_host(element.text).at(element.at)?;
+                let Some(host) = computing(builder, element)? else {
+                    return Ok(());
+                };
                 let host = builder.host_mut(host);
                 set(&mut host.availability, profile, &host.name).at(element.at)
             }
@@ -88,7 +92,7 @@ impl<'doc> Traces<'doc> {
                 Ok(())
             }
             "HOST_AVAIL" => {
-                builder.known_host(element.text).at(element.at)?;
+                builder.known_machine(element.text).at(element.at)?;
                 builder.warn("traces of kind HOST_AVAIL are ignored: hosts do not fail".to_owned());
                 Ok(())
             }
@@ -102,6 +106,14 @@ impl<'doc> Traces<'doc> {
                 "SPEED, BANDWIDTH, LATENCY, HOST_AVAIL or LINK_AVAIL",
             )),
         }
+    }
+}
+
+/// The host that an attribute names; none if it has no speed that could change.
+fn computing(builder: &Builder, element: Attribute<'_>) -> Result<Option<HostId>, ErrorAt> {
+    match builder.known_machine(element.text).at(element.at)? {
+        Endpoint::Host(host) => Ok(Some(HostId(host))),
+        Endpoint::Router(_) | Endpoint::Zone(_) => Ok(None),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::platform::builder::cluster::{ClusterHosts, ClusterNames};
 use crate::platform::builder::{Builder, Duplex, Endpoint, HOSTS_MAX, ZoneRouting};
 use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
 use crate::platform::name_range::expand;
+use crate::platform::host::{CORES, CORES_MAX};
 use crate::platform::tables::document::{Document, HostsEntry, SetTable, SpeedEntry};
 use crate::platform::tables::values::{cable, error_at, quantity, undirected_cable};
 use crate::platform::tables::{names, topology};
@@ -195,15 +196,16 @@ fn speeds(
 }
 
 fn cores_of(cores: &toml::Spanned<u32>) -> Result<u32, ErrorAt> {
-    match *cores.get_ref() {
-        0 => Err(error_at(
-            cores,
-            PlatformErrorKind::InvalidValue {
-                key: "cores",
-                met: "0".to_owned(),
-                expected: "a number of cores, from 1",
-            },
-        )),
-        number => Ok(number),
+    let met = *cores.get_ref();
+    if (1..=CORES_MAX).contains(&met) {
+        return Ok(met);
     }
+    Err(error_at(
+        cores,
+        PlatformErrorKind::InvalidValue {
+            key: "cores",
+            met: met.to_string(),
+            expected: CORES,
+        },
+    ))
 }

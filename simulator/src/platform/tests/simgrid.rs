@@ -280,8 +280,8 @@ fn invalid_values_are_refused_with_their_place() {
         "line 3, column 14: <host> has no attribute `sped`, did you mean `speed`?",
     );
     refuse(
-        &host("id=\"a\" speed=\"0Gf\""),
-        "line 3, column 21: invalid value `0Gf` for `speed`: must be positive",
+        &host("id=\"a\" speed=\"-1Gf\""),
+        "line 3, column 21: invalid value `-1Gf` for `speed`: must be positive",
     );
     refuse(
         &host("id=\"a\" speed=\"1GF\""),
@@ -290,7 +290,7 @@ fn invalid_values_are_refused_with_their_place() {
     );
     refuse(
         &host("id=\"a\" speed=\"1Gf\" core=\"0\""),
-        "line 3, column 32: invalid value `0` for `core`: must be a number of cores, from 1",
+        "line 3, column 32: invalid value `0` for `core`: must be a number of cores, from 1 to 65536",
     );
     refuse(
         &host("id=\"a\" speed=\"1Gf\" pstate=\"1\""),

@@ -278,7 +278,7 @@ fn invalid_values_are_refused_with_their_place() {
     change(
         "cores = 4",
         "cores = 0",
-        "line 10, column 9: invalid value `0` for `cores`: must be a number of cores, from 1",
+        "line 10, column 9: invalid value `0` for `cores`: must be a number of cores, from 1 to 65536",
     );
     change("\"y\"", "\"x\"", "line 7, column 8: duplicate host `x`");
     change("\"y\"", "\"a\"", "line 7, column 8: duplicate host `a`");
