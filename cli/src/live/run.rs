@@ -45,7 +45,7 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) overrides: Overrides,
     #[command(flatten)]
-    checkpoints: CheckpointArguments,
+    pub(crate) checkpoints: CheckpointArguments,
     /// Show long tables whole
     #[arg(long)]
     all: bool,

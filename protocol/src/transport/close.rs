@@ -5,6 +5,7 @@ use quinn::{ConnectionError, VarInt};
 
 use crate::identity::Subject;
 use crate::transport::{PeerInfo, Refusal};
+use crate::{displayed, displayed_message};
 
 /// The reason for closing a connection, as a number on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +144,7 @@ impl PeerError {
         let peer = Arc::clone(peer);
         match source {
             ConnectionError::ApplicationClosed(close) => {
-                let reason = String::from_utf8_lossy(&close.reason).into_owned();
+                let reason = displayed_message(&String::from_utf8_lossy(&close.reason));
                 match CloseCode::from_wire(close.error_code) {
                     CloseCode::Done => Self::Closed { peer, reason },
                     code @ (CloseCode::Dropped
@@ -177,7 +178,8 @@ fn abort_reason(code: CloseCode, reason: &str) -> &str {
 
 /// The text of `error`, in which `rustls` wraps what this crate says about a certificate.
 pub(super) fn described(error: &ConnectionError) -> String {
-    let text = error.to_string();
+    // It may have a reason of the peer.
+    let text = displayed(&error.to_string(), REASON_MAX);
     match text.split_once(WRAPPING) {
         Some((before, wrapped)) => {
             let inner = wrapped.strip_suffix("))").unwrap_or(wrapped);
@@ -187,4 +189,6 @@ pub(super) fn described(error: &ConnectionError) -> String {
     }
 }
 
+/// Bytes of a reason: a packet has no more.
+const REASON_MAX: usize = 1500;
 const WRAPPING: &str = "Other(OtherError(";

@@ -7,6 +7,7 @@ use quinn::{
 };
 use rustix::net::sockopt;
 use tokio::sync::{Mutex, mpsc};
+use tokio::time::timeout;
 
 use crate::Build;
 use crate::identity::{Identity, Name, PemError, Revocations, Role, Subject};
@@ -191,12 +192,19 @@ impl Endpoint {
         let mut config = ClientConfig::new(tls);
         config.transport_config(Arc::clone(&self.transport));
         let connecting = self.inner.connect_with(config, address, name.as_str());
-        let connecting = connecting.map_err(|error| local(error.to_string()))?;
-        let set_up = async { self.setup.initiate(connecting.await?, address).await };
+        let mut connecting = connecting.map_err(|error| local(error.to_string()))?;
+        let set_up = async {
+            let limit = self.setup.bounds.answer;
+            let answered = timeout(limit, connecting.handshake_data()).await;
+            drop(answered.map_err(|_| SetupError::TimedOut(limit))??);
+            self.setup.initiate(connecting.await?, address).await
+        };
         let set_up = self.setup.with_timeout(set_up).await;
         set_up.map_err(|error| {
             self.setup.count(&error);
-            tracing::warn!(%peer, reason = %error, "no connection");
+            if self.setup.shared.call_log.admits() {
+                tracing::warn!(%peer, reason = %error, "no connection");
+            }
             connect_error(peer, error)
         })
     }
@@ -211,9 +219,12 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// If the authority did not sign `revocations`; the list before then stays in force.
+    /// If the authority did not sign `revocations`, or if they are older than the list in force, which then stays.
     pub fn set_revocations(&self, revocations: Revocations) -> Result<(), PemError> {
         self.identity.check_signature(&revocations)?;
+        if let Some(known) = self.setup.shared.standing.revocations() {
+            revocations.check_succeeds(&known)?;
+        }
         let of = (&self.policy, &self.setup.bounds);
         let server = server_config(&self.identity, Some(&revocations), of);
         let server = server.map_err(|error| PemError::Revocations {
@@ -272,10 +283,10 @@ impl Endpoint {
 
     /// Aborts all open connections, and waits until the peers have been notified.
     pub async fn close(self) {
-        let (inner, limit) = (self.inner.clone(), self.setup.bounds.handshake);
+        let (inner, limit) = (self.inner.clone(), self.setup.bounds.answer);
         drop(self);
         // A peer that misses the notification times out.
-        drop(tokio::time::timeout(limit, inner.wait_idle()).await);
+        drop(timeout(limit, inner.wait_idle()).await);
     }
 }
 
