@@ -22,7 +22,7 @@ pub use generations::{Generations, KeptPiece, PieceError};
 pub use piece::{Condition, Piece, PieceHead};
 pub use saved_states::SavedStates;
 pub use store::{
-    BeginError, Checkpoint, CompleteError, Damage, DiskFault, DiskFiles, Entry, Files,
-    JobDescription, Latest, NoCheckpoint, Part, Problem, SimulatedFiles, Store, WriteError,
-    WrittenPieces,
+    BeginError, CheckError, Checkpoint, CompleteError, Damage, DiskFault, DiskFiles, Entry, Files,
+    JobDescription, Latest, NoCheckpoint, Part, Problem, SimulatedFiles, Store, SubmittedJob,
+    WriteError, WrittenPieces,
 };

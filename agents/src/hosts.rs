@@ -34,11 +34,12 @@ use std::num::NonZeroU32;
 use bsp::units::InstructionsPerSecond;
 
 pub use crate::machines::builds::Builds;
-pub use crate::machines::client::request::{CheckpointFolder, Request};
+pub use crate::machines::client::request::Request;
 pub use crate::machines::failure::JobError;
 pub use crate::machines::node::Prepare;
 pub use crate::machines::prepared::Prepared;
 pub use crate::machines::routes::Routes;
+pub use checkpoint::allowed::CheckpointFolders;
 pub use client::{NodeAnswer, inquire, resume, run, watch};
 pub use meter::{LoadScope, measured_speed, processors};
 pub use node::Node;

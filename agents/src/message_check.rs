@@ -40,7 +40,8 @@ impl MessageCheck<'_> {
         self.address(from)?;
         self.address(to)?;
         check(self.may_travel(from, to, message), || {
-            format!("a message that {from:?} does not send to {to:?}: {message:?}")
+            let name = protocol::variant(message);
+            format!("{name}, which {from:?} does not send to {to:?}")
         })?;
         match message {
             AgentMessage::Start(start) => {

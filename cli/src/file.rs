@@ -150,7 +150,7 @@ pub(crate) fn check_writable(file: &Path) -> Result<(), Failure> {
 }
 
 fn replace_with(file: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    // A device or a pipe cannot be replaced, and a dangling link is not followed.
+    // A device or a pipe cannot be replaced. A link to nothing stays, and the file is made where it leads.
     if !file.is_file() && file.symlink_metadata().is_ok() {
         return fill(&mut File::create(file)?);
     }
@@ -169,12 +169,23 @@ fn replace_with(file: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> 
         whole.as_file().set_permissions(before.permissions())?;
     }
     fill(whole.as_file_mut())?;
+    // A loss of power leaves the file before, or all of this one.
+    whole.as_file().sync_all()?;
     // Some files may be written but not replaced: those of others, in a folder for all, and those mounted alone.
-    whole.persist(&file).map(drop).or_else(|error| {
-        let mut whole = error.file;
-        whole.rewind()?;
-        io::copy(&mut whole, &mut File::create(&file)?).map(drop)
-    })
+    match whole.persist(&file) {
+        Ok(_) => {
+            // Not all systems open folders.
+            if let Some(folder) = folder.and_then(|folder| File::open(folder).ok()) {
+                drop(folder.sync_all());
+            }
+            Ok(())
+        }
+        Err(error) => {
+            let mut whole = error.file;
+            whole.rewind()?;
+            io::copy(&mut whole, &mut File::create(&file)?).map(drop)
+        }
+    }
 }
 
 /// The error of a file that the system refuses. A reader of a pipe that goes away is none to report.

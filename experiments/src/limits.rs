@@ -14,6 +14,41 @@ use settings::{Fault, Node};
 ///
 /// If the experiment has a different meaning on real hosts.
 pub(crate) fn check(loaded: &Loaded, plays: bool) -> Result<(), Failure> {
+    refuse(loaded)?;
+    if loaded.experiment.barrier.options().collection == Collection::ByRank {
+        tracing::warn!(
+            "barrier.collection = \"by-rank\": real hosts process messages in order of arrival"
+        );
+    }
+    for section in ["load", "congestion"] {
+        let written = loaded.written.get(section);
+        if !plays && written.is_some_and(|node| !node.entries().is_empty()) {
+            tracing::warn!(
+                "[{section}] is ignored: it is for simulated platforms, and for `up --play`"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what no client submits: sections of a simulated platform, which [`without_others`] leaves out and which name
+/// files, and settings that [`check`] refuses. Nothing that the experiment names has been opened.
+///
+/// # Errors
+///
+/// If it has any of them.
+pub(crate) fn check_submitted(text: &Node, loaded: &Loaded) -> Result<(), Failure> {
+    for section in SIMULATED {
+        if let Some(node) = text.get(section) {
+            let problem = "is of a simulated platform, and clients leave it out";
+            return Err(Fault::new(node.place(), section, problem).into());
+        }
+    }
+    refuse(loaded)
+}
+
+/// Refuses settings that need a simulated platform.
+fn refuse(loaded: &Loaded) -> Result<(), Failure> {
     let experiment = &loaded.experiment;
     let refuse = |key: &str, met: &str, instead: &str| {
         let place = loaded.written.find(key).and_then(Node::place);
@@ -41,32 +76,16 @@ pub(crate) fn check(loaded: &Loaded, plays: bool) -> Result<(), Failure> {
         let rule = "needs a simulated platform: on real hosts, moves take what they take";
         return Err(Failure::input(Fault::invalid(place, key, factor, rule)));
     }
-    if experiment.barrier.options().collection == Collection::ByRank {
-        tracing::warn!(
-            "barrier.collection = \"by-rank\": real hosts process messages in order of arrival"
-        );
-    }
-    for section in ["load", "congestion"] {
-        let written = loaded.written.get(section);
-        if !plays && written.is_some_and(|node| !node.entries().is_empty()) {
-            tracing::warn!(
-                "[{section}] is ignored: it is for simulated platforms, and for `up --play`"
-            );
-        }
-    }
     Ok(())
 }
 
-/// The experiment in effect on a number of `nodes`, without the background load of simulated hosts and links. A single node has
-/// no buddy.
-pub(crate) fn without_others(loaded: &Loaded, nodes: usize) -> Node {
-    let mut experiment = loaded.experiment.clone();
-    experiment.checkpoint.copies &= 1 < nodes;
-    let effective = experiment.effective();
+/// The experiment in effect without the background load of simulated hosts and links.
+pub(crate) fn without_others(loaded: &Loaded) -> Node {
+    let effective = loaded.experiment.effective();
     let entries = effective.entries().iter();
-    let has_checkpoints = experiment.checkpoint.is_on();
+    let has_checkpoints = loaded.experiment.checkpoint.is_on();
     let kept = entries.filter(|(key, _)| match key.as_str() {
-        "load" | "congestion" | "elasticity" => false,
+        section if SIMULATED.contains(&section) => false,
         "checkpoint" => has_checkpoints,
         _ => true,
     });
@@ -75,3 +94,6 @@ pub(crate) fn without_others(loaded: &Loaded, nodes: usize) -> Node {
         origin: None,
     }
 }
+
+/// The sections of a simulated platform.
+const SIMULATED: [&str; 3] = ["load", "congestion", "elasticity"];

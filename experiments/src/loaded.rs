@@ -8,6 +8,7 @@ use simulator::Platform;
 
 use crate::experiment::Experiment;
 use crate::failure::Failure;
+use crate::limits;
 use crate::platform;
 use crate::record::tolerant;
 use crate::registry::{BuildInput, Registry};
@@ -133,15 +134,17 @@ fn load_over(
 /// The first fault of it.
 pub fn submitted(text: &str, platform: String, registry: &Registry) -> Result<Loaded, Failure> {
     let from_client = settings::parse(text, "the experiment").map_err(Failure::input)?;
-    let written =
-        settings::merge(&[Experiment::defaults(), from_client]).map_err(Failure::input)?;
-    Ok(Loaded {
+    let layers = [Experiment::defaults(), from_client.clone()];
+    let written = settings::merge(&layers).map_err(Failure::input)?;
+    let loaded = Loaded {
         experiment: Experiment::new(&written, registry)?,
         overrides: Vec::new(),
         written,
         folder: PathBuf::new(),
         platform: PlatformSource::Cluster(platform),
-    })
+    };
+    limits::check_submitted(&from_client, &loaded)?;
+    Ok(loaded)
 }
 
 /// The experiment with the `configuration` of a record; its paths are relative to `folder`.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agents::checkpoint::{Checkpoint, DiskFiles, JobDescription, SavedStates, Store};
-use agents::hosts::{CheckpointFolder, Request};
+use agents::hosts::Request;
 use agents::record::ResumedRun;
 use agents::{Resumed, resumed_placement};
 use bsp::HostId;
@@ -98,9 +98,10 @@ impl SavedJob {
         let placement = resumed_placement(&work, &capacities);
         let (mut prepared, mut request) = submission::resuming_request(
             &self.loaded,
+            // The text itself: jobs share a folder if they have the same.
+            &self.checkpoint.job.experiment,
             (members, placement),
-            registry,
-            are_mixed_builds_allowed,
+            (registry, are_mixed_builds_allowed),
         )?;
         prepared.resumed = Some(ResumedRun {
             job: format!("{:016x}", self.checkpoint.job.job.0),
@@ -108,11 +109,7 @@ impl SavedJob {
             superstep: self.resumed.superstep,
         });
         request.setup.resumed = Some(self.resumed.clone());
-        request.checkpoint = Some(CheckpointFolder {
-            path: absolute(&self.folder)?,
-            // The text itself: jobs share a folder if they have the same.
-            experiment: self.checkpoint.job.experiment.clone(),
-        });
+        request.checkpoint = Some(absolute(&self.folder)?);
         Ok((prepared, request))
     }
 

@@ -24,10 +24,7 @@ pub fn request(
     plays: bool,
 ) -> Result<(PreparedExperiment, Request), Failure> {
     limits::check(loaded, plays)?;
-    let experiment = settings::print(
-        &limits::without_others(loaded, members.len()),
-        &loaded.written,
-    );
+    let experiment = settings::print(&limits::without_others(loaded), &loaded.written);
     let prepared = prepare_experiment(&experiment, members, None, registry)?;
     of_prepared(
         loaded,
@@ -38,24 +35,23 @@ pub fn request(
     )
 }
 
-/// The same for the experiment of a job that resumes with this placement.
+/// The same for the experiment of a job that resumes with this placement: its nodes read `experiment`, as those of the job
+/// before did.
 ///
 /// # Errors
 ///
 /// If it cannot be run there.
 pub(crate) fn resuming_request(
     loaded: &Loaded,
+    experiment: &str,
     (members, placement): (&[Member], Vec<HostId>),
-    registry: &Registry,
-    are_mixed_builds_allowed: bool,
+    (registry, are_mixed_builds_allowed): (&Registry, bool),
 ) -> Result<(PreparedExperiment, Request), Failure> {
     limits::check(loaded, false)?;
-    let effective = limits::without_others(loaded, members.len());
-    let experiment = settings::print(&effective, &loaded.written);
-    let prepared = prepare_experiment(&experiment, members, Some(placement), registry)?;
+    let prepared = prepare_experiment(experiment, members, Some(placement), registry)?;
     of_prepared(
         loaded,
-        (members, experiment),
+        (members, experiment.to_owned()),
         prepared,
         are_mixed_builds_allowed,
         registry,
@@ -94,8 +90,16 @@ pub fn prepare(submit: &Submit, registry: &Registry) -> Result<Prepared, JobErro
     check_workload(submit, registry)?;
     let resumed = submit.resumed.as_ref();
     let placement = resumed.map(|resumed| resumed.placement.clone());
-    let prepared = prepare_experiment(&submit.experiment, &submit.members, placement, registry);
-    let prepared = prepared.map_err(|failure| JobError::input(failure.to_string()))?;
+    let input = |failure: Failure| JobError::input(failure.to_string());
+    let loaded = load(&submit.experiment, &submit.members, registry).map_err(input)?;
+    let (found, expected) = (loaded.experiment.application.processes, submit.processes);
+    // Before anything is made for each of them.
+    if found != expected {
+        return Err(JobError::input(format!(
+            "the experiment has {found} processes, and the client submits {expected}"
+        )));
+    }
+    let prepared = place(loaded, placement).map_err(input)?;
     let name = &prepared.loaded.experiment.application.workload;
     let entry = registry.find(name, None);
     let entry = entry.map_err(|fault| JobError::input(fault.to_string()))?;
@@ -139,8 +143,18 @@ fn prepare_experiment(
     placement: Option<Vec<HostId>>,
     registry: &Registry,
 ) -> Result<PreparedExperiment, Failure> {
+    place(load(experiment, members, registry)?, placement)
+}
+
+fn load(experiment: &str, members: &[Member], registry: &Registry) -> Result<Loaded, Failure> {
     let platform = platform(members);
-    let loaded = crate::loaded::submitted(experiment, platform, registry)?;
+    let mut loaded = crate::loaded::submitted(experiment, platform, registry)?;
+    // A single node has no buddy.
+    loaded.experiment.checkpoint.copies &= 1 < members.len();
+    Ok(loaded)
+}
+
+fn place(loaded: Loaded, placement: Option<Vec<HostId>>) -> Result<PreparedExperiment, Failure> {
     match placement {
         None => PreparedExperiment::new(loaded),
         Some(placement) => PreparedExperiment::resuming(loaded, placement),
@@ -169,4 +183,65 @@ fn platform(members: &[Member]) -> String {
         rest = later;
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn submit(experiment: &str, processes: u32) -> Submit {
+        let member = |name: &str| Member {
+            name: name.to_owned(),
+            address: String::new(),
+            set: "s".to_owned(),
+            slots: 2,
+            speed: 1.0,
+        };
+        Submit {
+            job: 1,
+            host: HostId(0),
+            members: vec![member("n1"), member("n2")],
+            experiment: experiment.to_owned(),
+            processes,
+            checkpoint: None,
+            resumed: None,
+        }
+    }
+
+    /// What the honest client submits of a file, changed by hand.
+    const EXPERIMENT: &str = "[application]\nworkload = \"heat\"\nprocesses = 4\nsupersteps = 9\n\
+        [application.heat]\nwidth = 20\nheight = 20\n[platform]\nfile = \"cluster\"\n";
+
+    #[test]
+    fn nodes_refuse_what_clients_leave_out_or_refuse() {
+        let registry = Registry::shipped();
+        let prepared = |text: &str, processes| {
+            let prepared = prepare(&submit(text, processes), &registry);
+            prepared.map_err(|error| error.message)
+        };
+        assert!(prepared(EXPERIMENT, 4).is_ok());
+        for (more, found) in [
+            // It exists, and opening it as a file would read it.
+            ("[load]\nkind = \"trace\"\nfile = \"/etc/passwd\"\n", "load"),
+            ("[load]\nkind = \"trace\"\nfile = \"/none\"\n", "load"),
+            (
+                "[congestion]\nkind = \"constant\"\nlevel = 0.5\n",
+                "congestion",
+            ),
+            ("[elasticity]\npool = []\n", "elasticity"),
+            ("[barrier]\nshape = \"ideal\"\n", "barrier.shape"),
+            ("[scheduler]\npayment = \"migrant\"\n", "scheduler.payment"),
+            (
+                "[scheduler]\ntransfer_factor = 2\n",
+                "scheduler.transfer_factor",
+            ),
+        ] {
+            let refused = prepared(&format!("{EXPERIMENT}{more}"), 4).err().unwrap();
+            assert!(refused.contains(found), "{more}: {refused}");
+            assert!(!refused.contains("No such file"), "{refused}");
+        }
+        let many = EXPERIMENT.replace("processes = 4", "processes = 4294967295");
+        let refused = prepared(&many, 4).err().unwrap();
+        assert!(refused.contains("has 4294967295 processes"), "{refused}");
+    }
 }

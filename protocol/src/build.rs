@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bsp::check_name;
+use crate::is_displayable;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
@@ -59,7 +59,9 @@ impl Build {
                 let found = text.len();
                 return Err(BuildError::Length { part, found });
             }
-            check_name(text).map_err(|_| BuildError::Unprintable { part })?;
+            if !is_displayable(text) {
+                return Err(BuildError::Unprintable { part });
+            }
         }
         Ok(Self {
             program: program.to_owned(),

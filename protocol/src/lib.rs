@@ -16,6 +16,7 @@ mod frame;
 mod head;
 pub mod identity;
 mod message;
+mod text;
 pub mod transport;
 mod wire_size;
 
@@ -29,3 +30,4 @@ pub use message::{
     MessageHeader, Migrate, NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink,
     ProcessImage, Report, Reports, ResumedJob, Saved, SetReport, Start, StartCall, Status, Submit,
 };
+pub use text::{displayed, is_displayable, message as displayed_message, variant};

@@ -43,6 +43,7 @@ pub use close::{CertificateEnd, CloseCode, PeerError};
 pub use counters::Counters;
 pub use endpoint::{BindError, ConnectError, Endpoint};
 pub use job_id::JobId;
+pub use log_limit::LogLimit;
 pub use peer::Peer;
 pub use peer_info::PeerInfo;
 pub use peer_policy::PeerPolicy;

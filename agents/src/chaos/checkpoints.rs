@@ -6,7 +6,7 @@ use protocol::transport::JobId;
 use super::random::{Purpose, Random};
 use crate::checkpoint::JobDescription;
 use crate::checkpointing::{CheckpointCosts, CheckpointInterval, Checkpointing};
-use crate::hosts::{CheckpointFolder, Request};
+use crate::hosts::Request;
 use crate::machines::step::Step;
 
 /// Gives half of all jobs checkpoints, and those that aim at a step of checkpoints.
@@ -41,16 +41,13 @@ pub(super) fn draw(seed: u64, request: &mut Request, step: Option<Step>) {
         },
     });
     if is_aimed || random.percent(75) {
-        request.checkpoint = Some(CheckpointFolder {
-            path: "/checkpoints".to_owned(),
-            experiment: "the experiment".to_owned(),
-        });
+        request.checkpoint = Some("/checkpoints".to_owned());
     }
 }
 
 /// What the client of `request` says of its job in the folder.
 pub(super) fn description(request: &Request, job: JobId) -> Option<JobDescription> {
-    let folder = request.checkpoint.as_ref()?;
+    request.checkpoint.as_ref()?;
     let build = &request.builds.own;
     Some(JobDescription {
         job,
@@ -60,6 +57,6 @@ pub(super) fn description(request: &Request, job: JobId) -> Option<JobDescriptio
         program: build.program().to_owned(),
         version: build.version().to_owned(),
         build: build.sha256(),
-        experiment: folder.experiment.clone(),
+        experiment: "the experiment".to_owned(),
     })
 }

@@ -8,6 +8,7 @@
 //! Several hosts may write to the same folder, each its own pieces; one of them completes the checkpoint.
 
 mod begin;
+mod check;
 mod description;
 mod disk_files;
 mod files;
@@ -38,6 +39,7 @@ use pieces_file::Place;
 use write::write_file;
 
 pub use begin::BeginError;
+pub use check::{CheckError, SubmittedJob};
 pub use description::JobDescription;
 pub use disk_files::DiskFiles;
 pub use files::{Entry, Files};
@@ -87,21 +89,14 @@ impl<F: Files> Store<F> {
         begin(&mut self.files, self.writer, job)
     }
 
-    /// Checks that a job has begun in the folder, and that this host may write there.
+    /// Checks that a job has begun in the folder as it is submitted, that nothing of it has been written there, and that
+    /// this host may write there.
     ///
     /// # Errors
     ///
     /// What is wrong.
-    pub fn check(&mut self, job: JobId) -> Result<(), String> {
-        let description = reading::description_file(&mut self.files, job);
-        description.map_err(|damage| damage.to_string())?;
-        let path = layout::job_folder(job);
-        let probe = layout::incomplete(&format!("{path}/check"), self.writer);
-        let written = self
-            .files
-            .create(&probe)
-            .and_then(|()| self.files.remove(&probe));
-        written.map_err(|error| error.to_string())
+    pub fn check(&mut self, submitted: &SubmittedJob<'_>) -> Result<(), CheckError> {
+        check::check(&mut self.files, self.writer, submitted)
     }
 
     /// Writes the pieces of the processes on this host, in the order of their ranks.

@@ -151,9 +151,9 @@ fn describe(request: &Request, job: JobId) -> Result<(), JobError> {
         program: build.program().to_owned(),
         version: build.version().to_owned(),
         build: build.sha256(),
-        experiment: folder.experiment.clone(),
+        experiment: request.experiment.clone(),
     };
-    let mut store = Store::new(DiskFiles::new(Path::new(&folder.path)), HostId(0));
+    let mut store = Store::new(DiskFiles::new(Path::new(folder)), HostId(0));
     store
         .begin(&description)
         .map_err(|error| JobError::input(error.to_string()))

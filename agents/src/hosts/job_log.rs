@@ -1,8 +1,10 @@
 //! The lines of a node's log about its jobs.
 
+use std::sync::Arc;
 use std::time::Instant as Clock;
 
-use protocol::Fault;
+use protocol::transport::LogLimit;
+use protocol::{Fault, displayed};
 
 use crate::machines::node::action::{BegunJob, JobEnd};
 
@@ -14,11 +16,28 @@ pub(super) struct JobLog {
     number: u64,
     client: String,
     began: Clock,
+    lines: JobLines,
+}
+
+/// How many lines about jobs the log has: a client can begin many.
+#[derive(Clone, Debug)]
+pub(super) struct JobLines {
+    begun: Arc<LogLimit>,
+    ended: Arc<LogLimit>,
+}
+
+impl Default for JobLines {
+    fn default() -> Self {
+        Self {
+            begun: Arc::new(LogLimit::new("jobs that began")),
+            ended: Arc::new(LogLimit::new("jobs that ended")),
+        }
+    }
 }
 
 impl JobLog {
     /// A job has begun.
-    pub(super) fn begin(job: &BegunJob) -> Self {
+    pub(super) fn begin(job: &BegunJob, lines: &JobLines) -> Self {
         let BegunJob {
             party,
             number,
@@ -27,16 +46,22 @@ impl JobLog {
             ..
         } = job;
         let client = party.as_str();
-        tracing::info!(job = number, client, processes, nodes, "a job begins");
+        if lines.begun.admits() {
+            tracing::info!(job = number, client, processes, nodes, "a job begins");
+        }
         Self {
             number: *number,
             client: party.clone(),
             began: Clock::now(),
+            lines: lines.clone(),
         }
     }
 
     /// The job has ended after this number of supersteps.
     pub(super) fn end(&self, end: &JobEnd, supersteps: u64) {
+        if !self.lines.ended.admits() {
+            return;
+        }
         let (job, client) = (self.number, self.client.as_str());
         let seconds = self.began.elapsed().as_secs_f64();
         let seconds = (seconds * 1e3).round() / 1e3;
@@ -50,7 +75,7 @@ impl JobLog {
                 tracing::info!(job, client, seconds, supersteps, reason, "a job has failed");
             }
             JobEnd::Failed(error) => {
-                let reason = error.message.as_str();
+                let reason = displayed(&error.message, REASON_MAX);
                 tracing::warn!(job, client, seconds, supersteps, reason, "a job has failed");
             }
             JobEnd::Panicked => {
@@ -60,3 +85,6 @@ impl JobLog {
         }
     }
 }
+
+/// Bytes of the reason for which a job has failed.
+const REASON_MAX: usize = 2000;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::iter;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use bsp::{HostId, Rank};
@@ -10,10 +9,11 @@ use bytes::Bytes;
 use protocol::identity::Role;
 use protocol::transport::{Endpoint, JobId, Peer, Sender, StateReceiver, TrySendError};
 use protocol::{Address, Frame, Member, Migrate, ProcessImage};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 use super::Machine;
+use super::checkpoint::allowed::CheckpointFolders;
 use super::checkpoint::copies;
 use super::checkpoint::encoder::Encoder;
 use super::checkpoint::folder::CheckpointFolder;
@@ -24,7 +24,7 @@ use super::members::connect;
 use super::migration::departure::Departures;
 use super::planning;
 use super::pool::Pool;
-use crate::checkpoint::Delta;
+use crate::checkpoint::{Delta, DiskFiles};
 use crate::machines::client::initial;
 use crate::machines::failure::JobError;
 use crate::machines::migration::departing_process::DepartingProcess;
@@ -44,20 +44,21 @@ pub(super) struct LiveJob {
     agents: Option<LocalAgents>,
     pool: Option<Pool>,
     departures: Departures,
-    /// Where checkpoints are written, if they are; the folder, until the host is known.
+    /// Where checkpoints are written, if they are.
     checkpoints: CheckpointPlace,
     images: Images,
-    /// Connections being set up.
+    /// Connections being set up, and how many at a time: the addresses are those that a client names.
     calls: JoinSet<()>,
+    calling: Arc<Semaphore>,
     /// Peers that have connected.
     connected: (mpsc::UnboundedSender<Peer>, mpsc::UnboundedReceiver<Peer>),
     events: Channels,
 }
 
-/// Where checkpoints are written.
+/// Where checkpoints are written: files, until the host is known, then the folder.
 struct CheckpointPlace {
     job: (JobId, u32),
-    path: Option<PathBuf>,
+    files: Option<DiskFiles>,
     folder: Option<CheckpointFolder>,
 }
 
@@ -89,10 +90,12 @@ impl LiveJob {
     /// A job that begins, of the client behind `to_client`, which sends `states`.
     pub(super) fn begin(
         begun: &BegunJob,
-        (endpoint, machine): (&Arc<Endpoint>, &Machine),
+        (endpoint, machine, folders): (&Arc<Endpoint>, &Machine, &CheckpointFolders),
         (to_client, states): (Sender, Option<StateReceiver>),
+        log: JobLog,
     ) -> Self {
         endpoint.begin(begun.job, 0);
+        let path = begun.checkpoint.as_deref();
         let events = Channels {
             own: mpsc::unbounded_channel(),
             executed: mpsc::unbounded_channel(),
@@ -107,18 +110,19 @@ impl LiveJob {
             endpoint: Arc::clone(endpoint),
             machine: machine.clone(),
             to_client,
-            log: JobLog::begin(begun),
+            log,
             peers: BTreeMap::new(),
             agents: None,
             pool: None,
             departures: Departures::new(events.own.0.clone()),
             checkpoints: CheckpointPlace {
                 job: (begun.job, begun.processes),
-                path: begun.checkpoint.clone(),
+                files: path.and_then(|path| folders.files(path)),
                 folder: None,
             },
             images: Images::default(),
             calls: JoinSet::new(),
+            calling: Arc::new(Semaphore::new(CALLS_MAX)),
             connected: mpsc::unbounded_channel(),
             events,
         }
@@ -306,8 +310,11 @@ impl LiveJob {
 
     fn connect(&mut self, member: Member, role: Role) {
         let endpoint = Arc::clone(&self.endpoint);
+        let calling = Arc::clone(&self.calling);
         let (connected, events) = (self.connected.0.clone(), self.events.own.0.clone());
         let connecting = async move {
+            // Nothing closes it.
+            let _turn = calling.acquire().await;
             // The job may be over.
             match connect(&endpoint, &member, role).await {
                 Ok(peer) => drop(connected.send(peer)),
@@ -356,10 +363,10 @@ impl LiveJob {
         let done = (&self.events.executed.0, &forks);
         self.pool = Some(Pool::new(*processors, (*processor, pace), executions, done));
         self.own = Some(started.own);
-        let CheckpointPlace { job, path, folder } = &mut self.checkpoints;
-        let path = path.as_deref();
+        let CheckpointPlace { job, files, folder } = &mut self.checkpoints;
+        let files = files.take();
         *folder =
-            path.map(|path| CheckpointFolder::new(path, *job, started.own, &self.events.own.0));
+            files.map(|files| CheckpointFolder::new(files, *job, started.own, &self.events.own.0));
         self.agents = Some(LocalAgents::new(started));
     }
 
@@ -395,3 +402,5 @@ const STATES_MAX: usize = 1024;
 const INPUTS_MAX: usize = 256;
 /// Events that are handled before what they cause is done.
 pub(super) const INPUTS_AT_ONCE: usize = 64;
+/// Nodes that a node calls at a time.
+const CALLS_MAX: usize = 32;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use actix::{Actor, Addr, Handler};
 use bsp::{HostId, Rank, SetId};
-use protocol::Address;
+use protocol::{Address, variant};
 use tokio::sync::mpsc;
 
 use crate::actors::{AgentContext, Handed, NodeAgent, ProcessAgent, SetManagerAgent};
@@ -131,8 +131,8 @@ where
     A: Actor<Context = actix::Context<A>> + Handler<Handed>,
 {
     let Some(agent) = agent else {
-        let event = handed.event;
-        let problem = format!("a message for {to:?}, which is not here: {event:?}");
+        let event = variant(&handed.event);
+        let problem = format!("{event} for {to:?}, which is not here");
         return Err(JobError::cluster(problem));
     };
     agent.do_send(handed);

@@ -17,6 +17,7 @@ use protocol::transport::{Bounds, Endpoint, PeerPolicy};
 
 use super::Machine;
 use super::abandoned::AbandonedSupersteps;
+use super::checkpoint::allowed::CheckpointFolders;
 use super::counter::counted_speed;
 use super::execution::Executions;
 use super::meter::{LoadMeter, LoadScope, measured_speed, processors};
@@ -24,7 +25,6 @@ use super::node_error::NodeError;
 use super::pace::Pace;
 use super::pool::ProcessorSpeed;
 use super::revocations::follow;
-use crate::hosts::checkpoint::folder::check_folder;
 use crate::machines::builds::Builds;
 use crate::machines::node::{NodeParts, Prepare};
 use crate::machines::routes::Routes;
@@ -52,6 +52,8 @@ pub struct Node {
     pub pace: Pace,
     /// The processes of the operating system whose computation does not count as external load.
     pub scope: LoadScope,
+    /// The folders to which it may write checkpoints.
+    pub checkpoints: CheckpointFolders,
     /// What a job is made of.
     pub prepare: Box<Prepare>,
 }
@@ -96,11 +98,11 @@ impl Node {
                 name,
                 builds: self.builds,
                 routes: self.routes,
-                prepare: preparing(self.prepare),
+                prepare: self.prepare,
                 meter: Rc::new(machine.clone()),
             };
-            let (shell, events) =
-                NodeShell::new(endpoint, (machine, abandoned), parts, self.workloads);
+            let offer = (self.workloads, self.checkpoints);
+            let (shell, events) = NodeShell::new(endpoint, (machine, abandoned), parts, offer);
             let shell = Rc::new(shell);
             tokio::select! {
                 () = Rc::clone(&shell).serve(events) => {}
@@ -110,15 +112,6 @@ impl Node {
             Ok(())
         })
     }
-}
-
-/// Prepares jobs with `prepare`, and refuses those whose checkpoint folder is not here.
-fn preparing(prepare: Box<Prepare>) -> Box<Prepare> {
-    Box::new(move |submit| {
-        let prepared = prepare(submit)?;
-        check_folder(submit)?;
-        Ok(prepared)
-    })
 }
 
 impl fmt::Debug for Node {

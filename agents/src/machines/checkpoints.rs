@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use bsp::units::{Instant, Instructions, Seconds};
 use bsp::{HostId, Rank};
 use bytes::Bytes;
-use protocol::{CheckpointMessage, PiecesFile};
+use protocol::{CheckpointMessage, PiecesFile, variant};
 
 use crate::check::check;
 use crate::checkpoint::{
@@ -281,7 +281,8 @@ impl Checkpoints {
             | CheckpointMessage::Saved(_)
             | CheckpointMessage::Complete(_)
             | CheckpointMessage::Pieces(_) => {
-                Err(format!("{message:?}, which {host} does not send here"))
+                let name = variant(&message);
+                Err(format!("{name}, which {host} does not send here"))
             }
         }
     }

@@ -174,14 +174,13 @@ impl<'a> ClientMachine<'a> {
         let processes = u32::try_from(self.request.setup.placement.len());
         let processes = processes.map_err(|_| JobError::input("more than 2^32 processes"))?;
         for host in self.hosts() {
-            let checkpoint = self.request.checkpoint.as_ref();
             let submit = Submit {
                 job: self.job.0.get(),
                 host,
                 members: self.request.members.clone(),
                 experiment: self.request.experiment.clone(),
                 processes,
-                checkpoint: checkpoint.map(|folder| folder.path.clone()),
+                checkpoint: self.request.checkpoint.clone(),
                 resumed: resumption::submitted(&self.request.setup),
             };
             self.send(host, JobMessage::Submit(Box::new(submit)));

@@ -1,7 +1,7 @@
 //! Why a job on real hosts has no result.
 
 use protocol::transport::{ConnectError, PeerError};
-use protocol::{Failed, Fault};
+use protocol::{Failed, Fault, displayed_message};
 
 use crate::error::RunError;
 
@@ -101,7 +101,7 @@ impl From<JobError> for Failed {
     fn from(error: JobError) -> Self {
         Self {
             fault: error.fault,
-            message: error.message,
+            message: displayed_message(&error.message),
         }
     }
 }

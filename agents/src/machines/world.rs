@@ -23,7 +23,7 @@ use bsp::units;
 use bsp::{HostId, Rank};
 use migbsp::MeasuredMove;
 use protocol::transport::PeerInfo;
-use protocol::{Address, AgentMessage, Frame, Message, NodeMessage};
+use protocol::{Address, AgentMessage, Frame, Message, NodeMessage, variant};
 
 use super::checkpoints::Checkpoints;
 use super::exchanges::Exchanges;
@@ -262,7 +262,7 @@ impl HostWorld {
                 self.handle_checkpoint((host, superstep), message);
             }
             Message::Job(message) => {
-                let problem = format!("a message of a client: {message:?}");
+                let problem = format!("{}, a message of a client", variant(&message));
                 self.refuse(Address::Node(host), problem);
             }
             Message::Call(message) => {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::Args;
-use protocol::identity::files::{list_certificates, read_revocations, write_revocations};
-use protocol::identity::{Authority, Holder, Serial};
+use protocol::identity::files::{list_certificates, read_newest_revocations, write_revocations};
+use protocol::identity::{Authority, Holder, Revocations, Serial};
 
 use crate::cert::authority::{authority, fault};
 use crate::cert::folder::folder;
@@ -41,7 +41,9 @@ pub(super) fn command(arguments: &RevokeArguments) -> Result<(), CommandFailure>
     let authority = authority(&folder, given)?;
     let now = SystemTime::now();
     validity::left(&authority, now)?;
-    let before = listed(&authority, &folder)?;
+    let previous = listed(&authority, &folder)?;
+    let before = previous.as_ref().map(Revocations::serials);
+    let before = before.cloned().unwrap_or_default();
     let mut targets = Vec::new();
     for file in &arguments.files {
         targets.extend(members(&authority, &folder, file)?);
@@ -50,17 +52,27 @@ pub(super) fn command(arguments: &RevokeArguments) -> Result<(), CommandFailure>
         serial: serial.clone(),
         label: "certificate".to_owned(),
     }));
-    let mut all = before.clone();
-    all.extend(targets.iter().map(|target| target.serial.clone()));
-    let revocations = authority.revoke(&all, now).map_err(Failure::chain)?;
+    let new: BTreeSet<Serial> = targets.iter().map(|target| target.serial.clone()).collect();
+    let revocations = match &previous {
+        Some(previous) => authority.revoke_after(previous, &new, now),
+        None => authority.revoke(&new, now),
+    };
+    let revocations = revocations.map_err(Failure::chain)?;
     write_revocations(&folder, &revocations).map_err(fault)?;
-    print(&text(&authority, &folder, &targets, &before, all.len()))
+    print(&text(
+        &authority,
+        &folder,
+        &targets,
+        &before,
+        revocations.serials().len(),
+    ))
 }
 
-/// The entries of the list in `folder`, if there is one.
-fn listed(authority: &Authority, folder: &Path) -> Result<BTreeSet<Serial>, Failure> {
-    let Some(revocations) = read_revocations(folder).map_err(fault)? else {
-        return Ok(BTreeSet::new());
+/// The list in `folder`, if there is one.
+fn listed(authority: &Authority, folder: &Path) -> Result<Option<Revocations>, Failure> {
+    let is_signed = |list: &Revocations| authority.has_signed(list);
+    let Some(revocations) = read_newest_revocations(folder, is_signed).map_err(fault)? else {
+        return Ok(None);
     };
     if !authority.has_signed(&revocations) {
         return Err(Failure::Input(format!(
@@ -68,7 +80,7 @@ fn listed(authority: &Authority, folder: &Path) -> Result<BTreeSet<Serial>, Fail
             folder.join(LIST).display()
         )));
     }
-    Ok(revocations.serials().clone())
+    Ok(Some(revocations))
 }
 
 /// The certificates in `file` that `authority` issued, which have to be all but its own.

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use agents::checkpoint::{DiskFiles, Store};
-use agents::hosts::CheckpointFolder;
 use agents::record::Event;
 use bsp::HostId;
 use clap::Args;
@@ -43,19 +42,22 @@ impl CheckpointArguments {
         every.map(|every| format!("checkpoint.interval={every}"))
     }
 
-    /// The folder, of a run whose experiment is `experiment`.
+    /// The folder to which checkpoints of a new job are written, an absolute path.
     ///
     /// # Errors
     ///
     /// If there is no working directory.
-    pub(crate) fn folder(&self, experiment: &str) -> Result<Option<CheckpointFolder>, Failure> {
-        let Some(folder) = &self.checkpoint else {
-            return Ok(None);
-        };
-        Ok(Some(CheckpointFolder {
-            path: absolute(folder)?,
-            experiment: experiment.to_owned(),
-        }))
+    pub(crate) fn folder(&self) -> Result<Option<String>, Failure> {
+        self.checkpoint.as_deref().map(absolute).transpose()
+    }
+
+    /// The folder to which a run with these options writes, an absolute path, for the nodes of `up`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::folder`].
+    pub(crate) fn used(&self) -> Result<Option<String>, Failure> {
+        self.written().map(absolute).transpose()
     }
 
     /// The same failure, with how to go on.

@@ -16,6 +16,7 @@ FILE, which the environment (MIGBSP__NODE__KEY=VALUE) overrides:
   listen = \"0.0.0.0:7447\"      # UDP
   share = 1.0                  # the fraction of its processors for programs
   # speed = 2e9                # instructions per second of one; default: measured at the start
+  # checkpoints = [\"/shared\"]  # folders in which it may write checkpoints; default: none
 
 The log on stderr has times in UTC and says when jobs begin and end. A superstep cannot be stopped: if it goes on \
 after its job has ended, the node refuses jobs until it ends, or ends itself with --exit-when-stuck.

@@ -31,6 +31,8 @@ pub(crate) struct PlannedNodes {
     pub(crate) shares: Vec<Share>,
     pub(crate) links: Option<SetLinks>,
     pub(crate) play: Option<Play>,
+    /// The folders to which they may write checkpoints; `None`: any.
+    pub(crate) checkpoints: Option<Vec<String>>,
 }
 
 /// Node processes, which end when this is dropped, and then the relay between them.
@@ -53,6 +55,7 @@ pub(crate) fn start(
         shares,
         links,
         play,
+        checkpoints,
     } = planned;
     let cluster: Name = "local".parse().expect("a name");
     let authority = Authority::generate(cluster, validity(2 * DAYS)?).map_err(Failure::chain)?;
@@ -92,6 +95,7 @@ pub(crate) fn start(
             share: share.get(),
             play: play.as_ref().map(|play| play.node(host)),
             allow_mixed_builds,
+            checkpoints: checkpoints.clone(),
         })?;
     }
     let mut addresses = Vec::new();

@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use agents::hosts::{Builds, LoadScope, Node, Pace, Routes, Share};
+use agents::hosts::{Builds, CheckpointFolders, LoadScope, Node, Pace, Routes, Share};
 use bsp::units::InstructionsPerSecond;
 use clap::Args;
 use protocol::identity::files::{RevocationsFile, read_identity};
@@ -70,6 +70,8 @@ struct Section {
     speed: Option<f64>,
     /// The fraction of its processors that programs are given.
     share: f64,
+    /// The folders to which it may write checkpoints, with all that are in them.
+    checkpoints: Vec<String>,
 }
 
 impl Default for Section {
@@ -80,6 +82,7 @@ impl Default for Section {
             listen: SocketAddr::from(([0, 0, 0, 0], PORT)),
             speed: None,
             share: 1.0,
+            checkpoints: Vec::new(),
         }
     }
 }
@@ -97,6 +100,8 @@ pub(crate) struct NodeConfiguration {
     /// The host that it plays, instead of having a share.
     pub(crate) play: Option<NodePlay>,
     pub(crate) allow_mixed_builds: bool,
+    /// The folder to which it may write checkpoints; not set: any.
+    pub(crate) checkpoints: Option<Vec<String>>,
 }
 
 /// Serves clients until a signal ends it.
@@ -138,6 +143,13 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
     let folder = cert::folder(given.as_deref())?;
     let identity = read_identity(&folder, &name).map_err(Failure::input)?;
     check_role(&folder, &identity)?;
+    warn_of_validity(&identity, SystemTime::now());
+    let beside = file.parent().unwrap_or_else(|| Path::new(""));
+    let checkpoints = section.checkpoints.iter().map(|folder| {
+        let absolute = std::path::absolute(beside.join(folder));
+        absolute.map_err(|error| invalid("checkpoints", folder.clone(), error.to_string()))
+    });
+    let checkpoints: Vec<PathBuf> = checkpoints.collect::<Result<_, _>>()?;
     let share = Share::new(section.share).ok_or_else(|| {
         let (met, least) = (section.share, Share::LEAST);
         let rule = format!("must be a fraction from {least} to 1");
@@ -166,6 +178,7 @@ pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(
         speed: speed.transpose()?,
         pace: Pace::Share(share),
         scope: LoadScope::Process,
+        checkpoints: CheckpointFolders::below(checkpoints),
         prepare: Box::new(move |submit| prepare(submit, &registry)),
     };
     let termination = TerminationSignal::default();
@@ -186,6 +199,24 @@ fn check_role(folder: &Path, identity: &Identity) -> Result<(), Failure> {
              `migbsp cert issue --role node --name NAME` makes a certificate",
             folder.display()
         ))),
+    }
+}
+
+/// Warns if no peer accepts the certificate of this node at `now`: each connection would be refused, with a reason at its
+/// other end alone.
+fn warn_of_validity(identity: &Identity, now: SystemTime) {
+    let certificate = identity.certificate();
+    let validity = certificate.validity;
+    let name = &certificate.subject.name;
+    if validity.includes(now) {
+        return;
+    }
+    if now < validity.from() {
+        tracing::error!("the certificate of {name} is not valid yet: check the clock");
+    } else {
+        tracing::error!(
+            "the certificate of {name} has expired, and all peers refuse it: issue a new one"
+        );
     }
 }
 
@@ -235,6 +266,7 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
         speed: InstructionsPerSecond::new(configuration.speed).ok(),
         pace,
         scope: LoadScope::Siblings,
+        checkpoints: checkpoints(configuration.checkpoints),
         prepare: Box::new(move |submit| prepare(submit, &registry)),
     };
     let (leave, left) = oneshot::channel::<()>();
@@ -258,6 +290,13 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
     ran.map_err(|error| Failure::Cluster(error.to_string()))?;
     // Threads that still execute end with the process.
     process::exit(0)
+}
+
+/// The folders to which a node of `up` may write checkpoints.
+fn checkpoints(allowed: Option<Vec<String>>) -> CheckpointFolders {
+    allowed.map_or_else(CheckpointFolders::any, |allowed| {
+        CheckpointFolders::below(allowed.into_iter().map(PathBuf::from).collect())
+    })
 }
 
 /// Time for a node of `up` to leave.

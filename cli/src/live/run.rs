@@ -48,7 +48,7 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) overrides: Overrides,
     #[command(flatten)]
-    checkpoints: CheckpointArguments,
+    pub(crate) checkpoints: CheckpointArguments,
     /// Show long tables whole
     #[arg(long)]
     all: bool,

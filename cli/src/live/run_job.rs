@@ -44,7 +44,7 @@ impl RunJob {
         }
         let (prepared, mut request) =
             request(&loaded, members, registry, are_mixed_builds_allowed, plays)?;
-        request.checkpoint = checkpoints.folder(&request.experiment)?;
+        request.checkpoint = checkpoints.folder()?;
         Ok(Self {
             loaded,
             prepared,

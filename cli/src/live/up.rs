@@ -157,7 +157,8 @@ pub(crate) fn command(
         Some(UpSubcommand::Run(run)) => run.dashboard()?,
         _ => None,
     };
-    let planned = nodes(arguments, action.as_ref(), registry)?;
+    let mut planned = nodes(arguments, action.as_ref(), registry)?;
+    planned.checkpoints = checkpoint_folders(action.as_ref())?;
     let count = planned.members.len();
     for kill in &arguments.kill {
         kill.check(count)?;
@@ -278,6 +279,17 @@ fn nodes(
         shares: (1..=local).map(share).collect(),
         links,
         play: None,
+        checkpoints: Some(Vec::new()),
+    })
+}
+
+/// The folders to which the nodes may write checkpoints: that of the run. Nodes that wait for clients may write to any,
+/// because their only client's key is for this user alone, who runs them.
+fn checkpoint_folders(action: Option<&UpSubcommand>) -> Result<Option<Vec<String>>, Failure> {
+    Ok(match action {
+        None => None,
+        Some(UpSubcommand::Run(run)) => Some(run.checkpoints.used()?.into_iter().collect()),
+        Some(UpSubcommand::Status(_) | UpSubcommand::Bench(_)) => Some(Vec::new()),
     })
 }
 
@@ -311,6 +323,7 @@ fn playing_nodes(
         links: play.links()?,
         members,
         play: Some(play),
+        checkpoints: Some(Vec::new()),
     })
 }
 

@@ -7,7 +7,9 @@ use std::process::{Child, Command, Stdio, exit};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use agents::hosts::{Builds, LoadScope, Node, Pace, Request, Routes, Share, run};
+use agents::hosts::{
+    Builds, CheckpointFolders, LoadScope, Node, Pace, Request, Routes, Share, run,
+};
 use agents::record::Event;
 use agents::{Outputs, Programs};
 use anyhow::Context;
@@ -184,6 +186,7 @@ pub(crate) fn node() -> anyhow::Result<()> {
         speed: InstructionsPerSecond::new(1e9).ok(),
         pace: Pace::Share(Share::WHOLE),
         scope: LoadScope::Siblings,
+        checkpoints: CheckpointFolders::default(),
         prepare: Box::new(prepare),
     };
     end_with_stdin();

@@ -7,7 +7,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use agents::hosts::{
-    Builds, JobError, LoadScope, Node, NodeError, Pace, Prepared, Request, Routes, Share, run,
+    Builds, CheckpointFolders, JobError, LoadScope, Node, NodeError, Pace, Prepared, Request,
+    Routes, Share, run,
 };
 use agents::record::Event;
 use agents::{
@@ -95,6 +96,7 @@ impl Cluster {
                 speed: InstructionsPerSecond::new(1e9).ok(),
                 pace: Pace::Share(Share::WHOLE),
                 scope: LoadScope::Process,
+                checkpoints: CheckpointFolders::below(vec![std::env::temp_dir()]),
                 prepare: Box::new(move |_| {
                     let job = job.lock().unwrap().clone();
                     job.ok_or_else(|| JobError::input("there is no job"))

@@ -173,6 +173,70 @@ fn learning() -> agents::Scheduler {
     }
 }
 
+/// The next message of a node to its client.
+async fn next(client: &mut protocol::transport::Peer) -> JobMessage {
+    match client.messages.receive().await.unwrap() {
+        Received::Message(_, _, Message::Job(message)) => *message,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_a_client_sends_does_not_come_back_as_text() {
+    let cluster = Cluster::start(&[1]);
+    cluster.prepare::<Ring>(&cluster.setup(2, Shape::Hierarchical, None));
+    let node = &cluster.members[0];
+    let address: SocketAddr = node.address.parse().unwrap();
+    runtime().block_on(async {
+        let identity = cluster.identity(Role::Client, "laptop");
+        let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+        let (policy, bounds) = (PeerPolicy::RefuseAll, Bounds::default());
+        let build = build("counter", 0);
+        let client = Endpoint::bind(identity, any_port, policy, bounds, build).unwrap();
+        let name = node.name.parse().unwrap();
+        let mut client = client
+            .connect(address, Role::SetManager, &name)
+            .await
+            .unwrap();
+        let send = |client: &protocol::transport::Peer, submit: Submit| {
+            let message = Message::Job(Box::new(JobMessage::Submit(Box::new(submit))));
+            let to = Address::Node(bsp::HostId(0));
+            let frame = encode(Address::Client, to, &message);
+            client.sender.push(frame).unwrap();
+        };
+        let submit = Submit {
+            host: bsp::HostId(0),
+            members: vec![node.clone()],
+            ..submission(7, node)
+        };
+        let folder = Submit {
+            checkpoint: Some("/proc/self".to_owned()),
+            ..submit.clone()
+        };
+        send(&client, folder);
+        let JobMessage::Failed(failed) = next(&mut client).await else {
+            panic!("a folder that is not allowed")
+        };
+        let remedy = "add `checkpoints = [\"/proc/self\"]`";
+        assert!(failed.message.contains(remedy), "{}", failed.message);
+        send(&client, submit.clone());
+        let accepted = next(&mut client).await;
+        assert!(
+            matches!(accepted, JobMessage::Accepted { .. }),
+            "{accepted:?}"
+        );
+        let again = Submit {
+            experiment: "\u{1b}".repeat(1 << 20),
+            ..submit
+        };
+        send(&client, again);
+        let JobMessage::Failed(failed) = next(&mut client).await else {
+            panic!("a second submission")
+        };
+        assert_eq!(failed.message, "the client said Submit at the wrong time");
+    });
+}
+
 #[test]
 fn members_of_a_job_end_it_at_worst() {
     let panics = panics();

@@ -4,7 +4,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use agents::checkpoint::{DiskFiles, SavedStates, Store};
-use agents::hosts::{self, CheckpointFolder, JobError, Request};
+use agents::hosts::{self, JobError, Request};
 use agents::record::Event;
 use agents::{
     CheckpointCosts, CheckpointInterval, Checkpointing, Outcome, ProgramType, Programs, Resumed,
@@ -133,10 +133,7 @@ fn checkpointing(interval: u64) -> Checkpointing {
 fn request(cluster: &Cluster, setup: &Setup, folder: &TempDir) -> Request {
     let path = folder.path().to_str().unwrap().to_owned();
     Request {
-        checkpoint: Some(CheckpointFolder {
-            path,
-            experiment: "an experiment".to_owned(),
-        }),
+        checkpoint: Some(path),
         ..cluster.request(setup)
     }
 }

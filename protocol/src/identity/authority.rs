@@ -155,8 +155,32 @@ impl Authority {
         serials: &BTreeSet<Serial>,
         now: SystemTime,
     ) -> Result<Revocations, IssueError> {
+        self.sign(serials, now, 0)
+    }
+
+    /// Signs a list of `serials` and those of `previous`, as of `now`, which replaces `previous` whatever the clock says.
+    ///
+    /// # Errors
+    ///
+    /// As [`revoke`](Self::revoke).
+    pub fn revoke_after(
+        &self,
+        previous: &Revocations,
+        serials: &BTreeSet<Serial>,
+        now: SystemTime,
+    ) -> Result<Revocations, IssueError> {
+        let all = previous.serials().union(serials).cloned().collect();
+        self.sign(&all, now, previous.number().saturating_add(1))
+    }
+
+    fn sign(
+        &self,
+        serials: &BTreeSet<Serial>,
+        now: SystemTime,
+        least: u64,
+    ) -> Result<Revocations, IssueError> {
         let seconds = now.duration_since(SystemTime::UNIX_EPOCH);
-        let number = seconds.unwrap_or_default().as_secs();
+        let number = seconds.unwrap_or_default().as_secs().max(least);
         let revoked = serials.iter().map(|serial| RevokedCertParams {
             serial_number: serial.as_bytes().to_owned().into(),
             revocation_time: now.into(),

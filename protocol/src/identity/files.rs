@@ -88,7 +88,8 @@ pub fn write_identity(folder: &Path, identity: &Identity) -> Result<(), FileErro
     write(folder, name.as_str(), &identity.to_pem())
 }
 
-/// Reads the identity of `name` in `folder`, with the list of revocations if there is one.
+/// Reads the identity of `name` in `folder`, with the newest list of revocations that has been read there, if there is one.
+/// Its copy, `authority.crl.newest`, is kept there.
 ///
 /// # Errors
 ///
@@ -98,10 +99,15 @@ pub fn read_identity(folder: &Path, name: &Name) -> Result<Identity, FileError> 
     let (path, pem) = read(folder, name.as_str())?;
     let content = |path| |source| FileError::Content { path, source };
     let identity = Identity::from_pem(&pem).map_err(content(path))?;
-    match read_revocations(folder)? {
-        Some(revocations) => identity
-            .with_revocations(revocations)
-            .map_err(content(folder.join(REVOCATIONS))),
+    let is_signed = |list: &Revocations| identity.check_signature(list).is_ok();
+    match read_newest_revocations(folder, is_signed)? {
+        Some(revocations) => {
+            let identity = identity.with_revocations(revocations.clone());
+            let identity = identity.map_err(content(folder.join(REVOCATIONS)))?;
+            // A folder that cannot be written to remembers no list; what is there stays.
+            drop(keep(folder, &revocations));
+            Ok(identity)
+        }
         None => Ok(identity),
     }
 }
@@ -118,13 +124,59 @@ pub fn write_revocations(folder: &Path, revocations: &Revocations) -> Result<(),
     if FILE_MAX < found {
         return Err(FileError::TooLong { path, found });
     }
+    replace((&path, &new), &text)
+}
+
+/// Keeps a copy of `revocations` in `folder`, unless there is one: older lists have no effect there any more.
+fn keep(folder: &Path, revocations: &Revocations) -> Result<(), FileError> {
+    let (path, new) = (folder.join(NEWEST), folder.join(NEWEST_NEW));
+    let text = revocations.to_pem();
+    if read_text(&path).is_ok_and(|kept| kept == text) {
+        return Ok(());
+    }
+    replace((&path, &new), &text)
+}
+
+/// Writes `path` whole or not at all: under the name `new` first.
+fn replace((path, new): (&Path, &Path), text: &str) -> Result<(), FileError> {
     let write = |mut file: File| {
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
-        fs::rename(&new, &path)
+        fs::rename(new, path)
     };
-    let written = File::create(&new).and_then(write);
-    written.map_err(|source| FileError::Write { path, source })
+    let written = File::create(new).and_then(write);
+    written.map_err(|source| FileError::Write {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Reads the newest list of revocations that has been read in `folder`: `authority.crl`, or the copy of a newer one for
+/// which `is_signed`.
+///
+/// # Errors
+///
+/// As [`read_revocations`].
+pub fn read_newest_revocations(
+    folder: &Path,
+    is_signed: impl Fn(&Revocations) -> bool,
+) -> Result<Option<Revocations>, FileError> {
+    let list = read_revocations(folder)?;
+    let kept = read_text(&folder.join(NEWEST)).ok();
+    let kept = kept.and_then(|kept| Revocations::from_pem(&kept).ok());
+    let Some(kept) = kept.filter(is_signed) else {
+        return Ok(list);
+    };
+    let newer = match list {
+        Some(list) => match list.check_succeeds(&kept) {
+            Ok(()) => return Ok(Some(list)),
+            Err(error) => error.to_string(),
+        },
+        None => "there is no list of revocations any more".to_owned(),
+    };
+    let path = folder.join(REVOCATIONS).display().to_string();
+    tracing::warn!(path, "took the newest list that was read here: {newer}");
+    Ok(Some(kept))
 }
 
 /// Reads the list of revocations in `folder`, if there is one.
@@ -169,6 +221,15 @@ impl RevocationsFile {
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.folder.join(REVOCATIONS)
+    }
+
+    /// Keeps a copy of `revocations` beside the file, so that older lists have no effect after a restart, either.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be written to.
+    pub fn keep(&self, revocations: &Revocations) -> Result<(), FileError> {
+        keep(&self.folder, revocations)
     }
 
     /// The list, if the file is new or has changed since the last call.
@@ -228,7 +289,12 @@ fn write(folder: &Path, stem: &str, pem: &Pem) -> Result<(), FileError> {
         }
     }
     write_new(&key, &pem.key, 0o600)?;
-    write_new(&certificates, &pem.certificates, 0o644)
+    let written = write_new(&certificates, &pem.certificates, 0o644);
+    if written.is_err() {
+        // A key without its certificate would be in the way of the next attempt.
+        drop(fs::remove_file(&key));
+    }
+    written
 }
 
 fn write_new(path: &Path, text: &str, mode: u32) -> Result<(), FileError> {
@@ -242,7 +308,15 @@ fn write_new(path: &Path, text: &str, mode: u32) -> Result<(), FileError> {
         file.write_all(text.as_bytes())?;
         file.sync_all()
     };
-    options.open(path).and_then(write).map_err(|source| {
+    let written = |file| {
+        let written = write(file);
+        if written.is_err() {
+            // The disk may be full: what is there of it is in the way of the next attempt.
+            drop(fs::remove_file(path));
+        }
+        written
+    };
+    options.open(path).and_then(written).map_err(|source| {
         let path = path.to_owned();
         if source.kind() == io::ErrorKind::AlreadyExists {
             FileError::Exists { path }
@@ -315,4 +389,7 @@ const AUTHORITY: &str = "authority";
 const REVOCATIONS: &str = "authority.crl";
 /// The new list, until it is completely on disk.
 const REVOCATIONS_NEW: &str = "authority.crl.new";
+/// A copy of the newest list that has been read.
+const NEWEST: &str = "authority.crl.newest";
+const NEWEST_NEW: &str = "authority.crl.newest.new";
 const FILE_MAX: u64 = 64 << 10;

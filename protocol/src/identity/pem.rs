@@ -50,6 +50,17 @@ pub enum PemError {
         /// The reason.
         problem: String,
     },
+    /// A list of revocations that is older than one that is known.
+    #[error(
+        "the list of revocations has number {found}, and one with number {known} is known: \
+         copy the newest list of the authority"
+    )]
+    Outdated {
+        /// Its number.
+        found: u64,
+        /// The number of the newest one.
+        known: u64,
+    },
     /// A certificate that the authority has revoked.
     #[error("the certificate of {name} is revoked: issue another")]
     Revoked {

@@ -14,6 +14,8 @@ use crate::identity::{PemError, Serial};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revocations {
     serials: BTreeSet<Serial>,
+    /// Grows from list to list.
+    number: u64,
     list: CertificateRevocationListDer<'static>,
 }
 
@@ -41,12 +43,19 @@ impl Revocations {
             let behind = format!("{} bytes follow it", rest.len());
             return Err(problem(&behind));
         }
+        let number = parsed.crl_number().map(|number| number.to_u64_digits());
+        let number = match number.as_deref() {
+            Some([]) => 0,
+            Some([number]) => *number,
+            Some(_) | None => return Err(problem(&"it has no number of 64 bits")),
+        };
         let serials = parsed.iter_revoked_certificates();
         let serials: Result<_, _> = serials
             .map(|revoked| Serial::from_bytes(revoked.raw_serial()))
             .collect();
         Ok(Self {
             serials: serials.map_err(|error| problem(&error))?,
+            number,
             list,
         })
     }
@@ -61,6 +70,28 @@ impl Revocations {
     #[must_use]
     pub const fn serials(&self) -> &BTreeSet<Serial> {
         &self.serials
+    }
+
+    /// Its number: the time at which it was signed, in seconds since 1970, or later than the number of the list before.
+    #[must_use]
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Checks that it may replace `known`, which it does if it is newer, or as new and revokes all that `known` revokes.
+    ///
+    /// # Errors
+    ///
+    /// If it is older.
+    pub fn check_succeeds(&self, known: &Self) -> Result<(), PemError> {
+        let is_as_new = self.number == known.number && known.serials.is_subset(&self.serials);
+        if is_as_new || known.number < self.number {
+            return Ok(());
+        }
+        Err(PemError::Outdated {
+            found: self.number,
+            known: known.number,
+        })
     }
 
     pub(crate) const fn list(&self) -> &CertificateRevocationListDer<'static> {

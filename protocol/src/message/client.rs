@@ -8,6 +8,7 @@ use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use serde::{Deserialize, Serialize};
 
+use crate::displayed;
 use crate::message::busy_process::{self, BusyProcess};
 
 /// A message between the client of a job and a node.
@@ -159,6 +160,50 @@ pub struct Status {
     pub others: Vec<BusyProcess>,
 }
 
+impl Status {
+    /// The same status, whose texts can be displayed.
+    ///
+    /// # Errors
+    ///
+    /// Which of its values no node has.
+    pub fn displayed(mut self) -> Result<Self, String> {
+        let times = [
+            ("time up", Some(self.up)),
+            (
+                "time of a superstep",
+                self.abandoned.as_ref().map(|abandoned| abandoned.since),
+            ),
+            ("time of a job", self.job.as_ref().map(|job| job.since)),
+        ];
+        for (what, time) in times {
+            if let Some(time) = time.filter(|time| *time < Seconds::ZERO) {
+                return Err(format!("a {what} of {time}"));
+            }
+        }
+        if !(0.0 < self.speed && self.speed.is_finite()) {
+            return Err(format!("a speed of {} instructions per second", self.speed));
+        }
+        let (quarter, minute) = self.load;
+        for load in [quarter, minute] {
+            // A mean of fractions may be rounded up.
+            if !(0.0..1.001).contains(&load) {
+                return Err(format!("a load of {load}, which is a fraction"));
+            }
+        }
+        if self.processors == 0 {
+            return Err("that it has no processor".to_owned());
+        }
+        self.workloads.truncate(WORKLOADS_MAX);
+        for workload in &mut self.workloads {
+            *workload = displayed(workload, TEXT_MAX);
+        }
+        if let Some(job) = &mut self.job {
+            job.client = displayed(&job.client, TEXT_MAX);
+        }
+        Ok(self)
+    }
+}
+
 /// A superstep that still executes although its job has ended. Its node accepts no job until it ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Abandoned {
@@ -198,4 +243,68 @@ pub struct CallsStatus {
     pub last: u64,
     /// The number of processes that the last one has moved.
     pub last_moves: u64,
+}
+
+/// Workloads of a node that are displayed.
+const WORKLOADS_MAX: usize = 1000;
+/// Bytes of a text in a status.
+const TEXT_MAX: usize = 500;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status() -> Status {
+        let job = JobStatus {
+            client: "client laptop at 10.0.0.9:5385".to_owned(),
+            since: Seconds::ZERO,
+            superstep: 3,
+            supersteps: None,
+            processes: 4,
+            calls: None,
+        };
+        Status {
+            workloads: vec!["heat".to_owned()],
+            abandoned: None,
+            up: Seconds::ZERO,
+            speed: 1e9,
+            processors: 2,
+            load: (0.0, 1.0),
+            job: Some(job),
+            jobs: 0,
+            refused: 0,
+            memory: None,
+            others: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_status_that_no_node_has_is_refused() {
+        assert_eq!(status().displayed(), Ok(status()));
+        let seconds = |number| Seconds::new(number).unwrap();
+        let changes: [(&str, &dyn Fn(&mut Status)); 7] = [
+            ("time up of -1", &|it| it.up = seconds(-1.0)),
+            ("time of a job of -2", &|it| {
+                it.job.as_mut().unwrap().since = seconds(-2.0)
+            }),
+            ("speed of -1", &|it| it.speed = -1e53),
+            ("speed of NaN", &|it| it.speed = f64::NAN),
+            ("load of -5", &|it| it.load.1 = -5.0),
+            ("load of inf", &|it| it.load.0 = f64::INFINITY),
+            ("no processor", &|it| it.processors = 0),
+        ];
+        for (problem, change) in changes {
+            let mut changed = status();
+            change(&mut changed);
+            let refused = changed.displayed().unwrap_err();
+            assert!(refused.contains(problem), "{problem}: {refused}");
+        }
+        let mut forged = status();
+        forged.workloads = vec!["x\nerror: y".to_owned(); 5000];
+        forged.job.as_mut().unwrap().client = "a".repeat(1 << 20);
+        let shown = forged.displayed().unwrap();
+        assert_eq!(shown.workloads.len(), WORKLOADS_MAX);
+        assert_eq!(shown.workloads[0], "x\\u{a}error: y");
+        assert!(shown.job.unwrap().client.len() < 600);
+    }
 }

@@ -50,7 +50,9 @@ pub struct Bounds {
     pub handshakes_per_address: u16,
     /// Handshakes in progress from which on a peer has to prove its address (Retry).
     pub retry_from: u16,
-    /// Time limit for a handshake, and for flushing a connection that closes.
+    /// Time limit for the first answer of a peer that is called, and for flushing a connection that closes.
+    pub answer: Duration,
+    /// Time limit for a handshake: meanwhile, packets that are lost are repeated.
     pub handshake: Duration,
     /// Silence after which a peer counts as lost. Peers send a sign of life five times as often.
     pub silence: Duration,
@@ -85,7 +87,8 @@ impl Default for Bounds {
             handshakes: 1024,
             handshakes_per_address: 64,
             retry_from: 256,
-            handshake: Duration::from_secs(5),
+            answer: Duration::from_secs(5),
+            handshake: Duration::from_secs(15),
             silence: Duration::from_millis(2500),
             datagram: 6500,
         }
@@ -124,6 +127,7 @@ impl Bounds {
             .send_window(window)
             .datagram_receive_buffer_size(None)
             .crypto_buffer_size(CRYPTO_BUFFER)
+            .initial_rtt(ROUND_TRIP)
             .keep_alive_interval(Some(self.keep_alive()))
             .max_idle_timeout(Some(self.idle()))
             .mtu_discovery_config(Some(discovery));
@@ -132,7 +136,7 @@ impl Bounds {
 
     /// QUIC's own limit for silence, behind the watchdog's and the time limit of a handshake.
     fn idle(&self) -> IdleTimeout {
-        let idle = 4 * self.silence.max(self.handshake);
+        let idle = (4 * self.silence.max(self.answer)).max(self.handshake);
         let milliseconds = u32::try_from(idle.as_millis()).unwrap_or(u32::MAX);
         VarInt::from_u32(milliseconds).into()
     }
@@ -145,6 +149,9 @@ pub(super) fn varint(value: u64) -> VarInt {
 
 /// Bytes of the TLS handshake of one connection; the certificates of a cluster take less than 2 KiB.
 const CRYPTO_BUFFER: usize = 16 << 10;
+/// The round-trip time that is assumed before the first answer. A packet without an answer is repeated after three times as
+/// long, and then after twice as long each time: six times in 5 s. QUIC assumes 333 ms, and repeats a packet three times.
+const ROUND_TRIP: Duration = Duration::from_millis(50);
 /// Packets received before a separate acknowledgement is sent. Mostly an answer carries the acknowledgement; a
 /// separate packet would wake the peer for nothing.
 const UNACKNOWLEDGED: VarInt = VarInt::from_u32(8);

@@ -6,6 +6,7 @@ use quinn::{ConnectionError, VarInt};
 use crate::identity::Subject;
 use crate::transport::refused_certificate::date;
 use crate::transport::{PeerInfo, Refusal};
+use crate::{displayed, displayed_message};
 
 /// The reason for closing a connection, as a number on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +145,7 @@ impl PeerError {
         let peer = Arc::clone(peer);
         match source {
             ConnectionError::ApplicationClosed(close) => {
-                let reason = String::from_utf8_lossy(&close.reason).into_owned();
+                let reason = displayed_message(&String::from_utf8_lossy(&close.reason));
                 match CloseCode::from_wire(close.error_code) {
                     CloseCode::Done => Self::Closed { peer, reason },
                     code @ (CloseCode::Dropped
@@ -181,7 +182,8 @@ fn abort_reason(code: CloseCode, reason: &str) -> &str {
 ///
 /// [`RefusedCertificate`]: crate::transport::refused_certificate::RefusedCertificate
 pub(super) fn described(error: &ConnectionError) -> String {
-    let text = error.to_string();
+    // It may have a reason of the peer.
+    let text = displayed(&error.to_string(), REASON_MAX);
     let Some((_, wrapped)) = text.split_once(WRAPPING) else {
         return text;
     };
@@ -196,5 +198,7 @@ pub(super) fn described(error: &ConnectionError) -> String {
     sentence.to_owned()
 }
 
+/// Bytes of a reason: a packet has no more.
+const REASON_MAX: usize = 1500;
 const WRAPPING: &str = "Other(OtherError(";
 const CLOCK: &str = "the clock of ";

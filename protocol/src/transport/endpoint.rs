@@ -7,6 +7,7 @@ use quinn::{
 };
 use rustix::net::sockopt;
 use tokio::sync::{Mutex, mpsc};
+use tokio::time::timeout;
 
 use crate::Build;
 use crate::identity::{Identity, Name, PemError, Revocations, Role, Subject};
@@ -190,8 +191,13 @@ impl Endpoint {
         let mut config = ClientConfig::new(tls);
         config.transport_config(Arc::clone(&self.transport));
         let connecting = self.inner.connect_with(config, address, name.as_str());
-        let connecting = connecting.map_err(|error| local(error.to_string()))?;
-        let set_up = async { self.setup.initiate(connecting.await?, address).await };
+        let mut connecting = connecting.map_err(|error| local(error.to_string()))?;
+        let set_up = async {
+            let limit = self.setup.bounds.answer;
+            let answered = timeout(limit, connecting.handshake_data()).await;
+            drop(answered.map_err(|_| SetupError::TimedOut(limit))??);
+            self.setup.initiate(connecting.await?, address).await
+        };
         match self.setup.with_timeout(set_up).await {
             Ok(peer) => Ok(peer),
             Err(error) => {
@@ -215,9 +221,12 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// If the authority did not sign `revocations`; the list before then stays in force.
+    /// If the authority did not sign `revocations`, or if they are older than the list in force, which then stays.
     pub fn set_revocations(&self, revocations: Revocations) -> Result<(), PemError> {
         self.identity.check_signature(&revocations)?;
+        if let Some(known) = self.setup.shared.standing.revocations() {
+            revocations.check_succeeds(&known)?;
+        }
         let of = (&self.policy, &self.setup.bounds);
         let server = server_config(&self.identity, Some(&revocations), of);
         let server = server.map_err(|error| PemError::Revocations {
@@ -276,10 +285,10 @@ impl Endpoint {
 
     /// Aborts all open connections, and waits until the peers have been notified.
     pub async fn close(self) {
-        let (inner, limit) = (self.inner.clone(), self.setup.bounds.handshake);
+        let (inner, limit) = (self.inner.clone(), self.setup.bounds.answer);
         drop(self);
         // A peer that misses the notification times out.
-        drop(tokio::time::timeout(limit, inner.wait_idle()).await);
+        drop(timeout(limit, inner.wait_idle()).await);
     }
 }
 

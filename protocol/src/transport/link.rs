@@ -14,7 +14,7 @@ use crate::transport::rights::{SpeakingRights, check_message};
 use crate::transport::session::Session;
 use crate::transport::watchdog::Watchdog;
 use crate::transport::{Bounds, JobId, PeerInfo, Refusal};
-use crate::{Address, Message};
+use crate::{Address, Message, displayed};
 
 /// The connection to a peer, shared by the parts that send and receive.
 #[derive(Debug)]
@@ -70,6 +70,12 @@ impl Link {
     /// Closes the connection because of a frame that the peer sent.
     pub(super) fn refuse(&self, refusal: Refusal) -> PeerError {
         self.counters.count_refusal(&refusal);
+        let reason = refusal.to_string();
+        let refusal = match displayed(&reason, REASON_MAX) {
+            shown if shown == reason => refusal,
+            // It repeats what the peer has sent.
+            shown => Refusal::Content(shown),
+        };
         // A frame that comes when the job is over is no reason to warn: its sender may not know yet.
         let is_late = matches!(refusal, Refusal::Job { expected: None, .. });
         if self.log.admits() {
@@ -142,3 +148,6 @@ impl Link {
 fn to_usize(count: u32) -> usize {
     usize::try_from(count).expect("32 bits fit a usize")
 }
+
+/// Bytes of a reason: more cannot be told to the peer.
+const REASON_MAX: usize = 1000;

@@ -1,4 +1,4 @@
-//! Limits how many lines about refused peers the log has.
+//! Limits how many lines about peers the log has.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 /// Lets a number of lines of one kind into the log in each period, then one that says how many more there were.
 #[derive(Debug)]
-pub(super) struct LogLimit {
+pub struct LogLimit {
     /// The name of what the lines are about, in the plural.
     what: &'static str,
     period: Mutex<Option<LogPeriod>>,
@@ -32,13 +32,16 @@ enum LineDecision {
 }
 
 impl LogLimit {
-    pub(super) fn new(what: &'static str) -> Self {
+    /// A limit for lines about `what`.
+    #[must_use]
+    pub fn new(what: &'static str) -> Self {
         let period = Mutex::default();
         Self { what, period }
     }
 
-    /// Whether a line may be written now. Otherwise it is counted, and the count written when the period ends.
-    pub(super) fn admits(self: &Arc<Self>) -> bool {
+    /// Whether a line may be written now. Otherwise it is counted, and the count written when the period ends, by a task of the
+    /// tokio runtime.
+    pub fn admits(self: &Arc<Self>) -> bool {
         match self.decide(Instant::now()) {
             LineDecision::Write => true,
             LineDecision::Count => false,

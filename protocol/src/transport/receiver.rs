@@ -159,7 +159,7 @@ impl Receiver {
                 .refuse(Refusal::ended("a frame", self.buffer.len(), expected)));
         }
         let closed = self.link.connection.closed();
-        let closed = timeout(self.link.bounds.handshake, closed).await;
+        let closed = timeout(self.link.bounds.answer, closed).await;
         self.lost(closed.unwrap_or(ConnectionError::TimedOut))
     }
 

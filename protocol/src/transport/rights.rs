@@ -1,13 +1,12 @@
 //! Which agents a peer may speak for, and which messages each kind of agent may send.
 
 use std::collections::BTreeSet;
-use std::fmt::{self, Write};
 
 use bsp::{HostId, SetId};
 
 use crate::identity::{Role, Subject};
 use crate::transport::Refusal;
-use crate::{Address, AgentMessage, CallMessage, JobMessage, Message, NodeMessage};
+use crate::{Address, AgentMessage, CallMessage, JobMessage, Message, NodeMessage, variant};
 
 /// The hosts and Sets for which a peer may speak in its job. For processes, the placement decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -163,24 +162,6 @@ fn name(message: &Message) -> String {
         Message::Node(message) => variant(message),
         Message::Job(message) => variant(message),
     }
-}
-
-/// The name of a variant: the first word of its `Debug` form, of which no more is written.
-fn variant(value: &impl fmt::Debug) -> String {
-    struct FirstWord(String);
-
-    impl Write for FirstWord {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            let end = text.find(|character: char| !character.is_alphanumeric());
-            self.0.push_str(&text[..end.unwrap_or(text.len())]);
-            end.map_or(Ok(()), |_| Err(fmt::Error))
-        }
-    }
-
-    let mut word = FirstWord(String::new());
-    // Fails after the first word.
-    write!(word, "{value:?}").unwrap_or_default();
-    word.0
 }
 
 #[cfg(test)]

@@ -188,7 +188,7 @@ impl Sender {
         let (done, flushed) = oneshot::channel();
         // If the writer has ended, `done` is dropped.
         drop(self.queue.send(Item::End(done)));
-        match tokio::time::timeout(self.link.bounds.handshake, flushed).await {
+        match tokio::time::timeout(self.link.bounds.answer, flushed).await {
             Ok(Ok(())) => {
                 let code = CloseCode::Done.to_wire();
                 self.link.connection.close(code, reason.as_bytes());

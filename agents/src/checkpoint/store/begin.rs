@@ -77,7 +77,7 @@ pub(super) fn begin(
 ) -> Result<(), BeginError> {
     let description = DescriptionFile::of(job);
     let sealed = sealed::seal(&description).ok_or(BeginError::Description)?;
-    let has_begun = check_folder(files, job, &description)?;
+    let has_begun = check_folder(files, &description)?;
     let folder = files.locate("");
     let refused = |source| BeginError::Unwritable { folder, source };
     if has_begun {
@@ -102,9 +102,8 @@ pub(super) fn begin(
 }
 
 /// Whether the job has begun in the folder, which may have its checkpoints.
-fn check_folder(
+pub(super) fn check_folder(
     files: &mut impl Files,
-    job: &JobDescription,
     description: &DescriptionFile,
 ) -> Result<bool, BeginError> {
     let folder = files.locate("");
@@ -138,7 +137,7 @@ fn check_folder(
             Ok(found) if found.experiment_sha256() != description.experiment_sha256() => {
                 return Err(BeginError::OtherExperiment { folder, job: other });
             }
-            Ok(found) if other == job.job => {
+            Ok(found) if other == description.job() => {
                 if found != *description {
                     return Err(BeginError::OtherDescription { folder, job: other });
                 }
@@ -151,7 +150,7 @@ fn check_folder(
             Err(damage) => return Err(damage.into()),
         }
         let newest = generations.into_iter().max();
-        if let Some(generation) = newest.filter(|it| job.incarnation <= it.incarnation) {
+        if let Some(generation) = newest.filter(|it| description.incarnation() <= it.incarnation) {
             return Err(BeginError::NotResumed {
                 folder,
                 job: other,

@@ -6,6 +6,7 @@ use protocol::transport::JobId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::check::SubmittedJob;
 use super::flaw::{Flaw, Part, Problem};
 use super::sealed::{Sealed, hexadecimal};
 
@@ -73,6 +74,38 @@ impl DescriptionFile {
 
     pub(super) fn experiment_sha256(&self) -> &str {
         &self.experiment_sha256
+    }
+
+    pub(super) const fn incarnation(&self) -> u64 {
+        self.incarnation
+    }
+
+    /// Checks that it describes what a client submits.
+    pub(super) fn check(&self, submitted: &SubmittedJob<'_>) -> Result<(), Problem> {
+        let SubmittedJob {
+            job: _,
+            incarnation,
+            processes,
+            experiment,
+        } = *submitted;
+        let (found, expected) = (&self.experiment_sha256, digest(experiment.as_bytes()));
+        let experiments = [found.clone(), expected];
+        let incarnations = [self.incarnation, incarnation].map(|it| it.to_string());
+        let numbers = [self.processes, processes].map(|it| it.to_string());
+        for (what, [found, expected]) in [
+            ("number of processes", numbers),
+            ("incarnation", incarnations),
+            ("experiment", experiments),
+        ] {
+            if found != expected {
+                return Err(Problem::Other {
+                    what,
+                    found,
+                    expected,
+                });
+            }
+        }
+        Ok(())
     }
 
     pub(super) const fn experiment_len(&self) -> u64 {

@@ -1,53 +1,122 @@
 //! Files on the disks of this machine.
+//!
+//! Nothing below the folder is reached through a link, and only regular files are read: a folder that nodes and clients
+//! share may have been prepared by others. Names are looked up in folders that are open, one part at a time.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, fsync, mkdirat, openat, renameat, statat, unlinkat,
+};
+use rustix::io::Errno;
 
 use super::files::{Entry, Files};
 
 /// A folder of this machine.
 #[derive(Debug)]
 pub struct DiskFiles {
-    root: PathBuf,
+    /// A folder that is opened as it is named.
+    base: PathBuf,
+    /// The way from there to the folder: names of folders, none of which may be a link.
+    below: Vec<String>,
     /// The files that were begun.
     begun: BTreeMap<String, File>,
 }
 
 impl DiskFiles {
-    /// The folder `root`, which need not exist.
+    /// The folder `root`, which need not exist. It is opened as it is named, through links as well.
     #[must_use]
     pub fn new(root: &Path) -> Self {
         Self {
-            root: root.to_path_buf(),
+            base: root.to_path_buf(),
+            below: Vec::new(),
             begun: BTreeMap::new(),
         }
+    }
+
+    /// The folder `path` in `allowed`, or `allowed` itself; no part of the way from there is a link. `None`: it is
+    /// elsewhere, or its name is not UTF-8.
+    #[must_use]
+    pub fn below(allowed: &Path, path: &Path) -> Option<Self> {
+        let mut below = Vec::new();
+        for part in path.strip_prefix(allowed).ok()?.components() {
+            match part {
+                Component::Normal(name) => below.push(name.to_str()?.to_owned()),
+                _ => return None,
+            }
+        }
+        Some(Self {
+            base: allowed.to_path_buf(),
+            below,
+            begun: BTreeMap::new(),
+        })
+    }
+
+    /// The names from the base to `path`.
+    fn way<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a str> {
+        let below = self.below.iter().map(String::as_str);
+        below.chain(path.split('/').filter(|part| !part.is_empty()))
+    }
+
+    /// The folder `path`, open.
+    fn open_dir(&self, path: &str) -> io::Result<OwnedFd> {
+        let base = match self.base.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => &self.base,
+        };
+        let folder = openat(CWD, base, FOLDER, Mode::empty())?;
+        self.way(path).try_fold(folder, |folder, name| {
+            let opened = openat(&folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty());
+            opened.map_err(|error| unfollowed(name, error))
+        })
+    }
+
+    /// The folder of a file, open, and the name of the file.
+    fn parent<'a>(&self, path: &'a str) -> io::Result<(OwnedFd, &'a str)> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        Ok((self.open_dir(folder)?, name))
     }
 }
 
 impl Files for DiskFiles {
     fn create_dir(&mut self, path: &str) -> io::Result<()> {
-        let path = self.locate(path);
-        if path.is_dir() {
+        if self.open_dir(path).is_ok() {
             return Ok(());
         }
         let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&path)?;
-        let parent = path.parent().filter(|parent| *parent != Path::new(""));
-        sync_dir(parent.unwrap_or_else(|| Path::new(".")))
+        builder.recursive(true).mode(FOLDER_MODE.bits());
+        builder.create(&self.base)?;
+        let parent = self.base.parent();
+        let parent = parent.filter(|parent| *parent != Path::new(""));
+        File::open(parent.unwrap_or_else(|| Path::new(".")))?.sync_all()?;
+        let mut folder = openat(CWD, &self.base, FOLDER, Mode::empty())?;
+        for name in self.way(path) {
+            match mkdirat(&folder, name, FOLDER_MODE) {
+                Ok(()) => fsync(&folder)?,
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let opened = openat(&folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty());
+            folder = opened.map_err(|error| unfollowed(name, error))?;
+        }
+        Ok(())
     }
 
     fn create(&mut self, path: &str) -> io::Result<()> {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(self.locate(path))?;
-        self.begun.insert(path.to_owned(), file);
+        let (folder, name) = self.parent(path)?;
+        match unlinkat(&folder, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        // A name that has appeared since is refused, a link as well.
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let file = openat(&folder, name, flags | OFlags::CLOEXEC, FILE_MODE)?;
+        self.begun.insert(path.to_owned(), file.into());
         Ok(())
     }
 
@@ -62,29 +131,42 @@ impl Files for DiskFiles {
     }
 
     fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
-        fs::rename(self.locate(from), self.locate(to))
+        let ((old, from), (new, to)) = (self.parent(from)?, self.parent(to)?);
+        Ok(renameat(&old, from, &new, to)?)
     }
 
     fn sync_dir(&mut self, path: &str) -> io::Result<()> {
-        sync_dir(&self.locate(path))
+        Ok(fsync(self.open_dir(path)?)?)
     }
 
     fn remove(&mut self, path: &str) -> io::Result<()> {
         self.begun.remove(path);
-        fs::remove_file(self.locate(path))
+        let (folder, name) = self.parent(path)?;
+        Ok(unlinkat(&folder, name, AtFlags::empty())?)
     }
 
     fn remove_dir(&mut self, path: &str) -> io::Result<()> {
-        fs::remove_dir(self.locate(path))
+        let (folder, name) = self.parent(path)?;
+        Ok(unlinkat(&folder, name, AtFlags::REMOVEDIR)?)
     }
 
     fn list(&mut self, path: &str) -> io::Result<Vec<Entry>> {
+        let folder = self.open_dir(path)?;
         let mut entries = Vec::new();
-        for entry in fs::read_dir(self.locate(path))? {
+        for entry in Dir::read_from(&folder)? {
             let entry = entry?;
+            let name = entry.file_name();
+            if [&b"."[..], b".."].contains(&name.to_bytes()) {
+                continue;
+            }
+            // Not all file systems say it in the list.
+            let kind = match entry.file_type() {
+                FileType::Unknown => kind_of(&statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?),
+                kind => kind,
+            };
             entries.push(Entry {
-                name: entry.file_name().to_string_lossy().into_owned(),
-                is_dir: entry.file_type()?.is_dir(),
+                name: name.to_string_lossy().into_owned(),
+                is_dir: kind == FileType::Directory,
             });
         }
         entries.sort();
@@ -92,12 +174,25 @@ impl Files for DiskFiles {
     }
 
     fn len(&mut self, path: &str) -> io::Result<u64> {
-        fs::metadata(self.locate(path)).map(|metadata| metadata.len())
+        let (folder, name) = self.parent(path)?;
+        let found = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if kind_of(&found) != FileType::RegularFile {
+            return Err(no_file());
+        }
+        u64::try_from(found.st_size).map_err(io::Error::other)
     }
 
     fn read(&mut self, path: &str) -> io::Result<Vec<u8>> {
-        let file = File::open(self.locate(path))?;
-        let length = file.metadata()?.len();
+        let (folder, name) = self.parent(path)?;
+        // Without blocking: it may be a pipe by now.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat(&folder, name, flags, Mode::empty());
+        let file = File::from(file.map_err(|error| unfollowed(name, error))?);
+        let found = file.metadata()?;
+        if !found.is_file() {
+            return Err(no_file());
+        }
+        let length = found.len();
         let capacity = usize::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?;
         let mut bytes = Vec::new();
         // A length that memory cannot hold is an error, and does not abort.
@@ -109,25 +204,45 @@ impl Files for DiskFiles {
     }
 
     fn locate(&self, path: &str) -> PathBuf {
-        if path.is_empty() {
-            self.root.clone()
-        } else {
-            self.root.join(path)
-        }
+        let mut located = self.base.clone();
+        located.extend(self.way(path));
+        located
     }
 }
 
-/// Has the names in a folder reach the disk, where folders can be opened for that.
-fn sync_dir(path: &Path) -> io::Result<()> {
-    if cfg!(unix) {
-        File::open(path)?.sync_all()?;
-    }
-    Ok(())
+#[expect(
+    clippy::useless_conversion,
+    reason = "modes have other types on other systems"
+)]
+fn kind_of(found: &rustix::fs::Stat) -> FileType {
+    FileType::from_raw_mode(found.st_mode.into())
 }
 
-#[cfg(all(test, unix))]
+/// What the system says about a link that it does not follow, in words.
+fn unfollowed(name: &str, error: Errno) -> io::Error {
+    match error {
+        Errno::LOOP | Errno::NOTDIR | Errno::MLINK => io::Error::other(format!(
+            "`{name}` is a link, or of another kind than expected: links are not followed"
+        )),
+        error => error.into(),
+    }
+}
+
+fn no_file() -> io::Error {
+    io::Error::other("it is no regular file: links, pipes and devices are not read")
+}
+
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
+const FOLDER_MODE: Mode = Mode::RWXU;
+const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
+
+#[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::process::Command;
 
     use super::*;
 
@@ -163,5 +278,49 @@ mod tests {
             files.read("c/d").unwrap_err().kind(),
             io::ErrorKind::NotFound
         );
+    }
+    #[test]
+    fn links_and_pipes_are_neither_followed_nor_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        let victim = path.join("victim");
+        fs::write(&victim, "kept").unwrap();
+        fs::create_dir_all(path.join("allowed/job")).unwrap();
+        let job = path.join("allowed/job");
+        symlink(&victim, job.join("check.0.new")).unwrap();
+        symlink(&victim, job.join("job.json")).unwrap();
+        symlink(path, path.join("allowed/out")).unwrap();
+        symlink(path, path.join("outer")).unwrap();
+        let made = Command::new("mkfifo").arg(job.join("pipe")).status();
+        assert!(made.unwrap().success());
+        let mut files = DiskFiles::below(&path.join("allowed"), &path.join("allowed")).unwrap();
+        files.create("job/check.0.new").unwrap();
+        files.write("job/check.0.new", b"ours").unwrap();
+        files.sync("job/check.0.new").unwrap();
+        assert_eq!(files.read("job/check.0.new").unwrap(), b"ours");
+        for name in ["job/job.json", "job/pipe", "/dev/zero", "out/victim"] {
+            for error in [files.len(name).err(), files.read(name).err()] {
+                let error = error.expect(name).to_string();
+                let is_ours = error.contains("links are not followed")
+                    || error.contains("are not read")
+                    || name == "/dev/zero";
+                assert!(is_ours, "{name}: {error}");
+            }
+        }
+        for name in ["out/new", "out"] {
+            assert!(files.create(name).is_err() || name == "out", "{name}");
+            assert!(files.create_dir(&format!("{name}/a")).is_err(), "{name}");
+        }
+        let listed = files.list("job").unwrap();
+        assert!(listed.iter().all(|entry| !entry.is_dir), "{listed:?}");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "kept");
+        // The base may be a link, what is below it not.
+        assert!(DiskFiles::new(&path.join("outer")).read("victim").is_ok());
+        let mut linked = DiskFiles::below(path, &path.join("outer/allowed")).unwrap();
+        assert!(linked.list("").is_err());
+        for elsewhere in ["/", "/etc", "allowed"] {
+            assert!(DiskFiles::below(path, Path::new(elsewhere)).is_none());
+        }
+        assert!(DiskFiles::below(path, &path.join("a/../../b")).is_none());
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn description_file(
     job: JobId,
 ) -> Result<DescriptionFile, Damage> {
     let path = layout::description(job);
-    let bytes = read(files, &path, None)?;
+    let bytes = read(files, &path, Length::AtMost(DESCRIPTION_MAX))?;
     let description: Result<DescriptionFile, Flaw> = sealed::open(&bytes);
     let description = description.and_then(|description| {
         check_job(description.job(), job)?;
@@ -35,7 +35,7 @@ pub(super) fn description_file(
 pub(super) fn description(files: &mut impl Files, job: JobId) -> Result<JobDescription, Damage> {
     let description = description_file(files, job)?;
     let path = layout::experiment(job);
-    let experiment = read(files, &path, Some(description.experiment_len()))?;
+    let experiment = read(files, &path, Length::Exactly(description.experiment_len()))?;
     let description = description.with(experiment);
     description.map_err(|flaw| flaw.of(files.locate(&path)))
 }
@@ -47,7 +47,7 @@ pub(super) fn manifest(
     generation: Generation,
 ) -> Result<Option<Manifest>, Damage> {
     let path = layout::manifest(job, generation);
-    let bytes = match read(files, &path, None) {
+    let bytes = match read(files, &path, Length::AtMost(MANIFEST_MAX)) {
         Err(damage) if damage.problem == Problem::Missing => return Ok(None),
         result => result?,
     };
@@ -68,7 +68,7 @@ pub(super) fn pieces(
     listed: &ListedFile,
 ) -> Result<Vec<Piece>, Damage> {
     let path = layout::pieces(place.job, place.generation, place.host);
-    let bytes = Bytes::from(read(files, &path, Some(listed.length))?);
+    let bytes = Bytes::from(read(files, &path, Length::Exactly(listed.length))?);
     let found = pieces_file::decode(place, bytes.clone()).and_then(|pieces| {
         // Last, because what is wrong with a piece says more.
         if Sha256::digest(&bytes)[..] == listed.sha256()[..] {
@@ -97,13 +97,26 @@ fn check(what: &'static str, found: String, expected: String) -> Result<(), Flaw
     Err(Flaw::new(0, problem))
 }
 
-/// A file, of an expected length if that is known.
-fn read(files: &mut impl Files, path: &str, expected: Option<u64>) -> Result<Vec<u8>, Damage> {
+/// How long a file may be.
+#[derive(Clone, Copy)]
+enum Length {
+    Exactly(u64),
+    AtMost(u64),
+}
+
+/// A file of an expected length.
+fn read(files: &mut impl Files, path: &str, expected: Length) -> Result<Vec<u8>, Damage> {
     let bytes = files.len(path).map_err(unread).and_then(|found| {
-        let expected = expected.unwrap_or(found);
-        if found != expected {
-            let problem = Problem::Length { found, expected };
-            return Err(Flaw::new(found.min(expected), problem));
+        match expected {
+            Length::Exactly(expected) if found != expected => {
+                let problem = Problem::Length { found, expected };
+                return Err(Flaw::new(found.min(expected), problem));
+            }
+            Length::AtMost(limit) if limit < found => {
+                let problem = format!("it has {found} bytes, expected at most {limit}");
+                return Err(Flaw::new(0, Problem::Invalid(problem)));
+            }
+            Length::Exactly(_) | Length::AtMost(_) => {}
         }
         files.read(path).map_err(unread)
     });
@@ -118,3 +131,8 @@ fn unread(error: io::Error) -> Flaw {
     };
     Flaw::new(0, problem)
 }
+
+/// Bytes of a description: its texts have at most 1 KiB each.
+const DESCRIPTION_MAX: u64 = 64 << 10;
+/// Bytes of a manifest: those of a million processes take 8 MiB.
+const MANIFEST_MAX: u64 = 64 << 20;

@@ -1,17 +1,13 @@
 //! The checkpoint folder of a job on a node's disk.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bsp::HostId;
-use protocol::Submit;
 use protocol::transport::JobId;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::checkpoint::{DiskFiles, Generation, Piece, Store, WrittenPieces};
-use crate::machines::failure::JobError;
 use crate::machines::node::event::JobEvent;
 
 /// The checkpoint folder of a job. What is written to it is written by other threads, one after the other.
@@ -24,14 +20,14 @@ pub(in crate::hosts) struct CheckpointFolder {
 }
 
 impl CheckpointFolder {
-    /// The folder of `job` in `folder`, to which the node of `own` writes; `events` receives what follows.
+    /// The folder of `job` in `files`, to which the node of `own` writes; `events` receives what follows.
     pub(in crate::hosts) fn new(
-        folder: &Path,
+        files: DiskFiles,
         (job, processes): (JobId, u32),
         own: HostId,
         events: &UnboundedSender<JobEvent>,
     ) -> Self {
-        let store = Store::new(DiskFiles::new(folder), own);
+        let store = Store::new(files, own);
         Self {
             job,
             processes,
@@ -79,24 +75,4 @@ impl CheckpointFolder {
             drop(this.events.send(event));
         }));
     }
-}
-
-/// Checks that this node has the checkpoint folder of a job: the client has described the job in it.
-///
-/// # Errors
-///
-/// If it has not. So a node writes to no folder to which the client cannot write.
-pub(in crate::hosts) fn check_folder(submit: &Submit) -> Result<(), JobError> {
-    let (Some(folder), Some(job)) = (&submit.checkpoint, NonZeroU64::new(submit.job)) else {
-        return Ok(());
-    };
-    let mut store = Store::new(DiskFiles::new(Path::new(folder)), submit.host);
-    store.check(JobId(job)).map_err(|problem| {
-        let own = submit.members.get(submit.host.index());
-        let own = own.map_or("", |member| member.name.as_str());
-        JobError::input(format!(
-            "{own} cannot write checkpoints to {folder}: {problem}; \
-             all nodes and the client have to share that folder"
-        ))
-    })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use protocol::identity::{Identity, Role};
 use protocol::transport::{Endpoint, Peer, Received};
-use protocol::{Build, JobMessage, Member, Message, Status};
+use protocol::{Build, JobMessage, Member, Message, Status, variant};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -145,16 +145,19 @@ async fn answer_of(endpoint: &Endpoint, member: &Member, role: Role) -> NodeAnsw
 /// The status of the node `name`, which is `peer`.
 async fn ask(peer: &mut Peer, name: &str) -> Result<Status, JobError> {
     send(&peer.sender, JobMessage::Inquire)?;
-    let unexpected = |answer: &dyn std::fmt::Debug| {
-        Err(JobError::cluster(format!("{name} answered {answer:?}")))
-    };
+    let unexpected =
+        |answer: &str| Err(JobError::cluster(format!("{name} answered with {answer}")));
     let answer = tokio::time::timeout(ANSWER_LIMIT, peer.messages.receive()).await;
     match answer {
         Ok(Ok(Received::Message(_, _, Message::Job(message)))) => match *message {
-            JobMessage::Status(status) => Ok(*status),
-            other => unexpected(&other),
+            JobMessage::Status(status) => {
+                let status = status.displayed();
+                status.map_err(|problem| JobError::cluster(format!("{name} sent {problem}")))
+            }
+            other => unexpected(&variant(&other)),
         },
-        Ok(Ok(other)) => unexpected(&other),
+        Ok(Ok(Received::Message(..))) => unexpected("a message of another kind"),
+        Ok(Ok(Received::Closed { reason })) => unexpected(&format!("its end: {reason}")),
         Ok(Err(error)) => Err(error.into()),
         Err(_) => Err(JobError::cluster(format!("{name} does not answer"))),
     }

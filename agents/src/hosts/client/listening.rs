@@ -2,7 +2,7 @@
 
 use bsp::HostId;
 use protocol::transport::{Peer, Received, StateReceiver};
-use protocol::{JobMessage, Message};
+use protocol::{Address, Failed, JobMessage, Message, displayed_message};
 use tokio::sync::mpsc;
 
 use crate::hosts::input_budget::InputBudget;
@@ -13,6 +13,7 @@ pub(super) fn listen(host: HostId, peer: Peer, events: &mpsc::Sender<(HostId, No
     let Peer {
         mut messages,
         states,
+        sender,
         ..
     } = peer;
     drop(tokio::spawn(receive_outputs(host, states, events.clone())));
@@ -21,12 +22,18 @@ pub(super) fn listen(host: HostId, peer: Peer, events: &mpsc::Sender<(HostId, No
     drop(tokio::spawn(async move {
         loop {
             let event = match messages.receive().await {
+                Ok(Received::Message(from, ..))
+                    if ![Address::Node(host), ITSELF].contains(&from) =>
+                {
+                    let problem = format!("a message in the name of {from:?}");
+                    NodeWord::Closed(Err(sender.refuse(problem).into()))
+                }
                 Ok(Received::Message(_, _, Message::Job(message))) => {
                     let lines = match &*message {
                         JobMessage::Recorded(lines) => lines.len(),
                         _ => 0,
                     };
-                    NodeWord::Message(*message, budget.reserve(lines).await)
+                    NodeWord::Message(displayable(*message), budget.reserve(lines).await)
                 }
                 Ok(Received::Message(..)) => continue,
                 Ok(Received::Closed { reason }) => NodeWord::Closed(Ok(reason)),
@@ -38,6 +45,17 @@ pub(super) fn listen(host: HostId, peer: Peer, events: &mpsc::Sender<(HostId, No
             }
         }
     }));
+}
+
+/// The same message, whose texts can be displayed.
+fn displayable(message: JobMessage) -> JobMessage {
+    match message {
+        JobMessage::Failed(failed) => JobMessage::Failed(Failed {
+            message: displayed_message(&failed.message),
+            ..failed
+        }),
+        message => message,
+    }
 }
 
 /// Passes the outputs of processes to `events`.
@@ -57,3 +75,5 @@ async fn receive_outputs(
 
 /// Bytes of the record from one node that wait for the events of others.
 const RECORD_MAX: usize = 32 << 20;
+/// How a node that is asked calls itself.
+const ITSELF: Address = Address::Node(HostId(0));

@@ -15,6 +15,8 @@ use tokio::sync::mpsc;
 
 use crate::hosts::Machine;
 use crate::hosts::abandoned::AbandonedSupersteps;
+use crate::hosts::checkpoint::allowed::CheckpointFolders;
+use crate::hosts::job_log::{JobLines, JobLog};
 use crate::hosts::live_job::{INPUTS_AT_ONCE, LiveJob, Next};
 use crate::hosts::meter::own_memory;
 use crate::hosts::time::elapsed;
@@ -28,6 +30,7 @@ pub(super) struct NodeShell {
     endpoint: Arc<Endpoint>,
     machine: Machine,
     workloads: Vec<String>,
+    checkpoints: CheckpointFolders,
     abandoned: AbandonedSupersteps,
     began: Clock,
     node: RefCell<NodeMachine>,
@@ -36,6 +39,8 @@ pub(super) struct NodeShell {
     /// Clients whose messages are read.
     clients: RefCell<BTreeMap<ConnectionId, Client>>,
     events: mpsc::Sender<NodeEvent>,
+    /// Of the log, about jobs.
+    lines: JobLines,
 }
 
 /// A client whose messages are read.
@@ -51,7 +56,7 @@ impl NodeShell {
         endpoint: Arc<Endpoint>,
         (machine, abandoned): (Machine, AbandonedSupersteps),
         parts: NodeParts,
-        workloads: Vec<String>,
+        (workloads, checkpoints): (Vec<String>, CheckpointFolders),
     ) -> (Self, mpsc::Receiver<NodeEvent>) {
         let (events, receiver) = mpsc::channel(EVENTS_MAX);
         let began = Clock::now();
@@ -59,12 +64,14 @@ impl NodeShell {
             endpoint,
             machine,
             workloads,
+            checkpoints,
             abandoned,
             began,
             node: RefCell::new(NodeMachine::new(parts, began)),
             peers: RefCell::default(),
             clients: RefCell::default(),
             events,
+            lines: JobLines::default(),
         };
         (shell, receiver)
     }
@@ -113,8 +120,7 @@ impl NodeShell {
 
     /// Completes with the reason when a superstep has gone on for too long after the end of its job.
     pub(super) async fn stuck(&self) -> String {
-        let own = self.endpoint.identity().certificate().subject.name.as_str();
-        self.abandoned.stuck(own).await
+        self.abandoned.stuck(self.own()).await
     }
 
     /// Performs what the node decides until it waits for the next event.
@@ -158,8 +164,9 @@ impl NodeShell {
                 NodeAction::Begin(begun) => {
                     if let Some(client) = self.clients.borrow_mut().get_mut(&begun.client) {
                         let of_client = (client.sender.clone(), client.states.take());
-                        let parts = (&self.endpoint, &self.machine);
-                        *job = Some(LiveJob::begin(&begun, parts, of_client));
+                        let parts = (&self.endpoint, &self.machine, &self.checkpoints);
+                        let log = JobLog::begin(&begun, &self.lines);
+                        *job = Some(LiveJob::begin(&begun, parts, of_client, log));
                     }
                 }
                 NodeAction::End(ended) => {
@@ -316,6 +323,20 @@ impl NodeShell {
                         // It waits while the client does not read.
                         drop(sender.send(frame(status)).await);
                     }
+                    JobMessage::Submit(submit) => {
+                        // Files are opened here, by another thread: the node and its job go on.
+                        match self.checkpoints.check(self.own(), &submit).await {
+                            Ok(()) => {
+                                let message = Box::new(JobMessage::Submit(submit));
+                                let event = NodeEvent::FromClient(connection, message);
+                                drop(self.events.send(event).await);
+                            }
+                            Err(error) => {
+                                let failed = JobMessage::Failed(error.into());
+                                drop(sender.send(frame(failed)).await);
+                            }
+                        }
+                    }
                     message => {
                         let event = NodeEvent::FromClient(connection, Box::new(message));
                         drop(self.events.send(event).await);
@@ -326,6 +347,11 @@ impl NodeShell {
                 Err(error) => return Some(error.into()),
             }
         }
+    }
+
+    /// The name of this node.
+    fn own(&self) -> &str {
+        self.endpoint.identity().certificate().subject.name.as_str()
     }
 
     fn status(&self) -> Status {

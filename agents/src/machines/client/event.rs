@@ -3,7 +3,7 @@
 use bsp::{HostId, Rank};
 use bytes::Bytes;
 use protocol::identity::Role;
-use protocol::{Build, Fault, Frame, JobMessage};
+use protocol::{Build, Fault, Frame, JobMessage, variant};
 
 use super::job_result::JobResult;
 use crate::machines::failure::JobError;
@@ -73,7 +73,8 @@ impl NodeWord {
                 failed.into()
             }
             Self::Message(message, _) => {
-                JobError::cluster(format!("unexpected message of {name}: {message:?}"))
+                let message = variant(&message);
+                JobError::cluster(format!("unexpected message of {name}: {message}"))
             }
             Self::Output(rank, _) => {
                 JobError::cluster(format!("{name} sent an unexpected output of {rank}"))

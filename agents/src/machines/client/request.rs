@@ -16,17 +16,8 @@ pub struct Request {
     pub members: Vec<Member>,
     /// The experiment with all its values, for the nodes.
     pub experiment: String,
-    /// Where its checkpoints are written, if they are.
-    pub checkpoint: Option<CheckpointFolder>,
+    /// The folder to which its checkpoints are written, an absolute path, if they are. The client and all nodes share it.
+    pub checkpoint: Option<String>,
     /// The setup that the nodes derive from the experiment; its hosts are those of the cluster.
     pub setup: Setup,
-}
-
-/// A folder for the checkpoints of a job.
-#[derive(Clone, Debug)]
-pub struct CheckpointFolder {
-    /// An absolute path. The client and all nodes share it.
-    pub path: String,
-    /// The experiment, for a run that resumes the job.
-    pub experiment: String,
 }

@@ -14,7 +14,7 @@ use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use bytes::Bytes;
 use protocol::transport::PeerInfo;
-use protocol::{Address, AgentMessage, Frame, JobMessage, Message, Start, Submit, encode};
+use protocol::{Address, AgentMessage, Frame, JobMessage, Message, Start, Submit, encode, variant};
 
 use super::action::{JobAction, NodeAction, StartedJob};
 use super::event::{ConnectionId, JobEvent, PeerEvent};
@@ -217,7 +217,8 @@ impl Job {
             }
             (_, JobMessage::Stop) => Err(JobError::cluster(STOPPED).reported()),
             (_, message) => Err(JobError::cluster(format!(
-                "the client said at the wrong time: {message:?}"
+                "the client said {} at the wrong time",
+                variant(&message)
             ))),
         }
     }

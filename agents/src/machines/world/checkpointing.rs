@@ -11,6 +11,7 @@ use crate::machines::checkpoints::{CheckpointAction, Checkpoints};
 use crate::machines::node::action::JobAction;
 use crate::machines::node::event::IncomingPieces;
 use crate::record;
+use crate::run_shape::RunShape;
 use crate::world::World;
 
 impl HostWorld {
@@ -101,10 +102,16 @@ impl HostWorld {
     ) {
         let is_idle = self.computation.is_empty() && self.exchanges.step().is_none();
         let situation = (self.now(), is_idle);
-        let handled = match &mut self.checkpoints {
-            Some(checkpoints) => checkpoints.handle_message(from, message, situation),
-            None => Err("a message about a checkpoint, of which there are none".to_owned()),
+        let shape = RunShape {
+            rules: &self.rules,
+            superstep_limit: self.superstep_limit,
         };
+        let handled = shape
+            .superstep(from.1)
+            .and_then(|()| match &mut self.checkpoints {
+                Some(checkpoints) => checkpoints.handle_message(from, message, situation),
+                None => Err("a message about a checkpoint, of which there are none".to_owned()),
+            });
         if let Err(problem) = handled {
             self.refuse(Address::Node(from.0), problem);
         }

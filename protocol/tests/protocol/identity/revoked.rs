@@ -1,8 +1,10 @@
 use std::collections::BTreeSet;
 use std::fs;
+use std::time::Duration;
 
 use protocol::identity::files::{
-    FileError, RevocationsFile, read_identity, read_revocations, write_identity, write_revocations,
+    FileError, RevocationsFile, read_identity, read_newest_revocations, read_revocations,
+    write_identity, write_revocations,
 };
 use protocol::identity::{Identity, ListedCertificate, Revocations, Role, Serial};
 
@@ -141,4 +143,52 @@ fn lists_too_long_to_read_are_not_written() {
     let error = write(2_000).unwrap_err();
     assert!(matches!(error, FileError::TooLong { .. }), "{error}");
     assert_eq!(read_revocations(folder.path()).unwrap(), Some(written));
+}
+
+/// The oracle is the standard: a list with a CRL number below that of a list in force is not taken (RFC 5280, 5.2.3).
+#[test]
+fn an_older_list_undoes_no_newer_one_even_over_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = authority("lab");
+    let own = authority.issue(Role::Node, &name("n1"), days(1)).unwrap();
+    write_identity(folder.path(), &own).unwrap();
+    let revoked = |named: &str| BTreeSet::from([named.parse().unwrap()]);
+    let first = authority.revoke(&revoked("01"), now()).unwrap();
+    // In the same second, and with a clock that has been set back.
+    let second = authority.revoke_after(&first, &revoked("02"), now());
+    let second = second.unwrap();
+    let year = Duration::from_secs(365 * 86_400);
+    let third = authority.revoke_after(&second, &revoked("03"), now() - year);
+    let third = third.unwrap();
+    assert_eq!(third.serials().len(), 3);
+    assert_eq!(third.number(), first.number() + 2);
+    let numbers = [(&first, true), (&second, true), (&third, false)];
+    for (known, succeeds) in numbers {
+        assert_eq!(second.check_succeeds(known).is_ok(), succeeds);
+    }
+    let rival = authority.revoke(&revoked("04"), now()).unwrap();
+    let other = authority
+        .revoke_after(&rival, &revoked("05"), now())
+        .unwrap();
+    if other.number() == second.number() {
+        assert!(other.check_succeeds(&second).is_err());
+    }
+    let copied = |list: &Revocations| {
+        fs::write(folder.path().join("authority.crl"), list.to_pem()).unwrap();
+        read_identity(folder.path(), &name("n1")).unwrap();
+        let signed = |list: &Revocations| authority.has_signed(list);
+        let newest = read_newest_revocations(folder.path(), signed);
+        newest.unwrap().unwrap().serials().len()
+    };
+    assert_eq!(copied(&second), 2);
+    assert_eq!(copied(&first), 2);
+    assert_eq!(copied(&third), 3);
+    assert_eq!(copied(&second), 3);
+    fs::remove_file(folder.path().join("authority.crl")).unwrap();
+    let signed = |list: &Revocations| authority.has_signed(list);
+    let newest = read_newest_revocations(folder.path(), signed).unwrap();
+    assert_eq!(newest, Some(third));
+    // That of an authority before this one counts for nothing.
+    let none = read_newest_revocations(folder.path(), |_| false);
+    assert_eq!(none.unwrap(), None);
 }

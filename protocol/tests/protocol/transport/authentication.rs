@@ -238,6 +238,7 @@ async fn peers_in_any_allowed_role_are_accepted() {
 #[tokio::test]
 async fn connections_without_a_handshake_message_time_out() {
     let bounds = Bounds {
+        answer: Duration::from_millis(300),
         handshake: Duration::from_millis(300),
         ..Bounds::default()
     };

@@ -59,6 +59,7 @@ async fn closing_an_endpoint_notifies_its_peers() {
 async fn closing_times_out_if_the_peer_does_not_read() {
     let bounds = Bounds {
         stream_window: 16 << 10,
+        answer: Duration::from_millis(300),
         handshake: Duration::from_millis(300),
         ..Bounds::default()
     };
@@ -161,6 +162,7 @@ async fn time_in_which_this_end_is_stopped_is_no_silence_of_its_peers() {
 #[tokio::test]
 async fn connecting_times_out_without_an_answer() {
     let bounds = Bounds {
+        answer: Duration::from_millis(300),
         handshake: Duration::from_millis(300),
         ..Bounds::default()
     };
@@ -190,6 +192,7 @@ async fn connecting_times_out_without_an_answer() {
 #[tokio::test]
 async fn endpoints_that_refuse_all_peers_do_not_answer() {
     let bounds = Bounds {
+        answer: Duration::from_millis(300),
         handshake: Duration::from_millis(300),
         ..Bounds::default()
     };

@@ -49,3 +49,27 @@ async fn a_new_certificate_of_a_revoked_name_is_accepted() {
     assert_eq!((a.info.subject.name.as_str(), b.job), ("n2", None));
     assert_eq!((c.info.subject.name.as_str(), d.job), ("n1", None));
 }
+
+#[tokio::test]
+async fn an_endpoint_keeps_its_list_when_an_older_one_comes() {
+    let revoked = [identity(Role::Client, "r1"), identity(Role::Client, "r2")];
+    let serials = |count| {
+        let revoked = revoked.iter().take(count);
+        revoked.map(|it| it.certificate().serial.clone()).collect()
+    };
+    let older = AUTHORITY.revoke(&serials(1), SystemTime::now()).unwrap();
+    let newer = AUTHORITY.revoke_after(&older, &serials(2), SystemTime::now());
+    let newer = newer.unwrap();
+    let own = identity(Role::Node, "n1");
+    let here = Endpoint::bind(own, loopback(), any_role(), Bounds::default(), build()).unwrap();
+    here.set_revocations(older.clone()).unwrap();
+    here.set_revocations(newer.clone()).unwrap();
+    let error = here.set_revocations(older).unwrap_err().to_string();
+    assert!(error.contains("copy the newest list"), "{error}");
+    here.set_revocations(newer).unwrap();
+    let [_, r2] = revoked;
+    let there = Endpoint::bind(r2, loopback(), any_role(), Bounds::default(), build()).unwrap();
+    let address = here.address().unwrap();
+    let found = there.connect(address, Role::Node, &name("n1")).await;
+    assert!(found.unwrap_err().to_string().contains("Revoked"));
+}
