@@ -211,7 +211,7 @@ fn attempt(folder: &Path, assignments: &[String]) -> Result<(), String> {
         .contains("period");
     if is_small && is_steady && prepared.platform.hosts().len() <= 64 {
         let run = prepared.run(Scenario::Iii, &registry, &mut |_| {});
-        run.map_err(text)?;
+        run.map_err(|failure| failure.to_string())?;
     }
     Ok(())
 }

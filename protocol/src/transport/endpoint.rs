@@ -329,7 +329,7 @@ async fn is_closed(address: SocketAddr) -> bool {
         socket.send(&[0]).await?;
         socket.recv(&mut [0]).await
     };
-    match tokio::time::timeout(ASKING, ask).await {
+    match timeout(ASKING, ask).await {
         Ok(Err(error)) => error.kind() == io::ErrorKind::ConnectionRefused,
         Ok(Ok(_)) | Err(_) => false,
     }

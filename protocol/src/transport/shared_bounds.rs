@@ -14,8 +14,6 @@ pub(super) struct SharedBounds {
     pub(super) permits: Arc<ConnectionPermits>,
     /// Lines about refused connections in the log.
     pub(super) connection_log: Arc<LogLimit>,
-    /// Lines in the log about peers that were called.
-    pub(super) call_log: Arc<LogLimit>,
     /// Lines about refused frames in the log.
     pub(super) frame_log: Arc<LogLimit>,
     bounds: Bounds,
@@ -29,7 +27,6 @@ impl SharedBounds {
             standing: Arc::new(standing),
             permits: Arc::new(ConnectionPermits::new(bounds)),
             connection_log: Arc::new(LogLimit::new("refused connections")),
-            call_log: Arc::new(LogLimit::new("failed connections")),
             frame_log: Arc::new(LogLimit::new("refused frames")),
             bounds,
             frames: FrameBudget::new(bounds.frames),
