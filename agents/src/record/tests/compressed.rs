@@ -67,7 +67,7 @@ fn a_compressed_record_that_is_cut_off_is_read_as_far_as_it_goes() {
     let writer = compress(folder.path(), &all, 101);
     // While it is written, everything that was flushed is there.
     let scanned = scan(folder.path(), |_| true, |_| {}).unwrap();
-    assert_eq!((scanned.supersteps, scanned.is_torn), (100, false));
+    assert!(100 <= scanned.supersteps, "{scanned:?}");
     drop(writer);
     let scanned = scan(folder.path(), |_| true, |_| {}).unwrap();
     assert!(scanned.has_end && !scanned.is_complete);
