@@ -55,9 +55,9 @@ struct Line {
 
 impl Trace {
     fn read(name: &str, text: &str, platform: &Platform) -> Result<Self, Fault> {
-        // Blanks around a line, or alone in it, are nothing.
-        let lines: Vec<&str> = text.lines().map(str::trim).collect();
-        let text = &lines.join("\n");
+        // Blanks around a line, or alone in it, are nothing. A comment ends with its line.
+        let lines = text.lines().map(|line| format!("{}\n", line.trim()));
+        let text = &lines.collect::<String>();
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)

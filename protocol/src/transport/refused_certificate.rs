@@ -259,8 +259,8 @@ mod tests {
         check(
             "lab",
             Unfit::InvalidPurpose,
-            "the certificate of node n2 is refused: invalid peer certificate: certificate purpose does not allow \
-             this operation; `migbsp cert issue` makes certificates that can be used",
+            "the certificate of node n2 is refused: invalid peer certificate: InvalidPurpose; `migbsp cert issue` makes \
+             certificates that can be used",
         );
     }
 

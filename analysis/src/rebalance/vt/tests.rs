@@ -314,10 +314,8 @@ fn id_0_of_several_ranks_is_no_task() {
     assert_eq!(edges(&ranks.imported()), []);
     let imported = import(&ranks.paths(), ImportOptions::default()).unwrap();
     assert_eq!(
-        imported.notes,
-        [
-            "2 of 2 communications are no exchange of two tasks: 2 with an end that is no task of the phase"
-        ]
+        imported.notes[0],
+        "2 of 2 communications are no exchange of two tasks: 2 with an end that is no task of the phase"
     );
 }
 

@@ -290,7 +290,7 @@ fn invalid_values_are_refused_with_their_place() {
     change(
         "name = \"b\"",
         "name = \"b2..1\"",
-        "line 7, column 8: invalid value `b2..1` for `range of names`: must be the first and last number with `..` between them, as `labtec-1..5`",
+        "line 7, column 8: invalid value `b2..1` for `range of names`: must be the first and last number with `..` between them and the same zeros in front, as `labtec-1..5` and `labtec-01..05`",
     );
 }
 
