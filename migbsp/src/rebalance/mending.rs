@@ -183,7 +183,7 @@ impl<'a> Packing<'a> {
             });
             let Some(machine) = has_room
                 .then_some(home)
-                .or(best.map(|(_, machine)| *machine))
+                .or_else(|| best.map(|(_, machine)| *machine))
             else {
                 is_whole = false;
                 continue;

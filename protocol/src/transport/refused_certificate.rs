@@ -90,6 +90,10 @@ impl fmt::Debug for RefusedCertificate {
 impl RefusedCertificate {
     /// Why `error` came of the certificate `der`, which `own` has verified at `now`, if it is about a certificate.
     /// `expected` is the peer that it should be, if that is known.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "rustls may add errors, which are named as it names them"
+    )]
     pub(super) fn of(
         error: &rustls::Error,
         der: &[u8],
