@@ -142,7 +142,7 @@ fn config_of_a_platform_goes_before_defaults_and_the_experiment_before_it() {
             "elasticity.part=0.1",
         ],
         2,
-        "elasticity.pool[0]: host \"master\" has speed 0 and holds no process",
+        "`elasticity.pool[0]`: host \"master\" has speed 0 and holds no process; name a host that computes\n  --> --set",
     );
 }
 
