@@ -31,7 +31,7 @@ impl<E> Calendar<E> {
         }
     }
 
-    /// Removes the entries that are not `current`, if so many dates are due that most may be of such.
+    /// Removes the entries that are not `current`, if the dates due have doubled since that was done last.
     ///
     /// What is obsolete may lie in the far future: without this, its number would grow with the time simulated.
     pub(crate) fn sweep(&mut self, mut is_current: impl FnMut(&E) -> bool) {

@@ -11,7 +11,7 @@ use crate::sections::PlatformSection;
 
 /// The layer between the defaults and an experiment in `folder`: what the platform that it names says in `<config>`.
 ///
-/// A platform that cannot be read says nothing here; whoever needs it learns why.
+/// A platform that cannot be read says nothing here; its error comes when it is needed.
 pub(crate) fn layer(written: &Node, folder: &Path) -> Node {
     let name = written.find("platform.file").map(|node| node.value.clone());
     let Some(Value::Text(name)) = name.filter(|name| *name != Value::Text(String::new())) else {
