@@ -40,7 +40,7 @@ pub use crate::machines::node::Prepare;
 pub use crate::machines::prepared::Prepared;
 pub use crate::machines::routes::Routes;
 pub use checkpoint::allowed::CheckpointFolders;
-pub use client::{NodeAnswer, inquire, resume, run, watch};
+pub use client::{JobObserver, NodeAnswer, TransferProgress, inquire, resume, run, watch};
 pub use meter::{LoadScope, measured_speed, processors};
 pub use node::Node;
 pub use node_error::NodeError;

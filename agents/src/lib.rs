@@ -50,7 +50,7 @@ pub use deliberation::{Deliberated, Deliberation};
 pub use elasticity::{Elasticity, JoinTime, Joining, PooledHost, Preparation, Relocation};
 pub use error::RunError;
 pub use node::Node;
-pub use outcome::Outcome;
+pub use outcome::{Outcome, Transferred, Transfers};
 pub use placement::{PlacementError, PlacementOptions, PlacementOrder, placement};
 pub use process::Process;
 pub use programs::{Outputs, ProgramType, Programs};

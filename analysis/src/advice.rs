@@ -3,6 +3,7 @@
 //! Each rule is a file. A rule judges the [`Evidence`] of a run and the [`Settings`] in effect, and gives advice only
 //! if the evidence supports it. A run that is balanced, or whose policy already is the one to try, gets none.
 
+mod budget;
 mod calls;
 mod evidence;
 mod mapping;
@@ -23,6 +24,7 @@ pub fn advice(evidence: &Evidence, settings: &Settings) -> Vec<Advice> {
     let mut all: Vec<Advice> = [
         mapping::advice(evidence, settings),
         calls::advice(evidence, settings),
+        budget::advice(evidence, settings),
     ]
     .into_iter()
     .flatten()

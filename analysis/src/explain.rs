@@ -2,6 +2,7 @@
 
 mod against;
 mod answer;
+mod balance;
 mod baseline;
 mod call;
 mod checkpoints;
@@ -16,6 +17,7 @@ mod moves;
 mod narrative;
 mod neighbours;
 mod overview;
+mod pace;
 mod page;
 mod payback;
 mod process;
@@ -32,12 +34,13 @@ use std::path::Path;
 
 use bsp::Rank;
 
-use crate::explain::payback::Payback;
+use crate::explain::payback::{Payback, PaybackVerdict};
 use crate::explain::question::Question;
 use crate::pictures;
 use experiments::{Failure, Provenance};
 
 pub(crate) use crate::explain::answer::{CallAnswers, about_run, answers, answers_of};
+pub(crate) use crate::explain::balance::Balance;
 pub(crate) use crate::explain::baseline::first_difference;
 pub(crate) use crate::explain::disposition::Disposition;
 pub(crate) use crate::explain::durations::SuperstepDuration;
@@ -59,20 +62,23 @@ pub(crate) struct SettledCall {
     pub(crate) net_seconds: f64,
 }
 
-/// The calls of the record in `folder` that moved processes, compared with scenario i beside it; `None` without that: other
-/// changes of the load would count as savings.
+/// The calls of the record in `folder` that moved processes and whose gain can be told: in a simulation, compared with
+/// scenario i beside it; `None` without that: other changes of the load would count as savings.
 ///
 /// # Errors
 ///
 /// If the record is unreadable or of another version.
 pub(crate) fn settled_calls(folder: &Path) -> Result<Option<Vec<SettledCall>>, Failure> {
     let history = reading::read(folder, None, None)?;
-    if history.baseline.is_none() {
+    if history.baseline.is_none() && !history.rules.is_measured {
         return Ok(None);
     }
     let calls = history.calls.iter().enumerate();
     let settled = calls.filter_map(|(index, call)| {
         let payback = Payback::of(&history, index)?;
+        if payback.verdict == PaybackVerdict::Unknown {
+            return None;
+        }
         Some(SettledCall {
             superstep: call.summary.superstep,
             net_seconds: payback.saved_seconds - payback.cost_seconds,

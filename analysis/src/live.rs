@@ -1,6 +1,7 @@
 //! Runs on real hosts, as reports.
 
-mod payback;
+mod hints;
 mod report;
 
+pub use hints::hints;
 pub use report::{Report, Simulated, Watch};

@@ -6,4 +6,4 @@ mod quantity;
 
 pub use layout::Layout;
 pub use number::{counted, rounded, significant};
-pub use quantity::{age, data, duration};
+pub use quantity::{age, data, duration, transferred};

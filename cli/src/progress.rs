@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use agents::hosts::TransferProgress;
 use agents::record::{Call, Event, Moved};
+use analysis::text::transferred;
 use bsp::HostId;
 use indicatif::{MultiProgress, ProgressBar};
 use simulator::Platform;
@@ -20,6 +22,16 @@ pub(crate) struct Progress {
     migrations: u64,
     /// Moves whose call has not been recorded: it began before them.
     moved: Vec<Moved>,
+    supersteps: Option<u64>,
+    shown: Shown,
+}
+
+/// What the bar shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    Supersteps,
+    Sending,
+    Receiving,
 }
 
 impl Progress {
@@ -42,12 +54,8 @@ impl Progress {
         platform: &Platform,
     ) -> Self {
         let bar = if let Some(bars) = bars {
-            let (bar, template) = match supersteps {
-                Some(supersteps) => (ProgressBar::new(supersteps), BAR),
-                None => (ProgressBar::no_length(), COUNTER),
-            };
-            let bar = bars.add(bar);
-            bar.set_style(style(template));
+            let bar = bars.add(ProgressBar::no_length());
+            show_supersteps(&bar, supersteps);
             bar.set_prefix(scenario.name());
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
@@ -61,6 +69,42 @@ impl Progress {
             hosts: hosts.collect(),
             migrations: 0,
             moved: Vec::new(),
+            supersteps,
+            shown: Shown::Supersteps,
+        }
+    }
+
+    /// Handles the progress of what a run on real hosts sends before its supersteps and receives after them.
+    pub(crate) fn transferred(&mut self, progress: TransferProgress) {
+        let TransferProgress {
+            is_receiving,
+            done,
+            processes,
+        } = progress;
+        let (number, bytes) = (done.number, done.bytes.0);
+        tracing::debug!(is_receiving, number, of = processes, bytes, "transferred");
+        if self.bar.is_hidden() {
+            return;
+        }
+        let (shown, template) = if is_receiving {
+            (Shown::Receiving, RECEIVING)
+        } else {
+            (Shown::Sending, SENDING)
+        };
+        if self.shown != shown {
+            self.shown = shown;
+            self.bar.reset();
+            self.bar.set_style(style(template));
+        }
+        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        self.bar.set_length(count(processes));
+        self.bar.set_position(count(number));
+        self.bar.set_message(transferred(bytes, number, processes));
+        if !is_receiving && number == processes {
+            self.shown = Shown::Supersteps;
+            self.bar.reset();
+            self.bar.set_message("");
+            show_supersteps(&self.bar, self.supersteps);
         }
     }
 
@@ -113,6 +157,24 @@ impl Progress {
         self.hosts.get(host.index()).map_or("?", String::as_str)
     }
 }
+
+/// Has `bar` show how many of the `supersteps` are over.
+fn show_supersteps(bar: &ProgressBar, supersteps: Option<u64>) {
+    match supersteps {
+        Some(supersteps) => {
+            bar.set_length(supersteps);
+            bar.set_style(style(BAR));
+        }
+        None => {
+            bar.unset_length();
+            bar.set_style(style(COUNTER));
+        }
+    }
+}
+
+const SENDING: &str = "sending processes {wide_bar} {pos}/{len}, {msg}{left}";
+
+const RECEIVING: &str = "receiving outputs {wide_bar} {pos}/{len}, {msg}{left}";
 
 const BAR: &str = "scenario {prefix:3} {wide_bar} {pos}/{len} supersteps{left} {msg}";
 

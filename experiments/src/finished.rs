@@ -2,7 +2,7 @@
 
 use agents::hosts::JobError;
 use agents::record::{Call, Checkpoint, End, Join};
-use agents::{Outcome, Outputs, RunError};
+use agents::{Outcome, Outputs, RunError, Transfers};
 use protocol::{Build, Fault as AtFault};
 
 use crate::failure::Failure;
@@ -29,6 +29,8 @@ pub struct Finished {
     pub verified: Option<String>,
     /// The builds of the nodes, by host; none in a simulation.
     pub builds: Vec<Build>,
+    /// What the client sent before the run and received after it; `None` in a simulation.
+    pub transfers: Option<Transfers>,
 }
 
 impl Finished {
@@ -65,6 +67,7 @@ impl Finished {
             outputs_digest: verified.digest,
             verified: verified.statement,
             builds: outcome.builds,
+            transfers: outcome.transfers,
         })
     }
 }

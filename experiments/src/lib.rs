@@ -54,15 +54,17 @@ pub use failure::Failure;
 pub use finished::{Finished, RejectedOutputs, RunFailure};
 pub use join_summary::JoinSummary;
 pub use loaded::{
-    Loaded, layered, load, load_for_cluster, load_text_for_cluster, overrides, recorded, scheduler,
-    submitted,
+    Loaded, layered, load, load_for_cluster, load_text_for_cluster, load_to_play, overrides,
+    recorded, scheduler, submitted,
 };
 pub use outputs::{Numbers, OutputFile, OutputsError, OutputsFormat};
 pub use prepared::PreparedExperiment;
 pub use provenance::{Provenance, platform_digest};
 pub use recorder::{Recorder, beginning, refuse_records};
 pub use registry::{BuildInput, Entry, Registry};
-pub use report::{CallReport, MigrationReport, Report, RunReport, csv as csv_of_run};
+pub use report::{
+    CallReport, MigrationReport, Report, RunReport, TransferReport, csv as csv_of_run,
+};
 pub use saved_job::{SavedJob, absolute};
 pub use scheduler::{Options, Scenario, Scheduler};
 pub use script::{ScriptedMove, rank, script};

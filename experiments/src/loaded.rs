@@ -51,7 +51,8 @@ pub fn load(file: &Path, assignments: &[String], registry: &Registry) -> Result<
     load_over(Experiment::defaults(), file, assignments, registry)
 }
 
-/// The same for the hosts of a cluster: the experiment need not name a platform.
+/// The same for the hosts of a cluster: the experiment need not name a platform, and its policy is `adaptive` unless it
+/// names another.
 ///
 /// # Errors
 ///
@@ -62,6 +63,26 @@ pub fn load_for_cluster(
     registry: &Registry,
 ) -> Result<Loaded, Failure> {
     load_over(cluster_defaults()?, file, assignments, registry)
+}
+
+/// The same for nodes that play its platform: the policy is that of a cluster.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_to_play(
+    file: &Path,
+    assignments: &[String],
+    registry: &Registry,
+) -> Result<Loaded, Failure> {
+    let policy = settings::parse(CLUSTER_POLICY, "the cluster").map_err(Failure::input)?;
+    let defaults = settings::merge(&[Experiment::defaults(), policy]);
+    load_over(
+        defaults.map_err(Failure::input)?,
+        file,
+        assignments,
+        registry,
+    )
 }
 
 /// The experiment in `text` for the hosts of a cluster; `name` is what errors call it.
@@ -87,8 +108,9 @@ pub fn load_text_for_cluster(
 
 /// The defaults of an experiment on the hosts of a cluster.
 fn cluster_defaults() -> Result<Node, Failure> {
-    let hosts = settings::parse(CLUSTER, "the cluster").map_err(Failure::input)?;
-    settings::merge(&[Experiment::defaults(), hosts]).map_err(Failure::input)
+    let parsed = |text: &str| settings::parse(text, "the cluster").map_err(Failure::input);
+    let (hosts, policy) = (parsed(CLUSTER)?, parsed(CLUSTER_POLICY)?);
+    settings::merge(&[Experiment::defaults(), hosts, policy]).map_err(Failure::input)
 }
 
 fn load_over(
@@ -267,6 +289,11 @@ impl Loaded {
         }
     }
 
+    /// Whether its hosts are those of a cluster, where times are measured.
+    pub(crate) const fn is_of_cluster(&self) -> bool {
+        matches!(self.platform, PlatformSource::Cluster(_))
+    }
+
     /// The platform file.
     pub fn platform_file(&self) -> PathBuf {
         let files = Files::new(&self.folder, &self.written);
@@ -276,3 +303,5 @@ impl Loaded {
 
 /// Placeholder for a platform in experiments on real hosts that name none.
 const CLUSTER: &str = "[platform]\nfile = \"cluster\"\n[scheduler.migration]\nsource = \"learnt\"";
+/// The policy of experiments on real hosts that name none: it moves processes within a Set, too.
+const CLUSTER_POLICY: &str = "[scheduler]\npolicy = \"adaptive\"";

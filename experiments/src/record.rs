@@ -37,6 +37,18 @@ pub struct Manifest {
     pub failure: Option<RecordedFailure>,
     /// The experiment, with all its values.
     pub configuration: Value,
+    #[serde(default)]
+    measured: bool,
+    #[serde(default)]
+    results: Results,
+}
+
+/// As much of the results as is needed.
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Results {
+    /// The builds of the nodes; none in a simulation.
+    #[serde(default)]
+    builds: Vec<Value>,
 }
 
 /// The build that made a record, as its file says.
@@ -70,6 +82,13 @@ impl RecordedBuild {
 }
 
 impl Manifest {
+    /// Whether the times of the run were measured on real hosts.
+    #[must_use]
+    pub const fn is_measured(&self) -> bool {
+        // Records of earlier versions say it by the builds of the nodes, once they are complete.
+        self.measured || !self.results.builds.is_empty()
+    }
+
     /// The name of the policy.
     #[must_use]
     pub fn policy(&self) -> Option<&str> {

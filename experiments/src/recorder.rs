@@ -39,6 +39,9 @@ struct Description {
     #[serde(flatten)]
     provenance: Provenance,
     scenario: &'static str,
+    /// Whether its times were measured on real hosts.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    measured: bool,
     /// The checkpoint that the run resumes, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     resumed: Option<ResumedRun>,
@@ -214,6 +217,7 @@ fn description(
         schema: record::SCHEMA,
         provenance: Provenance::of_experiment(&prepared.loaded, registry)?,
         scenario: scenario.name(),
+        measured: prepared.loaded.is_of_cluster(),
         resumed: prepared.resumed.clone(),
         configuration: prepared.loaded.experiment.effective(),
     })

@@ -61,6 +61,9 @@ pub trait Entry: Send + Sync {
     /// Its use of `application.supersteps`.
     fn supersteps(&self) -> Supersteps;
 
+    /// Whether its programs charge for computations that they do not execute.
+    fn is_model(&self) -> bool;
+
     /// All parameters, those that are not written included.
     ///
     /// # Errors
@@ -325,6 +328,10 @@ impl<W: Workload> Entry for Registered<W> {
 
     fn supersteps(&self) -> Supersteps {
         W::SUPERSTEPS
+    }
+
+    fn is_model(&self) -> bool {
+        W::IS_MODEL
     }
 
     fn effective(&self, written: &Node) -> Result<Node, Fault> {

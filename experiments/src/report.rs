@@ -1,5 +1,6 @@
 //! Results of an experiment, for `--format json` and `csv`.
 
+use agents::Transfers;
 use agents::record::Call;
 use bsp::units::Seconds;
 use protocol::Build;
@@ -65,6 +66,9 @@ pub struct RunReport {
     /// The builds of the nodes, by host; none in a simulation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<Build>,
+    /// What the client sent before the run and received after it, on real hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<TransferReport>,
     /// All rescheduling calls.
     pub calls: Vec<CallReport>,
     /// The hosts that joined, or that were to join and did not.
@@ -73,6 +77,30 @@ pub struct RunReport {
     /// The checkpoints, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoints: Option<CheckpointSummary>,
+}
+
+/// What the client of a run sent before it and received after it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TransferReport {
+    /// Until all processes were sent to the hosts where they start.
+    pub sending_seconds: f64,
+    /// Bytes of their states.
+    pub sent_bytes: u64,
+    /// From the end of the last superstep until all outputs were here.
+    pub receiving_seconds: f64,
+    /// Bytes of the outputs.
+    pub received_bytes: u64,
+}
+
+impl TransferReport {
+    const fn new(transfers: &Transfers) -> Self {
+        Self {
+            sending_seconds: transfers.sending.get(),
+            sent_bytes: transfers.sent.bytes.0,
+            receiving_seconds: transfers.receiving.get(),
+            received_bytes: transfers.received.bytes.0,
+        }
+    }
 }
 
 /// One rescheduling call and its migrations.
@@ -192,6 +220,7 @@ impl RunReport {
             outputs_sha256: finished.outputs_digest.clone(),
             verified: finished.verified.clone(),
             builds: finished.builds.clone(),
+            transfers: finished.transfers.as_ref().map(TransferReport::new),
             calls: finished
                 .calls
                 .iter()

@@ -76,6 +76,7 @@ impl Workload for LatticeBoltzmann {
     type Program = lbm::Lbm;
     const NAME: &'static str = "lbm";
     const ABOUT: &'static str = "Lattice Boltzmann on vertical strips, as the papers model it";
+    const IS_MODEL: bool = true;
 
     fn draws(_: &lbm::Parameters) -> bool {
         false
@@ -92,6 +93,7 @@ impl Workload for SmithWaterman {
     const NAME: &'static str = "smith-waterman";
     const ABOUT: &'static str = "Smith-Waterman along antidiagonals, as the papers model it";
     const SUPERSTEPS: Supersteps = Supersteps::Optional;
+    const IS_MODEL: bool = true;
 
     fn unit(key: &str) -> Unit {
         match key {
@@ -118,6 +120,7 @@ impl Workload for LuDecomposition {
     const NAME: &'static str = "lu";
     const ABOUT: &'static str = "LU decomposition, square cyclic, as the papers model it";
     const SUPERSTEPS: Supersteps = Supersteps::Optional;
+    const IS_MODEL: bool = true;
 
     fn unit(key: &str) -> Unit {
         match key {
@@ -220,6 +223,7 @@ impl Workload for Synthetic {
     type Program = synthetic::Synthetic;
     const NAME: &'static str = "synthetic";
     const ABOUT: &'static str = "instructions and messages by lists, with load that may change";
+    const IS_MODEL: bool = true;
 
     fn draws(parameters: &synthetic::Parameters) -> bool {
         parameters.dynamics.draws()

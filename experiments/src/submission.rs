@@ -129,9 +129,11 @@ fn check_workload(submit: &Submit, registry: &Registry) -> Result<(), JobError> 
     )))
 }
 
-/// The scenario that is run: with migrations, unless one is named.
+/// The scenario that is run: with migrations, unless one is named; without a policy, the application alone.
 pub fn scenario(prepared: &PreparedExperiment) -> Scenario {
-    match prepared.loaded.experiment.scheduler.options.scenario {
+    let scheduler = &prepared.loaded.experiment.scheduler;
+    match scheduler.options.scenario {
+        _ if scheduler.policy.is_none() => Scenario::I,
         Scenario::All => Scenario::Iii,
         named => named,
     }

@@ -88,6 +88,10 @@ pub trait Workload: 'static {
     /// Whether `application.supersteps` has to be set; by default it has to.
     const SUPERSTEPS: Supersteps = Supersteps::Required;
 
+    /// Whether its programs are a model: they charge for computations that they do not execute, so that on real hosts they
+    /// take no time and a slow host is as fast as the others. `run` warns of it. By default they are none.
+    const IS_MODEL: bool = false;
+
     /// The unit that a parameter may carry, by its key; by default that of the shipped names
     /// (`memory`, `bytes`, `instructions`, …).
     fn unit(key: &str) -> Unit {

@@ -4,6 +4,7 @@ mod connections;
 mod initial_states;
 mod inquiry;
 mod listening;
+mod observer;
 mod shell;
 
 use std::future::Future;
@@ -26,9 +27,10 @@ use initial_states::InitialStates;
 use shell::submit;
 
 pub use inquiry::{NodeAnswer, inquire, watch};
+pub use observer::{JobObserver, TransferProgress};
 
-/// Runs `programs` on the nodes of a cluster and passes every event of the record to `observer`. An error of
-/// `observer` ends the job, and so does `interrupted`. The makespan is the longest that any node measured on its own
+/// Runs `programs` on the nodes of a cluster and shows `observer` every event of the record, and how far
+/// processes have been sent and outputs received. An error of `observer` ends the job, and so does `interrupted`. The makespan is the longest that any node measured on its own
 /// clock.
 ///
 /// # Errors
@@ -38,7 +40,7 @@ pub fn run(
     identity: Identity,
     request: &Request,
     programs: Programs,
-    observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
+    observer: &mut dyn JobObserver,
     interrupted: impl Future<Output = ()>,
 ) -> Result<Outcome, JobError> {
     if request.setup.resumed.is_some() {
@@ -68,7 +70,7 @@ pub fn resume(
     identity: Identity,
     request: &Request,
     (saved, program_type): (SavedStates, ProgramType),
-    observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
+    observer: &mut dyn JobObserver,
     interrupted: impl Future<Output = ()>,
 ) -> Result<Outcome, JobError> {
     if request.setup.resumed.is_none() {
@@ -90,7 +92,7 @@ fn follow(
     identity: Identity,
     request: &Request,
     (states, decode_outputs): (InitialStates, DecodeOutputs),
-    observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
+    observer: &mut dyn JobObserver,
     interrupted: impl Future<Output = ()>,
 ) -> Result<Outcome, JobError> {
     request.setup.check(states.order.len())?;
@@ -101,7 +103,7 @@ fn follow(
     }
     let job = JobId::random();
     describe(request, job)?;
-    let result = runtime()?.block_on(async {
+    let (result, transfers) = runtime()?.block_on(async {
         let endpoint = endpoint(identity, &request.builds.own)?;
         let result = submit(&endpoint, (request, job), states, observer, interrupted).await;
         if let Some(endpoint) = Arc::into_inner(endpoint) {
@@ -116,7 +118,7 @@ fn follow(
         .into_values()
         .map(|(host, output)| (name(host), output))
         .unzip();
-    observer(&Event::End(end))?;
+    observer.observe(&Event::End(end))?;
     let outputs = decode_outputs(outputs).map_err(|error| match error {
         RunError::Encoding { rank, .. } => {
             let node = nodes.get(rank.index()).map_or("none", String::as_str);
@@ -125,6 +127,7 @@ fn follow(
         error => error.into(),
     })?;
     Ok(Outcome {
+        transfers: Some(transfers),
         repeated: 0,
         end,
         calls: result.calls,

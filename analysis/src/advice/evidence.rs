@@ -19,6 +19,8 @@ pub struct Evidence {
     pub calls: usize,
     /// Time for which calls delayed the processes, in seconds.
     pub call_seconds: f64,
+    /// Supersteps that were over at the last call, if calls come when they are due and not by an interval.
+    pub called_when_due: Option<u64>,
     /// The number of supersteps in which a process had the longest computation, by process; one of equals counts.
     pub slowest: BTreeMap<Rank, u64>,
     /// Processes that have moved.
@@ -34,6 +36,7 @@ impl Evidence {
             }
             Event::Call(call) => {
                 self.calls += 1;
+                self.called_when_due = call.interval.is_none().then_some(call.superstep);
                 self.call_seconds += call.cost.get();
                 self.moved
                     .extend(call.migrations.iter().map(|migration| migration.rank));

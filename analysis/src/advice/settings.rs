@@ -3,12 +3,14 @@
 use experiments::{Scenario, Scheduler};
 
 /// The settings of a run that advice depends on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The name of the policy.
     pub policy: String,
     /// Supersteps before the first call.
     pub interval: u32,
+    /// The part of the run that calls without moves may take.
+    pub overhead: f64,
     /// Whether the policy was free to move processes, or was absent: neither scripted nor held back by the scenario.
     pub can_be_advised: bool,
 }
@@ -20,6 +22,7 @@ impl Settings {
         Self {
             policy: scheduler.options.policy.clone(),
             interval: scheduler.model.parameters().interval,
+            overhead: scheduler.planning.overhead,
             can_be_advised: is_free && scheduler.orders.is_empty(),
         }
     }

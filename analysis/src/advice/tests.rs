@@ -9,6 +9,7 @@ fn evidence() -> Evidence {
         supersteps: 400,
         attainable_seconds: Some(20.0),
         calls: 40,
+        called_when_due: None,
         call_seconds: 8.0,
         slowest: [(Rank(0), 300), (Rank(4), 100)].into(),
         moved: [Rank(4)].into(),
@@ -19,6 +20,7 @@ fn settings() -> Settings {
     Settings {
         policy: "migbsp".to_owned(),
         interval: 4,
+        overhead: 0.01,
         can_be_advised: true,
     }
 }
@@ -72,6 +74,49 @@ fn without_evidence_there_is_no_advice() {
     ];
     for evidence in none {
         assert_eq!(advice(&evidence, &settings()), [], "{evidence:?}");
+    }
+}
+
+#[test]
+fn a_spent_budget_is_advised_if_no_call_followed_for_most_of_the_run() {
+    // As reported: two calls took 0.56 s of a run of 16.7 s, and none followed in 892 supersteps.
+    let held_back = Evidence {
+        seconds: 16.7,
+        supersteps: 902,
+        attainable_seconds: None,
+        calls: 2,
+        call_seconds: 0.56,
+        called_when_due: Some(10),
+        ..evidence()
+    };
+    let adaptive = Settings {
+        policy: "adaptive".to_owned(),
+        ..settings()
+    };
+    let all = advice(&held_back, &adaptive);
+    let sentences: Vec<String> = all.iter().map(Advice::sentence).collect();
+    assert_eq!(
+        sentences,
+        [
+            "2 calls took 560 ms, more than the 1 % of the run that calls without moves may take, and none was held after \
+             superstep 10 of 902; try `--set scheduler.planning.overhead=0.05`."
+        ]
+    );
+    for other in [
+        Evidence {
+            called_when_due: Some(700),
+            ..held_back.clone()
+        },
+        Evidence {
+            call_seconds: 0.1,
+            ..held_back.clone()
+        },
+        Evidence {
+            called_when_due: None,
+            ..held_back
+        },
+    ] {
+        assert!(options(&other, &adaptive).is_empty(), "{other:?}");
     }
 }
 

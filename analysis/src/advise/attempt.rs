@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 use settings::tree_of;
 
 use crate::advise::experiment_folder::experiment_folder;
-use crate::advise::reading::is_simulated;
 use crate::advise::report::{Measured, Recommendation, Report};
 
 /// Simulates the experiment of the record in `folder` with each of the best recommendations of `report`, with the same
@@ -26,7 +25,7 @@ pub fn attempt(
     batch: Batch<'_>,
 ) -> Result<(), Failure> {
     let manifest = manifest(folder)?;
-    if !is_simulated(folder)? {
+    if manifest.is_measured() {
         return Err(Failure::input(format!(
             "{}: was recorded on real hosts, and `--try` needs the record of a simulation\n  help: run the experiment \
              again with the keys of the advice",

@@ -7,8 +7,6 @@ use bsp::Interaction;
 use bsp::units::Instant;
 use experiments::Failure;
 use experiments::record::{Manifest, fault, manifest, shortfall};
-use serde::Deserialize;
-use serde_json::Value;
 
 use crate::advice::Evidence;
 
@@ -44,20 +42,6 @@ pub(super) struct HeldCall {
     pub(super) migrations: Vec<Migration>,
     /// What their moves took.
     pub(super) arrivals: Vec<Moved>,
-}
-
-/// As much of the results in `run.json` as advice needs.
-#[derive(Deserialize)]
-struct Description {
-    #[serde(default)]
-    results: Results,
-}
-
-#[derive(Default, Deserialize)]
-struct Results {
-    /// The builds of the nodes; none in a simulation.
-    #[serde(default)]
-    builds: Vec<Value>,
 }
 
 impl Reading {
@@ -127,16 +111,6 @@ impl Reading {
     pub(super) fn fault(&self, problem: &str) -> Failure {
         Failure::input(format!("{}: {problem}", self.folder.display()))
     }
-}
-
-/// Whether the record in `folder` is of a simulation.
-///
-/// # Errors
-///
-/// If it cannot be read.
-pub(super) fn is_simulated(folder: &Path) -> Result<bool, Failure> {
-    let description: Description = record::manifest(folder).map_err(fault)?;
-    Ok(description.results.builds.is_empty())
 }
 
 fn incomplete(folder: &Path, lack: Option<String>) -> Failure {

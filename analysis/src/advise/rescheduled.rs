@@ -95,6 +95,7 @@ fn settings(reading: &Reading) -> Settings {
     Settings {
         policy: reading.manifest.policy().unwrap_or_default().to_owned(),
         interval: u32::try_from(interval).unwrap_or(u32::MAX),
+        overhead: scheduler["planning"]["overhead"].as_f64().unwrap_or(1.0),
         can_be_advised: is_free && script.is_none_or(Vec::is_empty),
     }
 }

@@ -29,8 +29,13 @@ impl Baseline {
     pub(super) fn read(folder: &Path, run: &Path) -> Result<Self, Failure> {
         let (there, here) = (manifest(folder)?, manifest(run)?);
         if let Some(difference) = difference(&there, &here) {
+            let command = if here.is_measured() {
+                "run FILE --policy none"
+            } else {
+                "simulate FILE"
+            };
             return Err(Failure::input(format!(
-                "{}: {difference}\n  help: `migbsp simulate FILE --out DIR` writes scenario i of an experiment to DIR/i",
+                "{}: {difference}\n  help: `migbsp {command} --out DIR` writes scenario i of an experiment to DIR/i",
                 folder.display()
             )));
         }

@@ -83,6 +83,8 @@ pub(crate) struct ExplainedCall {
     pub(crate) arrivals: Vec<Moved>,
     /// What had been learned of the cost of moves before the call.
     pub(crate) learned: Option<CostCoefficients>,
+    /// The predicted duration of the call, in seconds.
+    pub(crate) predicted_seconds: f64,
     /// The most supersteps that were left, if programs knew.
     pub(crate) remaining: Option<u64>,
     /// The process in question, if it took part.
@@ -257,6 +259,7 @@ impl ExplainedCall {
             migrations: call.migrations.clone(),
             arrivals,
             learned: call.learned,
+            predicted_seconds: call.predicted().get(),
             remaining: call.remaining,
             asked,
         }

@@ -7,8 +7,9 @@ use crate::explain::call::first_of;
 use crate::explain::disposition::Disposition;
 use crate::explain::forces::Forces;
 use crate::explain::history::{Detail, History};
+use crate::explain::payback::PaybackVerdict;
 use crate::explain::report::ProcessReport;
-use crate::text::rounded;
+use crate::text::{duration, rounded};
 
 /// Facts about a process in a call.
 pub(super) struct Narrative<'a> {
@@ -208,7 +209,14 @@ impl Narrative<'_> {
             let others = first_of(self.process.moved_with.iter().cloned());
             format!("Together with {others}, which moved in the same call, it")
         };
-        let cost = rounded(payback.cost_seconds, 4);
+        let seconds = |seconds: f64| {
+            if payback.is_measured {
+                duration(seconds)
+            } else {
+                format!("{} s", rounded(seconds, 4))
+            }
+        };
+        let cost = seconds(payback.cost_seconds);
         let until = match payback.next_move {
             Some(superstep) => format!("the next move, after superstep {superstep}"),
             None => "the end of the run".to_owned(),
@@ -221,19 +229,23 @@ impl Narrative<'_> {
             ),
         };
         let verdict = match payback.paid_after {
-            Some(1) => format!("{it} had paid the {cost} s of the call after 1 superstep{assumed}"),
+            _ if payback.verdict == PaybackVerdict::Unknown => format!(
+                "{it} cost {cost}, the time of the call; whether supersteps saved that cannot be told: before and after it \
+                 they are too few, or differ as much among each other"
+            ),
+            Some(1) => format!("{it} had paid the {cost} of the call after 1 superstep{assumed}"),
             Some(number) => {
-                format!("{it} had paid the {cost} s of the call after {number} supersteps{assumed}")
+                format!("{it} had paid the {cost} of the call after {number} supersteps{assumed}")
             }
             None if payback.saved_seconds <= 0.0 => {
                 format!(
-                    "{it} did not pay the {cost} s of the call before {until}: supersteps took no less in \
+                    "{it} did not pay the {cost} of the call before {until}: supersteps took no less in \
                      total than they would have {otherwise}"
                 )
             }
             None => format!(
-                "{it} had not paid the {cost} s of the call before {until}: {} s were saved by then{assumed}",
-                rounded(payback.saved_seconds, 4)
+                "{it} had not paid the {cost} of the call before {until}: {} were saved by then{assumed}",
+                seconds(payback.saved_seconds)
             ),
         };
         Some(format!("{verdict}{}.", self.slowest()))

@@ -1,13 +1,14 @@
 //! Summary of a run.
 
+use crate::explain::balance::Balance;
 use crate::explain::call::report;
 use crate::explain::checkpoints;
 use crate::explain::history::History;
 use crate::explain::joins;
 use crate::explain::moves;
-use crate::explain::payback::{Balance, means_around_moves};
+use crate::explain::payback::means_around_moves;
 use crate::explain::report::Explanation;
-use crate::text::{counted, rounded};
+use crate::text::{counted, duration, rounded};
 
 /// Summary of the run.
 pub(super) fn explain(answer: &mut Explanation, history: &History) {
@@ -76,26 +77,21 @@ pub(super) fn explain(answer: &mut Explanation, history: &History) {
     }
 }
 
-/// What the moves gained in the whole run, compared with scenario i; `None` if no process moved.
+/// What the moves gained in the whole run; `None` if no process moved and no other run is known.
 pub(crate) fn verdict(history: &History) -> Option<String> {
-    let Some(balance) = Balance::of(history) else {
+    let balance = Balance::of(history);
+    if history.rules.is_measured {
+        let gained = balance.map(|balance| balance.sentence(history.run.round.length));
+        let sentences: Vec<String> = gained.into_iter().chain(difference(history)).collect();
+        return (!sentences.is_empty()).then(|| sentences.join(" "));
+    }
+    let Some(balance) = balance else {
         let (before, after) = means_around_moves(history)?;
         let (before, after) = (rounded(before, 4), rounded(after, 4));
         return Some(format!(
             "A superstep took {before} s before the first move and {after} s after the last. Whether the moves \
              saved time cannot be told without scenario i, because the load may have changed, too."
         ));
-    };
-    let (after, otherwise) = (
-        rounded(balance.after_seconds, 4),
-        rounded(balance.otherwise_seconds, 4),
-    );
-    let net = rounded(balance.net_seconds.abs(), 3);
-    let outcome = match balance.paid_by {
-        Some(superstep) => format!(
-            "the moves had paid for all calls by superstep {superstep} and saved {net} s by the end"
-        ),
-        None => format!("the moves did not pay for the calls and cost {net} s by the end"),
     };
     let part = if balance.supersteps < history.supersteps.len() {
         format!(
@@ -105,7 +101,30 @@ pub(crate) fn verdict(history: &History) -> Option<String> {
     } else {
         String::new()
     };
-    Some(format!(
-        "After the last move a superstep took {after} s, and {otherwise} s in scenario i: {outcome}.{part}"
-    ))
+    Some(balance.sentence(1) + &part)
+}
+
+/// By how much a run on real hosts and one of scenario i differ, which says nothing of the moves; `None` if either has not
+/// ended.
+fn difference(history: &History) -> Option<String> {
+    let alone = history.baseline.as_ref()?.end?.seconds.get();
+    if !history.end.extent.has_end {
+        return None;
+    }
+    let seconds = history.end.seconds.get() - alone;
+    let than = if seconds < 0.0 { "less" } else { "longer" };
+    let differ = format!(
+        "The run took {} {than} than that of scenario i",
+        duration(seconds.abs())
+    );
+    let mut moves = history.calls.iter().flat_map(|call| &call.migrations);
+    Some(if moves.next().is_none() {
+        format!(
+            "{differ}, and no process moved: that is noise, and nothing was saved or lost by moves."
+        )
+    } else {
+        format!(
+            "{differ}. One pair of runs on real hosts does not tell a saving from noise; `migbsp compare FILE --live 5` does."
+        )
+    })
 }

@@ -8,10 +8,14 @@ use crate::amortisation::Amortisation;
 use crate::explain::against::Against;
 use crate::explain::durations::{SuperstepDuration, mean};
 use crate::explain::history::{ExplainedCall, History};
+use crate::explain::pace::Pace;
 
 /// The gain of one call's migrations: the supersteps after it compared with the same ones without it.
 ///
-/// Where scenario i is known, a superstep without the call takes what it took there, times the ratio of the
+/// On real hosts they are compared with the supersteps since the previous move, by medians of rounds, because times
+/// are noisy, and so is another run.
+///
+/// In a simulation, where scenario i is known, a superstep without the call takes what it took there, times the ratio of the
 /// supersteps since the previous call to the same ones there. So savings of earlier migrations are not
 /// counted again. A ratio is used because the same placement saves less in a program whose supersteps become
 /// shorter. Otherwise it is the mean of the supersteps since the previous call, which assumes that they would
@@ -20,10 +24,10 @@ use crate::explain::history::{ExplainedCall, History};
 pub(super) struct Payback {
     /// The basis of comparison.
     pub(super) against: Against,
-    /// Mean of the supersteps since the call before, in seconds.
+    /// Mean of the supersteps since the call before, in seconds; on real hosts, the median since the previous move.
     pub(super) before_seconds: f64,
     /// Mean of the supersteps until the next call, in seconds; without the first of several if the
-    /// migrant paid for its move in it.
+    /// migrant paid for its move in it. On real hosts, the median until the next move.
     pub(super) after_seconds: f64,
     /// What the same supersteps would have taken without the call, in seconds.
     pub(super) otherwise_seconds: f64,
@@ -37,25 +41,36 @@ pub(super) struct Payback {
     pub(super) paid_after: Option<usize>,
     /// The superstep before the next migration.
     pub(super) next_move: Option<u64>,
+    /// Whether the migrations have paid for the call.
+    pub(super) verdict: PaybackVerdict,
+    /// Whether times were measured on real hosts.
+    #[serde(skip)]
+    pub(super) is_measured: bool,
 }
 
-/// The total gain of a run's migrations, compared with scenario i.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(super) struct Balance {
-    /// The basis of comparison: always scenario i, because other changes of the load count otherwise.
-    pub(super) against: Against,
-    /// Number of supersteps that both runs have.
-    pub(super) supersteps: usize,
-    /// Mean of the supersteps before the first move, since the call before it, in seconds.
-    pub(super) before_seconds: f64,
-    /// Mean of the supersteps after the last move, in seconds.
-    pub(super) after_seconds: f64,
-    /// Mean of the same supersteps as `after_seconds` in scenario i, in seconds.
-    pub(super) otherwise_seconds: f64,
-    /// Total time that supersteps saved compared with scenario i, less the cost of the calls, in seconds.
-    pub(super) net_seconds: f64,
-    /// The superstep from which on this was never negative.
-    pub(super) paid_by: Option<usize>,
+/// Whether migrations have paid for their calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum PaybackVerdict {
+    /// They have.
+    Paid,
+    /// They have not, as far as the record goes.
+    NotPaid,
+    /// Supersteps before and after them do not differ by more than they vary.
+    Unknown,
+}
+
+impl PaybackVerdict {
+    /// That of migrations which have paid after some supersteps, or have not.
+    pub(super) const fn of<T>(paid: Option<T>) -> Self
+    where
+        T: Copy,
+    {
+        match paid {
+            Some(_) => Self::Paid,
+            None => Self::NotPaid,
+        }
+    }
 }
 
 impl Payback {
@@ -65,6 +80,9 @@ impl Payback {
         let call = &calls[index];
         if call.migrations.is_empty() {
             return None;
+        }
+        if history.rules.is_measured {
+            return Self::measured(history, index);
         }
         let begin = history.place(call.summary.superstep);
         let later = &calls[index + 1..];
@@ -118,6 +136,44 @@ impl Payback {
             supersteps: times.len(),
             paid_after: amortisation.paid_after(),
             next_move,
+            verdict: PaybackVerdict::of(amortisation.paid_after()),
+            is_measured: false,
+        })
+    }
+
+    /// The same where times were measured.
+    fn measured(history: &History, index: usize) -> Option<Self> {
+        let calls = &history.calls;
+        let call = &calls[index];
+        let begin = history.place(call.summary.superstep);
+        let moved = |call: &&ExplainedCall| !call.migrations.is_empty();
+        let place = |call: &ExplainedCall| history.place(call.summary.superstep);
+        let before = calls[..index].iter().rfind(moved).map_or(0, place)..begin;
+        let next = calls[index + 1..].iter().find(moved);
+        let end = history.supersteps.len();
+        let after = begin..next.map_or(end, place).min(end);
+        let supersteps = after.len();
+        let (before, after) = (Pace::of(history, before), Pace::of(history, after));
+        let before_seconds = before.median()?;
+        let after_seconds = after.median()?;
+        let saved = saved(history, index..index + 1, before_seconds);
+        let paid_after = saved.paid_after().filter(|_| before.differs_from(&after));
+        Some(Self {
+            against: Against::Before,
+            before_seconds,
+            after_seconds,
+            otherwise_seconds: before_seconds,
+            cost_seconds: call.summary.cost_seconds,
+            saved_seconds: saved.net() + call.summary.cost_seconds,
+            supersteps,
+            paid_after,
+            next_move: next.map(|next| next.summary.superstep),
+            verdict: if before.differs_from(&after) {
+                PaybackVerdict::of(paid_after)
+            } else {
+                PaybackVerdict::Unknown
+            },
+            is_measured: true,
         })
     }
 
@@ -127,37 +183,28 @@ impl Payback {
     }
 }
 
-impl Balance {
-    /// Gain of all migrations; `None` if no process moved, no superstep followed, or scenario i is not known.
-    pub(super) fn of(history: &History) -> Option<Self> {
-        let alone = &history.baseline.as_ref()?.supersteps;
-        let own = compared(history);
-        let (before, after) = around_moves(history)?;
-        let mut pending = history.calls.iter().peekable();
-        let mut amortisation = Amortisation::default();
-        for (index, (own, alone)) in own.iter().zip(alone).enumerate() {
-            while let Some(call) =
-                pending.next_if(|call| history.place(call.summary.superstep) <= index)
-            {
-                amortisation.charge(call.summary.cost_seconds);
-            }
-            amortisation.save(alone.seconds - own.seconds);
-        }
-        let paid_after = amortisation.paid_after();
-        let first = history.run.first_superstep();
-        let first = usize::try_from(first).unwrap_or(usize::MAX);
-        Some(Self {
-            against: Against::ScenarioI,
-            supersteps: own.len(),
-            before_seconds: mean(own, before.clone())?,
-            after_seconds: mean(own, after.clone())?,
-            otherwise_seconds: mean(alone, after)?,
-            net_seconds: amortisation.net(),
-            // Savings before the first migration are not its own.
-            paid_by: paid_after
-                .map(|supersteps| supersteps.max(before.end + 1).saturating_add(first)),
-        })
+/// What the moves of these calls saved until the next move, or the end, less what the calls that moved processes cost.
+/// A superstep would have taken `before` seconds; it took the median until the next move.
+pub(super) fn saved(history: &History, calls: Range<usize>, before: f64) -> Amortisation {
+    let moved = |call: &&ExplainedCall| !call.migrations.is_empty();
+    let all = &history.calls;
+    let mut moving = all[calls.clone()].iter().filter(moved).peekable();
+    let place = |call: &ExplainedCall| history.place(call.summary.superstep);
+    let after = all[calls.end..].iter().find(moved);
+    let end = after
+        .map_or(usize::MAX, place)
+        .min(history.supersteps.len());
+    let mut amortisation = Amortisation::default();
+    while let Some(call) = moving.next() {
+        amortisation.charge(call.summary.cost_seconds);
+        let until = moving.peek().map_or(end, |next| place(next).min(end));
+        let range = place(call)..until;
+        let pace = Pace::of(history, range.clone()).median();
+        let pace = pace.or_else(|| mean(&history.supersteps, range.clone()));
+        let saving = pace.map_or(0.0, |pace| before - pace);
+        range.for_each(|_| amortisation.save(saving));
     }
+    amortisation
 }
 
 /// Means of the supersteps before the first move, since the call before it, and after the last, in seconds; `None`
@@ -169,7 +216,7 @@ pub(super) fn means_around_moves(history: &History) -> Option<(f64, f64)> {
 }
 
 /// The supersteps before the first move, since the call before it, and those after the last.
-fn around_moves(history: &History) -> Option<(Range<usize>, Range<usize>)> {
+pub(super) fn around_moves(history: &History) -> Option<(Range<usize>, Range<usize>)> {
     let calls = &history.calls;
     let moved = |call: &ExplainedCall| !call.migrations.is_empty();
     let first = calls.iter().position(moved)?;
@@ -189,7 +236,7 @@ fn index_before(history: &History, index: usize) -> usize {
 }
 
 /// The supersteps of the run that scenario i has, too; all of them if it is not known.
-fn compared(history: &History) -> &[SuperstepDuration] {
+pub(super) fn compared(history: &History) -> &[SuperstepDuration] {
     let own = &history.supersteps;
     let number = history.baseline.as_ref().map_or(own.len(), |baseline| {
         baseline.supersteps.len().min(own.len())
@@ -209,6 +256,7 @@ mod tests {
     use experiments::CallSummary;
 
     use super::*;
+    use crate::explain::balance::Balance;
     use crate::explain::baseline::Baseline;
     use crate::explain::history::Ending;
     use crate::explain::rules::Rules;
@@ -246,6 +294,7 @@ mod tests {
             migrations: if moved { vec![migration] } else { Vec::new() },
             arrivals: Vec::new(),
             learned: None,
+            predicted_seconds: 0.5,
             remaining: None,
             asked: None,
         }
@@ -365,7 +414,7 @@ mod tests {
         });
         let balance = Balance::of(&history).unwrap();
         assert_eq!(balance.against, Against::ScenarioI);
-        assert!((balance.net_seconds - 5.0).abs() < 1e-12);
+        assert!((balance.net_seconds.unwrap() - 5.0).abs() < 1e-12);
         assert_eq!(balance.paid_by, Some(3));
     }
 
@@ -404,8 +453,11 @@ mod tests {
             history.baseline = alone(times);
             let balance = Balance::of(&history).unwrap();
             assert_eq!(balance.supersteps, supersteps);
-            assert!((balance.net_seconds - net).abs() < 1e-12, "{balance:?}");
-            assert!((balance.otherwise_seconds - 2.0).abs() < 1e-12);
+            assert!(
+                (balance.net_seconds.unwrap() - net).abs() < 1e-12,
+                "{balance:?}"
+            );
+            assert!((balance.otherwise_seconds.unwrap() - 2.0).abs() < 1e-12);
             let payback = Payback::of(&history, 0).unwrap();
             assert_eq!(payback.supersteps, supersteps - 2);
         }
@@ -421,7 +473,7 @@ mod tests {
         assert_eq!(Balance::of(&history), None);
         history.baseline = alone(&[1.0, 2.0, 4.0, 6.0, 8.0]);
         let balance = Balance::of(&history).unwrap();
-        assert!((balance.net_seconds - 8.0).abs() < 1e-12);
+        assert!((balance.net_seconds.unwrap() - 8.0).abs() < 1e-12);
         assert!(balance.before_seconds < balance.after_seconds);
     }
 
@@ -445,5 +497,98 @@ mod tests {
         let history = history(&[2.0, 2.0], vec![call(2, true)]);
         assert_eq!(Payback::of(&history, 0), None);
         assert_eq!(Balance::of(&history), None);
+    }
+
+    /// A run on real hosts whose rounds of three supersteps end with superstep 3, 6, …, and a call that moves a process
+    /// after this number of supersteps: what each superstep of a round takes, in ms, before and after it.
+    fn measured(call_after: u64, before: &[[f64; 3]], after: &[[f64; 3]]) -> History {
+        let rounds = before.iter().chain(after).flatten();
+        let milliseconds: Vec<f64> = [&50.0].into_iter().chain(rounds).copied().collect();
+        let times: Vec<f64> = milliseconds.iter().map(|time| time / 1e3).collect();
+        let mut history = history(&times, vec![call(call_after, true)]);
+        history.calls[0].summary.cost_seconds = 0.1;
+        history.calls[0].predicted_seconds = 0.05;
+        history.run.round = bsp::Round { length: 3, last: 0 };
+        history.rules.is_measured = true;
+        history
+    }
+
+    #[test]
+    fn measured_moves_are_judged_by_medians_of_rounds_without_the_cold_ones() {
+        // Six supersteps count as cold: two whole rounds that begin before the sixth superstep.
+        let cold = [[90.0, 90.0, 90.0]; 2];
+        let before = [&cold[..], &[[5.6, 18.4, 19.1]; 7]].concat();
+        let mut after = vec![[4.0, 12.0, 14.0]; 20];
+        // One spike of others changes no median.
+        after[3][1] = 4000.0;
+        let history = measured(28, &before, &after);
+        let balance = Balance::of(&history).unwrap();
+        // 43.1 ms and 30 ms a round: 13.1 / 3 ms are saved in each superstep, and 100 ms are paid after 22.9 of them.
+        assert!((balance.before_seconds.unwrap() * 3e3 - 43.1).abs() < 1e-9);
+        assert!((balance.after_seconds.unwrap() * 3e3 - 30.0).abs() < 1e-9);
+        assert_eq!((balance.paid_after, balance.paid_by), (Some(23), Some(51)));
+        let net = 60.0 * 13.1 / 3e3 - 0.1;
+        assert!((balance.net_seconds.unwrap() - net).abs() < 1e-9);
+        assert_eq!(
+            balance.sentence(3),
+            "1 migration: the calls cost 100 ms, where 50 ms were predicted. A superstep took 14.4 ms before the first \
+             (median of 7 rounds of 3 supersteps) and 10 ms after the last (median of 20 rounds of 3 supersteps). If the \
+             load has not changed, they had paid for themselves after 23 supersteps."
+        );
+        let payback = Payback::of(&history, 0).unwrap();
+        assert_eq!(payback.paid_after, balance.paid_after);
+        assert_eq!(payback.verdict, balance.verdict);
+        assert!((payback.before_seconds * 3e3 - 43.1).abs() < 1e-9);
+        // Scenario i on real hosts is another noisy run.
+        let mut compared = measured(28, &before, &after);
+        compared.baseline = alone(&[1.0; 88]);
+        assert_eq!(Balance::of(&compared), Some(balance));
+        assert_eq!(Payback::of(&compared, 0), Some(payback));
+    }
+
+    #[test]
+    fn few_or_noisy_rounds_give_no_verdict() {
+        let after = [[4.0, 12.0, 14.0]; 20];
+        // As reported: three rounds before the call after superstep 10.
+        let history = measured(10, &[[5.6, 18.4, 19.1]; 3], &after);
+        let balance = Balance::of(&history).unwrap();
+        assert_eq!((balance.paid_after, balance.net_seconds), (None, None));
+        assert_eq!(balance.verdict, PaybackVerdict::Unknown);
+        assert_eq!(
+            Payback::of(&history, 0).unwrap().verdict,
+            PaybackVerdict::Unknown
+        );
+        let sentence = balance.sentence(3);
+        assert!(
+            sentence.contains(
+                "cannot be told from 1 round of 3 supersteps before the first: it takes 6"
+            ),
+            "{sentence}"
+        );
+        // Ten rounds of 9, 12 and 15 ms a superstep: from 9 to 15 ms, with 95 % confidence.
+        let noisy: Vec<[f64; 3]> = (0..10)
+            .map(|index| [9.0 + 3.0 * f64::from(index % 3); 3])
+            .collect();
+        let before = [&[[90.0; 3]; 2], &noisy[..]].concat();
+        let balance = Balance::of(&measured(37, &before, &after)).unwrap();
+        assert_eq!(balance.verdict, PaybackVerdict::Unknown);
+        let sentence = balance.sentence(3);
+        assert!(
+            sentence.contains("cannot be told from 10 rounds of 3 supersteps before and 20 after"),
+            "{sentence}"
+        );
+        // Longer supersteps after a move are a loss, or another load.
+        let lost = measured(
+            28,
+            &[&[[90.0; 3]; 2], &[[4.0, 12.0, 14.0]; 7][..]].concat(),
+            &[[40.0; 3]; 7],
+        );
+        let balance = Balance::of(&lost).unwrap();
+        assert_eq!(balance.verdict, PaybackVerdict::NotPaid);
+        assert!(
+            balance
+                .sentence(3)
+                .ends_with("They did not pay, or the load has changed.")
+        );
     }
 }

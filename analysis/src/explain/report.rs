@@ -9,10 +9,11 @@ use serde::Serialize;
 
 use agents::record::ResumedRun;
 
+use crate::explain::balance::Balance;
 use crate::explain::checkpoints::ExplainedCheckpoints;
 use crate::explain::forces::Forces;
 use crate::explain::joins::ExplainedJoin;
-use crate::explain::payback::{Balance, Payback};
+use crate::explain::payback::Payback;
 use crate::move_report::MoveReport;
 
 /// The answer to a question about a run.
@@ -48,7 +49,7 @@ pub struct Explanation {
     pub(super) checkpoints: Option<ExplainedCheckpoints>,
     /// The folder of the record of scenario i that gains are compared with.
     pub(super) baseline: Option<String>,
-    /// Total gain of all migrations, for a question about the run, if scenario i is known.
+    /// Total gain of all migrations, for a question about the run: in a simulation, if scenario i is known.
     pub(super) balance: Option<Balance>,
     /// The process in question, for a question about one.
     pub(super) process: Option<ProcessReport>,

@@ -20,6 +20,8 @@ pub(crate) struct Rules {
     pub(super) ties_by_reception: bool,
     /// Potentials that differ by less than this are equal.
     pub(super) tie_width: f64,
+    /// Whether times were measured on real hosts.
+    pub(crate) is_measured: bool,
 }
 
 impl Rules {
@@ -56,6 +58,7 @@ impl Rules {
             own_work_counts: word("candidate_work") == "included",
             ties_by_reception: word("tie_break") == "receive-time",
             tie_width: scheduler["tie_width"].as_f64().unwrap_or_default(),
+            is_measured: manifest.is_measured(),
         })
     }
 }

@@ -5,7 +5,7 @@ use crate::explain::call::first_of;
 use crate::explain::choice::ChoiceReport;
 use crate::explain::forces::Forces;
 use crate::explain::moves;
-use crate::explain::payback::Payback;
+use crate::explain::payback::{Payback, PaybackVerdict};
 use crate::explain::report::{AssessmentReport, CallReport, Explanation, ProcessReport, Row};
 use crate::explain::sheet::Sheet;
 use crate::text::{Layout, counted, rounded};
@@ -128,6 +128,9 @@ pub(super) fn gained(payback: &Payback) -> String {
 
 /// After how many supersteps savings had paid for the call.
 pub(super) fn paid(payback: &Payback) -> String {
+    if payback.verdict == PaybackVerdict::Unknown {
+        return "cannot be told".to_owned();
+    }
     match (payback.paid_after, payback.next_move) {
         (Some(number), _) => counted(number, "superstep"),
         (None, Some(superstep)) => format!("not before {superstep}"),
@@ -311,11 +314,12 @@ fn gains(process: &ProcessReport) -> Option<Sheet> {
             rounded(payback.otherwise_seconds, 4),
             rounded(payback.after_seconds, 4)
         );
-        rows.push(vec![
-            "measured, mean until the next call".to_owned(),
-            gained(payback),
-            why,
-        ]);
+        let measured = if payback.is_measured {
+            "measured, median until the next move"
+        } else {
+            "measured, mean until the next call"
+        };
+        rows.push(vec![measured.to_owned(), gained(payback), why]);
         let until = match payback.next_move {
             Some(_) => "until the next move",
             None => "until the end",

@@ -1,20 +1,25 @@
 //! Results of a run on real hosts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use agents::record::{Event, Migration, Moved, ResumedRun};
-use bsp::units::Seconds;
+use agents::record::{Event, Extent, Migration, Moved, ResumedRun, Run};
+use bsp::units::{Bytes, Seconds};
 use serde::Serialize;
 
+use crate::advice::{Advice, Evidence, Settings, advice};
 use crate::checkpoints;
-use crate::live::payback::{Payback, PaybackMeter};
+use crate::explain::{Balance, Reading};
 use crate::move_report::MoveReport;
 use crate::resumed;
 use crate::simulate::shortened;
-use crate::text::{Layout, counted, duration, rounded};
+use crate::text::{Layout, counted, data, duration, rounded};
+use experiments::Failure;
 use experiments::PreparedExperiment;
 use experiments::Published;
 use experiments::RunReport;
+use experiments::TransferReport;
+use experiments::record::Manifest;
+use experiments::submission::scenario;
 
 /// Results of a run on real hosts, for `--format json`.
 #[derive(Debug, Serialize)]
@@ -34,12 +39,20 @@ pub struct Report {
     run: RunReport,
     /// The final host of every process, by rank.
     placement: Vec<String>,
-    /// The gain of the migrations; not set: there were none.
-    payback: Option<Payback>,
+    /// The gain of the migrations; not set: there were none, or no superstep followed.
+    payback: Option<Balance>,
+    /// Number of supersteps of a round, for the text.
+    #[serde(skip)]
+    round: u64,
     /// What every move took, beside what was predicted.
     moves: Vec<LiveMove>,
     /// The same run in simulation; not set: its nodes played no platform.
     simulation: Option<SimulationReport>,
+    /// What to try next, the most valuable first.
+    advice: Vec<Advice>,
+    /// The name of the policy, for the text.
+    #[serde(skip)]
+    policy: String,
 }
 
 /// The simulation of a run whose nodes play the platform of its experiment.
@@ -71,19 +84,53 @@ struct LiveMove {
 }
 
 /// The events that a report needs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Watch {
-    meter: PaybackMeter,
+    /// What explanations of the record are made of.
+    reading: Reading,
+    round: u64,
+    supersteps: u64,
+    evidence: Evidence,
     /// The processes that have arrived since the last call.
     arrivals: Vec<Moved>,
     moves: Vec<(u64, Migration, Option<Moved>)>,
 }
 
 impl Watch {
+    /// Before the first event of a run whose record would begin like this.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration is none of an experiment.
+    pub fn new((manifest, run): (Manifest, Run)) -> Result<Self, Failure> {
+        let (round, supersteps) = (run.round.length, run.first_superstep());
+        Ok(Self {
+            reading: Reading::of((Path::new(""), run), &manifest, None)?,
+            round,
+            supersteps,
+            evidence: Evidence::default(),
+            arrivals: Vec::new(),
+            moves: Vec::new(),
+        })
+    }
+
+    /// The gain of all moves, as an explanation of the record would have it.
+    fn balance(&self) -> Option<Balance> {
+        let extent = Extent {
+            is_complete: false,
+            has_end: false,
+            supersteps: self.supersteps,
+            is_torn: false,
+        };
+        Balance::of(&self.reading.clone().end_alone(extent))
+    }
+
     /// Something happened.
     pub fn observe(&mut self, event: &Event) {
-        self.meter.observe(event);
+        self.reading.take(event);
+        self.evidence.observe(event);
         match event {
+            Event::Superstep(superstep) => self.supersteps = superstep.index + 1,
             Event::Moved(moved) => self.arrivals.push(*moved),
             Event::Call(call) => {
                 let arrivals = std::mem::take(&mut self.arrivals);
@@ -122,6 +169,8 @@ impl Report {
             });
         let moves = moves.collect();
         let application = &prepared.loaded.experiment.application;
+        let scheduler = &prepared.loaded.experiment.scheduler;
+        let settings = Settings::new(scheduler, scenario(prepared));
         let simulation = simulated.map(|simulated| SimulationReport {
             platform: simulated.platform.display().to_string(),
             seconds: simulated.makespan.get(),
@@ -142,9 +191,12 @@ impl Report {
                 .iter()
                 .map(|host| platform.host(*host).name.clone())
                 .collect(),
-            payback: watch.meter.payback(),
+            payback: watch.balance(),
+            round: watch.round,
             moves,
             simulation,
+            advice: advice(&watch.evidence, &settings),
+            policy: scheduler.options.policy.clone(),
         }
     }
 
@@ -160,11 +212,12 @@ impl Report {
         let supersteps = self.run.supersteps.saturating_sub(first);
         let supersteps = usize::try_from(supersteps).unwrap_or(usize::MAX);
         let mut text = format!(
-            "{} of {} on {} in {}: {} in {}\n\n",
+            "{} of {} on {} in {} under {}: {} in {}\n\n",
             counted(processes, "process"),
             self.workload,
             counted(self.hosts.len(), "host"),
             counted(self.sets, "Set"),
+            self.policy,
             counted(supersteps, "superstep"),
             duration(self.run.seconds),
         );
@@ -201,17 +254,23 @@ impl Report {
                 ));
             }
         }
+        if let Some(sentence) = self.run.transfers.as_ref().and_then(transfers) {
+            text.push_str(&format!("\n{sentence}\n"));
+        }
         if let Some(checkpoints) = &self.run.checkpoints {
             text.push_str(&format!("\n{}\n", checkpoints::sentence(checkpoints)));
         }
         if let Some(payback) = &self.payback {
-            text.push_str(&format!("\n{}\n", payback.sentence()));
+            text.push_str(&format!("\n{}\n", payback.sentence(self.round)));
         }
         if let Some(simulation) = &self.simulation {
             text.push_str(&format!("\n{}\n", simulation.sentence()));
         }
         if let Some(verified) = &self.run.verified {
             text.push_str(&format!("\n{}\n", shortened(verified)));
+        }
+        for advice in &self.advice {
+            text.push_str(&format!("\n{}\n", advice.sentence()));
         }
         text
     }
@@ -228,6 +287,25 @@ impl SimulationReport {
         )
     }
 }
+
+/// How long processes and outputs were on their way; `None` if that is hardly noticed.
+fn transfers(transfers: &TransferReport) -> Option<String> {
+    let (sending, receiving) = (transfers.sending_seconds, transfers.receiving_seconds);
+    let size = |bytes: u64| data(Bytes(bytes).as_f64());
+    (NOTICED <= sending + receiving).then(|| {
+        format!(
+            "Sending the processes took {} ({}) before the first superstep, and receiving their outputs {} ({}) after the \
+             last.",
+            duration(sending),
+            size(transfers.sent_bytes),
+            duration(receiving),
+            size(transfers.received_bytes)
+        )
+    })
+}
+
+/// Seconds that are noticed.
+const NOTICED: f64 = 1.0;
 
 impl Published for Report {
     const SCHEMA: &'static str = "migbsp.live/1";

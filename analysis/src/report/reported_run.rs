@@ -73,12 +73,17 @@ impl ReportedRun {
         }
         let alone = self.history.baseline.as_ref();
         match alone.and_then(|alone| alone.end) {
-            Some(alone) => {
+            Some(alone) if !self.is_measured() => {
                 let could = alone.attainable.map_or(0.0, bsp::units::Seconds::get);
                 verdict::sentence(alone.seconds.get(), self.seconds(), could)
             }
-            None => verdict(&self.history).unwrap_or_default(),
+            _ => verdict(&self.history).unwrap_or_default(),
         }
+    }
+
+    /// Whether its times were measured on real hosts.
+    pub(super) const fn is_measured(&self) -> bool {
+        self.history.rules.is_measured
     }
 
     /// The makespan; of a run that did not end, the end of its last superstep.

@@ -210,6 +210,7 @@ mod tests {
         };
         RunReport {
             builds: Vec::new(),
+            transfers: None,
             scenario: "iii",
             seconds: 1.0,
             supersteps: 20,

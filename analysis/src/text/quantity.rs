@@ -1,5 +1,7 @@
 //! Durations and amounts of data for people, in the units that experiment files read.
 
+use bsp::units::Bytes;
+
 /// `seconds` that something took: three digits with a unit below a minute, then two units.
 pub fn duration(seconds: f64) -> String {
     let size = seconds.abs();
@@ -62,6 +64,20 @@ pub fn data(bytes: f64) -> String {
     format!("{} PB", three_digits(scaled))
 }
 
+/// How much of all has been transferred, after `number` of `of` parts with `bytes` together.
+pub fn transferred(bytes: u64, number: usize, of: usize) -> String {
+    let parts = |number: usize| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
+    let bytes = Bytes(bytes).as_f64();
+    if number == 0 || number == of {
+        return data(bytes);
+    }
+    format!(
+        "{} of about {}",
+        data(bytes),
+        data(bytes / parts(number) * parts(of))
+    )
+}
+
 /// A number with three digits, without zeros at the end of a fraction.
 fn three_digits(number: f64) -> String {
     let decimals = match number.abs() {
@@ -119,6 +135,13 @@ mod tests {
         ] {
             assert_eq!(age(seconds), text, "{seconds}");
         }
+    }
+
+    #[test]
+    fn what_is_still_to_be_transferred_is_estimated_from_the_parts_that_were() {
+        assert_eq!(transferred(0, 0, 64), "0 B");
+        assert_eq!(transferred(520_093_696, 31, 64), "520 MB of about 1.07 GB");
+        assert_eq!(transferred(1_073_741_824, 64, 64), "1.07 GB");
     }
 
     #[test]

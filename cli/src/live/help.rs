@@ -33,7 +33,8 @@ pub(crate) const RUN_ABOUT: &str = "\
 Run an experiment on the hosts of a cluster.
 
 The same experiment that `simulate` runs, with the same agents, on real hosts: its processes are sent to the nodes, \
-execute there, and migrate while they run; their outputs and the record of the run return to the client. Sections that \
+execute there, and migrate while they run; their outputs and the record of the run return to the client. An experiment that \
+names no policy runs under `adaptive`; --policy none runs the application alone, scenario i. Sections that \
 describe a simulated platform are ignored. Without a list of hosts, those of the Slurm job are used. Ctrl-C ends the \
 run and leaves the cluster free.";
 

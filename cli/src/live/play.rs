@@ -59,7 +59,7 @@ impl Play {
             return Err(Failure::Usage(problem.to_owned()));
         }
         let assignments = run.overrides.assignments();
-        let loaded = experiments::load(named, &assignments, registry)?;
+        let loaded = experiments::load_to_play(named, &assignments, registry)?;
         let prepared = PreparedExperiment::new(loaded)?;
         let platform = Arc::clone(&prepared.platform);
         let file = prepared.loaded.platform_file();

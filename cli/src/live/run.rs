@@ -17,7 +17,7 @@ use crate::output::{Format, print, print_json, print_text};
 use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
 use crate::signals::TerminationSignal;
-use analysis::live::{Report, Simulated, Watch};
+use analysis::live::{Report, Simulated, Watch, hints};
 use analysis::report::LiveRun;
 use experiments::CsvTable;
 use experiments::Entry;
@@ -58,7 +58,7 @@ pub(crate) struct RunArguments {
     /// Accept nodes that run another build than this client
     #[arg(long)]
     pub(crate) allow_mixed_builds: bool,
-    /// Keep the record of the run in a folder of this one: DIR/iii
+    /// Keep the record of the run in a folder of this one: DIR/iii, or DIR/i with --policy none
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Replace a complete record in the folder of --out
@@ -138,6 +138,9 @@ pub(crate) fn follow(
         place.check(entry)?;
     }
     let scenario = scenario(&job.prepared);
+    for hint in hints(&job.prepared, registry, following.simulated.is_some())? {
+        tracing::warn!("{hint}");
+    }
     let recorder = recorder(arguments, scenario, &job.prepared, registry)?;
     let page = || page(arguments, scenario, &job.prepared, registry);
     let dashboard = following.dashboard;
@@ -147,7 +150,7 @@ pub(crate) fn follow(
     let (is_wanted, platform) = (arguments.progress, &job.prepared.platform);
     let observers = RunObservers {
         progress: Progress::new(is_wanted, scenario, supersteps, platform),
-        watch: Watch::default(),
+        watch: Watch::new(beginning(scenario, &job.prepared, registry)?)?,
         disk: DiskWatch::default(),
         recorder: recorder.map(FlushedRecorder::new),
         dashboard: dashboard.as_ref(),
@@ -180,9 +183,8 @@ fn execute(
     let termination = TerminationSignal::default();
     let entry = registry.find(&job.loaded.experiment.application.workload, None)?;
     let interrupted = termination.clone().received();
-    let mut observer = |event: &Event| observers.observe(event);
     let finished = job
-        .run(entry, cluster.client, &mut observer, interrupted)
+        .run(entry, cluster.client, &mut observers, interrupted)
         .and_then(|outcome| Finished::new(entry, job.loaded.build_input(), outcome));
     observers.progress.finish();
     let finished = match finished {

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use agents::Outcome;
 use agents::checkpoint::SavedStates;
-use agents::hosts::{self, JobError, Request};
-use agents::record::Event;
+use agents::hosts::{self, JobObserver, Request};
 use protocol::Member;
 use protocol::identity::Identity;
 
@@ -84,7 +83,7 @@ impl RunJob {
         &mut self,
         entry: &dyn Entry,
         client: Identity,
-        observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
+        observer: &mut dyn JobObserver,
         interrupted: impl Future<Output = ()>,
     ) -> Result<Outcome, RunFailure> {
         let request = &self.request;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use agents::hosts::JobError;
+use agents::hosts::{JobError, JobObserver, TransferProgress};
 use agents::record::Event;
 
 use crate::dashboard::Dashboard;
@@ -24,13 +24,9 @@ pub(super) struct RunObservers<'a> {
     pub(super) spectator: &'a mut dyn FnMut(&Event),
 }
 
-impl RunObservers<'_> {
-    /// Handles an event.
-    ///
-    /// # Errors
-    ///
-    /// If the record is not written any more: a run without its record is of no use.
-    pub(super) fn observe(&mut self, event: &Event) -> Result<(), JobError> {
+impl JobObserver for RunObservers<'_> {
+    /// Fails if the record is not written any more: a run without its record is of no use.
+    fn observe(&mut self, event: &Event) -> Result<(), JobError> {
         self.progress.observe(event);
         self.watch.observe(event);
         self.disk.observe(event);
@@ -42,6 +38,10 @@ impl RunObservers<'_> {
         }
         (self.spectator)(event);
         Ok(())
+    }
+
+    fn transferred(&mut self, progress: TransferProgress) {
+        self.progress.transferred(progress);
     }
 }
 

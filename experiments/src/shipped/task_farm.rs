@@ -20,6 +20,7 @@ impl Workload for ModelFarm {
     const ABOUT: &'static str =
         "a model of a task farm: tasks with sizes and costs, dealt to workers";
     const SUPERSTEPS: Supersteps = Supersteps::Refused;
+    const IS_MODEL: bool = true;
 
     fn unit(key: &str) -> Unit {
         match key {

@@ -1,6 +1,7 @@
 //! Nodes and clients of other builds take part only where both ends allow it.
 
 use agents::hosts::{Builds, Request, inquire, run};
+use agents::record::Event;
 use agents::{Programs, Shape};
 use bsp::{Program, Step, Superstep};
 use protocol::identity::Role;
@@ -56,7 +57,7 @@ fn message(cluster: &Cluster, client: Builds) -> Option<String> {
     let identity = cluster.identity(Role::Client, "tester");
     let programs = Programs::new(vec![Short; 6]);
     let never = std::future::pending();
-    match run(identity, &request, programs, &mut |_| Ok(()), never) {
+    match run(identity, &request, programs, &mut |_: &Event| Ok(()), never) {
         Ok(outcome) => {
             assert_eq!(outcome.outputs.typed::<Short>(), [1; 6]);
             let third = outcome.builds[2].clone();
@@ -133,7 +134,7 @@ fn a_client_of_another_program_is_told_which_one_to_start() {
         let identity = cluster.identity(Role::Client, "tester");
         let programs = Programs::new(vec![Short; 2]);
         let never = std::future::pending();
-        let refused = run(identity, &request, programs, &mut |_| Ok(()), never);
+        let refused = run(identity, &request, programs, &mut |_: &Event| Ok(()), never);
         refused.unwrap_err().message
     };
     let own = build("counter", 0);

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use agents::Programs;
 use agents::Shape;
 use agents::hosts::{JobError, inquire, run};
+use agents::record::Event;
 use bsp::{Program, Rank, Step, Superstep};
 use protocol::identity::Role;
 use protocol::{Abandoned, Fault};
@@ -58,7 +59,14 @@ fn interrupted(cluster: &Cluster, gate: usize) -> JobError {
         }
     };
     let request = cluster.request(&setup);
-    run(identity, &request, programs, &mut |_| Ok(()), interrupt).unwrap_err()
+    run(
+        identity,
+        &request,
+        programs,
+        &mut |_: &Event| Ok(()),
+        interrupt,
+    )
+    .unwrap_err()
 }
 
 /// Runs the processes without waiting.

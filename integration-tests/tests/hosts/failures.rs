@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agents::hosts::{Request, run};
+use agents::record::Event;
 use agents::{Programs, Setup, Shape, simulate};
 use bsp::reference::{self, Limit};
 use bsp::{HostId, Program, Rank, Step, Superstep};
@@ -100,7 +101,7 @@ fn check(cluster: &Cluster, client: Identity, request: &Request, expected: &str)
         client,
         request,
         Programs::new(counters(Flaw::Nothing)),
-        &mut |_| Ok(()),
+        &mut |_: &Event| Ok(()),
         std::future::pending(),
     );
     let error = ran.unwrap_err();
@@ -121,7 +122,7 @@ fn what_cannot_be_run_anywhere_is_refused_as_it_is_when_simulated() {
             client,
             request,
             Programs::new(programs.clone()),
-            &mut |_| Ok(()),
+            &mut |_: &Event| Ok(()),
             nobody,
         )
         .unwrap_err();

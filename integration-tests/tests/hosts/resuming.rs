@@ -173,7 +173,7 @@ fn save<P: Program>(
         cluster.identity(Role::Client, "tester"),
         &request(cluster, &setup, folder),
         Programs::new(processes.into_iter().map(slowed).collect()),
-        &mut |event| stopping(stop, event),
+        &mut |event: &Event| stopping(stop, event),
         std::future::pending(),
     );
     // The run may end before the client knows of the checkpoint.
@@ -224,7 +224,7 @@ fn resume<P: Program>(
         cluster.identity(Role::Client, "tester"),
         &request(cluster, &setup, folder),
         (states, ProgramType::new::<Slowed<P>>()),
-        observer,
+        &mut |event: &Event| observer(event),
         std::future::pending(),
     );
     (resumed, outcome)
@@ -406,7 +406,7 @@ fn states_that_are_no_pieces_end_the_job_and_leave_the_nodes_free() {
         cluster.identity(Role::Client, "tester"),
         &cluster.request(&setup),
         (states, ProgramType::new::<Leaver>()),
-        &mut |_| Ok(()),
+        &mut |_: &Event| Ok(()),
         std::future::pending(),
     );
     let error = ended.unwrap_err().message;

@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
+use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use protocol::transport::{Endpoint, JobId, Peer, Sender};
 use protocol::{Address, Build};
@@ -12,19 +13,21 @@ use tokio::sync::mpsc;
 
 use super::initial_states::{EncodedStates, InitialStates};
 use super::listening::listen;
+use super::observer::{JobObserver, TransferProgress};
 use crate::hosts::members::connect;
 use crate::machines::client::event::{ClientAction, ClientEvent, NodeWord};
 use crate::machines::client::job_result::JobResult;
 use crate::machines::client::request::Request;
 use crate::machines::client::{ClientMachine, initial};
 use crate::machines::failure::JobError;
+use crate::outcome::{Transferred, Transfers};
 use crate::record::Event;
 
 /// The sockets and tasks of a client.
 struct ClientShell<'a> {
     endpoint: &'a Arc<Endpoint>,
     request: &'a Request,
-    observer: &'a mut dyn FnMut(&Event) -> Result<(), JobError>,
+    observer: &'a mut dyn JobObserver,
     /// The processes that have not been encoded.
     states: Option<EncodedStates>,
     /// The connections to the nodes, by host.
@@ -32,6 +35,46 @@ struct ClientShell<'a> {
     words: (mpsc::Sender<Word>, mpsc::Receiver<Word>),
     connected: Unbounded<(HostId, Result<Peer, JobError>)>,
     sent: Unbounded<Sent>,
+    transfers: TransferMeter,
+}
+
+/// When the client began to send processes, and to wait for outputs alone.
+#[derive(Default)]
+struct TransferMeter {
+    transfers: Transfers,
+    processes: usize,
+    begun: Option<Clock>,
+    computed: Option<Clock>,
+}
+
+impl TransferMeter {
+    /// A process of this size has been sent.
+    fn send(&mut self, bytes: usize) -> TransferProgress {
+        self.transfers.sent.add(bytes);
+        self.transfers.sending = since(self.begun);
+        self.progress(false, self.transfers.sent)
+    }
+
+    /// An output of this size has been received.
+    fn receive(&mut self, bytes: usize) -> TransferProgress {
+        self.transfers.received.add(bytes);
+        self.transfers.receiving = since(self.computed);
+        self.progress(true, self.transfers.received)
+    }
+
+    const fn progress(&self, is_receiving: bool, done: Transferred) -> TransferProgress {
+        TransferProgress {
+            is_receiving,
+            done,
+            processes: self.processes,
+        }
+    }
+}
+
+/// The time that has passed since `begun`.
+fn since(begun: Option<Clock>) -> Seconds {
+    let passed = begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
+    Seconds::new(passed).unwrap_or_default()
 }
 
 /// Something that the node of a host has sent.
@@ -43,7 +86,8 @@ type Unbounded<T> = (mpsc::UnboundedSender<T>, mpsc::UnboundedReceiver<T>);
 /// The processes that have not been encoded, after one has been sent.
 struct Sent {
     states: EncodedStates,
-    result: Result<(), JobError>,
+    /// Its size.
+    result: Result<usize, JobError>,
 }
 
 /// Submits `request` with the processes `states` and follows the job to its end.
@@ -51,10 +95,14 @@ pub(super) async fn submit(
     endpoint: &Arc<Endpoint>,
     (request, job): (&Request, JobId),
     states: InitialStates,
-    observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
+    observer: &mut dyn JobObserver,
     interrupted: impl Future<Output = ()>,
-) -> Result<JobResult, JobError> {
+) -> Result<(JobResult, Transfers), JobError> {
     let InitialStates { order, encoded } = states;
+    let transfers = TransferMeter {
+        processes: order.len(),
+        ..TransferMeter::default()
+    };
     let mut client = ClientMachine::new(request, (job, order), Clock::now());
     let mut shell = ClientShell {
         endpoint,
@@ -65,6 +113,7 @@ pub(super) async fn submit(
         words: mpsc::channel(EVENTS_MAX),
         connected: mpsc::unbounded_channel(),
         sent: mpsc::unbounded_channel(),
+        transfers,
     };
     let mut interrupted = pin!(interrupted);
     let mut is_interrupted = false;
@@ -77,7 +126,7 @@ pub(super) async fn submit(
                 }
                 Performed::Finished(result) => {
                     shell.close(&result).await;
-                    return result;
+                    return Ok((result?, shell.transfers.transfers));
                 }
             }
         }
@@ -110,9 +159,18 @@ impl ClientShell<'_> {
             }
             Some(Sent { states, result }) = self.sent.1.recv() => {
                 self.states = Some(states);
-                ClientEvent::StateSent(result)
+                ClientEvent::StateSent(result.map(|bytes| {
+                    let progress = self.transfers.send(bytes);
+                    self.observer.transferred(progress);
+                }))
             }
-            Some((host, word)) = self.words.1.recv() => ClientEvent::Node(host, word),
+            Some((host, word)) = self.words.1.recv() => {
+                if let NodeWord::Output(_, output) = &word {
+                    let progress = self.transfers.receive(output.len());
+                    self.observer.transferred(progress);
+                }
+                ClientEvent::Node(host, word)
+            }
         }
     }
 
@@ -150,7 +208,10 @@ impl ClientShell<'_> {
                 }
             }
             ClientAction::Observe(event) => {
-                if let Err(error) = (self.observer)(&event) {
+                if matches!(*event, Event::Superstep(_)) {
+                    self.transfers.computed = Some(Clock::now());
+                }
+                if let Err(error) = self.observer.observe(&event) {
                     return Performed::Failed(error);
                 }
             }
@@ -167,6 +228,7 @@ impl ClientShell<'_> {
         else {
             return;
         };
+        self.transfers.begun.get_or_insert_with(Clock::now);
         let sent = self.sent.0.clone();
         drop(tokio::spawn(async move {
             let encoding = tokio::task::spawn_blocking(move || (states.next(), states));
@@ -182,13 +244,14 @@ impl ClientShell<'_> {
                 }
             };
             let result = match state {
-                None => Ok(()),
+                None => Ok(0),
                 Some(Err(error)) => Err(error),
                 Some(Ok(state)) => {
+                    let bytes = state.len();
                     let state = initial(rank, state.into());
                     let to = Address::Process(rank);
                     let sending = sender.send_state(Address::Client, to, state);
-                    sending.await.map_err(JobError::from)
+                    sending.await.map(|()| bytes).map_err(JobError::from)
                 }
             };
             // The run may be over.

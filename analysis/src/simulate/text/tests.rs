@@ -6,6 +6,7 @@ use experiments::{CallReport, CallSummary, MigrationReport, NamedMove, Provenanc
 fn run(scenario: &'static str, seconds: f64, calls: Vec<CallReport>) -> RunReport {
     RunReport {
         builds: Vec::new(),
+        transfers: None,
         scenario,
         seconds,
         supersteps: 8,

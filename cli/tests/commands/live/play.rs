@@ -72,7 +72,11 @@ fn nodes_play_the_hosts_of_a_platform_with_their_load() {
 fn a_played_run_is_not_shorter_than_its_computations() {
     let folder = folder();
     let run = ["run", "heat.toml", "--policy", "none"];
-    let live = json(&folder, &[&["up", "--play", "--"][..], &run].concat());
+    let out = ["--out", "runs"];
+    let live = json(&folder, &[&["up", "--play", "--"][..], &run, &out].concat());
+    // The application alone is scenario i, as in a simulation.
+    assert_eq!(live["run"]["scenario"], "i");
+    assert!(folder.path().join("runs/i/run.json").exists());
     // The same decisions, and all computations of the simulation: only its messages may take longer there.
     let ratio = live["simulation"]["live_over_simulated"].as_f64().unwrap();
     assert!(0.98 < ratio, "{live}");

@@ -33,7 +33,33 @@ fn processes_leave_a_slow_node_and_compute_what_a_simulation_does() {
     let payback = &live["payback"];
     assert!(payback["migrations"].as_u64() > Some(0), "{payback}");
     folder.stdout(&["verify", "runs/iii"]);
-    folder.stdout(&["explain", "runs/iii"]);
+    // All commands judge moves by one rule.
+    let explained = folder.stdout(&["explain", "runs/iii", "--format", "json"]);
+    let explained: Value = serde_json::from_str(&explained).unwrap();
+    assert_eq!(&explained["balance"], payback);
+    let sentences = explained["sentences"].as_array().unwrap().iter();
+    let sentences: Vec<&str> = sentences
+        .map(|sentence| sentence.as_str().unwrap())
+        .collect();
+    let migrations = payback["migrations"].as_u64().unwrap();
+    let beginning = match migrations {
+        1 => "1 migration: the calls cost ".to_owned(),
+        _ => format!("{migrations} migrations: the calls cost "),
+    };
+    let judged = sentences
+        .iter()
+        .find(|sentence| sentence.starts_with(&beginning));
+    let judged = judged.unwrap_or_else(|| panic!("{sentences:?}"));
+    folder.stdout(&["report", "runs/iii", "-o", "report.html"]);
+    let page = fs::read_to_string(folder.path().join("report.html")).unwrap();
+    assert!(page.contains(judged), "{judged}");
+    // The bytes of the plate were sent, and those of the outputs came back.
+    let transfers = &live["run"]["transfers"];
+    assert!(transfers["sent_bytes"].as_u64() > Some(0), "{transfers}");
+    assert!(
+        transfers["received_bytes"].as_u64() > Some(0),
+        "{transfers}"
+    );
     let simulated = folder.stdout(
         &[
             &["simulate", file, "--set", "scheduler.scenario=iii"],
