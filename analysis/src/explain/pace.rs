@@ -63,9 +63,8 @@ impl Pace {
         let spread = 1.1 * f64::from(number).sqrt() + 1.0;
         let below = |place: &u32| f64::from(*place) < f64::from(number) / 2.0 - spread;
         let start = (0..number).take_while(below).count();
-        let reaches = |place: &usize| {
-            u64::try_from(*place).is_ok_and(|place| TAIL <= binomial.cdf(place))
-        };
+        let reaches =
+            |place: &usize| u64::try_from(*place).is_ok_and(|place| TAIL <= binomial.cdf(place));
         let place = (start..self.rounds.len()).find(reaches)?;
         let low = self.rounds.get(place.checked_sub(1)?)?;
         let high = self.rounds.get(self.rounds.len() - place)?;

@@ -12,7 +12,7 @@ use crate::live::under_way::UnderWay;
 #[test]
 fn jobs_and_silent_nodes_are_shown_until_an_interrupt() {
     let cluster = Cluster::start(&[2, 1]);
-    let run = cluster.begin(&["--set", "scheduler.interval=50"]);
+    let run = cluster.begin(&["--policy", "migbsp", "--set", "scheduler.interval=50"]);
     let watch = |format| {
         let words = ["status", "--watch", "--every", "250ms", "--format", format];
         UnderWay::start(&mut cluster.command("hosts", &words))
