@@ -124,7 +124,7 @@ fn difference(history: &History) -> Option<String> {
         )
     } else {
         format!(
-            "{differ}. One pair of runs on real hosts does not tell a saving from noise; `migbsp compare FILE --live 5` does."
+            "{differ}. One pair of runs on real hosts does not tell a saving from noise; several runs of each policy, in turn, do."
         )
     })
 }
