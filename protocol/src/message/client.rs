@@ -282,20 +282,30 @@ mod tests {
     fn a_status_that_no_node_has_is_refused() {
         assert_eq!(status().displayed(), Ok(status()));
         let seconds = |number| Seconds::new(number).unwrap();
-        let changes: [(&str, &dyn Fn(&mut Status)); 7] = [
-            ("time up of -1", &|it| it.up = seconds(-1.0)),
-            ("time of a job of -2", &|it| {
-                it.job.as_mut().unwrap().since = seconds(-2.0)
-            }),
-            ("speed of -1", &|it| it.speed = -1e53),
-            ("speed of NaN", &|it| it.speed = f64::NAN),
-            ("load of -5", &|it| it.load.1 = -5.0),
-            ("load of inf", &|it| it.load.0 = f64::INFINITY),
-            ("no processor", &|it| it.processors = 0),
-        ];
-        for (problem, change) in changes {
-            let mut changed = status();
-            change(&mut changed);
+        let job = |since| JobStatus {
+            since: seconds(since),
+            ..status().job.unwrap()
+        };
+        let of = |up, speed, load, processors| Status {
+            up: seconds(up),
+            speed,
+            load,
+            processors,
+            ..status()
+        };
+        let late = Status {
+            job: Some(job(-2.0)),
+            ..status()
+        };
+        for (problem, changed) in [
+            ("time up of -1", of(-1.0, 1e9, (0.0, 0.0), 2)),
+            ("time of a job of -2", late),
+            ("speed of -1", of(0.0, -1e53, (0.0, 0.0), 2)),
+            ("speed of NaN", of(0.0, f64::NAN, (0.0, 0.0), 2)),
+            ("load of -5", of(0.0, 1e9, (0.0, -5.0), 2)),
+            ("load of inf", of(0.0, 1e9, (f64::INFINITY, 0.0), 2)),
+            ("no processor", of(0.0, 1e9, (0.0, 0.0), 0)),
+        ] {
             let refused = changed.displayed().unwrap_err();
             assert!(refused.contains(problem), "{problem}: {refused}");
         }
