@@ -62,7 +62,8 @@ fn invalid_files_are_located() {
         ("\"object\", \"id\": 6", "\"node\", \"id\": 6", "invalid value `\"node\"` for `phases[0].tasks[1].entity.type`: must be `object`\n  --> vt/data.0.json".to_owned()),
         ("\"migratable\": false", "\"migratable\": 0", "invalid value `0` for `phases[0].tasks[1].entity.migratable`: must be true or false\n  --> vt/data.0.json".to_owned()),
         ("\"phases\": [", "\"phases\": 3, \"p\": [", "`phases`: must be a list\n  --> vt/data.0.json".to_owned()),
-        ("\"phases\"", "\"phase\"", "missing key `phases`\n  --> vt/data.0.json".to_owned()),
+        ("\"phases\"", "\"phase\"", "unknown key `phase`\n  --> vt/data.0.json\n  help: did you mean `phases`?".to_owned()),
+        ("\"phases\"", "\"steps\"", "missing key `phases`\n  --> vt/data.0.json".to_owned()),
         ("\"tasks\": [", "\"tasks\": 3, \"p\": [", "`phases[0].tasks`: must be a list\n  --> vt/data.0.json".to_owned()),
         ("}]}]}", "}]}", "invalid JSON: EOF while parsing a list\n  --> vt/data.0.json:5:46".to_owned()),
     ] {
