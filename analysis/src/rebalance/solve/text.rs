@@ -39,7 +39,7 @@ fn exceeded(report: &Report) -> String {
         return String::new();
     };
     let [held, limit] = [held, limits].map(|bytes| data(bytes[first.index] as f64));
-    let first = format!("{first} {held} of {limit}");
+    let first = format!("{first} ({held} of {limit})");
     match initial.exceeded.len() {
         1 => format!(
             "Above its memory before any move is machine {first}; every assignment below mends that.\n\n"

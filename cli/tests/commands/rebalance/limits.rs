@@ -126,7 +126,7 @@ fn a_machine_above_its_memory_is_brought_within_it() {
     let arguments = [&["rebalance", "i.json", "--target", "20"], &BUDGET[..]].concat();
     // Machine a holds 21 of 20 MB. Without `left`, which costs 2, it holds 18.
     let shown = folder.stdout(&arguments);
-    let named = "Above its memory before any move is machine a 21 MB of 20 MB; every assignment below mends that.";
+    let named = "Above its memory before any move is machine a (21 MB of 20 MB); every assignment below mends that.";
     assert!(shown.contains(named), "{shown}");
     let json = object(&folder, &arguments[1..]);
     assert_eq!(
