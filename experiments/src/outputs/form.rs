@@ -4,7 +4,8 @@
 //! with the simplest values. A type that asks for anything, or refuses such a value, has an unknown form: it may be
 //! written as its values turn out.
 
-use serde::de::value::{StrDeserializer, U32Deserializer};
+// The error says that nothing more is to be known.
+use serde::de::value::{Error as Known, StrDeserializer, U32Deserializer};
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer,
     MapAccess, SeqAccess, VariantAccess, Visitor,
@@ -56,9 +57,6 @@ struct Parts<'a> {
     form: &'a mut Form,
     left: usize,
 }
-
-/// Nothing more is to be known.
-type Known = serde::de::value::Error;
 
 impl Form {
     /// An array cannot hold this part.

@@ -7,9 +7,6 @@ use settings::Files;
 
 use super::*;
 
-/// A change of an encoded output: which output, which of its values, and how it is changed.
-type Change = (usize, usize, u8);
-
 /// Changes a value in the tree, the one that `left` others precede.
 fn change(value: &mut Value, left: &mut usize, how: u8) -> bool {
     if *left == 0 {
@@ -65,10 +62,11 @@ fn decoded<Output: serde::de::DeserializeOwned>(
     place: usize,
     how: u8,
 ) -> Option<Output> {
-    if let Ok(mut tree) = rmp_serde::from_slice::<Value>(bytes)
-        && change(&mut tree, &mut place.clone(), how)
-    {
-        return rmp_serde::from_slice(&rmp_serde::to_vec(&tree).ok()?).ok();
+    if let Ok(mut tree) = rmp_serde::from_slice::<Value>(bytes) {
+        let mut left = place;
+        if change(&mut tree, &mut left, how) {
+            return rmp_serde::from_slice(&rmp_serde::to_vec(&tree).ok()?).ok();
+        }
     }
     let mut bytes = bytes.to_vec();
     let place = place % bytes.len();
@@ -110,7 +108,9 @@ fn check<W: Workload>(parameters: Value, (processes, supersteps): (u32, Option<u
     let config = ProptestConfig::with_cases(200);
     proptest!(config, |(changes in changes)| {
         let mut changed: Vec<_> = outputs.iter().map(decode).collect();
-        for (process, place, how) in &changes as &Vec<Change> {
+        // Which output, which of its values, and how it is changed.
+        let changes: &Vec<(usize, usize, u8)> = &changes;
+        for (process, place, how) in changes {
             if let Some(output) = decoded(&outputs[*process], *place, *how) {
                 changed[*process] = output;
             }
