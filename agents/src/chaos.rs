@@ -12,6 +12,7 @@ mod fault;
 mod happening;
 mod network;
 mod node_process;
+mod overtaking;
 mod program;
 mod random;
 mod resumption;

@@ -30,6 +30,14 @@ pub enum Mutant {
     KeepOldPlacement,
     /// A host whose processes have all left refuses batches of hosts that have gone on.
     RefuseWhenLeft,
+    /// A host refuses the image of a process that comes from where the host does not know it to run yet.
+    RefuseEarlyImage,
+    /// A node has ended although the Managers of other Sets wait for what its own passes on.
+    EndBeforeBarrier,
+    /// An order to save outputs for a checkpoint counts that is complete already.
+    SaveCompleted,
+    /// A node refuses a job at once that follows one which has ended there, and whose client has not closed yet.
+    RefuseAtOnce,
     /// A Manager refuses the loads that are reported to a policy whose plan a script replaces.
     RefuseScriptedLoads,
     /// A node reports its pieces before its buddy has them.
@@ -46,7 +54,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 20] = [
         Self::TakeOtherSuperstep,
         Self::ArriveUnacknowledged,
         Self::AnnounceToFew,
@@ -57,6 +65,10 @@ impl Mutant {
         Self::LeaveInbox,
         Self::KeepOldPlacement,
         Self::RefuseWhenLeft,
+        Self::RefuseEarlyImage,
+        Self::EndBeforeBarrier,
+        Self::SaveCompleted,
+        Self::RefuseAtOnce,
         Self::RefuseScriptedLoads,
         Self::ReportUncopied,
         Self::ForgetGeneration,
@@ -82,6 +94,10 @@ impl fmt::Display for Mutant {
             Self::LeaveInbox => "leave-inbox",
             Self::KeepOldPlacement => "keep-old-placement",
             Self::RefuseWhenLeft => "refuse-when-left",
+            Self::RefuseEarlyImage => "refuse-early-image",
+            Self::EndBeforeBarrier => "end-before-barrier",
+            Self::SaveCompleted => "save-completed",
+            Self::RefuseAtOnce => "refuse-at-once",
             Self::RefuseScriptedLoads => "refuse-scripted-loads",
             Self::ReportUncopied => "report-uncopied",
             Self::ForgetGeneration => "forget-generation",

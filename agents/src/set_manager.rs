@@ -13,6 +13,7 @@ use migbsp::{Elapsed, Migrants, Planner, When};
 use protocol::{Address, AgentMessage, Arrived, Start, StartCall};
 
 use crate::check::check;
+use crate::error::RunError;
 use crate::learned_cost::LearnedCost;
 use crate::record;
 use crate::remaining::can_pay;
@@ -274,7 +275,12 @@ impl SetManager {
         all: Arrived,
         world: &mut dyn World,
     ) -> Result<(), String> {
-        self.check_received(&all)?;
+        if let Err(problem) = self.check_received(&all) {
+            // The counts come from all members: none of those that pass them on is at fault by itself.
+            self.has_refused = true;
+            world.fail(RunError::Peer(problem));
+            return Ok(());
+        }
         if rules.has_one_end() {
             world.superstep_ended(&all);
         }
@@ -330,7 +336,9 @@ impl SetManager {
         let left = sent.checked_sub(all.received);
         let left = left.filter(|left| *left <= all.sent).ok_or_else(|| {
             let (superstep, received) = (self.superstep, all.received);
-            format!("superstep {superstep}: {received} of {sent} messages were received")
+            format!(
+                "superstep {superstep}: {received} of {sent} messages were received, by the counts of all nodes; one of them"
+            )
         })?;
         self.unreceived = left;
         Ok(())

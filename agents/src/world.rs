@@ -237,6 +237,9 @@ pub trait World {
     /// for [`World::depart`]. [`World::run`] follows in the same handler.
     fn checkpoint(&mut self, _rank: Rank, _superstep: u64, _agent: Vec<u8>) {}
 
+    /// The Manager of `set` has passed the last barrier: all processes have halted, and its Set has been told.
+    fn barrier_ended(&mut self, _set: SetId) {}
+
     /// The memory that a process occupies: what its program declares, or its encoded state.
     fn image(&self, rank: Rank) -> Image;
 

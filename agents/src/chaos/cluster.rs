@@ -149,17 +149,21 @@ impl<'a> Cluster<'a> {
         self.nodes[host] = Some(NodeProcess::start(name, &request.builds, prepared, now));
     }
 
-    /// Runs the job with the faults of the scenario, and then, without faults, once more: all nodes have to be free.
+    /// Runs the job with the faults of the scenario, and then once more: all nodes have to be free. Faults of the first
+    /// job may last, if the second one follows at once.
     pub(super) fn run(mut self) -> Found {
         self.submit();
         let mut is_completed = false;
         let end = self.run_until_over(true);
+        let is_followed = self.is_followed_at_once();
         if let Some(result) = self.client.as_mut().and_then(|client| client.result.take()) {
             is_completed = result.is_ok();
             self.check(result, !self.faults.were_harmful());
         }
-        self.run_until(end + FREE_AFTER);
-        self.check_free();
+        if !is_followed {
+            self.run_until(end + FREE_AFTER);
+            self.check_free();
+        }
         let folder = (self.disk.files.clone(), self.disk.complete);
         if self.violations.is_empty() {
             for host in 0..self.nodes.len() {
@@ -170,6 +174,10 @@ impl<'a> Cluster<'a> {
             match self.client.as_mut().and_then(|client| client.result.take()) {
                 Some(result) => self.check(result, true),
                 None => self.violate("the job after the faults has no result".to_owned()),
+            }
+            if is_followed {
+                self.run_until(self.now + FREE_AFTER);
+                self.check_free();
             }
         }
         Found {
@@ -208,7 +216,8 @@ impl<'a> Cluster<'a> {
                 .client
                 .as_ref()
                 .is_none_or(|client| client.result.is_some());
-            if is_over && !(has_faults && self.faults.are_active()) {
+            let waits = has_faults && self.faults.are_active() && !self.is_followed_at_once();
+            if is_over && !waits {
                 return self.now;
             }
             let limit = self.faults.latest_end() + self.scenario.longest + self.now_of_begin();
@@ -225,6 +234,17 @@ impl<'a> Cluster<'a> {
                 return self.now;
             }
         }
+    }
+
+    /// Whether the client submits the next job at once: this one is complete, and no fault can make the next one fail.
+    fn is_followed_at_once(&self) -> bool {
+        let result = self
+            .client
+            .as_ref()
+            .and_then(|client| client.result.as_ref());
+        self.scenario.follows_at_once
+            && result.is_some_and(Result::is_ok)
+            && !self.faults.were_harmful()
     }
 
     /// When the client was started that runs.

@@ -24,6 +24,8 @@ pub(crate) enum FaultKind {
     Delay,
     /// Packets from and to a node are lost for some time, and sent again.
     Loss,
+    /// Messages between two nodes are late for some time, by the same time each: those of other nodes overtake them.
+    Late,
     /// A node receives the signal to end (`SIGTERM`).
     Leave,
     /// The client dies.
@@ -51,7 +53,8 @@ pub(crate) struct Fault {
     pub(super) other: usize,
     /// How long it lasts, in nanoseconds; of a crash, after which time the node is started again.
     pub(super) lasts: u64,
-    /// By how much something is slower, the probability of a loss in percent, or how many hundreds of bytes fit a disk.
+    /// By how much something is slower, the probability of a loss in percent, by how many milliseconds messages are late
+    /// (in both directions if it is even), or how many hundreds of bytes fit a disk.
     pub(super) factor: u64,
 }
 
@@ -66,7 +69,7 @@ pub(crate) enum When {
 
 impl FaultKind {
     /// All kinds.
-    pub(super) const ALL: [Self; 15] = [
+    pub(super) const ALL: [Self; 16] = [
         Self::Crash,
         Self::Stop,
         Self::Slow,
@@ -75,6 +78,7 @@ impl FaultKind {
         Self::Cut,
         Self::Delay,
         Self::Loss,
+        Self::Late,
         Self::Leave,
         Self::ClientCrash,
         Self::ClientStop,
@@ -83,6 +87,12 @@ impl FaultKind {
         Self::DiskFull,
         Self::PowerLoss,
     ];
+
+    /// The kinds that any scenario may have. Late messages belong to those that are aimed at them (`overtaking.rs`).
+    pub(super) fn drawn() -> Vec<Self> {
+        let all = Self::ALL.into_iter();
+        all.filter(|kind| *kind != Self::Late).collect()
+    }
 }
 
 impl Fault {
@@ -109,6 +119,7 @@ impl Fault {
             FaultKind::Slow | FaultKind::Delay | FaultKind::Loss | FaultKind::DiskFull => {
                 random.duration(100_000_000, 10 * SECOND)
             }
+            FaultKind::Late => random.duration(SECOND, 60 * SECOND),
             FaultKind::Crash | FaultKind::PowerLoss => random.duration(1_000_000, 5 * SECOND),
             FaultKind::Leave
             | FaultKind::ClientCrash
@@ -117,6 +128,7 @@ impl Fault {
         };
         let factor = match kind {
             FaultKind::Loss => random.between(1, 30),
+            FaultKind::Late => random.duration(1, 1000),
             _ => random.duration(2, 100),
         };
         Self {
@@ -135,6 +147,7 @@ impl Fault {
             FaultKind::Slow
             | FaultKind::Delay
             | FaultKind::Loss
+            | FaultKind::Late
             | FaultKind::DiskError
             | FaultKind::DiskFull => true,
             FaultKind::Stop
@@ -162,6 +175,7 @@ impl fmt::Display for FaultKind {
             Self::Cut => "cut",
             Self::Delay => "delay",
             Self::Loss => "loss",
+            Self::Late => "late",
             Self::Leave => "leave",
             Self::ClientCrash => "client-crash",
             Self::ClientStop => "client-stop",
@@ -198,4 +212,4 @@ impl fmt::Display for Fault {
 /// A second in nanoseconds.
 pub(super) const SECOND: u64 = 1_000_000_000;
 /// How long an interruption may last that no connection notices: some time passes before and after it without a packet.
-const HARMLESS: u64 = 1_500_000_000;
+pub(super) const HARMLESS: u64 = 1_500_000_000;

@@ -12,6 +12,8 @@ pub(super) struct Network {
     per_byte: u64,
     /// By sender and receiver: the number of faults that block the path.
     blocked: Vec<Vec<u32>>,
+    /// By sender and receiver: how much longer messages take, in nanoseconds.
+    late: Vec<Vec<u64>>,
     /// By process: by how much its messages are slower, and the probability of a loss in percent.
     disturbed: Vec<Disturbed>,
 }
@@ -31,6 +33,7 @@ impl Network {
             delay,
             per_byte,
             blocked: vec![vec![0; places]; places],
+            late: vec![vec![0; places]; places],
             disturbed: vec![undisturbed; places],
         }
     }
@@ -55,6 +58,16 @@ impl Network {
         };
     }
 
+    /// Makes the messages from one process to another late by `time` in addition, or ends that.
+    pub(super) fn make_late(&mut self, from: usize, to: usize, time: u64, is_late: bool) {
+        let late = &mut self.late[from][to];
+        *late = if is_late {
+            *late + time
+        } else {
+            late.saturating_sub(time)
+        };
+    }
+
     /// Makes the messages from and to a process slower.
     pub(super) fn slow_down(&mut self, place: usize, factor: u64) {
         self.disturbed[place].factor = factor;
@@ -65,13 +78,19 @@ impl Network {
         self.disturbed[place].loss = probability;
     }
 
+    /// Whether a packet that is sent once is lost now.
+    pub(super) fn loses(&mut self, from: usize, to: usize) -> bool {
+        let loss = self.disturbed[from].loss.max(self.disturbed[to].loss);
+        0 < loss && self.random.percent(loss)
+    }
+
     /// How long a message of this length takes now. What is lost is sent again, later each time.
     pub(super) fn delay(&mut self, from: usize, to: usize, bytes: usize) -> u64 {
         let (least, most) = self.delay;
         let ends = [self.disturbed[from], self.disturbed[to]];
         let factor = ends.iter().map(|end| end.factor).max().unwrap_or(1);
         let loss = ends.iter().map(|end| end.loss).max().unwrap_or(0);
-        let mut delay = self.random.duration(least, most) * factor;
+        let mut delay = self.random.duration(least, most) * factor + self.late[from][to];
         let mut again = RETRANSMISSION;
         while self.random.percent(loss) && again < RETRANSMISSION << 4 {
             delay += again;

@@ -15,6 +15,7 @@ pub(super) enum Purpose {
     Computation = 4,
     Checkpoints = 5,
     Disk = 6,
+    Overtaking = 7,
 }
 
 impl Random {
@@ -28,6 +29,7 @@ impl Random {
             Purpose::Computation => 4,
             Purpose::Checkpoints => 5,
             Purpose::Disk => 6,
+            Purpose::Overtaking => 7,
         });
         Self(random)
     }

@@ -105,7 +105,7 @@ pub fn simulate_seed(options: &SeedOptions) -> SeedRun {
 }
 
 /// Runs the job of a scenario, and if it has a checkpoint folder, the job that resumes from what is there afterwards.
-fn simulate(scenario: &Scenario, has_trace: bool) -> Found {
+pub(super) fn simulate(scenario: &Scenario, has_trace: bool) -> Found {
     let mut found = Cluster::new(scenario, has_trace).run();
     if scenario.request.checkpoint.is_none() || !found.violations.is_empty() {
         return found;

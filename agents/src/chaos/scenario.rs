@@ -12,6 +12,7 @@ use simulator::{NetworkOptions, Platform};
 
 use super::checkpoints;
 use super::fault::{Fault, FaultKind, SECOND, When};
+use super::overtaking;
 use super::program::Mixer;
 use super::random::{Purpose, Random};
 use crate::hosts::{Builds, Request};
@@ -36,6 +37,8 @@ pub(super) struct Scenario {
     pub(super) computation: (u64, u64),
     /// How long a job may last without faults, in nanoseconds.
     pub(super) longest: u64,
+    /// Whether the client submits the job again as soon as it is complete.
+    pub(super) follows_at_once: bool,
     /// The pieces of all processes, if the job resumes another one.
     pub(super) saved: Option<Vec<Bytes>>,
 }
@@ -43,6 +46,9 @@ pub(super) struct Scenario {
 impl Scenario {
     /// The scenario of `seed`.
     pub(super) fn draw(seed: u64) -> Self {
+        if overtaking::is_aimed(seed) {
+            return overtaking::draw(seed);
+        }
         let mut random = Random::new(seed, Purpose::Faults);
         let aim = seed.is_multiple_of(2).then(|| aim(seed / 2));
         let mut random_job = Random::new(seed, Purpose::Job);
@@ -57,9 +63,6 @@ impl Scenario {
         let mut request = request(job, &sets, processes, step);
         checkpoints::draw(seed, &mut request, step);
         let programs = programs(job, seed, processes, is_heavy);
-        let limit = reference::Limit(1000);
-        let outputs = reference::run(programs.clone(), limit);
-        let outputs = outputs.expect("the program obeys its laws").outputs;
         let mut faults = Vec::new();
         if let Some((kind, step)) = aim {
             let when = When::Step(step, random.between(1, 4));
@@ -68,14 +71,10 @@ impl Scenario {
         let random_most = random.duration(20, 3000);
         while faults.is_empty() || (faults.len() < 4 && random.percent(35)) {
             let when = When::Event(random.between(1, random_most));
-            let kind = random.of(&FaultKind::ALL);
+            let kind = random.of(&FaultKind::drawn());
             faults.push(Fault::draw(&mut random, kind, when, nodes));
         }
         Self {
-            seed,
-            request,
-            programs,
-            outputs,
             faults,
             delay: if is_heavy {
                 ((10_000, 100_000), MBIT_10)
@@ -95,6 +94,24 @@ impl Scenario {
                 job.of(&[(10_000, 1_000_000), (100_000, 20_000_000)])
             },
             longest: if is_heavy { 1000 } else { 60 } * SECOND,
+            ..Self::new(seed, request, programs)
+        }
+    }
+
+    /// A job without faults, on fast paths and processors.
+    pub(super) fn new(seed: u64, request: Request, programs: Vec<Mixer>) -> Self {
+        let outputs = reference::run(programs.clone(), reference::Limit(1000));
+        Self {
+            seed,
+            request,
+            programs,
+            outputs: outputs.expect("the program obeys its laws").outputs,
+            faults: Vec::new(),
+            delay: ((10_000, 100_000), GBIT_1),
+            decoding: (10_000, 200_000),
+            computation: (10_000, 1_000_000),
+            longest: 60 * SECOND,
+            follows_at_once: false,
             saved: None,
         }
     }
@@ -102,7 +119,7 @@ impl Scenario {
 
 /// The fault and the step that the number `number` of the scenarios with an aim aims at: all pairs in turn.
 fn aim(number: u64) -> (FaultKind, Step) {
-    let (kinds, steps) = (FaultKind::ALL, Step::ALL);
+    let (kinds, steps) = (FaultKind::drawn(), Step::ALL);
     let count = kinds.len() * steps.len();
     let place = number % u64::try_from(count).expect("few pairs");
     let place = usize::try_from(place).expect("it is smaller than the number of pairs");
@@ -121,9 +138,13 @@ fn sets(random: &mut Random) -> Vec<usize> {
     sets
 }
 
-fn request(random: &mut Random, sets: &[usize], processes: usize, step: Option<Step>) -> Request {
-    let platform = Arc::new(platform(sets));
-    let hosts = platform.hosts().len();
+pub(super) fn request(
+    random: &mut Random,
+    sets: &[usize],
+    processes: usize,
+    step: Option<Step>,
+) -> Request {
+    let hosts = sets.iter().sum();
     let spread = if step == Some(Step::ProbeLink) {
         1
     } else {
@@ -134,6 +155,18 @@ fn request(random: &mut Random, sets: &[usize], processes: usize, step: Option<S
         .collect();
     let shape = random.of(&[Shape::Central, Shape::Hierarchical, Shape::Ideal]);
     let scheduler = scheduler(random, (processes, hosts), step);
+    request_of(sets, (placement, shape, scheduler), || {
+        1 + u32::try_from(random.index(2)).expect("small")
+    })
+}
+
+/// A job on Sets with these numbers of hosts, which have as many processors as `processors` says of each in turn.
+pub(super) fn request_of(
+    sets: &[usize],
+    (placement, shape, scheduler): (Vec<HostId>, Shape, Option<Scheduler>),
+    mut processors: impl FnMut() -> u32,
+) -> Request {
+    let platform = Arc::new(platform(sets));
     let setup = Setup {
         network: NetworkOptions::default(),
         start: TransferStart::Eager,
@@ -158,7 +191,7 @@ fn request(random: &mut Random, sets: &[usize], processes: usize, step: Option<S
             name: format!("node-{}", index + 1),
             address: format!("10.0.0.{}:7447", index + 1),
             set: set.name.clone(),
-            slots: 1 + u32::try_from(random.index(2)).expect("small"),
+            slots: processors(),
             speed: 1.0,
         }
     });
@@ -223,7 +256,12 @@ fn scheduler(
     Some(scheduler)
 }
 
-fn programs(random: &mut Random, seed: u64, processes: usize, is_heavy: bool) -> Vec<Mixer> {
+pub(super) fn programs(
+    random: &mut Random,
+    seed: u64,
+    processes: usize,
+    is_heavy: bool,
+) -> Vec<Mixer> {
     let last = if is_heavy { 60 } else { random.between(6, 40) };
     // All halt together, or each in a superstep of its own.
     let spread = random.of(&[0, 0, last / 2]);

@@ -41,7 +41,14 @@ use saving::{SavedPiece, Saving};
 /// | all processes are reported | the collector completes the checkpoint on disk, and tells all nodes |
 ///
 /// No checkpoint begins before the one before is complete. So whatever a node hears of a checkpoint, those before it are
-/// complete, even if it has not heard so: messages of different nodes overtake each other.
+/// complete, even if it has not heard so: messages of different nodes overtake each other. An order to save outputs that
+/// arrives
+///
+/// | | |
+/// |---|---|
+/// | before a process here starts the superstep, or a later one | waits for that: only then it is known which process saves them |
+/// | when the checkpoint has begun here | has no effect |
+/// | when it is complete | has no effect |
 pub(crate) struct Checkpoints {
     parts: CheckpointParts,
     schedule: CheckpointSchedule,
@@ -52,6 +59,8 @@ pub(crate) struct Checkpoints {
     /// The checkpoint of which the buddy has a piece of a process.
     copied: BTreeMap<Rank, Generation>,
     current: Option<Part>,
+    /// The checkpoint for which outputs are to be saved, unless a process here starts its superstep.
+    ordered: Option<u64>,
     /// On the collector.
     collection: Option<Collection>,
     actions: VecDeque<CheckpointAction>,
@@ -88,6 +97,7 @@ impl Checkpoints {
             halted: BTreeMap::new(),
             copied: BTreeMap::new(),
             current: None,
+            ordered: None,
             collection: None,
             actions: VecDeque::new(),
         }
@@ -165,6 +175,7 @@ impl Checkpoints {
         running: BTreeSet<Rank>,
     ) -> Result<(), String> {
         self.catch_up(superstep)?;
+        self.ordered.take_if(|ordered| *ordered <= superstep);
         let ranks = running.iter().copied().chain(self.halted_before(superstep));
         let ranks = ranks.collect();
         self.current = Some(Part::new(superstep, ranks, running));
@@ -245,7 +256,30 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Handles a message of the node of `host` about the checkpoint before `superstep`. `is_idle`: no process is here.
+    /// A process here is about to start `superstep`, and has been saved if there is a checkpoint before it: outputs are
+    /// saved for an earlier one that no process here has begun.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::begin`].
+    pub(crate) fn pass(&mut self, superstep: u64, now: Instant) -> Result<(), String> {
+        match self.ordered.take_if(|ordered| *ordered < superstep) {
+            Some(ordered) => self.save_outputs(ordered, (now, false)),
+            None => Ok(()),
+        }
+    }
+
+    /// A process leaves. Its buddy is sent all of it when it is back: if there is a checkpoint meanwhile, the buddy forgets
+    /// the piece that it has, and this node may not have heard of that checkpoint.
+    pub(crate) fn leave(&mut self, rank: Rank) {
+        self.copied.remove(&rank);
+        if let Some(part) = &mut self.current {
+            part.left.insert(rank);
+        }
+    }
+
+    /// Handles a message of the node of `host` about the checkpoint before `superstep`. `may_start`: a process here may be
+    /// about to start that superstep.
     ///
     /// # Errors
     ///
@@ -254,11 +288,11 @@ impl Checkpoints {
         &mut self,
         (host, superstep): (HostId, u64),
         message: CheckpointMessage,
-        (now, is_idle): (Instant, bool),
+        (now, may_start): (Instant, bool),
     ) -> Result<(), String> {
         match message {
             CheckpointMessage::Save if host == self.parts.collector => {
-                self.save_outputs(superstep, now, is_idle)
+                self.save_outputs(superstep, (now, may_start))
             }
             CheckpointMessage::Copied if Some(host) == self.parts.buddy => {
                 self.handle_copied(superstep);
@@ -267,7 +301,7 @@ impl Checkpoints {
             CheckpointMessage::Saved(saved) if self.parts.own == self.parts.collector => {
                 self.check_saved(host, &saved)?;
                 self.collect(superstep, now);
-                self.save_outputs(superstep, now, is_idle)?;
+                self.save_outputs(superstep, (now, may_start))?;
                 self.add_report(host, superstep, *saved, now);
                 Ok(())
             }
@@ -348,12 +382,27 @@ impl Checkpoints {
     }
 
     /// Saves the outputs of the processes that have halted here, unless a process starts the superstep here, which does.
-    fn save_outputs(&mut self, superstep: u64, now: Instant, is_idle: bool) -> Result<(), String> {
+    fn save_outputs(
+        &mut self,
+        superstep: u64,
+        (now, may_start): (Instant, bool),
+    ) -> Result<(), String> {
         let has_outputs = self.halted_before(superstep).next().is_some();
-        if !is_idle || self.has_begun(superstep) || !has_outputs {
+        let is_over = self.is_complete(superstep) && !mutant::is(Mutant::SaveCompleted);
+        if is_over || self.has_begun(superstep) || !has_outputs {
+            return Ok(());
+        }
+        if may_start {
+            self.ordered = Some(superstep);
             return Ok(());
         }
         self.begin(superstep, now, BTreeSet::new())
+    }
+
+    /// Whether this node knows that the checkpoint before `superstep` is complete.
+    fn is_complete(&self, superstep: u64) -> bool {
+        let complete = self.generations.complete_generation();
+        complete.is_some_and(|complete| superstep <= complete.superstep)
     }
 
     /// The processes that had halted here before `superstep`: an order to save their outputs may arrive much later.

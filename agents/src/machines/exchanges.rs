@@ -56,6 +56,8 @@ pub(crate) struct Exchanges {
     census: Census,
     inboxes: Inboxes,
     expectations: Expectations,
+    /// The superstep of the newest batch of each host, and whether it was the last of that superstep.
+    newest: BTreeMap<HostId, (u64, bool)>,
     /// The last superstep that is complete here.
     completed: Option<u64>,
     /// Whether supersteps have passed without processes here.
@@ -94,6 +96,7 @@ impl Exchanges {
         Self {
             expectations: Expectations::new(all.filter(move |host| *host != own)),
             census: Census::new(own, sets, hosts, senders_stay),
+            newest: BTreeMap::new(),
             inboxes: Inboxes::default(),
             completed: None,
             is_behind: false,
@@ -315,6 +318,7 @@ impl Exchanges {
         memory: InputMemory,
     ) -> Result<(), RunError> {
         self.check(host, &batch)?;
+        self.check_order(host, &batch)?;
         for rank in &batch.halted {
             self.census.halt(*rank, batch.superstep);
         }

@@ -66,6 +66,8 @@ pub(crate) struct NodeParts {
 /// A client that is connected.
 struct Guest {
     connection: ConnectionId,
+    /// The name in its certificate.
+    name: String,
     /// The client as others know it.
     party: String,
     build: Build,
@@ -75,13 +77,15 @@ struct Guest {
 struct Submission {
     client: Guest,
     submit: Submit,
-    /// When it is refused at the latest.
-    limit: Clock,
+    /// When it arrived.
+    since: Clock,
 }
 
 /// The job that runs.
 struct Current {
     id: JobId,
+    /// The name in the client's certificate.
+    name: String,
     /// The client as others know it.
     party: String,
     since: Clock,
@@ -200,6 +204,7 @@ impl NodeMachine {
         }
         self.guests.push(Guest {
             connection,
+            name: info.subject.name.to_string(),
             party: PeerInfo::to_string(&info),
             build,
         });
@@ -220,7 +225,7 @@ impl NodeMachine {
             self.submissions.push_back(Submission {
                 client: self.guests.swap_remove(place),
                 submit: *submit,
-                limit: self.now + LEAVING,
+                since: self.now,
             });
         }
     }
@@ -245,12 +250,10 @@ impl NodeMachine {
         current.is_some_and(|current| current.job.client == client)
     }
 
-    /// Begins with the first job that waits. A job waits for the threads of the one before, so that it is not refused for
-    /// them.
+    /// Begins with the first job that waits, so that it is not refused for what the one before has left.
     fn admit_submissions(&mut self) {
         while let Some(first) = self.submissions.front() {
-            let is_ending = self.is_idle() && self.parts.meter.oldest_execution().is_some();
-            if is_ending && self.now < first.limit {
+            if self.now < first.since + self.patience(first) {
                 return;
             }
             let Some(submission) = self.submissions.pop_front() else {
@@ -263,6 +266,24 @@ impl NodeMachine {
             if let Err(error) = entered {
                 self.tell(client, JobMessage::Failed(error.into()));
             }
+        }
+    }
+
+    /// How long a submission may wait for the end of what goes on.
+    ///
+    /// When a client closes its connection, the packet that says so may be lost, and the next run of the client be here
+    /// before its silence is noticed. That a client has closed is likely if its job has ended here, or if it submits
+    /// another one.
+    fn patience(&self, submission: &Submission) -> Duration {
+        match &self.current {
+            None if self.parts.meter.oldest_execution().is_some() => LEAVING,
+            Some(current)
+                if (current.job.has_ended() || current.name == submission.client.name)
+                    && !mutant::is(Mutant::RefuseAtOnce) =>
+            {
+                CLOSING
+            }
+            None | Some(_) => Duration::ZERO,
         }
     }
 
@@ -281,6 +302,7 @@ impl NodeMachine {
         }
         let Guest {
             connection,
+            name,
             party,
             build,
         } = client;
@@ -321,6 +343,7 @@ impl NodeMachine {
         };
         self.current = Some(Current {
             id,
+            name,
             party,
             since: self.now,
             job: Job::new(parts, self.now),
@@ -407,5 +430,7 @@ const REMEDY: &str =
     "the node accepts jobs when that superstep ends; restart the node if it never does";
 /// How long a submitted job waits for the threads of the one before.
 const LEAVING: Duration = Duration::from_secs(5);
+/// How long one waits for the close of the client of a job that has ended: its silence is noticed after 2.7 s.
+const CLOSING: Duration = Duration::from_secs(3);
 /// The time between two looks at them.
 const POLLING: Duration = Duration::from_millis(10);

@@ -42,7 +42,7 @@ use crate::error::RunError;
 use crate::mutant::{self, Mutant};
 use crate::programs::ProgramType;
 use crate::record;
-use crate::setup::{Rules, Setup};
+use crate::setup::{Rules, Setup, Shape};
 use crate::world::{Delivery, Event, World};
 use client_link::ClientLink;
 use computation::Computation;
@@ -67,6 +67,8 @@ pub(crate) struct HostWorld {
     client: ClientLink,
     peers: PeerLinks,
     placement: PlacementEpoch,
+    /// Images that name a placement before which another one has not been announced here yet.
+    early_images: BTreeMap<Rank, IncomingImage>,
     transfers: TransferTimes,
     computation: Computation,
     timers: Timers,
@@ -75,6 +77,8 @@ pub(crate) struct HostWorld {
     checkpoints: Option<Checkpoints>,
     /// Processes that wait for the messages of the superstep.
     exchanging: BTreeSet<Rank>,
+    /// Whether the barrier of the Manager here goes on: others wait for what it passes on.
+    has_barrier: bool,
     /// What the moves of processes took that have arrived and are not installed yet.
     measured: BTreeMap<Rank, MeasuredMove>,
     /// Events of agents here that are to be handled now.
@@ -117,6 +121,7 @@ impl HostWorld {
             began: clock,
             client: ClientLink::new(own, rules.first_superstep()),
             placement: PlacementEpoch::new(own, Arc::clone(&rules)),
+            early_images: BTreeMap::new(),
             transfers: TransferTimes::new(Arc::clone(&rules), own, peers.hosts()),
             peers,
             computation: Computation::new(processors),
@@ -127,6 +132,8 @@ impl HostWorld {
             },
             checkpoints,
             exchanging: BTreeSet::new(),
+            has_barrier: rules.barrier.shape == Shape::Hierarchical
+                && rules.managers.contains(&own),
             measured: BTreeMap::new(),
             meter,
             processors,
@@ -272,10 +279,19 @@ impl HostWorld {
         }
     }
 
-    /// The image of a process that moves here has begun to arrive.
-    pub(super) fn handle_image(&mut self, image: &IncomingImage) {
-        let (host, rank, ends) = (image.host, image.image.rank, image.ends);
-        let is_expected = ends == (Address::Node(host), Address::Node(self.own))
+    /// The image of a process that moves here has begun to arrive. It waits until the placement before its own has been
+    /// announced here, which says where the process comes from.
+    pub(super) fn handle_image(&mut self, image: IncomingImage) {
+        let (host, rank, epoch) = (image.host, image.image.rank, image.image.epoch);
+        let is_between_nodes = image.ends == (Address::Node(host), Address::Node(self.own));
+        let is_known = !self.placement.is_before(epoch) || mutant::is(Mutant::RefuseEarlyImage);
+        let is_first = !self.early_images.contains_key(&rank);
+        if !is_known && is_between_nodes && is_first && rank.0 < self.exchanges.size() {
+            self.early_images.insert(rank, image);
+            return;
+        }
+        let is_expected = is_known
+            && is_between_nodes
             && self.exchanges.host_of(rank) == Some(host)
             && !self.computation.contains(rank);
         if is_expected {
@@ -400,6 +416,14 @@ impl HostWorld {
         self.send_acknowledgements();
         self.placement.advance(epoch);
         self.act(JobAction::AdvanceEpoch(epoch));
+        let placement = &self.placement;
+        let is_known =
+            |_: &Rank, image: &mut IncomingImage| !placement.is_before(image.image.epoch);
+        let known: Vec<(Rank, IncomingImage)> =
+            self.early_images.extract_if(.., is_known).collect();
+        for (_, image) in known {
+            self.handle_image(image);
+        }
     }
 
     fn act(&mut self, action: JobAction) {

@@ -32,6 +32,9 @@ impl SetManager {
             return;
         }
         self.pass_down(rules, start, world);
+        if self.barrier.is_over() {
+            world.barrier_ended(self.set);
+        }
         if !self.is_home && self.set == rules.first {
             self.listen(rules, start.superstep, None, world);
         }

@@ -328,6 +328,35 @@ fn an_ideal_barrier_has_no_master() {
     assert_eq!(flushes(&test_world), 0);
 }
 
+/// The sender of the last arrival is not always the one that counted wrongly.
+#[test]
+fn counts_that_do_not_add_up_are_no_fault_of_the_member_that_passes_them_on() {
+    for shape in [Shape::Central, Shape::Ideal] {
+        let mut test_world = four(shape, None);
+        let mut agents = test_world.agents();
+        test_world.keep_errors();
+        for rank in 0..4 {
+            let Event::Message { from, message } = arrived(rank, 0, 0) else {
+                unreachable!("an arrival is a message");
+            };
+            let AgentMessage::Arrived(mut arrived) = message else {
+                unreachable!("it is one");
+            };
+            arrived.received = u64::from(rank == 1);
+            let message = AgentMessage::Arrived(arrived);
+            tell(
+                &mut test_world,
+                &mut agents,
+                Event::Message { from, message },
+            );
+        }
+        let error = test_world.error().unwrap();
+        let expected = "superstep 0: 1 of 0 messages were received, by the counts of all nodes; \
+                        one of them: it is broken, or runs another build";
+        assert_eq!(error, expected);
+    }
+}
+
 /// The error of a Manager that receives `set_report` of another in a call.
 fn meets(set_report: SetReport) -> String {
     let mut test_world = four(Shape::Central, Some(scheduler(|_| {})));

@@ -142,10 +142,11 @@ The code that decides on real hosts runs in one thread, under a simulated clock,
 client, agents, the encoding of messages, and the checks of what peers send. A seed draws 2 to 7 nodes in 1 to 3 Sets, a \
 program, a policy, the shape of the barrier, moves, delays, and faults: nodes that crash, stop, leave or are slow, paths \
 that are blocked in one or both directions, loss and delay, and a client that crashes, stops or is interrupted. Faults of \
-odd seeds happen at any event; the first fault of an even seed is aimed at a step of the protocol, all pairs in turn.
+odd seeds happen at any event; the first fault of an even seed is aimed at a step of the protocol, all pairs in turn. \
+Every eighth seed (7, 15, 23 and so on) is aimed at messages that overtake each other, because paths are late.
 
 A job has to end with the outputs of the reference runner, or with an error that names the cause. Faults that no \
-connection notices must not end it. All nodes that run have to be free 13 virtual seconds later, and complete a second job.";
+connection notices must not end it, and nothing may be refused. All nodes that run have to be free 13 virtual seconds later, and complete a second job.";
 
 pub(crate) const CHAOS_HELP: &str = "\
 The report shows:

@@ -36,6 +36,8 @@ pub(crate) struct Cluster {
 pub(crate) struct NodeOptions {
     pub(crate) builds: Builds,
     pub(crate) exit_when_stuck: Option<Duration>,
+    /// Where it reaches other nodes, if not at their addresses.
+    pub(crate) routes: Routes,
 }
 
 impl Default for NodeOptions {
@@ -43,6 +45,7 @@ impl Default for NodeOptions {
         Self {
             builds: Builds::same_as(build("counter", 0)),
             exit_when_stuck: None,
+            routes: Routes::default(),
         }
     }
 }
@@ -89,7 +92,7 @@ impl Cluster {
                 identity,
                 revocations: None,
                 address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-                routes: Routes::default(),
+                routes: options.routes,
                 builds: options.builds,
                 workloads: vec!["counter".to_owned()],
                 exit_when_stuck: options.exit_when_stuck,

@@ -6,6 +6,7 @@
 //! | `kernels` | wherever and whenever processes migrate, outputs equal the reference runner's |
 //! | `busy` | programs that keep all processors busy for seconds cost a node no connection |
 //! | `builds` | other builds are refused where they are not allowed, and named |
+//! | `late_paths` | messages of one node that come later than those of others end no job |
 //! | `endless` | a superstep that never ends can be ended, and its node says why it refuses jobs |
 //! | `resuming` | a job resumed from a checkpoint on any hosts ends with the outputs of the reference runner |
 //! | `failures` | whatever goes wrong ends the run with a message, and the cluster is free again |
@@ -19,4 +20,5 @@ mod endless;
 mod failures;
 mod hostile;
 mod kernels;
+mod late_paths;
 mod resuming;

@@ -128,7 +128,7 @@ impl Cluster<'_> {
             ClientAction::SendState(host, rank) => self.send_initial(host, rank),
             ClientAction::Refuse(host, problem) => {
                 if let Some(at) = connection(self, host) {
-                    self.abort(at, problem);
+                    self.refuse(at, problem);
                 }
             }
             ClientAction::Observe(event) => {
@@ -216,7 +216,7 @@ impl Cluster<'_> {
                     Ok(_) => return,
                     Err(refusal) => {
                         let error = self.end(at).1.refused(refusal.clone());
-                        self.abort(at, refusal.to_string());
+                        self.refuse(at, refusal.to_string());
                         NodeWord::Closed(Err(error.into()))
                     }
                 }

@@ -53,6 +53,7 @@ impl Faults {
                     FaultKind::Slow
                         | FaultKind::Delay
                         | FaultKind::Loss
+                        | FaultKind::Late
                         | FaultKind::DiskError
                         | FaultKind::DiskFull
                 )

@@ -67,6 +67,7 @@ impl Cluster<'_> {
             }
             FaultKind::Delay => self.network.slow_down(node, fault.factor),
             FaultKind::Loss => self.network.lose(node, fault.factor),
+            FaultKind::Late => self.make_late(&fault, node, true),
             FaultKind::Leave => {
                 let owner = self.owner(node);
                 self.tell_node(node, NodeEvent::Leave);
@@ -102,6 +103,7 @@ impl Cluster<'_> {
             }
             FaultKind::Delay => self.network.slow_down(node, 1),
             FaultKind::Loss => self.network.lose(node, 0),
+            FaultKind::Late => self.make_late(&fault, node, false),
             FaultKind::DiskFull => self.disk.files.repair(),
             FaultKind::PowerLoss => {
                 for host in 0..self.nodes.len() {
@@ -120,8 +122,7 @@ impl Cluster<'_> {
     /// Blocks the paths that a fault blocks, or ends that.
     fn block(&mut self, fault: &Fault, node: usize, is_blocked: bool) {
         let others: Vec<usize> = match fault.kind {
-            FaultKind::Cut if fault.other == node => vec![self.client_place()],
-            FaultKind::Cut => vec![fault.other],
+            FaultKind::Cut => vec![self.other_end(fault, node)],
             _ => (0..self.places.len())
                 .filter(|place| *place != node)
                 .collect(),
@@ -131,6 +132,25 @@ impl Cluster<'_> {
             if fault.kind != FaultKind::OneWay {
                 self.network.block(other, node, is_blocked);
             }
+        }
+    }
+
+    /// Makes the messages late that a fault makes late, or ends that.
+    fn make_late(&mut self, fault: &Fault, node: usize, is_late: bool) {
+        let other = self.other_end(fault, node);
+        let time = fault.factor * MILLISECOND;
+        self.network.make_late(node, other, time, is_late);
+        if fault.factor.is_multiple_of(2) {
+            self.network.make_late(other, node, time, is_late);
+        }
+    }
+
+    /// The other end of the path that a fault concerns, which hits `node`.
+    fn other_end(&self, fault: &Fault, node: usize) -> usize {
+        if fault.other == node {
+            self.client_place()
+        } else {
+            fault.other
         }
     }
 
@@ -209,5 +229,7 @@ impl Cluster<'_> {
     }
 }
 
+/// A millisecond in nanoseconds.
+const MILLISECOND: u64 = 1_000_000;
 /// The time from the signal until a node ends, in nanoseconds.
 const EXIT: u64 = 200_000_000;

@@ -168,6 +168,9 @@ impl Cluster<'_> {
                 let name = &self.scenario.request.members[place].name;
                 self.trace
                     .line(self.now, format_args!("{name} ends its job: {reason}"));
+                if reason.contains("it is broken") {
+                    self.violate(format!("{name} takes an honest node for broken: {reason}"));
+                }
                 for at in job.peers.into_values() {
                     self.close(at, &reason);
                 }
@@ -225,7 +228,7 @@ impl Cluster<'_> {
             }
             JobAction::Refuse(host, problem) => {
                 let at = *job.peers.get(&host)?;
-                self.abort(at, problem);
+                self.refuse(at, problem);
             }
             JobAction::AdvanceEpoch(epoch) => node.session.advance(epoch),
             JobAction::Execute(tasks) => {

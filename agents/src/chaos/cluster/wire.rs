@@ -73,20 +73,37 @@ impl Cluster<'_> {
         Ok(())
     }
 
-    /// Closes a connection in order: what was sent before arrives.
+    /// Closes a connection in order: what was sent before arrives. The packet that says so is sent once; if it is lost, the
+    /// peer notices the silence.
     pub(super) fn close(&mut self, at: At, reason: &str) {
-        let (job, end) = self.end(at);
+        let (_, end) = self.end(at);
         if !end.is_open {
             return;
         }
         end.is_open = false;
+        let ends = &self.connections[at.0].ends;
+        let (from, to) = (ends[at.1].place, ends[1 - at.1].place);
+        if self.network.loses(from, to) {
+            return self.update_silence();
+        }
+        let (job, end) = self.end(at);
         end.is_closing = true;
         let (_, number) = end.stamp(Lane::Frames, job, 0);
         let packet = Packet::Close(reason.to_owned());
         self.transmit(at, (Lane::Frames, number), packet);
     }
 
-    /// Closes a connection because of what the peer sent.
+    /// Closes a connection because of what the peer sent, which must not happen: all that take part are honest.
+    pub(super) fn refuse(&mut self, at: At, reason: String) {
+        let ends = &self.connections[at.0].ends;
+        let name = |end: usize| &self.places[ends[end].place].info.subject.name;
+        let (own, peer) = (name(at.1), name(1 - at.1));
+        let violation = format!("{own} refuses what {peer} has sent: {reason}");
+        self.violate(violation);
+        self.abort(at, reason);
+    }
+
+    /// Closes a connection at once.
     pub(super) fn abort(&mut self, at: At, reason: String) {
         let (_, end) = self.end(at);
         if !std::mem::replace(&mut end.is_open, false) {
@@ -213,7 +230,7 @@ impl Cluster<'_> {
         };
         Some(checked.unwrap_or_else(|refusal| {
             let error = self.end(at).1.refused(refusal.clone());
-            self.abort(at, refusal.to_string());
+            self.refuse(at, refusal.to_string());
             NodeEvent::ClientGone(id, Some(error.into()))
         }))
     }
@@ -280,7 +297,7 @@ impl Cluster<'_> {
         };
         Some(checked.unwrap_or_else(|refusal| {
             let error = self.end(at).1.refused(refusal.clone());
-            self.abort(at, refusal.to_string());
+            self.refuse(at, refusal.to_string());
             PeerEvent::Gone(host, Err(error.into()))
         }))
     }

@@ -26,9 +26,7 @@ impl Checkpoints {
     /// Begins to collect what nodes have saved, unless that has begun: nodes without processes hear of the checkpoint.
     pub(super) fn collect(&mut self, superstep: u64, now: Instant) {
         let newest = self.collection.as_ref().map(|it| it.superstep);
-        let complete = self.generations.complete_generation();
-        let is_over = complete.is_some_and(|it| superstep <= it.superstep);
-        if is_over || newest.is_some_and(|newest| superstep <= newest) {
+        if self.is_complete(superstep) || newest.is_some_and(|newest| superstep <= newest) {
             return;
         }
         self.collection = Some(Collection::new(superstep, now));

@@ -48,7 +48,8 @@ impl Checkpoints {
         let current = self.current.as_mut();
         if let Some(part) = current.filter(|part| part.superstep == superstep) {
             part.is_copied = true;
-            self.copied = part.ranks.iter().map(|rank| (*rank, generation)).collect();
+            let here = part.ranks.difference(&part.left);
+            self.copied = here.map(|rank| (*rank, generation)).collect();
         }
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Part {
     pub(super) ranks: BTreeSet<Rank>,
     /// The processes that are not encoded.
     pub(super) waiting: BTreeSet<Rank>,
+    /// The processes that have left since.
+    pub(super) left: BTreeSet<Rank>,
     pub(super) stall: Seconds,
     pub(super) encoding: Seconds,
     pub(super) bytes: u64,
@@ -36,6 +38,7 @@ impl Part {
             superstep,
             ranks,
             waiting,
+            left: BTreeSet::new(),
             stall: Seconds::ZERO,
             encoding: Seconds::ZERO,
             bytes: 0,

@@ -128,8 +128,8 @@ impl Nodes {
         let node = &mut self.nodes[to.index()];
         match sent {
             Sent::Message(message) => {
-                let is_idle = !node.halted.is_empty();
-                node.handle_message((from, at), message, (self.now, is_idle))
+                let may_start = node.halted.is_empty();
+                node.handle_message((from, at), message, (self.now, may_start))
                     .unwrap();
             }
             Sent::Pieces(encoded) => {
@@ -271,7 +271,7 @@ fn an_order_to_save_outputs_that_comes_late_has_no_effect_on_what_halted_since()
     node.halt(Rank(0), (4, Instructions(5)), Bytes::from_static(b"done"));
     let save = |node: &mut Checkpoints, superstep| {
         let from = (HostId(0), superstep);
-        node.handle_message(from, CheckpointMessage::Save, (now, true))
+        node.handle_message(from, CheckpointMessage::Save, (now, false))
             .unwrap();
         node.has_begun(superstep)
     };
@@ -280,13 +280,104 @@ fn an_order_to_save_outputs_that_comes_late_has_no_effect_on_what_halted_since()
     assert!(save(node, 5));
 }
 
+/// Node 2 has taken part in a checkpoint with a process and an output, and has heard of the next one from another node
+/// when the order of the first node arrives, which it did not need.
+#[test]
+fn an_order_to_save_outputs_for_a_checkpoint_that_is_complete_has_no_effect() {
+    let mut nodes = Nodes::new(3, false);
+    let output = Bytes::from_static(b"done");
+    nodes.nodes[2].halt(Rank(1), (1, Instructions(5)), output);
+    for host in [0, 2] {
+        nodes.start(host, 2, b"state");
+    }
+    let late = nodes.messages.remove(&(HostId(0), HostId(2))).unwrap();
+    assert!(matches!(
+        late[0],
+        (2, Sent::Message(CheckpointMessage::Save))
+    ));
+    while nodes.deliver(0) {}
+    assert_eq!(nodes.records.len(), 1);
+    let now = nodes.now;
+    let node = &mut nodes.nodes[2];
+    node.catch_up(4).unwrap();
+    for may_start in [true, false] {
+        let save = CheckpointMessage::Save;
+        node.handle_message((HostId(0), 2), save, (now, may_start))
+            .unwrap();
+        assert!(!node.has_begun(2) && node.ordered.is_none());
+    }
+}
+
+/// A process that arrives while a checkpoint is under way starts a later superstep: nothing else would have the node save
+/// the outputs here.
+#[test]
+fn an_order_to_save_outputs_waits_for_the_next_superstep_that_a_process_starts_here() {
+    let mut nodes = Nodes::new(3, false);
+    let now = nodes.now;
+    let node = &mut nodes.nodes[2];
+    node.halt(Rank(2), (1, Instructions(5)), Bytes::from_static(b"done"));
+    let order = |node: &mut Checkpoints, may_start| {
+        node.handle_message((HostId(0), 2), CheckpointMessage::Save, (now, may_start))
+            .unwrap();
+    };
+    order(node, true);
+    assert!(!node.has_begun(2));
+    // The process starts this superstep: it begins the checkpoint itself.
+    let mut starting = Nodes::new(3, false);
+    let other = &mut starting.nodes[2];
+    other.halt(Rank(2), (1, Instructions(5)), Bytes::new());
+    order(other, true);
+    other.begin(2, now, BTreeSet::from([Rank(0)])).unwrap();
+    other.pass(2, now).unwrap();
+    other.pass(3, now).unwrap();
+    assert_eq!(other.current.as_ref().unwrap().ranks.len(), 2);
+    // It starts a later one.
+    node.pass(3, now).unwrap();
+    assert!(node.has_begun(2));
+    for host in 0..2 {
+        nodes.start(host, 2, b"state");
+    }
+    nodes.perform(2);
+    while nodes.deliver(0) {}
+    assert_eq!(nodes.records.len(), 1);
+}
+
+/// A process leaves, a checkpoint is complete of which this node has not heard, and the process is back: its buddy has
+/// forgotten the piece from which a delta would be made.
+#[test]
+fn a_process_that_has_been_away_is_copied_whole() {
+    let mut nodes = Nodes::new(2, false);
+    for (superstep, leaves) in [(2, false), (4, false), (6, true)] {
+        for host in 0..2 {
+            nodes.start(host, superstep, &state(host, superstep, LARGE));
+        }
+        if leaves {
+            nodes.nodes[1].leave(Rank(1));
+        }
+        while nodes.deliver(0) {}
+    }
+    let copied = |nodes: &Nodes| nodes.nodes[1].copied.contains_key(&Rank(1));
+    assert!(!copied(&nodes));
+    let (kept, whole) = (
+        nodes.records[1].sent,
+        Length(2 * u64::try_from(LARGE).unwrap()),
+    );
+    nodes.start(0, 8, &state(0, 8, LARGE));
+    nodes.start(1, 8, &state(1, 8, LARGE));
+    while nodes.deliver(0) {}
+    let sent = nodes.records[3].sent;
+    assert!(kept.as_f64() < 0.2 * whole.as_f64(), "{kept:?}");
+    assert!(0.5 * whole.as_f64() < sent.as_f64(), "{sent:?}");
+    assert!(copied(&nodes));
+}
+
 #[test]
 fn what_contradicts_the_state_is_refused() {
     let mut nodes = Nodes::new(2, false);
     let now = nodes.now;
     let node = &mut nodes.nodes[1];
     let mut refused = |from, message| {
-        node.handle_message((HostId(from), 2), message, (now, true))
+        node.handle_message((HostId(from), 2), message, (now, false))
             .unwrap_err()
     };
     refused(1, CheckpointMessage::Save);
@@ -303,7 +394,7 @@ fn what_contradicts_the_state_is_refused() {
     let first = &mut nodes.nodes[0];
     let message = CheckpointMessage::Saved(Box::new(saved));
     first
-        .handle_message((HostId(1), 2), message, (now, false))
+        .handle_message((HostId(1), 2), message, (now, true))
         .unwrap_err();
     // A checkpoint that begins while the one before is not saved here.
     nodes.nodes[1]

@@ -4,6 +4,7 @@ use bsp::{HostId, Rank};
 use protocol::{Batch, MessageHeader};
 
 use super::Exchanges;
+use crate::check::check;
 use crate::error::RunError;
 use crate::mutant::{self, Mutant};
 
@@ -12,6 +13,20 @@ impl Exchanges {
     pub(super) fn check(&self, host: HostId, batch: &Batch) -> Result<(), RunError> {
         self.problem(host, batch)
             .map_or(Ok(()), |problem| Err(RunError::Peer(problem)))
+    }
+
+    /// Checks that a batch from `host` follows the one before it: a sender sends the batches of a superstep together, and
+    /// nothing after the last of them.
+    pub(super) fn check_order(&mut self, host: HostId, batch: &Batch) -> Result<(), RunError> {
+        let (superstep, is_last) = (batch.superstep, batch.is_last);
+        let before = self.newest.insert(host, (superstep, is_last));
+        let Some((newest, was_last)) = before else {
+            return Ok(());
+        };
+        let follows = newest < superstep || (newest == superstep && !was_last);
+        let problem =
+            || format!("{host} sent a batch of superstep {superstep} after one of {newest}");
+        check(follows, problem).map_err(RunError::Peer)
     }
 
     /// Why `host` may not send this batch.

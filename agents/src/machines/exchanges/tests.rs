@@ -176,7 +176,8 @@ fn announced_halts_are_acknowledged_after_own_batches_have_left() {
     assert_eq!(here.acknowledgements(), []);
     // No process lives there, so none can send.
     let (sets, hosts) = (vec![SetId(0), SetId(1), SetId(2)], vec![HERE, HERE, THERE]);
-    let mut idle = Exchanges::new(HostId(2), sets, hosts, false, 1000);
+    let new = || Exchanges::new(HostId(2), sets.clone(), hosts.clone(), false, 1000);
+    let mut idle = new();
     idle.receive(THERE, halted(), Seconds::ZERO, InputMemory::default())
         .unwrap();
     assert_eq!(idle.acknowledgements(), [(THERE, 0)]);
@@ -189,6 +190,7 @@ fn announced_halts_are_acknowledged_after_own_batches_have_left() {
     assert_eq!(left.acknowledgements(), []);
     left.place(Rank(1), HostId(2));
     assert_eq!(left.acknowledgements(), [(THERE, 0)]);
+    let mut idle = new();
     idle.insert_inbox(Rank(1), Vec::new());
     idle.receive(THERE, halted(), Seconds::ZERO, InputMemory::default())
         .unwrap();
@@ -282,6 +284,33 @@ fn batches_from_wrong_hosts_are_refused() {
     let mut strange = batch(1, &[], false);
     strange.halted = vec![Rank(3)];
     assert!(refused(strange).contains("p4 has halted, which does not live there"));
+}
+
+/// A batch that comes twice would count twice, and the sums of all members would not add up.
+#[test]
+fn nothing_follows_the_last_batch_of_a_superstep_but_a_later_one() {
+    let receive = |exchanges: &mut Exchanges, batch| {
+        let received = exchanges.receive(THERE, batch, seconds(1.0), InputMemory::default());
+        received.map_err(|error| error.to_string())
+    };
+    let doubled = |superstep, begun: bool| {
+        let mut exchanges = exchanges();
+        if begun {
+            exchanges.begin(0).unwrap();
+        }
+        let mut part = batch(0, &[(0, "a")], false);
+        part.is_last = false;
+        receive(&mut exchanges, part.clone()).unwrap();
+        receive(&mut exchanges, part).unwrap();
+        receive(&mut exchanges, batch(0, &[], false)).unwrap();
+        receive(&mut exchanges, batch(superstep, &[], false))
+    };
+    for begun in [false, true] {
+        let problem = doubled(0, begun).unwrap_err();
+        let expected = "host 1 sent a batch of superstep 0 after one of 0";
+        assert!(problem.contains(expected), "{problem}");
+        doubled(1, begun).unwrap();
+    }
 }
 
 #[test]

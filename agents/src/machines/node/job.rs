@@ -117,6 +117,14 @@ impl Job {
         }
     }
 
+    /// Whether all that this node had to do is done and reported; its client has not closed yet.
+    pub(super) fn has_ended(&self) -> bool {
+        match &self.phase {
+            Phase::Running(running) => running.world.borrow().has_ended(),
+            Phase::Gathering(_) | Phase::Decoding(_) => false,
+        }
+    }
+
     /// Where the node is in the protocol.
     pub(super) fn step(&self) -> Step {
         match &self.phase {
@@ -439,7 +447,7 @@ fn handle_own(world: &mut HostWorld, event: JobEvent) {
 fn handle_input(world: &mut HostWorld, event: PeerEvent) {
     match event {
         PeerEvent::Message(message) => world.handle_message(*message),
-        PeerEvent::Image(image) => world.handle_image(&image),
+        PeerEvent::Image(image) => world.handle_image(*image),
         PeerEvent::Pieces(pieces) => world.handle_pieces(*pieces),
         // The end of a connection is handled before.
         PeerEvent::Gone(..) => {}

@@ -50,6 +50,7 @@ impl World for HostWorld {
             return self.fail(reference::Error::NeverHalts { rank, limit }.into());
         }
         self.supersteps = superstep + 1;
+        self.pass_checkpoint(superstep);
         let begun = self.exchanges.begin(superstep);
         let started = begun.and_then(|()| {
             let turn = Turn {
@@ -81,6 +82,9 @@ impl World for HostWorld {
             return self.fail(RunError::Peer(problem));
         };
         self.departed.push(rank);
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.leave(rank);
+        }
         let process = DepartingProcess {
             agent,
             inbox: if mutant::is(Mutant::LeaveInbox) {
@@ -166,6 +170,10 @@ impl World for HostWorld {
 
     fn checkpoint(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>) {
         self.save(rank, superstep, agent);
+    }
+
+    fn barrier_ended(&mut self, _: SetId) {
+        self.has_barrier = false;
     }
 
     fn image(&self, rank: Rank) -> Image {

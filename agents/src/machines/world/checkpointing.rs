@@ -101,7 +101,8 @@ impl HostWorld {
         message: CheckpointMessage,
     ) {
         let is_idle = self.computation.is_empty() && self.exchanges.step().is_none();
-        let situation = (self.now(), is_idle);
+        let may_start = !is_idle && self.supersteps <= from.1;
+        let situation = (self.now(), may_start);
         let shape = RunShape {
             rules: &self.rules,
             superstep_limit: self.superstep_limit,
@@ -116,6 +117,16 @@ impl HostWorld {
             self.refuse(Address::Node(from.0), problem);
         }
         self.go_on_with_checkpoint();
+    }
+
+    /// A process here starts `superstep`.
+    pub(super) fn pass_checkpoint(&mut self, superstep: u64) {
+        let now = self.now();
+        if let Some(checkpoints) = &mut self.checkpoints {
+            let passed = checkpoints.pass(superstep, now);
+            self.check(passed.map_err(RunError::Peer));
+            self.go_on_with_checkpoint();
+        }
     }
 
     /// A superstep has been recorded here.

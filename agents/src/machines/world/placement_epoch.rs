@@ -60,6 +60,11 @@ impl PlacementEpoch {
         ))
     }
 
+    /// Whether a placement is still to be announced here before that of `epoch`.
+    pub(super) fn is_before(&self, epoch: u64) -> bool {
+        self.epoch.saturating_add(1) < epoch
+    }
+
     /// Begins `epoch`.
     pub(super) const fn advance(&mut self, epoch: u64) {
         self.epoch = epoch;

@@ -8,6 +8,7 @@ use protocol::{Ended, Frame};
 use super::HostWorld;
 use crate::machines::node::action::JobAction;
 use crate::machines::time::between;
+use crate::mutant::{self, Mutant};
 
 impl HostWorld {
     /// How long the run has lasted.
@@ -56,10 +57,17 @@ impl HostWorld {
     }
 
     /// Reports the end of the job to the client, once all processes have halted and all else has been sent.
+    ///
+    /// From then on the loss of another node does not concern this one, so no other node may need it: its Manager, if a
+    /// barrier passes through it, has sent its Set the end.
     pub(in crate::machines) fn end_if_complete(&mut self) {
         let Some(supersteps) = self.exchanges.supersteps() else {
             return;
         };
+        // The batches of the last superstep say that all have halted before the Managers have told each other.
+        if self.has_barrier && !mutant::is(Mutant::EndBeforeBarrier) {
+            return;
+        }
         // Batches may show that the last superstep is over before the first Manager records it.
         let recorded_here = (self.own == self.rules.first_host()).then_some(supersteps);
         if !self.client.may_end(recorded_here) {
