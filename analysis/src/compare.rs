@@ -4,6 +4,7 @@ mod chart;
 mod claim;
 mod contender;
 mod ledger;
+mod line;
 mod pairs;
 mod report;
 mod results;
@@ -17,7 +18,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::best_placement::{KnownBest, file_of};
-use crate::compare::ledger::{Entry, LEDGER_SCHEMA, Place};
+use crate::compare::ledger::{NamedRun, Place};
 use experiments::Failure;
 use experiments::Loaded;
 use experiments::PreparedExperiment;
@@ -30,16 +31,19 @@ pub use chart::chart;
 pub use claim::Claim;
 pub use contender::Contender;
 pub use ledger::Ledger;
-pub(crate) use ledger::{Line, read_lines};
+pub(crate) use line::{Line, read_lines};
+pub(crate) use pairs::on_each;
 pub use pairs::{Pair, Verdict};
+pub(crate) use report::failure;
 pub use report::{CheckedClaim, Report, Row};
 #[cfg(test)]
-pub(crate) use results::tests::results as results_of;
-pub use results::{Results, Run, Subject};
+pub(crate) use results::tests::{fail, results as results_of};
+pub use results::{Blocks, DoneRun, FailedRun, Outcome, Results, Run, Subject};
 pub use seeds::Seeds;
 pub(crate) use summary::summaries;
 pub use summary::{Overall, Summary};
 pub use text::text;
+pub(crate) use text::{failed_of, failures};
 pub use variant::Variant;
 pub(crate) use variant::stem;
 
@@ -52,6 +56,8 @@ pub struct Comparison {
     pub policies: Vec<Contender>,
     /// The seeds.
     pub seeds: Seeds,
+    /// Label of the policy that each other one is compared with; `None`: every two are compared.
+    pub against: Option<String>,
 }
 
 /// One run of the comparison.
@@ -70,8 +76,8 @@ impl Case<'_> {
         experiments::load(&self.variant.file, &assignments, registry)
     }
 
-    /// Runs it, unless `ledger` has the run already, and notes the result at `place`; `draws`: whether it depends on
-    /// the seed.
+    /// Runs it, unless `ledger` has the run already or it is under way, and notes how it ended at `place`; `draws`:
+    /// whether it depends on the seed.
     fn run(
         &self,
         draws: bool,
@@ -82,32 +88,32 @@ impl Case<'_> {
         let prepared = PreparedExperiment::new(self.load(registry)?)?;
         let provenance = Provenance::of_program(registry)?;
         let digest = prepared.digest(self.contender.scenario, registry)?;
-        let run = match ledger.recall(&digest) {
-            Some(run) => run,
-            None => self.simulate(&prepared, registry)?,
+        let named = NamedRun {
+            provenance: provenance.with_overrides(prepared.loaded.overrides.clone()),
+            digest: digest.clone(),
+            experiment: self.variant.name.clone(),
+            draws,
+            policy: self.contender.label.clone(),
+            configuration_sha256: prepared.loaded.experiment.digest(),
         };
-        ledger.note(
-            place,
-            &Entry {
-                schema: LEDGER_SCHEMA,
-                provenance: provenance.with_overrides(prepared.loaded.overrides.clone()),
-                digest,
-                experiment: self.variant.name.clone(),
-                draws,
-                policy: self.contender.label.clone(),
-                run,
-            },
-        )
+        if ledger.begin(place, named)? {
+            ledger.finish(&digest, &self.simulate(&prepared, registry))?;
+        }
+        Ok(())
     }
 
-    fn simulate(&self, prepared: &PreparedExperiment, registry: &Registry) -> Result<Run, Failure> {
-        let finished = prepared.run(self.contender.scenario, registry, &mut |_| {});
-        let finished = finished.map_err(|failure| {
-            let (name, policy, seed) = (&self.variant.name, &self.contender.label, self.seed);
-            Failure::from(failure).of(format!("{name}, {policy}, seed {seed}"))
-        })?;
-        let configuration = prepared.loaded.experiment.digest();
-        Ok(Run::new(self.seed, &finished, &configuration))
+    fn simulate(&self, prepared: &PreparedExperiment, registry: &Registry) -> Outcome {
+        let configuration_sha256 = prepared.loaded.experiment.digest();
+        match prepared.run(self.contender.scenario, registry, &mut |_| {}) {
+            Ok(finished) => {
+                Outcome::Finished(Run::new(self.seed, &finished, &configuration_sha256))
+            }
+            Err(failure) => Outcome::Failed(FailedRun {
+                seed: self.seed,
+                error: Failure::from(failure).to_string(),
+                configuration_sha256,
+            }),
+        }
     }
 }
 
@@ -190,7 +196,8 @@ fn best_placement(
 ///
 /// # Errors
 ///
-/// That of the first run that fails, or the ledger's; or there is no experiment.
+/// If a run cannot be prepared, or the ledger does not take one; or there is no experiment. A run that fails is noted, and
+/// the others are made.
 pub fn run(
     comparison: &Comparison,
     subjects: &[Subject],
@@ -249,18 +256,26 @@ fn results(comparison: &Comparison, subjects: Vec<Subject>, ledger: &Ledger) -> 
         let of = |policy: usize| {
             let seeds = subject.seeds.iter();
             let run = |seed: &u64| ledger.done((experiment, policy, *seed));
-            seeds.filter_map(run).collect::<Vec<Run>>()
+            seeds.filter_map(run).collect::<Vec<DoneRun>>()
         };
         runs.push((0..policies.len()).map(of).collect());
         experiments.push(subject);
     }
-    let alone = policies
-        .iter()
-        .position(|policy| policy.scenario == Scenario::I);
+    let policies: Vec<String> = policies.iter().map(|policy| policy.label.clone()).collect();
     (!experiments.is_empty()).then(|| Results {
         experiments,
-        policies: policies.iter().map(|policy| policy.label.clone()).collect(),
-        reference: alone.unwrap_or(0),
+        reference: reference(comparison),
+        against_reference: comparison.against.is_some(),
+        policies,
         runs,
     })
+}
+
+/// The place of the policy that the others are compared with: the one that is named, else scenario i, else the first.
+fn reference(comparison: &Comparison) -> usize {
+    let is_meant = |policy: &Contender| match &comparison.against {
+        Some(label) => policy.label == *label,
+        None => policy.scenario == Scenario::I,
+    };
+    comparison.policies.iter().position(is_meant).unwrap_or(0)
 }

@@ -15,7 +15,9 @@ pub(crate) fn sentence(alone: f64, moving: f64, could: f64) -> String {
     } else {
         "no mapping computes faster".to_owned()
     };
-    if won < 0.0 {
+    if won < 0.0 && alone == 0.0 {
+        format!("Rescheduling lost {seconds} s; {possible}.")
+    } else if won < 0.0 {
         let share = percent(-won, alone);
         format!("Rescheduling lost {seconds} s ({share}); {possible}.")
     } else if won == 0.0 {
@@ -31,5 +33,20 @@ pub(crate) fn sentence(alone: f64, moving: f64, could: f64) -> String {
     } else {
         let all = "the saving is communication";
         format!("Rescheduling saved {seconds} s; no mapping computes faster: {all}.")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_is_of_a_makespan_of_nothing() {
+        let lost = "Rescheduling lost 1.000 s; no mapping computes faster.";
+        assert_eq!(sentence(0.0, 1.0, 0.0), lost);
+        let nothing = "Rescheduling saved nothing; no mapping computes faster.";
+        assert_eq!(sentence(0.0, 0.0, 0.0), nothing);
+        let part = "Rescheduling lost 1.000 s (50.0 %); no mapping computes faster.";
+        assert_eq!(sentence(2.0, 3.0, 0.0), part);
     }
 }

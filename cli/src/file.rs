@@ -126,9 +126,43 @@ pub(crate) fn check_folder(folder: &Path) -> Result<(), Failure> {
     let mut ancestors = folder.ancestors();
     let there = ancestors.find(|ancestor| ancestor.symlink_metadata().is_ok());
     let there = there.unwrap_or_else(|| Path::new("."));
-    let checked = tempfile::tempfile_in(there);
-    checked.map(drop).map_err(|error| unwritable(there, &error))
+    let Err(error) = tempfile::tempfile_in(there) else {
+        return Ok(());
+    };
+    if there == folder {
+        return Err(unwritable(there, &error));
+    }
+    let (folder, there) = (folder.display(), there.display());
+    Err(Failure::Run(format!(
+        "{folder}: cannot be made in `{there}`: {error}"
+    )))
 }
+
+/// Whether `file` is to have contents of the kind that its name says, asked before the work for it begins, and can be
+/// written: its name has an ending, and the second text says for which contents. Devices and pipes have any name.
+///
+/// # Errors
+///
+/// If the name ends otherwise, or the operating system refuses.
+pub(crate) fn check_output(file: &Path, (ending, what): (&str, &str)) -> Result<(), Failure> {
+    let is_named = file
+        .extension()
+        .is_some_and(|named| named.eq_ignore_ascii_case(ending));
+    let is_special = file.exists() && !file.is_file() && !file.is_dir();
+    if !is_named && !is_special {
+        let name = file.display();
+        return Err(Failure::Usage(format!(
+            "{name}: {what}, so its name has to end with `.{ending}`"
+        )));
+    }
+    check_writable(file)
+}
+
+/// What charts and pictures are.
+pub(crate) const SVG: (&str, &str) = ("svg", "a picture is SVG");
+
+/// What pages are.
+pub(crate) const HTML: (&str, &str) = ("html", "a page is HTML");
 
 /// Whether [`write`] will be able to write `file`, asked before the work for it begins; leaves it as it is.
 ///
@@ -232,7 +266,26 @@ mod tests {
         for name in ["file", "file/", "file/new"] {
             assert!(check_folder(&at(name)).is_err(), "{name}");
         }
+        let new = check_folder(&at("file/new")).unwrap_err().to_string();
+        let named = format!("{}: cannot be made in `", at("file/new").display());
+        assert!(new.starts_with(&named), "{new}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_name_says_what_a_file_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let check = |name: &str, kind| check_output(&folder.path().join(name), kind);
+        check("a.svg", SVG).unwrap();
+        check("a.HTML", HTML).unwrap();
+        for (name, kind) in [("a.png", SVG), ("a.svg", HTML), ("a", HTML), ("svg", SVG)] {
+            let problem = check(name, kind).unwrap_err().to_string();
+            assert!(
+                problem.contains("so its name has to end with `."),
+                "{problem}"
+            );
+        }
+        check_output(Path::new("/dev/null"), SVG).unwrap();
     }
 
     #[cfg(unix)]

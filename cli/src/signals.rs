@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::thread;
 
+use experiments::Failure;
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
@@ -75,6 +76,36 @@ impl TerminationSignal {
             // The task may just have stopped waiting; then the next signal ends the process.
             waiting.send(()).unwrap_or_default();
         }
+    }
+}
+
+/// The result of `work`, on a thread of its own; `None` as soon as a signal asks to end, after which the work is not waited
+/// for.
+///
+/// # Errors
+///
+/// If the thread that waits cannot be made.
+pub(crate) fn until<Done: Send + 'static>(
+    termination: &TerminationSignal,
+    work: impl FnOnce() -> Done + Send + 'static,
+) -> Result<Option<Done>, Failure> {
+    let (sender, done) = oneshot::channel();
+    let working = thread::spawn(move || drop(sender.send(work())));
+    let runtime = runtime::Builder::new_current_thread().build();
+    let ended = runtime.map_err(Failure::run)?.block_on(async {
+        tokio::select! {
+            biased;
+            done = done => Some(done),
+            () = termination.clone().received() => None,
+        }
+    });
+    match ended {
+        None => Ok(None),
+        Some(Ok(done)) => Ok(Some(done)),
+        Some(Err(_)) => match working.join() {
+            Err(panic) => std::panic::resume_unwind(panic),
+            Ok(()) => Err(Failure::Run("the work ended without a result".to_owned())),
+        },
     }
 }
 

@@ -13,7 +13,8 @@ use settings::{Files, Node, Value, canonical};
 
 impl PreparedExperiment {
     /// A digest that differs if a run of `scenario` may: of the build, the configuration with its seed, the
-    /// platform as it was read, and the files that the workload's parameters name.
+    /// platform as it was read, and the files that the workload's parameters name. What a run of `scenario` is not given
+    /// is no part of it: without a policy, `[scheduler]`.
     ///
     /// # Errors
     ///
@@ -23,7 +24,8 @@ impl PreparedExperiment {
         let experiment = &self.loaded.experiment;
         let application = &experiment.application;
         let mut digest = Hashed(Sha256::new());
-        let effective = experiment.effective();
+        let is_scheduled = self.setup(scenario).scheduler.is_some();
+        let effective = experiment.decisive(is_scheduled);
         let platform = &self.platform;
         let scenario = scenario.name();
         write!(digest, "{build:?}\n{scenario}\n{effective}\n{platform:?}\n")

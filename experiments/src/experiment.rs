@@ -165,15 +165,21 @@ impl Experiment {
         }
     }
 
-    /// The digest of [`Self::effective`], without `[elasticity]` if no host joins, without `[checkpoint]` if there are no
-    /// checkpoints, and without `run.trace`, which changes no result.
+    /// The digest of what results depend on.
     #[must_use]
     pub fn digest(&self) -> String {
+        configuration_digest(&self.decisive(true))
+    }
+
+    /// [`Self::effective`] without what no result depends on: `[elasticity]` if no host joins, `[checkpoint]` if there are
+    /// no checkpoints, `[scheduler]` unless there is one, and `run.trace`.
+    pub(crate) fn decisive(&self, is_scheduled: bool) -> Node {
         let mut effective = self.effective();
         if let Value::Table(entries) = &mut effective.value {
             entries.retain(|(name, _)| match name.as_str() {
                 "elasticity" => !self.elasticity.pool.is_empty(),
                 "checkpoint" => self.checkpoint.is_on(),
+                "scheduler" => is_scheduled,
                 _ => true,
             });
             let run = entries.iter_mut().find(|(name, _)| name == "run");
@@ -181,7 +187,7 @@ impl Experiment {
                 keys.retain(|(key, _)| key != "trace");
             }
         }
-        configuration_digest(&effective)
+        effective
     }
 
     /// Whether its result depends on the seed.

@@ -38,12 +38,16 @@ impl Finished {
     ///
     /// # Errors
     ///
-    /// If its outputs are no result. They are part of the error.
+    /// If its bytes cannot be counted, or its outputs are no result. They are part of the error.
     pub fn new(
         entry: &dyn Entry,
         order: BuildInput<'_>,
         outcome: Outcome,
     ) -> Result<Self, RunFailure> {
+        // Sums of bytes end at the greatest number.
+        if outcome.end.moved.0 == u64::MAX {
+            return Err(RunFailure::Moved);
+        }
         let verified = match entry.verify(order, &outcome.outputs) {
             Ok(verified) => verified,
             Err(reason) => {
@@ -87,6 +91,9 @@ pub enum RunFailure {
     /// The outputs are no result.
     #[error("{}", .0.failure)]
     Rejected(Box<RejectedOutputs>),
+    /// The bytes that moved are too many to be counted.
+    #[error("the states of all processes that moved have more bytes than 64 bits count: 18 EB")]
+    Moved,
 }
 
 /// The outputs of a run that has ended, which are no result.
@@ -107,6 +114,7 @@ impl From<RunFailure> for Failure {
                 error @ (RunError::NoRoute(_) | RunError::Stuck { .. } | RunError::Elasticity(_)),
             ) => Self::input(error),
             RunFailure::Simulation(error) => Self::run(error),
+            RunFailure::Moved => Self::run(RunFailure::Moved),
             RunFailure::Job(JobError { fault, message, .. }) => match fault {
                 AtFault::Program => Self::Run(message),
                 AtFault::Input => Self::Input(message),

@@ -94,7 +94,10 @@ impl<'a> Reader<'a> {
     fn whole(&self, least: i128, greatest: i128) -> Result<i128, DecodeError> {
         let expected = || format!("a whole number from {least} to {greatest}");
         let whole = match &self.node.value {
-            Value::Integer(whole) => *whole,
+            Value::Integer(whole) => {
+                self.number()?;
+                *whole
+            }
             Value::Float(_) | Value::Text(_) => {
                 let plain = self.unit == Unit::None;
                 let number = self.number().map_err(|error| {

@@ -75,7 +75,8 @@ impl Unit {
             Self::Seconds => (TIME_MAX, "must be at most 1e12 s"),
             Self::SecondsPerByte => (SLOWEST, "must be at most 1e6 s/B"),
             Self::BytesPerSecond => (FASTEST, "must be from 1e-6 to 1e30 B/s"),
-            Self::Bytes | Self::Instructions | Self::None => return Ok(number),
+            Self::Bytes => (BYTES_MAX, "must be at most 9 PB (2^53 bytes)"),
+            Self::Instructions | Self::None => return Ok(number),
         };
         let is_slow =
             self == Self::BytesPerSecond && (f64::MIN_POSITIVE..1.0 / SLOWEST).contains(&number);
@@ -162,6 +163,10 @@ impl Unit {
             })
     }
 }
+
+/// The most bytes of a value: up to here floating-point numbers are exact, those of JSON, too, and 64 bits hold the sum of two
+/// thousand such values.
+const BYTES_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// Seconds, 32 000 years: a float still tells a tenth of a millisecond apart.
 const TIME_MAX: f64 = 1e12;

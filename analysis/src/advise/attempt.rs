@@ -11,9 +11,13 @@ use settings::tree_of;
 
 use crate::advise::experiment_folder::experiment_folder;
 use crate::advise::report::{Measured, Recommendation, Report};
+use crate::compare::statistics::mean;
+use crate::compare::{Pair, Results, Verdict, on_each};
 
 /// Simulates the experiment of the record in `folder` with each of the best recommendations of `report`, with the same
-/// scenario and seed, and notes what each run took. `file` is the file of the experiment, if it is named.
+/// scenario, and notes what came. An experiment that draws is simulated with the seed of the record and the next ones,
+/// with its own configuration, too. What is not better is no recommendation any more. `file` is the file of the
+/// experiment, if it is named.
 ///
 /// # Errors
 ///
@@ -44,22 +48,64 @@ pub fn attempt(
         return Ok(());
     }
     let paths = experiment_folder(&manifest, folder, file)?;
-    let seconds = batch.run(&report.recommendations[..few], |advised| {
-        let configuration = followed(&manifest.configuration, advised);
+    let own = recorded(&tree_of(&manifest.configuration), paths.clone(), registry)?;
+    let first = own.experiment.run.seed;
+    let draws = own.experiment.draws(registry)?;
+    let seeds: Vec<u64> = (0..if draws { SEEDS } else { 1 })
+        .map(|next| first.wrapping_add(next))
+        .collect();
+    let tried = &report.recommendations[..few];
+    let trials = std::iter::once(None).chain(tried.iter().map(Some));
+    let cases: Vec<(Option<&Recommendation>, u64)> = trials
+        .flat_map(|advised| seeds.iter().map(move |seed| (advised, *seed)))
+        .collect();
+    let recorded_seconds = report.seconds;
+    let seconds = batch.run(&cases, |(advised, seed)| {
+        if advised.is_none() && *seed == first {
+            return Ok(recorded_seconds);
+        }
+        let mut configuration = match advised {
+            Some(advised) => followed(&manifest.configuration, advised),
+            None => manifest.configuration.clone(),
+        };
+        set(&mut configuration, "run.seed", Value::from(*seed));
         let run = || -> Result<f64, Failure> {
             let loaded = recorded(&tree_of(&configuration), paths.clone(), registry)?;
             let finished = PreparedExperiment::new(loaded)?.run(scenario, registry, &mut |_| {})?;
             Ok((finished.end.seconds - Instant::START).get())
         };
-        run().map_err(|failure| failure.of(format!("--try, {}", advised.change)))
+        let change = advised.map_or("the configuration of the record", |one| &one.change);
+        run().map_err(|failure| failure.of(format!("--try, {change}, seed {seed}")))
     })?;
-    for (advised, seconds) in report.recommendations.iter_mut().zip(seconds) {
-        advised.measured = Some(Measured {
-            seconds,
-            gain: 1.0 - seconds / report.seconds,
-        });
+    let by_trial: Vec<&[f64]> = seconds.chunks(seeds.len()).collect();
+    let measured = measured(draws, &seeds, &by_trial);
+    for (advised, measured) in report.recommendations.iter_mut().zip(measured) {
+        advised.measured = Some(measured);
     }
+    let is_kept = |one: &Recommendation| {
+        let verdict = one.measured.map(|measured| measured.verdict);
+        verdict.is_none_or(|verdict| verdict == Verdict::Better)
+    };
+    let (kept, rejected) = std::mem::take(&mut report.recommendations)
+        .into_iter()
+        .partition(is_kept);
+    (report.recommendations, report.rejected) = (kept, rejected);
     Ok(())
+}
+
+/// What each trial after the first one took, compared with that, by seed.
+fn measured(draws: bool, seeds: &[u64], trials: &[&[f64]]) -> Vec<Measured> {
+    let results = Results::of_makespans(draws, seeds, trials);
+    let pairs = on_each(&results);
+    let of = |(pair, trial): (Pair, &&[f64])| Measured {
+        seconds: mean(trial),
+        gain: pair.ratio.map(|ratio| 1.0 - ratio),
+        gain_low: pair.ratio_high.map(|ratio| 1.0 - ratio),
+        gain_high: pair.ratio_low.map(|ratio| 1.0 - ratio),
+        seeds: seeds.len(),
+        verdict: pair.verdict,
+    };
+    pairs.into_iter().zip(&trials[1..]).map(of).collect()
 }
 
 /// `configuration` with the changes of `advised`.
@@ -88,3 +134,34 @@ fn set(configuration: &mut Value, path: &str, value: Value) {
 
 /// How many recommendations are tried.
 const TRIED: usize = 3;
+
+/// The number of seeds of an experiment that draws.
+const SEEDS: u64 = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_better_only_if_seeds_show_it() {
+        let recorded: &[f64] = &[10.0, 20.0, 30.0];
+        let trials: [&[f64]; 4] = [
+            recorded,
+            &[5.0, 10.1, 14.9],
+            &[9.0, 22.0, 29.0],
+            &[10.5, 21.1, 31.4],
+        ];
+        let measured = measured(true, &[1, 2, 3], &trials);
+        let verdicts: Vec<Verdict> = measured.iter().map(|one| one.verdict).collect();
+        assert_eq!(
+            verdicts,
+            [Verdict::Better, Verdict::NotShown, Verdict::Worse]
+        );
+        let first = measured[0];
+        assert!((first.seconds - 10.0).abs() < 1e-12 && first.seeds == 3);
+        assert!(
+            first.gain_low < first.gain && first.gain < first.gain_high,
+            "{first:?}"
+        );
+    }
+}

@@ -48,6 +48,7 @@ pub(super) fn advise(reading: &Reading) -> Result<Report, Failure> {
         notes: farm.notes(reading, &report),
         farm: Some(report),
         recommendations,
+        rejected: Vec::new(),
     })
 }
 

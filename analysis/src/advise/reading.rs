@@ -116,7 +116,7 @@ impl Reading {
 fn incomplete(folder: &Path, lack: Option<String>) -> Failure {
     let lack = lack.unwrap_or_else(|| "The record has no end.".to_owned());
     Failure::input(format!(
-        "{}: {lack}\n  help: advice needs the makespan; run the experiment again with `--out`",
+        "{}: {lack}\n  help: advice needs the makespan; let a run with `--out` end",
         folder.display()
     ))
 }

@@ -4,6 +4,8 @@ use experiments::{CsvTable, Failure, Provenance, Published};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::compare::Verdict;
+
 /// Where a recorded run lost time, and which keys would shorten it.
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -23,6 +25,8 @@ pub struct Report {
     pub(super) notes: Vec<String>,
     /// The most valuable first.
     pub(super) recommendations: Vec<Recommendation>,
+    /// Those that were not better when they were tried.
+    pub(super) rejected: Vec<Recommendation>,
 }
 
 /// A part of the makespan.
@@ -103,9 +107,18 @@ pub(super) struct KeyChange {
 /// What a run with a recommendation took.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Measured {
+    /// The mean over seeds.
     pub(super) seconds: f64,
-    /// The part of the recorded makespan that it saved.
-    pub(super) gain: f64,
+    /// The part of the makespan that it saved: the geometric mean over seeds. `None`: a makespan is 0.
+    pub(super) gain: Option<f64>,
+    /// Lower end of its confidence interval; `None` of one seed.
+    pub(super) gain_low: Option<f64>,
+    /// Upper end.
+    pub(super) gain_high: Option<f64>,
+    /// Number of seeds.
+    pub(super) seeds: usize,
+    /// Whether it is better than the configuration of the record.
+    pub(super) verdict: Verdict,
 }
 
 /// A row of the CSV table.
@@ -120,11 +133,12 @@ struct Row<'a> {
     is_bound: bool,
     measured_gain: Option<f64>,
     measured_seconds: Option<f64>,
+    verdict: Option<&'static str>,
     reason: &'a str,
 }
 
 impl Published for Report {
-    const SCHEMA: &'static str = "migbsp.advise/1";
+    const SCHEMA: &'static str = "migbsp.advise/2";
 }
 
 impl Loss {
@@ -170,13 +184,13 @@ pub(super) fn shown(value: &Value) -> String {
 }
 
 impl Report {
-    /// One row per recommendation.
+    /// One row per recommendation, those that were not better when they were tried last.
     ///
     /// # Errors
     ///
     /// If the writer fails, which a buffer in memory does not.
     pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        const HEADER: [&str; 10] = [
+        const HEADER: [&str; 11] = [
             "number",
             "change",
             "set",
@@ -186,10 +200,16 @@ impl Report {
             "is_bound",
             "measured_gain",
             "measured_seconds",
+            "verdict",
             "reason",
         ];
         let mut table = CsvTable::with_header(Self::SCHEMA, provenance, HEADER)?;
-        for (index, advised) in self.recommendations.iter().enumerate() {
+        for (index, advised) in self
+            .recommendations
+            .iter()
+            .chain(&self.rejected)
+            .enumerate()
+        {
             table.push(Row {
                 number: index + 1,
                 change: &advised.change,
@@ -198,8 +218,9 @@ impl Report {
                 predicted_gain: advised.predicted_gain,
                 predicted_seconds: advised.predicted_seconds,
                 is_bound: advised.is_bound,
-                measured_gain: advised.measured.map(|measured| measured.gain),
+                measured_gain: advised.measured.and_then(|measured| measured.gain),
                 measured_seconds: advised.measured.map(|measured| measured.seconds),
+                verdict: advised.measured.map(|measured| measured.verdict.words()),
                 reason: &advised.reason,
             })?;
         }

@@ -42,6 +42,7 @@ pub(super) fn advise(reading: &Reading) -> Result<Report, Failure> {
         farm: None,
         notes: notes(&case),
         recommendations,
+        rejected: Vec::new(),
     })
 }
 

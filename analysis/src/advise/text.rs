@@ -1,6 +1,6 @@
 //! Advice as text.
 
-use crate::advise::report::{FarmReport, KeyChange, Recommendation, Report, shown};
+use crate::advise::report::{FarmReport, KeyChange, Measured, Recommendation, Report, shown};
 use crate::text::{Layout, counted, rounded};
 
 /// Where the time was lost, and what to change.
@@ -24,12 +24,59 @@ pub fn text(report: &Report, layout: Layout) -> String {
     }
     let is_predicted = report.farm.as_ref().is_none_or(FarmReport::is_faithful);
     if report.recommendations.is_empty() && is_predicted {
-        text.push_str("\nNo change is predicted to save more than 1 % of this run.\n");
+        text.push_str(if report.rejected.is_empty() {
+            "\nNo change is predicted to save more than 1 % of this run.\n"
+        } else {
+            "\nNo change that was tried is better.\n"
+        });
     }
     for (index, advised) in report.recommendations.iter().enumerate() {
         text.push_str(&recommendation(index + 1, advised, layout));
     }
+    if !report.rejected.is_empty() {
+        let row = |advised: &Recommendation| {
+            let measured = advised.measured.map(|measured| measured_text(&measured));
+            let verdict = advised.measured.map(|measured| measured.verdict.words());
+            vec![
+                advised.change.clone(),
+                promised(advised),
+                measured.unwrap_or_default(),
+                verdict.unwrap_or_default().to_owned(),
+            ]
+        };
+        let table = layout.table(
+            &["change", "promised", "measured", ""],
+            report.rejected.iter().map(row),
+        );
+        text.push_str(&format!("\nTried, and not better:\n\n{table}"));
+    }
     text
+}
+
+/// The gain that is predicted, or its bound.
+fn promised(advised: &Recommendation) -> String {
+    let gain = advised.predicted_gain * 100.0;
+    if advised.is_bound {
+        format!("at most {gain:.1} %")
+    } else {
+        format!("{gain:.1} % predicted")
+    }
+}
+
+/// What the runs with a change gained and took.
+fn measured_text(measured: &Measured) -> String {
+    let percent = |gain: f64| format!("{:.1} %", gain * 100.0);
+    let seconds = rounded(measured.seconds, 3);
+    let gain = measured.gain.map_or_else(|| "no gain".to_owned(), percent);
+    match measured.gain_low.zip(measured.gain_high) {
+        Some((low, high)) => format!(
+            "{gain} measured, {} to {} ({} seeds, {seconds} s)",
+            percent(low),
+            percent(high),
+            measured.seeds
+        ),
+        None => format!("{gain} measured ({seconds} s)"),
+    }
 }
 
 fn workers(farm: &FarmReport, layout: Layout) -> String {
@@ -81,20 +128,12 @@ fn losses(report: &Report, layout: Layout) -> String {
 }
 
 fn recommendation(number: usize, advised: &Recommendation, layout: Layout) -> String {
-    let gain = format!("{:.1} %", advised.predicted_gain * 100.0);
-    let gain = if advised.is_bound {
-        format!("at most {gain} predicted")
-    } else {
-        format!("{gain} predicted")
-    };
-    let measured = advised.measured.map_or_else(String::new, |measured| {
-        format!(
-            ", {:.1} % measured ({} s)",
-            measured.gain * 100.0,
-            rounded(measured.seconds, 3)
-        )
+    let measured = advised.measured.as_ref();
+    let measured = measured.map_or_else(String::new, |measured| {
+        format!(", {}", measured_text(measured))
     });
-    let mut text = format!("\n{number}. {}: {gain}{measured}\n", advised.change);
+    let promised = promised(advised);
+    let mut text = format!("\n{number}. {}: {promised}{measured}\n", advised.change);
     text.push_str(&format!("   {}.\n\n", advised.reason));
     let row = |change: &KeyChange| {
         let gain = change.predicted_gain;

@@ -20,7 +20,7 @@ pub fn chart(report: &Report) -> Intervals {
         Interval {
             name: overall.policy.clone(),
             colour: colour(&policies, &overall.policy),
-            mean: overall.gain * 100.0,
+            mean: percent(overall.gain),
             low: gain(pair.and_then(|pair| pair.ratio_high)),
             high: gain(pair.and_then(|pair| pair.ratio_low)),
         }
@@ -28,7 +28,7 @@ pub fn chart(report: &Report) -> Intervals {
     let single = |summary: &Summary| Interval {
         name: summary.policy.clone(),
         colour: colour(&policies, &summary.policy),
-        mean: summary.gain * 100.0,
+        mean: percent(summary.gain),
         low: percent(summary.gain_low),
         high: percent(summary.gain_high),
     };
@@ -49,7 +49,10 @@ pub fn chart(report: &Report) -> Intervals {
         });
     }
     Intervals {
-        title: format!("Gain against {}, with 95 % confidence", report.reference),
+        title: format!(
+            "Gain against {}, with confidence intervals",
+            report.reference
+        ),
         unit: "% of the makespan".to_owned(),
         groups,
     }

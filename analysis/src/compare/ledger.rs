@@ -6,9 +6,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::compare::results::Run;
+use crate::compare::line::{FAILURE_SCHEMA, LEDGER_SCHEMA, Line, read_lines};
+use crate::compare::results::{DoneRun, Outcome};
 use experiments::{Failure, Provenance};
 
 /// The runs of a comparison that are done.
@@ -23,16 +24,20 @@ pub struct Ledger {
 #[derive(Debug, Default)]
 struct State {
     file: Option<(PathBuf, File)>,
-    /// Earlier runs, by digest.
+    /// Runs that are over, by digest.
     kept: BTreeMap<String, Kept>,
-    done: BTreeMap<Place, Run>,
+    /// Runs that are under way, by digest: the places that wait for each.
+    under_way: BTreeMap<String, Vec<(Place, NamedRun)>>,
+    done: BTreeMap<Place, DoneRun>,
     recalled: usize,
 }
 
-/// A run in the file.
+/// A run that is over.
 #[derive(Debug)]
 struct Kept {
-    run: Run,
+    outcome: Outcome,
+    /// Whether the file had it.
+    is_recalled: bool,
     /// Experiment and policy of each line that has it.
     names: BTreeSet<(String, String)>,
 }
@@ -40,12 +45,10 @@ struct Kept {
 /// Number of the experiment, number of the policy, seed.
 pub(super) type Place = (usize, usize, u64);
 
-/// A line of the file, as it is written.
-#[derive(Debug, Serialize)]
-pub(super) struct Entry {
-    /// [`LEDGER_SCHEMA`].
-    pub(super) schema: &'static str,
-    /// What made the run. Its policy, its seed and the digest of its configuration are fields of their own.
+/// A run by its names, of which several may be the same run.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct NamedRun {
+    /// What makes the run. Its policy, its seed and the digest of its configuration are fields of their own.
     #[serde(flatten)]
     pub(super) provenance: Provenance,
     /// Of everything that the run depends on, in hexadecimal digits.
@@ -56,60 +59,20 @@ pub(super) struct Entry {
     pub(super) draws: bool,
     /// Label of the policy.
     pub(super) policy: String,
-    /// The result.
+    /// SHA-256 of its configuration.
+    #[serde(skip)]
+    pub(super) configuration_sha256: String,
+}
+
+/// A line of the file, as it is written.
+#[derive(Debug, Serialize)]
+struct Entry<'a> {
+    /// [`LEDGER_SCHEMA`] or [`FAILURE_SCHEMA`].
+    schema: &'static str,
     #[serde(flatten)]
-    pub(super) run: Run,
-}
-
-/// As much of a line as says whether it is one of this schema.
-#[derive(Debug, Deserialize)]
-struct Head {
-    schema: String,
-}
-
-/// A line of the file, as it is read.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Line {
-    /// Of everything that the run depends on.
-    pub(crate) digest: String,
-    /// The experiment, as it was named.
-    pub(crate) experiment: String,
-    /// Whether its result depends on the seed; earlier versions did not write that.
-    #[serde(default)]
-    pub(crate) draws: bool,
-    /// Label of the policy.
-    pub(crate) policy: String,
-    /// The result.
+    named: &'a NamedRun,
     #[serde(flatten)]
-    pub(crate) run: Run,
-}
-
-/// The schema of a line.
-pub(super) const LEDGER_SCHEMA: &str = "migbsp.compare-runs/2";
-
-/// The whole lines of `text`, which is that of the file `path`, each with its text; lines of other schemas are left
-/// out.
-///
-/// # Errors
-///
-/// If a line is no run of a comparison.
-pub(crate) fn read_lines<'a>(path: &Path, text: &'a str) -> Result<Vec<(&'a str, Line)>, Failure> {
-    // A run that was noted when the process ended has no whole line.
-    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    let mut lines = Vec::new();
-    for (index, line) in whole.lines().enumerate() {
-        let unreadable = |error: serde_json::Error| {
-            let (place, number) = (path.display(), index + 1);
-            Failure::Input(format!(
-                "{place}:{number}: is no run of a comparison: {error}"
-            ))
-        };
-        let head: Head = serde_json::from_str(line).map_err(unreadable)?;
-        if head.schema == LEDGER_SCHEMA {
-            lines.push((line, serde_json::from_str(line).map_err(unreadable)?));
-        }
-    }
-    Ok(lines)
+    outcome: &'a Outcome,
 }
 
 impl Ledger {
@@ -141,11 +104,19 @@ impl Ledger {
         }
         let text = io::read_to_string(&mut file)
             .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
-        let mut kept = BTreeMap::new();
-        for (_, line) in read_lines(&path, &text)? {
-            let (run, names) = (line.run, BTreeSet::new());
-            let kept = kept.entry(line.digest).or_insert(Kept { run, names });
-            kept.names.insert((line.experiment, line.policy));
+        let mut kept: BTreeMap<String, Kept> = BTreeMap::new();
+        for (_, Line { name, outcome }) in read_lines(&path, &text)? {
+            let entry = kept.entry(name.digest).or_insert_with(|| Kept {
+                outcome: outcome.clone(),
+                is_recalled: true,
+                names: BTreeSet::new(),
+            });
+            if entry.outcome.run().is_some() != outcome.run().is_some() {
+                // A run that failed was made again: lines before this one are out of date.
+                entry.names.clear();
+            }
+            entry.outcome = outcome;
+            entry.names.insert((name.experiment, name.policy));
         }
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         let length = u64::try_from(whole).unwrap_or(u64::MAX);
@@ -174,40 +145,57 @@ impl Ledger {
         self.state().recalled
     }
 
-    /// The run at `place`, if it is done.
-    pub(super) fn done(&self, place: Place) -> Option<Run> {
+    /// Forgets the runs that failed, so that they are made again.
+    pub fn forget_failures(&self) {
+        let kept = &mut self.state().kept;
+        kept.retain(|_, kept| kept.outcome.run().is_some());
+    }
+
+    /// The run at `place`, if it is over.
+    pub(super) fn done(&self, place: Place) -> Option<DoneRun> {
         self.state().done.get(&place).cloned()
     }
 
-    /// The run with this digest, if the file has it.
-    pub(super) fn recall(&self, digest: &str) -> Option<Run> {
-        let mut state = self.state();
-        let run = state.kept.get(digest)?.run.clone();
-        state.recalled += 1;
-        Some(run)
-    }
-
-    /// Notes that the run at `place` is done. A line that the file has is not written again.
+    /// Asks whether the run at `place` is to be made, which [`Self::finish`] ends. If it is over already, or under way at
+    /// another place, it is or will be noted here, too.
     ///
     /// # Errors
     ///
     /// If the file does not take it.
-    pub(super) fn note(&self, place: Place, entry: &Entry) -> Result<(), Failure> {
-        let mut line = serde_json::to_string(entry).expect("a run is numbers and text");
-        line.push('\n');
-        let names = (entry.experiment.clone(), entry.policy.clone());
+    pub(super) fn begin(&self, place: Place, named: NamedRun) -> Result<bool, Failure> {
         let mut state = self.state();
-        state.done.insert(place, entry.run.clone());
-        let kept = state.kept.get(&entry.digest);
-        if kept.is_some_and(|kept| kept.names.contains(&names)) {
-            return Ok(());
+        if let Some(kept) = state.kept.get(&named.digest) {
+            let outcome = kept.outcome.clone();
+            state.recalled += usize::from(kept.is_recalled);
+            state.note(place, &named, &outcome)?;
+            return Ok(false);
         }
-        let Some((path, file)) = &mut state.file else {
-            return Ok(());
+        if let Some(places) = state.under_way.get_mut(&named.digest) {
+            places.push((place, named));
+            return Ok(false);
+        }
+        let digest = named.digest.clone();
+        state.under_way.insert(digest, vec![(place, named)]);
+        Ok(true)
+    }
+
+    /// Notes how the run with this digest ended, wherever it is waited for.
+    ///
+    /// # Errors
+    ///
+    /// If the file does not take it.
+    pub(super) fn finish(&self, digest: &str, outcome: &Outcome) -> Result<(), Failure> {
+        let mut state = self.state();
+        let kept = Kept {
+            outcome: outcome.clone(),
+            is_recalled: false,
+            names: BTreeSet::new(),
         };
-        file.write_all(line.as_bytes()).map_err(|error| {
-            Failure::Run(format!("{}: cannot be written: {error}", path.display()))
-        })
+        state.kept.insert(digest.to_owned(), kept);
+        let places = state.under_way.remove(digest).unwrap_or_default();
+        places
+            .iter()
+            .try_for_each(|(place, named)| state.note(*place, named, outcome))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -215,23 +203,72 @@ impl Ledger {
     }
 }
 
+impl State {
+    /// Notes that the run at `place` is over. A line that the file has is not written again.
+    fn note(&mut self, place: Place, named: &NamedRun, outcome: &Outcome) -> Result<(), Failure> {
+        let outcome = outcome.with_configuration(&named.configuration_sha256);
+        let schema = match outcome {
+            Outcome::Finished(_) => LEDGER_SCHEMA,
+            Outcome::Failed(_) => FAILURE_SCHEMA,
+        };
+        let entry = Entry {
+            schema,
+            named,
+            outcome: &outcome,
+        };
+        let mut line = serde_json::to_string(&entry).expect("a run is numbers and text");
+        line.push('\n');
+        let run_sha256 = named.digest.clone();
+        self.done.insert(
+            place,
+            DoneRun {
+                run_sha256,
+                outcome,
+            },
+        );
+        let names = (named.experiment.clone(), named.policy.clone());
+        let kept = self.kept.get_mut(&named.digest);
+        if !kept.is_none_or(|kept| kept.names.insert(names)) {
+            return Ok(());
+        }
+        let Some((path, file)) = &mut self.file else {
+            return Ok(());
+        };
+        file.write_all(line.as_bytes()).map_err(|error| {
+            Failure::Run(format!("{}: cannot be written: {error}", path.display()))
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::results::FailedRun;
     use crate::compare::results::tests::results;
     use experiments::Registry;
 
-    fn entry(digest: &str, seconds: f64) -> Entry {
-        let results = results(&[(true, &[&[seconds]])]);
-        Entry {
-            schema: LEDGER_SCHEMA,
+    fn named(digest: &str) -> NamedRun {
+        NamedRun {
             provenance: Provenance::of_program(&Registry::new()).unwrap(),
             digest: digest.to_owned(),
             experiment: "e.toml".to_owned(),
             draws: true,
             policy: "none".to_owned(),
-            run: results.of(0, 0)[0].clone(),
+            configuration_sha256: "ab12".to_owned(),
         }
+    }
+
+    /// Makes the run `named` at `place`, unless it is there already; whether it is made.
+    fn make(ledger: &Ledger, place: Place, named: NamedRun) -> bool {
+        let digest = named.digest.clone();
+        let is_made = ledger.begin(place, named).unwrap();
+        if is_made {
+            let results = results(&[(true, &[&[2.5]])]);
+            ledger
+                .finish(&digest, &results.runs[0][0][0].outcome)
+                .unwrap();
+        }
+        is_made
     }
 
     fn text(folder: &Path) -> String {
@@ -242,18 +279,18 @@ mod tests {
     fn runs_with_the_same_digest_are_taken_from_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let first = Ledger::open(folder.path()).unwrap();
-        assert!(first.recall("a").is_none());
-        first.note((0, 0, 1), &entry("a", 2.5)).unwrap();
+        assert!(make(&first, (0, 0, 1), named("a")));
         drop(first);
         let written = text(folder.path());
         let second = Ledger::open(folder.path()).unwrap();
-        assert!(second.is_empty() && second.recall("b").is_none());
-        let run = second.recall("a").unwrap();
-        assert_eq!(run.seconds.to_bits(), 2.5_f64.to_bits());
-        second.note((3, 1, 7), &entry("a", 2.5)).unwrap();
-        assert_eq!(second.done((3, 1, 7)).unwrap(), run);
+        assert!(second.is_empty());
+        assert!(!make(&second, (3, 1, 7), named("a")));
+        let run = second.done((3, 1, 7)).unwrap();
+        let seconds = run.outcome.run().unwrap().seconds;
+        assert_eq!(seconds.to_bits(), 2.5_f64.to_bits());
         assert_eq!((second.len(), second.recalled()), (1, 1));
         assert_eq!(text(folder.path()), written);
+        assert!(make(&second, (0, 0, 1), named("b")));
     }
 
     #[test]
@@ -261,16 +298,68 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for _ in 0..2 {
             let ledger = Ledger::open(folder.path()).unwrap();
-            for name in ["e.toml", "./e.toml"] {
-                let experiment = name.to_owned();
-                let entry = entry("a", 2.5);
-                let entry = Entry {
+            for experiment in ["e.toml", "./e.toml"].map(str::to_owned) {
+                let named = NamedRun {
                     experiment,
-                    ..entry
+                    ..named("a")
                 };
-                ledger.note((0, 0, 1), &entry).unwrap();
+                make(&ledger, (0, 0, 1), named);
             }
         }
+        assert_eq!(text(folder.path()).lines().count(), 2);
+    }
+
+    #[test]
+    fn a_run_that_is_under_way_is_made_once_and_keeps_its_configurations() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(folder.path()).unwrap();
+        let other = NamedRun {
+            experiment: "e.toml x=2".to_owned(),
+            configuration_sha256: "cd34".to_owned(),
+            ..named("a")
+        };
+        assert!(ledger.begin((0, 0, 1), named("a")).unwrap());
+        assert!(!ledger.begin((1, 0, 1), other.clone()).unwrap());
+        assert_eq!(ledger.len(), 0);
+        let results = results(&[(true, &[&[2.5]])]);
+        ledger.finish("a", &results.runs[0][0][0].outcome).unwrap();
+        assert!(!ledger.begin((2, 0, 1), other).unwrap());
+        let of = |experiment| ledger.done((experiment, 0, 1)).unwrap();
+        assert_eq!(of(0).run_sha256, of(1).run_sha256);
+        let configurations = [0, 1, 2].map(of);
+        let configurations = configurations
+            .each_ref()
+            .map(|run| run.outcome.configuration_sha256());
+        assert_eq!(configurations, ["ab12", "cd34", "cd34"]);
+        assert_eq!(text(folder.path()).lines().count(), 2);
+        assert_eq!(ledger.recalled(), 0);
+    }
+
+    #[test]
+    fn a_run_that_failed_is_kept_until_it_is_asked_for_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(folder.path()).unwrap();
+        assert!(ledger.begin((0, 0, 1), named("a")).unwrap());
+        let failed = Outcome::Failed(FailedRun {
+            seed: 1,
+            error: "out of road".to_owned(),
+            configuration_sha256: "ab12".to_owned(),
+        });
+        ledger.finish("a", &failed).unwrap();
+        drop(ledger);
+        let again = Ledger::open(folder.path()).unwrap();
+        assert!(!make(&again, (0, 0, 1), named("a")));
+        assert_eq!(again.done((0, 0, 1)).unwrap().outcome, failed);
+        drop(again);
+        let retried = Ledger::open(folder.path()).unwrap();
+        retried.forget_failures();
+        assert!(make(&retried, (0, 0, 1), named("a")));
+        drop(retried);
+        // The later line counts.
+        let last = Ledger::open(folder.path()).unwrap();
+        last.forget_failures();
+        assert!(!make(&last, (0, 0, 1), named("a")));
+        assert!(last.done((0, 0, 1)).unwrap().outcome.run().is_some());
         assert_eq!(text(folder.path()).lines().count(), 2);
     }
 
@@ -288,14 +377,15 @@ mod tests {
     fn a_line_that_was_cut_off_is_written_again() {
         let folder = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(folder.path()).unwrap();
-        ledger.note((0, 0, 1), &entry("a", 2.5)).unwrap();
-        ledger.note((0, 0, 2), &entry("b", 2.5)).unwrap();
+        for digest in ["a", "b"] {
+            assert!(make(&ledger, (0, 0, 1), named(digest)));
+        }
         drop(ledger);
         let whole = text(folder.path());
         fs::write(folder.path().join(Ledger::FILE), &whole[..whole.len() - 5]).unwrap();
         let ledger = Ledger::open(folder.path()).unwrap();
-        assert!(ledger.recall("a").is_some() && ledger.recall("b").is_none());
-        ledger.note((0, 0, 2), &entry("b", 2.5)).unwrap();
+        assert!(!make(&ledger, (0, 0, 1), named("a")));
+        assert!(make(&ledger, (0, 0, 2), named("b")));
         assert_eq!(text(folder.path()), whole);
     }
 
@@ -305,7 +395,7 @@ mod tests {
         let earlier = "{\"schema\": \"migbsp.compare-runs/1\", \"digest\": \"a\"}\n";
         fs::write(folder.path().join(Ledger::FILE), earlier).unwrap();
         let ledger = Ledger::open(folder.path()).unwrap();
-        assert!(ledger.recall("a").is_none());
+        assert!(make(&ledger, (0, 0, 1), named("a")));
     }
 
     #[test]

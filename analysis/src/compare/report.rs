@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::compare::claim::Claim;
 use crate::compare::pairs::{self, Pair};
-use crate::compare::results::{Results, Run, Subject};
+use crate::compare::results::{DoneRun, Results, Run, Subject};
 use crate::compare::summary::{self, Overall, Summary};
 use experiments::{CsvTable, Failure, Provenance, Published};
 
@@ -25,6 +25,9 @@ pub struct Report {
     pub pairs: Vec<Pair>,
     /// In the order they were made.
     pub claims: Vec<CheckedClaim>,
+    /// The runs without a result, with the reasons.
+    #[serde(skip)]
+    pub failures: Vec<String>,
 }
 
 /// A run, with its experiment, policy and seed.
@@ -33,16 +36,20 @@ pub struct Row {
     experiment: String,
     policy: String,
     seed: u64,
-    seconds: f64,
-    supersteps: u64,
-    calls: usize,
-    migrations: usize,
-    moved_bytes: u64,
-    call_seconds: f64,
-    attainable_seconds: f64,
-    imbalance_seconds: f64,
+    /// Without a result, this and what follows is `None`.
+    seconds: Option<f64>,
+    supersteps: Option<u64>,
+    calls: Option<usize>,
+    migrations: Option<usize>,
+    moved_bytes: Option<u64>,
+    call_seconds: Option<f64>,
+    attainable_seconds: Option<f64>,
+    imbalance_seconds: Option<f64>,
     of_best_placement: Option<f64>,
+    /// Why the run has no result.
+    error: Option<String>,
     configuration_sha256: String,
+    run_sha256: String,
 }
 
 /// A claim, and whether it holds.
@@ -52,8 +59,9 @@ pub struct CheckedClaim {
     pub claim: String,
     /// The experiment that it is about; `None`: all together.
     pub experiment: Option<String>,
-    /// Ratio of the left policy's makespan to the right one's: the geometric mean.
-    pub ratio: f64,
+    /// Ratio of the left policy's makespan to the right one's: the geometric mean. `None`: there is none, and the claim
+    /// does not hold.
+    pub ratio: Option<f64>,
     /// The bound of the ratio.
     pub limit: f64,
     /// Whether it holds.
@@ -66,16 +74,18 @@ impl Report {
     pub fn new(results: &Results, claims: &[Claim], claims_each: &[Claim]) -> Self {
         let each = pairs::on_each(results);
         let overall = summary::overall(results, &each);
+        let summaries = summary::summaries(results, &each);
         let mut pairs = pairs::over_all(results);
         pairs.extend(each);
         Self {
             reference: results.policies[results.reference].clone(),
             experiments: results.experiments.clone(),
             runs: rows(results),
-            summaries: summary::summaries(results),
+            summaries,
             overall,
             pairs,
             claims: checked(results, claims, claims_each),
+            failures: results.failures(),
         }
     }
 
@@ -92,6 +102,11 @@ impl Report {
         table.text()
     }
 
+    /// A message about the runs without a result; `None` if all have one.
+    pub fn failure(&self) -> Option<String> {
+        failure(&self.failures, self.runs.len())
+    }
+
     /// A message for each claim that does not hold, one a line; `None` if all hold.
     pub fn complaint(&self) -> Option<String> {
         let broken = self.claims.iter().filter(|checked| !checked.holds);
@@ -101,7 +116,16 @@ impl Report {
 }
 
 impl Published for Report {
-    const SCHEMA: &'static str = "migbsp.compare/1";
+    const SCHEMA: &'static str = "migbsp.compare/2";
+}
+
+/// A message about `failures` of `runs` runs; `None` if there are none.
+pub(crate) fn failure(failures: &[String], runs: usize) -> Option<String> {
+    let first = failures.first()?;
+    let count = failures.len();
+    Some(format!(
+        "{first}\n  note: {count} of {runs} runs failed; the others are done"
+    ))
 }
 
 impl CheckedClaim {
@@ -116,9 +140,11 @@ impl CheckedClaim {
             Some(experiment) => format!("on {experiment}"),
             None => "over all experiments".to_owned(),
         };
-        format!(
-            "`{claim}` does not hold {place}: the makespans' ratio is {ratio:.4}, its limit {limit}"
-        )
+        let met = match ratio {
+            Some(ratio) => format!("the makespans' ratio is {ratio:.4}, its limit {limit}"),
+            None => "the makespans have no ratio".to_owned(),
+        };
+        format!("`{claim}` does not hold {place}: {met}")
     }
 }
 
@@ -154,26 +180,29 @@ fn check(results: &Results, claim: &Claim, experiment: Option<usize>) -> Checked
         experiment: experiment.map(|index| results.experiments[index].name.clone()),
         ratio,
         limit: claim.limit,
-        holds: claim.holds(ratio),
+        holds: ratio.is_some_and(|ratio| claim.holds(ratio)),
     }
 }
 
 impl Row {
-    fn new(experiment: &Subject, policy: &str, run: &Run) -> Self {
+    fn new(experiment: &Subject, policy: &str, done: &DoneRun) -> Self {
+        let run: Option<&Run> = done.outcome.run();
         Self {
             experiment: experiment.name.clone(),
             policy: policy.to_owned(),
-            seed: run.seed,
-            seconds: run.seconds,
-            supersteps: run.supersteps,
-            calls: run.calls,
-            migrations: run.migrations,
-            moved_bytes: run.moved_bytes,
-            call_seconds: run.call_seconds,
-            attainable_seconds: run.attainable_seconds,
-            imbalance_seconds: run.imbalance_seconds,
-            of_best_placement: experiment.of_best_placement(run),
-            configuration_sha256: run.configuration_sha256.clone(),
+            seed: done.outcome.seed(),
+            seconds: run.map(|run| run.seconds),
+            supersteps: run.map(|run| run.supersteps),
+            calls: run.map(|run| run.calls),
+            migrations: run.map(|run| run.migrations),
+            moved_bytes: run.map(|run| run.moved_bytes),
+            call_seconds: run.map(|run| run.call_seconds),
+            attainable_seconds: run.map(|run| run.attainable_seconds),
+            imbalance_seconds: run.map(|run| run.imbalance_seconds),
+            of_best_placement: run.and_then(|run| experiment.of_best_placement(run)),
+            error: done.outcome.failed().map(|failed| failed.error.clone()),
+            configuration_sha256: done.outcome.configuration_sha256().to_owned(),
+            run_sha256: done.run_sha256.clone(),
         }
     }
 }
@@ -181,7 +210,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::results::tests::results;
+    use crate::compare::results::tests::{fail, results};
     use experiments::Registry;
 
     fn claims(texts: &[&str]) -> Vec<Claim> {
@@ -215,16 +244,21 @@ mod tests {
 
     #[test]
     fn csv_has_a_row_per_run() {
-        let results = results(&[(true, &[&[10.0, 11.0], &[9.0, 8.5]])]);
+        let mut results = results(&[(true, &[&[10.0, 11.0], &[9.0, 8.5]])]);
+        fail(&mut results, 0, 1, 0);
         let provenance = Provenance::of_program(&Registry::new()).unwrap();
         let csv = Report::new(&results, &[], &[]).csv(&provenance).unwrap();
         let lines = csv.lines().filter(|line| !line.starts_with('#'));
         let lines: Vec<&str> = lines.collect();
         assert_eq!(
             lines[0],
-            "experiment,policy,seed,seconds,supersteps,calls,migrations,moved_bytes,call_seconds,attainable_seconds,imbalance_seconds,of_best_placement,configuration_sha256"
+            "experiment,policy,seed,seconds,supersteps,calls,migrations,moved_bytes,call_seconds,attainable_seconds,imbalance_seconds,of_best_placement,error,configuration_sha256,run_sha256"
         );
-        assert_eq!(lines[4], "e0,b,2,8.5,10,2,1,1000000,0.1,2.0,4.0,,ab12");
+        assert_eq!(lines[3], "e0,b,1,,,,,,,,,,out of road,ab12,ef56");
+        assert_eq!(
+            lines[4],
+            "e0,b,2,8.5,10,2,1,1000000,0.1,0.5,1.0,,,ab12,ef56"
+        );
         assert_eq!(lines.len(), 5);
     }
 }

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use crate::compare::pairs::{Pair, Verdict};
 use crate::compare::report::Report;
 use crate::compare::results::Subject;
+use crate::compare::statistics::COUNT_MAX;
 use crate::compare::summary::{Overall, Summary};
-use crate::text::{Layout, data, rounded};
+use crate::text::{Layout, TimeUnit, data, rounded};
 
-/// Every experiment, all of them together, the significant differences, and the claims.
+/// Every experiment, all of them together, the significant differences, the claims, and the runs that failed.
 pub fn text(report: &Report, layout: Layout) -> String {
     let mut text = String::new();
     for subject in &report.experiments {
@@ -31,38 +32,46 @@ pub fn text(report: &Report, layout: Layout) -> String {
         };
         let place = checked.experiment.iter().map(|name| format!(" on {name}"));
         let place: String = place.collect();
-        let (claim, ratio) = (&checked.claim, checked.ratio);
-        writeln!(text, "{claim}{place}: {holds} (the ratio is {ratio:.4})").expect(INFALLIBLE);
+        let ratio = match checked.ratio {
+            Some(ratio) => format!("the ratio is {ratio:.4}"),
+            None => "there is no ratio".to_owned(),
+        };
+        let claim = &checked.claim;
+        writeln!(text, "{claim}{place}: {holds} ({ratio})").expect(INFALLIBLE);
     }
     if !report.claims.is_empty() {
         text.push('\n');
     }
-    let mut legend = legend(&report.reference);
-    if report
-        .summaries
-        .iter()
-        .any(|summary| summary.of_best_placement.is_some())
-    {
-        legend.push_str(OF_BEST_PLACEMENT);
+    if !report.failures.is_empty() {
+        text.push_str(&failures(&report.failures));
+        text.push('\n');
     }
-    text.push_str(&layout.paragraph(&legend));
+    text.push_str(&layout.paragraph(&legend(report)));
+    text
+}
+
+/// The first runs without a result, and how many more there are.
+pub(crate) fn failures(failures: &[String]) -> String {
+    let mut text = "Runs without a result\n\n".to_owned();
+    for failure in failures.iter().take(FAILURES) {
+        writeln!(text, " {failure}").expect(INFALLIBLE);
+    }
+    if FAILURES < failures.len() {
+        writeln!(text, " … {} more", failures.len() - FAILURES).expect(INFALLIBLE);
+    }
     text
 }
 
 fn experiment(report: &Report, subject: &Subject, layout: Layout) -> String {
-    let of = |summary: &&Summary| summary.experiment == subject.name;
-    let rows = report.summaries.iter().filter(of).map(|summary| {
-        let verdict = report.pairs.iter().find(|pair| {
-            pair.experiment.as_deref() == Some(&subject.name)
-                && pair.policy == summary.policy
-                && pair.against == report.reference
-        });
-        summary_row(summary, verdict)
-    });
+    let summaries = report.summaries.iter();
+    let summaries: Vec<&Summary> = summaries
+        .filter(|summary| summary.experiment == subject.name)
+        .collect();
+    let unit = TimeUnit::of(summaries.iter().filter_map(|summary| summary.seconds));
     let against = format!("against {}", report.reference);
     let mut headers = vec![
         "policy",
-        "seconds",
+        unit.heading(),
         "±",
         "gain",
         "±",
@@ -74,11 +83,25 @@ fn experiment(report: &Report, subject: &Subject, layout: Layout) -> String {
         "in calls",
         &against,
     ];
+    let rows = summaries.iter().map(|summary| {
+        let verdict = report.pairs.iter().find(|pair| {
+            pair.experiment.as_deref() == Some(&subject.name)
+                && pair.policy == summary.policy
+                && pair.against == report.reference
+        });
+        summary_row(summary, verdict, unit)
+    });
     let mut rows: Vec<Vec<String>> = rows.collect();
+    if summaries.iter().any(|summary| 0 < summary.failed) {
+        headers.push("error");
+        for (row, summary) in rows.iter_mut().zip(&summaries) {
+            row.push(failed_of(summary.failed, summary.runs));
+        }
+    }
     let known = subject.best_placement.as_ref();
     if known.is_some_and(|best| best.seconds_per_superstep.is_some()) {
         headers.push("of best placement");
-        for (row, summary) in rows.iter_mut().zip(report.summaries.iter().filter(of)) {
+        for (row, summary) in rows.iter_mut().zip(&summaries) {
             let ratio = summary.of_best_placement;
             row.push(ratio.map_or_else(String::new, |ratio| format!("{ratio:.3}")));
         }
@@ -94,6 +117,14 @@ fn experiment(report: &Report, subject: &Subject, layout: Layout) -> String {
     format!("{}, {}\n\n{table}{stale}", subject.name, seeds(subject))
 }
 
+/// `2 of 5 failed`, beside `runs` with a result; nothing if none failed.
+pub(crate) fn failed_of(failed: usize, runs: usize) -> String {
+    match failed {
+        0 => String::new(),
+        _ => format!("{failed} of {} failed", failed + runs),
+    }
+}
+
 fn seeds(subject: &Subject) -> String {
     match subject.seeds[..] {
         _ if !subject.draws => "one run: the same for all seeds".to_owned(),
@@ -102,33 +133,26 @@ fn seeds(subject: &Subject) -> String {
     }
 }
 
-fn summary_row(summary: &Summary, pair: Option<&Pair>) -> Vec<String> {
-    let margin = |margin: Option<f64>| margin.map_or_else(String::new, |margin| rounded(margin, 3));
-    let gain_margin = summary.gain_high.zip(summary.gain_low);
+fn summary_row(summary: &Summary, pair: Option<&Pair>, unit: TimeUnit) -> Vec<String> {
+    let shown =
+        |value: Option<f64>, form: &dyn Fn(f64) -> String| value.map_or_else(String::new, form);
+    let compared = |value: Option<f64>| shown(value.filter(|_| pair.is_some()), &percent);
+    let ends = summary.gain_high.zip(summary.gain_low);
+    let mean = |value: Option<f64>| shown(value, &|value| rounded(value, 1));
     vec![
         summary.policy.clone(),
-        rounded(summary.seconds, 3),
-        margin(summary.seconds_margin),
-        pair.map_or_else(String::new, |_| percent(summary.gain)),
-        match (pair, gain_margin) {
-            (Some(_), Some((high, low))) => percent((high - low) / 2.0),
-            _ => String::new(),
-        },
-        share(pair, summary.share_of_balance),
-        share(pair, summary.share_of_mapping),
-        rounded(summary.calls, 1),
-        rounded(summary.migrations, 1),
-        data(summary.moved_bytes),
-        percent(summary.overhead),
+        shown(summary.seconds, &|seconds| unit.text(seconds, 3)),
+        shown(summary.seconds_margin, &|margin| unit.text(margin, 3)),
+        compared(summary.gain),
+        compared(ends.map(|(high, low)| (high - low) / 2.0)),
+        compared(summary.share_of_balance),
+        compared(summary.share_of_mapping),
+        mean(summary.calls),
+        mean(summary.migrations),
+        shown(summary.moved_bytes, &data),
+        shown(summary.overhead, &percent),
         pair.map_or_else(String::new, |pair| pair.verdict.words().to_owned()),
     ]
-}
-
-fn share(pair: Option<&Pair>, share: Option<f64>) -> String {
-    match (pair, share) {
-        (Some(_), Some(share)) => percent(share),
-        _ => String::new(),
-    }
 }
 
 fn all(report: &Report, layout: Layout) -> String {
@@ -136,10 +160,11 @@ fn all(report: &Report, layout: Layout) -> String {
     let row = |overall: &Overall| {
         let is_compared = overall.policy != *reference;
         let compared = |text: String| if is_compared { text } else { String::new() };
+        let ratio = overall.ratio.map(|ratio| format!("{ratio:.4}"));
         vec![
             overall.policy.clone(),
-            format!("{:.4}", overall.ratio),
-            compared(percent(overall.gain)),
+            ratio.unwrap_or_default(),
+            compared(overall.gain.map_or_else(String::new, percent)),
             compared(overall.better.to_string()),
             compared(overall.worse.to_string()),
         ]
@@ -160,38 +185,72 @@ fn differences(report: &Report, layout: Layout) -> String {
             (Some(low), Some(high)) => format!("{low:.4} to {high:.4}"),
             _ => String::new(),
         };
+        let confidence = pair.confidence.filter(|_| !interval.is_empty());
         let p = pair.p_corrected.map_or_else(String::new, |p| match p {
             0.0001.. => format!("{p:.4}"),
             f64::MIN_POSITIVE.. => format!("{p:.1e}"),
             _ => "0.0000".to_owned(),
         });
-        let verdict = match pair.verdict {
-            Verdict::Untested => "untested: one run each".to_owned(),
-            verdict => verdict.words().to_owned(),
-        };
         vec![
             pair.policy.clone(),
             pair.against.clone(),
-            pair.runs.to_string(),
-            format!("{:.4}", pair.ratio),
+            pair.seeds
+                .map_or_else(String::new, |seeds| seeds.to_string()),
+            pair.ratio
+                .map_or_else(String::new, |ratio| format!("{ratio:.4}")),
             interval,
+            confidence.map_or_else(String::new, |part| format!("{:.1} %", part * 100.0)),
             p,
-            verdict,
+            verdict(pair),
         ]
     };
-    let headers = ["policy", "against", "pairs", "ratio", "95 %", "p", ""];
-    let rows = layout.reduced_table(&headers, pairs.map(row), &[2, 5, 4]);
+    let headers = [
+        "policy", "against", "seeds", "ratio", "interval", "level", "p", "",
+    ];
+    let rows = layout.reduced_table(&headers, pairs.map(row), &[2, 5, 6, 4]);
     format!(
-        "Significant differences: t-tests on the logarithms of makespans, paired by experiment and seed; p after Holm\n\n{rows}"
+        "Significant differences: t-tests on the logarithms of makespans, a value for each seed; p and intervals after Holm\n\n{rows}"
     )
 }
 
-fn legend(reference: &str) -> String {
-    format!(
-        "± is half of a 95 % confidence interval. Gains are shares of {reference}'s makespan, paired by seed; \
-         `of balance`\nand `of mapping` are shares of the computation that perfect balance, or the best mapping of \
-         every superstep,\nwould have saved {reference}. `in calls` is the share of the makespan that calls take.\n"
-    )
+/// The verdict, with the reason if there is none, and with what would show a difference.
+fn verdict(pair: &Pair) -> String {
+    let words = pair.verdict.words();
+    match (pair.verdict, pair.seeds_needed) {
+        (Verdict::Untested, _) if pair.runs == 0 => format!("{words}: no runs of both"),
+        (Verdict::Untested, _) if pair.seeds == Some(1) => format!("{words}: one seed"),
+        (Verdict::Untested, _) => format!("{words}: 0 s has no ratio"),
+        (Verdict::NotShown, Some(seeds)) => format!("{words}: about {seeds} seeds would show it"),
+        (Verdict::NotShown, None) => format!("{words}: {COUNT_MAX} seeds would not show it"),
+        _ => words.to_owned(),
+    }
+}
+
+fn legend(report: &Report) -> String {
+    let reference = &report.reference;
+    let mut legend = format!(
+        "± is half of a confidence interval: of makespans 95 %, of gains the level of their test. Gains are shares of\n\
+         {reference}'s makespan, paired by seed; `of balance` and `of mapping` are saved shares of the computation that\n\
+         perfect balance, or the best mapping of every superstep, would have saved {reference}. `in calls` is the share of\n\
+         the makespan that calls take.\n"
+    );
+    let is_zero = |seconds: Option<f64>| seconds.is_some_and(|seconds| seconds == 0.0);
+    if report
+        .summaries
+        .iter()
+        .any(|summary| is_zero(summary.seconds))
+    {
+        legend.push_str("A makespan of 0 s has no ratio to others, and no gain.\n");
+    }
+    let mut pairs = report.pairs.iter();
+    if pairs.any(|pair| pair.verdict == Verdict::NotShown) {
+        legend.push_str(NOT_SHOWN);
+    }
+    let mut summaries = report.summaries.iter();
+    if summaries.any(|summary| summary.of_best_placement.is_some()) {
+        legend.push_str(OF_BEST_PLACEMENT);
+    }
+    legend
 }
 
 /// A part as a percentage; values near zero have no sign.
@@ -207,10 +266,17 @@ fn percent(part: f64) -> String {
 /// best mapping and of balance, bytes moved, the share of calls, the margins, calls, moves.
 const DISPENSABLE: [usize; 8] = [6, 5, 9, 10, 4, 2, 7, 8];
 
+const NOT_SHOWN: &str = "\
+`not shown`: seeds alone make differences of this size; policies may differ or not.
+";
+
 const OF_BEST_PLACEMENT: &str = "\
 `of best placement` is the makespan divided by the time of all supersteps under the best placement known, from the
 start.
 ";
+
+/// Runs without a result that are listed.
+const FAILURES: usize = 10;
 
 const INFALLIBLE: &str = "a string takes everything";
 
@@ -218,7 +284,7 @@ const INFALLIBLE: &str = "a string takes everything";
 mod tests {
     use super::*;
     use crate::best_placement::KnownBest;
-    use crate::compare::results::tests::results;
+    use crate::compare::results::tests::{fail, results};
 
     #[test]
     fn the_text_shows_gains_with_their_significance() {
@@ -237,13 +303,13 @@ e0, 2 seeds
 
  policy  seconds       ±     gain        ±  of balance  of mapping  calls  moves  moved  in calls  against a
  a        15.000  63.531                                              2.0    1.0   1 MB    0.67 %
- b        13.000  50.825  12.54 %  32.46 %     50.00 %    100.00 %    2.0    1.0   1 MB    0.77 %  no difference
+ b        13.000  50.825  12.54 %  32.46 %     75.00 %     75.00 %    2.0    1.0   1 MB    0.77 %  not shown
 
 e1, one run: the same for all seeds
 
  policy  seconds  ±     gain  ±  of balance  of mapping  calls  moves  moved  in calls  against a
  a        10.000                                           2.0    1.0   1 MB    1.00 %
- b        10.500     -5.00 %       -12.50 %    -25.00 %    2.0    1.0   1 MB    0.95 %  worse
+ b        10.500     -5.00 %        75.00 %     75.00 %    2.0    1.0   1 MB    0.95 %  worse
 
 All 2 experiments, geometric mean
 
@@ -251,19 +317,52 @@ All 2 experiments, geometric mean
  a        1.0000
  b        0.9583  4.17 %          0         1
 
-Significant differences: t-tests on the logarithms of makespans, paired by experiment and seed; p after Holm
+Significant differences: t-tests on the logarithms of makespans, a value for each seed; p and intervals after Holm
 
- policy  against  pairs   ratio              95 %       p
- b       a            3  0.9583  0.7992 to 1.1491  0.2062  no difference
+ policy  against  seeds   ratio          interval   level       p
+ b       a            2  0.9583  0.7992 to 1.1491  95.0 %  0.2062  not shown: about 5 seeds would show it
 
 b <= a: holds (the ratio is 0.9583)
 b < a on e0: holds (the ratio is 0.8746)
 b < a on e1: DOES NOT HOLD (the ratio is 1.0500)
 
-± is half of a 95 % confidence interval. Gains are shares of a's makespan, paired by seed; `of balance`
-and `of mapping` are shares of the computation that perfect balance, or the best mapping of every superstep,
-would have saved a. `in calls` is the share of the makespan that calls take.
+± is half of a confidence interval: of makespans 95 %, of gains the level of their test. Gains are shares of
+a's makespan, paired by seed; `of balance` and `of mapping` are saved shares of the computation that
+perfect balance, or the best mapping of every superstep, would have saved a. `in calls` is the share of
+the makespan that calls take.
+`not shown`: seeds alone make differences of this size; policies may differ or not.
 ";
+
+    #[test]
+    fn runs_that_failed_and_makespans_of_nothing_are_not_numbers() {
+        let mut results = results(&[
+            (true, &[&[0.002, 0.004], &[0.001, 0.002]]),
+            (false, &[&[0.0], &[1.0]]),
+        ]);
+        fail(&mut results, 0, 1, 0);
+        let claims = ["b <= a".parse().unwrap()];
+        let report = Report::new(&results, &claims, &[]);
+        let text = text(&report, Layout::default());
+        for words in [
+            " policy     ms       ±     gain",
+            " a       3.000  12.706",
+            " b       2.000          50.00 %",
+            "untested   1 of 2 failed\n",
+            " b         1.000                 75.00 %",
+            "worse\n",
+            " b       a            1                       untested: one seed\n",
+            "b <= a: DOES NOT HOLD (there is no ratio)",
+            "Runs without a result\n\n e0, b, seed 1: out of road\n\n",
+            "A makespan of 0 s has no ratio to others, and no gain.\n",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(!text.contains("inf") && !text.contains("NaN"), "{text}");
+        assert_eq!(
+            report.failure().unwrap(),
+            "e0, b, seed 1: out of road\n  note: 1 of 6 runs failed; the others are done"
+        );
+    }
 
     #[test]
     fn the_best_placement_has_a_column_where_it_is_known() {

@@ -2,7 +2,7 @@
 
 use crate::checkpoints;
 use crate::joined;
-use crate::text::{Layout, rounded, significant};
+use crate::text::{Layout, TimeUnit, rounded, significant};
 use crate::verdict;
 use experiments::Report;
 use experiments::RunReport;
@@ -21,17 +21,18 @@ pub fn text(report: &Report, layout: Layout) -> String {
         report.seed
     );
     let alone = report.run(Scenario::I);
+    let unit = TimeUnit::of(report.runs.iter().map(|run| run.seconds));
     let headers = [
         "scenario",
         "supersteps",
-        "seconds",
+        unit.heading(),
         "against i",
         "calls",
         "migrations",
     ];
     text.push_str(&layout.table(
         &headers,
-        report.runs.iter().map(|run| scenario_row(run, alone)),
+        report.runs.iter().map(|run| scenario_row(run, alone, unit)),
     ));
     for sentence in verified(report) {
         text.push_str(&format!("\n{}\n", shortened(sentence)));
@@ -72,7 +73,7 @@ pub fn shortened(sentence: &str) -> String {
     }
 }
 
-fn scenario_row(run: &RunReport, alone: Option<&RunReport>) -> Vec<String> {
+fn scenario_row(run: &RunReport, alone: Option<&RunReport>, unit: TimeUnit) -> Vec<String> {
     let against = match alone {
         Some(alone) if alone.scenario != run.scenario && 0.0 < alone.seconds => {
             format!("{:+.2} %", (run.seconds / alone.seconds - 1.0) * 100.0)
@@ -82,7 +83,7 @@ fn scenario_row(run: &RunReport, alone: Option<&RunReport>) -> Vec<String> {
     vec![
         run.scenario.to_owned(),
         run.supersteps.to_string(),
-        rounded(run.seconds, 3),
+        unit.text(run.seconds, 3),
         against,
         run.calls.len().to_string(),
         run.migrations().to_string(),
@@ -99,6 +100,18 @@ fn calls(run: &RunReport, layout: Layout) -> String {
             }
         };
     }
+    let migrations = run.calls.iter().flat_map(|call| &call.migrations);
+    let unit = TimeUnit::of(migrations.flat_map(|migration| {
+        let potential = migration.potential.unwrap_or_default();
+        [
+            potential,
+            migration.t1,
+            migration.t2,
+            migration.cost_seconds,
+        ]
+    }));
+    let decimals = if unit == TimeUnit::SECONDS { 4 } else { 3 };
+    let time = |seconds: f64| unit.text(seconds, decimals);
     let mut rows = Vec::new();
     for call in &run.calls {
         for (index, migration) in call.migrations.iter().enumerate() {
@@ -117,12 +130,10 @@ fn calls(run: &RunReport, layout: Layout) -> String {
                 migration.step.process.clone(),
                 migration.step.from.clone(),
                 migration.step.to.clone(),
-                migration
-                    .potential
-                    .map_or_else(String::new, |potential| rounded(potential, 4)),
-                rounded(migration.t1, 4),
-                rounded(migration.t2, 4),
-                rounded(migration.cost_seconds, 4),
+                migration.potential.map_or_else(String::new, time),
+                time(migration.t1),
+                time(migration.t2),
+                time(migration.cost_seconds),
                 once(next),
             ]);
         }
@@ -141,7 +152,8 @@ fn calls(run: &RunReport, layout: Layout) -> String {
     let (shown, more) = layout.cut(rows.len(), ROWS);
     let rows = rows.into_iter().take(shown);
     let mut text = format!(
-        "\nCalls of scenario iii with migrations (PM, t1, t2 and cost in seconds):\n\n{}",
+        "\nCalls of scenario iii with migrations (PM, t1, t2 and cost in {}):\n\n{}",
+        unit.heading(),
         layout.reduced_table(&headers, rows, &[5, 6, 8, 4, 7])
     );
     if 0 < more {

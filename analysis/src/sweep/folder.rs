@@ -10,7 +10,7 @@ use experiments::{Failure, Provenance, Published};
 use serde::Deserialize;
 use settings::Override;
 
-use crate::compare::{Ledger, Line, Results, Run, Subject, read_lines};
+use crate::compare::{DoneRun, Ledger, Line, Results, Subject, read_lines};
 use crate::sweep::grid::Point;
 use crate::sweep::plan::Plan;
 use crate::sweep::swept::Swept;
@@ -76,7 +76,12 @@ impl SweepFolder {
         };
         let mut lines = BTreeMap::new();
         for (text, line) in read_lines(&file, &text)? {
-            let key = (line.experiment.clone(), line.policy.clone(), line.run.seed);
+            let name = &line.name;
+            let key = (
+                name.experiment.clone(),
+                name.policy.clone(),
+                line.outcome.seed(),
+            );
             lines.insert(key, (text.to_owned(), line));
         }
         Ok(Self {
@@ -118,7 +123,7 @@ impl SweepFolder {
                 name: point.name.clone(),
                 label: point.label.clone(),
                 draws,
-                seeds: seeds.iter().map(|run| run.seed).collect(),
+                seeds: seeds.iter().map(|run| run.outcome.seed()).collect(),
                 best_placement: None,
             });
             runs.push(done);
@@ -135,13 +140,14 @@ impl SweepFolder {
                 experiments,
                 policies: self.plan.policies.clone(),
                 reference: reference.unwrap_or(0),
+                against_reference: false,
                 runs,
             },
         }
     }
 
     /// The runs of each policy with the seeds of `point` that are done under all, and whether they depend on the seed.
-    fn done(&self, point: &Point) -> (Vec<Vec<Run>>, bool) {
+    fn done(&self, point: &Point) -> (Vec<Vec<DoneRun>>, bool) {
         let policies = &self.plan.policies;
         let line = |policy: &String, seed: u64| {
             let key = (point.name.clone(), policy.clone(), seed);
@@ -154,8 +160,11 @@ impl SweepFolder {
                 continue;
             };
             for (runs, line) in runs.iter_mut().zip(of_seed) {
-                draws |= line.draws;
-                runs.push(line.run.clone());
+                draws |= line.name.draws;
+                runs.push(DoneRun {
+                    run_sha256: line.name.digest.clone(),
+                    outcome: line.outcome.clone(),
+                });
             }
         }
         (runs, draws)

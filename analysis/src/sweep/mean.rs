@@ -19,48 +19,67 @@ pub(super) fn groups(points: &[Point], over: &[usize]) -> BTreeMap<Vec<usize>, V
     groups
 }
 
-/// The geometric mean of makespans under `policy` over seeds and then over `points`, all of the same weight.
+/// The geometric mean of makespans under `policy` over seeds and then over those of `points` with results, all of the
+/// same weight; NaN if there are none.
 pub(super) fn makespan(results: &Results, points: &[usize], policy: usize) -> f64 {
-    let of = |point: &usize| mean(&logarithms(results, *point, policy));
-    mean(&points.iter().map(of).collect::<Vec<f64>>()).exp()
+    let of = |point: &usize| {
+        let logarithms = logarithms(results, *point, policy);
+        let logarithms: Vec<f64> = logarithms.into_iter().map(|(_, value)| value).collect();
+        (!logarithms.is_empty()).then(|| mean(&logarithms))
+    };
+    let means: Vec<f64> = points.iter().filter_map(of).collect();
+    if means.is_empty() {
+        f64::NAN
+    } else {
+        mean(&means).exp()
+    }
 }
 
 /// The least and the greatest geometric mean over `points` of the makespans with the same seed; `None`: there is one
 /// seed, or points have different ones.
 pub(super) fn spread(results: &Results, points: &[usize], policy: usize) -> Option<(f64, f64)> {
-    let seeds = &results.experiments[*points.first()?].seeds;
-    let mut others = points
-        .iter()
-        .map(|point| &results.experiments[*point].seeds);
-    if seeds.len() < 2 || others.any(|other| other != seeds) {
-        return None;
-    }
-    let all: Vec<Vec<f64>> = points
+    let all: Vec<Vec<(u64, f64)>> = points
         .iter()
         .map(|point| logarithms(results, *point, policy))
         .collect();
-    let of = |seed: usize| mean(&all.iter().map(|of| of[seed]).collect::<Vec<f64>>()).exp();
-    let means = || (0..seeds.len()).map(of);
+    let seeds = |of: &[(u64, f64)]| of.iter().map(|(seed, _)| *seed).collect::<Vec<u64>>();
+    let first = seeds(all.first()?);
+    if first.len() < 2 || all.iter().any(|other| seeds(other) != first) {
+        return None;
+    }
+    let of = |seed: usize| mean(&all.iter().map(|of| of[seed].1).collect::<Vec<f64>>()).exp();
+    let means = || (0..first.len()).map(of);
     Some((
         means().fold(f64::INFINITY, f64::min),
         means().fold(f64::NEG_INFINITY, f64::max),
     ))
 }
 
-/// Gain of `policy` over the reference, as a part of its makespan: the geometric mean over seeds and then over `points`.
+/// Gain of `policy` over the reference, as a part of its makespan: the geometric mean over seeds and then over those of
+/// `points` with a gain; NaN if there are none.
 pub(super) fn gain(results: &Results, points: &[usize], policy: usize) -> f64 {
-    let of = |point: &usize| mean(&results.log_ratios(*point, policy, results.reference));
-    1.0 - mean(&points.iter().map(of).collect::<Vec<f64>>()).exp()
+    let of = |point: &usize| {
+        let ratio = results.blocks(&[*point], policy, results.reference).ratio();
+        ratio.map(f64::ln)
+    };
+    let logarithms: Vec<f64> = points.iter().filter_map(of).collect();
+    if logarithms.is_empty() {
+        f64::NAN
+    } else {
+        1.0 - mean(&logarithms).exp()
+    }
 }
 
-fn logarithms(results: &Results, point: usize, policy: usize) -> Vec<f64> {
-    let runs = results.of(point, policy).iter();
-    runs.map(|run| run.seconds.ln()).collect()
+/// The logarithms of makespans, with their seeds.
+fn logarithms(results: &Results, point: usize, policy: usize) -> Vec<(u64, f64)> {
+    let runs = results.of(point, policy);
+    runs.map(|run| (run.seed, run.seconds.ln())).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::fail;
     use crate::sweep::swept::tests::swept;
 
     const ONE: &[&[f64]] = &[&[1.0], &[1.0]];
@@ -98,7 +117,11 @@ mod tests {
         assert_eq!(spread(&one, &[0], 0), None);
         let mut two = swept(&["a.x=1,2"], &[PAIR; 2]).results;
         assert!(spread(&two, &[0, 1], 0).is_some());
-        two.experiments[1].seeds = vec![1];
+        fail(&mut two, 1, 0, 1);
         assert_eq!(spread(&two, &[0, 1], 0), None);
+        fail(&mut two, 1, 0, 0);
+        near(makespan(&two, &[0, 1], 0), makespan(&two, &[0], 0));
+        near(gain(&two, &[0, 1], 1), 0.0);
+        assert!(makespan(&two, &[1], 0).is_nan() && gain(&two, &[1], 1).is_nan());
     }
 }

@@ -2,6 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
+use crate::compare::failed_of;
 use crate::reproduce::{Heading, page_of};
 use crate::sweep::chart::chart;
 use crate::sweep::parameter::shown;
@@ -70,6 +71,7 @@ fn table(report: &Report) -> Markup {
         .filter(|place| report.parameters[*place].varies())
         .collect();
     let has_files = 1 < report.experiments.len();
+    let has_failures = !report.failures.is_empty();
     let shown_rows = &report.summaries[..report.summaries.len().min(ROWS)];
     let row = |summary: &SweptSummary| {
         html! {
@@ -78,12 +80,13 @@ fn table(report: &Report) -> Markup {
                 @for place in &varying { td { (shown(&summary.values[*place])) } }
                 td { (summary.policy) }
                 td.number { (summary.runs) }
-                td.number { (rounded(summary.seconds, 3)) }
+                td.number { @if let Some(seconds) = summary.seconds { (rounded(seconds, 3)) } }
                 td.number { @if let Some(margin) = summary.seconds_margin { (rounded(margin, 3)) } }
                 td.number { @if let Some(gain) = summary.gain { (unbroken(gain)) } }
-                td.number { (format!("{:.1}", summary.calls)) }
-                td.number { (format!("{:.1}", summary.migrations)) }
-                td.number { (unbroken(summary.overhead)) }
+                td.number { @if let Some(calls) = summary.calls { (rounded(calls, 1)) } }
+                td.number { @if let Some(moves) = summary.migrations { (rounded(moves, 1)) } }
+                td.number { @if let Some(overhead) = summary.overhead { (unbroken(overhead)) } }
+                @if has_failures { td { (failed_of(summary.failed, summary.runs)) } }
             }
         }
     };
@@ -94,6 +97,7 @@ fn table(report: &Report) -> Markup {
                 @for place in &varying { th { (report.parameters[*place].key()) } }
                 th { "policy" } th { "runs" } th { "seconds" } th { "±" } th { "gain" } th { "calls" }
                 th { "moves" } th { "in calls" }
+                @if has_failures { th { "error" } }
             }
             @for summary in shown_rows { (row(summary)) }
         }

@@ -107,7 +107,7 @@ pub(super) fn seeds(seeds: &[u64]) -> String {
     }
 }
 
-/// Of each experiment of `grid`, a digest of all that its first run under `policy` depends on, with the contents of the
+/// Of each experiment of `grid`, a digest of all that its first runs under `policies` depend on, with the contents of the
 /// files that values of parameters name.
 ///
 /// # Errors
@@ -115,20 +115,23 @@ pub(super) fn seeds(seeds: &[u64]) -> String {
 /// If the first combination of an experiment is invalid, or a file cannot be read.
 pub fn inputs(
     grid: &Grid,
-    policy: &Contender,
+    policies: &[Contender],
     registry: &Registry,
 ) -> Result<Vec<String>, Failure> {
     let of = |experiment: usize| {
         let point = grid.first(experiment);
         let variant = grid.variant(&point);
-        let mut assignments = variant.set;
-        assignments.extend_from_slice(&policy.assignments);
-        assignments.push(format!("run.seed={}", grid.seeds[0]));
-        let loaded = experiments::load(&variant.file, &assignments, registry)?;
-        let prepared = PreparedExperiment::new(loaded)?;
         let mut digest = Sha256::new();
-        digest.update(prepared.digest(policy.scenario, registry)?);
-        let files = Files::new(&prepared.loaded.folder, &prepared.loaded.written);
+        for policy in policies {
+            let mut assignments = variant.set.clone();
+            assignments.extend_from_slice(&policy.assignments);
+            assignments.push(format!("run.seed={}", grid.seeds[0]));
+            let loaded = experiments::load(&variant.file, &assignments, registry)?;
+            let prepared = PreparedExperiment::new(loaded)?;
+            digest.update(prepared.digest(policy.scenario, registry)?);
+        }
+        let loaded = experiments::load(&variant.file, &variant.set, registry)?;
+        let files = Files::new(&loaded.folder, &loaded.written);
         for (path, bytes) in contents(grid, files)? {
             digest.update(path);
             digest.update(bytes);

@@ -4,7 +4,7 @@ use experiments::Published;
 use serde::Serialize;
 use settings::Node;
 
-use crate::compare::{Run, Summary, summaries};
+use crate::compare::{DoneRun, Summary, summaries};
 use crate::sweep::parameter::Parameter;
 use crate::sweep::shard::Shard;
 use crate::sweep::swept::Swept;
@@ -28,6 +28,9 @@ pub struct Report {
     pub runs: Vec<Row>,
     /// By experiment, values and policy.
     pub summaries: Vec<SweptSummary>,
+    /// The runs without a result, with the reasons.
+    #[serde(skip)]
+    pub(super) failures: Vec<String>,
     /// What made the runs, in every row of a table.
     #[serde(skip)]
     pub(super) made_by: [String; 2],
@@ -41,16 +44,21 @@ pub struct Row {
     pub(super) values: Vec<Node>,
     pub(super) policy: String,
     pub(super) seed: u64,
-    pub(super) seconds: f64,
-    pub(super) supersteps: u64,
-    pub(super) calls: usize,
-    pub(super) migrations: usize,
-    pub(super) moved_bytes: u64,
-    pub(super) call_seconds: f64,
+    /// Without a result, this and what follows is `None`.
+    pub(super) seconds: Option<f64>,
+    pub(super) supersteps: Option<u64>,
+    pub(super) calls: Option<usize>,
+    pub(super) migrations: Option<usize>,
+    pub(super) moved_bytes: Option<u64>,
+    pub(super) call_seconds: Option<f64>,
     pub(super) gain: Option<f64>,
-    pub(super) attainable_seconds: f64,
-    pub(super) imbalance_seconds: f64,
+    pub(super) attainable_seconds: Option<f64>,
+    pub(super) imbalance_seconds: Option<f64>,
+    /// Why the run has no result.
+    pub(super) error: Option<String>,
     pub(super) configuration_sha256: String,
+    /// Rows with the same one are the same run.
+    pub(super) run_sha256: String,
 }
 
 /// A policy on one combination: means over the seeds.
@@ -64,28 +72,31 @@ pub struct SweptSummary {
     pub policy: String,
     /// Whether the results depend on the seed.
     pub draws: bool,
-    /// Number of runs.
+    /// Number of runs with a result; without any, the means are `None`.
     pub runs: usize,
+    /// Number of runs without one.
+    pub failed: usize,
     /// The makespan.
-    pub seconds: f64,
+    pub seconds: Option<f64>,
     /// Half the width of its 95 % confidence interval; `None` if there is one run.
     pub seconds_margin: Option<f64>,
-    /// Gain as a part of the makespan of scenario i: a geometric mean over pairs of runs; `None`: there is no scenario i.
+    /// Gain as a part of the makespan of scenario i: a geometric mean over pairs of runs; `None`: there is no
+    /// scenario i, or it takes no time.
     pub gain: Option<f64>,
     /// Lower end of its 95 % confidence interval; `None` if there is one run.
     pub gain_low: Option<f64>,
     /// Upper end.
     pub gain_high: Option<f64>,
     /// Rescheduling calls.
-    pub calls: f64,
+    pub calls: Option<f64>,
     /// Processes that moved.
-    pub migrations: f64,
+    pub migrations: Option<f64>,
     /// Bytes of their states.
-    pub moved_bytes: f64,
+    pub moved_bytes: Option<f64>,
     /// Seconds for which processes waited for calls.
-    pub call_seconds: f64,
+    pub call_seconds: Option<f64>,
     /// The same as a part of the makespan.
-    pub overhead: f64,
+    pub overhead: Option<f64>,
 }
 
 impl Report {
@@ -93,7 +104,7 @@ impl Report {
     pub fn new(swept: &Swept) -> Self {
         let (plan, grid) = (&swept.plan, &swept.plan.grid);
         let policies = plan.policies.len().max(1);
-        let of_points = summaries(&swept.results);
+        let of_points = summaries(&swept.results, &[]);
         let summaries = of_points.chunks(policies).enumerate();
         let summaries = summaries.flat_map(|(point, policies)| {
             policies
@@ -109,48 +120,48 @@ impl Report {
             shard: grid.shard,
             runs: rows(swept),
             summaries: summaries.collect(),
+            failures: swept.results.failures(),
             made_by: [swept.version.clone(), swept.build.clone()],
         }
     }
 }
 
 impl Published for Report {
-    const SCHEMA: &'static str = "migbsp.sweep/1";
+    const SCHEMA: &'static str = "migbsp.sweep/2";
 }
 
 fn rows(swept: &Swept) -> Vec<Row> {
     let mut rows = Vec::new();
     for (point, policies) in swept.results.runs.iter().enumerate() {
         for (policy, runs) in swept.results.policies.iter().zip(policies) {
-            let runs = runs.iter().enumerate();
-            rows.extend(runs.map(|(seed, run)| Row {
-                gain: swept.gain(point, seed, run),
-                ..Row::new(swept, point, policy, run)
-            }));
+            rows.extend(runs.iter().map(|run| Row::new(swept, point, policy, run)));
         }
     }
     rows
 }
 
 impl Row {
-    /// The run of the combination `point` under `policy`, without its gain.
-    fn new(swept: &Swept, point: usize, policy: &str, run: &Run) -> Self {
+    /// The run `done` of the combination `point` under `policy`.
+    fn new(swept: &Swept, point: usize, policy: &str, done: &DoneRun) -> Self {
         let (experiment, values) = combination(swept, point);
+        let run = done.outcome.run();
         Self {
             experiment,
             values,
             policy: policy.to_owned(),
-            seed: run.seed,
-            seconds: run.seconds,
-            supersteps: run.supersteps,
-            calls: run.calls,
-            migrations: run.migrations,
-            moved_bytes: run.moved_bytes,
-            call_seconds: run.call_seconds,
-            gain: None,
-            attainable_seconds: run.attainable_seconds,
-            imbalance_seconds: run.imbalance_seconds,
-            configuration_sha256: run.configuration_sha256.clone(),
+            seed: done.outcome.seed(),
+            seconds: run.map(|run| run.seconds),
+            supersteps: run.map(|run| run.supersteps),
+            calls: run.map(|run| run.calls),
+            migrations: run.map(|run| run.migrations),
+            moved_bytes: run.map(|run| run.moved_bytes),
+            call_seconds: run.map(|run| run.call_seconds),
+            gain: run.and_then(|run| swept.gain(point, run)),
+            attainable_seconds: run.map(|run| run.attainable_seconds),
+            imbalance_seconds: run.map(|run| run.imbalance_seconds),
+            error: done.outcome.failed().map(|failed| failed.error.clone()),
+            configuration_sha256: done.outcome.configuration_sha256().to_owned(),
+            run_sha256: done.run_sha256.clone(),
         }
     }
 }
@@ -164,9 +175,10 @@ fn summarised(swept: &Swept, point: usize, summary: &Summary) -> SweptSummary {
         policy: summary.policy.clone(),
         draws: swept.results.experiments[point].draws,
         runs: summary.runs,
+        failed: summary.failed,
         seconds: summary.seconds,
         seconds_margin: summary.seconds_margin,
-        gain: is_known.then_some(summary.gain),
+        gain: summary.gain.filter(|_| is_known),
         gain_low: summary.gain_low.filter(|_| is_known),
         gain_high: summary.gain_high.filter(|_| is_known),
         calls: summary.calls,

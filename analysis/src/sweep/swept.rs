@@ -1,6 +1,8 @@
 //! A sweep and its results.
 
-use crate::compare::{Results, Run};
+use std::collections::BTreeSet;
+
+use crate::compare::{Results, Run, failure};
 use crate::sweep::grid::Point;
 use crate::sweep::plan::Plan;
 
@@ -20,28 +22,42 @@ pub struct Swept {
 }
 
 impl Swept {
-    /// Number of runs that are done under all policies.
+    /// Number of runs that are over under all policies, with a result or without.
     pub fn runs(&self) -> usize {
         let runs = self.results.runs.iter().flatten();
         runs.map(Vec::len).sum()
     }
 
-    /// Whether all runs are done.
+    /// Number of different runs among them: policies that do not depend on a parameter have the same one for all its
+    /// values.
+    pub fn different_runs(&self) -> usize {
+        let runs = self.results.runs.iter().flatten().flatten();
+        runs.map(|run| &*run.run_sha256)
+            .collect::<BTreeSet<&str>>()
+            .len()
+    }
+
+    /// Whether all runs are over.
     pub fn is_complete(&self) -> bool {
         u64::try_from(self.runs()).is_ok_and(|runs| runs == self.plan.runs)
     }
 
-    /// Gain of `run`, that of a combination with the seed at the place `seed`, as a part of the makespan of scenario i
-    /// with the same seed; `None`: that is not known.
-    pub(super) fn gain(&self, point: usize, seed: usize, run: &Run) -> Option<f64> {
+    /// A message about the runs without a result; `None` if all have one.
+    pub fn failure(&self) -> Option<String> {
+        failure(&self.results.failures(), self.runs())
+    }
+
+    /// Gain of `run`, one of the combination `point`, as a part of the makespan of scenario i with the same seed; `None`:
+    /// that is not known, or is 0.
+    pub(super) fn gain(&self, point: usize, run: &Run) -> Option<f64> {
         self.plan.reference.as_ref()?;
-        let alone = &self.results.of(point, self.results.reference)[seed];
-        let is_nothing = alone.seconds == 0.0 && run.seconds == 0.0;
-        Some(if is_nothing {
-            0.0
-        } else {
-            1.0 - run.seconds / alone.seconds
-        })
+        let mut alone = self.results.of(point, self.results.reference);
+        let alone = alone.find(|alone| alone.seed == run.seed)?;
+        match (alone.seconds, run.seconds) {
+            (0.0, 0.0) => Some(0.0),
+            (0.0, _) => None,
+            (alone, seconds) => Some(1.0 - seconds / alone),
+        }
     }
 }
 

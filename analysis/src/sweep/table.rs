@@ -68,27 +68,31 @@ impl Report {
 
     /// The cells of [`COLUMNS`].
     fn run_cells<'a>(&'a self, row: &'a Row) -> [Cell<'a>; COLUMNS.len()] {
+        let real = |value: Option<f64>| value.map_or(Cell::Missing, Cell::Real);
+        let count = |value: Option<u64>| value.map_or(Cell::Missing, Cell::Integer);
         [
             text(&row.policy),
             Cell::Integer(row.seed),
-            Cell::Real(row.seconds),
-            Cell::Integer(row.supersteps),
-            Cell::Integer(row.calls as u64),
-            Cell::Integer(row.migrations as u64),
-            Cell::Integer(row.moved_bytes),
-            Cell::Real(row.call_seconds),
-            row.gain.map_or(Cell::Missing, Cell::Real),
-            Cell::Real(row.attainable_seconds),
-            Cell::Real(row.imbalance_seconds),
+            real(row.seconds),
+            count(row.supersteps),
+            count(row.calls.map(|calls| calls as u64)),
+            count(row.migrations.map(|migrations| migrations as u64)),
+            count(row.moved_bytes),
+            real(row.call_seconds),
+            real(row.gain),
+            real(row.attainable_seconds),
+            real(row.imbalance_seconds),
+            row.error.as_deref().map_or(Cell::Missing, text),
             text(&self.made_by[0]),
             text(&self.made_by[1]),
             text(&row.configuration_sha256),
+            text(&row.run_sha256),
         ]
     }
 }
 
 /// The columns after those of the parameters.
-const COLUMNS: [(&str, Kind); 14] = [
+const COLUMNS: [(&str, Kind); 16] = [
     ("policy", Kind::Text),
     ("seed", Kind::Integer),
     ("seconds", Kind::Real),
@@ -100,9 +104,11 @@ const COLUMNS: [(&str, Kind); 14] = [
     ("gain", Kind::Real),
     ("attainable_seconds", Kind::Real),
     ("imbalance_seconds", Kind::Real),
+    ("error", Kind::Text),
     ("version", Kind::Text),
     ("build_sha256", Kind::Text),
     ("configuration_sha256", Kind::Text),
+    ("run_sha256", Kind::Text),
 ];
 
 /// The type that all values of a parameter have.
@@ -138,34 +144,40 @@ fn text(text: &str) -> Cell<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::fail;
     use crate::sweep::swept::tests::swept;
     use experiments::Registry;
 
     #[test]
     fn a_table_has_a_row_per_run_and_a_column_per_parameter() {
         let set = ["a.x=1,\"u, v\"", "a.y=7"];
-        let swept = swept(
+        let mut swept = swept(
             &set,
             &[&[&[10.0, 20.0], &[9.0, 15.0]], &[&[0.0, 4.0], &[0.0, 5.0]]],
         );
+        fail(&mut swept.results, 0, 1, 0);
         let provenance = Provenance::of_program(&Registry::new()).unwrap();
         let csv = Report::new(&swept).csv(&provenance).unwrap();
         let lines: Vec<&str> = csv.lines().filter(|line| !line.starts_with('#')).collect();
         assert_eq!(
             lines[0],
-            "experiment,a.x,a.y,policy,seed,seconds,supersteps,calls,migrations,moved_bytes,call_seconds,gain,attainable_seconds,imbalance_seconds,version,build_sha256,configuration_sha256"
+            "experiment,a.x,a.y,policy,seed,seconds,supersteps,calls,migrations,moved_bytes,call_seconds,gain,attainable_seconds,imbalance_seconds,error,version,build_sha256,configuration_sha256,run_sha256"
         );
         assert_eq!(lines.len(), 1 + 8);
         assert_eq!(
+            lines[3],
+            "a.toml,1,7,adaptive,1,,,,,,,,,,out of road,migbsp 0.1.0,cd34,ab12,ef56"
+        );
+        assert_eq!(
             lines[4],
-            "a.toml,1,7,adaptive,2,15.0,10,2,1,1000000,0.1,0.25,2.0,4.0,migbsp 0.1.0,cd34,ab12"
+            "a.toml,1,7,adaptive,2,15.0,10,2,1,1000000,0.1,0.25,0.5,1.0,,migbsp 0.1.0,cd34,ab12,ef56"
         );
         assert!(
             lines[5].starts_with("a.toml,\"u, v\",7,none,1,0.0,"),
             "{}",
             lines[5]
         );
-        assert!(lines[7].contains(",0.1,0.0,2.0,"), "{}", lines[7]);
+        assert!(lines[7].contains(",0.1,0.0,0.5,"), "{}", lines[7]);
     }
 
     #[test]

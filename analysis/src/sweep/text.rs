@@ -1,11 +1,11 @@
 //! A sweep as text.
 
-use crate::compare::Subject;
+use crate::compare::{Subject, failed_of, failures};
 use crate::sweep::limit::factors;
 use crate::sweep::parameter::{Parameter, shown};
 use crate::sweep::plan::{Plan, seeds};
 use crate::sweep::report::{Report, SweptSummary};
-use crate::text::{Layout, counted, rounded};
+use crate::text::{Layout, TimeUnit, counted, rounded};
 
 /// What a sweep will do: the number of runs, and what it goes through.
 pub fn planned(plan: &Plan, subjects: &[Subject], layout: Layout) -> String {
@@ -49,11 +49,20 @@ pub fn text(report: &Report, layout: Layout) -> String {
     }
     headers.extend(varying.iter().map(|place| report.parameters[*place].key()));
     let first = headers.len();
-    headers.extend(["policy", "runs", "seconds", "±"]);
+    let unit = TimeUnit::of(
+        report
+            .summaries
+            .iter()
+            .filter_map(|summary| summary.seconds),
+    );
+    headers.extend(["policy", "runs", unit.heading(), "±"]);
     if report.reference.is_some() {
         headers.extend(["gain", "gain, 95 %"]);
     }
     headers.extend(["calls", "moves", "in calls"]);
+    if !report.failures.is_empty() {
+        headers.push("error");
+    }
     // The counts and the interval first, then what the makespan shows, too.
     let dispensable: Vec<usize> = ["runs", "gain, 95 %", "in calls", "±", "calls", "moves"]
         .iter()
@@ -66,7 +75,7 @@ pub fn text(report: &Report, layout: Layout) -> String {
             row.push(summary.experiment.clone());
         }
         row.extend(varying.iter().map(|place| shown(&summary.values[*place])));
-        row.extend(cells(report, summary));
+        row.extend(cells(report, summary, unit));
         row
     };
     let (kept, left_out) = layout.cut(report.summaries.len(), ROWS);
@@ -78,20 +87,24 @@ pub fn text(report: &Report, layout: Layout) -> String {
             counted(left_out, "row")
         ));
     }
-    if let Some(best) = best(report, layout) {
+    if let Some(best) = best(report, unit, layout) {
         text.push_str(&format!("\n{best}"));
+    }
+    if !report.failures.is_empty() {
+        text.push_str(&format!("\n{}", failures(&report.failures)));
     }
     text
 }
 
 /// The cells after those of the combination.
-fn cells(report: &Report, summary: &SweptSummary) -> Vec<String> {
-    let margin = summary.seconds_margin;
+fn cells(report: &Report, summary: &SweptSummary, unit: TimeUnit) -> Vec<String> {
+    let time = |seconds: Option<f64>| seconds.map_or_else(String::new, |time| unit.text(time, 3));
+    let mean = |mean: Option<f64>| mean.map_or_else(String::new, |mean| rounded(mean, 1));
     let mut cells = vec![
         summary.policy.clone(),
         summary.runs.to_string(),
-        rounded(summary.seconds, 3),
-        margin.map_or_else(String::new, |margin| rounded(margin, 3)),
+        time(summary.seconds),
+        time(summary.seconds_margin),
     ];
     if let Some(reference) = &report.reference {
         let is_compared = summary.policy != *reference;
@@ -103,15 +116,18 @@ fn cells(report: &Report, summary: &SweptSummary) -> Vec<String> {
         })));
     }
     cells.extend([
-        format!("{:.1}", summary.calls),
-        format!("{:.1}", summary.migrations),
-        percent(summary.overhead),
+        mean(summary.calls),
+        mean(summary.migrations),
+        summary.overhead.map_or_else(String::new, percent),
     ]);
+    if !report.failures.is_empty() {
+        cells.push(failed_of(summary.failed, summary.runs));
+    }
     cells
 }
 
 /// The combination that is best for each policy: the one with the largest gain, or the shortest makespan.
-fn best(report: &Report, layout: Layout) -> Option<String> {
+fn best(report: &Report, unit: TimeUnit, layout: Layout) -> Option<String> {
     let has_choice = report.parameters.iter().any(Parameter::varies);
     if !has_choice && report.experiments.len() < 2 {
         return None;
@@ -120,12 +136,19 @@ fn best(report: &Report, layout: Layout) -> Option<String> {
     let of = |policy: &String| -> Option<Vec<String>> {
         let summaries = report.summaries.iter();
         let summaries = summaries.filter(|summary| summary.policy == *policy);
-        let size = |summary: &SweptSummary| summary.gain.map_or(-summary.seconds, |gain| gain);
+        let size = |summary: &SweptSummary| match &report.reference {
+            Some(_) => summary.gain,
+            None => summary.seconds.map(|seconds| -seconds),
+        };
+        let known = summaries.filter_map(|summary| Some((summary, size(summary)?)));
         // The first of equals.
-        let best = summaries
+        let (best, size) = known
             .rev()
-            .max_by(|left, right| size(left).total_cmp(&size(right)))?;
-        let value = best.gain.map_or_else(|| rounded(best.seconds, 3), percent);
+            .max_by(|(_, left), (_, right)| left.total_cmp(right))?;
+        let value = match &report.reference {
+            Some(_) => percent(size),
+            None => unit.text(-size, 3),
+        };
         Some(vec![policy.clone(), value, combination(report, best)])
     };
     let rows: Vec<Vec<String>> = report
@@ -139,7 +162,7 @@ fn best(report: &Report, layout: Layout) -> Option<String> {
     }
     let (title, column) = match &report.reference {
         Some(reference) => (format!("Largest gains against {reference}"), "gain"),
-        None => ("Shortest makespans".to_owned(), "seconds"),
+        None => ("Shortest makespans".to_owned(), unit.heading()),
     };
     let table = layout.table(&["policy", column, "with"], rows);
     Some(format!("{title}\n\n{table}"))

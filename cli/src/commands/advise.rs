@@ -89,14 +89,15 @@ The advice shows:
   the parts of the makespan: the ideal, and each loss; their sum is the makespan
   of a task farm, the rates of workers, and how far the replay of the recorded rule is from the record
   recommendations, the most valuable first: keys, now and better, the gain of each key alone, and the evidence
-  with --try, what a simulation with the same seed and scenario gained, beside the prediction
+  with --try, what simulations of the same scenario gained, beside the prediction: with five seeds, beginning with that
+  of the record, if the experiment draws at random. A change that is not better is no recommendation any more
 
 A kind of dealing does not take the keys of another: where the kind changes, the table is shown that replaces the \
 present one. Thresholds of `block-cyclic` are never nearer to 1 than twice the noise of the record.
 
 Formats:
   table  the parts of the makespan, then the recommendations
-  json   one object, schema migbsp.advise/1, times in seconds and gains as parts of 1, at full precision
+  json   one object, schema migbsp.advise/2, times in seconds and gains as parts of 1, at full precision
   csv    one row per recommendation
 
 Examples:

@@ -12,7 +12,7 @@ use experiments::{Failure, Provenance, Registry, overrides};
 use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
 use crate::commands::runs::Runs;
-use crate::file::{check_writable, write};
+use crate::file::{SVG, check_output, write};
 use crate::output::{Format, print, print_json, print_text};
 use crate::signals::TerminationSignal;
 use analysis::compare::{
@@ -32,6 +32,9 @@ pub(crate) struct CompareArguments {
     /// Seeds: 7, or 1,2,5, or 1..30 with both ends
     #[arg(long, value_name = "SEEDS", default_value = "1..10")]
     pub(crate) seeds: Seeds,
+    /// Policy that each other one is compared with, in place of every two: fewer tests show smaller differences
+    #[arg(long, value_name = "POLICY")]
+    against: Option<String>,
     /// Value to set in all experiments; can be given several times
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     pub(crate) set: Vec<String>,
@@ -40,6 +43,9 @@ pub(crate) struct CompareArguments {
     /// Folder that keeps every run that is done, in runs.jsonl; the same comparison goes on from there
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Make runs again that failed and are kept in the folder of --out
+    #[arg(long, requires = "out")]
+    retry: bool,
     /// Folder of a sweep, whose runs are compared: each of its combinations is an experiment
     #[arg(long, value_name = "DIR", conflicts_with_all = FROM_CONFLICTS)]
     from: Option<PathBuf>,
@@ -64,8 +70,8 @@ pub(crate) struct CompareArguments {
 ///
 /// # Errors
 ///
-/// Errors of the arguments, an experiment or the disk; [`Failure::Verification`] if a
-/// claim does not hold.
+/// Errors of the arguments, an experiment or the disk; after the results, the runs that failed, and
+/// [`Failure::Verification`] if a claim does not hold.
 pub(crate) fn command(
     arguments: &CompareArguments,
     registry: &Registry,
@@ -82,12 +88,18 @@ pub(crate) fn command(
     let subjects = compare::subjects(&comparison, registry, batch)?;
     if let Some(file) = &arguments.svg {
         // An unwritable place is reported before the runs, not after them.
-        check_writable(file)?;
+        check_output(file, SVG)?;
+    }
+    if subjects.iter().any(|subject| subject.draws) {
+        warn_of_one_seed(&arguments.seeds);
     }
     let ledger = match &arguments.out {
         Some(folder) => Ledger::open(folder)?,
         None => Ledger::default(),
     };
+    if arguments.retry {
+        ledger.forget_failures();
+    }
     let termination = TerminationSignal::default();
     let runs = Runs {
         comparison: Arc::new(comparison),
@@ -114,10 +126,15 @@ fn of_sweep(
     let sweep = SweepFolder::read(folder)?;
     let policies: Vec<&str> = sweep.plan.policies.iter().map(String::as_str).collect();
     arguments.check_claims(&policies)?;
+    let against = arguments.place_against(&policies)?;
     if let Some(file) = &arguments.svg {
-        check_writable(file)?;
+        check_output(file, SVG)?;
     }
-    let swept = sweep.swept();
+    let mut swept = sweep.swept();
+    if let Some(place) = against {
+        swept.results.reference = place;
+        swept.results.against_reference = true;
+    }
     let (folder, done, all) = (folder.display(), swept.runs(), sweep.plan.runs);
     if swept.points.is_empty() {
         let problem = format!("{folder}: none of its {all} runs is done under all policies");
@@ -140,7 +157,23 @@ impl CompareArguments {
                 .collect(),
             policies: self.policies.clone(),
             seeds: self.seeds.clone(),
+            against: self.against.clone(),
         }
+    }
+
+    /// The place of the policy of --against among `policies`.
+    fn place_against(&self, policies: &[&str]) -> Result<Option<usize>, Failure> {
+        let Some(against) = &self.against else {
+            return Ok(None);
+        };
+        let place = policies.iter().position(|policy| policy == against);
+        let unknown = || {
+            let list = policies.join(", ");
+            Failure::Usage(format!(
+                "--against {against}: unknown policy, must be one of {list}"
+            ))
+        };
+        place.map(Some).ok_or_else(unknown)
     }
 
     fn provenance(&self, registry: &Registry) -> Result<Provenance, Failure> {
@@ -163,11 +196,14 @@ impl CompareArguments {
         Err(runs.stopped(signal, Some(shown), self.out.is_some()))
     }
 
-    /// Shows the results and draws the chart; a claim that does not hold is a failure after that.
+    /// Shows the results and draws the chart; a run that failed, or a claim that does not hold, is a failure after that.
     fn end(&self, report: &Report, provenance: &Provenance) -> Result<(), CommandFailure> {
         self.show(report, provenance)?;
         if let Some(file) = &self.svg {
             write(file, &chart(report).svg())?;
+        }
+        if let Some(failure) = report.failure() {
+            return Err(Failure::Run(failure).into());
         }
         match report.complaint() {
             Some(complaint) => Err(Failure::Verification(complaint).into()),
@@ -193,6 +229,7 @@ impl CompareArguments {
         let labels = check_policies(&self.policies)?;
         if self.from.is_none() {
             self.check_claims(&labels)?;
+            self.place_against(&labels)?;
         }
         for assignment in &self.set {
             check_key(assignment.split('=').next().unwrap_or_default().trim())?;
@@ -213,6 +250,17 @@ impl CompareArguments {
             }
         }
         Ok(())
+    }
+}
+
+/// Warns that `seeds` is one seed, where a number of seeds may be meant.
+pub(crate) fn warn_of_one_seed(seeds: &Seeds) {
+    if let [seed] = seeds.all()
+        && 1 < *seed
+    {
+        tracing::warn!(
+            "--seeds {seed} is one seed, and differences cannot be tested; {seed} seeds are --seeds 1..{seed}"
+        );
     }
 }
 
@@ -284,7 +332,15 @@ const DECIDED: [(&str, &str); 4] = [
 ];
 
 /// What `--from` has already.
-const FROM_CONFLICTS: [&str; 6] = ["experiments", "policies", "seeds", "set", "jobs", "out"];
+const FROM_CONFLICTS: [&str; 7] = [
+    "experiments",
+    "policies",
+    "seeds",
+    "set",
+    "jobs",
+    "out",
+    "retry",
+];
 
 pub(crate) const COMPARE_ABOUT: &str = "\
 Compare policies on experiments, with several seeds.
@@ -294,11 +350,14 @@ Every experiment is simulated under every policy with every seed, on all cores o
 background load on hosts and links. An experiment that draws nothing is run once.
 
 Makespans are compared in pairs of equal experiment and seed, with `none` if it is given, else with the \
-first policy. The results do not depend on the number of threads.
+first policy. Differences are tested by seed, with the mean over all experiments, between every two policies; --against \
+POLICY tests each against one alone. The results do not depend on the number of threads.
+
+A run that fails has an error in place of its numbers; the other runs are made, and the exit code is 1.
 
 Ctrl-C shows the seeds that are done under all policies. With --out DIR every run is a line of DIR/runs.jsonl \
 as soon as it is done, and the same command goes on from there; a run is done again if its configuration, its \
-platform, its files or the program has changed.
+platform, its files or the program has changed. Runs that failed are made again with --retry.
 
 --from DIR compares the policies of a sweep (`migbsp sweep --out DIR`) without running anything: each combination of \
 values is an experiment.";
@@ -319,13 +378,14 @@ Claims: `A <= B`, `A < B`, `A <= 0.8 * B`, `A <= B * 1.01` compare makespans of 
 
 Formats:
   table  per experiment and over all: makespan, gain, share of the possible gain, calls, moves, significant differences
-  json   one object, schema migbsp.compare/1, with experiments, runs, summaries, overall, pairs, claims
+  json   one object, schema migbsp.compare/2, with experiments, runs, summaries, overall, pairs, claims
   csv    one row per run
 
 Examples:
   migbsp compare conf/lbm.toml conf/lu.toml --policy none --policy migbsp --policy migbsp:interval=16
   migbsp compare conf/dynamic/*.toml --seeds 1..30 --svg gains.svg
   migbsp compare conf/dynamic/*.toml --seeds 1..100 --jobs 4 --out runs/dynamic
+  migbsp compare conf/dynamic/drift.toml --seeds 1..30 --against none
   migbsp compare conf/dynamic/drift.toml --seeds 1..5 --assert 'adaptive <= migbsp' --format csv
   migbsp compare --from results --assert-each 'adaptive <= none'    the combinations of a sweep
 

@@ -6,7 +6,7 @@ use crate::failure::CommandFailure;
 use clap::Args;
 use experiments::{Failure, Provenance, Registry, record};
 
-use crate::file::write;
+use crate::file::{SVG, check_output, write};
 use crate::output::{Format, print, print_json, print_text};
 use crate::own_name::OwnName;
 use analysis::explain::{Inquiry, text};
@@ -45,6 +45,9 @@ pub(crate) fn command(
     registry: &Registry,
     own_name: &OwnName,
 ) -> Result<(), CommandFailure> {
+    if let Some(file) = &arguments.svg {
+        check_output(file, SVG)?;
+    }
     let folder = record::find(&arguments.run)?;
     let process = arguments.process.as_deref();
     let against = arguments.against.as_deref();

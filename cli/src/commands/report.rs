@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use experiments::{Failure, Registry, record};
 
 use crate::failure::CommandFailure;
-use crate::file::{check_writable, write};
+use crate::file::{HTML, SVG, check_output, write};
 use crate::output::print;
 use analysis::report::{PictureKind, ReportedRun, page, picture, text};
 
@@ -17,7 +17,7 @@ pub(crate) struct ReportArguments {
     /// Folders of records, as `simulate --out DIR` and `run --out DIR` write to DIR/iii; of DIR itself, iii is taken
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<PathBuf>,
-    /// File for the page or the picture
+    /// File for the page, FILE.html, or for the picture, FILE.svg
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
     /// Picture to draw as SVG in place of the page; of one RUN
@@ -54,7 +54,7 @@ pub(crate) fn command(
     arguments: &ReportArguments,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
-    check_writable(&arguments.output)?;
+    arguments.check_output()?;
     let folders = folders(&arguments.runs)?;
     if let (Some(_), [_, _, ..]) = (arguments.svg, &folders[..]) {
         let several =
@@ -74,6 +74,20 @@ pub(crate) fn command(
     };
     write(&arguments.output, &contents)?;
     print(&text(&runs))
+}
+
+impl ReportArguments {
+    /// Checks that the file is one for the page or for the picture.
+    fn check_output(&self) -> Result<(), Failure> {
+        let is_picture = self.svg.is_some();
+        let checked = check_output(&self.output, if is_picture { SVG } else { HTML });
+        checked.map_err(|failure| match failure {
+            Failure::Usage(problem) if !is_picture => Failure::Usage(format!(
+                "{problem}\n  help: `--svg PICTURE -o FILE.svg` draws one picture"
+            )),
+            failure => failure,
+        })
+    }
 }
 
 /// The folders of the records that users call `named`, each of which is another one.
@@ -129,7 +143,8 @@ On the page:
 
 Scenario i is the record in the folder i beside RUN, as `simulate --out` writes it, or --against DIR.
 
-Exit codes: 1 the file cannot be written; 2 a record is named twice, or a picture does not exist; 4 there is no record, \
+Exit codes: 1 the file cannot be written; 2 a record is named twice, a picture does not exist, or the name of the file \
+has another ending; 4 there is no record, \
 or it is broken or of another version.
 
 Examples:

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
 use crate::failure::CommandFailure;
-use crate::file::{check_writable, write};
+use crate::file::{HTML, check_output, write};
 use crate::live::{self, UpArguments};
 use crate::output::{Format, print, print_json, print_text};
 use crate::own_name::OwnName;
@@ -279,7 +279,7 @@ impl ReproduceArguments {
     /// Checks the place of the page: an unwritable one is reported before the runs, not after them.
     fn check_html(&self) -> Result<(), CommandFailure> {
         match &self.html {
-            Some(file) => Ok(check_writable(file)?),
+            Some(file) => Ok(check_output(file, HTML)?),
             None => Ok(()),
         }
     }

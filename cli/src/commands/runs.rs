@@ -1,17 +1,15 @@
 //! The runs of a comparison or a sweep, which a signal can end.
 
 use std::sync::Arc;
-use std::thread;
 
 use analysis::compare::{self, Comparison, Ledger, Results, Subject};
 use experiments::batch::Batch;
 use experiments::{Failure, Registry};
-use tokio::sync::oneshot;
 
 use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
 use crate::failure::CommandFailure;
-use crate::signals::TerminationSignal;
+use crate::signals::{TerminationSignal, until};
 
 /// All that the runs of a comparison need, on a thread of their own.
 #[derive(Clone, Debug)]
@@ -29,39 +27,21 @@ impl Runs {
     ///
     /// # Errors
     ///
-    /// That of the first run that fails, or the ledger's; or there is no experiment.
+    /// If a run cannot be prepared, or the ledger does not take one; or there is no experiment.
     pub(crate) fn until(
         &self,
         termination: &TerminationSignal,
     ) -> Result<Option<Results>, Failure> {
-        let (sender, results) = oneshot::channel();
         let runs = self.clone();
-        let runs = thread::spawn(move || {
+        let results = until(termination, move || {
             let batch = Batch {
                 jobs: runs.jobs.threads(),
                 progress: &runs.bar,
             };
             let (comparison, subjects) = (&runs.comparison, &runs.subjects);
-            let done = compare::run(comparison, subjects, &runs.registry, batch, &runs.ledger);
-            // After a signal the results are not waited for.
-            drop(sender.send(done));
-        });
-        let runtime = tokio::runtime::Builder::new_current_thread().build();
-        let ended = runtime.map_err(Failure::run)?.block_on(async {
-            tokio::select! {
-                biased;
-                results = results => Some(results),
-                () = termination.clone().received() => None,
-            }
-        });
-        match ended {
-            None => Ok(None),
-            Some(Ok(results)) => results.map(Some),
-            Some(Err(_)) => match runs.join() {
-                Err(panic) => std::panic::resume_unwind(panic),
-                Ok(()) => Err(Failure::Run("the runs ended without results".to_owned())),
-            },
-        }
+            compare::run(comparison, subjects, &runs.registry, batch, &runs.ledger)
+        })?;
+        results.transpose()
     }
 
     /// The number of all runs.

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::charts::check_svg;
 use crate::invocation::{Folder, PLATFORM, root};
 use crate::live::under_way::signal;
+use crate::schemas::UNSTABLE;
 
 /// An experiment whose processes draw their loads, shorter than the other one.
 const NOISY: &str = r#"[application]
@@ -48,7 +49,7 @@ fn object(folder: &Folder, arguments: &[&str]) -> Value {
 #[test]
 fn the_object_has_the_promised_shape() {
     let json = object(&folder(), &BOTH);
-    assert_eq!(json["schema"], "migbsp.compare/1");
+    assert_eq!(json["schema"], "migbsp.compare/2");
     assert_eq!(json["reference"], "none");
     let experiments = json["experiments"].as_array().unwrap();
     assert_eq!(experiments[0]["draws"], false);
@@ -87,6 +88,15 @@ fn the_object_has_the_promised_shape() {
     assert_eq!(pairs.len(), 3, "all together, and each");
     assert_eq!(pairs[0]["experiment"], Value::Null);
     assert_eq!(pairs[0]["runs"], 1 + 5);
+    assert_eq!(pairs[0]["seeds"], 5);
+    let against = object(
+        &folder(),
+        &[&BOTH[..], &["--policy", "adaptive", "--against", "migbsp"]].concat(),
+    );
+    assert_eq!(against["reference"], "migbsp");
+    let pairs = against["pairs"].as_array().unwrap();
+    assert_eq!(pairs.len(), 3 * 2);
+    assert!(pairs.iter().all(|pair| pair["against"] == "migbsp"));
 }
 
 #[test]
@@ -278,6 +288,10 @@ fn invalid_arguments_show_the_rule_that_they_break() {
         "unknown policy `absent`, must be one of none, migbsp",
     );
     check(
+        &["--against", "menon"],
+        "--against menon: unknown policy, must be one of none, migbsp, adaptive",
+    );
+    check(
         &["--assert-each", "menon <= none"],
         "unknown policy `menon`",
     );
@@ -306,20 +320,35 @@ fn an_experiment_that_is_at_fault_is_named_before_anything_is_run() {
 }
 
 #[test]
-fn a_run_that_fails_is_named() {
-    let unstable = r#"
-        application.workload = "lbm-kernel"
-        application.processes = 2
-        application.supersteps = 1000
-        application.lbm-kernel = { case = "poiseuille", width = 3, height = 64, reynolds = 0.1 }
-        platform.file = "two.xml"
-    "#;
-    let folder = folder().with("unstable.toml", unstable);
-    let both = ["compare", "e.toml", "unstable.toml", "--policy", "migbsp"];
-    let ended = folder.run(&[&both[..], &["--seeds", "2"]].concat());
+fn a_run_that_fails_is_named_and_the_others_are_made() {
+    let folder = folder().with("unstable.toml", UNSTABLE);
+    let both = [
+        "compare",
+        "unstable.toml",
+        "e.toml",
+        "--policy",
+        "migbsp",
+        "--jobs",
+        "1",
+    ];
+    let ended = folder.run(&[&both[..], &["--seeds", "2", "--out", "runs"]].concat());
     assert_eq!(ended.code, Some(1), "{ended:?}");
     let starts = "error: unstable.toml, migbsp, seed 2: ";
     assert!(ended.stderr.contains(starts), "{}", ended.stderr);
+    let note = "\n  note: 1 of 2 runs failed; the others are done";
+    assert!(ended.stderr.contains(note), "{}", ended.stderr);
+    for words in ["1 of 1 failed", "e.toml, one run", "Runs without a result"] {
+        assert!(ended.stdout.contains(words), "{words}: {}", ended.stdout);
+    }
+    // What failed is not made again, unless that is asked for.
+    let lines = kept(&folder);
+    assert_eq!(lines[0]["schema"], "migbsp.compare-failures/1");
+    let again = [&both[..], &["--seeds", "2", "--out", "runs"]].concat();
+    assert_eq!(folder.run(&again).stdout, ended.stdout);
+    assert_eq!(kept(&folder), lines);
+    let retried = folder.run(&[&again[..], &["--retry"]].concat());
+    assert_eq!((retried.code, retried.stdout), (Some(1), ended.stdout));
+    assert_eq!(kept(&folder).len(), lines.len() + 1);
 }
 
 #[test]

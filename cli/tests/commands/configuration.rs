@@ -218,7 +218,7 @@ fn units_are_understood_where_numbers_are() {
 }
 
 /// Assignments and their errors.
-const REFUSED: [(&str, &str); 30] = [
+const REFUSED: [(&str, &str); 32] = [
     (
         "elasticity.date=-1",
         "invalid value `-1` for `elasticity.date`: must be at least 0 s\n  --> --set",
@@ -274,6 +274,14 @@ const REFUSED: [(&str, &str); 30] = [
     (
         "platform.model=lv80",
         "invalid value `\"lv80\"` for `platform.model`: must be one of `lv08`, `ideal`\n  --> --set\n  help: did you mean \"lv08\"?",
+    ),
+    (
+        "application.synthetic.memory=1e16",
+        "invalid value `1e16` for `application.synthetic.memory`: must be at most 9 PB (2^53 bytes)\n  --> --set",
+    ),
+    (
+        "application.synthetic.bytes=[9007199254740994]",
+        "invalid value `9007199254740994` for `application.synthetic.bytes[0]`: must be at most 9 PB (2^53 bytes)\n  --> --set",
     ),
     (
         "platform.tcp_window=0",

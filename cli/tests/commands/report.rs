@@ -390,9 +390,29 @@ fn faults_are_named_with_what_to_do() {
         "{missing:?}"
     );
     folder.fails(
-        &[&report(&["runs/lbm", "runs/lbm/i"])[..], &["--svg", "load"]].concat(),
+        &[
+            "report",
+            "runs/lbm",
+            "runs/lbm/i",
+            "--svg",
+            "load",
+            "-o",
+            "load.svg",
+        ],
         2,
         "--svg: a picture shows one run; name one RUN, or leave out --svg for a page about all",
+    );
+    // The name of the file says what is in it.
+    folder.fails(
+        &["report", "runs/lbm", "-o", "page.png"],
+        2,
+        "page.png: a page is HTML, so its name has to end with `.html`\n  help: `--svg PICTURE -o FILE.svg` draws one \
+         picture",
+    );
+    folder.fails(
+        &[&report(&["runs/lbm"])[..], &["--svg", "load"]].concat(),
+        2,
+        "page.html: a picture is SVG, so its name has to end with `.svg`",
     );
     // Nothing is read before the file is known to be writable.
     let unwritable = folder.run(&["report", "runs/lmb", "-o", "none/page.html"]);

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::charts::{check_contents, check_head};
 use crate::invocation::{Folder, rows};
 use crate::live::under_way::UnderWay;
+use crate::schemas::UNSTABLE;
 
 /// An experiment whose processes draw their loads.
 const NOISY: &str = r#"[application]
@@ -333,6 +334,64 @@ fn a_comparison_of_the_runs_is_the_one_that_compare_makes() {
 }
 
 #[test]
+fn a_policy_that_does_not_depend_on_a_key_is_run_once_for_all_its_values() {
+    let folder = folder();
+    folder.stdout(&[&SIXTEEN[..], &["-o", "swept"]].concat());
+    let swept = table(&rows(&read(&folder, "swept/runs.csv")));
+    let digest = |interval: &str, processes: &str, policy: &str, seed: &str| {
+        let is_meant = |row: &&BTreeMap<String, String>| {
+            row["scheduler.interval"] == interval
+                && row["application.processes"] == processes
+                && row["policy"] == policy
+                && row["seed"] == seed
+        };
+        let row = swept.iter().find(is_meant).unwrap();
+        (
+            row["run_sha256"].clone(),
+            row["configuration_sha256"].clone(),
+        )
+    };
+    let (first, configuration) = digest("2", "2", "none", "1");
+    let (second, other) = digest("8", "2", "none", "1");
+    assert_eq!(first, second);
+    assert_ne!(configuration, other);
+    for row in [("8", "4", "none", "1"), ("8", "2", "none", "2")] {
+        assert_ne!(digest(row.0, row.1, row.2, row.3).0, first);
+    }
+    assert_ne!(
+        digest("2", "2", "migbsp", "1").0,
+        digest("8", "2", "migbsp", "1").0
+    );
+}
+
+#[test]
+fn a_sweep_survives_runs_that_fail() {
+    let folder = Folder::new().with("unstable.toml", UNSTABLE);
+    let reynolds = "application.lbm-kernel.reynolds=0.1,10";
+    let sweep = ["sweep", "unstable.toml", "--set", reynolds];
+    let policies = ["--policy", "none", "--policy", "migbsp", "--out", "swept"];
+    let ended = folder.run(&[&sweep[..], &policies].concat());
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(
+        ended.stderr.contains("note: 2 of 4 runs failed"),
+        "{ended:?}"
+    );
+    let swept = table(&rows(&read(&folder, "swept/runs.csv")));
+    assert_eq!(swept.len(), 4);
+    for (row, failed) in swept.iter().zip([true, true, false, false]) {
+        assert_eq!(row["seconds"].is_empty(), failed, "{row:?}");
+        assert_eq!(!row["error"].is_empty(), failed, "{row:?}");
+    }
+    assert!(ended.stdout.contains("1 of 1 failed"), "{}", ended.stdout);
+    let compared = folder.run(&["compare", "--from", "swept"]);
+    assert_eq!(compared.code, Some(1), "{compared:?}");
+    assert!(
+        compared.stdout.contains("Runs without a result"),
+        "{compared:?}"
+    );
+}
+
+#[test]
 fn an_unfinished_sweep_is_compared_with_a_warning() {
     let folder = folder();
     folder.stdout(&[&SIXTEEN[..], &["-o", "swept"]].concat());
@@ -359,7 +418,7 @@ fn charts_show_one_or_two_parameters_and_a_page_shows_all() {
     let printed = folder.stdout(&[&SIXTEEN[..], &files].concat());
     assert!(printed.contains("Largest gains against none"), "{printed}");
     assert!(
-        printed.ends_with("\n16 runs: swept/runs.csv\n"),
+        printed.ends_with("\n16 runs, 12 different ones: swept/runs.csv\n"),
         "{printed}"
     );
     let map = read(&folder, "map.svg");

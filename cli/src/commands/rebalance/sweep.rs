@@ -7,7 +7,7 @@ use clap::Args;
 use crate::arguments::JobsArguments;
 use crate::commands::rebalance::arguments::{SearchArguments, provenance};
 use crate::failure::CommandFailure;
-use crate::file::{check_writable, write};
+use crate::file::{SVG, check_output, write};
 use crate::output::{Format, print, print_json, print_text};
 use analysis::rebalance::sweep::{Levels, sweep, text};
 use analysis::rebalance::{Algorithm, Target, read_target};
@@ -65,7 +65,7 @@ pub(super) fn command(
     let instance = arguments.search.read_instance(&arguments.instance)?;
     if let Some(file) = &arguments.svg {
         // An unwritable place is reported before the search, not after it.
-        check_writable(file)?;
+        check_output(file, SVG)?;
     }
     let levels = if arguments.targets.is_empty() {
         Levels::Spread(arguments.points)

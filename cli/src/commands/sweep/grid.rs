@@ -11,7 +11,7 @@ use experiments::{Failure, Provenance, Registry, Scenario, layered, overrides};
 
 use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
-use crate::commands::compare::{check_experiments, check_key, check_policies};
+use crate::commands::compare::{check_experiments, check_key, check_policies, warn_of_one_seed};
 use crate::commands::runs::Runs;
 use crate::commands::sweep::kept::begin;
 use crate::commands::sweep::views::ViewArguments;
@@ -38,6 +38,9 @@ pub(super) struct GridArguments {
     /// there
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Make runs again that failed and are kept in the folder of --out
+    #[arg(long, requires = "out")]
+    retry: bool,
     /// Part of the runs, from 1/4 to 4/4, for example; `sweep merge` joins the folders
     #[arg(long, value_name = "NUMBER/COUNT")]
     shard: Option<Shard>,
@@ -96,6 +99,12 @@ pub(super) fn command(
         subjects,
     } = prepared;
     let ledger = begin(folder, &plan, &provenance)?;
+    if arguments.retry {
+        ledger.forget_failures();
+    }
+    if subjects.iter().any(|subject| subject.draws) {
+        warn_of_one_seed(&arguments.seeds);
+    }
     if !subjects.is_empty() {
         let termination = TerminationSignal::default();
         let runs = Runs {
@@ -182,6 +191,7 @@ impl GridArguments {
             experiments: points.iter().map(|point| grid.variant(point)).collect(),
             policies: self.policies.clone(),
             seeds: self.seeds.clone(),
+            against: None,
         };
         let batch = Batch {
             jobs: self.jobs.threads(),
@@ -203,7 +213,7 @@ impl GridArguments {
             .iter()
             .find(|policy| policy.scenario == Scenario::I);
         let plan = Plan {
-            inputs: inputs(&grid, &self.policies[0], registry)?,
+            inputs: inputs(&grid, &self.policies, registry)?,
             policies: self
                 .policies
                 .iter()

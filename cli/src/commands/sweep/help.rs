@@ -6,10 +6,12 @@ Run experiments with every combination of values, policies and seeds.
 Each --set names a key of the experiments and the values that it takes. The sweep is the product: every experiment with \
 every combination of values, under every policy, with every seed, on all cores or --jobs threads. `none` runs alone \
 (scenario i), other policies with migrations (scenario iii). A combination that draws nothing at random is run with the \
-first seed alone. All combinations are checked before the first run; the results do not depend on the number of threads.
+first seed alone. All combinations are checked before the first run; the results do not depend on the number of threads. \
+A policy that does not depend on a key, as `none` on those of [scheduler], is run once for all its values. A run that \
+fails has an error in place of its numbers; the other runs are made, and the exit code is 1.
 
 With --out DIR every run is a line of DIR/runs.jsonl as soon as it is done. After Ctrl-C the same command goes on from \
-there. The end writes DIR/runs.csv: a row per run, with a column per key, in the order of the values. --shard 2/4 runs \
+there; runs that failed are made again with --retry. The end writes DIR/runs.csv: a row per run, with a column per key, in the order of the values. --shard 2/4 runs \
 the second of four parts in a folder of its own, on any machine; `sweep merge` joins the parts. `compare --from DIR` \
 compares the policies over all combinations.";
 
@@ -25,7 +27,7 @@ Values:
 
 Formats:
   table  a row for each combination and policy, and the best combination of each policy; long tables are cut
-  json   one object, schema migbsp.sweep/1: experiments, parameters, policies, reference, seeds, shard, runs, summaries;
+  json   one object, schema migbsp.sweep/2: experiments, parameters, policies, reference, seeds, shard, runs, summaries;
          with --dry-run migbsp.sweep-plan/1
   csv    one row per run, as in runs.csv
 
@@ -50,7 +52,7 @@ from the same experiments.";
 pub(super) const MERGE_HELP: &str = "\
 Formats:
   table  as of `sweep`
-  json   as of `sweep`: one object, schema migbsp.sweep/1
+  json   as of `sweep`: one object, schema migbsp.sweep/2
   csv    one row per run, as in runs.csv
 
 Examples:

@@ -7,7 +7,7 @@ use clap::Args;
 use experiments::Failure;
 
 use crate::failure::CommandFailure;
-use crate::file::{check_writable, write};
+use crate::file::{HTML, SVG, check_output, write};
 use crate::output::{Format, print, print_json, print_text};
 
 /// Arguments of commands that have the results of a sweep.
@@ -34,6 +34,10 @@ pub(super) struct ViewArguments {
     html: Option<PathBuf>,
 }
 
+/// What `--parquet` writes.
+#[cfg(feature = "parquet")]
+const PARQUET: (&str, &str) = ("parquet", "the table is Parquet");
+
 impl ViewArguments {
     /// Checks that a sweep of `grid` can be shown like this, before the work for it begins.
     ///
@@ -44,10 +48,13 @@ impl ViewArguments {
         if self.svg.is_some() {
             chart_parameters(grid, &self.over)?;
         }
-        let files = self.svg.iter().chain(&self.html);
+        let files = self.svg.iter().map(|file| (file, SVG));
+        let files = files.chain(self.html.iter().map(|file| (file, HTML)));
         #[cfg(feature = "parquet")]
-        let files = files.chain(&self.parquet);
-        files.into_iter().try_for_each(|file| check_writable(file))
+        let files = files.chain(self.parquet.iter().map(|file| (file, PARQUET)));
+        files
+            .into_iter()
+            .try_for_each(|(file, kind)| check_output(file, kind))
     }
 
     /// Writes the table of the sweep in `folder`, all of whose runs are done, and shows the results; people read where
@@ -55,7 +62,7 @@ impl ViewArguments {
     ///
     /// # Errors
     ///
-    /// If runs are missing, or a file cannot be written.
+    /// If runs are missing, or a file cannot be written; after the results, if a run has none.
     pub(super) fn show(&self, folder: &Path, stays: bool) -> Result<(), CommandFailure> {
         let sweep = SweepFolder::read(folder)?;
         let swept = sweep.swept();
@@ -70,8 +77,13 @@ impl ViewArguments {
         write(&file, &table)?;
         match self.format {
             Format::Table => print_text(self.all, |layout| {
-                let count = swept.runs();
-                let place = stays.then(|| format!("\n{count} runs: {}\n", file.display()));
+                let (count, different) = (swept.runs(), swept.different_runs());
+                let same = if different < count {
+                    format!(", {different} different ones")
+                } else {
+                    String::new()
+                };
+                let place = stays.then(|| format!("\n{count} runs{same}: {}\n", file.display()));
                 text(&report, layout) + &place.unwrap_or_default()
             })?,
             Format::Json => print_json(&provenance, &report)?,
@@ -88,6 +100,9 @@ impl ViewArguments {
         if let Some(file) = &self.html {
             write(file, &page(&swept))?;
         }
-        Ok(())
+        match swept.failure() {
+            Some(failure) => Err(Failure::Run(failure).into()),
+            None => Ok(()),
+        }
     }
 }

@@ -13,7 +13,7 @@ use experiments::{Failure, Provenance, Registry, load_text_for_cluster};
 use protocol::Member;
 
 use crate::failure::CommandFailure;
-use crate::file::{check_writable, write};
+use crate::file::{SVG, check_output, check_writable, write};
 use crate::live::bench::job_runner::{JobResult, JobRunner};
 use crate::live::between::{LevelArgument, default_dwell, positive_time};
 use crate::live::cluster_members::ClusterArguments;
@@ -275,7 +275,10 @@ impl MigrationArguments {
     ///
     /// If the states cannot be those of a problem, or a file cannot be written.
     pub(super) fn check(&self, registry: &Registry) -> Result<(), Failure> {
-        for file in [&self.svg, &self.write].into_iter().flatten() {
+        if let Some(file) = &self.svg {
+            check_output(file, SVG)?;
+        }
+        if let Some(file) = &self.write {
             check_writable(file)?;
         }
         let text = self.experiment(StateKind::Linpack, 0, ["", ""], "i");
