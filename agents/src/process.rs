@@ -281,6 +281,7 @@ impl Process {
             finished: load.and_then(|load| load.finished),
             received: load.map_or_else(Vec::new, |load| load.received.clone()),
             edges: load.map_or_else(Vec::new, |load| load.edges.clone()),
+            noise: load.map_or(0.0, |load| load.noise),
             remaining: report.remaining,
         }));
         let message = AgentMessage::Reported(Box::new(report));

@@ -117,9 +117,17 @@ pub struct Observed {
     /// The heaviest of these by sender.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edges: Vec<Edge>,
+    /// How much its computation times vary, as a part of them; zero where they do not, and where plans do not use it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub noise: f64,
     /// The most supersteps that it executes from now on, if its program knows and the policy asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining: Option<u64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// The observations of one Set in a call.

@@ -47,6 +47,7 @@ fn snapshot(hosts: u32, members: u32, processes: u32) -> Snapshot {
                 time: 1e-3,
             })
             .collect(),
+        noise: 0.0,
     };
     let path = |from: usize, to: usize| Path {
         latency: Seconds::new(if from == to { 1e-4 } else { 2e-3 }).expect("finite"),

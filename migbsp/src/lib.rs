@@ -31,7 +31,7 @@ pub use knowledge::{
     Assignment, BandwidthForecast, BarrierTime, CallMove, CostCoefficients, CostSource, Edge,
     ExternalLoad, Forecast, Graph, Host, HostLink, Incoming, Lesson, LinkProbe, Load, MeasuredMove,
     Measurements, Message, MigrationCost, MigrationModel, MigrationSchedule, MigrationTime, Move,
-    MoveCost, Neighbours, Network, Path, PlanningAssumptions, PricedMove, ProbedLink, Processor,
+    MoveCost, Neighbours, Network, Noise, Path, PlanningAssumptions, PricedMove, ProbedLink, Processor,
     Received, Snapshot, SteadyRate, capacity,
 };
 pub use median::median;

@@ -5,8 +5,10 @@
 //!
 //! ```text
 //! after superstep i since the last call, with u_i = slowest - mean computation:
-//!   call if each of supersteps 2, 3 and 4 after a plan took more than 1.02 times what they took before it, or
-//!   if the pause is over, and
+//!   call if each of supersteps 2, 3 and 4 after a plan took more than 1.02 times what they took before it, and more by
+//!   the noise of one superstep, or
+//!   if u has risen since the first 4 supersteps after it, by more than its noise, and has cost 2^k C by that, k calls after
+//!   the last moves, or if the pause is over, and
 //!     sum of max(0, u_j - u_1) >= C  or  i u_i - sum of u_j >= C  or  `again` supersteps are over
 //!     (u_1 counts as 0, and C as 0, before the first call; no call in the first 4 supersteps)
 //! in a call:
@@ -14,21 +16,25 @@
 //!   where owners run jobs: loads and interruptions are expected by JOBS, and T grows by phi times the interruptions of
 //!   the hosts in use; S, e and T(present) in what follows are without the time that jobs took; phi follows what they took
 //!   S <- measured mean length of a superstep since the last call; e <- S - T(present)
-//!   H <- clamp(max(supersteps since the last plan, L), 1, 100), with L = 100 at first, but no more than are left
-//!   if the last plan was predicted to gain g, and e has grown by d > g since that call, or S by 2 % in 4 supersteps in
-//!   which T(former hosts) has stayed what it was:
+//!   H <- clamp(max(supersteps since the last plan, L), 1, 100), with L = 100 at first, at least A, but no more than are left
+//!   N <- sqrt(2 ln n) s, for the n hosts in use; s^2 = (v(slowest host) + mean of v) / supersteps that T is predicted from,
+//!     v(h) = sum over its processes of (noise of their times)^2: differences below are noise
+//!   if the last plan was predicted to gain g, and e has grown by d + N, d > g, since that call, or S by 2 % and by N in 4
+//!   supersteps in which T(former hosts) has stayed what it was:
 //!     while the loads of its processes and hosts stay: reject plans like it, and E is at least d
-//!     if T(former hosts) + e then < S by more than 5 % of S, and by more than cost / H: move back
+//!     if T(former hosts) + e then < S by more than 5 % of S, N, and cost / H: move back
 //!   best <- present
 //!   for plan in greedy-refine(1.03), greedy over all hosts,
 //!               the graph divided among each choice of Sets, search from present, search from the three best:
-//!     take back each move, the most expensive first, unless H T(plan) + cost(plan) grows by that
+//!     take back each move, the most expensive first, unless H max(T(plan), T(plan at first) + s) + cost(plan) grows by that
 //!     if H T(plan) + cost(plan) < H T(best) + cost(best): best <- plan
 //!   gain <- T(present) - T(best)
-//!   if best is present, gain <= max(5 % of S, E), or best is rejected: no move; pause 2
+//!   if best is present, gain <= max(5 % of S, E, N), or best is rejected: no move; pause 2, then 4, 8, 16, 32, until moves
 //!   else if H gain <= cost(best): no move; pause 2, then 4, then 8, until a plan is accepted
 //!   else: move
 //!   pause and again: at least until idle + C is 1 % and 0.5 % of the run; 6 before C is known
+//!     but if the shortest plan of all, which costs c, would still gain g > max(5 % of S, E), and has for A supersteps:
+//!     not beyond the next max((c + C) / g - A, or A if that is not above 0; C / g; (supersteps of s) ((N / g)^2 - 1))
 //! after a call that took t:
 //!   no moves: C <- mean(C, t); idle <- idle + t; F <- F - (F - 16) / 16 if that lowers F
 //!   moves: F <- mean(F, F (t - C) / cost); idle <- idle + clamp(t - H gain, 0, C)
@@ -37,19 +43,21 @@
 
 mod audit;
 mod budget;
+mod call;
 mod call_start;
 mod confirmation;
 mod costs;
 mod decision;
+mod deferral;
 mod inventory;
 mod job_forecast;
 mod lifetime;
 mod lost_time;
 mod model_error;
+mod noise;
 mod pacing;
 mod rejected;
-
-use std::collections::BTreeSet;
+mod spacing;
 
 use bsp::units::Seconds;
 
@@ -57,16 +65,19 @@ use crate::bounded::{count, seconds};
 use crate::when::TRIAL;
 use crate::{
     Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, LinkProbe, LoadSource,
-    MigrationTime, MoveCost, Plan, Planning, PlanningAssumptions, Policy, ProbedLink, Snapshot,
+    MigrationTime, MoveCost, Plan, Planning, PlanningAssumptions, Policy, ProbedLink,
     Spacing, Verdict,
 };
 use audit::PlanAudit;
+use call::Call;
 use confirmation::Unconfirmed;
 use costs::LearnedCosts;
+use deferral::{Deferral, Undone};
 use job_forecast::{JobForecast, Outlook};
 use lifetime::Lifetime;
 use lost_time::LostTime;
 use model_error::ModelError;
+use noise::TimeNoise;
 use pacing::CallPacing;
 
 pub use call_start::CallStart;
@@ -85,6 +96,7 @@ pub struct Planner {
     costs: LearnedCosts,
     pacing: CallPacing,
     lifetime: Lifetime,
+    deferral: Deferral,
     model_error: ModelError,
     /// What owners' jobs take.
     lost_time: LostTime,
@@ -107,44 +119,6 @@ struct Proposal {
     is_audited: bool,
 }
 
-/// The call being held.
-struct Call<'a> {
-    snapshot: &'a Snapshot,
-    present: Assignment<'a>,
-    horizon: f64,
-    /// Measured seconds of a superstep since the last call.
-    measured: f64,
-    /// The same without the time for which owners' jobs interrupted it.
-    superstep: f64,
-    /// The prediction for that.
-    predicted: f64,
-    /// The hosts that are not on the idle list because of their owners.
-    busy: BTreeSet<usize>,
-    /// Whether the last plan is so recent that little but the plan can have changed supersteps, and no owner's job.
-    is_trial: bool,
-}
-
-impl Call<'_> {
-    /// Leaves out the moves to hosts that their owners use too much to be on the idle list, unless all do.
-    fn drop_moves_to_busy_hosts(&self, places: &mut [usize]) {
-        if self.busy.len() == self.snapshot.hosts().len() {
-            return;
-        }
-        for (place, present) in places.iter_mut().zip(self.snapshot.places()) {
-            if self.busy.contains(place) {
-                *place = *present;
-            }
-        }
-    }
-
-    /// Whether supersteps can be compared as measured with those before the plan of `audit`: it was carried out a few
-    /// supersteps ago, and the prediction for `reverted`, the placement before it, is what it was then.
-    fn compares_with(&self, audit: &PlanAudit, reverted: &Assignment<'_>) -> bool {
-        let change = (reverted.longest() - audit.predicted()).abs();
-        self.is_trial && change <= (LONGER - 1.0) * audit.predicted()
-    }
-}
-
 impl Planner {
     /// A planner that has planned nothing yet; `None` if the policy's plans name no processors.
     #[must_use]
@@ -162,6 +136,7 @@ impl Planner {
             costs: LearnedCosts::new(migration_time),
             pacing: CallPacing::new(planning.overhead),
             lifetime: Lifetime::new(planning.horizon),
+            deferral: Deferral::default(),
             model_error: ModelError::default(),
             lost_time: LostTime::default(),
             jobs: match planning.load {
@@ -186,17 +161,7 @@ impl Planner {
             began: now,
             ..
         } = start;
-        let assumptions = PlanningAssumptions {
-            horizon: start.horizon(self.lifetime.horizon(completed)),
-            // What is learned from each move needs no correction by calls.
-            cost_factor: if cost.is_learned() {
-                1.0
-            } else {
-                self.costs.factor()
-            },
-            migration_time: self.migration_time,
-            lessons: std::mem::take(&mut self.lessons),
-        };
+        let assumptions = self.assumptions(&start, cost);
         let deferred = self.costs.deferred();
         let superstep = self.pacing.superstep(completed, now, deferred);
         let passed = count(completed - self.pacing.completed());
@@ -212,6 +177,10 @@ impl Planner {
         let snapshot = inventory::snapshot(sets, cost, &assumptions)
             .with_interruptions(&expected.interruptions, factor);
         self.lessons = snapshot.network().lessons().to_vec();
+        let averaged = self.planning.load_window.get() / superstep.max(f64::MIN_POSITIVE);
+        let averaged = averaged.max(count(TRIAL)).min(self.pacing.placed(completed));
+        let noise = TimeNoise::new(&snapshot, averaged);
+        let snapshot = snapshot.with_noise(noise.error());
         let present = Assignment::present(&snapshot);
         let (uninterrupted, predicted) = if expected.owned.is_empty() {
             (superstep, present.longest())
@@ -223,6 +192,7 @@ impl Planner {
         };
         let call = Call {
             snapshot: &snapshot,
+            noise,
             busy: expected.busy_hosts(&snapshot, self.planning.idle_below),
             horizon: assumptions.horizon,
             measured: superstep,
@@ -253,6 +223,23 @@ impl Planner {
         decision
     }
 
+    /// What is expected in a call that begins at `start`.
+    fn assumptions(&mut self, start: &CallStart, cost: MoveCost) -> PlanningAssumptions {
+        let expected = self.lifetime.horizon(start.completed);
+        let expected = expected.max(self.deferral.age(start.completed));
+        PlanningAssumptions {
+            horizon: start.horizon(expected),
+            // What is learned from each move needs no correction by calls.
+            cost_factor: if cost.is_learned() {
+                1.0
+            } else {
+                self.costs.factor()
+            },
+            migration_time: self.migration_time,
+            lessons: std::mem::take(&mut self.lessons),
+        }
+    }
+
     /// The best plan for the snapshot.
     fn propose(&mut self, call: &Call<'_>) -> Proposal {
         let mut draft = self.plan.draft(call.snapshot);
@@ -265,8 +252,9 @@ impl Planner {
             horizon: call.horizon,
         };
         self.model_error.forget_outdated(call.snapshot);
-        let least = call.superstep.max(self.model_error.seconds() / NOTICEABLE);
-        let is_idle = draft.places == call.snapshot.places() || !is_noticeable(&balance, least);
+        let gain = (balance.present - balance.planned).get();
+        let is_idle = draft.places == call.snapshot.places()
+            || !call.is_noticeable(gain, self.model_error.seconds());
         let verdict = if is_idle || self.model_error.is_rejected(call.snapshot, &draft.places) {
             Verdict::Unchanged
         } else {
@@ -286,12 +274,13 @@ impl Planner {
             let places = audit.reverted(call.snapshot)?;
             let reverted = Assignment::new(call.snapshot, &places);
             let longer = call.superstep - audit.superstep();
-            let is_longer = (LONGER - 1.0) * audit.superstep() < longer;
+            let least = ((LONGER - 1.0) * audit.superstep()).max(call.noise.least());
+            let is_longer = least < longer;
             (is_longer && call.compares_with(audit, &reverted)).then_some(longer)
         };
         let (failed, error) = self
             .model_error
-            .failed_plan(call.superstep - call.predicted, longer)?;
+            .failed_plan(call.superstep - call.predicted - call.noise.least(), longer)?;
         self.model_error.reject(call.snapshot, &failed, error);
         let places = failed.reverted(call.snapshot)?;
         let reverted = Assignment::new(call.snapshot, &places);
@@ -308,7 +297,8 @@ impl Planner {
             horizon: call.horizon,
         };
         // If this is refused, another plan may still be better.
-        if !is_noticeable(&balance, call.superstep) || !self.gate.admits(&balance) {
+        let gain = (balance.present - balance.planned).get();
+        if !call.is_noticeable(gain, 0.0) || !self.gate.admits(&balance) {
             return None;
         }
         let verdict = self.gate.admit(&balance);
@@ -319,6 +309,7 @@ impl Planner {
             }],
             places,
             choice: None,
+            shortest: None,
         };
         Some(Proposal {
             draft,
@@ -330,6 +321,7 @@ impl Planner {
 
     /// The decision that follows from a proposal.
     fn settle(&mut self, call: &Call<'_>, proposal: Proposal) -> Decision {
+        let spacing = self.spacing(call, &proposal);
         let Proposal {
             draft,
             balance,
@@ -351,32 +343,21 @@ impl Planner {
                 PlanAudit::new(former.collect(), gain, (call.superstep, call.predicted))
             }));
         self.balance = Some(balance);
-        let pause = match verdict {
-            Verdict::Admitted => 0,
-            Verdict::Unchanged => self.planning.pause,
-            Verdict::NotAmortised { pause } => pause,
-        };
-        let overhead = self.costs.overhead();
-        let (pause_min, again) = self.pacing.pauses(overhead);
         Decision {
             moves,
             assessment: PlanAssessment {
                 balance,
                 verdict,
                 measured: seconds(call.measured),
-                overhead: overhead
+                overhead: self
+                    .costs
+                    .overhead()
                     .filter(|_| call.snapshot.learns_cost())
                     .map(seconds),
                 alternatives: draft.alternatives,
                 choice: draft.choice,
             },
-            spacing: Spacing {
-                cost: seconds(overhead.unwrap_or_default()),
-                pause: pause.max(pause_min),
-                again: again.max(self.planning.pause),
-                took: seconds(call.measured),
-                limit: is_audited.then(|| seconds(call.measured * LONGER)),
-            },
+            spacing,
         }
     }
 
@@ -404,7 +385,17 @@ impl Planner {
         decision.moves.clear();
         self.model_error.propose(None);
         if let Verdict::NotAmortised { pause } = verdict {
-            decision.spacing.pause = decision.spacing.pause.max(pause);
+            let spacing = Spacing {
+                pause,
+                ..decision.spacing
+            };
+            let undone = Undone {
+                gain: (balance.present - balance.planned).get(),
+                cost: balance.cost.get(),
+                noise: 0.0,
+                supersteps: 0.0,
+            };
+            decision.spacing = self.bring_forward(spacing, Some(undone));
         }
         decision
     }
@@ -412,7 +403,7 @@ impl Planner {
     /// Handles the end of the call, which took `took`, moves included; `moved` says whether a process moved.
     pub fn conclude(&mut self, took: Seconds, moved: bool) {
         self.unconfirmed = None;
-        self.pacing.end_call(took);
+        self.pacing.end_call(took, moved);
         let took = took.get();
         let (balance, proposed) = (self.balance.take(), self.model_error.take_proposed());
         let Some(balance) = balance.filter(|_| moved) else {
@@ -432,16 +423,8 @@ impl Planner {
     }
 }
 
-/// Whether supersteps become shorter by more than what may be an error of prediction.
-fn is_noticeable(balance: &CostBenefit, superstep: f64) -> bool {
-    NOTICEABLE * superstep < (balance.present - balance.planned).get()
-}
-
 /// A plan has failed if supersteps after it take this many times as long as before.
 const LONGER: f64 = 1.02;
-
-/// A smaller part of a superstep may be an error of prediction.
-const NOTICEABLE: f64 = 0.05;
 
 #[cfg(test)]
 mod tests;

@@ -129,7 +129,12 @@ impl Policy {
     pub fn when(&self, config: &Config, planning: &Planning) -> Box<dyn When> {
         let rule = self.when.make(config, planning);
         let first = config.parameters().interval;
-        Box::new(Cooldown::new(rule, first.into()))
+        let cooldown = Cooldown::new(rule, first.into());
+        Box::new(if self.when.rule.need() == Need::CallCosts {
+            cooldown.with_budget()
+        } else {
+            cooldown
+        })
     }
 
     /// Its plan; `None`: Managers negotiate MigBSP's list.

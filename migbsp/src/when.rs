@@ -4,6 +4,7 @@
 
 mod boulmier;
 mod budgeted;
+mod change;
 mod cooldown;
 mod either;
 mod fixed;

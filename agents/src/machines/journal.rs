@@ -199,6 +199,7 @@ mod tests {
             resident: Instructions(1),
             forecast: None,
             finished: None,
+            noise: 0.0,
             received: Vec::new(),
             edges: Vec::new(),
             remaining: None,

@@ -193,7 +193,7 @@ prop_compose! {
             received: received
                 .map(|(set, bytes, time)| Received { set: SetId(set), bytes, time })
                 .collect(),
-            edges: edges.into_iter().map(edge).collect(), remaining: None, })
+            edges: edges.into_iter().map(edge).collect(), noise: 0.25, remaining: None, })
     }
 }
 

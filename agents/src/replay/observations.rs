@@ -192,6 +192,7 @@ impl Observations {
             image: observed.image,
             received: observed.received.clone(),
             edges: observed.edges.clone(),
+            noise: observed.noise,
         })
     }
 }

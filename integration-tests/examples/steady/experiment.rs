@@ -1,4 +1,4 @@
-//! An experiment and its platform, as text.
+//! An experiment, its platform and its background load, as text.
 
 use std::fmt::Write as _;
 
@@ -19,8 +19,12 @@ pub(crate) struct Experiment {
     /// Lines of `[application.synthetic]`, and tables under it.
     pub(crate) pattern: String,
     /// `[application.synthetic.dynamics]`.
-    pub(crate) dynamics: Option<Drift>,
+    pub(crate) dynamics: Option<Dynamics>,
     pub(crate) placement: Placement,
+    /// The trace of the load of the hosts.
+    pub(crate) load: Option<Trace>,
+    /// Lines of `[scheduler]`, and tables under it.
+    pub(crate) scheduler: String,
     pub(crate) seed: u64,
 }
 
@@ -47,11 +51,22 @@ pub(crate) struct Link {
     pub(crate) latency: f64,
 }
 
-/// A slow change of the load of some processes.
+/// A change of the load of processes.
 #[derive(Debug)]
-pub(crate) struct Drift {
-    pub(crate) share: f64,
-    pub(crate) factor: f64,
+pub(crate) enum Dynamics {
+    /// Some get slowly heavier.
+    Drift { share: f64, factor: f64 },
+    /// Each draws a factor between one less `jitter` and one more in every superstep.
+    Noise { jitter: f64 },
+}
+
+/// The part of each host that other programs take, which repeats itself.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    /// Seconds of a step.
+    pub(crate) step: f64,
+    /// By host and step.
+    pub(crate) taken: Vec<Vec<f64>>,
 }
 
 /// Where processes start.
@@ -62,8 +77,8 @@ pub(crate) struct Placement {
 }
 
 impl Experiment {
-    /// The experiment file, whose platform is the file `platform`.
-    pub(crate) fn text(&self, platform: &str) -> String {
+    /// The experiment file, whose platform is the file `platform` and whose trace, if it has one, is the file `trace`.
+    pub(crate) fn text(&self, platform: &str, trace: &str) -> String {
         let instructions: Vec<String> = self
             .instructions
             .iter()
@@ -73,26 +88,37 @@ impl Experiment {
         let instructions = instructions.join(", ");
         let (bytes, memory) = (self.bytes.round(), self.memory.round());
         let pattern = &self.pattern;
-        let dynamics = self.dynamics.as_ref().map_or_else(String::new, |drift| {
-            let Drift { share, factor } = drift;
-            format!(
-                "\n[application.synthetic.dynamics]\nkind = \"drift\"\nchoice = \"drawn\"\nshare = {share:.2}\n\
-                 factor = {factor:.2}\n"
-            )
+        let dynamics = self
+            .dynamics
+            .as_ref()
+            .map_or_else(String::new, Dynamics::text);
+        let load = self.load.as_ref().map_or_else(String::new, |load| {
+            let period = load.period();
+            format!("\n[load]\nkind = \"trace\"\nfile = \"{trace}\"\nperiod = {period:.6}\n")
         });
         let order = if self.placement.is_scattered {
             "round-robin"
         } else {
             "fill"
         };
-        let (per_host, seed) = (self.placement.per_host, self.seed);
+        let (per_host, seed, scheduler) = (self.placement.per_host, self.seed, &self.scheduler);
         format!(
             "# {name}, generated.\n\n[application]\nworkload = \"synthetic\"\nprocesses = {processes}\n\
              supersteps = {supersteps}\n\n[application.synthetic]\ninstructions = [{instructions}]\n\
              bytes = [\"{bytes} B\"]\nmemory = \"{memory} kB\"\n{pattern}{dynamics}\n[platform]\n\
-             file = \"{platform}\"\n\n[placement]\norder = \"{order}\"\nper_host = {per_host}\n\n[scheduler]\n\
-             interval = 4\n\n[run]\nseed = {seed}\n"
+             file = \"{platform}\"\n\n[placement]\norder = \"{order}\"\nper_host = {per_host}\n{load}\n[scheduler]\n\
+             interval = 4\n{scheduler}\n[run]\nseed = {seed}\n"
         )
+    }
+
+    /// The names of all hosts.
+    pub(crate) fn hosts(&self) -> Vec<String> {
+        let sets = self.sets.iter().enumerate();
+        sets.flat_map(|(number, set)| {
+            let hosts = 1..=set.hosts;
+            hosts.map(move |host| format!("{}-{host}", name(number)))
+        })
+        .collect()
     }
 
     /// The platform file.
@@ -120,6 +146,43 @@ impl Experiment {
                      bandwidth = \"{bandwidth:.0} Mbps\"\nlatency = \"{latency:.0} us\"\nduplex = \"split\"\n"
                 ),
             );
+        }
+        text
+    }
+}
+
+impl Dynamics {
+    fn text(&self) -> String {
+        let values = match self {
+            Self::Drift { share, factor } => format!(
+                "kind = \"drift\"\nchoice = \"drawn\"\nshare = {share:.2}\nfactor = {factor:.2}\n"
+            ),
+            Self::Noise { jitter } => format!("kind = \"noise\"\njitter = {jitter:.2}\n"),
+        };
+        format!("\n[application.synthetic.dynamics]\n{values}")
+    }
+}
+
+impl Trace {
+    fn period(&self) -> f64 {
+        let steps = self.taken.first().map_or(0, Vec::len);
+        self.step * steps as f64
+    }
+
+    /// The trace file of the hosts that are called `names`.
+    pub(crate) fn text(&self, names: &[String]) -> String {
+        let mut text = "host,start,end,utilisation\n".to_owned();
+        for (name, taken) in names.iter().zip(&self.taken) {
+            for (number, taken) in taken.iter().enumerate() {
+                let (start, end) = (
+                    self.step * number as f64,
+                    self.step * (number + 1) as f64,
+                );
+                append(
+                    &mut text,
+                    format_args!("{name},{start:.6},{end:.6},{taken:.4}\n"),
+                );
+            }
         }
         text
     }

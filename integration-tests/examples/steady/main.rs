@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The programs communicate and do not change, and the clusters differ in speed and are connected by slow links: what a
-//! policy reaches early, it keeps. `--help` of each command explains its options.
+//! policy reaches early, it keeps. Those of `--kind noisy` are steady but for noise, from which nothing can be won.
+//! `--help` of each command explains its options.
 
 mod bar;
 mod draws;
@@ -15,6 +16,7 @@ mod experiment;
 mod generate;
 mod judge;
 mod mixed;
+mod noisy;
 mod pace;
 mod rings;
 mod search;

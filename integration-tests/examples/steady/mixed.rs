@@ -1,7 +1,7 @@
 //! Programs of many shapes on two and three Sets.
 
 use crate::draws::Draws;
-use crate::experiment::{Drift, Experiment, Link, Placement, Set};
+use crate::experiment::{Dynamics, Experiment, Link, Placement, Set};
 use crate::rings::loads;
 
 /// The experiment `seed` of this kind; with `is_drifting`, some of its processes get slowly heavier.
@@ -18,7 +18,7 @@ pub(crate) fn mixed(seed: u64, is_drifting: bool) -> Experiment {
     let seconds = draws.log_uniform(0.02, 0.4);
     let instructions = loads(&mut draws, slowest * seconds / f64::from(per_host));
     let (bytes, memory) = (draws.log_uniform(1e3, 1e6), draws.log_uniform(1e3, 64e3));
-    let drift = Drift {
+    let drift = Dynamics::Drift {
         share: draws.uniform(0.1, 0.5),
         factor: draws.uniform(1.5, 3.0),
     };
@@ -38,6 +38,8 @@ pub(crate) fn mixed(seed: u64, is_drifting: bool) -> Experiment {
             is_scattered,
             per_host,
         },
+        load: None,
+        scheduler: String::new(),
         seed,
     }
 }

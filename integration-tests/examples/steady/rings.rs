@@ -51,6 +51,8 @@ pub(crate) fn rings(seed: u64) -> Experiment {
             is_scattered: false,
             per_host,
         },
+        load: None,
+        scheduler: String::new(),
         seed,
     }
 }

@@ -92,7 +92,7 @@ fn unsteady_and_missing_experiments_are_refused() {
     check("judge DIR", "no experiment, which is a TOML file");
     check(
         "generate --kind rings --drift --seeds 1 -o DIR",
-        "experiments of `--kind rings` are steady",
+        "other experiments do not drift",
     );
     run(
         folder.path(),

@@ -25,6 +25,8 @@ pub struct Load {
     pub received: Vec<Received>,
     /// The heaviest of these, by sender.
     pub edges: Vec<Edge>,
+    /// How much its computation times vary, as a part of them: [`Noise::deviation`](crate::Noise::deviation).
+    pub noise: f64,
 }
 
 /// What a process receives in a superstep from the processes of one Set.
@@ -42,6 +44,7 @@ impl Load {
     /// The same with finite numbers that are not negative.
     pub(crate) fn sound(mut self) -> Self {
         self.instructions = non_negative(self.instructions);
+        self.noise = non_negative(self.noise);
         for received in &mut self.received {
             received.bytes = non_negative(received.bytes);
             received.time = non_negative(received.time);
@@ -100,6 +103,7 @@ mod tests {
             image: Image::default(),
             received: Vec::new(),
             edges: Vec::new(),
+            noise: 0.0,
         };
         let mut loads: Vec<Load> = loads.iter().map(load).collect();
         fill_in_idle(&mut loads);

@@ -44,6 +44,8 @@ pub struct Snapshot {
     /// Measured migration time as a multiple of what [`MoveCost`] predicts.
     cost_factor: f64,
     horizon: f64,
+    /// Seconds by which the time of a host is uncertain.
+    noise: f64,
 }
 
 impl Snapshot {
@@ -90,6 +92,7 @@ impl Snapshot {
             migration_time: assumptions.migration_time,
             cost_factor: non_negative(assumptions.cost_factor),
             horizon: non_negative(assumptions.horizon),
+            noise: 0.0,
         }
     }
 
@@ -151,6 +154,15 @@ impl Snapshot {
             }
         }
         self
+    }
+
+    /// The same with times of hosts that are uncertain by so many seconds; without a call of this method they are certain.
+    #[must_use]
+    pub fn with_noise(self, seconds: f64) -> Self {
+        Self {
+            noise: non_negative(seconds),
+            ..self
+        }
     }
 
     /// The same with `links` that have been probed just now, and are what images take.
@@ -241,6 +253,12 @@ impl Snapshot {
     #[must_use]
     pub fn places(&self) -> &[usize] {
         &self.places
+    }
+
+    /// Seconds by which the time of a host is uncertain: placements whose supersteps differ by less are equally good.
+    #[must_use]
+    pub const fn noise(&self) -> f64 {
+        self.noise
     }
 
     /// Supersteps for which the placement is expected to stay good, `H`.

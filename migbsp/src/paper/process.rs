@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::bounded::seconds;
 use crate::paper::observation::{Observation, Reception};
 use crate::{
-    Config, Forecast, IdleResident, Load, Memory, Neighbours, Patterns, Potential, ProcessTimes,
+    Config, Forecast, IdleResident, Load, Memory, Neighbours, Noise, Patterns, Potential, ProcessTimes,
     Received,
 };
 use aging::{Aging, is_close};
@@ -52,6 +52,7 @@ pub struct Process {
 struct Outlook {
     forecast: Forecast,
     neighbours: Neighbours,
+    noise: Noise,
 }
 
 impl Process {
@@ -134,6 +135,7 @@ impl Process {
         if let Some(outlook) = &mut self.outlook {
             outlook.forecast.observe(instructions);
             outlook.neighbours.observe(aging.old, incoming);
+            outlook.noise.observe(computation_time);
         }
     }
 
@@ -151,6 +153,9 @@ impl Process {
         self.is_fresh = true;
         if let Some(times) = &mut self.times {
             times.clear();
+        }
+        if let Some(outlook) = &mut self.outlook {
+            outlook.noise.interrupt();
         }
         // A Set that sends nothing any more and is regular again is like one that never sent anything.
         self.senders
@@ -171,6 +176,7 @@ impl Process {
         let Outlook {
             forecast,
             neighbours,
+            noise,
         } = self.outlook.as_deref()?;
         Some(Load {
             rank,
@@ -186,6 +192,7 @@ impl Process {
                 })
                 .collect(),
             edges: neighbours.heaviest(),
+            noise: noise.deviation(),
         })
     }
 

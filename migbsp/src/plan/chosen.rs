@@ -21,6 +21,7 @@ impl DestinationChoice {
             alternatives: vec![alternative],
             places,
             choice: Some(self),
+            shortest: None,
         }
     }
 }

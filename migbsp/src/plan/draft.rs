@@ -29,6 +29,8 @@ pub struct Draft {
     pub alternatives: Vec<Alternative>,
     /// The hosts that were compared for one process, by plans that choose one.
     pub choice: Option<DestinationChoice>,
+    /// The plan with the shortest supersteps whatever its moves cost; `None`: the procedure does not say.
+    pub shortest: Option<Alternative>,
 }
 
 /// A plan that was compared with others.
@@ -54,6 +56,7 @@ impl Draft {
             places,
             alternatives,
             choice: None,
+            shortest: None,
         }
     }
 }

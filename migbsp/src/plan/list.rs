@@ -38,6 +38,7 @@ impl Plan for List {
             places: best.1,
             alternatives: alternatives.split_off(first),
             choice: None,
+            shortest: None,
         }
     }
 }

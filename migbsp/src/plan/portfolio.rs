@@ -48,6 +48,8 @@ impl Plan for Portfolio {
             |(name, places): (&'static str, Vec<usize>)| (name, Assignment::new(snapshot, &places));
         let mut plans: Vec<(&str, Assignment<'_>)> = plans.map(assign).collect();
         plans.sort_by(|one, other| one.1.longest().total_cmp(&other.1.longest()));
+        let shortest = plans.first();
+        let shortest = shortest.map(|(name, assignment)| Alternative::new(name, assignment));
         for (name, assignment) in plans {
             best.consider(name, snapshot, assignment);
         }
@@ -56,6 +58,7 @@ impl Plan for Portfolio {
             places: best.places,
             alternatives: best.alternatives,
             choice: None,
+            shortest,
         }
     }
 }

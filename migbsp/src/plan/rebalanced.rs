@@ -41,6 +41,7 @@ impl Plan for Rebalanced {
                 places,
                 alternatives,
                 choice: None,
+                shortest: None,
             };
         };
         let present = problem.level(snapshot.places());
@@ -67,6 +68,7 @@ impl Plan for Rebalanced {
             places: best.1,
             alternatives,
             choice: None,
+            shortest: None,
         }
     }
 }

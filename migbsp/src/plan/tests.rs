@@ -85,6 +85,7 @@ fn connected(
             })
             .collect(),
         edges: std::mem::take(&mut incoming[rank]),
+        noise: 0.0,
     };
     let rate = |from: usize, to: usize| if from == to { 8e-9 } else { 40e-9 };
     let number = sets.len();

@@ -1,6 +1,6 @@
 //! How much time calls without moves may take.
 
-use crate::bounded::count;
+use crate::bounded::{count, supersteps};
 
 /// Spaces calls so that those without moves take no more than a part of the run.
 ///
@@ -34,22 +34,9 @@ impl OverheadBudget {
     /// Supersteps until the charges are no more than `share` of the run.
     pub(super) fn pause(&self, share: f64) -> u64 {
         let wanted = self.spent / share - self.elapsed;
-        let mut supersteps = wanted / self.superstep.max(f64::MIN_POSITIVE);
-        let mut pause = 0;
-        // Binary decomposition, because f64 -> u64 has no checked conversion; less than 2^24.
-        for bit in (0..PAUSE_BITS).rev() {
-            let part = f64::from(1_u32 << bit);
-            if part <= supersteps {
-                supersteps -= part;
-                pause |= 1 << bit;
-            }
-        }
-        pause
+        supersteps(wanted / self.superstep.max(f64::MIN_POSITIVE))
     }
 }
-
-/// Every pause is shorter than two to this power.
-const PAUSE_BITS: u32 = 24;
 
 #[cfg(test)]
 mod tests {

@@ -179,6 +179,7 @@ mod tests {
             image: Image::default(),
             received: Vec::new(),
             edges: Vec::new(),
+            noise: 0.0,
         };
         vec![Inventory {
             processors: ids.clone().map(processor).collect(),

@@ -12,6 +12,10 @@ pub(super) struct CallPacing {
     called: (u64, Instant),
     /// When the last call was over.
     resumed: Instant,
+    /// Supersteps that were over when a process last moved.
+    placed: u64,
+    /// Calls since then.
+    fruitless: u32,
     budget: OverheadBudget,
     /// Seconds of a superstep, the mean over calls.
     pace: Option<f64>,
@@ -24,6 +28,8 @@ impl CallPacing {
         Self {
             called: (0, Instant::START),
             resumed: Instant::START,
+            placed: 0,
+            fruitless: 0,
             budget: OverheadBudget::default(),
             pace: None,
             share,
@@ -50,9 +56,25 @@ impl CallPacing {
         self.budget.elapse(completed, superstep);
     }
 
-    /// Ends the call, which took `took`.
-    pub(super) fn end_call(&mut self, took: Seconds) {
+    /// Ends the call, which took `took`; `moved` says whether a process moved.
+    pub(super) fn end_call(&mut self, took: Seconds, moved: bool) {
         self.resumed = self.called.1 + took;
+        if moved {
+            (self.placed, self.fruitless) = (self.called.0, 0);
+        } else {
+            self.fruitless = self.fruitless.saturating_add(1);
+        }
+    }
+
+    /// How many of `completed` supersteps processes have been where they are.
+    pub(super) fn placed(&self, completed: u64) -> f64 {
+        count(completed - self.placed)
+    }
+
+    /// Supersteps without a call after one that finds nothing to improve: `pause`, and twice as many after each such call
+    /// since a process last moved.
+    pub(super) fn pause_idle(&self, pause: u64) -> u64 {
+        pause.saturating_mul(1 << self.fruitless.min(DOUBLED_MAX))
     }
 
     /// Charges `seconds` to the overhead budget.
@@ -81,6 +103,9 @@ impl CallPacing {
 /// Weight of the newest call.
 const PACE_WEIGHT: f64 = 0.25;
 
+/// The pause after calls that find nothing to improve is doubled as many times.
+const DOUBLED_MAX: u32 = 4;
+
 /// Supersteps without a call after the first one, when its cost is not known yet.
 const PAUSE_FIRST: u64 = 6;
 
@@ -96,7 +121,7 @@ mod tests {
     fn a_superstep_is_a_mean_without_the_call_and_without_deferred_costs() {
         let mut pacing = CallPacing::new(0.01);
         pacing.begin_call(4, at(10.0), 2.5);
-        pacing.end_call(Seconds::new(2.0).unwrap());
+        pacing.end_call(Seconds::new(2.0).unwrap(), false);
         let superstep = pacing.superstep(9, at(23.0), 1.0);
         assert!((superstep - 2.0).abs() < 1e-9, "{superstep}");
     }

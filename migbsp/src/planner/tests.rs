@@ -9,6 +9,7 @@ use crate::{
     ProbedLink, Processor,
 };
 
+mod noisy;
 mod owners;
 
 /// Runs of four processes of a second each on two hosts of one Set; a move takes a tenth of a second.
@@ -90,6 +91,7 @@ fn inventory(hosts: [u32; 4]) -> Inventory {
         },
         received: Vec::new(),
         edges: Vec::new(),
+        noise: 0.0,
     };
     Inventory {
         processors: (0..2).map(processor).collect(),
@@ -212,7 +214,8 @@ fn calls_that_cost_nothing_pause_as_long_as_the_parameters_say() {
     run.conclude(0.0, false);
     let decision = run.call(10, 1.0, EVEN);
     assert_eq!(decision.assessment.verdict, Verdict::Unchanged);
-    assert_eq!((decision.spacing.pause, decision.spacing.again), (3, 3));
+    // The second such call.
+    assert_eq!((decision.spacing.pause, decision.spacing.again), (6, 3));
     // After a plan, nothing but the budget asks for a pause.
     run.conclude(0.0, false);
     let decision = run.call(10, 4.0, CROWDED);

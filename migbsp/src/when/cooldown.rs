@@ -1,16 +1,19 @@
 //! No calls during the pause after a call.
 
+use crate::when::change::Change;
 use crate::when::pause::Pause;
 use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, Spacing, When};
 use crate::when::trial::Trial;
 
 /// Calls when a rule does, but not in the first supersteps of a run, and not during the pause after a call; and when a
-/// plan has made supersteps longer.
+/// plan has made supersteps longer, or a change pays for a call.
 #[derive(Debug)]
 pub(crate) struct Cooldown {
     rule: Box<dyn When>,
     pause: Pause,
     trial: Trial,
+    /// What ends a pause that a budget asks for; `None`: the rule has no budget.
+    change: Option<Change>,
 }
 
 impl Cooldown {
@@ -20,6 +23,15 @@ impl Cooldown {
             rule,
             pause: Pause::new(first),
             trial: Trial::default(),
+            change: None,
+        }
+    }
+
+    /// The same for a rule with a budget, whose pauses a change ends.
+    pub(crate) fn with_budget(self) -> Self {
+        Self {
+            change: Some(Change::default()),
+            ..self
         }
     }
 }
@@ -28,19 +40,31 @@ impl When for Cooldown {
     fn observe(&mut self, elapsed: &Elapsed) {
         self.pause.observe(elapsed);
         self.trial.observe(elapsed);
+        if let Some(change) = &mut self.change {
+            change.observe(elapsed);
+        }
         self.rule.observe(elapsed);
     }
 
     fn is_due(&self, completed: u64) -> bool {
-        self.trial.has_failed() || self.pause.is_over() && self.rule.is_due(completed)
+        self.trial.has_failed()
+            || self.change.as_ref().is_some_and(Change::pays)
+            || self.pause.is_over() && self.rule.is_due(completed)
     }
 
     fn conclude(&mut self, call: &CallOutcome<'_>) {
         let Spacing {
-            pause, took, limit, ..
+            cost,
+            pause,
+            took,
+            limit,
+            ..
         } = call.spacing;
         self.pause.begin(pause, took);
         self.trial.begin(limit.filter(|_| 0 < call.migrations));
+        if let Some(change) = &mut self.change {
+            change.begin(0 < call.migrations, cost);
+        }
         self.rule.conclude(call);
     }
 

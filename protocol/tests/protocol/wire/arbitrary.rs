@@ -444,12 +444,12 @@ fn load() -> impl Strategy<Value = Load> {
     (
         rank(),
         host(),
-        (float(), option::of(float())),
+        (float(), option::of(float()), float()),
         (amount(), amount()),
         received,
     )
         .prop_map(
-            |(rank, host, (instructions, finished), (data, fixed), (received, edges))| Load {
+            |(rank, host, (instructions, finished, noise), (data, fixed), (received, edges))| Load {
                 rank,
                 host,
                 instructions,
@@ -460,6 +460,7 @@ fn load() -> impl Strategy<Value = Load> {
                 },
                 received,
                 edges,
+                noise,
             },
         )
 }

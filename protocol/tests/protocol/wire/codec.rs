@@ -148,6 +148,7 @@ fn what_a_process_reports_for_plans_has_at_most_300_bytes() {
             time: 0.1,
         }],
         edges: (0..Neighbours::REPORTED).map(edge).collect(),
+        noise: 0.1 / 3.0,
     };
     let length = |load: Vec<Load>| {
         let inventory = Inventory {

@@ -513,6 +513,7 @@ fn load() -> Load {
             bytes: 1e5,
             time: 0.25,
         }],
+        noise: 0.125,
     }
 }
 
@@ -600,12 +601,12 @@ const LENGTHS: [(&str, u64); 29] = [
     ("measured", 150),
     ("capacity", 61),
     ("evaluate", 92),
-    ("reported", 268),
-    ("reports", 271),
-    ("before", 277),
+    ("reported", 277),
+    ("reports", 280),
+    ("before", 286),
     ("setreport", 150),
-    ("setreport", 225),
-    ("setreport", 297),
+    ("setreport", 234),
+    ("setreport", 306),
     ("ask", 82),
     ("answered", 86),
     ("answered", 70),
