@@ -72,11 +72,15 @@ impl OutputsPlace {
     pub(crate) fn check(&self, entry: &dyn Entry) -> Result<(), Failure> {
         match self {
             Self::File(file, format) => {
-                entry.check_format(*format).map_err(unheld)?;
+                entry
+                    .check_format(*format)
+                    .map_err(|error| unheld(&error))?;
                 check_writable(file)
             }
             Self::Folder(folder) => {
-                entry.check_format(OutputsFormat::Json).map_err(unheld)?;
+                entry
+                    .check_format(OutputsFormat::Json)
+                    .map_err(|error| unheld(&error))?;
                 check_folder(folder)
             }
         }
@@ -155,7 +159,12 @@ fn write_file(
     outputs: &Outputs,
     format: OutputsFormat,
 ) -> Result<(), CommandFailure> {
-    write(file, &entry.encode(outputs, format).map_err(unheld)?)
+    write(
+        file,
+        &entry
+            .encode(outputs, format)
+            .map_err(|error| unheld(&error))?,
+    )
 }
 
 /// Writes the outputs, the files that the workload derives from them, and what made them.
@@ -169,7 +178,9 @@ fn write_folder(
     let made = entry.files(loaded.build_input(), outputs);
     let made = made.map_err(Failure::from)?;
     OutputFile::check_names(entry.name(), &made, &[ALL, PROVENANCE]).map_err(Failure::Run)?;
-    let json = entry.encode(outputs, OutputsFormat::Json).map_err(unheld)?;
+    let json = entry
+        .encode(outputs, OutputsFormat::Json)
+        .map_err(|error| unheld(&error))?;
     let mut all = vec![OutputFile::new(ALL, json)];
     all.extend(made);
     let report = OutputsReport {
@@ -185,7 +196,7 @@ fn write_folder(
 }
 
 /// A format cannot hold outputs.
-fn unheld(error: OutputsError) -> Failure {
+fn unheld(error: &OutputsError) -> Failure {
     Failure::Usage(format!("--outputs: {error}"))
 }
 

@@ -48,7 +48,7 @@ pub(crate) enum PlatformSource {
 ///
 /// [`Failure::Input`] for the file's faults, [`Failure::Usage`] for those of the other two layers.
 pub fn load(file: &Path, assignments: &[String], registry: &Registry) -> Result<Loaded, Failure> {
-    load_over(Experiment::defaults(), file, assignments, registry)
+    load_over(&Experiment::defaults(), file, assignments, registry)
 }
 
 /// The same for the hosts of a cluster: the experiment need not name a platform, and its policy is `adaptive` unless it
@@ -62,7 +62,7 @@ pub fn load_for_cluster(
     assignments: &[String],
     registry: &Registry,
 ) -> Result<Loaded, Failure> {
-    load_over(cluster_defaults()?, file, assignments, registry)
+    load_over(&cluster_defaults()?, file, assignments, registry)
 }
 
 /// The same for nodes that play its platform: the policy is that of a cluster.
@@ -78,7 +78,7 @@ pub fn load_to_play(
     let policy = settings::parse(CLUSTER_POLICY, "the cluster").map_err(Failure::input)?;
     let defaults = settings::merge(&[Experiment::defaults(), policy]);
     load_over(
-        defaults.map_err(Failure::input)?,
+        &defaults.map_err(Failure::input)?,
         file,
         assignments,
         registry,
@@ -114,7 +114,7 @@ fn cluster_defaults() -> Result<Node, Failure> {
 }
 
 fn load_over(
-    defaults: Node,
+    defaults: &Node,
     file: &Path,
     assignments: &[String],
     registry: &Registry,

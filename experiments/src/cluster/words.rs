@@ -18,6 +18,9 @@ impl Word {
     }
 }
 
+/// A line that has words, after its number from 1.
+type NumberedLine = (usize, Vec<Word>);
+
 /// The lines of `text` that have words, with their numbers from 1.
 ///
 /// `#` and `//` begin a comment that ends with its line. A comment between `/*` and `*/` ends the line that it begins in, as in
@@ -26,7 +29,7 @@ impl Word {
 /// # Errors
 ///
 /// The number of the line in which a comment or a quote begins that does not end, and which.
-pub(super) fn lines(text: &str) -> Result<Vec<(usize, Vec<Word>)>, (usize, String)> {
+pub(super) fn lines(text: &str) -> Result<Vec<NumberedLine>, (usize, String)> {
     let mut lines = Vec::new();
     let mut words = Vec::new();
     let (mut rest, mut number) = (text, 1);

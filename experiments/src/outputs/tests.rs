@@ -228,10 +228,10 @@ struct Named {
 }
 
 #[derive(Serialize, serde::Deserialize)]
-struct Tree(Vec<Tree>);
+struct Tree(Vec<Self>);
 
 #[derive(Serialize, serde::Deserialize)]
-struct Chain(Option<Box<Chain>>);
+struct Chain(Option<Box<Self>>);
 
 #[test]
 fn the_type_of_outputs_says_which_formats_cannot_hold_them() {

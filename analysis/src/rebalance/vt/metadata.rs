@@ -66,7 +66,7 @@ impl Metadata {
                 let fault = |error| Fault::new(Some(path), METADATA, error);
                 let inner: Object<'_> = serde_json::from_str(raw.get()).map_err(fault)?;
                 check_keys(path, METADATA, &inner, &KEYS)?;
-                if let Some(phases) = inner.get(PHASES).and_then(|raw| object(raw)) {
+                if let Some(phases) = inner.get(PHASES).and_then(object) {
                     check_keys(path, "metadata.phases", &phases, &PHASES_KEYS)?;
                 }
                 serde_json::from_str(raw.get()).map_err(fault)?
@@ -119,7 +119,7 @@ pub(super) fn check_keys(
     known: &[&'static str],
 ) -> Result<(), Fault> {
     let keys = object.0.iter().map(|(key, _)| key.as_str());
-    match misspelt(keys, known) {
+    match misspelt(&keys, known) {
         None => Ok(()),
         Some((key, _)) => {
             let name = match at {

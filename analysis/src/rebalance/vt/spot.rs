@@ -89,7 +89,7 @@ impl<'a> Spot<'a> {
     /// The first key of the object that is none of `known` and similar to one that is not there.
     pub(super) fn similar_key(&self, known: &[&'static str]) -> Option<(String, &'static str)> {
         let keys = self.value?.as_object()?.keys();
-        misspelt(keys.map(String::as_str), known)
+        misspelt(&keys.map(String::as_str), known)
     }
 
     /// An object, or nothing.
@@ -206,7 +206,7 @@ impl<'a> Spot<'a> {
 /// The first of `keys` that is none of `known` and differs by few letters from one of them that is not among the keys.
 /// Others are notes of other tools, or of other versions of the format.
 pub(super) fn misspelt<'a>(
-    keys: impl Iterator<Item = &'a str> + Clone,
+    keys: &(impl Iterator<Item = &'a str> + Clone),
     known: &[&'static str],
 ) -> Option<(String, &'static str)> {
     let is_alike = |key: &str, meant: &str| {
