@@ -31,8 +31,8 @@ pub use knowledge::{
     Assignment, BandwidthForecast, BarrierTime, CallMove, CostCoefficients, CostSource, Edge,
     ExternalLoad, Forecast, Graph, Host, HostLink, Incoming, Lesson, LinkProbe, Load, MeasuredMove,
     Measurements, Message, MigrationCost, MigrationModel, MigrationSchedule, MigrationTime, Move,
-    MoveCost, Neighbours, Network, Noise, Path, PlanningAssumptions, PricedMove, ProbedLink, Processor,
-    Received, Snapshot, SteadyRate, capacity,
+    MoveCost, Neighbours, Network, Noise, Path, PlanningAssumptions, PricedMove, ProbedLink,
+    Processor, Received, Snapshot, SteadyRate, capacity,
 };
 pub use median::median;
 pub use paper::{

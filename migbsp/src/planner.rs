@@ -65,8 +65,8 @@ use crate::bounded::{count, seconds};
 use crate::when::TRIAL;
 use crate::{
     Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, LinkProbe, LoadSource,
-    MigrationTime, MoveCost, Plan, Planning, PlanningAssumptions, Policy, ProbedLink,
-    Spacing, Verdict,
+    MigrationTime, MoveCost, Plan, Planning, PlanningAssumptions, Policy, ProbedLink, Spacing,
+    Verdict,
 };
 use audit::PlanAudit;
 use call::Call;
@@ -178,7 +178,9 @@ impl Planner {
             .with_interruptions(&expected.interruptions, factor);
         self.lessons = snapshot.network().lessons().to_vec();
         let averaged = self.planning.load_window.get() / superstep.max(f64::MIN_POSITIVE);
-        let averaged = averaged.max(count(TRIAL)).min(self.pacing.placed(completed));
+        let averaged = averaged
+            .max(count(TRIAL))
+            .min(self.pacing.placed(completed));
         let noise = TimeNoise::new(&snapshot, averaged);
         let snapshot = snapshot.with_noise(noise.error());
         let present = Assignment::present(&snapshot);

@@ -174,10 +174,7 @@ impl Trace {
         let mut text = "host,start,end,utilisation\n".to_owned();
         for (name, taken) in names.iter().zip(&self.taken) {
             for (number, taken) in taken.iter().enumerate() {
-                let (start, end) = (
-                    self.step * number as f64,
-                    self.step * (number + 1) as f64,
-                );
+                let (start, end) = (self.step * number as f64, self.step * (number + 1) as f64);
                 append(
                     &mut text,
                     format_args!("{name},{start:.6},{end:.6},{taken:.4}\n"),

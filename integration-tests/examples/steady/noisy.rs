@@ -93,7 +93,9 @@ fn noise(
     };
     let bursts = |draws: &mut Draws| Trace {
         step: superstep,
-        taken: (0..hosts).map(|_| burst(draws, part, duration, steps)).collect(),
+        taken: (0..hosts)
+            .map(|_| burst(draws, part, duration, steps))
+            .collect(),
     };
     match draws.whole(0, 3) {
         0 => ("jitter", Some(jitter), None),

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::bounded::seconds;
 use crate::paper::observation::{Observation, Reception};
 use crate::{
-    Config, Forecast, IdleResident, Load, Memory, Neighbours, Noise, Patterns, Potential, ProcessTimes,
-    Received,
+    Config, Forecast, IdleResident, Load, Memory, Neighbours, Noise, Patterns, Potential,
+    ProcessTimes, Received,
 };
 use aging::{Aging, is_close};
 use sender::{Sender, sum_from};

@@ -41,10 +41,7 @@ impl Deferral {
     ) -> Option<u64> {
         self.since = undone.map(|_| self.since.unwrap_or(completed));
         let undone = undone?;
-        let (age, worth) = (
-            self.age(completed),
-            (undone.cost + overhead) / undone.gain,
-        );
+        let (age, worth) = (self.age(completed), (undone.cost + overhead) / undone.gain);
         // A plan that is still left undone when it has missed its cost may be so for other reasons.
         let paid = if age < worth { worth - age } else { age };
         // The errors of means are inversely proportional to the square root of their number.

@@ -52,7 +52,11 @@ impl Change {
 
     /// A call is over in which processes `moved` or not; one without moves takes `cost`.
     pub(super) fn begin(&mut self, moved: bool, cost: Seconds) {
-        let fruitless = if moved { 0 } else { self.fruitless.saturating_add(1) };
+        let fruitless = if moved {
+            0
+        } else {
+            self.fruitless.saturating_add(1)
+        };
         *self = Self {
             cost: cost.get(),
             fruitless,

@@ -44,9 +44,7 @@ fn a_plan_is_not_undone_for_noise() {
         run.conclude(1.0, true);
         // Two seconds were predicted, and four were measured before: supersteps have become longer by a second. Hosts
         // differ by 2 c in one of them, and by sqrt(2 ln 2) c in the mean of four.
-        !run.call_with(10, 5.0, noisy(hosts, noise))
-            .moves
-            .is_empty()
+        !run.call_with(10, 5.0, noisy(hosts, noise)).moves.is_empty()
     };
     assert!(is_undone(0.0));
     assert!(is_undone(0.84));

@@ -449,18 +449,20 @@ fn load() -> impl Strategy<Value = Load> {
         received,
     )
         .prop_map(
-            |(rank, host, (instructions, finished, noise), (data, fixed), (received, edges))| Load {
-                rank,
-                host,
-                instructions,
-                finished,
-                image: Image {
-                    data: Bytes(data),
-                    fixed: Bytes(fixed),
-                },
-                received,
-                edges,
-                noise,
+            |(rank, host, (instructions, finished, noise), (data, fixed), (received, edges))| {
+                Load {
+                    rank,
+                    host,
+                    instructions,
+                    finished,
+                    image: Image {
+                        data: Bytes(data),
+                        fixed: Bytes(fixed),
+                    },
+                    received,
+                    edges,
+                    noise,
+                }
             },
         )
 }
