@@ -29,7 +29,7 @@ pub fn displayed(text: &str, limit: usize) -> String {
     shown
 }
 
-/// The message of a peer: at most [`LINES_MAX`] lines and about [`MESSAGE_MAX`] bytes. Lines after the first are indented, so
+/// The message of a peer: at most `LINES_MAX` lines and about `MESSAGE_MAX` bytes. Lines after the first are indented, so
 /// that none is taken for one of this program.
 #[must_use]
 pub fn message(text: &str) -> String {
