@@ -96,6 +96,9 @@ impl FaultKind {
 }
 
 impl Fault {
+    /// The factor of a cut in one direction: the node does not hear the other one.
+    pub(super) const ONE_WAY: u64 = 0;
+
     /// Draws a fault of this kind among `nodes` nodes.
     pub(super) fn draw(random: &mut Random, kind: FaultKind, when: When, nodes: usize) -> Self {
         let node = random.index(nodes);

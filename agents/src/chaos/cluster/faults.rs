@@ -128,6 +128,10 @@ impl Cluster<'_> {
                 .collect(),
         };
         for other in others {
+            if fault.kind == FaultKind::Cut && fault.factor == Fault::ONE_WAY {
+                self.network.block(other, node, is_blocked);
+                continue;
+            }
             self.network.block(node, other, is_blocked);
             if fault.kind != FaultKind::OneWay {
                 self.network.block(other, node, is_blocked);
