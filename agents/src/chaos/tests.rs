@@ -93,23 +93,24 @@ fn a_path_between_two_managers_that_is_cut_at_any_time_ends_the_job() {
     let whole = run_with(Vec::new(), &scenario);
     assert!(whole.is_completed);
     let mut completed = 0;
-    for event in 1..whole.trace.events / 2 {
+    let events = whole.trace.events / 2;
+    for (event, factor) in (1..events).flat_map(|event| [(event, Fault::ONE_WAY), (event, 1)]) {
         let cut = Fault {
             kind: FaultKind::Cut,
             when: When::Event(event),
             node: 1,
             other: 0,
             lasts: 13_000_000_000,
-            factor: 1,
+            factor,
         };
         let found = run_with(vec![cut], &scenario);
-        assert_eq!(found.violations, [""; 0], "cut at event {event}");
+        assert_eq!(
+            found.violations, [""; 0],
+            "cut at event {event}, factor {factor}"
+        );
         completed += u64::from(found.is_completed);
     }
-    assert!(
-        0 < completed && completed < whole.trace.events / 2,
-        "{completed}"
-    );
+    assert!(0 < completed && completed < events, "{completed}");
 }
 
 /// All packets of a node that are sent once are lost, so it does not hear that the client closes; the client submits again
