@@ -57,4 +57,4 @@ impl Progress for RunBar {
     }
 }
 
-const RUNS: &str = "{wide_bar} {pos}/{len} runs in {elapsed}{left}";
+pub(crate) const RUNS: &str = "{wide_bar} {pos}/{len} runs in {elapsed}{left}";

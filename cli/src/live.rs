@@ -1,11 +1,13 @@
-//! Runs on real hosts: `migbsp node`, `run`, `status`, `up`.
+//! Runs on real hosts: `migbsp node`, `run`, `compare --live`, `status`, `up`.
 
 mod bench;
 mod between;
 mod checkpoints;
 mod cluster_members;
+mod compare;
 mod help;
 mod identity;
+mod job_runner;
 mod kills;
 mod local_nodes;
 mod node;
@@ -20,6 +22,8 @@ mod up;
 mod up_folder;
 
 pub(crate) use bench::{BenchArguments, command as bench};
+pub(crate) use cluster_members::ClusterArguments;
+pub(crate) use compare::command as compare;
 pub(crate) use help::{NODE_ABOUT, NODE_HELP, RUN_ABOUT, RUN_HELP, STATUS_HELP, UP_ABOUT, UP_HELP};
 pub(crate) use node::{NodeArguments, command as node};
 pub(crate) use run::{RunArguments, command as run};

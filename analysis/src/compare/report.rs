@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::compare::claim::Claim;
+use crate::compare::live::LiveConditions;
 use crate::compare::pairs::{self, Pair};
 use crate::compare::results::{DoneRun, Results, Run, Subject};
 use crate::compare::summary::{self, Overall, Summary};
@@ -11,6 +12,9 @@ use experiments::{CsvTable, Failure, Provenance, Published};
 /// Results of a comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
+    /// How it was made on real hosts, where a repetition takes the place of a seed; `None`: in simulations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live: Option<LiveConditions>,
     /// Label of the policy that the others are compared with.
     pub reference: String,
     /// In the order they were given.
@@ -78,6 +82,7 @@ impl Report {
         let mut pairs = pairs::over_all(results);
         pairs.extend(each);
         Self {
+            live: None,
             reference: results.policies[results.reference].clone(),
             experiments: results.experiments.clone(),
             runs: rows(results),
@@ -85,7 +90,24 @@ impl Report {
             overall,
             pairs,
             claims: checked(results, claims, claims_each),
-            failures: results.failures(),
+            failures: results.failures("seed"),
+        }
+    }
+
+    /// The same report, of `results` on real hosts.
+    pub(super) fn of_live(self, results: &Results, live: LiveConditions) -> Self {
+        Self {
+            live: Some(live),
+            failures: results.failures(REPETITION),
+            ..self
+        }
+    }
+
+    /// What its values are independent by: `seed`, or `repetition` on real hosts.
+    pub(super) const fn block(&self) -> &'static str {
+        match self.live {
+            Some(_) => REPETITION,
+            None => "seed",
         }
     }
 
@@ -147,6 +169,8 @@ impl CheckedClaim {
         format!("`{claim}` does not hold {place}: {met}")
     }
 }
+
+const REPETITION: &str = "repetition";
 
 fn rows(results: &Results) -> Vec<Row> {
     let mut rows = Vec::new();

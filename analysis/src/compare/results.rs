@@ -164,14 +164,15 @@ impl Results {
         Blocks::Drawn(by_seed.into_values().map(of_seed).collect())
     }
 
-    /// The runs without a result, each with the names of its experiment and policy, its seed and the reason.
-    pub fn failures(&self) -> Vec<String> {
+    /// The runs without a result, each with the names of its experiment and policy, the seed or whatever a `block` is, and the
+    /// reason.
+    pub fn failures(&self, block: &str) -> Vec<String> {
         let mut failures = Vec::new();
         for (experiment, policies) in self.experiments.iter().zip(&self.runs) {
             for (policy, runs) in self.policies.iter().zip(policies) {
                 let failed = runs.iter().filter_map(|run| run.outcome.failed());
                 failures.extend(failed.map(|FailedRun { seed, error, .. }| {
-                    format!("{}, {policy}, seed {seed}: {error}", experiment.name)
+                    format!("{}, {policy}, {block} {seed}: {error}", experiment.name)
                 }));
             }
         }
@@ -348,7 +349,7 @@ pub(crate) mod tests {
         fail(&mut results, 0, 1, 1);
         assert_eq!(results.log_ratios(0, 1, 0), [two, (3, 0.0)]);
         assert_eq!(results.of(0, 1).count(), 2);
-        assert_eq!(results.failures(), ["e0, b, seed 2: out of road"]);
+        assert_eq!(results.failures("seed"), ["e0, b, seed 2: out of road"]);
     }
 
     #[test]

@@ -9,6 +9,11 @@ use std::str::FromStr;
 pub struct Seeds(Vec<u64>);
 
 impl Seeds {
+    /// Seeds 1 to `number`, or 1 alone.
+    pub(super) fn first_ones(number: u32) -> Self {
+        Self((1..=u64::from(number.max(1))).collect())
+    }
+
     /// The first one.
     pub fn first(&self) -> u64 {
         self.0[0]

@@ -2,16 +2,21 @@
 
 use std::fmt::Write as _;
 
+use crate::compare::live::LiveConditions;
 use crate::compare::pairs::{Pair, Verdict};
 use crate::compare::report::Report;
 use crate::compare::results::Subject;
 use crate::compare::statistics::COUNT_MAX;
 use crate::compare::summary::{Overall, Summary};
-use crate::text::{Layout, TimeUnit, data, rounded};
+use crate::text::{Layout, TimeUnit, counted, data, rounded};
 
 /// Every experiment, all of them together, the significant differences, the claims, and the runs that failed.
 pub fn text(report: &Report, layout: Layout) -> String {
     let mut text = String::new();
+    if let Some(live) = &report.live {
+        text.push_str(&layout.paragraph(&conditions(live)));
+        text.push('\n');
+    }
     for subject in &report.experiments {
         text.push_str(&experiment(report, subject, layout));
         text.push('\n');
@@ -48,6 +53,22 @@ pub fn text(report: &Report, layout: Layout) -> String {
     }
     text.push_str(&layout.paragraph(&legend(report)));
     text
+}
+
+/// How runs on real hosts were made.
+fn conditions(live: &LiveConditions) -> String {
+    let LiveConditions {
+        hosts,
+        sets,
+        repetitions,
+        order_seed,
+        ..
+    } = live;
+    let repetitions = counted(*repetitions, "repetition");
+    let (hosts, sets) = (counted(*hosts, "host"), counted(*sets, "Set"));
+    format!(
+        "On {hosts} in {sets}: {repetitions}, each with all runs in an order that seed {order_seed} draws.\n"
+    )
 }
 
 /// The first runs without a result, and how many more there are.
@@ -114,7 +135,8 @@ fn experiment(report: &Report, subject: &Subject, layout: Layout) -> String {
             "\n{file} is of another experiment or an earlier form of this one.\n"
         ))
     });
-    format!("{}, {}\n\n{table}{stale}", subject.name, seeds(subject))
+    let blocks = blocks(subject, report.block());
+    format!("{}, {blocks}\n\n{table}{stale}", subject.name)
 }
 
 /// `2 of 5 failed`, beside `runs` with a result; nothing if none failed.
@@ -125,11 +147,11 @@ pub(crate) fn failed_of(failed: usize, runs: usize) -> String {
     }
 }
 
-fn seeds(subject: &Subject) -> String {
+fn blocks(subject: &Subject, block: &str) -> String {
     match subject.seeds[..] {
         _ if !subject.draws => "one run: the same for all seeds".to_owned(),
-        [seed] => format!("seed {seed}"),
-        _ => format!("{} seeds", subject.seeds.len()),
+        [seed] => format!("{block} {seed}"),
+        _ => counted(subject.seeds.len(), block),
     }
 }
 
@@ -179,6 +201,7 @@ fn all(report: &Report, layout: Layout) -> String {
 }
 
 fn differences(report: &Report, layout: Layout) -> String {
+    let block = report.block();
     let pairs = report.pairs.iter().filter(|pair| pair.experiment.is_none());
     let row = |pair: &Pair| {
         let interval = match (pair.ratio_low, pair.ratio_high) {
@@ -201,36 +224,39 @@ fn differences(report: &Report, layout: Layout) -> String {
             interval,
             confidence.map_or_else(String::new, |part| format!("{:.1} %", part * 100.0)),
             p,
-            verdict(pair),
+            verdict(pair, block),
         ]
     };
+    let blocks = format!("{block}s");
     let headers = [
-        "policy", "against", "seeds", "ratio", "interval", "level", "p", "",
+        "policy", "against", &blocks, "ratio", "interval", "level", "p", "",
     ];
     let rows = layout.reduced_table(&headers, pairs.map(row), &[2, 5, 6, 4]);
     format!(
-        "Significant differences: t-tests on the logarithms of makespans, a value for each seed; p and intervals after Holm\n\n{rows}"
+        "Significant differences: t-tests on the logarithms of makespans, a value for each {block}; p and intervals after Holm\n\n{rows}"
     )
 }
 
 /// The verdict, with the reason if there is none, and with what would show a difference.
-fn verdict(pair: &Pair) -> String {
+fn verdict(pair: &Pair, block: &str) -> String {
     let words = pair.verdict.words();
     match (pair.verdict, pair.seeds_needed) {
         (Verdict::Untested, _) if pair.runs == 0 => format!("{words}: no runs of both"),
-        (Verdict::Untested, _) if pair.seeds == Some(1) => format!("{words}: one seed"),
+        (Verdict::Untested, _) if pair.seeds == Some(1) => format!("{words}: one {block}"),
         (Verdict::Untested, _) => format!("{words}: 0 s has no ratio"),
-        (Verdict::NotShown, Some(seeds)) => format!("{words}: about {seeds} seeds would show it"),
-        (Verdict::NotShown, None) => format!("{words}: {COUNT_MAX} seeds would not show it"),
+        (Verdict::NotShown, Some(needed)) => {
+            format!("{words}: about {needed} {block}s would show it")
+        }
+        (Verdict::NotShown, None) => format!("{words}: {COUNT_MAX} {block}s would not show it"),
         _ => words.to_owned(),
     }
 }
 
 fn legend(report: &Report) -> String {
-    let reference = &report.reference;
+    let (reference, block) = (&report.reference, report.block());
     let mut legend = format!(
         "± is half of a confidence interval: of makespans 95 %, of gains the level of their test. Gains are shares of\n\
-         {reference}'s makespan, paired by seed; `of balance` and `of mapping` are saved shares of the computation that\n\
+         {reference}'s makespan, paired by {block}; `of balance` and `of mapping` are saved shares of the computation that\n\
          perfect balance, or the best mapping of every superstep, would have saved {reference}. `in calls` is the share of\n\
          the makespan that calls take.\n"
     );
@@ -244,7 +270,9 @@ fn legend(report: &Report) -> String {
     }
     let mut pairs = report.pairs.iter();
     if pairs.any(|pair| pair.verdict == Verdict::NotShown) {
-        legend.push_str(NOT_SHOWN);
+        legend.push_str(&format!(
+            "`not shown`: {block}s alone make differences of this size; policies may differ or not.\n"
+        ));
     }
     let mut summaries = report.summaries.iter();
     if summaries.any(|summary| summary.of_best_placement.is_some()) {
@@ -265,10 +293,6 @@ fn percent(part: f64) -> String {
 /// Columns of an experiment that are left out where lines are short, the first one first: the share of the
 /// best mapping and of balance, bytes moved, the share of calls, the margins, calls, moves.
 const DISPENSABLE: [usize; 8] = [6, 5, 9, 10, 4, 2, 7, 8];
-
-const NOT_SHOWN: &str = "\
-`not shown`: seeds alone make differences of this size; policies may differ or not.
-";
 
 const OF_BEST_PLACEMENT: &str = "\
 `of best placement` is the makespan divided by the time of all supersteps under the best placement known, from the

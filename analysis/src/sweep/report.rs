@@ -120,7 +120,7 @@ impl Report {
             shard: grid.shard,
             runs: rows(swept),
             summaries: summaries.collect(),
-            failures: swept.results.failures(),
+            failures: swept.results.failures("seed"),
             made_by: [swept.version.clone(), swept.build.clone()],
         }
     }

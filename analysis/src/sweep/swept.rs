@@ -44,7 +44,7 @@ impl Swept {
 
     /// A message about the runs without a result; `None` if all have one.
     pub fn failure(&self) -> Option<String> {
-        failure(&self.results.failures(), self.runs())
+        failure(&self.results.failures("seed"), self.runs())
     }
 
     /// Gain of `run`, one of the combination `point`, as a part of the makespan of scenario i with the same seed; `None`:

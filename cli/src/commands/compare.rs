@@ -13,6 +13,7 @@ use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
 use crate::commands::runs::Runs;
 use crate::file::{SVG, check_output, write};
+use crate::live::{self, ClusterArguments};
 use crate::output::{Format, print, print_json, print_text};
 use crate::signals::TerminationSignal;
 use analysis::compare::{
@@ -46,6 +47,15 @@ pub(crate) struct CompareArguments {
     /// Make runs again that failed and are kept in the folder of --out
     #[arg(long, requires = "out")]
     retry: bool,
+    /// Run on the hosts of a cluster, every experiment under every policy N times: repetitions in place of seeds, each in an
+    /// order that is drawn
+    #[arg(long, value_name = "N", conflicts_with_all = LIVE_CONFLICTS, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) live: Option<u32>,
+    /// With --live: seed of the orders of the runs
+    #[arg(long, value_name = "SEED", default_value_t = 1, requires = "live")]
+    pub(crate) order_seed: u64,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArguments,
     /// Folder of a sweep, whose runs are compared: each of its combinations is an experiment
     #[arg(long, value_name = "DIR", conflicts_with_all = FROM_CONFLICTS)]
     from: Option<PathBuf>,
@@ -77,6 +87,13 @@ pub(crate) fn command(
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
     arguments.check()?;
+    if let Some(repetitions) = arguments.live {
+        return live::compare(arguments, repetitions, registry);
+    }
+    if arguments.cluster.is_given() {
+        let problem = "--cluster, --identity and --as are for runs on hosts: add --live N";
+        return Err(Failure::Usage(problem.to_owned()).into());
+    }
     if let Some(folder) = &arguments.from {
         return of_sweep(arguments, folder, registry);
     }
@@ -149,7 +166,7 @@ fn of_sweep(
 }
 
 impl CompareArguments {
-    fn comparison(&self) -> Comparison {
+    pub(crate) fn comparison(&self) -> Comparison {
         let experiments = self.experiments.iter();
         Comparison {
             experiments: experiments
@@ -176,7 +193,7 @@ impl CompareArguments {
         place.map(Some).ok_or_else(unknown)
     }
 
-    fn provenance(&self, registry: &Registry) -> Result<Provenance, Failure> {
+    pub(crate) fn provenance(&self, registry: &Registry) -> Result<Provenance, Failure> {
         let overrides = overrides(&self.set, registry)?;
         Ok(Provenance::of_program(registry)?.with_overrides(overrides))
     }
@@ -197,7 +214,11 @@ impl CompareArguments {
     }
 
     /// Shows the results and draws the chart; a run that failed, or a claim that does not hold, is a failure after that.
-    fn end(&self, report: &Report, provenance: &Provenance) -> Result<(), CommandFailure> {
+    pub(crate) fn end(
+        &self,
+        report: &Report,
+        provenance: &Provenance,
+    ) -> Result<(), CommandFailure> {
         self.show(report, provenance)?;
         if let Some(file) = &self.svg {
             write(file, &chart(report).svg())?;
@@ -211,7 +232,11 @@ impl CompareArguments {
         }
     }
 
-    fn show(&self, report: &Report, provenance: &Provenance) -> Result<(), CommandFailure> {
+    pub(crate) fn show(
+        &self,
+        report: &Report,
+        provenance: &Provenance,
+    ) -> Result<(), CommandFailure> {
         match self.format {
             Format::Table => print_text(true, |layout| text(report, layout)),
             Format::Json => print_json(provenance, report),
@@ -232,7 +257,11 @@ impl CompareArguments {
             self.place_against(&labels)?;
         }
         for assignment in &self.set {
-            check_key(assignment.split('=').next().unwrap_or_default().trim())?;
+            let key = assignment.split('=').next().unwrap_or_default().trim();
+            // On real hosts, all runs have the seed of the experiment.
+            if self.live.is_none() || key != "run.seed" {
+                check_key(key)?;
+            }
         }
         Ok(())
     }
@@ -331,6 +360,9 @@ const DECIDED: [(&str, &str); 4] = [
     ("scheduler.script", "policies decide which processes move"),
 ];
 
+/// What `--live` has no use for.
+const LIVE_CONFLICTS: [&str; 5] = ["seeds", "jobs", "out", "retry", "from"];
+
 /// What `--from` has already.
 const FROM_CONFLICTS: [&str; 7] = [
     "experiments",
@@ -358,6 +390,9 @@ A run that fails has an error in place of its numbers; the other runs are made, 
 Ctrl-C shows the seeds that are done under all policies. With --out DIR every run is a line of DIR/runs.jsonl \
 as soon as it is done, and the same command goes on from there; a run is done again if its configuration, its \
 platform, its files or the program has changed. Runs that failed are made again with --retry.
+
+--live N makes the runs on the hosts of a cluster, one after the other: N repetitions, each with every experiment under every \
+policy in an order that is drawn. Repetitions take the place of seeds; outputs are checked as `run` does.
 
 --from DIR compares the policies of a sweep (`migbsp sweep --out DIR`) without running anything: each combination of \
 values is an experiment.";
@@ -387,6 +422,8 @@ Examples:
   migbsp compare conf/dynamic/*.toml --seeds 1..100 --jobs 4 --out runs/dynamic
   migbsp compare conf/dynamic/drift.toml --seeds 1..30 --against none
   migbsp compare conf/dynamic/drift.toml --seeds 1..5 --assert 'adaptive <= migbsp' --format csv
+  migbsp compare conf/heat-local.toml --live 5 --policy none --policy adaptive --cluster hosts
+  migbsp up --local 4 --sets 2 --slow 4:0.4 -- compare conf/heat-local.toml --live 5 --policy none --policy adaptive
   migbsp compare --from results --assert-each 'adaptive <= none'    the combinations of a sweep
 
 Every key of [scheduler] and every value of the results is explained in docs/experiments.md.";

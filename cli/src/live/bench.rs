@@ -1,18 +1,18 @@
 //! `migbsp bench`: what a cluster is capable of.
 
-mod job_runner;
 mod migration;
 mod superstep;
 
 use clap::{Args, Subcommand};
 use experiments::{Failure, Registry};
+use indicatif::MultiProgress;
 
 use crate::failure::CommandFailure;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
 use crate::live::help::{MIGRATION_ABOUT, MIGRATION_HELP, SUPERSTEP_ABOUT, SUPERSTEP_HELP};
+use crate::live::job_runner::JobRunner;
 use crate::live::set_links::SetLinks;
 use crate::signals::TerminationSignal;
-use job_runner::JobRunner;
 use migration::MigrationArguments;
 use superstep::SuperstepArguments;
 
@@ -99,11 +99,12 @@ pub(crate) fn follow(
     cluster: &ClusterMembers,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
+    let bars = arguments.progress.then(MultiProgress::new);
     let runner = JobRunner {
         cluster,
         registry,
         termination: &TerminationSignal::default(),
-        progress: arguments.progress,
+        bars: bars.as_ref(),
     };
     match &arguments.command {
         BenchCommand::Migration(migration) => migration::execute(migration, &runner),

@@ -104,6 +104,7 @@ Examples:
   migbsp up --local 4 --sets 2 --between 10Mbps,2ms -- run conf/heat-ring.toml
   migbsp up --local 2 -- run conf/heat-local.toml --set application.supersteps=100 --format json
   migbsp up --local 4 -- run conf/heat-local.toml --dashboard
+  migbsp up --local 4 --sets 2 --slow 4:0.4 -- compare conf/heat-local.toml --live 5 --policy none --policy adaptive
   migbsp up --local 3 -- status
   migbsp up --local 4                               then use it from another terminal";
 

@@ -11,10 +11,12 @@ use protocol::Member;
 use protocol::identity::files::write_identity;
 
 use crate::arguments::{knowing_policies, taking_negative_numbers};
+use crate::commands::compare::{COMPARE_ABOUT, COMPARE_HELP, CompareArguments};
 use crate::failure::CommandFailure;
 use crate::live::bench::{self, BenchArguments};
 use crate::live::between::BetweenArguments;
 use crate::live::cluster_members::ClusterMembers;
+use crate::live::compare;
 use crate::live::kills::{Kill, Kills};
 use crate::live::local_nodes::{PlannedNodes, start};
 use crate::live::play::Play;
@@ -51,7 +53,8 @@ pub(crate) struct UpArguments {
     /// Let the nodes and the command accept other builds, for clients that are started elsewhere
     #[arg(long)]
     allow_mixed_builds: bool,
-    /// Command to execute there: `run FILE ...`, `bench ...` or `status`; without it, the nodes wait for an interrupt
+    /// Command to execute there: `run FILE ...`, `compare FILE ... --live N`, `bench ...` or `status`; without it, the
+    /// nodes wait for an interrupt
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     /// Whether to show a progress bar on stderr.
@@ -117,6 +120,9 @@ enum UpSubcommand {
     Run(Box<RunArguments>),
     /// Show how the nodes are
     Status(StatusArguments),
+    /// Run experiments there under several policies, in turn
+    #[command(long_about = COMPARE_ABOUT, after_help = COMPARE_HELP)]
+    Compare(Box<CompareArguments>),
     /// Measure what they are capable of
     Bench(Box<BenchArguments>),
 }
@@ -142,6 +148,7 @@ pub(crate) fn command(
     let elsewhere = match &action {
         Some(UpSubcommand::Run(run)) => run.cluster.is_given(),
         Some(UpSubcommand::Status(status)) => status.cluster.is_given(),
+        Some(UpSubcommand::Compare(comparison)) => comparison.cluster.is_given(),
         Some(UpSubcommand::Bench(bench)) => bench.cluster().is_given(),
         None => false,
     };
@@ -152,6 +159,14 @@ pub(crate) fn command(
     if !arguments.kill.is_empty() && !matches!(action, Some(UpSubcommand::Run(_))) {
         let problem = "--kill: there is no run whose supersteps could be over: add `-- run FILE`";
         return Err(Failure::Usage(problem.to_owned()).into());
+    }
+    if let Some(UpSubcommand::Compare(comparison)) = &action {
+        comparison.check()?;
+        if comparison.live.is_none() {
+            let problem =
+                "compare: on the nodes of `up` it needs --live N; without `up`, it simulates";
+            return Err(Failure::Usage(problem.to_owned()).into());
+        }
     }
     let dashboard = match &action {
         Some(UpSubcommand::Run(run)) => run.dashboard()?,
@@ -185,6 +200,11 @@ pub(crate) fn command(
             result.inspect(|()| kills.warn_of_pending())
         }
         Some(UpSubcommand::Status(status)) => show(&status, cluster, registry),
+        Some(UpSubcommand::Compare(mut comparison)) => {
+            comparison.progress = arguments.progress;
+            let repetitions = comparison.live.unwrap_or(1);
+            compare::follow(&comparison, repetitions, &cluster, registry)
+        }
         Some(UpSubcommand::Bench(mut bench)) => {
             bench.progress = arguments.progress;
             bench::follow(&bench, &cluster, registry)
@@ -211,10 +231,10 @@ fn action(words: &[String], registry: &Registry) -> Result<UpSubcommand, clap::E
 /// Why `words` are no command for the nodes.
 fn refusal(error: &clap::Error, words: &[String]) -> Failure {
     let first = words.first().map_or("", String::as_str);
-    if error.kind() == ErrorKind::InvalidSubcommand && !["run", "status", "bench"].contains(&first)
-    {
+    let known = ["run", "compare", "status", "bench"];
+    if error.kind() == ErrorKind::InvalidSubcommand && !known.contains(&first) {
         return Failure::Usage(format!(
-            "unknown command `{first}` after `up --`: must be `run FILE ...`, `bench ...` or `status`"
+            "unknown command `{first}` after `up --`: must be `run FILE ...`, `compare FILE ... --live N`, `bench ...` or `status`"
         ));
     }
     let text = error.to_string();
@@ -289,7 +309,9 @@ fn checkpoint_folders(action: Option<&UpSubcommand>) -> Result<Option<Vec<String
     Ok(match action {
         None => None,
         Some(UpSubcommand::Run(run)) => Some(run.checkpoints.used()?.into_iter().collect()),
-        Some(UpSubcommand::Status(_) | UpSubcommand::Bench(_)) => Some(Vec::new()),
+        Some(UpSubcommand::Status(_) | UpSubcommand::Compare(_) | UpSubcommand::Bench(_)) => {
+            Some(Vec::new())
+        }
     })
 }
 

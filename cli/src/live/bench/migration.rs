@@ -14,9 +14,9 @@ use protocol::Member;
 
 use crate::failure::CommandFailure;
 use crate::file::{SVG, check_output, check_writable, write};
-use crate::live::bench::job_runner::{JobResult, JobRunner};
 use crate::live::between::{LevelArgument, default_dwell, positive_time};
 use crate::live::cluster_members::ClusterArguments;
+use crate::live::job_runner::{JobResult, JobRunner};
 use crate::live::set_links::SetLinks;
 use crate::output::{Format, print, print_json, print_text, warn};
 

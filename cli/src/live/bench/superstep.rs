@@ -7,8 +7,8 @@ use protocol::Member;
 use workloads::h_relation::WORDS_MAX;
 
 use crate::failure::CommandFailure;
-use crate::live::bench::job_runner::JobRunner;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
+use crate::live::job_runner::JobRunner;
 use crate::output::{Format, print, print_json, print_text};
 
 /// Arguments of `bench superstep`.

@@ -1,5 +1,6 @@
 //! A cluster for as long as a command takes.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -10,6 +11,7 @@ use crate::invocation::{BINARY, Folder, root};
 use crate::live::cluster::HEAT;
 use crate::live::digest_of;
 use crate::live::under_way::{UnderWay, is_alive, signal};
+use crate::schemas;
 
 /// The plate that ships, for a shorter time.
 const PLATE: [&str; 4] = ["--set", "application.supersteps=150", "--format", "json"];
@@ -190,4 +192,99 @@ fn begun(up: &UnderWay, folder: &Path) -> Vec<u32> {
         assert!(!up.is_over(), "{:?}", up.ends_within(0));
     }
     up.children()
+}
+
+#[test]
+fn policies_are_compared_in_repetitions_each_of_which_has_all_runs_in_an_order_that_is_drawn() {
+    let folder = Folder::new().with("heat.toml", HEAT);
+    let up = ["up", "--local", "2", "--sets", "2", "--"];
+    let compare = [
+        "compare",
+        "heat.toml",
+        "--live",
+        "3",
+        "--policy",
+        "none",
+        "--policy",
+        "adaptive",
+        "--set",
+        "application.supersteps=5",
+        "--format",
+        "json",
+    ];
+    let printed = folder.stdout(&[&up[..], &compare].concat());
+    assert_eq!(schemas::check(&printed, "compare --live"), "compare");
+    let report: Value = serde_json::from_str(&printed).unwrap();
+    let live = &report["live"];
+    assert_eq!(
+        (&live["hosts"], &live["sets"]),
+        (&Value::from(2), &Value::from(2))
+    );
+    let named = |run: &Value, repetition: &str| {
+        let policy = run["policy"].as_str().unwrap().to_owned();
+        (run[repetition].as_u64().unwrap(), policy)
+    };
+    let order = live["order"].as_array().unwrap().iter();
+    let order: Vec<(u64, String)> = order.map(|run| named(run, "repetition")).collect();
+    let firsts: BTreeSet<&String> = order.iter().step_by(2).map(|(_, policy)| policy).collect();
+    assert_eq!(firsts.len(), 2, "{order:?}");
+    let runs = report["runs"].as_array().unwrap();
+    let made: BTreeSet<(u64, String)> = runs.iter().map(|run| named(run, "seed")).collect();
+    assert_eq!((runs.len(), made), (6, order.into_iter().collect()));
+    for run in runs {
+        assert!(run["seconds"].as_f64() > Some(0.0), "{run}");
+        assert_eq!(run["supersteps"], 5);
+        assert_eq!(run["calls"] == 0, run["policy"] == "none", "{run}");
+    }
+    let digests: BTreeSet<&str> = runs
+        .iter()
+        .map(|run| run["run_sha256"].as_str().unwrap())
+        .collect();
+    assert_eq!(digests.len(), 6);
+    let pair = &report["pairs"][0];
+    assert_eq!(pair["seeds"], 3, "{pair}");
+    assert!(pair["ratio_low"].is_number(), "{pair}");
+}
+
+#[test]
+fn what_repetitions_on_nodes_have_no_use_for_is_refused() {
+    let folder = Folder::new().with("heat.toml", HEAT);
+    let check = |arguments: &str, message: &str| {
+        let words: Vec<&str> = arguments.split(' ').collect();
+        let ended = folder.run(&words);
+        let is_refused = ended.code == Some(2) && ended.stderr.contains(message);
+        assert!(is_refused, "{arguments}: {ended:?}");
+    };
+    for option in [
+        "--seeds 1..2",
+        "--jobs 2",
+        "--out runs",
+        "--retry --out runs",
+    ] {
+        check(
+            &format!("compare heat.toml --live 2 {option}"),
+            "the argument '--live <N>' cannot be used with",
+        );
+    }
+    check(
+        "compare --from runs --live 2",
+        "the argument '--from <DIR>' cannot be used with '--live <N>'",
+    );
+    check(
+        "compare heat.toml --cluster hosts",
+        "--cluster, --identity and --as are for runs on hosts: add --live N",
+    );
+    check(
+        "up --local 2 -- compare heat.toml",
+        "compare: on the nodes of `up` it needs --live N",
+    );
+    check(
+        "up --local 2 -- compare heat.toml --live 2 --cluster hosts",
+        "name another cluster than the one that is up",
+    );
+    check("compare heat.toml --live 0", "0 is not in 1..=10000");
+    check(
+        "compare heat.toml --live 2",
+        "--cluster FILE is missing, and this is no job of Slurm",
+    );
 }
