@@ -26,7 +26,7 @@
 //!   best <- present
 //!   for plan in greedy-refine(1.03), greedy over all hosts,
 //!               the graph divided among each choice of Sets, search from present, search from the three best:
-//!     take back each move, the most expensive first, unless H max(T(plan), T(plan at first) + s) + cost(plan) grows by that
+//!     take back each move, the most expensive first, unless H max(T(plan), least T(plan) so far + s) + cost(plan) grows by that
 //!     if H T(plan) + cost(plan) < H T(best) + cost(best): best <- plan
 //!   gain <- T(present) - T(best)
 //!   if best is present, gain <= max(5 % of S, E, N), or best is rejected: no move; pause 2, then 4, 8, 16, 32, until moves

@@ -6,18 +6,19 @@ use serde::{Deserialize, Serialize};
 /// How much the computation times of a process vary from superstep to superstep while it stays on a host, as a part of
 /// them.
 ///
-/// Equation `NOISE` of `docs/model.md`. Noise is what supersteps differ by from those shortly before: a slow change counts
-/// for little, a jump counts once, and what repeats itself after two or three supersteps does not count. Supersteps in
-/// which the process is idle are left out.
+/// Equation `NOISE` of `docs/model.md`. Noise is what a superstep differs by from the line through two before it: a change
+/// that goes on is none, and neither is what repeats itself after two or three supersteps. The mean over differences is
+/// geometric: a program that has a superstep of another kind now and then, or a load that begins and ends, differs seldom,
+/// and noise always. Supersteps in which the process is idle are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     /// The last times, the newest first, in seconds.
-    last: [f64; LAGS],
+    last: [f64; 2 * LAGS],
     /// How many of them there are since the last call.
     number: usize,
     /// The longest time so far.
     most: f64,
-    /// By lag: the mean square of the relative differences, and how many it is the mean of.
+    /// By lag: the mean logarithm of the squares of relative differences, and how many it is the mean of.
     squares: [(f64, u32); LAGS],
 }
 
@@ -29,14 +30,21 @@ impl Noise {
         if seconds <= IDLE_OF_OWN * self.most {
             return;
         }
-        for (before, (mean, count)) in self.last[..self.number].iter().zip(&mut self.squares) {
-            let difference = 2.0 * (seconds - before) / (seconds + before);
+        for (lag, (mean, count)) in (1..).zip(&mut self.squares) {
+            let [Some(&before), Some(&earlier)] =
+                [lag, 2 * lag].map(|lag| self.last[..self.number].get(lag - 1))
+            else {
+                continue;
+            };
+            let difference =
+                3.0 * (seconds - 2.0 * before + earlier) / (seconds + before + earlier);
+            let square = (difference * difference).max(ROUNDING * ROUNDING);
             *count = (*count + 1).min(REMEMBERED);
-            *mean += (difference * difference - *mean) / f64::from(*count);
+            *mean += (libm::log(square) - *mean) / f64::from(*count);
         }
         self.last.rotate_right(1);
         self.last[0] = seconds;
-        self.number = (self.number + 1).min(LAGS);
+        self.number = (self.number + 1).min(self.last.len());
     }
 
     /// The process may go on elsewhere: what follows is not compared with what was before.
@@ -48,10 +56,12 @@ impl Noise {
     #[must_use]
     pub fn deviation(&self) -> f64 {
         let known = self.squares.iter().filter(|(_, count)| KNOWN <= *count);
-        let least = known.map(|(mean, _)| *mean).min_by(f64::total_cmp);
-        // Independent times differ by twice their variance.
-        let deviation = (least.unwrap_or_default() / 2.0).sqrt();
-        if ROUNDING < deviation { deviation } else { 0.0 }
+        let Some(least) = known.map(|(mean, _)| *mean).min_by(f64::total_cmp) else {
+            return 0.0;
+        };
+        // Differences of independent times have six times their variance, whose logarithm is above the mean of theirs.
+        let deviation = (libm::exp(least + LOG_OF_NORMAL) / 6.0).sqrt();
+        if LEAST < deviation { deviation } else { 0.0 }
     }
 }
 
@@ -70,8 +80,17 @@ const IDLE_OF_OWN: f64 = 0.01;
 /// Times that are equal differ by less.
 const ROUNDING: f64 = 1e-6;
 
+/// Less noise hides no gain that is noticeable. Processes that share a processor differ by as much without any.
+const LEAST: f64 = 1e-3;
+
+/// `γ + ln 2`, with Euler's constant: by as much the mean logarithm of the square of a standard normal variable is below 0.
+const LOG_OF_NORMAL: f64 = 1.270_362_845_461_478;
+
 #[cfg(test)]
 mod tests {
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+
     use super::*;
 
     fn deviation(times: impl IntoIterator<Item = f64>) -> f64 {
@@ -95,16 +114,35 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_the_deviation_and_a_slow_change_is_none() {
-        // 2 (1.1 - 0.9) / 2 is 0.2, of which the root of a half is 0.1414; a pattern of five repeats itself too late.
-        let noisy = [0.9, 1.1, 0.9, 0.9, 1.1].repeat(40);
-        // Lags 1, 2, 3 differ in 4, 4 and 4 of 10 pairs, by 0.2: the root of 0.4 of 0.04 / 2.
-        let expected = (0.6_f64.min(0.8) * 0.04 / 2.0).sqrt();
-        assert!((deviation(noisy) - expected).abs() < 0.03);
-        let drifting = (0..100).map(|superstep| 1.0 + 0.01 * f64::from(superstep));
-        assert!(deviation(drifting) < 0.01);
+    fn noise_is_the_deviation_and_a_change_that_goes_on_is_none() {
+        // The sum of twelve uniform numbers has the variance 1, and is nearly normal. Least of three lags, of about 32
+        // differences each: some tenths below the deviation.
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut normal = || {
+            (0..12)
+                .map(|_| f64::from(rng.next_u32()) / 2.0_f64.powi(32))
+                .sum::<f64>()
+                - 6.0
+        };
+        for expected in [0.01, 0.1, 0.2] {
+            let found = deviation((0..200).map(|_| 5.0 * (1.0 + expected * normal())));
+            assert!(
+                (0.6 * expected..1.2 * expected).contains(&found),
+                "{expected}: {found}"
+            );
+        }
+        let rising = |superstep: u32| f64::from(superstep);
+        assert!(deviation((1..5).map(rising)) < 1e-12);
+        assert!(deviation((1..100).map(rising)) < 1e-12);
         let jumping = (0..40).map(|superstep| if superstep < 20 { 1.0 } else { 2.0 });
-        assert!(deviation(jumping) < 0.1);
+        assert!(deviation(jumping) < 1e-4);
+    }
+
+    /// A process that holds the column of the pivot divides in one of five stages, which takes a twentieth of an update.
+    #[test]
+    fn a_superstep_of_another_kind_now_and_then_is_little_noise() {
+        let stages = [0.05, 1.0, 0.999, 0.998, 0.997, 0.996].repeat(6);
+        assert!(deviation(stages) < 0.05);
     }
 
     #[test]

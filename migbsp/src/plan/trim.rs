@@ -5,7 +5,7 @@ use crate::{Assignment, MigrationSchedule, Snapshot};
 /// Drops the moves to `assignment` that do not pay, the most expensive first.
 ///
 /// A move is dropped if supersteps and moves take no longer over the horizon without it. Supersteps that are longer than
-/// those of the plan by less than their noise count as no longer.
+/// the shortest ones so far by less than their noise count as no longer.
 pub(super) fn trim(snapshot: &Snapshot, assignment: &mut Assignment<'_>) {
     let mut schedule = MigrationSchedule::new(snapshot, assignment.places());
     let moved = assignment.moved();
@@ -16,19 +16,23 @@ pub(super) fn trim(snapshot: &Snapshot, assignment: &mut Assignment<'_>) {
         })
         .collect();
     moved.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
-    let shortest = assignment.longest() + snapshot.noise();
-    let supersteps = |longest: f64| snapshot.horizon() * longest.max(shortest);
-    let mut objective = supersteps(shortest) + schedule.total();
+    let supersteps = |longest: f64, shortest: f64| {
+        snapshot.horizon() * longest.max(shortest.min(longest) + snapshot.noise())
+    };
+    let mut shortest = assignment.longest();
+    let mut objective = supersteps(shortest, shortest) + schedule.total();
     for (_, process) in moved {
         let (from, to) = (snapshot.places()[process], assignment.places()[process]);
         // The hosts and links concerned alone would take longer.
-        if objective < supersteps(assignment.after_move(process, from)) {
+        if objective < supersteps(assignment.after_move(process, from), shortest) {
             continue;
         }
         assignment.put(process, from);
         schedule.redirect(process, to, from);
-        let without = supersteps(assignment.longest()) + schedule.total();
+        let longest = assignment.longest();
+        let without = supersteps(longest, shortest) + schedule.total();
         if without <= objective {
+            shortest = shortest.min(longest);
             objective = without;
         } else {
             assignment.put(process, to);
