@@ -214,7 +214,8 @@ impl HostWorld {
     /// How far the job is here.
     pub(super) fn progress(&self) -> JobProgress {
         JobProgress {
-            superstep: self.supersteps,
+            // A host that all processes have left hears of no superstep but the last one.
+            superstep: self.exchanges.supersteps().unwrap_or(self.supersteps),
             processes: self.exchanges.living_here(),
             calls: self.client.calls(),
         }

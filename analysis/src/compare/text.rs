@@ -374,7 +374,7 @@ the makespan that calls take.
             "untested   1 of 2 failed\n",
             " b         1.000                 75.00 %",
             "worse\n",
-            " b       a            1                       untested: one seed\n",
+            " b       a            1                             untested: one seed\n",
             "b <= a: DOES NOT HOLD (there is no ratio)",
             "Runs without a result\n\n e0, b, seed 1: out of road\n\n",
             "A makespan of 0 s has no ratio to others, and no gain.\n",

@@ -155,6 +155,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::text;
 
     fn decode(bytes: &[u8]) -> Option<Result<Handshake, HandshakeError>> {
         let head = bytes.get(OPENING_LEN..OPENING_LEN + HEAD_LEN)?;
@@ -169,14 +170,21 @@ mod tests {
         }
     }
 
+    // `\PC` has the separators of lines and paragraphs.
+    fn displayable() -> impl Strategy<Value = String> {
+        "\\PC{1,16}".prop_filter("it is displayed as it is", |text| {
+            text::is_displayable(text)
+        })
+    }
+
     proptest! {
         #[test]
         fn a_message_is_decoded_as_it_was_encoded(
             job in any::<u64>(),
             epoch in any::<u64>(),
             digest in any::<[u8; Build::DIGEST_LEN]>(),
-            program in "\\PC{1,16}",
-            version in "\\PC{1,16}",
+            program in displayable(),
+            version in displayable(),
         ) {
             let build = Build::new(&program, &version, digest).unwrap();
             let job = JobId::from_wire(job);
