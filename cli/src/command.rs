@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::env;
+use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
@@ -37,7 +38,7 @@ use crate::misuse;
 use crate::output::{self};
 use crate::own_name::OwnName;
 use crate::topics::{topic, with_topics};
-use experiments::Registry;
+use experiments::{Failure, Registry};
 
 /// Runs the command that the arguments of this process ask for.
 ///
@@ -190,6 +191,7 @@ fn execute(
     registry: &Registry,
     own_name: &OwnName,
 ) -> Result<(), CommandFailure> {
+    check_open_files()?;
     // A progress bar and log lines would overwrite each other.
     let silent = arguments.verbose == 0 && env::var_os("RUST_LOG").is_none();
     let progress = silent && !arguments.quiet && io::stderr().is_terminal();
@@ -251,6 +253,21 @@ fn execute(
         Command::Formats => output::print(&topic(&command, "formats")),
     }
 }
+
+/// Checks that this process may open the files and sockets that every run needs: libraries panic without them.
+fn check_open_files() -> Result<(), Failure> {
+    let opened: io::Result<Vec<File>> = (0..OPEN_FILES_MIN)
+        .map(|_| File::open("/dev/null"))
+        .collect();
+    opened.map(drop).map_err(|error| {
+        Failure::Usage(format!(
+            "this process may open too few files: {error}: raise the limit, for example with `ulimit -n 1024`"
+        ))
+    })
+}
+
+/// Files and sockets that a run without any peer opens, beside standard input and outputs.
+const OPEN_FILES_MIN: usize = 12;
 
 const AFTER_HELP: &str = "\
 Examples:

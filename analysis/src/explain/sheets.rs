@@ -83,7 +83,11 @@ fn calls(calls: &[CallReport]) -> Option<Sheet> {
             },
             first_of(moved),
             payback.map_or_else(String::new, gained),
-            payback.map_or_else(String::new, paid),
+            match payback {
+                Some(payback) => paid(payback),
+                None if call.moved.is_empty() => String::new(),
+                None => UNKNOWN.to_owned(),
+            },
         ]
     });
     let left_out = match left_out {
@@ -129,7 +133,7 @@ pub(super) fn gained(payback: &Payback) -> String {
 /// After how many supersteps savings had paid for the call.
 pub(super) fn paid(payback: &Payback) -> String {
     if payback.verdict == PaybackVerdict::Unknown {
-        return "cannot be told".to_owned();
+        return UNKNOWN.to_owned();
     }
     match (payback.paid_after, payback.next_move) {
         (Some(number), _) => counted(number, "superstep"),
@@ -138,6 +142,9 @@ pub(super) fn paid(payback: &Payback) -> String {
         (None, None) => "not before the end".to_owned(),
     }
 }
+
+/// What is said of moves without a verdict.
+const UNKNOWN: &str = "cannot be told";
 
 /// Each term of PM for every Set.
 fn terms(forces: &Forces) -> Sheet {

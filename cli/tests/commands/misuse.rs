@@ -1,6 +1,7 @@
 //! Command lines that are refused say what was probably meant.
 
 use std::fs;
+use std::process::Command;
 
 use crate::invocation::Folder;
 
@@ -137,4 +138,19 @@ fn a_missing_file_suggests_the_nearest_name() {
     fs::create_dir_all(folder.path().join("runs/drift")).unwrap();
     check(&["explain", "runs/drft"], "runs/drft", "runs/drift");
     check(&["verify", "runs/drft"], "runs/drft", "runs/drift");
+}
+
+#[test]
+fn a_limit_of_open_files_that_is_too_low_is_said_before_anything_starts() {
+    for arguments in ["simulate e.toml", "node --listen 127.0.0.1:0", "status"] {
+        let folder = Folder::new();
+        let binary = folder.command(&[]).get_program().to_owned();
+        let line = format!("ulimit -n 8 && exec \"$0\" {arguments}");
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &line]).arg(binary);
+        let ended = shell.current_dir(folder.path()).output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(2), "{arguments}: {said}");
+        assert!(said.contains("ulimit -n 1024"), "{arguments}: {said}");
+    }
 }
