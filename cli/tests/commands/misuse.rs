@@ -142,7 +142,7 @@ fn a_missing_file_suggests_the_nearest_name() {
 
 #[test]
 fn a_limit_of_open_files_that_is_too_low_is_said_before_anything_starts() {
-    for arguments in ["simulate e.toml", "node", "status"] {
+    for arguments in ["simulate e.toml", "node --conf n.toml", "status"] {
         let folder = Folder::new();
         let binary = folder.command(&[]).get_program().to_owned();
         let line = format!("ulimit -n 8 && exec \"$0\" {arguments}");
