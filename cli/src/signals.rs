@@ -1,49 +1,65 @@
 //! Signals that end a process.
 
 use std::process;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use experiments::Failure;
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
-/// SIGINT, SIGTERM or SIGHUP, once the process has received one.
+/// SIGINT, SIGTERM or SIGHUP, once the process has received one. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TerminationSignal {
-    number: Arc<AtomicU8>,
-    /// No task waits for a signal any more.
-    is_late: Arc<AtomicBool>,
+pub(crate) struct TerminationSignal(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// The number of the signal; 0 before there is one.
+    number: watch::Sender<u8>,
+    /// The number of [`Waiting`].
+    waiting: AtomicUsize,
+    /// Set once a thread listens.
+    is_heard: OnceLock<()>,
 }
 
-/// Records, when dropped, that no task waits any more.
-struct Waiting(TerminationSignal);
+/// While this lives, the first signal does not end the process.
+#[derive(Debug)]
+pub(crate) struct Waiting(TerminationSignal);
 
 impl TerminationSignal {
     /// The number of the signal, if one was received.
     pub(crate) fn number(&self) -> Option<u8> {
-        match self.number.load(Ordering::Relaxed) {
+        match *self.0.number.borrow() {
             0 => None,
             number => Some(number),
         }
     }
 
-    /// Ready when a signal has been received. After that, or after this future is dropped, a signal ends the
-    /// process immediately.
+    /// Ready when a signal has been received. After that, or while nothing waits, a signal ends the process
+    /// immediately.
     pub(crate) async fn received(self) {
-        let waiting = Waiting(self.clone());
-        let (sender, receiver) = oneshot::channel();
-        let listening = thread::Builder::new().name("signals".to_owned());
-        if listening.spawn(move || self.listen(sender)).is_err() || receiver.await.is_err() {
-            // Without a handler, the system ends the process.
-            std::future::pending::<()>().await;
-        }
+        let waiting = self.wait();
+        let mut number = self.0.number.subscribe();
+        // The sender is in `self`.
+        drop(number.wait_for(|number| *number != 0).await);
         drop(waiting);
     }
 
-    fn listen(&self, sender: oneshot::Sender<()>) {
+    /// Takes the first signal from now on, also where no task waits for it.
+    pub(crate) fn wait(&self) -> Waiting {
+        self.0.waiting.fetch_add(1, Ordering::Relaxed);
+        self.0.is_heard.get_or_init(|| {
+            let signal = self.clone();
+            let thread = thread::Builder::new().name("signals".to_owned());
+            // Without a handler, the system ends the process.
+            drop(thread.spawn(move || signal.listen()));
+        });
+        Waiting(self.clone())
+    }
+
+    fn listen(&self) {
         let built = runtime::Builder::new_current_thread().enable_all().build();
         let Ok(runtime) = built else { return };
         let _entered = runtime.enter();
@@ -55,7 +71,6 @@ impl TerminationSignal {
         let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else {
             return;
         };
-        let mut sender = Some(sender);
         loop {
             let [interrupted, terminated, hung_up] = kinds;
             let kind = runtime.block_on(async {
@@ -66,15 +81,10 @@ impl TerminationSignal {
                 }
             });
             let number = u8::try_from(kind.as_raw_value()).unwrap_or(u8::MAX);
-            let waiting = sender
-                .take()
-                .filter(|_| !self.is_late.load(Ordering::Relaxed));
-            let Some(waiting) = waiting else {
+            if self.number().is_some() || self.0.waiting.load(Ordering::Relaxed) == 0 {
                 process::exit(128_i32.saturating_add(number.into()));
-            };
-            self.number.store(number, Ordering::Relaxed);
-            // The task may just have stopped waiting; then the next signal ends the process.
-            waiting.send(()).unwrap_or_default();
+            }
+            self.0.number.send_replace(number);
         }
     }
 }
@@ -111,6 +121,6 @@ pub(crate) fn until<Done: Send + 'static>(
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.is_late.store(true, Ordering::Relaxed);
+        self.0.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bsp::units::Seconds;
 use experiments::Finished;
 use serde::{Deserialize, Serialize};
 
@@ -86,10 +87,10 @@ pub struct Run {
     pub moved_bytes: u64,
     /// Seconds for which processes waited for calls.
     pub call_seconds: f64,
-    /// Computation that the best mapping of every superstep would have saved, in seconds.
-    pub attainable_seconds: f64,
-    /// Computation that perfect balance would have saved, in seconds.
-    pub imbalance_seconds: f64,
+    /// Computation that the best mapping of every superstep would have saved, in seconds; not known on real hosts.
+    pub attainable_seconds: Option<f64>,
+    /// Computation that perfect balance would have saved, in seconds; not known on real hosts.
+    pub imbalance_seconds: Option<f64>,
     /// SHA-256 of its configuration.
     pub configuration_sha256: String,
 }
@@ -266,8 +267,8 @@ impl Run {
             migrations: calls.iter().map(|call| call.migrations.len()).sum(),
             moved_bytes: finished.end.moved.0,
             call_seconds: calls.iter().fold(0.0, |sum, call| sum + call.cost.get()),
-            attainable_seconds: finished.end.attainable.unwrap_or_default().get(),
-            imbalance_seconds: finished.end.imbalance.unwrap_or_default().get(),
+            attainable_seconds: finished.end.attainable.map(Seconds::get),
+            imbalance_seconds: finished.end.imbalance.map(Seconds::get),
             configuration_sha256: configuration_sha256.to_owned(),
         }
     }
@@ -304,8 +305,8 @@ pub(crate) mod tests {
             migrations: 1,
             moved_bytes: 1_000_000,
             call_seconds: 0.1,
-            attainable_seconds: if policy == 0 { 2.0 } else { 0.5 },
-            imbalance_seconds: if policy == 0 { 4.0 } else { 1.0 },
+            attainable_seconds: Some(if policy == 0 { 2.0 } else { 0.5 }),
+            imbalance_seconds: Some(if policy == 0 { 4.0 } else { 1.0 }),
             configuration_sha256: "ab12".to_owned(),
         };
         let of = |(_, policies): &(bool, &[&[f64]])| -> Vec<Vec<DoneRun>> {

@@ -172,18 +172,18 @@ impl Summary {
 }
 
 /// Of the seconds `possible` of the reference, those that are not among the seconds `possible` of the policy, as a part;
-/// over the seeds with which both have a result. `None` if there are none.
+/// over the seeds with which both have a result. `None` if there are none, or they are not known.
 fn gone(
     results: &Results,
     experiment: usize,
     policy: usize,
-    possible: fn(&Run) -> f64,
+    possible: fn(&Run) -> Option<f64>,
 ) -> Option<f64> {
     let mut sums = [0.0; 3];
     for run in results.of(experiment, policy) {
         let mut others = results.of(experiment, results.reference);
         if let Some(before) = others.find(|before| before.seed == run.seed) {
-            let of_seed = [before.seconds, possible(before), possible(run)];
+            let of_seed = [before.seconds, possible(before)?, possible(run)?];
             sums.iter_mut()
                 .zip(of_seed)
                 .for_each(|(sum, of_seed)| *sum += of_seed);
@@ -245,7 +245,7 @@ mod tests {
         let mut balanced = saved;
         for run in &mut balanced.runs[0][0] {
             if let Outcome::Finished(run) = &mut run.outcome {
-                run.imbalance_seconds = 0.0;
+                run.imbalance_seconds = Some(0.0);
             }
         }
         assert_eq!(summaries(&balanced, &[])[1].share_of_balance, None);

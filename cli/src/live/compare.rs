@@ -50,6 +50,8 @@ pub(crate) fn follow(
         check_output(file, SVG)?;
     }
     let termination = TerminationSignal::default();
+    // Between two runs, too.
+    let _waiting = termination.wait();
     let bars = arguments.progress.then(MultiProgress::new);
     let runner = JobRunner {
         cluster,

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 
 use crate::invocation::{BINARY, Folder, root};
-use crate::live::cluster::HEAT;
+use crate::live::cluster::{Cluster, HEAT};
 use crate::live::digest_of;
 use crate::live::under_way::{UnderWay, is_alive, signal};
 use crate::schemas;
@@ -234,6 +234,8 @@ fn policies_are_compared_in_repetitions_each_of_which_has_all_runs_in_an_order_t
     for run in runs {
         assert!(run["seconds"].as_f64() > Some(0.0), "{run}");
         assert_eq!(run["supersteps"], 5);
+        // What another mapping would have computed is not known.
+        assert!(run["imbalance_seconds"].is_null(), "{run}");
         assert_eq!(run["calls"] == 0, run["policy"] == "none", "{run}");
     }
     let digests: BTreeSet<&str> = runs
@@ -287,4 +289,22 @@ fn what_repetitions_on_nodes_have_no_use_for_is_refused() {
         "compare heat.toml --live 2",
         "--cluster FILE is missing, and this is no job of Slurm",
     );
+}
+
+#[test]
+fn a_comparison_that_is_interrupted_shows_the_repetitions_that_are_done() {
+    let cluster = Cluster::start(&[2]);
+    let words = ["compare", "heat.toml", "--live", "10000"];
+    let policy = ["--policy", "none", "--order-seed", "3"];
+    let mut command = cluster.command("hosts", &[&words[..], &policy].concat());
+    let comparison = UnderWay::start(&mut command);
+    cluster.logged("node-2", "a job begins job=4");
+    comparison.signal("INT");
+    let ended = comparison.ends_within(5);
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    let done = "shown are the repetitions that are done under all policies";
+    assert!(ended.stderr.contains("error: interrupted: "), "{ended:?}");
+    assert!(ended.stderr.contains(done), "{ended:?}");
+    assert!(ended.stdout.contains(" repetitions\n"), "{ended:?}");
+    cluster.is_free_within(3, "hosts");
 }
