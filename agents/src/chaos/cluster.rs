@@ -74,8 +74,17 @@ struct Place {
     stopped: u32,
     /// What has to wait until it runs again.
     postponed: Vec<Happening>,
-    /// By how much its processors are slower.
-    slower: u64,
+    /// By how much its processors are slower until a date.
+    slower: (u64, u64),
+}
+
+impl Place {
+    /// How long a computation lasts that begins at a date and takes `least` on processors that are not slower.
+    fn lasts(&self, begins: u64, least: u64) -> u64 {
+        let (slower, until) = self.slower;
+        let slow = until.saturating_sub(begins).min(least * slower);
+        slow + least - slow / slower
+    }
 }
 
 /// What a simulation found.
@@ -389,9 +398,25 @@ fn place(number: u8, (role, name): (Role, String)) -> Place {
         incarnation: 0,
         stopped: 0,
         postponed: Vec::new(),
-        slower: 1,
+        slower: (1, 0),
     }
 }
 
 /// After which time all nodes have to be free, in nanoseconds: what it takes to find out that others are gone.
 const FREE_AFTER: u64 = 13 * super::fault::SECOND;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_computation_is_slow_until_the_processors_are_not() {
+        let mut place = place(1, (Role::Node, "n1".to_owned()));
+        assert_eq!(place.lasts(5, 100), 100);
+        place.slower = (10, 1000);
+        // All of it, half of it, and nothing of it is slow.
+        assert_eq!(place.lasts(0, 100), 1000);
+        assert_eq!(place.lasts(500, 100), 500 + 50);
+        assert_eq!(place.lasts(1000, 100), 100);
+    }
+}

@@ -61,7 +61,7 @@ impl Cluster<'_> {
             FaultKind::Crash => self.crash(node),
             FaultKind::Stop => self.places[node].stopped += 1,
             FaultKind::ClientStop => self.places[client].stopped += 1,
-            FaultKind::Slow => self.places[node].slower = fault.factor,
+            FaultKind::Slow => self.places[node].slower = (fault.factor, end),
             FaultKind::Isolate | FaultKind::OneWay | FaultKind::Cut => {
                 self.block(&fault, node, true);
             }
@@ -96,7 +96,6 @@ impl Cluster<'_> {
             FaultKind::Crash if fault.factor.is_multiple_of(2) => self.start(node),
             FaultKind::Stop => self.go_on(node),
             FaultKind::ClientStop => self.go_on(client),
-            FaultKind::Slow => self.places[node].slower = 1,
             FaultKind::Isolate | FaultKind::OneWay | FaultKind::Cut => {
                 self.block(&fault, node, false);
                 self.send_held();
@@ -111,6 +110,7 @@ impl Cluster<'_> {
                 }
             }
             FaultKind::Crash
+            | FaultKind::Slow
             | FaultKind::Leave
             | FaultKind::ClientCrash
             | FaultKind::Interrupt

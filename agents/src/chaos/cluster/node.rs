@@ -307,7 +307,12 @@ impl Cluster<'_> {
         self.note_execution(place, rank, superstep);
         let result = program.execute(turn);
         let (least, most) = self.scenario.computation;
-        let took = self.random.duration(least, most) * self.places[place].slower;
+        let job = self.nodes[place]
+            .as_ref()
+            .and_then(|node| node.job.as_ref());
+        let free = job.and_then(|job| job.processors.iter().min().copied());
+        let begins = free.unwrap_or_default().max(self.now);
+        let took = self.places[place].lasts(begins, self.random.duration(least, most));
         let held = seconds(Duration::from_nanos(took)) + delay;
         let work = Instructions(took);
         let done = Done {
@@ -327,8 +332,8 @@ impl Cluster<'_> {
         let job = node.job.as_mut();
         let free = job.and_then(|job| job.processors.iter_mut().min());
         let Some(free) = free else { return };
-        *free = now.max(*free) + took;
-        let end = *free;
+        let end = begins + took;
+        *free = end;
         self.queue.add(end, Happening::Executed(owner, number, 1));
         self.later(place, end - now, JobEvent::Executed(vec![done]));
     }
