@@ -307,12 +307,20 @@ impl Cluster<'_> {
         self.note_execution(place, rank, superstep);
         let result = program.execute(turn);
         let (least, most) = self.scenario.computation;
-        let job = self.nodes[place]
-            .as_ref()
-            .and_then(|node| node.job.as_ref());
-        let free = job.and_then(|job| job.processors.iter().min().copied());
-        let begins = free.unwrap_or_default().max(self.now);
-        let took = self.places[place].lasts(begins, self.random.duration(least, most));
+        let least = self.random.duration(least, most);
+        let (owner, now) = (self.owner(place), self.now);
+        let Some(node) = &mut self.nodes[place] else {
+            return;
+        };
+        let (number, executing) = (node.jobs, &node.meter.executing);
+        executing.set(executing.get() + 1);
+        let job = node.job.as_mut();
+        let free = job.and_then(|job| job.processors.iter_mut().min());
+        let Some(free) = free else { return };
+        let begins = now.max(*free);
+        let took = self.places[place].lasts(begins, least);
+        let end = begins + took;
+        *free = end;
         let held = seconds(Duration::from_nanos(took)) + delay;
         let work = Instructions(took);
         let done = Done {
@@ -323,17 +331,6 @@ impl Cluster<'_> {
             held,
             delay,
         };
-        let (owner, now) = (self.owner(place), self.now);
-        let Some(node) = &mut self.nodes[place] else {
-            return;
-        };
-        let (number, executing) = (node.jobs, &node.meter.executing);
-        executing.set(executing.get() + 1);
-        let job = node.job.as_mut();
-        let free = job.and_then(|job| job.processors.iter_mut().min());
-        let Some(free) = free else { return };
-        let end = begins + took;
-        *free = end;
         self.queue.add(end, Happening::Executed(owner, number, 1));
         self.later(place, end - now, JobEvent::Executed(vec![done]));
     }

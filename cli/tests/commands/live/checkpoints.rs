@@ -1,7 +1,8 @@
 //! Runs that write checkpoints.
 
 use std::fs;
-use std::path::PathBuf;
+
+use serde_json::Value;
 
 use crate::invocation::Folder;
 use crate::live::cluster::HEAT;
@@ -64,8 +65,16 @@ fn a_run_with_checkpoints_is_reported_explained_and_verified() {
         verified.stdout.contains("held to the interval"),
         "{verified:?}"
     );
-    // Of all that were written, the last one is there, and at most one more: the run may have ended while the one after it
-    // was written, or before the one before it was removed.
+    // Of all that were written, the last one of the record is there, and at most one more: the run may have ended while the
+    // one after it was written, or before the one before it was removed.
+    let record = fs::read_to_string(folder.path().join("runs/iii/events.jsonl")).unwrap();
+    let events = record
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let saved: Vec<u64> = events
+        .filter(|event| event["event"] == "checkpoint")
+        .map(|event| event["superstep"].as_u64().unwrap())
+        .collect();
     let job = fs::read_dir(folder.path().join("saved"))
         .unwrap()
         .next()
@@ -74,10 +83,28 @@ fn a_run_with_checkpoints_is_reported_explained_and_verified() {
     let entries = fs::read_dir(job.path())
         .unwrap()
         .map(|entry| entry.unwrap().path());
-    let checkpoints: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
-    let is_complete = |path: &PathBuf| path.join("manifest.json").is_file();
-    assert!(checkpoints.iter().any(is_complete), "{checkpoints:?}");
+    let mut checkpoints: Vec<(u64, bool)> = entries
+        .filter(|path| path.is_dir())
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let superstep = name.split_once('-').unwrap().1.parse().unwrap();
+            (superstep, path.join("manifest.json").is_file())
+        })
+        .collect();
+    checkpoints.sort_unstable();
+    let complete = checkpoints
+        .iter()
+        .rev()
+        .find(|(_, is_complete)| *is_complete);
+    assert!(
+        saved.last().copied() <= complete.map(|(superstep, _)| *superstep),
+        "{checkpoints:?} {saved:?}"
+    );
     assert!(checkpoints.len() <= 2, "{checkpoints:?}");
+    assert!(
+        saved.iter().rev().nth(1).copied() <= checkpoints.first().map(|(superstep, _)| *superstep),
+        "{checkpoints:?} {saved:?}"
+    );
 }
 
 #[test]
