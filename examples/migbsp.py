@@ -65,9 +65,9 @@ class Record:
     def table(self, name):
         """A table of `migbsp export`: supersteps, calls, candidates, moves or traces."""
         with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / f"{name}.parquet"
-            call("export", self.folder, "--format", "parquet", "--table", name, "-o", file)
-            return pd.read_parquet(file)
+            file = Path(folder) / f"{name}.csv"
+            call("export", self.folder, "--format", "csv", "--table", name, "-o", file)
+            return read_csv(file)
 
     @cached_property
     def supersteps(self):

@@ -13,10 +13,8 @@ use std::path::{Path, PathBuf};
 use experiments::{Failure, Provenance};
 
 use crate::export::happening::Reading;
-use crate::table::CsvSink;
-#[cfg(feature = "parquet")]
-use crate::table::ParquetSink;
 
+pub(crate) use tables::Cell;
 pub use tables::Table;
 
 /// A timeline.
@@ -28,16 +26,6 @@ pub enum Timeline {
     Paje,
     /// Spans of OpenTelemetry, as JSON.
     Otlp,
-}
-
-/// The form of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TableFormat {
-    /// Comma-separated values, as all CSV of this program.
-    Csv,
-    /// Parquet.
-    #[cfg(feature = "parquet")]
-    Parquet,
 }
 
 /// A record, and what made it.
@@ -80,32 +68,13 @@ impl Export {
         }
     }
 
-    /// Writes a table.
+    /// Writes a table as comma-separated values.
     ///
     /// # Errors
     ///
     /// If the record cannot be read, or lacks what the table is about, or `output` refuses.
-    pub fn table(
-        &self,
-        table: Table,
-        format: TableFormat,
-        output: &mut (dyn Write + Send),
-    ) -> Result<(), Failure> {
-        let reading = self.reading()?;
-        let provenance = &self.provenance;
-        match format {
-            TableFormat::Csv => {
-                let mut sink = CsvSink::new(&table.form(), provenance, output)?;
-                table.rows(reading, &mut sink)?;
-                sink.finish()
-            }
-            #[cfg(feature = "parquet")]
-            TableFormat::Parquet => {
-                let mut sink = ParquetSink::new(&table.form(), provenance, output)?;
-                table.rows(reading, &mut sink)?;
-                sink.finish()
-            }
-        }
+    pub fn table(&self, table: Table, output: &mut dyn Write) -> Result<(), Failure> {
+        table.write(self.reading()?, &self.provenance, output)
     }
 
     fn reading(&self) -> Result<Reading, Failure> {

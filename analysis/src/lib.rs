@@ -26,7 +26,6 @@ pub mod reproduce;
 mod resumed;
 pub mod simulate;
 pub mod sweep;
-mod table;
 pub mod text;
 mod verdict;
 pub mod verify;

@@ -1,9 +1,8 @@
 //! The log on stderr.
 
 use std::env;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::panic;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::ValueEnum;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -38,7 +37,7 @@ impl Log {
     /// Writes the log to stderr from now on. An existing subscriber is used instead.
     pub(crate) fn begin(self) {
         let layer = fmt::layer()
-            .with_writer(|| LogWriter)
+            .with_writer(io::stderr)
             .with_ansi(io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none())
             .with_target(false);
         let layer = match self.node {
@@ -81,55 +80,6 @@ impl Log {
         Targets::new().with_default(level)
     }
 }
-
-/// Stderr, or what is kept for it while the whole terminal shows something else.
-#[derive(Debug)]
-struct LogWriter;
-
-impl Write for LogWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut *kept() {
-            Some(lines) => {
-                if lines.len() < KEPT_MAX {
-                    lines.extend_from_slice(bytes);
-                }
-                Ok(bytes.len())
-            }
-            None => io::stderr().write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
-    }
-}
-
-/// While this exists, lines of the log are kept; then they are written to stderr.
-#[derive(Debug)]
-pub(crate) struct LogPause(());
-
-impl LogPause {
-    /// Begins to keep lines.
-    pub(crate) fn begin() -> Self {
-        *kept() = Some(Vec::new());
-        Self(())
-    }
-}
-
-impl Drop for LogPause {
-    fn drop(&mut self) {
-        let lines = kept().take().unwrap_or_default();
-        let _lost = io::stderr().write_all(&lines);
-    }
-}
-
-fn kept() -> MutexGuard<'static, Option<Vec<u8>>> {
-    static KEPT: Mutex<Option<Vec<u8>>> = Mutex::new(None);
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Bytes of lines that are kept; more are of no use.
-const KEPT_MAX: usize = 64 << 10;
 
 /// The crates whose lines a node's log has without `--verbose`.
 const OWN: [&str; 3] = ["agents", "commands", "protocol"];

@@ -39,16 +39,17 @@ def events(record, kind):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_pandas_and_polars_read_parquet_as_csv(record, table, tmp_path):
-    (tmp_path / "csv").mkdir()
-    (tmp_path / "parquet").mkdir()
-    csv = pandas.read_csv(export(record, "csv", tmp_path / "csv") / f"{table}.csv", comment="#")
-    file = export(record, "parquet", tmp_path / "parquet") / f"{table}.parquet"
-    by_pandas, by_polars = pandas.read_parquet(file), polars.read_parquet(file)
-    pandas.testing.assert_frame_equal(by_pandas, csv, check_dtype=False)
-    pandas.testing.assert_frame_equal(by_polars.to_pandas(), by_pandas, check_dtype=False)
+def test_pandas_and_polars_read_the_same_types(record, table, tmp_path):
+    file = export(record, "csv", tmp_path) / f"{table}.csv"
+    by_pandas = migbsp.read_csv(file)
+    by_polars = polars.read_csv(file, comment_prefix="#")
     assert by_pandas["superstep"].dtype == "int64"
     assert polars.Int64 == by_polars.schema["superstep"]
+    for column in by_polars.columns:
+        if by_polars.schema[column].is_numeric():
+            pandas.testing.assert_series_equal(
+                pandas.Series(by_polars[column].to_list(), name=column), by_pandas[column], check_dtype=False
+            )
     for times in {"started", "at", "potential"} & set(by_polars.columns):
         assert by_polars.schema[times] == polars.Float64
 
@@ -116,13 +117,10 @@ def test_trace_events_are_complete(record, tmp_path):
 def test_the_table_of_a_sweep_has_the_types_of_its_values(tmp_path):
     settings = ["--set", "scheduler.interval=2,4", "--set", "scheduler.tolerance=0.25,0.5"]
     settings += ["--set", 'application.synthetic.memory="1 MB","8 MB"', "--set", "application.supersteps=20"]
-    file = tmp_path / "runs.parquet"
     experiment = ROOT / "conf/dynamic/drift-few.toml"
-    migbsp.call("sweep", experiment, *settings, "--seeds", "1..2", "-o", tmp_path / "sweep", "--parquet", file)
+    migbsp.call("sweep", experiment, *settings, "--seeds", "1..2", "-o", tmp_path / "sweep")
     csv = migbsp.read_csv(tmp_path / "sweep/runs.csv")
-    by_pandas, by_polars = pandas.read_parquet(file), polars.read_parquet(file)
-    pandas.testing.assert_frame_equal(by_pandas, csv, check_dtype=False)
-    pandas.testing.assert_frame_equal(by_polars.to_pandas(), by_pandas, check_dtype=False)
+    by_polars = polars.read_csv(tmp_path / "sweep/runs.csv", comment_prefix="#")
     types = {"scheduler.interval": polars.Int64, "scheduler.tolerance": polars.Float64, "policy": polars.String}
     types |= {"application.synthetic.memory": polars.String, "seed": polars.Int64, "gain": polars.Float64}
     assert {name: by_polars.schema[name] for name in types} == types

@@ -1,17 +1,20 @@
 //! The tables of a record, row by row.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::Write;
 
 use agents::record::{Call, Moved};
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
-use experiments::Failure;
+use experiments::{CsvTable, Failure, Provenance};
+use serde::Serialize;
 use migbsp::Answer;
 
 use crate::explain::{Disposition, Rules};
 use crate::export::happening::{Happening, Reading, process_name};
 use crate::export::spans::phases;
-use crate::table::{Cell, Form, Kind, TableSink};
+use crate::refused::refused;
 
 /// A table of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,95 +65,104 @@ impl Table {
     }
 
     /// Its columns. Times are in seconds since the run began, durations in seconds, sizes in bytes.
-    const fn columns(self) -> &'static [(&'static str, Kind)] {
-        use Kind::{Integer, Real, Text};
+    const fn columns(self) -> &'static [&'static str] {
         match self {
             Self::Supersteps => &[
-                ("superstep", Integer),
-                ("started", Real),
-                ("ended", Real),
-                ("slowest", Text),
-                ("computation", Real),
-                ("computation_mean", Real),
-                ("messages", Integer),
+                "superstep",
+                "started",
+                "ended",
+                "slowest",
+                "computation",
+                "computation_mean",
+                "messages",
             ],
             Self::Calls => &[
-                ("superstep", Integer),
-                ("at", Real),
-                ("cost", Real),
-                ("interval", Integer),
-                ("tolerance", Real),
-                ("threshold", Real),
-                ("listed", Integer),
-                ("candidates", Integer),
-                ("moves", Integer),
+                "superstep",
+                "at",
+                "cost",
+                "interval",
+                "tolerance",
+                "threshold",
+                "listed",
+                "candidates",
+                "moves",
             ],
             Self::Candidates => &[
-                ("superstep", Integer),
-                ("position", Integer),
-                ("process", Text),
-                ("own", Text),
-                ("target", Text),
-                ("potential", Real),
-                ("disposition", Text),
-                ("t1", Real),
-                ("t2", Real),
+                "superstep",
+                "position",
+                "process",
+                "own",
+                "target",
+                "potential",
+                "disposition",
+                "t1",
+                "t2",
             ],
             Self::Moves => &[
-                ("superstep", Integer),
-                ("process", Text),
-                ("from", Text),
-                ("to", Text),
-                ("potential", Real),
-                ("t1", Real),
-                ("t2", Real),
-                ("predicted", Real),
-                ("arrived", Real),
-                ("took", Real),
-                ("bytes", Integer),
+                "superstep",
+                "process",
+                "from",
+                "to",
+                "potential",
+                "t1",
+                "t2",
+                "predicted",
+                "arrived",
+                "took",
+                "bytes",
             ],
             Self::Traces => &[
-                ("superstep", Integer),
-                ("process", Text),
-                ("host", Text),
-                ("started", Real),
-                ("computation", Real),
-                ("exchange", Real),
-                ("waiting", Real),
-                ("sent", Integer),
-                ("received", Integer),
+                "superstep",
+                "process",
+                "host",
+                "started",
+                "computation",
+                "exchange",
+                "waiting",
+                "sent",
+                "received",
             ],
         }
     }
 
-    /// What it is without its rows.
-    pub(super) fn form(self) -> Form<'static> {
-        Form {
-            name: self.name(),
-            schema: self.schema(),
-            columns: self.columns().to_vec(),
-        }
-    }
-
-    /// Passes its rows to `sink`.
+    /// Writes it as comma-separated values.
     ///
     /// # Errors
     ///
-    /// If the record cannot be read or is not traced, or `sink` fails.
-    pub(super) fn rows(self, reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
+    /// If the record cannot be read or is not traced, or `output` refuses.
+    pub(super) fn write(
+        self,
+        reading: Reading,
+        provenance: &Provenance,
+        output: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let columns = self.columns().iter().copied();
+        let begun = CsvTable::streamed(self.schema(), provenance, columns, output);
+        let mut table = begun.map_err(refused)?;
         match self {
-            Self::Supersteps => supersteps(reading, sink),
-            Self::Calls => calls(reading, sink),
-            Self::Candidates => candidates(reading, sink),
-            Self::Moves => moves(reading, sink),
-            Self::Traces => traces(reading, sink),
-        }
+            Self::Supersteps => supersteps(reading, &mut table),
+            Self::Calls => calls(reading, &mut table),
+            Self::Candidates => candidates(reading, &mut table),
+            Self::Moves => moves(reading, &mut table),
+            Self::Traces => traces(reading, &mut table),
+        }?;
+        table.finish().map_err(refused)
     }
 }
 
-fn supersteps(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
+/// A value of a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Cell<'a> {
+    Integer(u64),
+    Real(f64),
+    Text(Cow<'a, str>),
+    Missing,
+}
+
+fn supersteps(reading: Reading, table: &mut CsvTable<&mut dyn Write>) -> Result<(), Failure> {
     reading.each(&mut |happening| match happening {
-        Happening::Superstep(superstep, _) => sink.push(&[
+        Happening::Superstep(superstep, _) => table.push([
             Cell::Integer(superstep.index),
             instant(superstep.started),
             instant(superstep.ended),
@@ -163,9 +175,9 @@ fn supersteps(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure>
     })
 }
 
-fn calls(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
+fn calls(reading: Reading, table: &mut CsvTable<&mut dyn Write>) -> Result<(), Failure> {
     reading.each(&mut |happening| match happening {
-        Happening::Call(call) => sink.push(&[
+        Happening::Call(call) => table.push([
             Cell::Integer(call.superstep),
             instant(call.at),
             seconds(call.cost),
@@ -181,7 +193,7 @@ fn calls(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
     })
 }
 
-fn candidates(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
+fn candidates(reading: Reading, table: &mut CsvTable<&mut dyn Write>) -> Result<(), Failure> {
     let rules = Rules::of_record(&reading.folder)?;
     let sets = reading.run.sets.clone();
     let set = |id: SetId| Cell::Text(sets[id.index()].as_str().into());
@@ -208,7 +220,7 @@ fn candidates(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure>
                 let (t1, t2) = times
                     .get(&entry.rank)
                     .map_or((None, None), |(t1, t2)| (*t1, Some(*t2)));
-                sink.push(&[
+                table.push([
                     Cell::Integer(call.superstep),
                     count(position + 1),
                     process(entry.rank),
@@ -223,7 +235,7 @@ fn candidates(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure>
     })
 }
 
-fn moves(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
+fn moves(reading: Reading, table: &mut CsvTable<&mut dyn Write>) -> Result<(), Failure> {
     let hosts = reading.run.hosts.clone();
     let host = |id: HostId| Cell::Text(hosts[id.index()].as_str().into());
     let mut arrived: BTreeMap<Rank, Moved> = BTreeMap::new();
@@ -234,7 +246,7 @@ fn moves(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
         }
         Happening::Call(call) => {
             let arrived = std::mem::take(&mut arrived);
-            moves_of(call, &arrived, &host, sink)
+            moves_of(call, &arrived, &host, table)
         }
         _ => Ok(()),
     })
@@ -244,11 +256,11 @@ fn moves_of<'a>(
     call: &Call,
     arrived: &BTreeMap<Rank, Moved>,
     host: &dyn Fn(HostId) -> Cell<'a>,
-    sink: &mut dyn TableSink,
+    table: &mut CsvTable<&mut dyn Write>,
 ) -> Result<(), Failure> {
     call.migrations.iter().try_for_each(|migration| {
         let moved = arrived.get(&migration.rank);
-        sink.push(&[
+        table.push([
             Cell::Integer(call.superstep),
             process(migration.rank),
             host(migration.from),
@@ -264,7 +276,7 @@ fn moves_of<'a>(
     })
 }
 
-fn traces(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
+fn traces(reading: Reading, table: &mut CsvTable<&mut dyn Write>) -> Result<(), Failure> {
     if !reading.is_traced() {
         return Err(Failure::input(format!(
             "{}: has no trace.bin: the run was not traced\n  help: run it again with --trace",
@@ -278,7 +290,7 @@ fn traces(reading: Reading, sink: &mut dyn TableSink) -> Result<(), Failure> {
         };
         traced.processes.iter().flatten().try_for_each(|traced| {
             let [_, _, waiting] = phases(traced, superstep.ended);
-            sink.push(&[
+            table.push([
                 Cell::Integer(traced.superstep),
                 process(traced.rank),
                 Cell::Text(hosts[traced.host.index()].as_str().into()),

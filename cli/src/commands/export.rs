@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use analysis::export::{Export, Table, TableFormat, Timeline};
+use analysis::export::{Export, Table, Timeline};
 use bsp::units::Bytes;
 use clap::{Args, ValueEnum};
 use experiments::{Failure, Provenance, Registry, record};
@@ -38,11 +38,8 @@ enum ExportFormat {
     Paje,
     /// Spans of OpenTelemetry as JSON (OTLP): for Jaeger, Tempo and others
     Otlp,
-    /// Tables for R, Excel, pandas
+    /// Tables for R, Excel, pandas, polars
     Csv,
-    /// Tables with types, for pandas and polars
-    #[cfg(feature = "parquet")]
-    Parquet,
 }
 
 /// `--table`.
@@ -60,12 +57,6 @@ enum TableName {
     Traces,
 }
 
-/// The kinds of formats.
-enum Kind {
-    Timeline(Timeline),
-    Tables(TableFormat, &'static str),
-}
-
 /// Writes the record in the format.
 ///
 /// # Errors
@@ -79,37 +70,33 @@ pub(crate) fn command(
     let provenance = Provenance::of_record(&record::manifest(&folder)?, registry)?;
     let export = Export::new(&folder, provenance);
     let out = &arguments.out;
-    match (arguments.format.kind(), arguments.table) {
-        (Kind::Timeline(_), Some(_)) => Err(Failure::Usage(
+    match (arguments.format.timeline(), arguments.table) {
+        (Some(_), Some(_)) => Err(Failure::Usage(
             "--table: this format is no table; leave it out, or use --format csv".to_owned(),
         )
         .into()),
-        (Kind::Timeline(timeline), None) => {
+        (Some(timeline), None) => {
             write_with(out, |file| export.timeline(timeline, file))?;
             written(out)
         }
-        (Kind::Tables(format, _), Some(table)) => {
-            write_with(out, |file| export.table(table.table(), format, file))?;
+        (None, Some(table)) => {
+            write_with(out, |file| export.table(table.table(), file))?;
             written(out)
         }
-        (Kind::Tables(format, suffix), None) => write_all(&export, format, (out, suffix)),
+        (None, None) => write_all(&export, out),
     }
 }
 
 /// Writes all tables that the record has into a folder.
-fn write_all(
-    export: &Export,
-    format: TableFormat,
-    (folder, suffix): (&Path, &str),
-) -> Result<(), CommandFailure> {
+fn write_all(export: &Export, folder: &Path) -> Result<(), CommandFailure> {
     check_folder(folder)?;
     let is_traced = export.is_traced()?;
     fs::create_dir_all(folder)
         .map_err(|error| Failure::Run(format!("{}: cannot be made: {error}", folder.display())))?;
     let tables = Table::ALL.into_iter();
     for table in tables.filter(|table| is_traced || *table != Table::Traces) {
-        let file = folder.join(format!("{}.{suffix}", table.name()));
-        write_with(&file, |file| export.table(table, format, file))?;
+        let file = folder.join(format!("{}.csv", table.name()));
+        write_with(&file, |file| export.table(table, file))?;
         written(&file)?;
     }
     Ok(())
@@ -125,14 +112,13 @@ fn written(file: &Path) -> Result<(), CommandFailure> {
 }
 
 impl ExportFormat {
-    const fn kind(self) -> Kind {
+    /// The timeline, unless it is tables.
+    const fn timeline(self) -> Option<Timeline> {
         match self {
-            Self::Perfetto => Kind::Timeline(Timeline::Perfetto),
-            Self::Paje => Kind::Timeline(Timeline::Paje),
-            Self::Otlp => Kind::Timeline(Timeline::Otlp),
-            Self::Csv => Kind::Tables(TableFormat::Csv, "csv"),
-            #[cfg(feature = "parquet")]
-            Self::Parquet => Kind::Tables(TableFormat::Parquet, "parquet"),
+            Self::Perfetto => Some(Timeline::Perfetto),
+            Self::Paje => Some(Timeline::Paje),
+            Self::Otlp => Some(Timeline::Otlp),
+            Self::Csv => None,
         }
     }
 }

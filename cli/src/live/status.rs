@@ -1,8 +1,6 @@
 //! `migbsp status`: how the nodes of a cluster are.
 
-mod job_rate;
 mod report;
-mod screen;
 mod watch;
 mod watched;
 

@@ -25,18 +25,10 @@ pub(super) struct ViewArguments {
     /// Parameter of the chart, others are averaged; can be given twice [default: all with several values]
     #[arg(long, value_name = "SECTION.KEY", requires = "svg")]
     over: Vec<String>,
-    /// File for the table of runs as Parquet, in which columns have types
-    #[cfg(feature = "parquet")]
-    #[arg(long, value_name = "FILE")]
-    parquet: Option<PathBuf>,
     /// File for a page with charts and a table
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
-
-/// What `--parquet` writes.
-#[cfg(feature = "parquet")]
-const PARQUET: (&str, &str) = ("parquet", "the table is Parquet");
 
 impl ViewArguments {
     /// Checks that a sweep of `grid` can be shown like this, before the work for it begins.
@@ -50,8 +42,6 @@ impl ViewArguments {
         }
         let files = self.svg.iter().map(|file| (file, SVG));
         let files = files.chain(self.html.iter().map(|file| (file, HTML)));
-        #[cfg(feature = "parquet")]
-        let files = files.chain(self.parquet.iter().map(|file| (file, PARQUET)));
         files
             .into_iter()
             .try_for_each(|(file, kind)| check_output(file, kind))
@@ -88,10 +78,6 @@ impl ViewArguments {
             })?,
             Format::Json => print_json(&provenance, &report)?,
             Format::Csv => print(&table)?,
-        }
-        #[cfg(feature = "parquet")]
-        if let Some(file) = &self.parquet {
-            write(file, &report.parquet(&provenance)?)?;
         }
         if let Some(file) = &self.svg {
             let over = chart_parameters(&sweep.plan.grid, &self.over)?;

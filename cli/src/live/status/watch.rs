@@ -1,19 +1,16 @@
 //! `status --watch`: a cluster, again and again.
 
-use std::io::{self, IsTerminal};
-use std::sync::mpsc::{self, RecvTimeoutError, TryRecvError};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use agents::hosts::{self, JobError, NodeAnswer};
 use bsp::units::Seconds;
 use clap::Args;
+use console::Term;
 use protocol::Build;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use ratatui::widgets::TableState;
 use tokio::sync::oneshot;
 
-use super::screen::Screen;
 use super::watched::{HEADERS, Watched};
 use crate::failure::CommandFailure;
 use crate::live::between::positive_time;
@@ -26,7 +23,7 @@ use experiments::{Failure, Provenance};
 /// Options of `--watch`.
 #[derive(Clone, Debug, Args)]
 pub(super) struct WatchArguments {
-    /// Show the nodes again and again, on the whole terminal, until q or Ctrl-C; without one, a table each time
+    /// Show the nodes again and again until Ctrl-C; a terminal is cleared each time
     #[arg(long)]
     watch: bool,
     /// Time from one to the next [default: 1s]
@@ -44,7 +41,7 @@ impl WatchArguments {
 ///
 /// # Errors
 ///
-/// If a signal ends it, there are no sockets, or the terminal or stdout is gone.
+/// If a signal ends it, there are no sockets, or stdout is gone.
 pub(super) fn watch(
     arguments: &WatchArguments,
     format: Format,
@@ -59,17 +56,16 @@ pub(super) fn watch(
     let every = arguments.every.unwrap_or(EVERY);
     let watched = Watched::new(cluster.members.clone(), every, Instant::now());
     let answers = Answers::begin(cluster, provenance.build(), every)?;
-    let has_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
-    let shown = if format == Format::Table && has_terminal {
-        on_terminal(watched, &answers)
-    } else {
-        each_time(watched, &answers, every, |watched, now| match format {
-            Format::Json => {
-                print_json(provenance, &watched.report(provenance.build().clone(), now))
+    let terminal = Term::stdout();
+    let shown = each_time(watched, &answers, every, |watched, now| match format {
+        Format::Json => print_json(provenance, &watched.report(provenance.build().clone(), now)),
+        Format::Table | Format::Csv => {
+            if terminal.is_term() {
+                terminal.clear_screen()?;
             }
-            Format::Table | Format::Csv => table(watched, now),
-        })
-    };
+            table(watched, now)
+        }
+    });
     let ended = answers.end();
     shown.and(ended)
 }
@@ -133,48 +129,6 @@ impl Answers {
     }
 }
 
-fn on_terminal(mut watched: Watched, answers: &Answers) -> Result<(), CommandFailure> {
-    let mut screen = Screen::open()?;
-    loop {
-        loop {
-            match answers.received.try_recv() {
-                Ok(Some((index, answer))) => watched.take(index, answer, Instant::now()),
-                Err(TryRecvError::Empty) => break,
-                Ok(None) | Err(TryRecvError::Disconnected) => return Ok(()),
-            }
-        }
-        screen.show(&watched, Instant::now())?;
-        while event::poll(LOOK)? {
-            if let Event::Key(key) = event::read()?
-                && key.kind == KeyEventKind::Press
-                && !obey(key, &mut screen.rows, watched.len())
-            {
-                return Ok(());
-            }
-            screen.show(&watched, Instant::now())?;
-        }
-    }
-}
-
-/// Does what a key says, with a table of `count` rows. Returns whether the user stays.
-fn obey(key: KeyEvent, rows: &mut TableState, count: usize) -> bool {
-    let last = count.saturating_sub(1);
-    let offset = rows.offset();
-    let to = match key.code {
-        KeyCode::Char('q') => return false,
-        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return false,
-        KeyCode::Up => offset.saturating_sub(1),
-        KeyCode::Down => offset + 1,
-        KeyCode::PageUp => offset.saturating_sub(PAGE),
-        KeyCode::PageDown => offset + PAGE,
-        KeyCode::Home => 0,
-        KeyCode::End => last,
-        _ => offset,
-    };
-    *rows.offset_mut() = to.min(last);
-    true
-}
-
 /// Shows the cluster `every` so often.
 fn each_time(
     mut watched: Watched,
@@ -228,7 +182,3 @@ fn interval(text: &str) -> Result<Duration, String> {
 const EVERY: Duration = Duration::from_secs(1);
 /// Seconds; nodes have other work.
 const LEAST: f64 = 0.1;
-/// The time between two looks at the answers, while no key is pressed.
-const LOOK: Duration = Duration::from_millis(200);
-/// Rows of a page.
-const PAGE: usize = 10;

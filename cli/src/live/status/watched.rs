@@ -1,12 +1,11 @@
 //! What is known of a cluster that is watched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use agents::hosts::NodeAnswer;
 use protocol::{Build, Member};
 
-use super::job_rate::JobRate;
 use super::report::{CallsRow, Report, Row};
 use analysis::text::{age, counted, data, rounded};
 
@@ -96,11 +95,6 @@ impl Watched {
     /// The time from the beginning until `now`.
     pub(super) fn since(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.began)
-    }
-
-    /// The number of nodes.
-    pub(super) fn len(&self) -> usize {
-        self.nodes.len()
     }
 
     /// The jobs under way, by client.
@@ -213,12 +207,6 @@ impl Watched {
 }
 
 impl WatchedJob {
-    /// How far it is, as a fraction, if the number of its supersteps is known.
-    pub(super) fn fraction(&self) -> Option<f64> {
-        let all = self.supersteps.filter(|all| 0 < *all)?;
-        Some((number(self.superstep) / number(all)).min(1.0))
-    }
-
     /// How far it is, how fast, and what its calls did.
     pub(super) fn sentence(&self) -> String {
         let mut sentence = format!("{}: superstep {}", self.client, self.superstep);
@@ -257,6 +245,44 @@ impl WatchedJob {
     }
 }
 
+/// How fast the supersteps of a job follow each other, by the last seconds.
+#[derive(Clone, Debug, Default)]
+struct JobRate {
+    /// Times with the number of supersteps that had begun, the latest last.
+    samples: VecDeque<(Instant, u64)>,
+}
+
+impl JobRate {
+    /// At `now`, this number of supersteps has begun.
+    fn add(&mut self, now: Instant, superstep: u64) {
+        if self
+            .samples
+            .back()
+            .is_some_and(|(_, last)| superstep < *last)
+        {
+            // Another job of the same client.
+            self.samples.clear();
+        }
+        self.samples.push_back((now, superstep));
+        // The oldest sample is the beginning of the window, or before it.
+        while self
+            .samples
+            .get(1)
+            .is_some_and(|(second, _)| WINDOW <= now.duration_since(*second))
+        {
+            self.samples.pop_front();
+        }
+    }
+
+    /// Supersteps per second, once two samples are far enough apart.
+    fn per_second(&self) -> Option<f64> {
+        let ((first, from), (last, to)) = (self.samples.front()?, self.samples.back()?);
+        let seconds = last.duration_since(*first);
+        let supersteps = u32::try_from(to - from).unwrap_or(u32::MAX);
+        (SHORTEST <= seconds).then(|| f64::from(supersteps) / seconds.as_secs_f64())
+    }
+}
+
 fn in_bytes(bytes: u64) -> String {
     data(number(bytes))
 }
@@ -271,15 +297,20 @@ fn number(count: u64) -> f64 {
 /// A node that is silent for less may be busy.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// The time over which the rate is a mean.
+const WINDOW: Duration = Duration::from_secs(10);
+/// A shorter time says little.
+const SHORTEST: Duration = Duration::from_millis(500);
+
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use agents::hosts::JobError;
     use bsp::units::Seconds;
     use protocol::{CallsStatus, JobStatus, Status};
 
     use super::*;
 
-    pub(in super::super) fn member(name: &str, set: &str) -> Member {
+    fn member(name: &str, set: &str) -> Member {
         Member {
             name: name.to_owned(),
             address: "127.0.0.1:7447".to_owned(),
@@ -290,7 +321,7 @@ pub(super) mod tests {
     }
 
     /// An answer of a node that has begun this number of supersteps of 1000, or has no job.
-    pub(in super::super) fn answer(
+    fn answer(
         superstep: Option<u64>,
         calls: Option<CallsStatus>,
     ) -> NodeAnswer {
@@ -320,7 +351,7 @@ pub(super) mod tests {
         }
     }
 
-    pub(in super::super) fn refused() -> NodeAnswer {
+    fn refused() -> NodeAnswer {
         NodeAnswer {
             build: None,
             status: Err(JobError::cluster("node-2 is lost")),
@@ -356,7 +387,6 @@ pub(super) mod tests {
               100 with 2"
             ]
         );
-        assert_eq!(jobs[0].fraction(), Some(0.14));
         let now = began + 3 * every;
         watched.take(0, answer(None, None), now);
         watched.take(1, answer(None, None), now);
@@ -394,5 +424,30 @@ pub(super) mod tests {
         watched.take(1, answer(None, None), at(10));
         watched.take(2, answer(None, None), at(10));
         assert_eq!(watched.answering(at(10)), (3, 3));
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_last_ten_seconds() {
+        let began = Instant::now();
+        let at = |seconds| began + Duration::from_secs(seconds);
+        let mut rate = JobRate::default();
+        rate.add(at(0), 100);
+        assert_eq!(rate.per_second(), None);
+        for second in 1..=20 {
+            rate.add(at(second), 100 + 5 * second);
+        }
+        assert_eq!(rate.per_second(), Some(5.0));
+        for second in 21..=25 {
+            rate.add(at(second), 200);
+        }
+        assert_eq!(rate.per_second(), Some(2.5));
+        for second in 26..=36 {
+            rate.add(at(second), 200);
+        }
+        assert_eq!(rate.per_second(), Some(0.0));
+        rate.add(at(37), 3);
+        assert_eq!(rate.per_second(), None);
+        rate.add(at(38), 7);
+        assert_eq!(rate.per_second(), Some(4.0));
     }
 }
