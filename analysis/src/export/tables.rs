@@ -8,8 +8,8 @@ use agents::record::{Call, Moved};
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use experiments::{CsvTable, Failure, Provenance};
-use serde::Serialize;
 use migbsp::Answer;
+use serde::Serialize;
 
 use crate::explain::{Disposition, Rules};
 use crate::export::happening::{Happening, Reading, process_name};

@@ -26,7 +26,7 @@ const FLOORS: [(&str, u32); 15] = [
 ];
 
 /// Outside dependencies that may be used in one folder only, and where.
-const OWNERS: [(&str, &str); 26] = [
+const OWNERS: &[(&str, &str)] = &[
     ("actix", "agents"),
     ("actix-rt", "agents"),
     ("integer-encoding", "agents"),
@@ -129,7 +129,7 @@ fn workloads_depend_on_the_programming_interface_alone() {
 
 #[test]
 fn outside_dependencies_have_one_owner() {
-    let owners = BTreeMap::from(OWNERS);
+    let owners = BTreeMap::from_iter(OWNERS.iter().copied());
     for (folder, dependencies) in dependencies() {
         for dependency in &dependencies {
             if let Some(owner) = owners.get(dependency.as_str()) {

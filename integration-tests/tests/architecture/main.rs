@@ -1,8 +1,9 @@
-//! What the repository forbids: dependencies between crates that lead upwards, outside dependencies without their owner,
-//! and state machines that act.
+//! What the repository forbids: dependencies between crates that lead upwards, outside dependencies without their owner
+//! or with a license that is not allowed, and state machines that act.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
+mod dependencies;
 mod floors;
 mod machines;
 

@@ -321,10 +321,7 @@ mod tests {
     }
 
     /// An answer of a node that has begun this number of supersteps of 1000, or has no job.
-    fn answer(
-        superstep: Option<u64>,
-        calls: Option<CallsStatus>,
-    ) -> NodeAnswer {
+    fn answer(superstep: Option<u64>, calls: Option<CallsStatus>) -> NodeAnswer {
         let job = superstep.map(|superstep| JobStatus {
             client: "laptop".to_owned(),
             since: Seconds::ZERO,
