@@ -6,6 +6,7 @@
 
 mod actors;
 mod attainable;
+mod barrier;
 mod buddy;
 pub mod chaos;
 mod check;
@@ -42,6 +43,7 @@ mod test_world;
 mod world;
 
 pub use actors::{Deliver, NodeAgent, ProcessAgent, SetManagerAgent};
+pub use barrier::{Barrier, BarrierTree, Collection, Shape};
 pub use buddy::buddies;
 pub use checkpointing::{
     CheckpointCosts, CheckpointInterval, CheckpointSchedule, Checkpointing, optimal_interval,
@@ -58,9 +60,9 @@ pub use resumed::Resumed;
 pub use resumed_placement::resumed_placement;
 pub use script::Script;
 pub use set_manager::SetManager;
-pub use setup::{
-    Barrier, Collection, LinkProbing, Payment, Rules, Scheduler, Setup, Shape, TransferStart,
-    WindowRule,
-};
+pub use setup::{LinkProbing, Payment, Rules, Scheduler, Setup, TransferStart, WindowRule};
 pub use simulated::{simulate, simulate_in_mailboxes};
-pub use world::{Cost, Delivery, Event, Exchange, Moved, ProcessCourse, Repeated, World};
+pub use world::{
+    Cost, Delivery, Event, Exchange, Executor, HostProbe, LinkProber, Mail, Membership, Moved,
+    World,
+};

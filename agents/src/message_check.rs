@@ -17,7 +17,7 @@ use protocol::{Address, AgentMessage, CallMessage, Considered, Report, Reports, 
 
 use crate::check::check;
 use crate::run_shape::RunShape;
-use crate::setup::{Rules, Scheduler, Shape};
+use crate::setup::{Rules, Scheduler};
 
 use checkpoint::checkpoint;
 use measured::{cores, external};
@@ -108,9 +108,17 @@ impl MessageCheck<'_> {
 
     /// Whether agents on different machines exchange such messages.
     fn may_travel(&self, from: Address, to: Address, message: &AgentMessage) -> bool {
-        let Rules { first, sets, .. } = self.0.rules;
-        let is_hierarchical = self.0.rules.barrier.shape == Shape::Hierarchical;
+        let Rules {
+            barrier,
+            first,
+            sets,
+            ..
+        } = self.0.rules;
         let has_calls = self.0.rules.scheduler.is_some();
+        if let Some(may_travel) = barrier.may_travel(from, to, message, sets) {
+            let is_of_call = matches!(message, AgentMessage::StartCall(_));
+            return may_travel && (has_calls || !is_of_call);
+        }
         let is_of = |host: HostId, set: SetId| sets[host.index()] == set;
         // The first Manager probes the links of its plan, whose hosts may be in any Set.
         let is_for_plan = |set: SetId| {
@@ -129,21 +137,12 @@ impl MessageCheck<'_> {
                 self.learns() && (is_of(host, set) || is_for_plan(set))
             }
             (Address::SetManager(set), Address::Node(host)) if is_of(host, set) => match message {
-                AgentMessage::Start(_) | AgentMessage::Finish => is_hierarchical,
                 AgentMessage::Measure(_) | AgentMessage::Evaluate(_) | AgentMessage::Migrate(_) => {
                     has_calls
                 }
                 _ => false,
             },
-            (Address::SetManager(set), Address::Process(_)) => {
-                let is_start = matches!(message, AgentMessage::Start(_) | AgentMessage::Finish);
-                is_start && set == *first && !is_hierarchical
-            }
-            (Address::Process(_), Address::SetManager(set)) => {
-                matches!(message, AgentMessage::Arrived(_)) && set == *first && !is_hierarchical
-            }
             (Address::Node(host), Address::SetManager(set)) if is_of(host, set) => match message {
-                AgentMessage::Arrived(_) => is_hierarchical,
                 AgentMessage::Installed(_) => has_calls,
                 AgentMessage::Call(message) => {
                     let is_report = matches!(
@@ -158,8 +157,6 @@ impl MessageCheck<'_> {
             },
             (Address::SetManager(set), Address::SetManager(other)) if set != other => match message
             {
-                AgentMessage::Arrived(_) => is_hierarchical,
-                AgentMessage::StartCall(_) => has_calls && !is_hierarchical && set == *first,
                 AgentMessage::Installed(_) => has_calls,
                 AgentMessage::Call(message) => self.may_travel_between_managers(set, message),
                 _ => false,

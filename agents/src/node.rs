@@ -10,7 +10,7 @@ use protocol::{
 };
 
 use crate::check::check;
-use crate::setup::{Rules, Scheduler, Shape};
+use crate::setup::{Rules, Scheduler};
 use crate::world::{Cost, Event, World};
 
 /// The state of the agent of a host: the processes that run there, and their arrivals and reports.
@@ -82,7 +82,7 @@ impl Node {
             AgentMessage::Arrived(arrived) => self.collect(rules, arrived, world)?,
             AgentMessage::Halted(rank) => {
                 self.remove(rank)?;
-                if rules.barrier.shape == Shape::Hierarchical {
+                if rules.barrier.has_nodes() {
                     self.leaving.push(rank);
                 }
             }
@@ -95,7 +95,9 @@ impl Node {
             AgentMessage::Reported(report) => self.handle_report(*report, world)?,
             AgentMessage::ProbeLink(order) => {
                 self.check_reported()?;
-                world.probe_link(order, from);
+                let prober = world.link_prober();
+                let prober = prober.ok_or("an order to probe a link, which is not done here")?;
+                prober.probe(order, from);
             }
             AgentMessage::Migrate(order) => {
                 self.check_reported()?;
@@ -207,7 +209,7 @@ impl Node {
         world: &mut dyn World,
     ) -> Result<(), String> {
         let others = self.arrived.take();
-        let is_possible = rules.barrier.shape == Shape::Hierarchical
+        let is_possible = rules.barrier.has_nodes()
             && others.is_none_or(|others| others.superstep == arrived.superstep);
         check(is_possible, || {
             format!(
@@ -221,13 +223,11 @@ impl Node {
         if usize::try_from(together.processes).expect("fits") < expected {
             self.arrived = Some(together);
         } else {
-            let is_local = rules.managers[self.set.index()] == self.host;
-            let cost = if is_local {
-                Cost::Free
-            } else {
-                Cost::Network(rules.barrier.message)
-            };
-            self.report(AgentMessage::Arrived(together), cost, world);
+            let (own, root) = (Address::Node(self.host), rules.barrier.root(self.set));
+            let is_local = || rules.managers[root.index()] == self.host;
+            let cost = rules.barrier.cost(own, is_local);
+            let message = AgentMessage::Arrived(together);
+            world.send(own, Address::SetManager(root), message, cost);
         }
         Ok(())
     }

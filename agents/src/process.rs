@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::check;
 use crate::record;
-use crate::setup::{Payment, Rules, Scheduler, Shape};
-use crate::world::{Cost, Event, Exchange, Moved, Repeated, World};
+use crate::setup::{Payment, Rules, Scheduler};
+use crate::world::{Cost, Event, Exchange, Moved, World};
 
 /// The state of a process's agent: its place in the superstep, and the history from which its potentials of migration are
 /// computed.
@@ -110,17 +110,12 @@ impl Process {
                 world.exchange(self.rank);
             }
             Event::Exchanged(exchange) => self.arrive(rules, &exchange, world),
-            Event::Repeated(repeated) => self.repeat(rules, &repeated, world),
             Event::Moved(moved) => {
                 if let Err(problem) = self.settle(rules, &moved, world) {
                     world.refuse(moved.from, problem);
                 }
             }
-            Event::Woken
-            | Event::Flushed
-            | Event::LinkProbed { .. }
-            | Event::Deliberated(_)
-            | Event::AllRepeated(_) => {
+            Event::Woken | Event::Flushed | Event::LinkProbed { .. } | Event::Deliberated(_) => {
                 unreachable!("{} cannot handle {event:?}", self.rank)
             }
         }
@@ -167,11 +162,8 @@ impl Process {
         }
         self.superstep = start.superstep;
         self.is_active = true;
-        world.run(
-            self.rank,
-            (start.superstep, self.computation),
-            std::mem::take(&mut self.deferred_cost),
-        );
+        let delay = std::mem::take(&mut self.deferred_cost);
+        world.run(self.rank, start.superstep, self.computation, delay);
     }
 
     fn arrive(&mut self, rules: &Rules, exchange: &Exchange, world: &mut dyn World) {
@@ -196,15 +188,11 @@ impl Process {
             self.computation,
             (exchange.sent, exchange.received),
         );
-        let first = Address::SetManager(rules.first);
-        let (to, cost) = match rules.barrier.shape {
-            Shape::Hierarchical => (Address::Node(self.host), Cost::Free),
-            Shape::Ideal => (first, Cost::Free),
-            Shape::Central if self.rank == Rank(0) && self.host == rules.first_host() => {
-                (first, Cost::Free)
-            }
-            Shape::Central => (first, Cost::Network(rules.barrier.message)),
-        };
+        let (barrier, set) = (&rules.barrier, rules.sets[self.host.index()]);
+        let to = barrier.parent(self.host, set);
+        let cost = barrier.cost(own, || {
+            barrier.has_nodes() || self.host == rules.managers[barrier.root(set).index()]
+        });
         world.send(own, to, AgentMessage::Arrived(arrived), cost);
     }
 
@@ -222,21 +210,6 @@ impl Process {
                 },
             );
         }
-    }
-
-    /// Starts a superstep and arrives at its end, as it did in an earlier one.
-    fn repeat(&mut self, rules: &Rules, repeated: &Repeated, world: &mut dyn World) {
-        let course = repeated.course();
-        if let Some(history) = &mut self.history {
-            history.waited(repeated.started - self.arrived);
-        }
-        self.superstep = repeated.superstep;
-        (self.work, self.computation) = (course.work, course.computation);
-        (self.computed, self.arrived) = (repeated.computed, repeated.arrived);
-        if rules.traced {
-            world.record(record::Event::Traced(self.traced(&course.exchange)));
-        }
-        self.observe(rules, &course.exchange);
     }
 
     fn evaluate(

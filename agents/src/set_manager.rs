@@ -1,27 +1,24 @@
 //! The agent that manages one Set.
 
-mod barrier;
 mod call;
 mod joining;
 mod placement_view;
-mod release;
-mod relocation;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Elapsed, Migrants, Planner, When};
-use protocol::{Address, AgentMessage, Arrived, Start, StartCall};
+use protocol::{Address, AgentMessage, Arrived, Installed, Migrate, Start, StartCall};
 
+use crate::barrier::Arrivals;
 use crate::check::check;
 use crate::error::RunError;
 use crate::learned_cost::LearnedCost;
 use crate::record;
 use crate::remaining::can_pay;
-use crate::setup::{Collection, Rules, Scheduler, Shape};
-use crate::world::{Cost, Event, World};
-use barrier::Barrier;
+use crate::setup::{Rules, Scheduler};
+use crate::world::{Cost, Event, Mail, World};
 use call::state::Call;
-use joining::admission::Admission;
+use joining::Admission;
 use placement_view::PlacementView;
 
 /// The state of a Set Manager: the host of every process, the arrivals at the barrier, and the rescheduling call in
@@ -50,7 +47,8 @@ pub struct SetManager {
     end: Option<u64>,
     /// What is known of the cost of moves.
     learned_cost: LearnedCost,
-    barrier: Barrier,
+    /// Who is waited for at the end of the superstep.
+    arrivals: Arrivals,
     /// The superstep being executed, from 0, and when it was started.
     superstep: u64,
     started: Instant,
@@ -89,7 +87,7 @@ impl SetManager {
             set,
             is_home: rules.running().next() == Some((Rank(0), rules.first_host())),
             placement_view: PlacementView::new(rules, set, &hosts),
-            barrier: Barrier::new(rules, set),
+            arrivals: Arrivals::new(rules, set),
             hosts,
             epoch: 0,
             migrants: Migrants::default(),
@@ -147,14 +145,8 @@ impl SetManager {
                 let handled = self.handle_plan(rules, *deliberated, world);
                 self.refuse(Address::SetManager(self.set), handled, world);
             }
-            Event::AllRepeated(all) => {
-                let all = self.with_took(rules, all);
-                let ended = self.end_superstep(rules, all, world);
-                self.refuse(Address::SetManager(self.set), ended, world);
-            }
             Event::Computed { .. }
             | Event::Exchanged(_)
-            | Event::Repeated(_)
             | Event::Moved(_)
             | Event::LinkProbed { .. } => {
                 unreachable!("the Manager of {} cannot handle {event:?}", self.set)
@@ -163,7 +155,7 @@ impl SetManager {
     }
 
     /// Ends the run if an event of `from` was handled with a problem.
-    fn refuse(&mut self, from: Address, handled: Result<(), String>, world: &mut dyn World) {
+    fn refuse(&mut self, from: Address, handled: Result<(), String>, world: &mut dyn Mail) {
         if let Err(problem) = handled {
             self.has_refused = true;
             world.refuse(from, problem);
@@ -233,38 +225,29 @@ impl SetManager {
         check(self.call.is_none() && is_started, || {
             format!("an arrival in superstep {superstep}, which has not started")
         })?;
-        self.barrier.check(rules, self.set, from, &arrived)?;
-        let by_rank = rules.barrier.collection == Collection::ByRank;
-        if rules.barrier.shape == Shape::Central && (is_first || by_rank) {
-            // The first process waits for the others once it has computed, sent and received.
-            self.listen(rules, arrived.superstep, Some(arrived.slowest.1), world);
-        }
-        let arrived = match from {
-            Address::Node(_) => self.with_took(rules, arrived),
-            Address::Process(_) | Address::SetManager(_) | Address::Client => arrived,
+        self.arrivals.check(rules, from, &arrived)?;
+        let is_of_another =
+            from != Address::SetManager(self.set) && matches!(from, Address::SetManager(_));
+        let arrived = if rules.barrier.ends_in_each_set() && !is_of_another {
+            // What the last superstep took in this Set, which ends supersteps by itself.
+            Arrived {
+                took: self.took,
+                ..arrived
+            }
+        } else {
+            arrived
         };
-        if let Some(mut own_set) = self.barrier.arrive(rules, self.set, from, arrived) {
-            if self.set == self.barrier.deciding(rules.first) {
+        if let Some(mut own_set) = self.arrivals.arrive(from, arrived) {
+            if self.set == self.arrivals.deciding(rules.first) {
                 self.is_checkpoint_due = world.is_checkpoint_due(superstep + 1);
                 own_set.checkpoint = self.is_checkpoint_due;
             }
-            let cost = Cost::Network(rules.barrier.message);
+            let cost = rules.barrier.network();
             self.send_to_managers(rules, &AgentMessage::Arrived(own_set), cost, world);
         }
-        match self.barrier.complete() {
+        match self.arrivals.complete() {
             Some(all) => self.end_superstep(rules, all, world),
             None => Ok(()),
-        }
-    }
-
-    /// An arrival in the own Set, with what the last superstep took there if Sets end supersteps by themselves.
-    fn with_took(&self, rules: &Rules, arrived: Arrived) -> Arrived {
-        match rules.barrier.shape {
-            Shape::Hierarchical => Arrived {
-                took: self.took,
-                ..arrived
-            },
-            Shape::Central | Shape::Ideal => arrived,
         }
     }
 
@@ -281,20 +264,15 @@ impl SetManager {
             world.fail(RunError::Peer(problem));
             return Ok(());
         }
-        if rules.has_one_end() {
-            world.superstep_ended(&all);
-        }
         self.is_checkpoint_due |= all.checkpoint;
         let ended = world.now();
         self.took = (ended - self.started).max(Seconds::ZERO);
-        let took = match rules.barrier.shape {
-            // All Managers decide from the same number.
-            Shape::Hierarchical => all.took,
-            Shape::Central | Shape::Ideal => self.took,
-        };
+        let in_each_set = rules.barrier.ends_in_each_set();
+        // All Managers decide from the same number.
+        let took = if in_each_set { all.took } else { self.took };
         let is_first = self.set == rules.first;
         if is_first {
-            if rules.barrier.shape != Shape::Hierarchical && !self.barrier.is_over() {
+            if !in_each_set && !self.arrivals.is_over() {
                 self.is_checkpoint_due = world.is_checkpoint_due(self.superstep + 1);
             }
             world.record(record::Event::Superstep(record::Superstep {
@@ -304,7 +282,7 @@ impl SetManager {
                 slowest: all.slowest.1,
                 computation: all.slowest.0,
                 mean: self.when.is_some().then(|| all.mean()),
-                took: (rules.barrier.shape == Shape::Hierarchical).then_some(took),
+                took: in_each_set.then_some(took),
                 messages: all.sent,
             }));
             if self.when.is_some() {
@@ -313,8 +291,8 @@ impl SetManager {
                     .push(busy - std::mem::replace(&mut self.busy, busy));
             }
         }
-        let is_due = self.calls(rules, &all, took) && !self.barrier.is_over();
-        if !self.barrier.is_over()
+        let is_due = self.calls(rules, &all, took) && !self.arrivals.is_over();
+        if !self.arrivals.is_over()
             && let Some(joining) = world.joining(self.superstep + 1)
         {
             self.announce_call(rules, world);
@@ -362,6 +340,89 @@ impl SetManager {
         scheduler.is_scripted(completed) || is_due && can_pay(completed, self.end)
     }
 
+    /// The start of the next superstep, after a call with the length of the next interval.
+    fn next_start(&mut self, interval: Option<u32>) -> Start {
+        Start {
+            superstep: self.superstep + 1,
+            interval,
+            checkpoint: std::mem::take(&mut self.is_checkpoint_due),
+        }
+    }
+
+    /// Starts the next superstep with `start`.
+    fn release(&mut self, rules: &Rules, start: Start, world: &mut dyn World) {
+        self.superstep = start.superstep;
+        self.started = world.now();
+        world.released(self.set, start, self.arrivals.is_over());
+        self.pass_down(rules, start, world);
+        self.retry_early(rules, world);
+    }
+
+    /// Sends `start` down the tree of the barrier; halted processes receive the end instead.
+    fn pass_down(&mut self, rules: &Rules, start: Start, world: &mut dyn Mail) {
+        let own = Address::SetManager(self.set);
+        let node = Address::Node(rules.managers[self.set.index()]);
+        let mut waits = false;
+        self.arrivals.release(|to, halted| {
+            let message = if halted {
+                AgentMessage::Finish
+            } else {
+                AgentMessage::Start(start)
+            };
+            let is_home = to == Address::Process(Rank(0)) && self.is_home;
+            if is_home {
+                self.is_home = !halted;
+                if rules.barrier.has_master() {
+                    self.last = Some(message);
+                    waits = true;
+                    return;
+                }
+            }
+            let cost = rules.barrier.cost(to, || is_home || to == node);
+            world.send(own, to, message, cost);
+        });
+        // Once per message: a first process that has halted may still wait for its last one when the next superstep of
+        // the others is over.
+        if waits {
+            world.flush(self.set);
+        }
+    }
+
+    /// Orders the moves of processes of this Set.
+    fn order(&self, rules: &Rules, moves: &[Migrate], world: &mut dyn Mail) {
+        let own = Address::SetManager(self.set);
+        let of_own = |order: &&Migrate| rules.sets[order.from.index()] == self.set;
+        for order in moves.iter().filter(of_own) {
+            let node = Address::Node(order.from);
+            world.send(own, node, AgentMessage::Migrate(*order), Cost::Encoded);
+        }
+    }
+
+    /// Checks that a process is installed in the next placement.
+    fn check_next(&self, installed: Installed) -> Result<(), String> {
+        let Installed { rank, epoch, .. } = installed;
+        check(epoch == self.epoch + 1, || {
+            format!("{rank} is installed in placement {epoch}, which is not the next one")
+        })
+    }
+
+    /// Passes on to the other Managers that a process is installed on a host of this Set, as its node reports.
+    fn pass_on(&self, rules: &Rules, from: Address, installed: Installed, world: &mut dyn Mail) {
+        if rules.sets[installed.host.index()] == self.set && matches!(from, Address::Node(_)) {
+            let message = AgentMessage::Installed(installed);
+            self.send_to_managers(rules, &message, Cost::Encoded, world);
+        }
+    }
+
+    /// Notes the new host of a process.
+    fn note_move(&mut self, rules: &Rules, order: &Migrate) {
+        self.placement_view.apply(rules, order);
+        if order.rank == Rank(0) {
+            self.is_home = order.to == rules.first_host();
+        }
+        self.arrivals.moved(rules, order);
+    }
+
     /// Keeps a message that arrived early.
     fn keep_early(
         &mut self,
@@ -391,7 +452,7 @@ impl SetManager {
         rules: &Rules,
         message: &AgentMessage,
         cost: Cost,
-        world: &mut dyn World,
+        world: &mut dyn Mail,
     ) {
         let all = (0..rules.managers.len()).map(SetId::from_index);
         for set in all.filter(|set| *set != self.set) {
@@ -400,7 +461,7 @@ impl SetManager {
     }
 
     /// Sends a message to another Manager.
-    fn send(&self, to: SetId, message: AgentMessage, cost: Cost, world: &mut dyn World) {
+    fn send(&self, to: SetId, message: AgentMessage, cost: Cost, world: &mut dyn Mail) {
         world.send(
             Address::SetManager(self.set),
             Address::SetManager(to),

@@ -8,6 +8,7 @@ use bsp::{HostId, Rank, Round, SetId};
 use serde::{Deserialize, Serialize};
 use simulator::{NetworkOptions, Platform};
 
+use crate::barrier::{Barrier, BarrierTree};
 use crate::checkpointing::Checkpointing;
 use crate::elasticity::Elasticity;
 use crate::error::RunError;
@@ -101,56 +102,6 @@ pub enum TransferStart {
     Eager,
     /// When it has been sent and its receiver is waiting for it.
     Rendezvous,
-}
-
-/// The barrier that ends supersteps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Barrier {
-    /// The paths of its messages.
-    pub shape: Shape,
-    /// Size of a message of the barrier on the network.
-    pub message: Bytes,
-    /// The order in which the first Manager receives the messages of a central barrier.
-    pub collection: Collection,
-}
-
-impl Default for Barrier {
-    /// Central, with messages of 8 bytes.
-    fn default() -> Self {
-        Self {
-            shape: Shape::default(),
-            message: Bytes(8),
-            collection: Collection::default(),
-        }
-    }
-}
-
-/// The order in which the first Manager receives the messages of a central barrier.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Collection {
-    /// The order of arrival.
-    #[default]
-    AsTheyCome,
-    /// By rank, as by a master that receives from one process after the other: a message starts when those of all lower
-    /// ranks have been received. Answers are sent by rank, too: an answer starts when the one before has arrived.
-    ByRank,
-}
-
-/// The paths of the messages that end a superstep.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Shape {
-    /// Every process reports to the first Manager, which answers each of them: one message per process and direction,
-    /// on the network even within a host. Only the messages of the first process are free, as long as it runs on the
-    /// host of the first Manager.
-    #[default]
-    Central,
-    /// Processes report to their node, nodes to their Manager, Managers to each other; the answers take the same paths
-    /// back.
-    Hierarchical,
-    /// All processes continue immediately, without cost.
-    Ideal,
 }
 
 /// How processes are rescheduled.
@@ -297,7 +248,7 @@ pub enum WindowRule {
 #[derive(Debug)]
 pub struct Rules {
     /// The barrier that ends supersteps.
-    pub barrier: Barrier,
+    pub barrier: BarrierTree,
     /// The scheduler, if there is one.
     pub scheduler: Option<Scheduler>,
     /// The host of each Set's Manager, by Set.
@@ -363,7 +314,7 @@ impl Rules {
             .first()
             .map_or(SetId(0), |host| sets[host.index()]);
         Self {
-            barrier: setup.barrier,
+            barrier: BarrierTree::new(setup.barrier, first, setup.platform.sets().len()),
             scheduler: setup.scheduler.clone(),
             managers,
             sets,
@@ -403,13 +354,6 @@ impl Rules {
             let resumed = self.resumed.as_ref();
             resumed.is_none_or(|resumed| !resumed.has_halted(*rank))
         })
-    }
-
-    /// Whether one Manager ends each superstep, for all processes together. Otherwise each Set has its own, and they do so one
-    /// after the other.
-    #[must_use]
-    pub fn has_one_end(&self) -> bool {
-        self.barrier.shape != Shape::Hierarchical || self.managers.len() == 1
     }
 
     /// The host of the first Manager.

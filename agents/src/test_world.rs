@@ -10,13 +10,14 @@ use bsp::{HostId, Rank, SetId};
 use protocol::{Address, AgentMessage, Migrate, Start};
 use simulator::{NetworkOptions, Platform};
 
+use crate::barrier::{Barrier, BarrierTree, Collection, Shape};
 use crate::error::RunError;
 use crate::node::Node;
 use crate::process::Process;
 use crate::record;
 use crate::script::Script;
 use crate::set_manager::SetManager;
-use crate::setup::{Barrier, Collection, Rules, Scheduler, Setup, Shape, TransferStart};
+use crate::setup::{Rules, Scheduler, Setup, TransferStart};
 use crate::world::{Cost, Event};
 
 pub(crate) const SHAPES: [Shape; 3] = [Shape::Central, Shape::Hierarchical, Shape::Ideal];
@@ -42,10 +43,9 @@ pub(crate) fn platform(sets: &[(u32, u32, u32)]) -> Platform {
 /// What agents did to the world, except sending messages.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Act {
-    Run(Rank, (u64, Seconds), Seconds),
+    Run(Rank, u64, Seconds, Seconds),
     Exchange(Rank),
     Checkpoint(Rank, u64, Vec<u8>),
-    Listen(u64, Option<Rank>),
     Depart(Migrate, Vec<u8>),
     Install(HostId, Rank),
     Commit(SetId, u64, Vec<Migrate>),
@@ -332,7 +332,7 @@ impl TestWorld {
 /// Stands in for the rules while an agent reads them.
 fn no_rules() -> Rules {
     Rules {
-        barrier: Barrier::default(),
+        barrier: BarrierTree::new(Barrier::default(), SetId(0), 0),
         scheduler: None,
         managers: Vec::new(),
         sets: Vec::new(),

@@ -1,13 +1,9 @@
 //! The outside as agents see it: events that they receive, and the operations that they may ask for.
 
-use std::sync::Arc;
-
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{HostLink, Incoming, MeasuredMove, Path, Reception};
-use protocol::{
-    Address, AgentMessage, Arrived, LinkProbed, Migrate, ProbeLink, ProcessImage, Start,
-};
+use protocol::{Address, AgentMessage, LinkProbed, Migrate, ProbeLink, ProcessImage, Start};
 use smallvec::SmallVec;
 
 use crate::deliberation::{Deliberated, Deliberation};
@@ -51,10 +47,6 @@ pub enum Event {
     },
     /// The plan that a Manager asked for is complete.
     Deliberated(Box<Deliberated>),
-    /// A superstep of a process has passed as an earlier one did.
-    Repeated(Repeated),
-    /// A superstep of all processes has passed as an earlier one did: the sum of all arrivals.
-    AllRepeated(Arrived),
 }
 
 /// An event for an agent.
@@ -85,58 +77,10 @@ pub struct Exchange {
     pub incoming: Vec<Incoming>,
 }
 
-/// What a process did in a superstep. Times count from the release of the superstep.
-#[derive(Clone, Debug)]
-pub struct ProcessCourse {
-    /// The process.
-    pub rank: Rank,
-    /// When it started the superstep.
-    pub started: Seconds,
-    /// When it had computed.
-    pub computed: Seconds,
-    /// When it arrived at the barrier.
-    pub arrived: Seconds,
-    /// The instructions that it executed.
-    pub work: Instructions,
-    /// The time that it computed.
-    pub computation: Seconds,
-    /// The messages that it exchanged.
-    pub exchange: Exchange,
-}
-
-/// A superstep of a process that has passed as an earlier one did.
-#[derive(Clone, Debug)]
-pub struct Repeated {
-    /// Its number.
-    pub superstep: u64,
-    /// When the process started it.
-    pub started: Instant,
-    /// When it had computed.
-    pub computed: Instant,
-    /// When it arrived at the barrier.
-    pub arrived: Instant,
-    /// The superstep of all processes, in the order in which they arrived.
-    pub courses: Arc<Vec<ProcessCourse>>,
-    /// Which of these is the process's own.
-    pub index: usize,
-}
-
-impl Repeated {
-    /// What the process did.
-    ///
-    /// # Panics
-    ///
-    /// If `index` is not below the number of `courses`.
-    #[must_use]
-    pub fn course(&self) -> &ProcessCourse {
-        &self.courses[self.index]
-    }
-}
-
 /// A process's agent on its new host.
 #[derive(Clone, Debug)]
 pub struct Moved {
-    /// The agent's state, as [`World::depart`] was given it.
+    /// The agent's state, as [`Executor::depart`] was given it.
     pub agent: bytes::Bytes,
     /// The node that sent it.
     pub from: Address,
@@ -160,150 +104,23 @@ pub enum Cost {
 }
 
 /// The operations that agents may ask for.
-pub trait World {
+pub trait World: Mail + Executor + HostProbe + Membership {}
+
+impl<W: Mail + Executor + HostProbe + Membership> World for W {}
+
+/// Time, messages, the record, and the end of a run that fails.
+pub trait Mail {
     /// The time.
     fn now(&self) -> Instant;
 
     /// Sends a message.
     fn send(&mut self, from: Address, to: Address, message: AgentMessage, cost: Cost);
 
-    /// Executes a superstep of `rank` on its host's processors, `delay` from now; answered by [`Event::Computed`]. `when` is
-    /// which superstep, and how long the process computed in the one before.
-    fn run(&mut self, rank: Rank, when: (u64, Seconds), delay: Seconds);
-
-    /// Sends the messages of the superstep that `rank` just computed and receives those addressed to
-    /// it; answered by [`Event::Exchanged`].
-    fn exchange(&mut self, rank: Rank);
-
-    /// The first Manager waits for the messages of the barrier that ends `superstep`: for that of one process, or for
-    /// all.
-    fn listen(&mut self, superstep: u64, to: Option<Rank>);
-
-    /// Removes a process from its host: the states of its agent and its program are sent to its new node.
-    fn depart(&mut self, order: Migrate, agent: Vec<u8>);
-
-    /// Installs a process that has arrived on its new host from the node `from`; answered by [`Event::Moved`] at its agent.
-    fn install(&mut self, host: HostId, from: Address, image: ProcessImage);
-
-    /// The Manager of `set` knows that all processes that move are installed on their new hosts: from now on, the
-    /// placement is that of `epoch`. The nodes of its Set receive this before any later message.
-    fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]);
-
     /// Wakes the agent `after` from now, with [`Event::Woken`].
     fn wake(&mut self, agent: Address, after: Seconds);
 
     /// Notifies a Manager when all messages that it has sent have arrived, with [`Event::Flushed`].
     fn flush(&mut self, set: SetId);
-
-    /// Makes a plan for the Manager of `set` outside the handler; answered by [`Event::Deliberated`].
-    fn deliberate(&mut self, set: SetId, deliberation: Deliberation);
-
-    /// A process has halted, and the superstep in which it halted is over: its agent ends.
-    fn finished(&mut self, rank: Rank);
-
-    /// All processes have arrived at the end of a superstep, which one Manager ends
-    /// ([`Rules::has_one_end`](crate::Rules::has_one_end)).
-    fn superstep_ended(&mut self, _all: &Arrived) {}
-
-    /// The next superstep is about to be started with `start`, by one Manager. If it is one that passes as an earlier one
-    /// did, lets it pass and returns true: the agents that would have noticed receive [`Event::Repeated`] and
-    /// [`Event::AllRepeated`], and no message is to be sent.
-    fn repeats(&mut self, _start: Start) -> bool {
-        false
-    }
-
-    /// The hosts that join after the first `completed` supersteps, when all processes have arrived; the same for every
-    /// Manager that asks.
-    fn joining(&mut self, _completed: u64) -> Option<Joining> {
-        None
-    }
-
-    /// Whether a checkpoint is due after the first `completed` supersteps: the state in which the next superstep starts is to
-    /// be saved. Asked of the first Manager's world, once in each superstep but the last. The answer alone
-    /// begins nothing: a checkpoint begins with the first call of [`World::checkpoint`].
-    ///
-    /// The first Manager asks when all processes have arrived. With a hierarchical barrier it asks when those of its own Set
-    /// have, and tells the other Managers with their arrival, because they start their Sets without waiting for it. If its
-    /// Set has no processes any more, the Manager of the lowest Set that has asks its world instead.
-    fn is_checkpoint_due(&mut self, _completed: u64) -> bool {
-        false
-    }
-
-    /// A checkpoint before `superstep` begins: the Manager of a Set here starts the superstep with it, even if its Set has no
-    /// processes. Until the checkpoint is complete, [`World::is_checkpoint_due`] is false in the world of every Manager.
-    fn begin_checkpoint(&mut self, _superstep: u64) {}
-
-    /// Saves the state of `rank` in which it is about to start `superstep`: its program, its inbox, and its agent, encoded as
-    /// for [`World::depart`]. [`World::run`] follows in the same handler.
-    fn checkpoint(&mut self, _rank: Rank, _superstep: u64, _agent: Vec<u8>) {}
-
-    /// The Manager of `set` has passed the last barrier: all processes have halted, and its Set has been told.
-    fn barrier_ended(&mut self, _set: SetId) {}
-
-    /// The memory that a process occupies: what its program declares, or its encoded state.
-    fn image(&self, rank: Rank) -> Image;
-
-    /// The most supersteps that a process executes after the first `completed`, if its program knows.
-    fn remaining(&self, rank: Rank, completed: u64) -> Option<u64>;
-
-    /// The speed of the processors of a host, and their number.
-    fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32);
-
-    /// The fraction of a host that other programs used, averaged over the last `window`.
-    fn load(&mut self, host: HostId, window: Seconds) -> f64;
-
-    /// The same as the processes of the host felt it, in their computation: the fraction that they did not get. Where
-    /// processors are shared as the model says, there is no difference.
-    fn felt_load(&mut self, host: HostId, window: Seconds) -> f64 {
-        self.load(host, window)
-    }
-
-    /// The part of a core that a process alone would not have had on the host during the last `window`, because of other
-    /// programs; the part now if the window is empty. In a world that does not see their jobs, that is the load.
-    fn withheld(&mut self, host: HostId, window: Seconds) -> f64 {
-        self.load(host, window)
-    }
-
-    /// How often in the last `window` other programs began to keep a core of the idle host busy; on real hosts, all cores.
-    fn busy_periods(&mut self, _host: HostId, _window: Seconds) -> u64 {
-        0
-    }
-
-    /// The processor time that each process of other programs has had that keeps a core of the host busy now, the longest
-    /// first; at most [`ExternalLoad::AGES_MAX`](migbsp::ExternalLoad::AGES_MAX).
-    fn ages(&mut self, _host: HostId) -> Vec<Seconds> {
-        Vec::new()
-    }
-
-    /// The time for which a host has been busy with the overhead of messages since the run began.
-    fn overhead_busy(&self, host: HostId) -> Seconds;
-
-    /// The time that a byte takes from one Set's Manager to another's, in seconds per byte.
-    fn transfer_rate(&self, from: SetId, to: SetId) -> f64;
-
-    /// What a message takes from a host of one Set to one of another while nothing else is under way.
-    fn path(&self, from: SetId, to: SetId) -> Path;
-
-    /// Seconds per byte from the hosts of this machine to others, as far as they are measured by pairs of hosts, in the order of the
-    /// pairs. The simulated world measures none unless [`LinkProbing`](crate::LinkProbing) is configured.
-    fn links(&self, _host: HostId) -> Vec<HostLink> {
-        Vec::new()
-    }
-
-    /// Whether [`World::probe_link`] is possible.
-    fn probes_links(&self) -> bool {
-        false
-    }
-
-    /// Probes the link from a host of this machine to another, as the order of a Manager, `by`, says; answered by
-    /// [`Event::LinkProbed`] at the agent of the host.
-    ///
-    /// # Panics
-    ///
-    /// In a world that does not probe links.
-    fn probe_link(&mut self, order: ProbeLink, by: Address) {
-        unreachable!("{by:?} orders {order:?} in a world that does not probe links")
-    }
 
     /// Adds an event to the record of the run.
     fn record(&mut self, event: record::Event);
@@ -316,4 +133,109 @@ pub trait World {
 
     /// Ends the run.
     fn fail(&mut self, error: RunError);
+}
+
+/// Execution of programs and plans.
+pub trait Executor {
+    /// Executes `superstep` of `rank` on its host's processors, `delay` from now; answered by [`Event::Computed`]. In the
+    /// superstep before, the process computed for `elapsed`.
+    fn run(&mut self, rank: Rank, superstep: u64, elapsed: Seconds, delay: Seconds);
+
+    /// Sends the messages of the superstep that `rank` just computed and receives those addressed to
+    /// it; answered by [`Event::Exchanged`].
+    fn exchange(&mut self, rank: Rank);
+
+    /// Saves the state of `rank` in which it is about to start `superstep`: its program, its inbox, and its agent, encoded as
+    /// for [`Executor::depart`]. [`Executor::run`] follows in the same handler.
+    fn checkpoint(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>);
+
+    /// Removes a process from its host: the states of its agent and its program are sent to its new node.
+    fn depart(&mut self, order: Migrate, agent: Vec<u8>);
+
+    /// Installs a process that has arrived on its new host from the node `from`; answered by [`Event::Moved`] at its agent.
+    fn install(&mut self, host: HostId, from: Address, image: ProcessImage);
+
+    /// The memory that a process occupies: what its program declares, or its encoded state.
+    fn image(&self, rank: Rank) -> Image;
+
+    /// The most supersteps that a process executes after the first `completed`, if its program knows.
+    fn remaining(&self, rank: Rank, completed: u64) -> Option<u64>;
+
+    /// Makes a plan for the Manager of `set` outside the handler; answered by [`Event::Deliberated`].
+    fn deliberate(&mut self, set: SetId, deliberation: Deliberation);
+}
+
+/// What hosts and the network between them do besides.
+pub trait HostProbe {
+    /// The speed of the processors of a host, and their number.
+    fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32);
+
+    /// The fraction of a host that other programs used, averaged over the last `window`.
+    fn load(&mut self, host: HostId, window: Seconds) -> f64;
+
+    /// The same as the processes of the host felt it, in their computation: the fraction that they did not get. Where
+    /// processors are shared as the model says, there is no difference.
+    fn felt_load(&mut self, host: HostId, window: Seconds) -> f64;
+
+    /// The part of a core that a process alone would not have had on the host during the last `window`, because of other
+    /// programs; the part now if the window is empty.
+    fn withheld(&mut self, host: HostId, window: Seconds) -> f64;
+
+    /// How often in the last `window` other programs began to keep a core of the idle host busy; on real hosts, all cores.
+    fn busy_periods(&mut self, host: HostId, window: Seconds) -> u64;
+
+    /// The processor time that each process of other programs has had that keeps a core of the host busy now, the longest
+    /// first; at most [`ExternalLoad::AGES_MAX`](migbsp::ExternalLoad::AGES_MAX).
+    fn ages(&mut self, host: HostId) -> Vec<Seconds>;
+
+    /// The time for which a host has been busy with the overhead of messages since the run began.
+    fn overhead_busy(&self, host: HostId) -> Seconds;
+
+    /// The time that a byte takes from one Set's Manager to another's, in seconds per byte.
+    fn transfer_rate(&self, from: SetId, to: SetId) -> f64;
+
+    /// What a message takes from a host of one Set to one of another while nothing else is under way.
+    fn path(&self, from: SetId, to: SetId) -> Path;
+
+    /// Seconds per byte from the hosts of this machine to others, as far as they are measured by pairs of hosts, in the order of the
+    /// pairs. The simulated world measures none unless [`LinkProbing`](crate::LinkProbing) is configured.
+    fn links(&self, host: HostId) -> Vec<HostLink>;
+
+    /// What probes links before a long move, if this world does: simulated transfers find the bandwidth that there is.
+    fn link_prober(&mut self) -> Option<&mut dyn LinkProber>;
+}
+
+/// Probes of links.
+pub trait LinkProber {
+    /// Probes the link from a host of this machine to another, as the order of a Manager, `by`, says; answered by
+    /// [`Event::LinkProbed`] at the agent of the host.
+    fn probe(&mut self, order: ProbeLink, by: Address);
+}
+
+/// Which hosts and processes take part, from one superstep to the next.
+pub trait Membership {
+    /// The hosts that join after the first `completed` supersteps, when all processes have arrived; the same for every
+    /// Manager that asks.
+    fn joining(&mut self, completed: u64) -> Option<Joining>;
+
+    /// The Manager of `set` knows that all processes that move are installed on their new hosts: from now on, the
+    /// placement is that of `epoch`. The nodes of its Set receive this before any later message.
+    fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]);
+
+    /// Whether a checkpoint is due after the first `completed` supersteps: the state in which the next superstep starts is to
+    /// be saved. Asked of the first Manager's world, once in each superstep but the last. The answer alone
+    /// begins nothing: a checkpoint begins when a superstep is [released](Membership::released) with it.
+    ///
+    /// The first Manager asks when all processes have arrived. With a hierarchical barrier it asks when those of its own Set
+    /// have, and tells the other Managers with their arrival, because they start their Sets without waiting for it. If its
+    /// Set has no processes any more, the Manager of the lowest Set that has asks its world instead.
+    fn is_checkpoint_due(&mut self, completed: u64) -> bool;
+
+    /// The Manager of `set` is about to start the next superstep, even if its Set has no processes; if it `is_over`, all
+    /// processes have halted, and it tells its Set. From the start with a checkpoint until this is complete,
+    /// [`Membership::is_checkpoint_due`] is false in the world of every Manager.
+    fn released(&mut self, set: SetId, start: Start, is_over: bool);
+
+    /// A process has halted, and the superstep in which it halted is over: its agent ends.
+    fn finished(&mut self, rank: Rank);
 }

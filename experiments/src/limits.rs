@@ -56,8 +56,13 @@ fn refuse(loaded: &Loaded) -> Result<(), Failure> {
         let met = format!("\"{met}\"");
         Err(Failure::input(Fault::invalid(place, key, met, rule)))
     };
-    if experiment.barrier.options().shape == Shape::Ideal {
-        return refuse("barrier.shape", "ideal", "\"hierarchical\" or \"central\"");
+    let shape = experiment.barrier.options().shape;
+    if !shape.is_real() {
+        let name = |shape: Shape| toml::Value::try_from(shape).map(|name| name.to_string());
+        let real = Shape::ALL.into_iter().filter(|shape| shape.is_real());
+        let real: Vec<String> = real.flat_map(name).collect();
+        let met = name(shape).unwrap_or_default();
+        return refuse("barrier.shape", met.trim_matches('"'), &real.join(" or "));
     }
     if experiment.scheduler.options.payment == Payment::Migrant {
         return refuse("scheduler.payment", "migrant", "\"transfer\"");

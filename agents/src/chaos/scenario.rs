@@ -15,10 +15,11 @@ use super::fault::{Fault, FaultKind, SECOND, When};
 use super::overtaking;
 use super::program::Mixer;
 use super::random::{Purpose, Random};
+use crate::barrier::{Barrier, Collection, Shape};
 use crate::hosts::{Builds, Request};
 use crate::machines::step::Step;
 use crate::script::Script;
-use crate::setup::{Barrier, Collection, Scheduler, Setup, Shape, TransferStart};
+use crate::setup::{Scheduler, Setup, TransferStart};
 
 /// A job and its faults.
 #[derive(Clone)]

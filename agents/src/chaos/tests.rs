@@ -11,8 +11,9 @@ use super::program::Mixer;
 use super::run::simulate;
 use super::scenario::{Scenario, request_of};
 use super::{SeedOptions, simulate_seed};
+use crate::barrier::Shape;
 use crate::script::Script;
-use crate::setup::{Scheduler, Shape};
+use crate::setup::Scheduler;
 
 /// A job whose processes halt after `lasts` supersteps, on Sets of 1 and 2 nodes. `moves`: after how many supersteps a
 /// process moves, which one, and where.

@@ -42,8 +42,8 @@ use crate::error::RunError;
 use crate::mutant::{self, Mutant};
 use crate::programs::ProgramType;
 use crate::record;
-use crate::setup::{Rules, Setup, Shape};
-use crate::world::{Delivery, Event, World};
+use crate::setup::{Rules, Setup};
+use crate::world::{Delivery, Event, Mail};
 use client_link::ClientLink;
 use computation::Computation;
 use peer_links::PeerLinks;
@@ -132,8 +132,7 @@ impl HostWorld {
             },
             checkpoints,
             exchanging: BTreeSet::new(),
-            has_barrier: rules.barrier.shape == Shape::Hierarchical
-                && rules.managers.contains(&own),
+            has_barrier: rules.barrier.ends_in_each_set() && rules.managers.contains(&own),
             measured: BTreeMap::new(),
             meter,
             processors,

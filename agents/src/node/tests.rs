@@ -2,7 +2,7 @@ use bsp::units::Instructions;
 use protocol::{Measure, Migrate, ProcessImage, Start};
 
 use super::*;
-use crate::setup::Collection;
+use crate::barrier::{Collection, Shape};
 use crate::test_world::{Act, TestWorld};
 
 const HOST: HostId = HostId(1);
@@ -19,7 +19,7 @@ fn tell(
     node: &mut Node,
     message: AgentMessage,
 ) -> Vec<(Address, AgentMessage)> {
-    let (rules, _) = self::node(world.rules.barrier.shape);
+    let (rules, _) = self::node(world.rules.barrier.options().shape);
     let from = Address::SetManager(SetId(0));
     world.sent.clear();
     node.handle(&rules.rules, Event::Message { from, message }, world);

@@ -3,8 +3,9 @@ use bsp::units::Bytes;
 use migbsp::{MeasuredMove, Reception};
 
 use super::*;
+use crate::barrier::{Collection, Shape};
 use crate::resumed::Resumed;
-use crate::setup::{Collection, Scheduler};
+use crate::setup::Scheduler;
 use crate::test_world::{Act, TestWorld, scheduler};
 
 /// Process 1 of two on host 0, and its [`TestWorld`].
@@ -16,7 +17,7 @@ fn process(shape: Shape, scheduler: Option<Scheduler>) -> (TestWorld, Process) {
 
 fn tell(test_world: &mut TestWorld, process: &mut Process, event: Event) {
     let (mut same, _) = self::process(
-        test_world.rules.barrier.shape,
+        test_world.rules.barrier.options().shape,
         test_world.rules.scheduler.clone(),
     );
     same.rules.traced = test_world.rules.traced;
@@ -94,7 +95,7 @@ fn a_superstep_ends_at_whoever_the_barrier_s_shape_says() {
         let (mut test_world, mut process) = process(shape, None);
         superstep(&mut test_world, &mut process, 0, false);
         let acts = [
-            Act::Run(Rank(1), (0, Seconds::ZERO), Seconds::ZERO),
+            Act::Run(Rank(1), 0, Seconds::ZERO, Seconds::ZERO),
             Act::Exchange(Rank(1)),
         ];
         assert_eq!(test_world.acts, acts);
@@ -173,8 +174,8 @@ fn a_process_that_moves_is_the_one_that_left_and_pays_what_it_owes_once() {
             Payment::Migrant => seconds(0.5),
         };
         let acts = [
-            Act::Run(Rank(1), (3, seconds(2.0)), owed),
-            Act::Run(Rank(1), (4, seconds(2.0)), Seconds::ZERO),
+            Act::Run(Rank(1), 3, seconds(2.0), owed),
+            Act::Run(Rank(1), 4, seconds(2.0), Seconds::ZERO),
         ];
         let is_run = |act: &Act| matches!(act, Act::Run(..));
         test_world.acts.retain(is_run);

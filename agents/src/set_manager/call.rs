@@ -8,7 +8,6 @@
 //! A message is checked against the state of the call before it changes it. `message_check` has checked the agents that
 //! it names.
 
-mod link_probes;
 mod moving;
 mod negotiation;
 mod outcome;
@@ -27,8 +26,8 @@ use super::SetManager;
 use crate::check::check;
 use crate::record;
 use crate::remaining::most;
-use crate::setup::{Rules, Shape};
-use crate::world::{Cost, World};
+use crate::setup::Rules;
+use crate::world::{Cost, Mail, World};
 use state::Call;
 
 impl SetManager {
@@ -39,8 +38,8 @@ impl SetManager {
     }
 
     /// Tells the other Managers that a call follows, or hosts join, if they do not find out themselves.
-    pub(super) fn announce_call(&self, rules: &Rules, world: &mut dyn World) {
-        if rules.barrier.shape != Shape::Hierarchical {
+    pub(super) fn announce_call(&self, rules: &Rules, world: &mut dyn Mail) {
+        if !rules.barrier.ends_in_each_set() {
             let order = AgentMessage::StartCall(StartCall {
                 superstep: self.superstep,
             });

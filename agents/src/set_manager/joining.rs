@@ -1,22 +1,32 @@
 //! Hosts that join between two supersteps, as one Manager takes part in it.
 //!
-//! The world says which hosts join (`World::joining`), the same to all Managers. The processes that waited for these hosts
+//! The world says which hosts join (`Membership::joining`), the same to all Managers. The processes that waited for these hosts
 //! move to them as in a call. A call may follow.
-
-pub(super) mod admission;
 
 use std::collections::BTreeMap;
 
+use bsp::Rank;
 use bsp::units::Seconds;
 use protocol::{Address, Installed, Migrate};
 
-use self::admission::Admission;
 use super::SetManager;
 use crate::check::check;
 use crate::elasticity::{Joining, Relocation};
 use crate::record;
-use crate::setup::{Rules, Shape};
+use crate::setup::Rules;
 use crate::world::World;
+
+/// The hosts that are joining, as one Manager sees it.
+#[derive(Debug)]
+pub(super) struct Admission {
+    joining: Joining,
+    /// Whether a call follows.
+    is_due: bool,
+    /// The moves, once they are ordered.
+    orders: Option<Vec<Migrate>>,
+    /// The processes that have been installed.
+    installed: BTreeMap<Rank, Installed>,
+}
 
 impl SetManager {
     /// Hosts join after the present superstep. `is_due` tells whether a call follows.
@@ -122,11 +132,11 @@ impl SetManager {
         }
         if is_due {
             self.hold_call(rules, ended, world);
-        } else if self.set == rules.first || rules.barrier.shape == Shape::Hierarchical {
+        } else if rules.barrier.root(self.set) == self.set {
             let start = self.next_start(None);
             self.release(rules, start, world);
         }
-        // The other Managers of a central barrier wait for the next call.
+        // Managers that do not end supersteps wait for the next call.
         self.retry_early(rules, world);
         Ok(())
     }

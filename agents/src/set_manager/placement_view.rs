@@ -87,7 +87,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::setup::{Collection, Shape};
+    use crate::barrier::{Collection, Shape};
     use crate::test_world::TestWorld;
 
     proptest! {

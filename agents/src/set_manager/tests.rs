@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use protocol::{AgentMessage, CallMessage, SetReport};
 
 use super::*;
+use crate::barrier::{Collection, Shape};
 use crate::replay::{Difference, Replay};
 use crate::setup::Scheduler;
 use crate::test_world::{Act, Agents, SHAPES, TestWorld, scheduler, script};
@@ -205,7 +206,7 @@ fn the_first_process_pays_for_a_central_barrier_while_it_is_away_from_the_first_
     for collection in [Collection::AsTheyCome, Collection::ByRank] {
         let test_world = first_process_away(Shape::Central, collection);
         let (process, manager) = (Address::Process(Rank(0)), Address::SetManager(SetId(0)));
-        let network = Cost::Network(test_world.rules.barrier.message);
+        let network = Cost::Network(test_world.rules.barrier.options().message);
         let cost = |superstep: u64| {
             let host = FIRST_PROCESS_AT[usize::try_from(superstep).unwrap()];
             if host == 0 { Cost::Free } else { network }
@@ -233,29 +234,6 @@ fn the_first_process_pays_for_a_central_barrier_while_it_is_away_from_the_first_
     }
 }
 
-#[test]
-fn the_first_manager_listens_when_the_first_process_has_arrived_or_is_elsewhere() {
-    for collection in [Collection::AsTheyCome, Collection::ByRank] {
-        let test_world = first_process_away(Shape::Central, collection);
-        let place = |wanted: &dyn Fn(&Act) -> bool| {
-            let found = test_world.acts.iter().position(wanted);
-            found.expect("it happens in every superstep")
-        };
-        for (superstep, host) in (0..).zip(FIRST_PROCESS_AT) {
-            let listens = place(&|act| matches!(act, Act::Listen(index, _) if *index == superstep));
-            let runs = place(
-                &|act| matches!(act, Act::Run(Rank(0), (index, _), _) if *index == superstep),
-            );
-            // The process has to compute before a master beside it takes part in the barrier.
-            assert_eq!(
-                runs < listens,
-                host == 0,
-                "{collection:?}, superstep {superstep}"
-            );
-        }
-    }
-}
-
 /// One process alone has arrived, and tells so itself.
 fn arrived(rank: u32, superstep: u64, halted: u32) -> Event {
     Event::Message {
@@ -277,7 +255,7 @@ fn arrived(rank: u32, superstep: u64, halted: u32) -> Event {
 /// Tells the first Manager something, outside of a play.
 fn tell(test_world: &mut TestWorld, agents: &mut Agents, event: Event) {
     let rules = four(
-        test_world.rules.barrier.shape,
+        test_world.rules.barrier.options().shape,
         test_world.rules.scheduler.clone(),
     )
     .rules;

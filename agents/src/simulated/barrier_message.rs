@@ -7,7 +7,7 @@ use bsp::{HostId, Rank};
 use protocol::{Address, AgentMessage, Start};
 
 use super::supersteps::Supersteps;
-use crate::setup::{Rules, Shape};
+use crate::setup::Rules;
 
 /// A message of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +35,8 @@ pub(super) struct Release {
 pub(super) struct Ends<'a> {
     pub(super) rules: &'a Rules,
     pub(super) supersteps: &'a Supersteps,
-    /// The node of the process.
-    pub(super) node: Address,
+    /// The host of the process.
+    pub(super) host: HostId,
 }
 
 impl BarrierMessage {
@@ -102,14 +102,12 @@ impl BarrierMessage {
     /// Its sender and its receiver.
     pub(super) fn ends(self, ends: Ends<'_>) -> (Address, Address) {
         let process = Address::Process(self.rank());
-        let other = match ends.rules.barrier.shape {
-            Shape::Hierarchical => ends.node,
-            Shape::Central | Shape::Ideal => Address::SetManager(ends.rules.first),
-        };
+        let (host, sets) = (ends.host, &ends.rules.sets);
+        let parent = ends.rules.barrier.parent(host, sets[host.index()]);
         match self {
-            Self::Arrived(_) => (process, other),
-            Self::Halted(_) => (process, ends.node),
-            Self::Start(_) | Self::Finish(_) => (other, process),
+            Self::Arrived(_) => (process, parent),
+            Self::Halted(_) => (process, Address::Node(host)),
+            Self::Start(_) | Self::Finish(_) => (parent, process),
         }
     }
 }
@@ -125,7 +123,7 @@ impl<'a> Ends<'a> {
         Self {
             rules,
             supersteps,
-            node: Address::Node(hosts[rank.index()]),
+            host: hosts[rank.index()],
         }
     }
 }

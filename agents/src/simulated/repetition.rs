@@ -1,15 +1,13 @@
 //! Supersteps that pass as earlier ones did.
 
-use std::sync::Arc;
-
 use bsp::Rank;
-use bsp::units::Seconds;
+use bsp::units::{Instructions, Seconds};
 use protocol::Arrived;
 use simulator::{Engine, Span};
 
 use crate::programs::{RepeatedPlan, SuperstepPlan};
 use crate::setup::Setup;
-use crate::world::ProcessCourse;
+use crate::world::Exchange;
 
 /// The courses of recent supersteps.
 ///
@@ -46,7 +44,25 @@ pub(super) struct Course {
     /// How long each process computed.
     pub(super) elapsed: Vec<Seconds>,
     /// In the order of arrival, if processes observe their supersteps.
-    pub(super) processes: Arc<Vec<ProcessCourse>>,
+    pub(super) processes: Vec<ProcessCourse>,
+}
+
+/// What a process did in a superstep. Times count from the release of the superstep.
+#[derive(Debug)]
+pub(super) struct ProcessCourse {
+    pub(super) rank: Rank,
+    /// When it started the superstep.
+    pub(super) started: Seconds,
+    /// When it had computed.
+    pub(super) computed: Seconds,
+    /// When it arrived at the barrier.
+    pub(super) arrived: Seconds,
+    /// The instructions that it executed.
+    pub(super) work: Instructions,
+    /// The time that it computed.
+    pub(super) computation: Seconds,
+    /// The messages that it exchanged.
+    pub(super) exchange: Exchange,
 }
 
 /// The superstep in progress.
@@ -73,7 +89,7 @@ impl Recording {
     /// The course of the superstep of `plan`, as far as it has been recorded.
     pub(super) fn course(self, plan: &SuperstepPlan) -> Course {
         Course {
-            processes: Arc::new(self.processes),
+            processes: self.processes,
             ..self.known.unwrap_or_else(|| Course::new(plan))
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bsp::units::{Bytes, Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::MeasuredMove;
-use protocol::{Address, AgentMessage, Start};
+use protocol::{Address, AgentMessage, Arrived, Start};
 use simulator::{Activity, Engine, Platform};
 
 use super::activity::{ActivityKind, pack, unpack};
@@ -20,7 +20,7 @@ use super::deliveries::{Deliveries, Due};
 use super::pool::Pool;
 use super::recorded::Recorded;
 use super::rendezvous::Rendezvous;
-use super::repetition::Repetition;
+use super::repetition::{ProcessCourse, Repetition};
 use super::supersteps::Supersteps;
 use super::traffic::{Observing, Traffic};
 use super::transfers::{OnNetwork, Transfer, Transfers};
@@ -29,7 +29,8 @@ use crate::outcome::Outcome;
 use crate::programs::SimulatedPrograms;
 use crate::record;
 use crate::setup::{Rules, Setup, TransferStart};
-use crate::world::{Cost, Delivery, Event, Exchange, ProcessCourse, World};
+use crate::world::{Cost, Delivery, Event, Exchange, Mail};
+use repeating::Replay;
 
 /// A platform under a simulated clock, with the programs and all activities in progress.
 pub(super) struct SimulatedWorld {
@@ -39,6 +40,12 @@ pub(super) struct SimulatedWorld {
     rules: Arc<Rules>,
     supersteps: Supersteps,
     repetition: Repetition,
+    /// The superstep that passes as an earlier one did.
+    replay: Option<Replay>,
+    /// The processes that have not halted, where one Manager ends supersteps.
+    living: u32,
+    /// The arrivals so far in this superstep, where one Manager ends it.
+    arrived: Option<Arrived>,
     /// The host of each process.
     hosts: Vec<HostId>,
     /// The host where each process started, if its messages count for the Set of that host throughout.
@@ -69,7 +76,7 @@ impl SimulatedWorld {
         programs: Box<dyn SimulatedPrograms>,
     ) -> Self {
         let size = setup.placement.len();
-        let rendezvous = Rendezvous::new(setup.start, Arc::clone(&rules));
+        let rendezvous = Rendezvous::new(setup.start, &rules);
         let repetition = Repetition::new(setup);
         Self {
             platform: Arc::clone(&setup.platform),
@@ -78,6 +85,9 @@ impl SimulatedWorld {
             rules,
             supersteps: Supersteps::new(programs, size),
             repetition,
+            replay: None,
+            living: u32::try_from(size).expect("ranks fit 32 bits"),
+            arrived: None,
             hosts: setup.placement.clone(),
             starts: setup.senders_stay().then(|| setup.placement.clone()),
             traffic: Traffic::new(size, Observing::new(setup)),
@@ -126,13 +136,16 @@ impl SimulatedWorld {
             if let Some(due) = self.deliveries.pop() {
                 return Some(self.delivery(due));
             }
+            if let Some(delivery) = self.next_replayed() {
+                return Some(delivery);
+            }
             self.advance()?;
         }
     }
 
     /// An event that is due, and its agent.
     fn delivery(&mut self, due: Due) -> Delivery {
-        match due {
+        let delivery = match due {
             Due::Computed(rank) => Delivery {
                 to: Address::Process(rank),
                 event: self.supersteps.computed(rank),
@@ -150,7 +163,17 @@ impl SimulatedWorld {
                 }
             }
             Due::Other(delivery) => delivery,
+        };
+        if let Event::Message {
+            from,
+            message: AgentMessage::Arrived(arrived),
+        } = &delivery.event
+            && matches!(delivery.to, Address::SetManager(_))
+            && self.rules.barrier.has_one_end()
+        {
+            self.arrive(*from, arrived);
         }
+        delivery
     }
 
     /// Goes on to the next date at which activities end. Returns `None` if the run is over.
@@ -362,7 +385,9 @@ impl SimulatedWorld {
 
     fn start_transfer(&mut self, number: u32) {
         let ((from, to), bytes) = match self.transfers.get(number) {
-            OnNetwork::Barrier(message) => (self.ends_of(message), self.rules.barrier.message),
+            OnNetwork::Barrier(message) => {
+                (self.ends_of(message), self.rules.barrier.options().message)
+            }
             OnNetwork::Other(transfer) => {
                 let scheduler = self.rules.scheduler.as_ref();
                 let bytes = match (&transfer.message, scheduler) {

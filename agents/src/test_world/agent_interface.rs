@@ -2,16 +2,19 @@
 
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
-use migbsp::{LinkProbe, Path, ProbedLink};
-use protocol::{Address, AgentMessage, LinkProbed, Migrate, ProbeLink, ProcessImage};
+use migbsp::{HostLink, LinkProbe, Path, ProbedLink};
+use protocol::{Address, AgentMessage, LinkProbed, Migrate, ProbeLink, ProcessImage, Start};
 
 use super::{Act, Pending, TestWorld, probed_per_byte};
 use crate::deliberation::Deliberation;
+use crate::elasticity::Joining;
 use crate::error::RunError;
 use crate::record;
-use crate::world::{Cost, Event, Exchange, Moved, World};
+use crate::world::{
+    Cost, Event, Exchange, Executor, HostProbe, LinkProber, Mail, Membership, Moved,
+};
 
-impl World for TestWorld {
+impl Mail for TestWorld {
     fn now(&self) -> Instant {
         Instant::START
     }
@@ -34,19 +37,32 @@ impl World for TestWorld {
         self.pending.push(Pending::Letter(from, to, message));
     }
 
-    fn run(&mut self, rank: Rank, when: (u64, Seconds), delay: Seconds) {
-        self.acts.push(Act::Run(rank, when, delay));
-        self.supersteps[rank.index()] = when.0;
+    fn wake(&mut self, agent: Address, after: Seconds) {
+        self.acts.push(Act::Wake(agent, after));
+        self.pending.push(Pending::Woken(agent));
+    }
+
+    fn flush(&mut self, set: SetId) {
+        self.acts.push(Act::Flush(set));
+        self.under_way[set.index()].1 = true;
+        self.deliver_flushed(set);
+    }
+
+    fn record(&mut self, event: record::Event) {
+        self.events.push(event);
+    }
+
+    fn fail(&mut self, error: RunError) {
+        assert!(self.keeps_errors, "{error}");
+        self.error.get_or_insert(error);
+    }
+}
+
+impl Executor for TestWorld {
+    fn run(&mut self, rank: Rank, superstep: u64, elapsed: Seconds, delay: Seconds) {
+        self.acts.push(Act::Run(rank, superstep, elapsed, delay));
+        self.supersteps[rank.index()] = superstep;
         self.pending.push(Pending::Computed(rank));
-    }
-
-    fn is_checkpoint_due(&mut self, completed: u64) -> bool {
-        let every = self.checkpoint_interval;
-        every.is_some_and(|every| completed.is_multiple_of(every))
-    }
-
-    fn checkpoint(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>) {
-        self.acts.push(Act::Checkpoint(rank, superstep, agent));
     }
 
     fn exchange(&mut self, rank: Rank) {
@@ -60,8 +76,8 @@ impl World for TestWorld {
             .push_back((Address::Process(rank), Event::Exchanged(exchange)));
     }
 
-    fn listen(&mut self, superstep: u64, to: Option<Rank>) {
-        self.acts.push(Act::Listen(superstep, to));
+    fn checkpoint(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>) {
+        self.acts.push(Act::Checkpoint(rank, superstep, agent));
     }
 
     fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
@@ -108,31 +124,6 @@ impl World for TestWorld {
             .push_back((Address::Process(state.rank), Event::Moved(Box::new(moved))));
     }
 
-    fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]) {
-        self.acts.push(Act::Commit(set, epoch, moves.to_vec()));
-    }
-
-    fn wake(&mut self, agent: Address, after: Seconds) {
-        self.acts.push(Act::Wake(agent, after));
-        self.pending.push(Pending::Woken(agent));
-    }
-
-    fn flush(&mut self, set: SetId) {
-        self.acts.push(Act::Flush(set));
-        self.under_way[set.index()].1 = true;
-        self.deliver_flushed(set);
-    }
-
-    fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
-        let deliberated = Event::Deliberated(Box::new(deliberation.conclude()));
-        self.instant
-            .push_back((Address::SetManager(set), deliberated));
-    }
-
-    fn finished(&mut self, rank: Rank) {
-        self.finished.push(rank);
-    }
-
     fn image(&self, _: Rank) -> Image {
         self.image.into()
     }
@@ -142,6 +133,14 @@ impl World for TestWorld {
         Some(all.saturating_sub(completed))
     }
 
+    fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
+        let deliberated = Event::Deliberated(Box::new(deliberation.conclude()));
+        self.instant
+            .push_back((Address::SetManager(set), deliberated));
+    }
+}
+
+impl HostProbe for TestWorld {
     fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32) {
         let host = self.platform.host(host);
         (host.speed, host.cores)
@@ -167,11 +166,33 @@ impl World for TestWorld {
         }
     }
 
-    fn probes_links(&self) -> bool {
-        true
+    fn felt_load(&mut self, _: HostId, _: Seconds) -> f64 {
+        0.0
     }
 
-    fn probe_link(&mut self, order: ProbeLink, by: Address) {
+    fn withheld(&mut self, _: HostId, _: Seconds) -> f64 {
+        0.0
+    }
+
+    fn busy_periods(&mut self, _: HostId, _: Seconds) -> u64 {
+        0
+    }
+
+    fn ages(&mut self, _: HostId) -> Vec<Seconds> {
+        Vec::new()
+    }
+
+    fn links(&self, _: HostId) -> Vec<HostLink> {
+        Vec::new()
+    }
+
+    fn link_prober(&mut self) -> Option<&mut dyn LinkProber> {
+        Some(self)
+    }
+}
+
+impl LinkProber for TestWorld {
+    fn probe(&mut self, order: ProbeLink, by: Address) {
         let LinkProbe { from, to, .. } = order.probe;
         self.acts.push(Act::Probe(from, to));
         let link = ProbedLink {
@@ -185,13 +206,25 @@ impl World for TestWorld {
         self.instant
             .push_back((Address::Node(from), Event::LinkProbed { by, probed }));
     }
+}
 
-    fn record(&mut self, event: record::Event) {
-        self.events.push(event);
+impl Membership for TestWorld {
+    fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]) {
+        self.acts.push(Act::Commit(set, epoch, moves.to_vec()));
     }
 
-    fn fail(&mut self, error: RunError) {
-        assert!(self.keeps_errors, "{error}");
-        self.error.get_or_insert(error);
+    fn is_checkpoint_due(&mut self, completed: u64) -> bool {
+        let every = self.checkpoint_interval;
+        every.is_some_and(|every| completed.is_multiple_of(every))
     }
+
+    fn finished(&mut self, rank: Rank) {
+        self.finished.push(rank);
+    }
+
+    fn joining(&mut self, _: u64) -> Option<Joining> {
+        None
+    }
+
+    fn released(&mut self, _: SetId, _: Start, _: bool) {}
 }

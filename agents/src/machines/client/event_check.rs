@@ -210,7 +210,7 @@ impl<'de> Visitor<'de> for ModerateNumbers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::setup::{Collection, Shape};
+    use crate::barrier::{Collection, Shape};
     use crate::test_world::TestWorld;
 
     /// Hosts 0 to 2 are a Set, 3 and 4 another, 5 a third; process 0 runs on host 0, process 1 on host 3.

@@ -8,11 +8,12 @@ use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{ExternalLoad, HostLink, Path};
 use protocol::transport::{PeerError, Refusal};
 use protocol::{
-    Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProbeLink, ProcessImage,
+    Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProbeLink, ProcessImage, Start,
 };
 
 use super::HostWorld;
 use crate::deliberation::Deliberation;
+use crate::elasticity::Joining;
 use crate::error::RunError;
 use crate::machines::failure::JobError;
 use crate::machines::migration::departing_process::DepartingProcess;
@@ -23,9 +24,9 @@ use crate::machines::time::duration;
 use crate::mutant::{self, Mutant};
 use crate::programs::Turn;
 use crate::record;
-use crate::world::{Cost, Event, Moved, World};
+use crate::world::{Cost, Event, Executor, HostProbe, LinkProber, Mail, Membership, Moved};
 
-impl World for HostWorld {
+impl Mail for HostWorld {
     fn now(&self) -> Instant {
         Instant::START + self.lasted()
     }
@@ -42,7 +43,50 @@ impl World for HostWorld {
         }
     }
 
-    fn run(&mut self, rank: Rank, (superstep, elapsed): (u64, Seconds), delay: Seconds) {
+    fn wake(&mut self, agent: Address, after: Seconds) {
+        let at = self.clock.checked_add(duration(after));
+        // No run lasts as long as the clock of the system goes.
+        if let Some(at) = at {
+            self.timers.add(at, agent);
+        }
+    }
+
+    fn flush(&mut self, set: SetId) {
+        // Messages keep their order, so those sent before have arrived.
+        self.deliver(Address::SetManager(set), Event::Flushed);
+    }
+
+    fn record(&mut self, event: record::Event) {
+        if let record::Event::Superstep(superstep) = &event {
+            self.elapse(superstep);
+        }
+        self.client.record(&event);
+    }
+
+    fn refuse(&mut self, from: Address, problem: String) {
+        let host = self.host_of(from);
+        let peer = host.and_then(|host| Some((host, self.peers.info(host)?)));
+        let error = match peer {
+            Some((host, info)) => {
+                let error = PeerError::Refused {
+                    peer: Arc::clone(info),
+                    source: Refusal::Content(problem.clone()),
+                };
+                self.act(JobAction::Refuse(host, problem));
+                error.into()
+            }
+            None => RunError::Peer(format!("{from:?}: {problem}")).into(),
+        };
+        self.check(Err::<(), JobError>(error));
+    }
+
+    fn fail(&mut self, error: RunError) {
+        self.check(Err::<(), _>(error));
+    }
+}
+
+impl Executor for HostWorld {
+    fn run(&mut self, rank: Rank, superstep: u64, elapsed: Seconds, delay: Seconds) {
         if self.superstep_limit <= superstep {
             let limit = self.superstep_limit;
             // All nodes name the same process.
@@ -70,8 +114,8 @@ impl World for HostWorld {
         self.deliver_exchanges();
     }
 
-    fn listen(&mut self, _: u64, _: Option<Rank>) {
-        // A host receives messages in the order of their arrival.
+    fn checkpoint(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>) {
+        self.save(rank, superstep, agent);
     }
 
     fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
@@ -112,6 +156,87 @@ impl World for HostWorld {
         self.deliver(Address::Process(image.rank), Event::Moved(Box::new(moved)));
     }
 
+    fn image(&self, rank: Rank) -> Image {
+        self.computation.image(rank)
+    }
+
+    fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
+        self.computation.remaining(rank, completed)
+    }
+
+    fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
+        self.step = Step::Plan;
+        self.act(JobAction::Plan(set, Box::new(deliberation)));
+    }
+}
+
+impl HostProbe for HostWorld {
+    fn processors(&self, _: HostId) -> (InstructionsPerSecond, u32) {
+        let Processors { count, speed } = self.processors;
+        (speed, count.get())
+    }
+
+    fn load(&mut self, _: HostId, window: Seconds) -> f64 {
+        self.meter.load(window)
+    }
+
+    fn felt_load(&mut self, host: HostId, window: Seconds) -> f64 {
+        let felt = self.computation.felt_load(self.clock, window);
+        let felt = felt.filter(|_| self.meter.is_a_host());
+        felt.unwrap_or_else(|| self.load(host, window))
+    }
+
+    fn withheld(&mut self, _: HostId, window: Seconds) -> f64 {
+        self.meter.withheld(window)
+    }
+
+    fn busy_periods(&mut self, _: HostId, window: Seconds) -> u64 {
+        self.meter.busy_periods(window)
+    }
+
+    fn ages(&mut self, _: HostId) -> Vec<Seconds> {
+        let mut ages = self.meter.ages();
+        ages.truncate(ExternalLoad::AGES_MAX);
+        ages
+    }
+
+    fn overhead_busy(&self, _: HostId) -> Seconds {
+        self.meter.overhead()
+    }
+
+    fn transfer_rate(&self, _: SetId, to: SetId) -> f64 {
+        self.transfers.per_byte(to)
+    }
+
+    fn path(&self, _: SetId, to: SetId) -> Path {
+        Path {
+            latency: self.transfers.latency(to),
+            per_byte: self.transfers.per_byte(to),
+        }
+    }
+
+    fn links(&self, host: HostId) -> Vec<HostLink> {
+        let links = self.transfers.to_hosts();
+        let link = |(to, per_byte)| HostLink {
+            from: host,
+            to,
+            per_byte,
+        };
+        links.map(link).collect()
+    }
+
+    fn link_prober(&mut self) -> Option<&mut dyn LinkProber> {
+        Some(self)
+    }
+}
+
+impl LinkProber for HostWorld {
+    fn probe(&mut self, order: ProbeLink, by: Address) {
+        self.order_probe(order, by);
+    }
+}
+
+impl Membership for HostWorld {
     fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]) {
         if !self.placement.is_announced_by(set) {
             return;
@@ -131,22 +256,10 @@ impl World for HostWorld {
         }
     }
 
-    fn wake(&mut self, agent: Address, after: Seconds) {
-        let at = self.clock.checked_add(duration(after));
-        // No run lasts as long as the clock of the system goes.
-        if let Some(at) = at {
-            self.timers.add(at, agent);
-        }
-    }
-
-    fn flush(&mut self, set: SetId) {
-        // Messages keep their order, so those sent before have arrived.
-        self.deliver(Address::SetManager(set), Event::Flushed);
-    }
-
-    fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
-        self.step = Step::Plan;
-        self.act(JobAction::Plan(set, Box::new(deliberation)));
+    fn is_checkpoint_due(&mut self, completed: u64) -> bool {
+        let now = self.now();
+        let checkpoints = self.checkpoints.as_mut();
+        checkpoints.is_some_and(|checkpoints| checkpoints.decide(completed, now))
     }
 
     fn finished(&mut self, rank: Rank) {
@@ -155,122 +268,16 @@ impl World for HostWorld {
         self.act(JobAction::SendOutput(rank, output));
     }
 
-    fn is_checkpoint_due(&mut self, completed: u64) -> bool {
+    fn joining(&mut self, _: u64) -> Option<Joining> {
+        // A change of membership has to be agreed on first.
+        None
+    }
+
+    fn released(&mut self, _: SetId, start: Start, is_over: bool) {
         let now = self.now();
-        let checkpoints = self.checkpoints.as_mut();
-        checkpoints.is_some_and(|checkpoints| checkpoints.decide(completed, now))
-    }
-
-    fn begin_checkpoint(&mut self, superstep: u64) {
-        let now = self.now();
-        if let Some(checkpoints) = &mut self.checkpoints {
-            checkpoints.note(superstep, now);
+        if let Some(checkpoints) = self.checkpoints.as_mut().filter(|_| start.checkpoint) {
+            checkpoints.note(start.superstep, now);
         }
-    }
-
-    fn checkpoint(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>) {
-        self.save(rank, superstep, agent);
-    }
-
-    fn barrier_ended(&mut self, _: SetId) {
-        self.has_barrier = false;
-    }
-
-    fn image(&self, rank: Rank) -> Image {
-        self.computation.image(rank)
-    }
-
-    fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
-        self.computation.remaining(rank, completed)
-    }
-
-    fn processors(&self, _: HostId) -> (InstructionsPerSecond, u32) {
-        let Processors { count, speed } = self.processors;
-        (speed, count.get())
-    }
-
-    fn load(&mut self, _: HostId, window: Seconds) -> f64 {
-        self.meter.load(window)
-    }
-
-    fn withheld(&mut self, _: HostId, window: Seconds) -> f64 {
-        self.meter.withheld(window)
-    }
-
-    fn busy_periods(&mut self, _: HostId, window: Seconds) -> u64 {
-        self.meter.busy_periods(window)
-    }
-
-    fn ages(&mut self, _: HostId) -> Vec<Seconds> {
-        let mut ages = self.meter.ages();
-        ages.truncate(ExternalLoad::AGES_MAX);
-        ages
-    }
-
-    fn felt_load(&mut self, host: HostId, window: Seconds) -> f64 {
-        let felt = self.computation.felt_load(self.clock, window);
-        let felt = felt.filter(|_| self.meter.is_a_host());
-        felt.unwrap_or_else(|| self.load(host, window))
-    }
-
-    fn overhead_busy(&self, _: HostId) -> Seconds {
-        self.meter.overhead()
-    }
-
-    fn transfer_rate(&self, _: SetId, to: SetId) -> f64 {
-        self.transfers.per_byte(to)
-    }
-
-    fn links(&self, host: HostId) -> Vec<HostLink> {
-        let links = self.transfers.to_hosts();
-        let link = |(to, per_byte)| HostLink {
-            from: host,
-            to,
-            per_byte,
-        };
-        links.map(link).collect()
-    }
-
-    fn probes_links(&self) -> bool {
-        true
-    }
-
-    fn probe_link(&mut self, order: ProbeLink, by: Address) {
-        self.order_probe(order, by);
-    }
-
-    fn path(&self, _: SetId, to: SetId) -> Path {
-        Path {
-            latency: self.transfers.latency(to),
-            per_byte: self.transfers.per_byte(to),
-        }
-    }
-
-    fn record(&mut self, event: record::Event) {
-        if let record::Event::Superstep(superstep) = &event {
-            self.elapse(superstep);
-        }
-        self.client.record(&event);
-    }
-
-    fn refuse(&mut self, from: Address, problem: String) {
-        let host = self.host_of(from);
-        let peer = host.and_then(|host| Some((host, self.peers.info(host)?)));
-        let error = match peer {
-            Some((host, info)) => {
-                let error = PeerError::Refused {
-                    peer: Arc::clone(info),
-                    source: Refusal::Content(problem.clone()),
-                };
-                self.act(JobAction::Refuse(host, problem));
-                error.into()
-            }
-            None => RunError::Peer(format!("{from:?}: {problem}")).into(),
-        };
-        self.check(Err::<(), JobError>(error));
-    }
-
-    fn fail(&mut self, error: RunError) {
-        self.check(Err::<(), _>(error));
+        self.has_barrier &= !is_over;
     }
 }

@@ -12,7 +12,7 @@ use crate::machines::node::action::JobAction;
 use crate::machines::node::event::IncomingPieces;
 use crate::record;
 use crate::run_shape::RunShape;
-use crate::world::World;
+use crate::world::Mail;
 
 impl HostWorld {
     /// The pieces here, if there are checkpoints.

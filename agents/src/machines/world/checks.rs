@@ -10,7 +10,7 @@ use crate::check::check;
 use crate::machines::step::Step;
 use crate::message_check::MessageCheck;
 use crate::run_shape::RunShape;
-use crate::world::{Event, World};
+use crate::world::{Event, Mail};
 
 impl HostWorld {
     /// Checks that the processes that `moves` places here or elsewhere have arrived or left.

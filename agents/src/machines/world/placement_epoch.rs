@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bsp::{HostId, SetId};
 use protocol::{Address, Placed};
 
-use crate::setup::{Rules, Shape};
+use crate::setup::Rules;
 
 /// The epoch of the placement on one node.
 pub(super) struct PlacementEpoch {
@@ -28,13 +28,13 @@ impl PlacementEpoch {
     /// Whether the Manager of `set` announces placements: the one that starts supersteps does, so that the
     /// announcement arrives first.
     pub(super) fn is_announced_by(&self, set: SetId) -> bool {
-        self.announcer(set) == set
+        self.rules.barrier.root(set) == set
     }
 
     /// The other hosts to which the Manager of `set` announces placements.
     pub(super) fn receivers(&self, set: SetId) -> Vec<HostId> {
         let sets = self.rules.sets.iter().enumerate();
-        let receivers = sets.filter(|(_, other)| self.announcer(**other) == set);
+        let receivers = sets.filter(|(_, other)| self.rules.barrier.root(**other) == set);
         let hosts = receivers.map(|(index, _)| HostId::from_index(index));
         hosts.filter(|host| *host != self.own).collect()
     }
@@ -48,7 +48,7 @@ impl PlacementEpoch {
     ) -> Result<(), String> {
         let own_set = self.rules.sets[self.own.index()];
         let hosts = self.rules.sets.len();
-        let is_next = from == Address::SetManager(self.announcer(own_set))
+        let is_next = from == Address::SetManager(self.rules.barrier.root(own_set))
             && Some(placed.epoch) == self.epoch.checked_add(1);
         let mut moves = placed.moves.iter();
         if is_next && moves.all(|(rank, host)| rank.0 < processes && host.index() < hosts) {
@@ -68,13 +68,5 @@ impl PlacementEpoch {
     /// Begins `epoch`.
     pub(super) const fn advance(&mut self, epoch: u64) {
         self.epoch = epoch;
-    }
-
-    /// The Manager that announces placements to the hosts of `set`.
-    fn announcer(&self, set: SetId) -> SetId {
-        match self.rules.barrier.shape {
-            Shape::Hierarchical => set,
-            Shape::Central | Shape::Ideal => self.rules.first,
-        }
     }
 }

@@ -8,7 +8,7 @@ use protocol::{Address, LinkProbed, NodeMessage, Probe, ProbeLink};
 
 use super::HostWorld;
 use super::transfer_times::ProbeStep;
-use crate::world::{Event, World};
+use crate::world::{Event, Mail};
 
 impl HostWorld {
     /// Sends the first probes.

@@ -44,7 +44,7 @@ impl SetManager {
             let is_possible = from != to
                 && moving.insert(rank)
                 && self.placement_view.of(rank) == from
-                && self.barrier.can_move(rules, self.set, from);
+                && self.arrivals.can_move(rules, from);
             check(is_possible, || {
                 format!("{rank} cannot move from {from} to {to}")
             })?;

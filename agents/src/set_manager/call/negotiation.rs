@@ -4,8 +4,8 @@ use bsp::SetId;
 use migbsp::{Answer, ProbedLink, Processors, Request};
 use protocol::{Address, AgentMessage, Answered, Ask, CallMessage, Considered, Decided, Report};
 
-use super::link_probes::LinkProbes;
 use super::outcome::negotiated;
+use super::probing::LinkProbes;
 use super::state::Negotiation;
 use crate::check::check;
 use crate::repricing;
@@ -129,7 +129,7 @@ impl SetManager {
         self.learned_cost
             .price_by_moves(&mut negotiation.considered, is_scripted);
         let moves = rules.scheduler.as_ref().is_some_and(|s| s.moves);
-        let probes = if moves && world.probes_links() {
+        let probes = if moves && world.link_prober().is_some() {
             repricing::probes(&negotiation.considered, &self.learned_cost.moves())
         } else {
             Vec::new()

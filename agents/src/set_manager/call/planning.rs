@@ -3,18 +3,18 @@
 use migbsp::{BarrierTime, CallStart, Decision, Inventory};
 use protocol::{AgentMessage, CallMessage, Planned};
 
-use super::link_probes::LinkProbes;
 use super::outcome::ordered;
+use super::probing::LinkProbes;
 use super::state::Call;
 use crate::check::check;
 use crate::deliberation::{Deliberated, Deliberation};
 use crate::set_manager::SetManager;
-use crate::setup::{Collection, Rules, Shape};
-use crate::world::{Cost, World};
+use crate::setup::Rules;
+use crate::world::{Cost, Executor, HostProbe, World};
 
 impl SetManager {
     /// The inventory of this Set, for the plan.
-    pub(super) fn inventory(&self, rules: &Rules, call: &Call, world: &dyn World) -> Inventory {
+    pub(super) fn inventory(&self, rules: &Rules, call: &Call, world: &dyn HostProbe) -> Inventory {
         let sets = call.capacities.keys();
         Inventory {
             processors: call.processors(|measured| measured.load_recent),
@@ -31,24 +31,17 @@ impl SetManager {
     }
 
     /// What the barrier adds for the processes of this Set.
-    pub(super) fn barrier_time(&self, rules: &Rules, world: &dyn World) -> BarrierTime {
+    pub(super) fn barrier_time(&self, rules: &Rules, world: &dyn HostProbe) -> BarrierTime {
         let latency = |from, to| world.path(from, to).latency.get();
         let (release, arrival) = (
             latency(rules.first, self.set),
             latency(self.set, rules.first),
         );
-        match (rules.barrier.shape, rules.barrier.collection) {
-            (Shape::Ideal, _) => BarrierTime::Ideal,
-            (Shape::Hierarchical, _) => BarrierTime::Hierarchical,
-            (Shape::Central, Collection::AsTheyCome) => BarrierTime::Central { release, arrival },
-            (Shape::Central, Collection::ByRank) => BarrierTime::ByRank {
-                process: release + arrival,
-            },
-        }
+        rules.barrier.time(release, arrival)
     }
 
     /// Asks for a plan made from the inventories of all Sets.
-    pub(super) fn plan(&mut self, world: &mut dyn World) {
+    pub(super) fn plan(&mut self, world: &mut dyn Executor) {
         let call = self.call.as_mut().expect("a call is being held");
         let set_reports = call.set_reports.values_mut();
         let inventories = set_reports.filter_map(|set_report| set_report.inventory.take());
@@ -74,7 +67,7 @@ impl SetManager {
     ) -> Result<(), String> {
         let Deliberated { planner, decision } = deliberated;
         let moves = rules.scheduler.as_ref().is_some_and(|s| s.moves);
-        let probes = if moves && world.probes_links() {
+        let probes = if moves && world.link_prober().is_some() {
             planner.probes(&decision)
         } else {
             Vec::new()
@@ -141,6 +134,7 @@ impl SetManager {
 
 #[cfg(test)]
 mod tests {
+    use crate::barrier::{Collection, Shape};
     use crate::test_world::TestWorld;
 
     use super::*;

@@ -4,20 +4,43 @@
 //! probed, the Manager that has decided probes the links of such moves, one after the other, prices the moves again, and
 //! drops those that do not pay any more.
 
+use bsp::HostId;
+use migbsp::{LinkProbe, ProbedLink};
 use protocol::{Address, AgentMessage, LinkProbed, ProbeLink};
 
-use super::link_probes::LinkProbes;
 use crate::check::check;
 use crate::set_manager::SetManager;
 use crate::setup::Rules;
-use crate::world::{Cost, World};
+use crate::world::{Cost, Mail, World};
+
+/// The probes of a call.
+#[derive(Debug, Default)]
+pub(super) struct LinkProbes {
+    /// The links to be probed, the next one last.
+    pub(super) waiting: Vec<LinkProbe>,
+    /// The one that is being probed, by its hosts.
+    pub(super) asked: Option<(HostId, HostId)>,
+    /// What was found, in the order of the probes.
+    pub(super) probed: Vec<ProbedLink>,
+}
+
+impl LinkProbes {
+    /// These probes, one after the other.
+    pub(super) fn new(mut probes: Vec<LinkProbe>) -> Self {
+        probes.reverse();
+        Self {
+            waiting: probes,
+            ..Self::default()
+        }
+    }
+}
 
 impl SetManager {
     /// Probes the next link of `probes`. Returns them if all links are probed.
     pub(super) fn probe_next(
         &mut self,
         mut probes: LinkProbes,
-        world: &mut dyn World,
+        world: &mut dyn Mail,
     ) -> Option<LinkProbes> {
         let call = self.call.as_mut().expect("a call is being held");
         let Some(probe) = probes.waiting.pop() else {

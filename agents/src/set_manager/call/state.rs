@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::link_probes::LinkProbes;
+use super::probing::LinkProbes;
 use crate::check::check;
 use bsp::units::{Instant, Instructions};
 use bsp::{HostId, Rank, SetId};

@@ -27,7 +27,7 @@ proptest! {
                     prop_assert!(!agent.is_empty());
                     // The process saves its state and starts, in one handler.
                     let next = &test_world.acts[index + 1];
-                    let starts = matches!(next, Act::Run(other, (at, _), _) if other == rank && at == superstep);
+                    let starts = matches!(next, Act::Run(other, at, ..) if other == rank && at == superstep);
                     prop_assert!(starts, "{next:?}");
                 }
             }

@@ -3,9 +3,10 @@
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{ExternalLoad, HostLink, Path};
-use protocol::{Address, AgentMessage, Arrived, Migrate, ProcessImage, Start};
+use protocol::{Address, AgentMessage, Migrate, ProcessImage, Start};
 
 use super::SimulatedWorld;
+use super::repeating::Replay;
 use crate::deliberation::Deliberation;
 use crate::elasticity::Joining;
 use crate::error::RunError;
@@ -19,14 +20,20 @@ use crate::simulated::link_probes;
 use crate::simulated::pool::Situation;
 use crate::simulated::routes;
 use crate::simulated::transfers::{OnNetwork, Transfer};
-use crate::world::{Cost, Delivery, Event, Moved, World};
+use crate::world::{
+    Cost, Delivery, Event, Executor, HostProbe, LinkProber, Mail, Membership, Moved,
+};
 
-impl World for SimulatedWorld {
+impl Mail for SimulatedWorld {
     fn now(&self) -> Instant {
-        self.engine.now()
+        let replayed = self.replay.as_ref().and_then(Replay::now);
+        replayed.unwrap_or_else(|| self.engine.now())
     }
 
     fn send(&mut self, from: Address, to: Address, message: AgentMessage, cost: Cost) {
+        if self.is_replayed(&message) {
+            return;
+        }
         let bytes = match cost {
             Cost::Free => None,
             Cost::Network(bytes) => Some(bytes),
@@ -38,7 +45,11 @@ impl World for SimulatedWorld {
         match (of_barrier, bytes) {
             (Some(message), None) => return self.deliveries.push(Due::Barrier(message)),
             (Some(message), Some(bytes)) => {
-                assert_eq!(bytes, self.rules.barrier.message, "all are of one size");
+                assert_eq!(
+                    bytes,
+                    self.rules.barrier.options().message,
+                    "all are of one size"
+                );
                 return self.post(from, message);
             }
             (None, _) => {}
@@ -57,7 +68,38 @@ impl World for SimulatedWorld {
         self.start_or_hold(number);
     }
 
-    fn run(&mut self, rank: Rank, (superstep, _): (u64, Seconds), delay: Seconds) {
+    fn wake(&mut self, agent: Address, after: Seconds) {
+        let Address::SetManager(set) = agent else {
+            unreachable!("only Managers hold back")
+        };
+        self.engine
+            .wake(after, pack(ActivityKind::WakeManager, set.0));
+    }
+
+    fn flush(&mut self, set: SetId) {
+        self.transfers.await_arrival(set);
+        self.deliver_flushed(set);
+    }
+
+    fn record(&mut self, event: record::Event) {
+        if let (record::Event::Superstep(superstep), Some(checkpoints)) =
+            (&event, &mut self.checkpoints)
+        {
+            checkpoints.elapse(superstep);
+        }
+        self.recorded.add(event);
+    }
+
+    fn fail(&mut self, error: RunError) {
+        self.error.get_or_insert(error);
+    }
+}
+
+impl Executor for SimulatedWorld {
+    fn run(&mut self, rank: Rank, superstep: u64, _: Seconds, delay: Seconds) {
+        if self.replay.is_some() {
+            return;
+        }
         match self.execute(superstep) {
             Ok(true) => self.traffic.begin(self.supersteps.plan()),
             Ok(false) => {}
@@ -73,6 +115,9 @@ impl World for SimulatedWorld {
     }
 
     fn exchange(&mut self, rank: Rank) {
+        if self.replay.is_some() {
+            return;
+        }
         self.repetition.computed(rank, self.engine.since_rest());
         let sends = self.supersteps.sends(rank);
         let count = u32::try_from(sends.len()).expect("a process sends fewer messages than that");
@@ -91,10 +136,8 @@ impl World for SimulatedWorld {
         self.deliver_exchanges(rank);
     }
 
-    fn listen(&mut self, superstep: u64, to: Option<Rank>) {
-        for number in self.rendezvous.listen(superstep, to) {
-            self.start_or_hold(number);
-        }
+    fn checkpoint(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>) {
+        self.save(rank, superstep, &agent);
     }
 
     fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
@@ -148,21 +191,12 @@ impl World for SimulatedWorld {
         });
     }
 
-    fn commit(&mut self, _: SetId, _: u64, _: &[Migrate]) {
-        // The simulated world knows the host of a process as soon as it is installed.
+    fn image(&self, rank: Rank) -> Image {
+        self.supersteps.image(rank)
     }
 
-    fn wake(&mut self, agent: Address, after: Seconds) {
-        let Address::SetManager(set) = agent else {
-            unreachable!("only Managers hold back")
-        };
-        self.engine
-            .wake(after, pack(ActivityKind::WakeManager, set.0));
-    }
-
-    fn flush(&mut self, set: SetId) {
-        self.transfers.await_arrival(set);
-        self.deliver_flushed(set);
+    fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
+        self.supersteps.remaining(rank, completed)
     }
 
     fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
@@ -172,60 +206,9 @@ impl World for SimulatedWorld {
             event: Event::Deliberated(Box::new(deliberation.conclude())),
         });
     }
+}
 
-    fn finished(&mut self, _: Rank) {
-        self.finished += 1;
-        self.finished_at = self.engine.now();
-    }
-
-    fn superstep_ended(&mut self, all: &Arrived) {
-        self.end_course(all);
-    }
-
-    fn repeats(&mut self, start: Start) -> bool {
-        self.repeat(start)
-    }
-
-    fn joining(&mut self, completed: u64) -> Option<Joining> {
-        let pool = self.pool.as_mut()?;
-        let situation = Situation {
-            completed,
-            now: self.engine.now(),
-            platform: &self.platform,
-            hosts: &self.hosts,
-            supersteps: &self.supersteps,
-        };
-        match pool.joining(situation) {
-            Ok((joining, declined)) => {
-                let declined = declined.into_iter().map(record::Event::Join);
-                declined.for_each(|event| self.recorded.add(event));
-                joining
-            }
-            Err(problem) => {
-                self.fail(RunError::Elasticity(problem));
-                None
-            }
-        }
-    }
-
-    fn is_checkpoint_due(&mut self, completed: u64) -> bool {
-        let now = self.engine.now();
-        let checkpoints = self.checkpoints.as_ref();
-        checkpoints.is_some_and(|checkpoints| checkpoints.is_due(completed, now))
-    }
-
-    fn checkpoint(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>) {
-        self.save(rank, superstep, &agent);
-    }
-
-    fn image(&self, rank: Rank) -> Image {
-        self.supersteps.image(rank)
-    }
-
-    fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
-        self.supersteps.remaining(rank, completed)
-    }
-
+impl HostProbe for SimulatedWorld {
     fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32) {
         let host = self.platform.host(host);
         (host.speed, host.cores)
@@ -278,16 +261,56 @@ impl World for SimulatedWorld {
         })
     }
 
-    fn record(&mut self, event: record::Event) {
-        if let (record::Event::Superstep(superstep), Some(checkpoints)) =
-            (&event, &mut self.checkpoints)
-        {
-            checkpoints.elapse(superstep);
-        }
-        self.recorded.add(event);
+    fn felt_load(&mut self, host: HostId, window: Seconds) -> f64 {
+        self.load(host, window)
     }
 
-    fn fail(&mut self, error: RunError) {
-        self.error.get_or_insert(error);
+    fn link_prober(&mut self) -> Option<&mut dyn LinkProber> {
+        None
+    }
+}
+
+impl Membership for SimulatedWorld {
+    fn joining(&mut self, completed: u64) -> Option<Joining> {
+        let pool = self.pool.as_mut()?;
+        let situation = Situation {
+            completed,
+            now: self.engine.now(),
+            platform: &self.platform,
+            hosts: &self.hosts,
+            supersteps: &self.supersteps,
+        };
+        match pool.joining(situation) {
+            Ok((joining, declined)) => {
+                let declined = declined.into_iter().map(record::Event::Join);
+                declined.for_each(|event| self.recorded.add(event));
+                joining
+            }
+            Err(problem) => {
+                self.fail(RunError::Elasticity(problem));
+                None
+            }
+        }
+    }
+
+    fn commit(&mut self, _: SetId, _: u64, _: &[Migrate]) {
+        // The simulated world knows the host of a process as soon as it is installed.
+    }
+
+    fn is_checkpoint_due(&mut self, completed: u64) -> bool {
+        let now = self.engine.now();
+        let checkpoints = self.checkpoints.as_ref();
+        checkpoints.is_some_and(|checkpoints| checkpoints.is_due(completed, now))
+    }
+
+    fn finished(&mut self, _: Rank) {
+        self.finished += 1;
+        self.finished_at = self.engine.now();
+    }
+
+    fn released(&mut self, set: SetId, start: Start, is_over: bool) {
+        if set == self.rules.first && self.rules.barrier.has_one_end() && !is_over {
+            self.begin_superstep(start);
+        }
     }
 }
