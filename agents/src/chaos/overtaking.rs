@@ -12,10 +12,11 @@ use super::fault::{Fault, FaultKind, HARMLESS, SECOND, When};
 use super::program::Mixer;
 use super::random::{Purpose, Random};
 use super::scenario::{Scenario, programs, request};
+use protocol::Step;
+
 use crate::checkpointing::CheckpointInterval;
 use crate::hosts::Request;
 use crate::machines::members;
-use crate::machines::step::Step;
 use crate::script::Script;
 use crate::setup::Shape;
 

@@ -8,7 +8,7 @@ use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{ExternalLoad, HostLink, Path};
 use protocol::transport::{PeerError, Refusal};
 use protocol::{
-    Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProbeLink, ProcessImage,
+    Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProbeLink, ProcessImage, Step,
 };
 
 use super::HostWorld;
@@ -18,7 +18,6 @@ use crate::machines::failure::JobError;
 use crate::machines::migration::departing_process::DepartingProcess;
 use crate::machines::node::action::JobAction;
 use crate::machines::processors::Processors;
-use crate::machines::step::Step;
 use crate::machines::time::duration;
 use crate::mutant::{self, Mutant};
 use crate::programs::Turn;
@@ -31,7 +30,7 @@ impl World for HostWorld {
     }
 
     fn send(&mut self, from: Address, to: Address, message: AgentMessage, _: Cost) {
-        self.step = Step::of(&message);
+        self.step = message.step();
         match self.host_of(to) {
             Some(host) if host == self.own => self.deliver(to, Event::Message { from, message }),
             Some(host) => {
