@@ -234,39 +234,13 @@ impl BarrierTree {
         }
     }
 
-    /// Whether `from` sends `message` to `to` on another host; `None` if it is no message of the barrier. The Set of a host is
-    /// that in `sets`.
-    pub(crate) fn may_travel(
-        &self,
-        from: Address,
-        to: Address,
-        message: &AgentMessage,
-        sets: &[SetId],
-    ) -> Option<bool> {
-        let is_edge = |above: SetId, below: Address| match below {
+    /// Whether `below`, a process or a node, arrives at the barrier of the Manager of `above`. The Set of a host is that in
+    /// `sets`.
+    pub(crate) fn is_edge(&self, above: SetId, below: Address, sets: &[SetId]) -> bool {
+        match below {
             Address::Process(_) => !self.has_nodes() && self.root(above) == above,
             Address::Node(host) => self.has_nodes() && self.root(sets[host.index()]) == above,
             Address::SetManager(_) | Address::Client => false,
-        };
-        match (message, from, to) {
-            (AgentMessage::Arrived(_), Address::SetManager(set), Address::SetManager(other)) => {
-                Some(self.ends_in_each_set() && set != other)
-            }
-            (AgentMessage::Arrived(_), below, Address::SetManager(set))
-            | (AgentMessage::Start(_) | AgentMessage::Finish, Address::SetManager(set), below) => {
-                Some(is_edge(set, below))
-            }
-            (AgentMessage::StartCall(_), Address::SetManager(set), Address::SetManager(other)) => {
-                Some(!self.ends_in_each_set() && set == self.first && set != other)
-            }
-            (
-                AgentMessage::Arrived(_)
-                | AgentMessage::Start(_)
-                | AgentMessage::Finish
-                | AgentMessage::StartCall(_),
-                ..,
-            ) => Some(false),
-            _ => None,
         }
     }
 }

@@ -26,7 +26,6 @@ mod resumption;
 pub(crate) mod routes;
 mod sharing;
 pub(crate) mod starting_process;
-pub(crate) mod step;
 pub(crate) mod task;
 pub(crate) mod time;
 pub(crate) mod world;

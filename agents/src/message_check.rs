@@ -4,23 +4,19 @@
 //! module checks that the message may travel between its two agents, and that all processes, hosts, Sets and supersteps
 //! that it names exist and belong to its sender. Agents themselves check what depends on their state.
 
-mod checkpoint;
-mod measured;
+use std::ops::RangeInclusive;
 
 use bsp::units::Seconds;
 use bsp::{HostId, SetId};
 use migbsp::{
-    Answer, CostCoefficients, Entry, HostLink, Inventory, LinkProbe, Load, MeasuredMove,
-    ProbedLink, Refusal,
+    Answer, CostCoefficients, Entry, ExternalLoad, HostLink, Inventory, LinkProbe, Load,
+    MeasuredMove, ProbedLink, Refusal,
 };
-use protocol::{Address, AgentMessage, CallMessage, Considered, Report, Reports, SetReport};
+use protocol::{Address, AgentMessage, Considered, End, Report, Reports, Route, SetReport, When};
 
 use crate::check::check;
 use crate::run_shape::RunShape;
 use crate::setup::{Rules, Scheduler};
-
-use checkpoint::checkpoint;
-use measured::{cores, external};
 
 /// Checks of messages between the agents of a run.
 #[derive(Clone, Copy, Debug)]
@@ -43,11 +39,74 @@ impl MessageCheck<'_> {
             let name = protocol::variant(message);
             format!("{name}, which {from:?} does not send to {to:?}")
         })?;
+        if let Some(superstep) = message.superstep() {
+            self.0.superstep(superstep)?;
+        }
+        self.content((from, to), message)
+    }
+
+    /// Whether agents on different machines exchange such messages in this run.
+    fn may_travel(&self, from: Address, to: Address, message: &AgentMessage) -> bool {
+        let mut routes = message.routes().iter();
+        routes.any(|route| self.is_used(route.when) && self.connects(route, from, to))
+    }
+
+    /// Whether this run has the ways of messages that are for `when`.
+    fn is_used(&self, when: When) -> bool {
+        let each_ends = self.0.rules.barrier.ends_in_each_set();
+        let scheduler = self.0.rules.scheduler.as_ref();
+        match when {
+            When::Always => true,
+            When::EachEnds => each_ends,
+            When::Calling => scheduler.is_some(),
+            When::FirstEndsCalling => scheduler.is_some() && !each_ends,
+            When::Negotiating => scheduler.is_some_and(|scheduler| !scheduler.plans()),
+            When::Planning => scheduler.is_some_and(Scheduler::plans),
+            When::Learning => self.learns(),
+            When::LearningPlanner => self.learns() && scheduler.is_some_and(Scheduler::plans),
+        }
+    }
+
+    /// Whether `from` and `to` are the ends of `route`.
+    fn connects(&self, route: &Route, from: Address, to: Address) -> bool {
+        let Rules {
+            barrier,
+            first,
+            sets,
+            ..
+        } = self.0.rules;
+        match (route.from, route.to, from, to) {
+            (End::Above, End::Below, Address::SetManager(above), below)
+            | (End::Below, End::Above, below, Address::SetManager(above)) => {
+                barrier.is_edge(above, below, sets)
+            }
+            (End::First, End::Node, Address::SetManager(set), Address::Node(_))
+            | (End::Node, End::First, Address::Node(_), Address::SetManager(set)) => set == *first,
+            (End::Manager, End::Node, Address::SetManager(set), Address::Node(host))
+            | (End::Node, End::Manager, Address::Node(host), Address::SetManager(set)) => {
+                self.set_of(host) == set
+            }
+            (End::Manager, End::Manager, Address::SetManager(set), Address::SetManager(other)) => {
+                set != other
+            }
+            (End::First, End::Manager, Address::SetManager(set), Address::SetManager(other)) => {
+                set == *first && set != other
+            }
+            // Nothing else travels as a message: the image of a process has a stream of its own.
+            _ => false,
+        }
+    }
+
+    /// Checks what the message says, but for the superstep.
+    fn content(
+        &self,
+        (from, to): (Address, Address),
+        message: &AgentMessage,
+    ) -> Result<(), String> {
         match message {
             AgentMessage::Start(start) => {
                 check(start.interval != Some(0), || "an interval of 0".to_owned())?;
-                checkpoint(self.0.rules, start.checkpoint, 0 < start.superstep)?;
-                self.0.superstep(start.superstep)
+                checkpoint(self.0.rules, start.checkpoint, 0 < start.superstep)
             }
             AgentMessage::Arrived(arrived) => {
                 self.0.rank(arrived.slowest.1)?;
@@ -55,16 +114,59 @@ impl MessageCheck<'_> {
                 checkpoint(self.0.rules, arrived.checkpoint, is_set)?;
                 check(0.0 <= arrived.slowest.0.get(), || {
                     "a negative time of computation".to_owned()
-                })?;
-                self.0.superstep(arrived.superstep)
+                })
             }
-            AgentMessage::StartCall(order) => self.0.superstep(order.superstep),
-            AgentMessage::Measure(order) => self.0.superstep(order.superstep),
+            AgentMessage::Measured(measured) => {
+                check(from == Address::Node(measured.host), || {
+                    foreign(measured.host)
+                })?;
+                self.links(measured.host, &measured.more.links)?;
+                external(&measured.more.external, |host| host == measured.host)?;
+                cores(measured.cores)
+            }
+            AgentMessage::Capacity(capacity) => {
+                own_set(from, capacity.set)?;
+                let size = self.0.rules.placement.len();
+                let processes = usize::try_from(capacity.processes);
+                let is_possible = processes.is_ok_and(|processes| processes <= size);
+                check(is_possible && 0.0 <= capacity.capacity, || {
+                    format!("an impossible capacity of {}", capacity.set)
+                })?;
+                self.learned(capacity.learned.as_ref())
+            }
             AgentMessage::Evaluate(order) => {
                 self.one_per_set("views", order.sets.len())?;
-                self.learned(order.learned.as_ref())?;
-                self.0.superstep(order.superstep)
+                self.learned(order.learned.as_ref())
             }
+            AgentMessage::Reports(reports) | AgentMessage::ReportsBefore(reports) => {
+                self.reports(from, reports)
+            }
+            AgentMessage::SetReport(report) => self.set_report(from, report),
+            AgentMessage::Ask(ask) => {
+                own_set(from, ask.from)?;
+                self.per_byte(ask.request.per_byte)?;
+                self.0.rank(ask.request.rank)
+            }
+            AgentMessage::Answered(answered) => {
+                self.0.rank(answered.rank)?;
+                self.answer(&answered.answer)
+            }
+            AgentMessage::Decided(decided) => {
+                own_set(from, decided.set)?;
+                let mut considered = decided.considered.iter();
+                considered.try_for_each(|considered| self.considered(decided.set, considered))?;
+                let mut probed = decided.probed.iter();
+                probed.try_for_each(|link| {
+                    check(self.set_of(link.from) == decided.set, || foreign(link.from))?;
+                    self.probed(link)
+                })
+            }
+            AgentMessage::Planned(planned) => planned.moves.iter().try_for_each(|planned| {
+                self.per_byte(planned.per_byte)?;
+                self.0.rank(planned.step.rank)?;
+                self.0.host(planned.step.from)?;
+                self.0.host(planned.step.to)
+            }),
             AgentMessage::ProbeLink(order) => {
                 let LinkProbe {
                     from,
@@ -75,8 +177,12 @@ impl MessageCheck<'_> {
                 let is_sound = to == Address::Node(from) && from != other;
                 check(is_sound && Seconds::ZERO <= budget, || {
                     format!("an impossible probe: {:?}", order.probe)
-                })?;
-                self.0.superstep(order.superstep)
+                })
+            }
+            AgentMessage::LinkProbed(probed) => {
+                let link = probed.link;
+                check(from == Address::Node(link.from), || foreign(link.from))?;
+                self.probed(&link)
             }
             AgentMessage::Migrate(order) => {
                 self.0.rank(order.rank)?;
@@ -98,143 +204,12 @@ impl MessageCheck<'_> {
                 check(is_own, || foreign(installed.host))?;
                 self.measured(installed.measured.as_ref())
             }
-            AgentMessage::Call(message) => self.call(from, message),
             AgentMessage::Finish
+            | AgentMessage::Halted(_)
+            | AgentMessage::StartCall(_)
+            | AgentMessage::Measure(_)
             | AgentMessage::Reported(_)
-            | AgentMessage::ProcessImage(_)
-            | AgentMessage::Halted(_) => Ok(()),
-        }
-    }
-
-    /// Whether agents on different machines exchange such messages.
-    fn may_travel(&self, from: Address, to: Address, message: &AgentMessage) -> bool {
-        let Rules {
-            barrier,
-            first,
-            sets,
-            ..
-        } = self.0.rules;
-        let has_calls = self.0.rules.scheduler.is_some();
-        if let Some(may_travel) = barrier.may_travel(from, to, message, sets) {
-            let is_of_call = matches!(message, AgentMessage::StartCall(_));
-            return may_travel && (has_calls || !is_of_call);
-        }
-        let is_of = |host: HostId, set: SetId| sets[host.index()] == set;
-        // The first Manager probes the links of its plan, whose hosts may be in any Set.
-        let is_for_plan = |set: SetId| {
-            let scheduler = self.0.rules.scheduler.as_ref();
-            set == *first && scheduler.is_some_and(Scheduler::plans)
-        };
-        match (from, to) {
-            (Address::SetManager(set), Address::Node(host))
-                if matches!(message, AgentMessage::ProbeLink(_)) =>
-            {
-                self.learns() && (is_of(host, set) || is_for_plan(set))
-            }
-            (Address::Node(host), Address::SetManager(set))
-                if matches!(message, AgentMessage::Call(CallMessage::LinkProbed(_))) =>
-            {
-                self.learns() && (is_of(host, set) || is_for_plan(set))
-            }
-            (Address::SetManager(set), Address::Node(host)) if is_of(host, set) => match message {
-                AgentMessage::Measure(_) | AgentMessage::Evaluate(_) | AgentMessage::Migrate(_) => {
-                    has_calls
-                }
-                _ => false,
-            },
-            (Address::Node(host), Address::SetManager(set)) if is_of(host, set) => match message {
-                AgentMessage::Installed(_) => has_calls,
-                AgentMessage::Call(message) => {
-                    let is_report = matches!(
-                        message,
-                        CallMessage::Measured(_)
-                            | CallMessage::Reports(_)
-                            | CallMessage::ReportsBefore(_)
-                    );
-                    is_report && has_calls
-                }
-                _ => false,
-            },
-            (Address::SetManager(set), Address::SetManager(other)) if set != other => match message
-            {
-                AgentMessage::Installed(_) => has_calls,
-                AgentMessage::Call(message) => self.may_travel_between_managers(set, message),
-                _ => false,
-            },
-            _ => false,
-        }
-    }
-
-    fn may_travel_between_managers(&self, from: SetId, message: &CallMessage) -> bool {
-        let scheduler = self.0.rules.scheduler.as_ref();
-        scheduler.is_some_and(|scheduler| match message {
-            CallMessage::Measured(_)
-            | CallMessage::Reports(_)
-            | CallMessage::ReportsBefore(_)
-            | CallMessage::LinkProbed(_) => false,
-            CallMessage::Capacity(_) | CallMessage::SetReport(_) => true,
-            CallMessage::Ask(_) | CallMessage::Answered(_) | CallMessage::Decided(_) => {
-                !scheduler.plans()
-            }
-            CallMessage::Planned(_) => scheduler.plans() && from == self.0.rules.first,
-        })
-    }
-
-    fn call(&self, from: Address, message: &CallMessage) -> Result<(), String> {
-        self.0.superstep(message.superstep())?;
-        match message {
-            CallMessage::Measured(measured) => {
-                check(from == Address::Node(measured.host), || {
-                    foreign(measured.host)
-                })?;
-                self.links(measured.host, &measured.more.links)?;
-                external(&measured.more.external, |host| host == measured.host)?;
-                cores(measured.cores)
-            }
-            CallMessage::Capacity(capacity) => {
-                own_set(from, capacity.set)?;
-                let size = self.0.rules.placement.len();
-                let processes = usize::try_from(capacity.processes);
-                let is_possible = processes.is_ok_and(|processes| processes <= size);
-                check(is_possible && 0.0 <= capacity.capacity, || {
-                    format!("an impossible capacity of {}", capacity.set)
-                })?;
-                self.learned(capacity.learned.as_ref())
-            }
-            CallMessage::Reports(reports) | CallMessage::ReportsBefore(reports) => {
-                self.reports(from, reports)
-            }
-            CallMessage::SetReport(report) => self.set_report(from, report),
-            CallMessage::Ask(ask) => {
-                own_set(from, ask.from)?;
-                self.per_byte(ask.request.per_byte)?;
-                self.0.rank(ask.request.rank)
-            }
-            CallMessage::Answered(answered) => {
-                self.0.rank(answered.rank)?;
-                self.answer(&answered.answer)
-            }
-            CallMessage::Decided(decided) => {
-                own_set(from, decided.set)?;
-                let mut considered = decided.considered.iter();
-                considered.try_for_each(|considered| self.considered(decided.set, considered))?;
-                let mut probed = decided.probed.iter();
-                probed.try_for_each(|link| {
-                    check(self.set_of(link.from) == decided.set, || foreign(link.from))?;
-                    self.probed(link)
-                })
-            }
-            CallMessage::LinkProbed(probed) => {
-                let link = probed.link;
-                check(from == Address::Node(link.from), || foreign(link.from))?;
-                self.probed(&link)
-            }
-            CallMessage::Planned(planned) => planned.moves.iter().try_for_each(|planned| {
-                self.per_byte(planned.per_byte)?;
-                self.0.rank(planned.step.rank)?;
-                self.0.host(planned.step.from)?;
-                self.0.host(planned.step.to)
-            }),
+            | AgentMessage::ProcessImage(_) => Ok(()),
         }
     }
 
@@ -445,3 +420,27 @@ fn own_set(from: Address, set: SetId) -> Result<(), String> {
 fn foreign(host: HostId) -> String {
     format!("a message about {host}, where its sender does not run")
 }
+
+/// Checks that a run has checkpoints, and that one can be ordered by this message, if it `is_ordered`.
+fn checkpoint(rules: &Rules, is_ordered: bool, can_be: bool) -> Result<(), String> {
+    check(!is_ordered || can_be && rules.checkpoints, || {
+        "an order of a checkpoint that cannot be".to_owned()
+    })
+}
+
+/// Checks external loads of hosts that `is_own`.
+fn external(loads: &[ExternalLoad], is_own: impl Fn(HostId) -> bool) -> Result<(), String> {
+    let is_sound = ExternalLoad::are_sound(loads, is_own);
+    check(is_sound, || "impossible external loads".to_owned())
+}
+
+/// Checks the number of processors of a host.
+fn cores(found: u32) -> Result<(), String> {
+    check(CORES.contains(&found), || {
+        let (least, most) = (CORES.start(), CORES.end());
+        format!("{found} processors of a host, expected {least} to {most}")
+    })
+}
+
+/// The numbers of processors that a host may have.
+const CORES: RangeInclusive<u32> = 1..=1 << 16;

@@ -5,9 +5,7 @@ use std::collections::VecDeque;
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{ExternalLoad, Measurements};
-use protocol::{
-    Address, AgentMessage, Arrived, CallMessage, Evaluate, Measure, Measured, Report, Reports,
-};
+use protocol::{Address, AgentMessage, Arrived, Evaluate, Measure, Measured, Report, Reports};
 
 use crate::check::check;
 use crate::setup::{Rules, Scheduler};
@@ -61,7 +59,7 @@ impl Node {
         let (from, message) = match event {
             Event::Message { from, message } => (from, message),
             Event::LinkProbed { by, probed } => {
-                let message = AgentMessage::Call(CallMessage::LinkProbed(probed));
+                let message = AgentMessage::LinkProbed(probed);
                 return world.send(Address::Node(self.host), by, message, Cost::Encoded);
             }
             event => unreachable!("{} cannot handle {event:?}", self.host),
@@ -113,9 +111,7 @@ impl Node {
                 self.residents.insert(place, rank);
                 world.install(self.host, from, *image);
             }
-            AgentMessage::StartCall(_) | AgentMessage::Call(_) | AgentMessage::Installed(_) => {
-                return Err("a message that nodes do not receive".to_owned());
-            }
+            _ => return Err("a message that nodes do not receive".to_owned()),
         }
         Ok(())
     }
@@ -148,11 +144,7 @@ impl Node {
                 external: external.into_iter().collect(),
             },
         };
-        self.report(
-            AgentMessage::Call(CallMessage::Measured(measured)),
-            Cost::Encoded,
-            world,
-        );
+        self.report(AgentMessage::Measured(measured), Cost::Encoded, world);
     }
 
     /// The external load of the host over longer times, if it has any that the policy uses.
@@ -281,18 +273,12 @@ impl Node {
             times += report.times.len();
             if TIMES_MAX < times && !some.is_empty() {
                 times = report.times.len();
-                let before = AgentMessage::Call(CallMessage::ReportsBefore(reports(
-                    std::mem::take(&mut some),
-                )));
+                let before = AgentMessage::ReportsBefore(reports(std::mem::take(&mut some)));
                 self.report(before, Cost::Encoded, world);
             }
             some.push(report);
         }
-        self.report(
-            AgentMessage::Call(CallMessage::Reports(reports(some))),
-            Cost::Encoded,
-            world,
-        );
+        self.report(AgentMessage::Reports(reports(some)), Cost::Encoded, world);
     }
 
     /// Sends a message to the Manager of this host's Set.

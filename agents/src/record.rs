@@ -40,7 +40,10 @@ pub use traced::Traced;
 pub use writer::{WriteError, WriteOptions, Writer};
 
 /// The version of the events, in the head of every record.
-pub const SCHEMA: &str = "migbsp.events/1";
+pub const SCHEMA: &str = "migbsp.events/2";
+
+/// The versions that are read. In the first one, [`Call::assessment`] has another key.
+const SCHEMAS_READ: [&str; 2] = ["migbsp.events/1", SCHEMA];
 
 /// An event of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -202,7 +205,7 @@ pub struct Call {
     /// Candidates in the order of the list, with the decision about each.
     pub considered: Vec<Considered>,
     /// Costs and benefits of the plan, where plans name processors.
-    #[serde(rename = "weighed")]
+    #[serde(alias = "weighed")]
     pub assessment: Option<PlanAssessment>,
     /// The most supersteps that are left, if all programs know and the policy asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]

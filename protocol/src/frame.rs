@@ -3,7 +3,7 @@
 //! | bytes | field | |
 //! |---|---|---|
 //! | 0..2 | magic and version | `0xB5`, then [`WIRE_VERSION`] |
-//! | 2..4 | kind | of the message: 0 agents, 1 call, 2 nodes, 3 job; others are refused |
+//! | 2..4 | kind | of the message: 0 agents, 1 nodes, 2 job; others are refused |
 //! | 4..8 | length of the head | bytes |
 //! | 8..16 | length of the payload | bytes |
 //! | 16.. | head | sender, receiver and message, as compact MessagePack |
@@ -12,17 +12,16 @@
 //! Numbers of the prefix are little-endian. The prefix holds the length of the frame: a receiver splits a stream into
 //! frames, and refuses long ones, before it reserves memory.
 
-use bsp::{MESSAGE_MAX, encoded_len};
+use bsp::{MESSAGE_MAX, encoded_len, units};
 use bytes::{BufMut, Bytes};
 
-use crate::encoding::length_of;
 use crate::head::{self, HeadError};
 use crate::message::{
-    Address, AgentMessage, CallMessage, CheckpointMessage, Message, NodeMessage, ProcessImage,
+    Address, AgentMessage, CheckpointMessage, Message, NodeMessage, ProcessImage,
 };
 
 /// The version of the encoding, the same at both ends; it changes whenever any byte of any frame does.
-pub const WIRE_VERSION: u8 = 3;
+pub const WIRE_VERSION: u8 = 4;
 
 /// Bytes of the prefix of a frame.
 pub const PREFIX_LEN: usize = 16;
@@ -50,7 +49,6 @@ pub struct Prefix {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MessageKind {
     Agent,
-    Call,
     Node,
     Job,
 }
@@ -59,23 +57,21 @@ impl MessageKind {
     const fn new(message: &Message) -> Self {
         match message {
             Message::Agent(_) => Self::Agent,
-            Message::Call(_) => Self::Call,
             Message::Node(_) => Self::Node,
             Message::Job(_) => Self::Job,
         }
     }
 
     fn from_wire(kind: u16) -> Option<Self> {
-        let kinds = [Self::Agent, Self::Call, Self::Node, Self::Job];
+        let kinds = [Self::Agent, Self::Node, Self::Job];
         kinds.into_iter().find(|known| known.to_wire() == kind)
     }
 
     const fn to_wire(self) -> u16 {
         match self {
             Self::Agent => 0,
-            Self::Call => 1,
-            Self::Node => 2,
-            Self::Job => 3,
+            Self::Node => 1,
+            Self::Job => 2,
         }
     }
 }
@@ -107,7 +103,7 @@ pub enum DecodeError {
         found: u8,
     },
     /// A frame of an unknown kind.
-    #[error("byte 2: a frame of kind {found}, expected 0 to 3")]
+    #[error("byte 2: a frame of kind {found}, expected 0 to 2")]
     Kind {
         /// The kind.
         found: u16,
@@ -280,10 +276,6 @@ impl Prefix {
                 let (from, to, message) = head::decode_value(head)?;
                 (from, to, Message::Agent(message))
             }
-            MessageKind::Call => {
-                let (from, to, message) = head::decode_value(head)?;
-                (from, to, Message::Call(message))
-            }
             MessageKind::Node => {
                 let (from, to, message) = head::decode_value(head)?;
                 (from, to, Message::Node(message))
@@ -312,6 +304,15 @@ impl Prefix {
 }
 
 impl Message {
+    /// Bytes of the frame that [`encode`] would make: prefix, head and payload.
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "every message can be encoded")]
+    pub fn frame_len(&self, from: Address, to: Address) -> u64 {
+        let payload = self.payload().map_or(0, |payload| length_of(payload.len()));
+        let head = encoded_len(&(from, to, self)).expect("every message can be encoded");
+        length_of(PREFIX_LEN) + head.0 + payload
+    }
+
     /// The payload, if this message has one.
     #[must_use]
     #[expect(
@@ -328,6 +329,26 @@ impl Message {
             }
             _ => None,
         }
+    }
+}
+
+impl AgentMessage {
+    /// The bytes that a simulated network is charged for this message.
+    ///
+    /// This is the length of its frame, with one exception: the image of a process that declares its size
+    /// ([`ProcessImage::declared`]) is charged by that size, not by its payload. The program of a modelled application
+    /// consists of a few counters; what would have to move is the memory of the application it stands for.
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "every message can be encoded")]
+    pub fn wire_size(&self, from: Address, to: Address) -> units::Bytes {
+        let head = encoded_len(&(from, to, self)).expect("every message can be encoded");
+        let payload = if let Self::ProcessImage(image) = self {
+            let payload = || units::Bytes(length_of(image.payload.len()));
+            image.declared.unwrap_or_else(payload)
+        } else {
+            units::Bytes::ZERO
+        };
+        units::Bytes(length_of(PREFIX_LEN)) + head + payload
     }
 }
 
@@ -427,7 +448,7 @@ fn check(message: &Message) -> Result<(), DecodeError> {
             return Err(DecodeError::Batch { found, expected });
         }
     }
-    if let Message::Call(CallMessage::Measured(measured)) = message {
+    if let Message::Agent(AgentMessage::Measured(measured)) = message {
         let host = measured.host;
         for found in [measured.load, measured.load_recent] {
             if !(0.0..=1.0).contains(&found) {
@@ -447,6 +468,11 @@ fn check_image(image: &ProcessImage, length: u64) -> Result<(), DecodeError> {
         });
     }
     Ok(())
+}
+
+/// A length in memory, as frames announce it.
+fn length_of(length: usize) -> u64 {
+    u64::try_from(length).expect("a length in memory fits 64 bits")
 }
 
 const MAGIC: u8 = 0xB5;

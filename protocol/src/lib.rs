@@ -11,23 +11,17 @@
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
 mod build;
-mod encoding;
 mod frame;
 mod head;
 pub mod identity;
 mod message;
+mod step;
 mod text;
 pub mod transport;
-mod wire_size;
 
 pub use build::{Build, BuildError};
 pub use frame::{DecodeError, Frame, Limits, PREFIX_LEN, Prefix, WIRE_VERSION, decode, encode};
 pub use head::{HeadError, NUMBER_MAX, decode_value};
-pub use message::{
-    Abandoned, Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallMessage,
-    CallsStatus, Capacity, CheckpointMessage, Considered, Decided, Ended, Evaluate, Failed, Fault,
-    Installed, JobMessage, JobStatus, LinkProbed, Measure, Measured, Member, Message,
-    MessageHeader, Migrate, NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink,
-    ProcessImage, Report, Reports, ResumedJob, Saved, SetReport, Start, StartCall, Status, Submit,
-};
+pub use message::*;
+pub use step::Step;
 pub use text::{displayed, is_displayable, message as displayed_message, variant};

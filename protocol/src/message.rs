@@ -1,40 +1,39 @@
 //! Messages between agents, between nodes, and between the client of a job and a node.
 
-mod address;
 mod agents;
 mod busy_process;
-mod calls;
-mod checkpoints;
 mod client;
 mod nodes;
+mod route;
 
-use serde::Serialize;
+use bsp::{HostId, Rank, SetId};
+use serde::{Deserialize, Serialize};
 
-pub use address::Address;
-pub use agents::{
-    AgentMessage, Arrived, Evaluate, Installed, Measure, Migrate, ProbeLink, ProcessImage, Start,
-    StartCall,
-};
+pub use agents::*;
 pub use busy_process::BusyProcess;
-pub use calls::{
-    Answered, Ask, CallMessage, Capacity, Considered, Decided, LinkProbed, Measured, Planned,
-    Report, Reports, SetReport,
-};
-pub use checkpoints::{CheckpointMessage, Pieces, PiecesFile, Saved};
-pub use client::{
-    Abandoned, CallsStatus, Ended, Failed, Fault, JobMessage, JobStatus, Member, ResumedJob,
-    Status, Submit,
-};
-pub use nodes::{Batch, MessageHeader, NodeMessage, Placed, Probe};
+pub use client::*;
+pub use nodes::*;
+pub use route::{End, Route, When};
+
+/// The sender or the receiver of a message: an agent, or the client of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Address {
+    /// The agent of a process, wherever it runs.
+    Process(Rank),
+    /// The agent of a host.
+    Node(HostId),
+    /// The manager of a Set.
+    SetManager(SetId),
+    /// The client of a job, which is not an agent: it only sends and receives [`JobMessage`]s and process images.
+    Client,
+}
 
 /// Any message. The kind of its frame names the enum, so that its encoding is that of the message inside.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Message {
-    /// Between agents, but not in a call to a Set Manager.
+    /// Between agents.
     Agent(AgentMessage),
-    /// To a Set Manager that takes part in a call.
-    Call(CallMessage),
     /// Between nodes.
     Node(NodeMessage),
     /// Between the client of a job and a node.
@@ -43,20 +42,6 @@ pub enum Message {
 
 impl From<AgentMessage> for Message {
     fn from(message: AgentMessage) -> Self {
-        match message {
-            AgentMessage::Call(message) => Self::Call(message),
-            message @ (AgentMessage::Start(_)
-            | AgentMessage::Finish
-            | AgentMessage::Arrived(_)
-            | AgentMessage::StartCall(_)
-            | AgentMessage::Measure(_)
-            | AgentMessage::Evaluate(_)
-            | AgentMessage::Reported(_)
-            | AgentMessage::ProbeLink(_)
-            | AgentMessage::Migrate(_)
-            | AgentMessage::ProcessImage(_)
-            | AgentMessage::Installed(_)
-            | AgentMessage::Halted(_)) => Self::Agent(message),
-        }
+        Self::Agent(message)
     }
 }

@@ -4,10 +4,11 @@ use bsp::units::{BytesPerSecond, Seconds};
 use protocol::transport::JobId;
 
 use super::random::{Purpose, Random};
+use protocol::Step;
+
 use crate::checkpoint::JobDescription;
 use crate::checkpointing::{CheckpointCosts, CheckpointInterval, Checkpointing};
 use crate::hosts::Request;
-use crate::machines::step::Step;
 
 /// Gives half of all jobs checkpoints, and those that aim at a step of checkpoints.
 pub(super) fn draw(seed: u64, request: &mut Request, step: Option<Step>) {

@@ -30,10 +30,11 @@ use super::node_process::NodeProcess;
 use super::random::{Purpose, Random};
 use super::scenario::Scenario;
 use super::trace::Trace;
+use protocol::Step;
+
 use crate::checkpoint::{Generation, SimulatedFiles};
 use crate::hosts::Prepared;
 use crate::machines::members;
-use crate::machines::step::Step;
 use crate::programs::ProgramType;
 use checkpoint_watch::CheckpointWatch;
 use client_process::ClientProcess;

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use protocol::Step;
+
 use super::random::Random;
-use crate::machines::step::Step;
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -13,7 +13,7 @@ use super::agents::DirectAgents;
 use crate::hosts::{Builds, Prepared, Routes};
 use crate::machines::host_meter::{Execution, HostMeter};
 use crate::machines::node::action::StartedJob;
-use crate::machines::node::event::{ConnectionId, PeerEvent, StreamId};
+use crate::machines::node::event::{ConnectionId, JobEvent, StreamId};
 use crate::machines::node::{NodeMachine, NodeParts};
 
 /// A node: its machine, and what its shell would have.
@@ -30,7 +30,7 @@ pub(super) struct NodeProcess {
     /// The date at which it wakes.
     pub(super) timer: Option<u64>,
     /// What other nodes have sent that it does not take yet.
-    pub(super) peer_events: VecDeque<PeerEvent>,
+    pub(super) peer_events: VecDeque<JobEvent>,
 }
 
 /// What a node has for a job.

@@ -6,17 +6,18 @@
 use std::collections::BTreeMap;
 
 use bsp::{HostId, Rank};
+use protocol::Step;
 
 use super::checkpoints;
 use super::fault::{Fault, FaultKind, HARMLESS, SECOND, When};
 use super::program::Mixer;
 use super::random::{Purpose, Random};
 use super::scenario::{Scenario, programs, request};
+
 use crate::barrier::Shape;
 use crate::checkpointing::CheckpointInterval;
 use crate::hosts::Request;
 use crate::machines::members;
-use crate::machines::step::Step;
 use crate::script::Script;
 
 /// What a scenario is aimed at.

@@ -169,7 +169,7 @@ pub fn shrink(seed: u64) -> Vec<usize> {
 #[must_use]
 pub fn kinds_and_steps() -> (Vec<String>, Vec<String>) {
     let kinds = super::fault::FaultKind::ALL.iter();
-    let steps = crate::machines::step::Step::ALL.iter();
+    let steps = protocol::Step::ALL.iter();
     (
         kinds.map(ToString::to_string).collect(),
         steps.map(ToString::to_string).collect(),

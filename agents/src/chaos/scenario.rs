@@ -7,7 +7,7 @@ use bsp::units::{self, Seconds};
 use bsp::{HostId, Rank, reference};
 use bytes::Bytes;
 use migbsp::{Config, CostSource, Policies};
-use protocol::{Build, Member};
+use protocol::{Build, Member, Step};
 use simulator::{NetworkOptions, Platform};
 
 use super::checkpoints;
@@ -17,7 +17,6 @@ use super::program::Mixer;
 use super::random::{Purpose, Random};
 use crate::barrier::{Barrier, Collection, Shape};
 use crate::hosts::{Builds, Request};
-use crate::machines::step::Step;
 use crate::script::Script;
 use crate::setup::{Scheduler, Setup, TransferStart};
 

@@ -16,7 +16,7 @@ use super::checkpoint::copies;
 use super::input_budget::InputBudget;
 use super::migration::arrival::ImageStream;
 use super::migration::chunk_channel;
-use crate::machines::node::event::{IncomingImage, IncomingPieces, NodeInput, PeerEvent, StreamId};
+use crate::machines::node::event::{IncomingImage, IncomingPieces, JobEvent, NodeInput, StreamId};
 use crate::machines::time::seconds;
 
 /// The images that have begun to arrive, by stream. Clones share them.
@@ -38,7 +38,7 @@ impl Images {
 }
 
 /// Passes on the input from a node until its connection closes, as far as there is memory for input that waits.
-pub(super) fn listen(host: HostId, peer: Peer, images: Images, events: &mpsc::Sender<PeerEvent>) {
+pub(super) fn listen(host: HostId, peer: Peer, images: Images, events: &mpsc::Sender<JobEvent>) {
     let Peer {
         mut messages,
         states,
@@ -56,7 +56,7 @@ pub(super) fn listen(host: HostId, peer: Peer, images: Images, events: &mpsc::Se
                     let memory = budget
                         .reserve(message.payload().map_or(0, Bytes::len))
                         .await;
-                    PeerEvent::Message(Box::new(NodeInput {
+                    JobEvent::Message(Box::new(NodeInput {
                         host,
                         ends: (from, to),
                         transport: transport(&message, &link),
@@ -65,10 +65,10 @@ pub(super) fn listen(host: HostId, peer: Peer, images: Images, events: &mpsc::Se
                         memory,
                     }))
                 }
-                Ok(Received::Closed { reason }) => PeerEvent::Gone(host, Ok(reason)),
-                Err(error) => PeerEvent::Gone(host, Err(error.into())),
+                Ok(Received::Closed { reason }) => JobEvent::PeerGone(host, Ok(reason)),
+                Err(error) => JobEvent::PeerGone(host, Err(error.into())),
             };
-            let is_last = matches!(event, PeerEvent::Gone(..));
+            let is_last = matches!(event, JobEvent::PeerGone(..));
             if inputs.send(event).await.is_err() || is_last {
                 return;
             }
@@ -82,7 +82,7 @@ fn listen_to_streams(
     (host, sender): (HostId, Sender),
     mut states: StateReceiver,
     images: Images,
-    events: &mpsc::Sender<PeerEvent>,
+    events: &mpsc::Sender<JobEvent>,
 ) {
     let inputs = events.clone();
     drop(actix_rt::spawn(async move {
@@ -108,7 +108,7 @@ fn listen_to_streams(
                                 deltas,
                             };
                             // The job may be over.
-                            drop(inputs.send(PeerEvent::Pieces(Box::new(pieces))).await);
+                            drop(inputs.send(JobEvent::Pieces(Box::new(pieces))).await);
                         }
                     }));
                     continue;
@@ -125,7 +125,7 @@ fn listen_to_streams(
                 chunks,
                 round_trip: seconds(sender.round_trip_least()),
             });
-            let image = PeerEvent::Image(Box::new(IncomingImage {
+            let image = JobEvent::Image(Box::new(IncomingImage {
                 host,
                 ends: (from, to),
                 image: state,
@@ -142,9 +142,7 @@ fn listen_to_streams(
 fn transport(message: &Message, link: &Sender) -> (Seconds, f64) {
     match message {
         Message::Node(NodeMessage::Batch(_)) => (seconds(link.round_trip()), link.bandwidth()),
-        Message::Node(_) | Message::Agent(_) | Message::Call(_) | Message::Job(_) => {
-            (Seconds::ZERO, 0.0)
-        }
+        Message::Node(_) | Message::Agent(_) | Message::Job(_) => (Seconds::ZERO, 0.0),
     }
 }
 

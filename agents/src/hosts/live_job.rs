@@ -29,7 +29,7 @@ use crate::machines::client::initial;
 use crate::machines::failure::JobError;
 use crate::machines::migration::departing_process::DepartingProcess;
 use crate::machines::node::action::{BegunJob, JobAction, StartedJob};
-use crate::machines::node::event::{JobEvent, PeerEvent};
+use crate::machines::node::event::JobEvent;
 use crate::machines::starting_process::StateDecoder;
 use crate::machines::task::Done;
 
@@ -76,7 +76,7 @@ struct Channels {
     /// The states that the client sends.
     states: (mpsc::Sender<JobEvent>, mpsc::Receiver<JobEvent>),
     /// Of the other nodes.
-    peers: (mpsc::Sender<PeerEvent>, mpsc::Receiver<PeerEvent>),
+    peers: (mpsc::Sender<JobEvent>, mpsc::Receiver<JobEvent>),
 }
 
 /// What happens next in a job.
@@ -146,12 +146,12 @@ impl LiveJob {
             Some(event) = own.1.recv() => Next::Event(event),
             Some(state) = states.1.recv() => Next::Event(state),
             Some(peer) = self.connected.1.recv() => Next::Connected(Box::new(peer)),
-            Some(event) = peers.1.recv(), if takes_peer_events => Next::Event(JobEvent::Peer(event)),
+            Some(event) = peers.1.recv(), if takes_peer_events => Next::Event(event),
         }
     }
 
     /// The next of the events of other nodes that have happened already.
-    pub(super) fn next_of_peers(&mut self) -> Option<PeerEvent> {
+    pub(super) fn next_of_peers(&mut self) -> Option<JobEvent> {
         self.events.peers.1.try_recv().ok()
     }
 
@@ -318,7 +318,7 @@ impl LiveJob {
             // The job may be over.
             match connect(&endpoint, &member, role).await {
                 Ok(peer) => drop(connected.send(peer)),
-                Err(error) => drop(events.send(JobEvent::Unreachable(error))),
+                Err(error) => drop(events.send(JobEvent::Failed(error))),
             }
         };
         drop(self.calls.spawn(connecting));

@@ -13,14 +13,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use bsp::units::{Instant, Instructions, Seconds};
 use bsp::{HostId, Rank};
 use bytes::Bytes;
-use protocol::{CheckpointMessage, PiecesFile, variant};
+use protocol::{CheckpointMessage, PiecesFile, Step, variant};
 
 use crate::check::check;
 use crate::checkpoint::{
     Condition, Content, Delta, Generation, Generations, Piece, PieceHead, WrittenPieces,
 };
 use crate::checkpointing::CheckpointSchedule;
-use crate::machines::step::Step;
 use crate::mutant::{self, Mutant};
 use crate::programs::Incoming;
 use crate::record;

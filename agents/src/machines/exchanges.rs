@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use bsp::reference::{check_length, check_receiver};
 use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, Rank, SetId};
-use protocol::{Batch, MessageHeader};
+use protocol::{Batch, MessageHeader, Step};
 
 use self::batches::{Last, pack, unpack};
 use self::census::Census;
@@ -21,7 +21,6 @@ use self::expectations::Expectations;
 use self::inboxes::Inboxes;
 use self::round::Round;
 use super::input_memory::InputMemory;
-use super::step::Step;
 use crate::check::check;
 use crate::error::RunError;
 use crate::mutant::{self, Mutant};

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant as Clock};
 use bsp::HostId;
 use protocol::identity::Role;
 use protocol::transport::{JobId, PeerInfo};
-use protocol::{Address, Build, Frame, JobMessage, JobStatus, Message, Submit, encode};
+use protocol::{Address, Build, Frame, JobMessage, JobStatus, Message, Step, Submit, encode};
 
 use super::builds::Builds;
 use super::failure::JobError;
@@ -22,12 +22,11 @@ use super::members::check_own;
 use super::prepared::Prepared;
 use super::resumption;
 use super::routes::Routes;
-use super::step::Step;
 use super::time::between;
 use crate::checkpoint::Generations;
 use crate::mutant::{self, Mutant};
 use action::{BegunJob, EndedJob, JobEnd, NodeAction};
-use event::{ConnectionId, JobEvent, NewPeer, NodeEvent, PeerEvent};
+use event::{ConnectionId, JobEvent, NewPeer, NodeEvent};
 use job::{Job, JobParts};
 
 /// What a job is made of, from what its client submits.
@@ -402,12 +401,6 @@ impl NodeMachine {
         let frame = frame(message);
         self.actions
             .push_back(NodeAction::TellClient(client, frame));
-    }
-}
-
-impl From<PeerEvent> for NodeEvent {
-    fn from(event: PeerEvent) -> Self {
-        Self::Job(JobEvent::Peer(event))
     }
 }
 

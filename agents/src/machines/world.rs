@@ -23,7 +23,7 @@ use bsp::units;
 use bsp::{HostId, Rank};
 use migbsp::MeasuredMove;
 use protocol::transport::PeerInfo;
-use protocol::{Address, AgentMessage, Frame, Message, NodeMessage, variant};
+use protocol::{Address, AgentMessage, Frame, Message, NodeMessage, Step, variant};
 
 use super::checkpoints::Checkpoints;
 use super::exchanges::Exchanges;
@@ -35,7 +35,6 @@ use super::node::action::JobAction;
 use super::node::event::{IncomingImage, NodeInput};
 use super::processors::Processors;
 use super::starting_process::StartingProcess;
-use super::step::Step;
 use super::task::Done;
 use super::time::seconds;
 use crate::error::RunError;
@@ -271,9 +270,6 @@ impl HostWorld {
             Message::Job(message) => {
                 let problem = format!("{}, a message of a client", variant(&message));
                 self.refuse(Address::Node(host), problem);
-            }
-            Message::Call(message) => {
-                self.deliver_from(host, (from, to), AgentMessage::Call(message));
             }
             Message::Agent(message) => self.deliver_from(host, (from, to), message),
         }

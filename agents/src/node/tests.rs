@@ -128,7 +128,7 @@ fn a_report_waits_for_all_residents_and_is_in_rank_order() {
         };
         [(
             Address::SetManager(SetId(0)),
-            AgentMessage::Call(CallMessage::Reports(Box::new(reports))),
+            AgentMessage::Reports(Box::new(reports)),
         )]
     };
     assert_eq!(tell(&mut world, &mut node, reported(1)), expected(&[1, 2]));
@@ -150,14 +150,8 @@ fn a_report_waits_for_all_residents_and_is_in_rank_order() {
     assert_eq!(tell(&mut world, &mut node, reported(2)), []);
     let manager = Address::SetManager(SetId(0));
     let both = [
-        (
-            manager,
-            AgentMessage::Call(CallMessage::ReportsBefore(reports(1))),
-        ),
-        (
-            manager,
-            AgentMessage::Call(CallMessage::Reports(reports(2))),
-        ),
+        (manager, AgentMessage::ReportsBefore(reports(1))),
+        (manager, AgentMessage::Reports(reports(2))),
     ];
     assert_eq!(tell(&mut world, &mut node, reported(1)), both);
     // Halted processes are not asked; without processes the report is empty.
@@ -206,7 +200,7 @@ fn a_host_is_measured() {
         &mut node,
         AgentMessage::Measure(Measure { superstep: 4 }),
     );
-    let measured = AgentMessage::Call(CallMessage::Measured(Measured {
+    let measured = AgentMessage::Measured(Measured {
         superstep: 4,
         host: HOST,
         speed: bsp::units::InstructionsPerSecond::new(1e9).unwrap(),
@@ -214,6 +208,6 @@ fn a_host_is_measured() {
         load: 0.0,
         load_recent: 0.0,
         more: Measurements::default(),
-    }));
+    });
     assert_eq!(sent, [(Address::SetManager(SetId(0)), measured)]);
 }

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use super::files::{description, events, is_complete, lines, remedy};
 use super::header::{EventHeader, EventKind};
 use super::progress::Progress;
-use super::{Event, Run, SCHEMA};
+use super::{Event, Run, SCHEMA, SCHEMAS_READ};
 
 /// The extent of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,7 +209,7 @@ fn header(
         // Events of another version need not look like ours.
         let head: Head = from_line(line)?;
         match head.schema.as_deref() {
-            Some(SCHEMA) => {}
+            Some(schema) if SCHEMAS_READ.contains(&schema) => {}
             Some(other) => {
                 let remedy = remedy(directory);
                 return Err(format!(

@@ -18,9 +18,7 @@ pub(super) mod state;
 use bsp::SetId;
 use bsp::units::Instant;
 use migbsp::{Digest, SetView};
-use protocol::{
-    Address, AgentMessage, CallMessage, Capacity, Evaluate, Measure, Report, SetReport, StartCall,
-};
+use protocol::{Address, AgentMessage, Capacity, Evaluate, Measure, Report, SetReport, StartCall};
 
 use super::SetManager;
 use crate::check::check;
@@ -75,10 +73,7 @@ impl SetManager {
         message: AgentMessage,
         world: &mut dyn World,
     ) -> Result<(), String> {
-        let superstep = match &message {
-            AgentMessage::Call(message) => message.superstep(),
-            _ => self.superstep,
-        };
+        let superstep = message.superstep().unwrap_or(self.superstep);
         let Some(call) = self
             .call
             .as_mut()
@@ -90,7 +85,7 @@ impl SetManager {
             return self.keep_early(rules, from, message);
         };
         match message {
-            AgentMessage::Call(CallMessage::Measured(measured)) => {
+            AgentMessage::Measured(measured) => {
                 let host = measured.host;
                 let is_new = call.measured.iter().all(|other| other.host != host);
                 check(is_new, || format!("{host} is measured twice"))?;
@@ -100,14 +95,12 @@ impl SetManager {
                 }
                 Ok(())
             }
-            AgentMessage::Call(CallMessage::Capacity(capacity)) => {
-                self.handle_capacity(rules, *capacity, world)
-            }
-            AgentMessage::Call(CallMessage::ReportsBefore(reports)) => {
+            AgentMessage::Capacity(capacity) => self.handle_capacity(rules, *capacity, world),
+            AgentMessage::ReportsBefore(reports) => {
                 let view = &self.placement_view;
                 call.keep(*reports, |rank| view.of(rank))
             }
-            AgentMessage::Call(CallMessage::Reports(reports)) => {
+            AgentMessage::Reports(reports) => {
                 let host = reports.host;
                 check(call.reports_missing.remove(&host), || {
                     format!("unexpected reports of {host}")
@@ -119,27 +112,19 @@ impl SetManager {
                 }
                 Ok(())
             }
-            AgentMessage::Call(CallMessage::SetReport(set_report)) => {
+            AgentMessage::SetReport(set_report) => {
                 self.handle_set_report(rules, *set_report, world)
             }
-            AgentMessage::Call(CallMessage::Ask(ask)) => {
+            AgentMessage::Ask(ask) => {
                 let rank = ask.request.rank;
                 let is_new = call.asks.insert(rank, *ask).is_none();
                 check(is_new, || format!("a second request for {rank}"))?;
                 self.negotiate(rules, world)
             }
-            AgentMessage::Call(CallMessage::Answered(answered)) => {
-                self.handle_answer(rules, from, &answered, world)
-            }
-            AgentMessage::Call(CallMessage::Decided(decided)) => {
-                self.handle_decided(rules, *decided, world)
-            }
-            AgentMessage::Call(CallMessage::Planned(planned)) => {
-                self.handle_planned(rules, *planned, world)
-            }
-            AgentMessage::Call(CallMessage::LinkProbed(probed)) => {
-                self.handle_probed(rules, probed, world)
-            }
+            AgentMessage::Answered(answered) => self.handle_answer(rules, from, &answered, world),
+            AgentMessage::Decided(decided) => self.handle_decided(rules, *decided, world),
+            AgentMessage::Planned(planned) => self.handle_planned(rules, *planned, world),
+            AgentMessage::LinkProbed(probed) => self.handle_probed(rules, probed, world),
             AgentMessage::Installed(installed) => {
                 self.handle_installed(rules, from, installed, world)
             }
@@ -166,7 +151,7 @@ impl SetManager {
         };
         self.send_to_managers(
             rules,
-            &AgentMessage::Call(CallMessage::Capacity(Box::new(capacity.clone()))),
+            &AgentMessage::Capacity(Box::new(capacity.clone())),
             Cost::Encoded,
             world,
         );
@@ -265,8 +250,7 @@ impl SetManager {
             let wants_inventory = set == rules.first && scheduler.plans();
             set_report.inventory = wants_inventory.then(|| self.inventory(rules, call, world));
             if set != self.set {
-                let message =
-                    AgentMessage::Call(CallMessage::SetReport(Box::new(set_report.clone())));
+                let message = AgentMessage::SetReport(Box::new(set_report.clone()));
                 self.send(set, message, Cost::Encoded, world);
             }
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use bsp::units::Seconds;
 use migbsp::{Config, CostSource, Heuristic, Policies};
 use proptest::prelude::*;
-use protocol::{AgentMessage, CallMessage, SetReport};
+use protocol::{AgentMessage, SetReport};
 
 use super::*;
 use crate::barrier::{Collection, Shape};
@@ -344,7 +344,7 @@ fn meets(set_report: SetReport) -> String {
     }
     let event = Event::Message {
         from: Address::SetManager(set_report.set),
-        message: AgentMessage::Call(CallMessage::SetReport(Box::new(set_report))),
+        message: AgentMessage::SetReport(Box::new(set_report)),
     };
     test_world.keep_errors();
     tell(&mut test_world, &mut agents, event);

@@ -125,5 +125,5 @@ const HEADER: [&str; 16] = [
     "potential",
     "position",
     "target",
-    "fate",
+    "disposition",
 ];

@@ -74,14 +74,12 @@ pub(super) struct CallReport {
     /// Number of candidates.
     pub(super) candidates: usize,
     /// Number of processes by disposition.
-    #[serde(rename = "fates")]
     pub(super) dispositions: BTreeMap<&'static str, usize>,
     /// Migrations.
     pub(super) moved: Vec<MoveReport>,
     /// Gain of the migrations.
     pub(super) payback: Option<Payback>,
     /// Costs and benefits, if the policy makes plans.
-    #[serde(rename = "weighed")]
     pub(super) assessment: Option<AssessmentReport>,
 }
 
@@ -138,7 +136,6 @@ pub(super) struct Row {
     /// Its potential for that Set, in seconds.
     pub(super) potential: f64,
     /// Its outcome.
-    #[serde(rename = "fate")]
     pub(super) disposition: &'static str,
     /// The outcome, in words.
     #[serde(skip)]
@@ -157,7 +154,6 @@ pub(super) struct ProcessReport {
     /// Its position in the list, from 1; `None`: it took no part.
     pub(super) position: Option<usize>,
     /// Its outcome.
-    #[serde(rename = "fate")]
     pub(super) disposition: Option<&'static str>,
     /// The Set for which its potential was highest.
     pub(super) target: Option<String>,
@@ -178,7 +174,6 @@ pub(super) struct ProcessReport {
     /// Supersteps after which it moved in the whole run.
     pub(super) moved_after: Vec<u64>,
     /// Its outcomes in all calls.
-    #[serde(rename = "fates")]
     pub(super) dispositions: BTreeMap<&'static str, usize>,
 }
 
@@ -224,5 +219,5 @@ impl Explanation {
 }
 
 impl Published for Explanation {
-    const SCHEMA: &'static str = "migbsp.explain/1";
+    const SCHEMA: &'static str = "migbsp.explain/2";
 }

@@ -60,7 +60,7 @@ fn the_object_has_the_promised_shape_and_its_terms_add_up() {
     let answer = json(&folder, &["--process", "p21"]);
     assert_eq!(answer["schema"], "migbsp.explain/1");
     assert_eq!(answer["calls"][0]["superstep"], 4);
-    assert_eq!(answer["process"]["fate"], "moved");
+    assert_eq!(answer["process"]["disposition"], "moved");
     let near = |one: f64, other: f64| (one - other).abs() <= 1e-12;
     let sets = answer["forces"]["sets"].as_array().unwrap();
     assert_eq!(sets.len(), 5);
@@ -140,7 +140,7 @@ fn every_disposition_has_its_reason() {
     assert_eq!(list.len(), 100);
     let refused = list
         .iter()
-        .find(|row| row["fate"] == "no-processor")
+        .find(|row| row["disposition"] == "no-processor")
         .unwrap();
     let refused = refused["process"].as_str().unwrap();
     says(&crowded, refused, "4", "exceeds the threshold of");
@@ -161,7 +161,7 @@ fn every_disposition_has_its_reason() {
         .as_array()
         .unwrap()
         .iter()
-        .find(|row| row["fate"] == "below-threshold");
+        .find(|row| row["disposition"] == "below-threshold");
     let below = below.unwrap()["process"].as_str().unwrap();
     says(&strict, below, "4", "does not exceed the threshold of");
 }
@@ -438,7 +438,7 @@ fn the_hosts_that_were_compared_for_a_process_are_shown() {
         "{text}"
     );
     let answer = json(&folder, &["--superstep", "1"]);
-    let choice = &answer["calls"][0]["weighed"]["choice"];
+    let choice = &answer["calls"][0]["assessment"]["choice"];
     let hosts = choice["destinations"].as_array().unwrap();
     assert_eq!(hosts.len(), 11);
     for host in hosts {

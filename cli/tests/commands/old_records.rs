@@ -69,7 +69,7 @@ fn a_record_of_another_version_is_refused_with_the_build_that_wrote_it() {
     );
     assert!(ended.stderr.trim_end().ends_with(with), "{ended:?}");
     copy(
-        &|text| text.replace("migbsp.events/1", "migbsp.events/2"),
+        &|text| text.replace("migbsp.events/1", "migbsp.events/3"),
         &same,
     );
     let ended = folder.run(&["explain", "kept"]);

@@ -493,7 +493,7 @@ fn lengthen(folder: &Folder, (processes, supersteps, interval): (usize, usize, u
         lines.push(json!({
             "event": "call", "superstep": over, "at": over as f64, "cost": 0.0, "interval": interval, "tolerance": 0.5,
             "balanced": 0, "threshold": null, "list": (0..processes).map(entry).collect::<Vec<_>>(), "passed_over": [],
-            "considered": [], "weighed": null, "migrations": moved,
+            "considered": [], "assessment": null, "migrations": moved,
         }));
     }
     lines.push(json!({

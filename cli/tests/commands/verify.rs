@@ -372,15 +372,15 @@ fn a_plan_that_was_tampered_with_is_named() {
         &[
             (
                 "call",
-                "/weighed/balance/planned",
+                "/assessment/balance/planned",
                 "1e9",
-                "weighed balance planned: recorded 1000000000.0, recomputed ",
+                "assessment balance planned: recorded 1000000000.0, recomputed ",
             ),
             (
                 "call",
-                "/weighed/verdict",
+                "/assessment/verdict",
                 "\"unchanged\"",
-                "weighed verdict: ",
+                "assessment verdict: ",
             ),
             (
                 "call",

@@ -3,7 +3,8 @@
 //! `HOSTILE_SEQUENCES=100000 cargo test --release -p integration-tests --test hosts hostile` sends more than the default,
 //! and `HOSTILE_SEED=2` other ones.
 
-mod frames;
+#[path = "../../../protocol/tests/protocol/wire/examples.rs"]
+mod examples;
 mod peer;
 
 use std::net::SocketAddr;
@@ -19,7 +20,7 @@ use protocol::{Address, JobMessage, Member, Message, Submit, encode};
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Cluster, build};
-use frames::Draw;
+use examples::{Draw, examples, head};
 use peer::HostilePeer;
 
 /// Sends a message to the next process in every superstep.
@@ -77,6 +78,33 @@ fn setting(variable: &str, default: u64) -> u64 {
     number.map_or(default, |number| number.parse().unwrap())
 }
 
+/// A frame without its stamp.
+struct HostileFrame {
+    kind: u16,
+    head: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+/// A frame with a message of any type, whose fields are drawn at random.
+fn frame(draw: &mut Draw) -> HostileFrame {
+    let examples = examples();
+    loop {
+        let (_, _, example) = &examples[draw.below(examples.len())];
+        let count = draw.below(3);
+        if let Some(message) = draw.like(example, true, count) {
+            let (from, to) = (draw.address(), draw.address());
+            let (kind, head) = head(from, to, &message);
+            let length = draw.of(&[0, 0, 0, 3, 5, 300_000]);
+            let payload = vec![7; length];
+            return HostileFrame {
+                kind,
+                head,
+                payload,
+            };
+        }
+    }
+}
+
 /// Runs a job once the node has ended the one before.
 fn run_when_free(cluster: &Cluster, setup: &Setup) -> Vec<u64> {
     for _ in 0..100 {
@@ -124,7 +152,7 @@ fn peers_without_a_part_in_a_job_do_not_harm_it() {
                 let node = ("n0", address);
                 let mut peer = HostilePeer::connect(&identity, node, job, digest.digest()).await;
                 for _ in 0..20 {
-                    let frame = draw.frame();
+                    let frame = frame(&mut draw);
                     // A submission would make it the client of a job of its own.
                     let is_submission = frame.head.windows(6).any(|bytes| bytes == b"Submit");
                     if !is_submission && !peer.send(frame.kind, &frame.head, &frame.payload).await {
@@ -291,7 +319,7 @@ fn members_of_a_job_end_it_at_worst() {
                 drop(client.sender.send_state(Address::Client, to, state).await);
             }
             for turn in 0..30 {
-                let frame = draw.frame();
+                let frame = frame(&mut draw);
                 if !evil.send(frame.kind, &frame.head, &frame.payload).await {
                     break;
                 }

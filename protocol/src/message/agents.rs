@@ -1,50 +1,145 @@
-//! Messages between agents.
+//! Messages between agents: the table of all of them, and what each says.
+//!
+//! A new message is a row of the table with a type below, an arm of the check of its fields
+//! (`agents/src/message_check.rs`), a sender, a receiver, and an example (`protocol/tests/protocol/wire/pinned.rs`).
 //!
 //! Orders are imperative ([`Start`], [`Migrate`]), reports are past ([`Arrived`], [`Installed`]).
 //!
-//! The simulated network charges the encoded length of these messages, and the name of a variant is a part of it. A
-//! variant that is renamed keeps its encoded name, so that simulated times do not change.
+//! The simulated network charges the encoded length of these messages, and the name of a variant is a part of it:
+//! simulated times change with a name.
 
-use bsp::units::Seconds;
-use bsp::{HostId, Rank};
+use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
+use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
-use migbsp::{CostCoefficients, LinkProbe, MeasuredMove, SetView};
+use migbsp::{
+    Answer, CostCoefficients, Digest, Entry, Evaluation, Inventory, LinkProbe, Load, MeasuredMove,
+    Measurements, ProbedLink, ProcessTimes, Request, SetView,
+};
 use serde::{Deserialize, Serialize};
 
-use super::calls::{CallMessage, Report};
+use super::route::{End, Route, When};
+use crate::step::Step;
 
-/// A message between agents.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum AgentMessage {
+/// Declares [`AgentMessage`] from its table.
+macro_rules! table {
+    ($(
+        $(#[$attribute:meta])*
+        $name:ident $(($content:ty))?: $step:ident, [$($from:ident -> $to:ident if $when:ident),* $(,)?];
+    )*) => {
+        /// A message between agents.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        pub enum AgentMessage {
+            $($(#[$attribute])* $name $(($content))?,)*
+        }
+
+        impl AgentMessage {
+            /// The names of all messages.
+            pub const NAMES: &[&str] = &[$(stringify!($name)),*];
+
+            /// The step of the protocol that the message belongs to, between two supersteps.
+            #[must_use]
+            pub const fn step(&self) -> Step {
+                match self {
+                    $(Self::$name { .. } => Step::$step,)*
+                }
+            }
+
+            /// The ways of the message between machines; none if its two agents are on one machine.
+            #[must_use]
+            pub const fn routes(&self) -> &'static [Route] {
+                match self {
+                    $(Self::$name { .. } => const {
+                        &[$(Route {
+                            from: End::$from,
+                            to: End::$to,
+                            when: When::$when,
+                        }),*]
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+// A row is a message, the step of the protocol that it belongs to, and its ways between machines, each with the runs that
+// have it.
+table! {
     /// Begin a superstep.
-    Start(Start),
+    Start(Start): Compute, [Above -> Below if Always];
     /// All processes have halted: the run is over.
-    Finish,
+    Finish: Finish, [Above -> Below if Always];
     /// Processes have computed, sent and received.
-    Arrived(Arrived),
-    /// Hold a rescheduling call after this superstep.
-    #[serde(rename = "Confer")]
-    StartCall(StartCall),
-    /// Measure your host.
-    Measure(Measure),
-    /// Evaluate your potentials of migration.
-    Evaluate(Box<Evaluate>),
-    /// The evaluation of one process.
-    Reported(Box<Report>),
-    /// A message to a Set Manager that takes part in a call: a frame of another kind, without a name of its own.
-    #[serde(skip)]
-    Call(CallMessage),
-    /// Probe the link to another host.
-    ProbeLink(ProbeLink),
-    /// Move a process to another host.
-    Migrate(Migrate),
-    /// A process in transfer.
-    #[serde(rename = "State")]
-    ProcessImage(Box<ProcessImage>),
-    /// A process runs on its new host.
-    Installed(Installed),
+    Arrived(Arrived): Barrier, [Below -> Above if Always, Manager -> Manager if EachEnds];
     /// A process has halted and takes no more part.
-    Halted(Rank),
+    Halted(Rank): Barrier, [];
+    /// Hold a rescheduling call after this superstep.
+    StartCall(StartCall): Measure, [First -> Manager if FirstEndsCalling];
+    /// Measure your host.
+    Measure(Measure): Measure, [Manager -> Node if Calling];
+    /// The measurement of a host.
+    Measured(Measured): Measure, [Node -> Manager if Calling];
+    /// The capacity of a Set.
+    Capacity(Box<Capacity>): Evaluate, [Manager -> Manager if Calling];
+    /// Evaluate your potentials of migration.
+    Evaluate(Box<Evaluate>): Evaluate, [Manager -> Node if Calling];
+    /// The evaluation of one process.
+    Reported(Box<Report>): Evaluate, [];
+    /// The evaluations of the processes of one host, or the last part of them.
+    Reports(Box<Reports>): Evaluate, [Node -> Manager if Calling];
+    /// The evaluations of some processes of one host, before its [`AgentMessage::Reports`], if all of them are too long
+    /// for one message.
+    ReportsBefore(Box<Reports>): Evaluate, [Node -> Manager if Calling];
+    /// The evaluations of the processes of one Set.
+    SetReport(Box<SetReport>): Evaluate, [Manager -> Manager if Calling];
+    /// Ask another Set for a processor for a process.
+    Ask(Box<Ask>): Negotiate, [Manager -> Manager if Negotiating];
+    /// The answer.
+    Answered(Box<Answered>): Negotiate, [Manager -> Manager if Negotiating];
+    /// The results of one Manager's negotiations about its own processes.
+    Decided(Box<Decided>): Negotiate, [Manager -> Manager if Negotiating];
+    /// The plan of the first Manager, if the policy's plans name processors.
+    Planned(Box<Planned>): Plan, [First -> Manager if Planning];
+    /// Probe the link to another host.
+    ProbeLink(ProbeLink): ProbeLink, [Manager -> Node if Learning, First -> Node if LearningPlanner];
+    /// What a probe of a link found.
+    LinkProbed(LinkProbed): ProbeLink, [Node -> Manager if Learning, Node -> First if LearningPlanner];
+    /// Move a process to another host.
+    Migrate(Migrate): Depart, [Manager -> Node if Calling];
+    /// A process in transfer. It has a stream of its own.
+    #[serde(rename = "State")]
+    ProcessImage(Box<ProcessImage>): Install, [Node -> Node if Calling];
+    /// A process runs on its new host.
+    Installed(Installed): Install, [Node -> Manager if Calling, Manager -> Manager if Calling];
+}
+
+impl AgentMessage {
+    /// The superstep that the message is about, from 0, if it names one.
+    #[must_use]
+    pub const fn superstep(&self) -> Option<u64> {
+        Some(match self {
+            Self::Start(message) => message.superstep,
+            Self::Arrived(message) => message.superstep,
+            Self::StartCall(message) => message.superstep,
+            Self::Measure(message) => message.superstep,
+            Self::Measured(message) => message.superstep,
+            Self::Capacity(message) => message.superstep,
+            Self::Evaluate(message) => message.superstep,
+            Self::Reported(message) => message.superstep,
+            Self::Reports(message) | Self::ReportsBefore(message) => message.superstep,
+            Self::SetReport(message) => message.superstep,
+            Self::Ask(message) => message.superstep,
+            Self::Answered(message) => message.superstep,
+            Self::Decided(message) => message.superstep,
+            Self::Planned(message) => message.superstep,
+            Self::ProbeLink(message) => message.superstep,
+            Self::LinkProbed(message) => message.superstep,
+            Self::Finish
+            | Self::Halted(_)
+            | Self::Migrate(_)
+            | Self::ProcessImage(_)
+            | Self::Installed(_) => return None,
+        })
+    }
 }
 
 /// Begin superstep `superstep`.
@@ -206,4 +301,174 @@ pub struct Installed {
     /// What its move took, if the cost of moves is learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<MeasuredMove>,
+}
+
+/// The measurement of a host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The superstep that ended, from 0.
+    pub superstep: u64,
+    /// The host.
+    pub host: HostId,
+    /// The speed of one of its processors.
+    pub speed: InstructionsPerSecond,
+    /// The number of its processors.
+    pub cores: u32,
+    /// The fraction of them that other programs use, in `[0, 1]`, over the papers' long window.
+    pub load: f64,
+    /// The same over a short window.
+    pub load_recent: f64,
+    /// What else it has measured, of its own links and load.
+    #[serde(default, skip_serializing_if = "Measurements::is_empty")]
+    pub more: Measurements,
+}
+
+/// The capacity of a Set, as its Manager measured it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Capacity {
+    /// The superstep that ended, from 0.
+    pub superstep: u64,
+    /// The Set.
+    pub set: SetId,
+    /// Mean capacity of its processors, instructions per second left by other programs.
+    pub capacity: f64,
+    /// The number of its processes.
+    pub processes: u32,
+    /// The number of its processors.
+    pub processors: u32,
+    /// What the sender has learned of the cost of moves, if it is learned: the same as all Managers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<CostCoefficients>,
+}
+
+/// The evaluation of one process, and the data to negotiate for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The superstep that ended, from 0.
+    pub superstep: u64,
+    /// The process.
+    pub rank: Rank,
+    /// Its host.
+    pub host: HostId,
+    /// Its potential of migration to every Set, term by term.
+    pub evaluation: Evaluation,
+    /// Its row in the list of potentials.
+    pub entry: Entry,
+    /// Instructions of the last superstep.
+    pub instructions: Instructions,
+    /// Instructions of the last superstep in which it computed.
+    pub instructions_resident: Instructions,
+    /// Bytes received in the last superstep from its target Set.
+    pub bytes: bsp::units::Bytes,
+    /// Its times in each superstep since the last call.
+    pub times: Vec<ProcessTimes>,
+    /// Its load, if the policy's plans name processors.
+    pub load: Option<Box<Load>>,
+    /// The most supersteps that it executes from now on, if its program knows and the policy asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<u64>,
+}
+
+/// The reports of processes of one host, in rank order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reports {
+    /// The superstep that ended, from 0.
+    pub superstep: u64,
+    /// The host.
+    pub host: HostId,
+    /// One report per process.
+    pub reports: Vec<Report>,
+}
+
+/// The evaluations of the processes of one Set, as the Managers exchange them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SetReport {
+    /// The superstep that ended, from 0.
+    pub superstep: u64,
+    /// The Set.
+    pub set: SetId,
+    /// The interval that ended with this call, as the sender holds it, if its policy has one.
+    pub interval: Option<u32>,
+    /// The tolerance, as the sender holds it, if its policy has one.
+    pub tolerance: Option<f64>,
+    /// Its processes' rows of the list of potentials, in rank order.
+    pub entries: Vec<Entry>,
+    /// The times of each superstep since the last call in this Set.
+    pub digests: Vec<Digest>,
+    /// The time that the sender was busy with the barrier in each of these supersteps.
+    pub barrier_busy: Vec<Seconds>,
+    /// The processors and loads of this Set, for the first Manager, if the policy's plans name processors.
+    pub inventory: Option<Inventory>,
+    /// The most supersteps that any of its processes executes from now on, if all know and the policy asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<u64>,
+}
+
+/// Ask another Set for a processor for a process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ask {
+    /// The superstep that ended, from 0.
+    pub superstep: u64,
+    /// The Set that asks.
+    pub from: SetId,
+    /// The process and its demands.
+    pub request: Request,
+}
+
+/// The answer to an [`Ask`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    /// The superstep that ended, from 0.
+    pub superstep: u64,
+    /// The process.
+    pub rank: Rank,
+    /// A processor, or the reason for a refusal.
+    pub answer: Answer,
+}
+
+/// The results of one Manager's negotiations about the processes of its Set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decided {
+    /// The superstep that ended, from 0.
+    pub superstep: u64,
+    /// The Set.
+    pub set: SetId,
+    /// Its candidates and their results, in the order of the list.
+    pub considered: Vec<Considered>,
+    /// The links that were probed, in the order of the probes: results are priced by them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probed: Vec<ProbedLink>,
+}
+
+/// The plan of the first Manager.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Planned {
+    /// The superstep that ended, from 0.
+    pub superstep: u64,
+    /// The moves, in rank order, with their expected durations.
+    pub moves: Vec<migbsp::PlannedMove>,
+    /// The earliest times of the next call.
+    pub spacing: migbsp::Spacing,
+}
+
+/// What a probe of a link found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkProbed {
+    /// The superstep that ended, from 0.
+    pub superstep: u64,
+    /// The link, as it was measured just now.
+    pub link: ProbedLink,
+}
+
+/// A candidate for migration and the result of its negotiation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Considered {
+    /// Its row in the list of potentials.
+    pub entry: Entry,
+    /// Its host.
+    pub host: HostId,
+    /// The request of its Manager.
+    pub request: Request,
+    /// The answer of the Manager of its target Set.
+    pub answer: Answer,
 }

@@ -15,8 +15,7 @@ use quinn::{SendStream, WriteError};
 use tokio::sync::mpsc;
 
 use crate::transport::Refusal;
-use crate::transport::pace::Pace;
-use crate::transport::stream_reader::{StreamError, StreamReader};
+use crate::transport::stream_reader::{Pace, StreamError, StreamReader};
 
 /// Bytes of each chunk of a state but the last.
 ///

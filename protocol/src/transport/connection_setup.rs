@@ -14,11 +14,10 @@ use crate::transport::admission::{Admission, Decision, HandshakePermit};
 use crate::transport::close::{CloseCode, described};
 use crate::transport::connection_permits::{ConnectionPermit, TooManyConnections};
 use crate::transport::counters::{AtomicCounters, count};
-use crate::transport::first_error::FirstError;
 use crate::transport::handshake::{
     CONTROL, HEAD_LEN, Handshake, HandshakeError, HandshakeHead, OPENING_LEN, check_opening,
 };
-use crate::transport::link::{Link, Queue};
+use crate::transport::link::{FirstError, Link, Queue};
 use crate::transport::session::Session;
 use crate::transport::shared_bounds::SharedBounds;
 use crate::transport::stream_reader::{StreamError, StreamReader};

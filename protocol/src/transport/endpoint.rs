@@ -15,8 +15,7 @@ use crate::transport::close::CloseCode;
 use crate::transport::connection_setup::{ConnectionSetup, SetupError};
 use crate::transport::counters::AtomicCounters;
 use crate::transport::session::Session;
-use crate::transport::shared_bounds::SharedBounds;
-use crate::transport::standing::Standing;
+use crate::transport::shared_bounds::{SharedBounds, Standing};
 use crate::transport::{Bounds, Counters, JobId, Peer, PeerError, PeerInfo, PeerPolicy, tls};
 
 /// The socket of an operating-system process, and its connections.

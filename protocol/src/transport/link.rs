@@ -7,7 +7,6 @@ use tokio::sync::Semaphore;
 use crate::transport::bounds::varint;
 use crate::transport::close::{CloseCode, PeerError};
 use crate::transport::counters::AtomicCounters;
-use crate::transport::first_error::FirstError;
 use crate::transport::frame_budget::{FrameRules, FrameShare};
 use crate::transport::log_limit::LogLimit;
 use crate::transport::rights::{SpeakingRights, check_message};
@@ -43,6 +42,29 @@ pub(super) struct Queue {
     pub(super) room: Arc<Semaphore>,
     /// Whether the queue, as the windows, is as long as for a peer that is no visitor.
     is_wide: AtomicBool,
+}
+
+/// The first error that this end has found on a connection, which ended it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FirstError(Arc<OnceLock<PeerError>>);
+
+impl FirstError {
+    /// The error, if there is one.
+    pub(super) fn get(&self) -> Option<PeerError> {
+        self.0.get().cloned()
+    }
+
+    /// Closes `connection` because of `error`, unless another error has done so. Returns the first error.
+    pub(super) fn close(
+        &self,
+        connection: &Connection,
+        error: PeerError,
+        (code, reason): (CloseCode, &str),
+    ) -> PeerError {
+        let error = self.0.get_or_init(|| error).clone();
+        connection.close(code.to_wire(), reason.as_bytes());
+        error
+    }
 }
 
 impl Queue {

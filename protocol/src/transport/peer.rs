@@ -1,12 +1,15 @@
+use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use quinn::{RecvStream, SendStream};
 
 use crate::Build;
+use crate::identity::Subject;
 use crate::transport::handshake::Handshake;
 use crate::transport::link::Link;
 use crate::transport::session::FrameOrder;
-use crate::transport::{JobId, PeerInfo, Receiver, Sender, SpeakingRights, StateReceiver};
+use crate::transport::{JobId, Receiver, Sender, SpeakingRights, StateReceiver};
 
 /// A connection to another operating-system process.
 ///
@@ -57,5 +60,21 @@ impl Peer {
     pub fn restrict_to(&self, rights: SpeakingRights) {
         let set = self.messages.link().rights.set(rights);
         assert!(set.is_ok(), "{} is restricted once", self.info);
+    }
+}
+
+/// The name, role and address of the process at the other end of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerInfo {
+    /// The subject of its certificate.
+    pub subject: Subject,
+    /// The address of its socket.
+    pub address: SocketAddr,
+}
+
+impl fmt::Display for PeerInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Subject { role, name, .. } = &self.subject;
+        write!(f, "{role} {name} at {}", self.address)
     }
 }

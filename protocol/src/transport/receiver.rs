@@ -8,8 +8,8 @@ use crate::transport::Refusal;
 use crate::transport::close::PeerError;
 use crate::transport::frame_budget::FrameShare;
 use crate::transport::link::Link;
-use crate::transport::pace::Pace;
 use crate::transport::session::{FrameOrder, STAMP_LEN, Stamp};
+use crate::transport::stream_reader::Pace;
 use crate::{Address, Message, PREFIX_LEN, Prefix};
 
 /// Receives the frames of a peer on its control stream, in the order sent.

@@ -6,7 +6,7 @@ use bsp::{HostId, SetId};
 
 use crate::identity::{Role, Subject};
 use crate::transport::Refusal;
-use crate::{Address, AgentMessage, CallMessage, JobMessage, Message, NodeMessage, variant};
+use crate::{Address, AgentMessage, JobMessage, Message, NodeMessage, variant};
 
 /// The hosts and Sets for which a peer may speak in its job. For processes, the placement decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,62 +78,22 @@ fn speaks_for(role: Role, from: Address) -> bool {
     }
 }
 
-/// Whether an agent like `from` may send `message`: Set Managers send orders, processes and nodes send reports, clients
-/// submit jobs.
+/// Whether an agent like `from` may send `message` to another machine.
 fn may_send(from: Address, message: &Message) -> bool {
-    let (process, node, manager) = match message {
-        Message::Agent(message) => match message {
-            AgentMessage::Start(_)
-            | AgentMessage::Finish
-            | AgentMessage::StartCall(_)
-            | AgentMessage::Measure(_)
-            | AgentMessage::Evaluate(_)
-            | AgentMessage::ProbeLink(_)
-            | AgentMessage::Migrate(_) => (false, false, true),
-            AgentMessage::Arrived(_) | AgentMessage::Installed(_) => (true, true, true),
-            AgentMessage::Reported(_) | AgentMessage::Halted(_) => (true, false, false),
-            // A client sends processes that have not started.
-            AgentMessage::ProcessImage(_) if from == Address::Client => return true,
-            AgentMessage::ProcessImage(_) => (true, true, false),
-            AgentMessage::Call(message) => may_send_in_call(message),
-        },
-        Message::Call(message) => may_send_in_call(message),
-        Message::Node(message) => match message {
-            NodeMessage::Placed(_) => (false, false, true),
-            NodeMessage::Batch(_)
-            | NodeMessage::BatchAcknowledged(_)
-            | NodeMessage::Probe(_)
-            | NodeMessage::Checkpoint(..) => (false, true, false),
-        },
-        Message::Job(message) => {
-            return match from {
-                Address::Client => is_from_client(message),
-                Address::Node(_) => !is_from_client(message),
-                Address::Process(_) | Address::SetManager(_) => false,
-            };
-        }
-    };
-    match from {
-        Address::Process(_) => process,
-        Address::Node(_) => node,
-        Address::SetManager(_) => manager,
-        Address::Client => false,
-    }
-}
-
-/// Whether processes, nodes and Set Managers may send `message`.
-const fn may_send_in_call(message: &CallMessage) -> (bool, bool, bool) {
     match message {
-        CallMessage::Measured(_)
-        | CallMessage::Reports(_)
-        | CallMessage::ReportsBefore(_)
-        | CallMessage::LinkProbed(_) => (false, true, false),
-        CallMessage::Capacity(_)
-        | CallMessage::SetReport(_)
-        | CallMessage::Ask(_)
-        | CallMessage::Answered(_)
-        | CallMessage::Decided(_)
-        | CallMessage::Planned(_) => (false, false, true),
+        // A client sends processes that have not started.
+        Message::Agent(AgentMessage::ProcessImage(_)) if from == Address::Client => true,
+        Message::Agent(message) => {
+            let mut routes = message.routes().iter();
+            routes.any(|route| route.from.is_like(from))
+        }
+        Message::Node(NodeMessage::Placed(_)) => matches!(from, Address::SetManager(_)),
+        Message::Node(_) => matches!(from, Address::Node(_)),
+        Message::Job(message) => match from {
+            Address::Client => is_from_client(message),
+            Address::Node(_) => !is_from_client(message),
+            Address::Process(_) | Address::SetManager(_) => false,
+        },
     }
 }
 
@@ -157,7 +117,6 @@ fn is_from_client(message: &JobMessage) -> bool {
 /// The name of `message`.
 fn name(message: &Message) -> String {
     match message {
-        Message::Call(message) | Message::Agent(AgentMessage::Call(message)) => variant(message),
         Message::Agent(message) => variant(message),
         Message::Node(message) => variant(message),
         Message::Job(message) => variant(message),
@@ -174,27 +133,41 @@ mod tests {
 
     /// An example of every message.
     fn messages() -> Vec<Message> {
-        let pinned = include_str!("../../tests/protocol/wire/pinned.txt")
-            .lines()
-            .skip(1);
+        let pinned = include_str!("../../tests/protocol/wire/pinned.txt");
+        let frames = pinned.lines().skip(1);
         let message = |line: &str| {
-            let hex = &line[10..];
+            let (_, hex) = line.split_once(' ').unwrap();
             let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
             let frame: Bytes = (0..hex.len()).step_by(2).map(byte).collect();
             decode(frame, &Limits::default()).unwrap().2
         };
-        pinned.map(message).collect()
+        frames.map(message).collect()
     }
 
-    fn allowed(role: Role, from: Address) -> Vec<String> {
+    /// The messages that a peer in this role may send in the name of `from`.
+    fn allowed(role: Role, from: Address) -> BTreeSet<String> {
         let messages = messages();
-        let allowed = messages
-            .iter()
-            .filter(|message| check(role, from, message).is_ok());
-        let mut names: Vec<_> = allowed.map(name).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+        let is_allowed = |message: &&Message| check(role, from, message).is_ok();
+        messages.iter().filter(is_allowed).map(name).collect()
+    }
+
+    /// The messages between agents that the table lets agents like `from` send.
+    fn in_table(from: Address) -> BTreeSet<String> {
+        let messages = messages();
+        let may_send = |message: &&Message| {
+            let Message::Agent(message) = message else {
+                return false;
+            };
+            message
+                .routes()
+                .iter()
+                .any(|route| route.from.is_like(from))
+        };
+        messages.iter().filter(may_send).map(name).collect()
+    }
+
+    fn names<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
+        names.map(str::to_owned).into()
     }
 
     #[test]
@@ -204,54 +177,39 @@ mod tests {
             Address::Node(HostId(1)),
             Address::SetManager(SetId(1)),
         ];
-        let reports = ["Arrived", "Halted", "Installed", "ProcessImage", "Reported"];
-        let of_hosts = [
+        let of_nodes = names([
             "Accepted",
-            "Arrived",
             "Batch",
             "BatchAcknowledged",
             "Checkpoint",
             "Ended",
             "Failed",
-            "Installed",
-            "LinkProbed",
-            "Measured",
             "Probe",
-            "ProcessImage",
             "Ready",
             "Recorded",
-            "Reports",
-            "ReportsBefore",
             "Status",
-        ];
-        let orders = [
-            "Answered",
-            "Arrived",
-            "Ask",
-            "Capacity",
-            "Decided",
-            "Evaluate",
+        ]);
+        for role in [Role::Node, Role::SetManager] {
+            assert_eq!(allowed(role, process), names(["Arrived"]));
+            assert_eq!(allowed(role, node), &in_table(node) | &of_nodes);
+        }
+        let orders = &in_table(manager) | &names(["Placed"]);
+        assert_eq!(allowed(Role::SetManager, manager), orders);
+        for order in [
+            "Start",
             "Finish",
-            "Installed",
+            "StartCall",
             "Measure",
             "Migrate",
-            "Placed",
             "Planned",
-            "ProbeLink",
-            "SetReport",
-            "Start",
-            "StartCall",
-        ];
-        for role in [Role::Node, Role::SetManager] {
-            assert_eq!(allowed(role, process), reports);
-            assert_eq!(allowed(role, node), of_hosts);
+        ] {
+            assert!(orders.contains(order) && !in_table(node).contains(order));
         }
-        assert_eq!(allowed(Role::SetManager, manager), orders);
         assert!(allowed(Role::Node, manager).is_empty());
         for from in [process, node, manager] {
             assert!(allowed(Role::Client, from).is_empty());
         }
-        let jobs = ["Begin", "Inquire", "Meet", "ProcessImage", "Stop", "Submit"];
+        let jobs = names(["Begin", "Inquire", "Meet", "ProcessImage", "Stop", "Submit"]);
         assert_eq!(allowed(Role::Client, Address::Client), jobs);
         for role in [Role::Node, Role::SetManager] {
             assert!(allowed(role, Address::Client).is_empty());

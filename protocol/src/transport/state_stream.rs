@@ -159,7 +159,7 @@ impl StateReceiver {
             Message::Node(NodeMessage::Checkpoint(at, CheckpointMessage::Pieces(pieces))) => {
                 StreamContent::Pieces(at, pieces)
             }
-            Message::Agent(_) | Message::Call(_) | Message::Node(_) | Message::Job(_) => {
+            Message::Agent(_) | Message::Node(_) | Message::Job(_) => {
                 let role = self.link.peer.subject.role;
                 return Err(rights::denied(role, from, &message).into());
             }

@@ -11,8 +11,8 @@ use crate::identity::Certificate;
 use crate::transport::close::{CertificateEnd, CloseCode, PeerError};
 use crate::transport::connection_permits::ConnectionPermit;
 use crate::transport::counters::{AtomicCounters, count};
-use crate::transport::first_error::FirstError;
-use crate::transport::standing::Standing;
+use crate::transport::link::FirstError;
+use crate::transport::shared_bounds::Standing;
 use crate::transport::{Bounds, PeerInfo};
 
 /// The task that watches a connection; it ends when this is dropped.

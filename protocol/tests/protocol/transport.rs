@@ -31,13 +31,11 @@ use std::num::NonZeroU64;
 use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
 use protocol::identity::{Authority, Identity, Name, Role, Validity};
 use protocol::transport::{Bounds, Counters, Endpoint, JobId, Peer, PeerPolicy, Received};
-use protocol::{
-    Address, AgentMessage, Build, CallMessage, Frame, Limits, Message, NodeMessage, StartCall,
-    decode, encode,
-};
+use protocol::{Address, AgentMessage, Build, Frame, Message, NodeMessage, StartCall, encode};
+
+use crate::wire::examples::examples;
 
 static AUTHORITY: LazyLock<Authority> = LazyLock::new(authority);
 
@@ -112,7 +110,7 @@ async fn connected(one: &Endpoint, other: &Endpoint) -> (Peer, Peer) {
     (a.unwrap(), b.unwrap())
 }
 
-fn confer(superstep: u64) -> (Address, Address, Message) {
+fn start_call(superstep: u64) -> (Address, Address, Message) {
     (
         MANAGER,
         MANAGER,
@@ -124,34 +122,21 @@ fn frame(message: &(Address, Address, Message)) -> Frame {
     encode(message.0, message.1, &message.2)
 }
 
-/// An example of every message of a job, from an agent that may send it.
+/// An example of every message that travels in a job, from an agent that may send it.
 fn every_message() -> Vec<(Address, Address, Message)> {
-    let pinned = include_str!("wire/pinned.txt").lines().skip(1);
-    let messages = pinned.map(|line| {
-        let hex = &line[10..];
-        let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
-        let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
-        let (_, to, message) = decode(Bytes::from(bytes), &Limits::default()).unwrap();
-        let from = match message {
-            Message::Agent(AgentMessage::Reported(_)) | Message::Agent(AgentMessage::Halted(_)) => {
-                Address::Process(bsp::Rank(5))
-            }
-            Message::Call(CallMessage::Measured(_))
-            | Message::Call(CallMessage::Reports(_))
-            | Message::Call(CallMessage::LinkProbed(_))
-            | Message::Call(CallMessage::ReportsBefore(_))
-            | Message::Agent(AgentMessage::ProcessImage(_))
-            | Message::Node(NodeMessage::Batch(_))
-            | Message::Node(NodeMessage::BatchAcknowledged(_))
-            | Message::Node(NodeMessage::Probe(_))
-            | Message::Node(NodeMessage::Checkpoint(..)) => NODE,
-            _ => MANAGER,
-        };
-        (from, to, message)
-    });
-    messages
-        .filter(|(_, _, message)| !matches!(message, Message::Job(_)))
-        .collect()
+    let sender = |message: &Message| match message {
+        Message::Agent(message) => {
+            let route = message.routes().first()?;
+            let agents = [Address::Process(bsp::Rank(5)), NODE, MANAGER];
+            agents.into_iter().find(|agent| route.from.is_like(*agent))
+        }
+        Message::Node(NodeMessage::Placed(_)) => Some(MANAGER),
+        Message::Node(_) => Some(NODE),
+        Message::Job(_) => None,
+    };
+    let examples = examples().into_iter();
+    let sent = examples.filter_map(|(_, to, message)| Some((sender(&message)?, to, message)));
+    sent.collect()
 }
 
 async fn receive(peer: &mut Peer) -> (Address, Address, Message) {

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `pinned.rs` | the bytes of every message are those of this wire version |
 //! | `codec.rs` | messages are decoded as encoded, without copies, and lengths are computed correctly |
+//! | `examples.rs` | an example of every message, and messages like them |
 //! | `hostile.rs` | other bytes are refused with a reason, quickly and without a panic |
 
 mod arbitrary;
 mod codec;
+pub(crate) mod examples;
 mod hostile;
 mod pinned;
 
@@ -16,7 +18,7 @@ use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
 use migbsp::{ExternalLoad, Inventory};
 use protocol::{
-    Abandoned, BusyProcess, CallMessage, Frame, JobMessage, JobStatus, Message, SetReport, Status,
+    Abandoned, AgentMessage, BusyProcess, Frame, JobMessage, JobStatus, Message, SetReport, Status,
 };
 
 /// The whole frame in one buffer.
@@ -26,7 +28,7 @@ fn joined(frame: &Frame) -> Bytes {
 
 /// What the Manager of `set` reports if plans name processors.
 pub(crate) fn report_for_plans(superstep: u64, set: SetId, inventory: Inventory) -> Message {
-    Message::Call(CallMessage::SetReport(Box::new(SetReport {
+    Message::Agent(AgentMessage::SetReport(Box::new(SetReport {
         superstep,
         set,
         interval: None,

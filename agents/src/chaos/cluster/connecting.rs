@@ -112,7 +112,7 @@ impl Cluster<'_> {
             let host = HostId::from_index(connecting.to);
             return self.tell_client(ClientEvent::Connected(host, Err(error)));
         }
-        self.tell_node(place, JobEvent::Unreachable(error).into());
+        self.tell_node(place, JobEvent::Failed(error).into());
     }
 }
 

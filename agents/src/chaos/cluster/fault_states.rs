@@ -1,8 +1,9 @@
 //! What has become of the faults of a scenario.
 
+use protocol::Step;
+
 use crate::chaos::fault::{Fault, FaultKind};
 use crate::chaos::scenario::Scenario;
-use crate::machines::step::Step;
 
 /// The faults of a scenario.
 pub(super) struct Faults {

@@ -2,11 +2,12 @@
 
 use super::Cluster;
 use super::fault_states::State;
+use protocol::Step;
+
 use crate::chaos::fault::{Fault, FaultKind, When};
 use crate::chaos::happening::Happening;
 use crate::machines::client::event::ClientEvent;
 use crate::machines::node::event::NodeEvent;
-use crate::machines::step::Step;
 
 impl Cluster<'_> {
     /// Has the faults happen that are due.

@@ -12,7 +12,7 @@ use crate::machines::client::event::{ClientEvent, NodeWord};
 use crate::machines::failure::JobError;
 use crate::machines::input_memory::InputMemory;
 use crate::machines::node::event::{
-    IncomingImage, IncomingPieces, JobEvent, NodeEvent, NodeInput, PeerEvent, StreamId,
+    IncomingImage, IncomingPieces, JobEvent, NodeEvent, NodeInput, StreamId,
 };
 
 /// A connection and one of its ends.
@@ -212,9 +212,7 @@ impl Cluster<'_> {
                 let checked = self.connections[at.0].check_frame(at.1, (stamp, bytes), session);
                 checked.map(|(_, _, message)| match message {
                     Message::Job(message) => NodeEvent::FromClient(id, message),
-                    Message::Agent(_) | Message::Call(_) | Message::Node(_) => {
-                        NodeEvent::ClientGone(id, None)
-                    }
+                    Message::Agent(_) | Message::Node(_) => NodeEvent::ClientGone(id, None),
                 })
             }
             Packet::Pieces(..) => return None,
@@ -236,7 +234,7 @@ impl Cluster<'_> {
     }
 
     /// The event of a node about a packet of another node.
-    fn event_of_peer(&mut self, at: At, packet: Packet) -> Option<PeerEvent> {
+    fn event_of_peer(&mut self, at: At, packet: Packet) -> Option<JobEvent> {
         let session = self.session(at);
         let (_, end) = self.end(at);
         let EndRole::Node(host) = end.role else {
@@ -245,13 +243,13 @@ impl Cluster<'_> {
         let checked = match packet {
             Packet::Close(reason) => {
                 self.lose(at);
-                return Some(PeerEvent::Gone(host, Ok(reason)));
+                return Some(JobEvent::PeerGone(host, Ok(reason)));
             }
             Packet::Frame(stamp, bytes) => {
                 let arrived = self.instant();
                 let checked = self.connections[at.0].check_frame(at.1, (stamp, bytes), session);
                 checked.map(|(from, to, message)| {
-                    PeerEvent::Message(Box::new(NodeInput {
+                    JobEvent::Message(Box::new(NodeInput {
                         host,
                         ends: (from, to),
                         message,
@@ -271,7 +269,7 @@ impl Cluster<'_> {
                 let checked = connection.check_stream(at.1, (stamp, ends.0), content, session);
                 checked.map(|()| {
                     self.take(at);
-                    PeerEvent::Pieces(Box::new(IncomingPieces {
+                    JobEvent::Pieces(Box::new(IncomingPieces {
                         host,
                         ends,
                         superstep,
@@ -286,7 +284,7 @@ impl Cluster<'_> {
                 let checked = connection.check_stream(at.1, (stamp, ends.0), content, session);
                 checked.map(|()| {
                     let stream = self.add_image(at, ends, image);
-                    PeerEvent::Image(Box::new(IncomingImage {
+                    JobEvent::Image(Box::new(IncomingImage {
                         host,
                         ends,
                         image: head,
@@ -298,7 +296,7 @@ impl Cluster<'_> {
         Some(checked.unwrap_or_else(|refusal| {
             let error = self.end(at).1.refused(refusal.clone());
             self.refuse(at, refusal.to_string());
-            PeerEvent::Gone(host, Err(error.into()))
+            JobEvent::PeerGone(host, Err(error.into()))
         }))
     }
 
@@ -368,7 +366,7 @@ impl Cluster<'_> {
             }
             EndRole::Node(host) => {
                 if let Some(node) = &mut self.nodes[place] {
-                    let gone = PeerEvent::Gone(host, Err(error.into()));
+                    let gone = JobEvent::PeerGone(host, Err(error.into()));
                     node.peer_events.push_back(gone);
                     self.settle(place);
                 }

@@ -67,22 +67,14 @@ pub(crate) enum JobEvent {
     Deliberated(SetId, Box<Deliberated>),
     /// A task has failed, or a connection, which ends the job.
     Failed(JobError),
-    /// Another node cannot be connected to.
-    Unreachable(JobError),
-    /// From another node.
-    Peer(PeerEvent),
-}
-
-/// An event of another node of the job.
-pub(crate) enum PeerEvent {
-    /// A message.
+    /// Another node has sent a message.
     Message(Box<NodeInput>),
-    /// The image of a process that moves here has begun to arrive.
+    /// The image of a process that moves here has begun to arrive from another node.
     Image(Box<IncomingImage>),
-    /// What has changed of the pieces of a node has arrived.
+    /// What has changed of the pieces of another node has arrived.
     Pieces(Box<IncomingPieces>),
-    /// The connection of a node has closed: in order, with its reason, or with an error.
-    Gone(HostId, Result<String, JobError>),
+    /// The connection of another node has closed: in order, with its reason, or with an error.
+    PeerGone(HostId, Result<String, JobError>),
 }
 
 /// A peer that has connected.
@@ -134,13 +126,20 @@ pub(crate) struct IncomingPieces {
     pub(crate) deltas: Result<Vec<Delta>, DeltaError>,
 }
 
-impl PeerEvent {
+impl JobEvent {
+    /// Whether another node has sent it.
+    pub(crate) const fn is_of_peer(&self) -> bool {
+        matches!(
+            self,
+            Self::Message(_) | Self::Image(_) | Self::Pieces(_) | Self::PeerGone(..)
+        )
+    }
+
     /// Whether the event has to wait until the job has begun on this node.
     pub(crate) fn waits(&self) -> bool {
         match self {
             Self::Message(input) => !matches!(input.message, Message::Node(NodeMessage::Probe(_))),
-            Self::Image(_) | Self::Pieces(_) => true,
-            Self::Gone(..) => false,
+            event => matches!(event, Self::Image(_) | Self::Pieces(_)),
         }
     }
 }

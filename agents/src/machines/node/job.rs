@@ -14,10 +14,12 @@ use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use bytes::Bytes;
 use protocol::transport::PeerInfo;
-use protocol::{Address, AgentMessage, Frame, JobMessage, Message, Start, Submit, encode, variant};
+use protocol::{
+    Address, AgentMessage, Frame, JobMessage, Message, Start, Step, Submit, encode, variant,
+};
 
 use super::action::{JobAction, NodeAction, StartedJob};
-use super::event::{ConnectionId, JobEvent, PeerEvent};
+use super::event::{ConnectionId, JobEvent};
 use crate::machines::builds::Builds;
 use crate::machines::failure::JobError;
 use crate::machines::host_meter::HostMeter;
@@ -25,7 +27,6 @@ use crate::machines::job_progress::JobProgress;
 use crate::machines::prepared::Prepared;
 use crate::machines::processors::Processors;
 use crate::machines::starting_process::StartingProcess;
-use crate::machines::step::Step;
 use crate::machines::world::HostWorld;
 use crate::setup::Rules;
 use crate::world::{Event, World};
@@ -72,7 +73,7 @@ struct Running {
     is_ready: bool,
     has_begun: bool,
     /// Events of nodes on which the job has begun before it has here.
-    waiting: VecDeque<PeerEvent>,
+    waiting: VecDeque<JobEvent>,
     /// When the client was last sent a part of the record.
     reported: Clock,
 }
@@ -256,25 +257,35 @@ impl Job {
     ///
     /// The error that ends the job.
     pub(super) fn handle(&mut self, event: JobEvent) -> Result<(), JobError> {
-        match event {
+        let event = match event {
             JobEvent::State(state) => return self.add_state(state),
             JobEvent::Decoded(processes) => return self.run(processes),
-            JobEvent::Failed(error) | JobEvent::Unreachable(error) => return Err(error),
-            JobEvent::Peer(event) => return self.handle_peer(event),
-            event @ (JobEvent::RecordTaken
-            | JobEvent::Executed(_)
-            | JobEvent::Arrived(_)
-            | JobEvent::Sent(..)
-            | JobEvent::Saved(_)
-            | JobEvent::Written(..)
-            | JobEvent::CheckpointFinished(..)
-            | JobEvent::Deliberated(..)) => {
-                if let Phase::Running(running) = &self.phase {
-                    handle_own(&mut running.world.borrow_mut(), event);
-                }
+            JobEvent::Failed(error) => return Err(error),
+            event => event,
+        };
+        let Phase::Running(running) = &mut self.phase else {
+            return if event.is_of_peer() {
+                Err(JobError::cluster("a node sent something at the wrong time"))
+            } else {
+                Ok(())
+            };
+        };
+        match event {
+            JobEvent::PeerGone(..) if running.world.borrow().has_ended() => Ok(()),
+            JobEvent::PeerGone(host, Ok(reason)) => {
+                let name = &self.submit.members[host.index()].name;
+                Err(JobError::cluster(format!("{name} has left: {reason}")).reported())
+            }
+            JobEvent::PeerGone(_, Err(error)) => Err(error),
+            event if event.waits() && !running.has_begun => {
+                running.waiting.push_back(event);
+                Ok(())
+            }
+            event => {
+                handle_in(&mut running.world.borrow_mut(), event);
+                Ok(())
             }
         }
-        Ok(())
     }
 
     /// What is to be done now.
@@ -387,39 +398,13 @@ impl Job {
             world.deliver(Address::Process(rank), event);
         }
         for event in std::mem::take(&mut running.waiting) {
-            handle_input(&mut world, event);
+            handle_in(&mut world, event);
         }
-    }
-
-    /// Handles an event of another node.
-    fn handle_peer(&mut self, event: PeerEvent) -> Result<(), JobError> {
-        let Phase::Running(running) = &mut self.phase else {
-            let problem = "a node sent something at the wrong time";
-            return Err(JobError::cluster(problem));
-        };
-        if let PeerEvent::Gone(host, reason) = event {
-            if running.world.borrow().has_ended() {
-                return Ok(());
-            }
-            return Err(match reason {
-                Ok(reason) => {
-                    let name = &self.submit.members[host.index()].name;
-                    JobError::cluster(format!("{name} has left: {reason}")).reported()
-                }
-                Err(error) => error,
-            });
-        }
-        if !running.has_begun && event.waits() {
-            running.waiting.push_back(event);
-        } else {
-            handle_input(&mut running.world.borrow_mut(), event);
-        }
-        Ok(())
     }
 }
 
-/// Handles an event of this node.
-fn handle_own(world: &mut HostWorld, event: JobEvent) {
+/// Handles an event in the world of a job that has begun, or that need not have.
+fn handle_in(world: &mut HostWorld, event: JobEvent) {
     match event {
         JobEvent::RecordTaken => world.handle_record_taken(),
         JobEvent::Executed(done) => done
@@ -435,22 +420,13 @@ fn handle_own(world: &mut HostWorld, event: JobEvent) {
         JobEvent::Deliberated(set, deliberated) => {
             world.deliver(Address::SetManager(set), Event::Deliberated(deliberated));
         }
+        JobEvent::Message(message) => world.handle_message(*message),
+        JobEvent::Image(image) => world.handle_image(*image),
+        JobEvent::Pieces(pieces) => world.handle_pieces(*pieces),
         JobEvent::State(_)
         | JobEvent::Decoded(_)
         | JobEvent::Failed(_)
-        | JobEvent::Unreachable(_)
-        | JobEvent::Peer(_) => {}
-    }
-}
-
-/// Handles what another node sent.
-fn handle_input(world: &mut HostWorld, event: PeerEvent) {
-    match event {
-        PeerEvent::Message(message) => world.handle_message(*message),
-        PeerEvent::Image(image) => world.handle_image(*image),
-        PeerEvent::Pieces(pieces) => world.handle_pieces(*pieces),
-        // The end of a connection is handled before.
-        PeerEvent::Gone(..) => {}
+        | JobEvent::PeerGone(..) => unreachable!("handled by the job itself"),
     }
 }
 

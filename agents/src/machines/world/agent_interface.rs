@@ -9,6 +9,7 @@ use migbsp::{ExternalLoad, HostLink, Path};
 use protocol::transport::{PeerError, Refusal};
 use protocol::{
     Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProbeLink, ProcessImage, Start,
+    Step,
 };
 
 use super::HostWorld;
@@ -19,7 +20,6 @@ use crate::machines::failure::JobError;
 use crate::machines::migration::departing_process::DepartingProcess;
 use crate::machines::node::action::JobAction;
 use crate::machines::processors::Processors;
-use crate::machines::step::Step;
 use crate::machines::time::duration;
 use crate::mutant::{self, Mutant};
 use crate::programs::Turn;
@@ -32,7 +32,7 @@ impl Mail for HostWorld {
     }
 
     fn send(&mut self, from: Address, to: Address, message: AgentMessage, _: Cost) {
-        self.step = Step::of(&message);
+        self.step = message.step();
         match self.host_of(to) {
             Some(host) if host == self.own => self.deliver(to, Event::Message { from, message }),
             Some(host) => {

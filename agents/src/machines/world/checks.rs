@@ -7,7 +7,6 @@ use protocol::{Address, AgentMessage};
 
 use super::HostWorld;
 use crate::check::check;
-use crate::machines::step::Step;
 use crate::message_check::MessageCheck;
 use crate::run_shape::RunShape;
 use crate::world::{Event, Mail};
@@ -52,7 +51,7 @@ impl HostWorld {
         });
         match checked {
             Ok(()) => {
-                self.step = Step::of(&message);
+                self.step = message.step();
                 self.deliver(to, Event::Message { from, message });
             }
             Err(problem) => self.refuse(Address::Node(host), problem),

@@ -57,7 +57,7 @@ fn fault_in_call(events: &[&str]) -> String {
     fault_of(&text)
 }
 
-const CALL: &str = r#"{"event":"call","superstep":1,"at":1.0,"cost":0.0,"interval":null,"tolerance":null,"balanced":null,"threshold":null,"list":[],"passed_over":[],"considered":[],"weighed":null,"migrations":[]}"#;
+const CALL: &str = r#"{"event":"call","superstep":1,"at":1.0,"cost":0.0,"interval":null,"tolerance":null,"balanced":null,"threshold":null,"list":[],"passed_over":[],"considered":[],"assessment":null,"migrations":[]}"#;
 const EVALUATED: &str =
     r#"{"event":"evaluated","superstep":1,"set":0,"transfer_rates":[],"processes":[]}"#;
 const MOVED: &str =
@@ -218,15 +218,15 @@ fn names_that_a_terminal_would_obey_are_refused() {
 
 #[test]
 fn another_version_is_named_whatever_else_it_says() {
-    let other = "{\"event\":\"begun\",\"schema\":\"migbsp.events/2\"}\n";
+    let other = "{\"event\":\"begun\",\"schema\":\"migbsp.events/3\"}\n";
     assert_eq!(
         fault_of(other),
-        "events.jsonl:1: schema \"migbsp.events/2\"; this program reads \"migbsp.events/1\"; read it with the version that \
+        "events.jsonl:1: schema \"migbsp.events/3\"; this program reads \"migbsp.events/2\"; read it with the version that \
          wrote it, or a later one"
     );
     assert_eq!(
         fault_of(&line(&end())),
-        "events.jsonl:1: no schema; a record begins with \"migbsp.events/1\""
+        "events.jsonl:1: no schema; a record begins with \"migbsp.events/2\""
     );
 }
 

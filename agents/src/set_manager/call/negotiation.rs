@@ -2,7 +2,7 @@
 
 use bsp::SetId;
 use migbsp::{Answer, ProbedLink, Processors, Request};
-use protocol::{Address, AgentMessage, Answered, Ask, CallMessage, Considered, Decided, Report};
+use protocol::{Address, AgentMessage, Answered, Ask, Considered, Decided, Report};
 
 use super::outcome::negotiated;
 use super::probing::LinkProbes;
@@ -85,7 +85,7 @@ impl SetManager {
                         from: self.set,
                         request,
                     };
-                    let message = AgentMessage::Call(CallMessage::Ask(Box::new(ask)));
+                    let message = AgentMessage::Ask(Box::new(ask));
                     self.send(candidate.target, message, Cost::Encoded, world);
                     return Ok(());
                 }
@@ -111,7 +111,7 @@ impl SetManager {
                     answer,
                 };
                 let own = Address::SetManager(self.set);
-                let message = AgentMessage::Call(CallMessage::Answered(Box::new(answered)));
+                let message = AgentMessage::Answered(Box::new(answered));
                 world.send(own, Address::SetManager(ask.from), message, Cost::Encoded);
             }
             negotiation.settled += 1;
@@ -162,7 +162,7 @@ impl SetManager {
         };
         self.send_to_managers(
             rules,
-            &AgentMessage::Call(CallMessage::Decided(Box::new(decided.clone()))),
+            &AgentMessage::Decided(Box::new(decided.clone())),
             Cost::Encoded,
             world,
         );

@@ -1,7 +1,7 @@
 //! Plans that name processors: the first Manager makes them, all carry them out.
 
 use migbsp::{BarrierTime, CallStart, Decision, Inventory};
-use protocol::{AgentMessage, CallMessage, Planned};
+use protocol::{AgentMessage, Planned};
 
 use super::outcome::ordered;
 use super::probing::LinkProbes;
@@ -97,7 +97,7 @@ impl SetManager {
             moves: decision.moves,
             spacing: decision.spacing,
         };
-        let message = AgentMessage::Call(CallMessage::Planned(Box::new(planned.clone())));
+        let message = AgentMessage::Planned(Box::new(planned.clone()));
         self.send_to_managers(rules, &message, Cost::Encoded, world);
         self.handle_planned(rules, planned, world)
     }

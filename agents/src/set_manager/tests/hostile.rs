@@ -110,10 +110,6 @@ fn message(sent: &[Sent], draw: &mut Draw) -> Option<Sent> {
     }
     for _ in 0..draw.below(3) {
         message = match message {
-            AgentMessage::Call(message) => {
-                let value = changed(serde_json::to_value(&message).unwrap(), draw);
-                AgentMessage::Call(serde_json::from_value(value).ok()?)
-            }
             AgentMessage::ProcessImage(mut image) => {
                 let mut agent = image.payload.to_vec();
                 let at = draw.below(agent.len());
@@ -256,7 +252,7 @@ fn links_and_coefficients_that_cannot_be_are_refused() {
                 external: Vec::new(),
             },
         };
-        let message = AgentMessage::Call(CallMessage::Measured(measured));
+        let message = AgentMessage::Measured(measured);
         is_accepted(&learned, &(node, manager, message))
     };
     assert!(measured(&[(0, 1, 1e-9), (0, 3, 1e-8)]));
@@ -286,7 +282,7 @@ fn links_and_coefficients_that_cannot_be_are_refused() {
                 steady: None,
             }),
         };
-        let message = AgentMessage::Call(CallMessage::Capacity(Box::new(capacity)));
+        let message = AgentMessage::Capacity(Box::new(capacity));
         is_accepted(&learned, &(Address::SetManager(SetId(1)), manager, message))
     };
     assert!(capacity(1.0, 0.0));
@@ -326,7 +322,7 @@ fn probes_of_links_that_cannot_be_are_refused() {
             took: Seconds::ZERO,
         };
         let probed = LinkProbed { superstep: 0, link };
-        let message = AgentMessage::Call(CallMessage::LinkProbed(probed));
+        let message = AgentMessage::LinkProbed(probed);
         is_accepted(world, &(Address::Node(HostId(node)), manager, message))
     };
     assert!(probed(&learned, 0, 1e-9));

@@ -112,7 +112,7 @@ impl Trace {
                         sets[number(&migration["rank"])] = set(&hosts[to]);
                     }
                     trace.sets.push(sets);
-                    let balance = &event["weighed"]["balance"];
+                    let balance = &event["assessment"]["balance"];
                     let present = balance["present"].as_f64();
                     trace.calls.push(Call {
                         superstep: number(&event["superstep"]),

@@ -9,7 +9,7 @@ use super::input::Input;
 pub(crate) static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let pinned = include_str!("../wire/pinned.txt").lines().skip(1);
     let bytes = |line: &str| {
-        let hex = &line[10..];
+        let (_, hex) = line.split_once(' ').unwrap();
         let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
         (0..hex.len()).step_by(2).map(byte).collect()
     };

@@ -1,9 +1,7 @@
 use bsp::units::{self, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Entry, Evaluation, Inventory, Potential, ProcessTimes, Processor};
-use protocol::{
-    Address, AgentMessage, CallMessage, Limits, Message, PREFIX_LEN, Report, Reports, encode,
-};
+use protocol::{Address, AgentMessage, Limits, Message, PREFIX_LEN, Report, Reports, encode};
 use rcgen::{CertificateParams, KeyPair, SanType};
 
 use super::{certificates, frames};
@@ -94,7 +92,7 @@ fn reports() -> [Message; 3] {
     };
     [
         Message::Agent(AgentMessage::Reported(Box::new(evaluated))),
-        Message::Call(CallMessage::Reports(Box::new(Reports {
+        Message::Agent(AgentMessage::Reports(Box::new(Reports {
             superstep: 0,
             host: HostId(0),
             reports: vec![report; 8193],

@@ -11,7 +11,7 @@ use quinn::{Connection, SendStream};
 
 use crate::transport::raw_peer::{self, RawPeer, handshake, stamp};
 use crate::transport::{
-    EPOCH, NODE, any_role, confer, connected, counted, endpoint, frame, identity, name, receive,
+    EPOCH, NODE, any_role, connected, counted, endpoint, frame, identity, name, receive, start_call,
 };
 
 /// A peer below the level of an endpoint, with its control stream.
@@ -184,8 +184,8 @@ async fn large_frames_wait_for_each_other_and_small_ones_do_not() {
     );
     let (a, mut b) = connected(&honest, &here).await;
     for superstep in 0..200 {
-        a.sender.send(frame(&confer(superstep))).await.unwrap();
-        assert_eq!(receive(&mut b).await, confer(superstep));
+        a.sender.send(frame(&start_call(superstep))).await.unwrap();
+        assert_eq!(receive(&mut b).await, start_call(superstep));
     }
     // It arrives when those before it are gone.
     let large = image(5 << 20);

@@ -6,8 +6,8 @@ use protocol::transport::{Bounds, Endpoint, PeerPolicy, TrySendError};
 use protocol::{AgentMessage, Build, Frame, Message, ProcessImage};
 
 use crate::transport::{
-    EPOCH, NODE, any_role, confer, connected, endpoint, every_message, frame, identity, job,
-    loopback, pair, receive,
+    EPOCH, NODE, any_role, connected, endpoint, every_message, frame, identity, job, loopback,
+    pair, receive, start_call,
 };
 
 #[tokio::test]
@@ -57,14 +57,14 @@ async fn frames_of_all_sizes_arrive_in_the_order_sent() {
     let sender = pair.a.sender.clone();
     let sending = tokio::spawn(async move {
         for superstep in 0..2000 {
-            sender.send(frame(&confer(superstep))).await.unwrap();
+            sender.send(frame(&start_call(superstep))).await.unwrap();
         }
         for length in payloads {
             sender.send(frame(&message(length))).await.unwrap();
         }
     });
     for superstep in 0..2000 {
-        assert_eq!(receive(&mut pair.b).await, confer(superstep));
+        assert_eq!(receive(&mut pair.b).await, start_call(superstep));
     }
     for length in payloads {
         assert_eq!(receive(&mut pair.b).await, message(length));
@@ -84,10 +84,10 @@ async fn slow_receivers_block_the_sender_in_bounded_memory() {
     let fill = async {
         let mut taken = 0;
         loop {
-            match sent.try_send(frame(&confer(taken))) {
+            match sent.try_send(frame(&start_call(taken))) {
                 Ok(()) => taken += 1,
                 Err(TrySendError::Full { frame: back }) => {
-                    assert_eq!(back, frame(&confer(taken)));
+                    assert_eq!(back, frame(&start_call(taken)));
                     let room = sent.send(back);
                     let waited = tokio::time::timeout(Duration::from_millis(200), room).await;
                     match waited {
@@ -101,15 +101,15 @@ async fn slow_receivers_block_the_sender_in_bounded_memory() {
         }
     };
     let taken = fill.await;
-    let Frame { head, .. } = frame(&confer(0));
+    let Frame { head, .. } = frame(&start_call(0));
     // The queue, the window of the receiver, and the batch of the writer.
     let limit = u64::try_from(3 * (64 << 10) / head.len()).unwrap();
     assert!((1000..limit).contains(&taken), "{taken} of {limit}");
     for superstep in 0..taken {
-        assert_eq!(receive(&mut pair.b).await, confer(superstep));
+        assert_eq!(receive(&mut pair.b).await, start_call(superstep));
     }
-    pair.a.sender.send(frame(&confer(taken))).await.unwrap();
-    assert_eq!(receive(&mut pair.b).await, confer(taken));
+    pair.a.sender.send(frame(&start_call(taken))).await.unwrap();
+    assert_eq!(receive(&mut pair.b).await, start_call(taken));
 }
 
 #[tokio::test]
@@ -156,8 +156,8 @@ async fn addresses_are_proved_under_load() {
     };
     let mut pair = pair(bounds).await;
     assert_eq!(pair.ends.1.counters().retries, 1);
-    pair.a.sender.send(frame(&confer(1))).await.unwrap();
-    assert_eq!(receive(&mut pair.b).await, confer(1));
+    pair.a.sender.send(frame(&start_call(1))).await.unwrap();
+    assert_eq!(receive(&mut pair.b).await, start_call(1));
 }
 
 #[tokio::test]

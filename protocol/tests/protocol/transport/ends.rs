@@ -6,19 +6,23 @@ use protocol::transport::{
 };
 
 use crate::transport::{
-    any_role, build, confer, connected, endpoint, frame, identity, job, loopback, name, pair,
-    receive,
+    any_role, build, connected, endpoint, frame, identity, job, loopback, name, pair, receive,
+    start_call,
 };
 
 #[tokio::test]
 async fn closing_flushes_all_frames_sent_before() {
     let mut pair = pair(Bounds::default()).await;
     for superstep in 0..500 {
-        pair.a.sender.send(frame(&confer(superstep))).await.unwrap();
+        pair.a
+            .sender
+            .send(frame(&start_call(superstep)))
+            .await
+            .unwrap();
     }
     pair.a.sender.close("the run is over").await.unwrap();
     for superstep in 0..500 {
-        assert_eq!(receive(&mut pair.b).await, confer(superstep));
+        assert_eq!(receive(&mut pair.b).await, start_call(superstep));
     }
     let reason = "the run is over".to_owned();
     let expect = Received::Closed {
@@ -27,7 +31,7 @@ async fn closing_flushes_all_frames_sent_before() {
     assert_eq!(pair.b.messages.receive().await, Ok(expect));
     let peer = pair.b.info.clone();
     let expect = PeerError::Closed { peer, reason };
-    let late = pair.b.sender.send(frame(&confer(1))).await;
+    let late = pair.b.sender.send(frame(&start_call(1))).await;
     assert_eq!(late, Err(expect.clone()));
     assert_eq!(pair.b.states.receive().await, Err(expect));
     let own = pair.a.messages.receive().await.unwrap_err();
@@ -65,7 +69,11 @@ async fn closing_times_out_if_the_peer_does_not_read() {
     };
     let pair = pair(bounds).await;
     for superstep in 0..2000 {
-        pair.a.sender.send(frame(&confer(superstep))).await.unwrap();
+        pair.a
+            .sender
+            .send(frame(&start_call(superstep)))
+            .await
+            .unwrap();
     }
     let error = pair.a.sender.close("done").await.unwrap_err();
     assert!(matches!(error, PeerError::Stalled { .. }), "{error}");
@@ -76,7 +84,7 @@ async fn sending_to_a_peer_that_stopped_reading_fails() {
     let mut pair = pair(Bounds::default()).await;
     drop(pair.b.messages);
     let error = loop {
-        if let Err(error) = pair.a.sender.send(frame(&confer(1))).await {
+        if let Err(error) = pair.a.sender.send(frame(&start_call(1))).await {
             break error;
         }
     };
@@ -151,8 +159,8 @@ async fn time_in_which_this_end_is_stopped_is_no_silence_of_its_peers() {
         .unwrap();
     std::thread::sleep(Duration::from_secs(2));
     tokio::time::sleep(Duration::from_millis(100)).await;
-    peer.sender.send(frame(&confer(1))).await.unwrap();
-    assert_eq!(receive(&mut peer).await, confer(1));
+    peer.sender.send(frame(&start_call(1))).await.unwrap();
+    assert_eq!(receive(&mut peer).await, start_call(1));
     peer.sender.close("done").await.unwrap();
     here.close().await;
     let ended = elsewhere.join().unwrap();
@@ -237,14 +245,14 @@ fn an_endpoint_needs_a_runtime() {
 async fn connections_outlive_epochs_and_end_with_the_job() {
     let mut pair = pair(Bounds::default()).await;
     pair.ends.0.advance(5);
-    pair.a.sender.send(frame(&confer(1))).await.unwrap();
-    assert_eq!(receive(&mut pair.b).await, confer(1));
+    pair.a.sender.send(frame(&start_call(1))).await.unwrap();
+    assert_eq!(receive(&mut pair.b).await, start_call(1));
     // A host without processes may learn much later of an epoch.
     pair.ends.1.advance(9);
-    pair.a.sender.send(frame(&confer(2))).await.unwrap();
-    assert_eq!(receive(&mut pair.b).await, confer(2));
+    pair.a.sender.send(frame(&start_call(2))).await.unwrap();
+    assert_eq!(receive(&mut pair.b).await, start_call(2));
     pair.ends.1.end();
-    pair.a.sender.send(frame(&confer(3))).await.unwrap();
+    pair.a.sender.send(frame(&start_call(3))).await.unwrap();
     let error = pair.b.messages.receive().await.unwrap_err().to_string();
     let expect = "it belongs to job 0000000000000007, and the connection has no job";
     assert!(error.ends_with(expect), "{error}");
@@ -267,7 +275,7 @@ async fn peers_of_different_jobs_are_refused() {
     one.end();
     let (a, mut b) = connected(&one, &other).await;
     assert_eq!((a.job, b.job), (None, None));
-    a.sender.send(frame(&confer(1))).await.unwrap();
+    a.sender.send(frame(&start_call(1))).await.unwrap();
     let error = b.messages.receive().await.unwrap_err().to_string();
     let expect = "StartCall may not be sent on a connection without a job";
     assert!(error.ends_with(expect), "{error}");

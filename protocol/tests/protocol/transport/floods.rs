@@ -9,16 +9,18 @@ use protocol::transport::{Bounds, Counters, Endpoint, Peer, PeerPolicy};
 use tokio::net::UdpSocket;
 
 use crate::transport::raw_peer::{self, RawPeer};
-use crate::transport::{any_role, confer, connected, endpoint, frame, identity, loopback, receive};
+use crate::transport::{
+    any_role, connected, endpoint, frame, identity, loopback, receive, start_call,
+};
 
 /// Exchanges some frames in both directions.
 async fn exchange(a: &mut Peer, b: &mut Peer) {
     for superstep in 0..20 {
         let there_and_back = async {
-            a.sender.send(frame(&confer(superstep))).await.unwrap();
-            assert_eq!(receive(b).await, confer(superstep));
-            b.sender.send(frame(&confer(superstep))).await.unwrap();
-            assert_eq!(receive(a).await, confer(superstep));
+            a.sender.send(frame(&start_call(superstep))).await.unwrap();
+            assert_eq!(receive(b).await, start_call(superstep));
+            b.sender.send(frame(&start_call(superstep))).await.unwrap();
+            assert_eq!(receive(a).await, start_call(superstep));
         };
         let done = tokio::time::timeout(Duration::from_secs(10), there_and_back).await;
         assert!(done.is_ok(), "no answer");

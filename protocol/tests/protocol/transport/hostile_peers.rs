@@ -117,8 +117,8 @@ fn forbidden() -> Vec<Case> {
         stamp(7, EPOCH + 1, 1),
         good.clone(),
     ];
-    let confer = Message::Agent(AgentMessage::StartCall(StartCall { superstep: 1 }));
-    let order = |from| stamped(0, &encoded(from, &confer));
+    let start_call = Message::Agent(AgentMessage::StartCall(StartCall { superstep: 1 }));
+    let order = |from| stamped(0, &encoded(from, &start_call));
     vec![
         case(under(8, EPOCH), "expected job 0000000000000007", FOREIGN),
         case(under(0, EPOCH), "it belongs to no job", FOREIGN),

@@ -3,7 +3,7 @@ use protocol::ProcessImage;
 use protocol::transport::{Bounds, CHUNK_LEN, StreamContent};
 use tokio::sync::mpsc;
 
-use crate::transport::{NODE, confer, frame, pair, receive};
+use crate::transport::{NODE, frame, pair, receive, start_call};
 
 fn state(rank: u32, length: usize) -> ProcessImage {
     let mut payload = BytesMut::with_capacity(length);
@@ -47,8 +47,12 @@ async fn states_do_not_delay_messages() {
     let senders: Vec<_> = senders.collect();
     // No state is read yet: the windows of the state streams are full, that of the control stream is not.
     for superstep in 0..1000 {
-        pair.a.sender.send(frame(&confer(superstep))).await.unwrap();
-        assert_eq!(receive(&mut pair.b).await, confer(superstep));
+        pair.a
+            .sender
+            .send(frame(&start_call(superstep)))
+            .await
+            .unwrap();
+        assert_eq!(receive(&mut pair.b).await, start_call(superstep));
     }
     let mut ranks = Vec::new();
     for _ in 0..9 {

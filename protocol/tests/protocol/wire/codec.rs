@@ -3,8 +3,8 @@ use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{BarrierTime, Edge, Inventory, Load, Neighbours, Received};
 use proptest::prelude::*;
 use protocol::{
-    Address, AgentMessage, CallMessage, Limits, Message, PREFIX_LEN, Prefix, ProcessImage,
-    SetReport, decode, encode,
+    Address, AgentMessage, Limits, Message, PREFIX_LEN, Prefix, ProcessImage, SetReport, decode,
+    encode,
 };
 
 use crate::wire::arbitrary::{address, message};
@@ -84,7 +84,7 @@ fn declared_sizes_replace_the_payload() {
 #[test]
 fn lengths_of_long_lists_are_computed() {
     let moment = Seconds::new(0.5).unwrap();
-    let report = Message::Call(CallMessage::SetReport(Box::new(SetReport {
+    let report = Message::Agent(AgentMessage::SetReport(Box::new(SetReport {
         superstep: 1 << 40,
         set: SetId(300),
         interval: Some(70_000),

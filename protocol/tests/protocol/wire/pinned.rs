@@ -7,16 +7,17 @@ use std::time::Duration;
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{
-    Answer, Digest, Edge, Entry, Evaluation, HostLink, Inventory, LinkProbe, Load, Measurements,
-    Move, Potential, ProbedLink, ProcessTimes, Processor, Received, Refusal, Request, SetView,
+    Answer, CostCoefficients, Digest, Edge, Entry, Evaluation, HostLink, Inventory, LinkProbe,
+    Load, MeasuredMove, Measurements, Move, Potential, ProbedLink, ProcessTimes, Processor,
+    Received, Refusal, Request, SetView,
 };
 use protocol::{
-    Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallMessage, CallsStatus,
-    Capacity, CheckpointMessage, Considered, Decided, Ended, Evaluate, Failed, Fault, Installed,
-    JobMessage, JobStatus, Limits, LinkProbed, Measure, Measured, Member, Message, MessageHeader,
-    Migrate, NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink, ProcessImage,
-    Report, Reports, ResumedJob, Saved, SetReport, Start, StartCall, Submit, WIRE_VERSION, decode,
-    encode,
+    Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallsStatus, Capacity,
+    CheckpointMessage, Considered, Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage,
+    JobStatus, Limits, LinkProbed, Measure, Measured, Member, Message, MessageHeader, Migrate,
+    NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink, ProcessImage, Report,
+    Reports, ResumedJob, Saved, SetReport, Start, StartCall, Submit, WIRE_VERSION, decode, encode,
+    variant,
 };
 
 use crate::wire::{external, joined, report_for_plans, status};
@@ -29,7 +30,7 @@ fn the_bytes_of_every_message_are_those_of_this_version() {
     let mut variants = BTreeSet::new();
     for (from, to, message) in messages() {
         let frame = joined(&encode(from, to, &message));
-        write!(lines, "{:10}", name(&message)).unwrap();
+        write!(lines, "{} ", name(&message)).unwrap();
         for byte in &frame {
             write!(lines, "{byte:02x}").unwrap();
         }
@@ -37,70 +38,48 @@ fn the_bytes_of_every_message_are_those_of_this_version() {
         variants.insert(name(&message));
         assert_eq!(decode(frame, &Limits::default()), Ok((from, to, message)));
     }
-    assert_eq!(variants.len(), VARIANTS, "a variant has no example");
+    let of_agents = AgentMessage::NAMES.iter().map(|name| (*name).to_owned());
+    let missing: Vec<String> = of_agents.filter(|name| !variants.contains(name)).collect();
+    assert!(missing.is_empty(), "no example of {missing:?}");
+    let others = variants.len() - AgentMessage::NAMES.len();
+    assert_eq!(
+        others, OTHERS,
+        "a message of nodes or of clients has no example"
+    );
     assert!(
         PINNED == lines,
         "frames changed: raise WIRE_VERSION if it is the last release's, and pinned.txt becomes\n{lines}"
     );
 }
 
-/// The simulated network charges these lengths: simulated times change with any of them. They are those of version 1, but
-/// for measurements, reports, Set reports and plans where plans name hosts. A start and an arrival are charged as the
-/// barrier says.
+/// Simulated times depend on these lengths, which are pinned with the bytes. A start and an arrival are charged as the barrier
+/// says.
 #[test]
-fn lengths_on_the_simulated_network_do_not_change() {
-    let mut lengths = Vec::new();
+fn the_simulated_network_charges_the_lengths_of_frames() {
     for (from, to, message) in messages() {
-        let charged = match &message {
-            Message::Agent(agent) => agent.wire_size(from, to),
-            Message::Call(call) => AgentMessage::Call(call.clone()).wire_size(from, to),
-            Message::Node(_) | Message::Job(_) => continue,
+        let Message::Agent(agent) = &message else {
+            continue;
         };
-        let length = message.frame_len(from, to);
+        let charged = agent.wire_size(from, to);
         // A process that declares its size is charged by it.
-        let is_image = matches!(message, Message::Agent(AgentMessage::ProcessImage(_)));
-        assert!(is_image || charged == Bytes(length), "{message:?}");
-        lengths.push((name(&message), length));
+        let is_image = matches!(agent, AgentMessage::ProcessImage(_));
+        assert!(
+            is_image || charged == Bytes(message.frame_len(from, to)),
+            "{message:?}"
+        );
     }
-    assert_eq!(lengths, LENGTHS);
 }
 
-/// A new variant needs a name here, an example below, and [`VARIANTS`] raised.
-fn name(message: &Message) -> &'static str {
+fn name(message: &Message) -> String {
     match message {
-        Message::Agent(AgentMessage::Start(_)) => "start",
-        Message::Agent(AgentMessage::Call(_)) => unreachable!("a frame of another kind"),
-        Message::Agent(AgentMessage::Finish) => "finish",
-        Message::Agent(AgentMessage::Arrived(_)) => "arrived",
-        Message::Agent(AgentMessage::StartCall(_)) => "startcall",
-        Message::Agent(AgentMessage::Measure(_)) => "measure",
-        Message::Call(CallMessage::Measured(_)) => "measured",
-        Message::Call(CallMessage::Capacity(_)) => "capacity",
-        Message::Agent(AgentMessage::Evaluate(_)) => "evaluate",
-        Message::Agent(AgentMessage::Reported(_)) => "reported",
-        Message::Call(CallMessage::Reports(_)) => "reports",
-        Message::Call(CallMessage::ReportsBefore(_)) => "before",
-        Message::Call(CallMessage::SetReport(_)) => "setreport",
-        Message::Call(CallMessage::Ask(_)) => "ask",
-        Message::Call(CallMessage::Answered(_)) => "answered",
-        Message::Call(CallMessage::Decided(_)) => "decided",
-        Message::Call(CallMessage::Planned(_)) => "planned",
-        Message::Agent(AgentMessage::ProbeLink(_)) => "probelink",
-        Message::Call(CallMessage::LinkProbed(_)) => "probed",
-        Message::Agent(AgentMessage::Migrate(_)) => "migrate",
-        Message::Agent(AgentMessage::ProcessImage(_)) => "image",
-        Message::Agent(AgentMessage::Installed(_)) => "installed",
-        Message::Agent(AgentMessage::Halted(_)) => "halted",
-        Message::Node(NodeMessage::Batch(_)) => "batch",
-        Message::Node(NodeMessage::BatchAcknowledged(_)) => "ack",
-        Message::Node(NodeMessage::Placed(_)) => "placed",
-        Message::Node(NodeMessage::Probe(_)) => "probe",
-        Message::Node(NodeMessage::Checkpoint(..)) => "saving",
-        Message::Job(_) => "job",
+        Message::Agent(message) => variant(message),
+        Message::Node(message) => variant(message),
+        Message::Job(message) => variant(message),
     }
 }
 
-const VARIANTS: usize = 28;
+/// The number of messages of nodes and of clients.
+const OTHERS: usize = 16;
 
 fn messages() -> Vec<(Address, Address, Message)> {
     let process = Address::Process(Rank(200));
@@ -154,7 +133,7 @@ fn superstep() -> [Message; 4] {
     ]
 }
 
-fn measures() -> [Message; 5] {
+fn measures() -> [Message; 7] {
     let superstep = 4;
     let view = SetView {
         capacity: 1.5e9,
@@ -162,9 +141,32 @@ fn measures() -> [Message; 5] {
         processors: 8,
         transfer_rate: 8e-8,
     };
+    let learned = CostCoefficients {
+        startup: seconds(0.5),
+        overlap: 1.5,
+        processing: 0.5,
+        steady: None,
+    };
+    let capacity = |learned| {
+        Message::Agent(AgentMessage::Capacity(Box::new(Capacity {
+            superstep,
+            set: SetId(1),
+            capacity: 7.5e8,
+            processes: 10,
+            processors: 8,
+            learned,
+        })))
+    };
+    let evaluate = |learned| {
+        Message::Agent(AgentMessage::Evaluate(Box::new(Evaluate {
+            superstep,
+            sets: vec![view, view],
+            learned,
+        })))
+    };
     [
         Message::Agent(AgentMessage::Measure(Measure { superstep })),
-        Message::Call(CallMessage::Measured(Measured {
+        Message::Agent(AgentMessage::Measured(Measured {
             superstep,
             host: HostId(7),
             speed: InstructionsPerSecond::new(1e9).unwrap(),
@@ -173,7 +175,7 @@ fn measures() -> [Message; 5] {
             load_recent: 0.5,
             more: Measurements::default(),
         })),
-        Message::Call(CallMessage::Measured(Measured {
+        Message::Agent(AgentMessage::Measured(Measured {
             superstep,
             host: HostId(7),
             speed: InstructionsPerSecond::new(1e9).unwrap(),
@@ -182,19 +184,10 @@ fn measures() -> [Message; 5] {
             load_recent: 0.5,
             more: measurements(),
         })),
-        Message::Call(CallMessage::Capacity(Box::new(Capacity {
-            superstep,
-            set: SetId(1),
-            capacity: 7.5e8,
-            processes: 10,
-            processors: 8,
-            learned: None,
-        }))),
-        Message::Agent(AgentMessage::Evaluate(Box::new(Evaluate {
-            superstep,
-            sets: vec![view, view],
-            learned: None,
-        }))),
+        capacity(None),
+        capacity(Some(learned)),
+        evaluate(None),
+        evaluate(Some(learned)),
     ]
 }
 
@@ -228,37 +221,41 @@ fn findings() -> [Message; 3] {
         load: Some(Box::new(load())),
         remaining: None,
     };
+    let mut more = report.clone();
+    more.evaluation.within = Some(seconds(0.5));
+    more.times = vec![ProcessTimes::new(None, seconds(0.0), Some(seconds(0.5)))];
+    more.remaining = Some(90);
+    more.load = None;
     [
         Message::Agent(AgentMessage::Reported(Box::new(report.clone()))),
-        Message::Call(CallMessage::Reports(Box::new(Reports {
+        Message::Agent(AgentMessage::Reports(Box::new(Reports {
             superstep,
             host: HostId(7),
             reports: vec![report.clone()],
         }))),
-        Message::Call(CallMessage::ReportsBefore(Box::new(Reports {
+        Message::Agent(AgentMessage::ReportsBefore(Box::new(Reports {
             superstep,
             host: HostId(7),
-            reports: vec![report],
+            reports: vec![more],
         }))),
     ]
 }
 
-fn negotiation() -> [Message; 10] {
+fn negotiation() -> [Message; 14] {
     let superstep = 4;
     let answered = |answer| {
-        Message::Call(CallMessage::Answered(Box::new(Answered {
+        Message::Agent(AgentMessage::Answered(Box::new(Answered {
             superstep,
             rank: Rank(200),
             answer,
         })))
     };
-    let offer = Answer::Offer {
-        host: HostId(9),
-        t1: seconds(1.0),
-        runner_up: Some((HostId(10), seconds(1.5))),
+    let by_rank = Inventory {
+        barrier: migbsp::BarrierTime::ByRank { process: 6e-5 },
+        ..inventory(measurements())
     };
-    [
-        Message::Call(CallMessage::SetReport(Box::new(SetReport {
+    let reported = |remaining| {
+        Message::Agent(AgentMessage::SetReport(Box::new(SetReport {
             superstep,
             set: SetId(1),
             interval: Some(4),
@@ -267,24 +264,27 @@ fn negotiation() -> [Message; 10] {
             digests: vec![digest()],
             barrier_busy: vec![seconds(0.125)],
             inventory: None,
-            remaining: None,
-        }))),
-        report_for_plans(superstep, SetId(1), inventory(Measurements::default())),
-        report_for_plans(superstep, SetId(1), inventory(measurements())),
-        Message::Call(CallMessage::Ask(Box::new(Ask {
+            remaining,
+        })))
+    };
+    let ask = |request| {
+        Message::Agent(AgentMessage::Ask(Box::new(Ask {
             superstep,
             from: SetId(1),
-            request: request(),
-        }))),
-        answered(offer),
-        answered(Answer::Refuse(Refusal::Idle)),
-        answered(Answer::Refuse(Refusal::NoProcessor)),
-        answered(Answer::Refuse(Refusal::NoFasterPlace {
-            host: HostId(9),
-            t1: seconds(2.0),
-            t2: seconds(1.5),
-        })),
-        Message::Call(CallMessage::Decided(Box::new(Decided {
+            request,
+        })))
+    };
+    let priced = Request {
+        per_byte: Some(1e-7),
+        ..request()
+    };
+    let offer = Answer::Offer {
+        host: HostId(9),
+        t1: seconds(1.0),
+        runner_up: Some((HostId(10), seconds(1.5))),
+    };
+    let decided = |probed| {
+        Message::Agent(AgentMessage::Decided(Box::new(Decided {
             superstep,
             set: SetId(1),
             considered: vec![Considered {
@@ -293,14 +293,33 @@ fn negotiation() -> [Message; 10] {
                 request: request(),
                 answer: offer,
             }],
-            probed: Vec::new(),
-        }))),
-        planned(),
+            probed,
+        })))
+    };
+    [
+        reported(None),
+        reported(Some(90)),
+        report_for_plans(superstep, SetId(1), inventory(Measurements::default())),
+        report_for_plans(superstep, SetId(1), by_rank),
+        ask(request()),
+        ask(priced),
+        answered(offer),
+        answered(Answer::Refuse(Refusal::Idle)),
+        answered(Answer::Refuse(Refusal::NoProcessor)),
+        answered(Answer::Refuse(Refusal::NoFasterPlace {
+            host: HostId(9),
+            t1: seconds(2.0),
+            t2: seconds(1.5),
+        })),
+        decided(Vec::new()),
+        decided(vec![probed_link()]),
+        planned(None, Some(seconds(0.8))),
+        planned(Some(1e-7), None),
     ]
 }
 
-fn planned() -> Message {
-    Message::Call(CallMessage::Planned(Box::new(Planned {
+fn planned(per_byte: Option<f64>, limit: Option<Seconds>) -> Message {
+    Message::Agent(AgentMessage::Planned(Box::new(Planned {
         superstep: 4,
         moves: vec![migbsp::PlannedMove {
             step: Move {
@@ -311,14 +330,14 @@ fn planned() -> Message {
             cost: seconds(0.75),
             before: seconds(0.5),
             after: seconds(0.25),
-            per_byte: None,
+            per_byte,
         }],
         spacing: migbsp::Spacing {
             cost: seconds(1.5),
             pause: 8,
             again: 40,
             took: seconds(0.75),
-            limit: Some(seconds(0.8)),
+            limit,
         },
     })))
 }
@@ -330,20 +349,37 @@ fn link_probe() -> [Message; 2] {
         to,
         budget: seconds(0.0625),
     };
-    let link = ProbedLink {
-        from,
-        to,
-        per_byte: 1e-7,
-        took: seconds(0.0625),
-    };
-    let superstep = 4;
+    let (superstep, link) = (4, probed_link());
     [
         Message::Agent(AgentMessage::ProbeLink(ProbeLink { superstep, probe })),
-        Message::Call(CallMessage::LinkProbed(LinkProbed { superstep, link })),
+        Message::Agent(AgentMessage::LinkProbed(LinkProbed { superstep, link })),
     ]
 }
 
-fn moves() -> [Message; 3] {
+fn probed_link() -> ProbedLink {
+    ProbedLink {
+        from: HostId(7),
+        to: HostId(9),
+        per_byte: 1e-7,
+        took: seconds(0.0625),
+    }
+}
+
+fn moves() -> [Message; 4] {
+    let installed = |measured| {
+        Message::Agent(AgentMessage::Installed(Installed {
+            rank: Rank(200),
+            host: HostId(9),
+            epoch: 1,
+            measured,
+        }))
+    };
+    let measured = MeasuredMove {
+        bytes: Bytes(1000),
+        took: seconds(0.5),
+        processing: seconds(0.25),
+        round_trip: seconds(0.125),
+    };
     [
         Message::Agent(AgentMessage::Migrate(Migrate {
             rank: Rank(200),
@@ -359,21 +395,27 @@ fn moves() -> [Message; 3] {
             declared: Some(Bytes(50_000_000)),
             payload: bytes::Bytes::from_static(b"agentprogram"),
         }))),
-        Message::Agent(AgentMessage::Installed(Installed {
-            rank: Rank(200),
-            host: HostId(9),
-            epoch: 1,
-            measured: None,
-        })),
+        installed(None),
+        installed(Some(measured)),
     ]
 }
 
-fn traffic() -> [Message; 8] {
+fn traffic() -> [Message; 10] {
     let header = |bytes, is_sized| MessageHeader {
         from: Rank(200),
         to: Rank(3),
         bytes,
         is_sized,
+    };
+    let saved = |file| {
+        checkpoint(CheckpointMessage::Saved(Box::new(Saved {
+            ranks: vec![Rank(200)],
+            stall: seconds(0.25),
+            encoding: seconds(0.5),
+            bytes: 1000,
+            sent: 5,
+            file,
+        })))
     };
     [
         Message::Node(NodeMessage::Batch(Box::new(Batch {
@@ -400,17 +442,12 @@ fn traffic() -> [Message; 8] {
             count: 1,
             payload: bytes::Bytes::from_static(b"\0"),
         })),
-        checkpoint(CheckpointMessage::Saved(Box::new(Saved {
-            ranks: vec![Rank(200)],
-            stall: seconds(0.25),
-            encoding: seconds(0.5),
-            bytes: 1000,
-            sent: 5,
-            file: Some(Ok(PiecesFile {
-                length: 1000,
-                sha256: [7; 32],
-            })),
+        checkpoint(CheckpointMessage::Copied),
+        saved(Some(Ok(PiecesFile {
+            length: 1000,
+            sha256: [7; 32],
         }))),
+        saved(Some(Err("the disk is full".to_owned()))),
         checkpoint(CheckpointMessage::Complete(seconds(0.25))),
     ]
 }
@@ -430,14 +467,14 @@ fn asked() -> [JobMessage; 5] {
             host: HostId(1),
             members: vec![Member {
                 name: "n1".to_owned(),
-                address: "10.0.0.1:7447".to_owned(),
+                address: "127.0.0.1:1".to_owned(),
                 set: "left".to_owned(),
                 slots: 4,
                 speed: 1.5,
             }],
             experiment: "[application]".to_owned(),
             processes: 16,
-            checkpoint: Some("/shared/runs".to_owned()),
+            checkpoint: Some("/dev/null/runs".to_owned()),
             resumed: Some(ResumedJob {
                 incarnation: 2,
                 superstep: 300,
@@ -587,36 +624,3 @@ fn digest() -> Digest {
 fn seconds(value: f64) -> Seconds {
     Seconds::new(value).unwrap()
 }
-
-/// The lengths of the frames of agents, in bytes.
-const LENGTHS: [(&str, u64); 29] = [
-    ("finish", 42),
-    ("halted", 45),
-    ("start", 48),
-    ("start", 48),
-    ("arrived", 90),
-    ("startcall", 47),
-    ("measure", 48),
-    ("measured", 78),
-    ("measured", 150),
-    ("capacity", 61),
-    ("evaluate", 92),
-    ("reported", 277),
-    ("reports", 280),
-    ("before", 286),
-    ("setreport", 150),
-    ("setreport", 234),
-    ("setreport", 306),
-    ("ask", 82),
-    ("answered", 86),
-    ("answered", 70),
-    ("answered", 78),
-    ("answered", 102),
-    ("decided", 141),
-    ("planned", 118),
-    ("migrate", 55),
-    ("image", 60),
-    ("installed", 47),
-    ("probelink", 62),
-    ("probed", 72),
-];

@@ -67,7 +67,7 @@ fn external_loads_of_a_host_that_cannot_be_are_refused() {
                 external,
             },
         };
-        let message = AgentMessage::Call(CallMessage::Measured(measured));
+        let message = AgentMessage::Measured(measured);
         is_accepted(&world, &(node, manager, message))
     };
     assert!(measured(Vec::new()) && measured(vec![external(0)]));
@@ -118,7 +118,7 @@ fn external_loads_of_a_set_that_cannot_be_are_refused() {
             inventory: Some(inventory),
             remaining: None,
         };
-        let message = AgentMessage::Call(CallMessage::SetReport(Box::new(report)));
+        let message = AgentMessage::SetReport(Box::new(report));
         let (from, to) = (Address::SetManager(SetId(1)), Address::SetManager(SetId(0)));
         is_accepted(&world, &(from, to, message))
     };

@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use protocol::{AgentMessage, CallMessage};
-
 /// Where a node is in the protocol of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Step {
+pub enum Step {
     /// No job runs.
     Idle,
     /// Nodes connect, and states arrive.
@@ -59,7 +57,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// All of them, in the order of a job.
-    pub(crate) const ALL: [Self; 24] = [
+    pub const ALL: [Self; 24] = [
         Self::Idle,
         Self::Gather,
         Self::Decode,
@@ -85,32 +83,6 @@ impl Step {
         Self::Finish,
         Self::End,
     ];
-
-    /// The step that a message belongs to, between two supersteps.
-    pub(crate) fn of(message: &AgentMessage) -> Self {
-        match message {
-            AgentMessage::Start(_) => Self::Compute,
-            AgentMessage::Arrived(_) | AgentMessage::Halted(_) => Self::Barrier,
-            AgentMessage::StartCall(_) | AgentMessage::Measure(_) => Self::Measure,
-            AgentMessage::Evaluate(_) | AgentMessage::Reported(_) => Self::Evaluate,
-            AgentMessage::ProbeLink(_) => Self::ProbeLink,
-            AgentMessage::Migrate(_) => Self::Depart,
-            AgentMessage::ProcessImage(_) | AgentMessage::Installed(_) => Self::Install,
-            AgentMessage::Finish => Self::Finish,
-            AgentMessage::Call(message) => match message {
-                CallMessage::Measured(_) => Self::Measure,
-                CallMessage::Capacity(_)
-                | CallMessage::Reports(_)
-                | CallMessage::ReportsBefore(_)
-                | CallMessage::SetReport(_) => Self::Evaluate,
-                CallMessage::Ask(_) | CallMessage::Answered(_) | CallMessage::Decided(_) => {
-                    Self::Negotiate
-                }
-                CallMessage::Planned(_) => Self::Plan,
-                CallMessage::LinkProbed(_) => Self::ProbeLink,
-            },
-        }
-    }
 }
 
 impl fmt::Display for Step {
