@@ -78,7 +78,7 @@ fn beginning(length: usize, sent: usize) -> Vec<u8> {
 /// The prefix of a frame of a message of jobs, behind a stamp.
 fn announced(head: u32) -> Vec<u8> {
     let prefix = [
-        &[0xB5, WIRE_VERSION, 3, 0],
+        &[0xB5, WIRE_VERSION, 2, 0],
         &head.to_le_bytes()[..],
         &[0; 8],
     ]

@@ -327,7 +327,7 @@ fn broken_heads() -> Vec<Case> {
         ),
         case(
             handshake(7, EPOCH),
-            "a stream of kind [b5, 03, 01, 00]",
+            "a stream of kind [b5, 04, 01, 00]",
             MALFORMED,
         ),
         case(vec![0xB5], "it ends after 1 bytes of an opening", MALFORMED),

@@ -144,7 +144,7 @@ fn errors_name_the_wrong_byte() {
 fn announced_lengths_are_limited() {
     check(
         with(start_call(), 7, 0x80),
-        "byte 4: a head of 2147483673 bytes, expected at most 67108864",
+        "byte 4: a head of 2147483676 bytes, expected at most 67108864",
     );
     check(
         with(start_call(), 15, 0x40),
