@@ -107,7 +107,7 @@ impl Default for Barrier {
 
 impl Shape {
     /// All shapes.
-    pub const ALL: [Self; 3] = [Self::Hierarchical, Self::Central, Self::Ideal];
+    pub const ALL: [Self; 3] = [Self::Central, Self::Hierarchical, Self::Ideal];
 
     /// The table of the shapes.
     const fn paths(self) -> Paths {

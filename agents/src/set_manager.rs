@@ -17,7 +17,7 @@ use crate::record;
 use crate::remaining::can_pay;
 use crate::setup::{Rules, Scheduler};
 use crate::world::{Cost, Event, Mail, World};
-use call::state::Call;
+use call::Call;
 use joining::Admission;
 use placement_view::PlacementView;
 

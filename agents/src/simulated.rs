@@ -1,6 +1,5 @@
 //! The simulated world: one thread, one clock, one queue of events that is every actor's mailbox.
 
-mod activity;
 mod barrier_message;
 mod checkpoints;
 mod deliveries;
@@ -9,8 +8,6 @@ mod pool;
 mod recorded;
 mod rendezvous;
 mod repetition;
-mod routes;
-mod slots;
 mod supersteps;
 mod traffic;
 mod transfers;

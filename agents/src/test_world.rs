@@ -20,8 +20,6 @@ use crate::set_manager::SetManager;
 use crate::setup::{Rules, Scheduler, Setup, TransferStart};
 use crate::world::{Cost, Event};
 
-pub(crate) const SHAPES: [Shape; 3] = [Shape::Central, Shape::Hierarchical, Shape::Ideal];
-
 /// Connected Sets with these numbers of hosts, cores per host, and instructions per second.
 pub(crate) fn platform(sets: &[(u32, u32, u32)]) -> Platform {
     let mut text = String::new();

@@ -153,7 +153,7 @@ pub(super) fn request(
     let placement: Vec<HostId> = (0..processes)
         .map(|_| HostId::from_index(random.index(spread)))
         .collect();
-    let shape = random.of(&[Shape::Central, Shape::Hierarchical, Shape::Ideal]);
+    let shape = random.of(&Shape::ALL);
     let scheduler = scheduler(random, (processes, hosts), step);
     request_of(sets, (placement, shape, scheduler), || {
         1 + u32::try_from(random.index(2)).expect("small")

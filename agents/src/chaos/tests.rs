@@ -73,7 +73,7 @@ fn late(node: usize, other: usize, milliseconds: u64) -> Fault {
 #[test]
 fn a_process_that_moves_on_arrives_before_its_first_move_is_announced() {
     let script = [(4, 2, 1), (8, 2, 2), (9, 2, 0), (10, 2, 2), (11, 2, 1)];
-    for shape in [Shape::Central, Shape::Ideal, Shape::Hierarchical] {
+    for shape in Shape::ALL {
         let scenario = scenario(shape, &[0, 1, 0, 1], &[14; 4], &script);
         for milliseconds in [1, 2, 20, 151, 400] {
             for (node, other) in [(0, 2), (0, 1), (1, 2)] {

@@ -13,7 +13,7 @@ use super::*;
 use crate::barrier::{Collection, Shape};
 use crate::replay::{Difference, Replay};
 use crate::setup::Scheduler;
-use crate::test_world::{Act, Agents, SHAPES, TestWorld, scheduler, script};
+use crate::test_world::{Act, Agents, TestWorld, scheduler, script};
 
 /// Plays a run in an order of arrival and answers what was recorded, by kind and in order.
 fn play(mut test_world: TestWorld, order: &[usize]) -> (Vec<record::Superstep>, Vec<record::Call>) {
@@ -123,7 +123,7 @@ proptest! {
         order in prop::collection::vec(any::<usize>(), 1..200),
     ) {
         let collection = if by_rank { Collection::ByRank } else { Collection::AsTheyCome };
-        let test_world = || TestWorld::new(SHAPES[shape], collection, &hosts, &halts, scheduler.clone());
+        let test_world = || TestWorld::new(Shape::ALL[shape], collection, &hosts, &halts, scheduler.clone());
         let first_come = play(test_world(), &[0]);
         prop_assert_eq!(first_come.0.len() as u64, halts.iter().max().unwrap() + 1);
         prop_assert_eq!(play(test_world(), &order), first_come);
@@ -139,7 +139,7 @@ proptest! {
         scheduler in schedulers(),
         shape in 0_usize..3,
     ) {
-        let test_world = TestWorld::new(SHAPES[shape], Collection::AsTheyCome, &hosts, &halts, scheduler);
+        let test_world = TestWorld::new(Shape::ALL[shape], Collection::AsTheyCome, &hosts, &halts, scheduler);
         prop_assert_eq!(decided_again(test_world), []);
     }
 }
@@ -157,7 +157,7 @@ fn four(shape: Shape, scheduler: Option<Scheduler>) -> TestWorld {
 
 #[test]
 fn a_call_moves_the_best_candidate_to_the_fast_set() {
-    for shape in SHAPES {
+    for shape in Shape::ALL {
         let (supersteps, calls) = play(four(shape, Some(scheduler(|_| {}))), &[0]);
         assert_eq!(supersteps.len(), 4);
         let first = &calls[0];

@@ -5,7 +5,6 @@ use bsp::units::{Bytes, Instant};
 use protocol::{Address, AgentMessage};
 
 use super::barrier_message::BarrierMessage;
-use super::slots::Slots;
 
 /// A message between agents.
 pub(super) struct Transfer {
@@ -31,6 +30,13 @@ pub(super) struct Transfers {
     others: Slots<Transfer>,
     /// The number of messages that each Manager has on the network, by Set, and whether it waits for their arrival.
     of_managers: Vec<(u32, bool)>,
+}
+
+/// Values by number. A number that was removed is given again, the last one first.
+#[derive(Debug)]
+struct Slots<T> {
+    values: Vec<Option<T>>,
+    free: Vec<u32>,
 }
 
 impl Transfers {
@@ -87,4 +93,41 @@ impl Transfers {
         let (count, waits) = &mut self.of_managers[set.index()];
         *count == 0 && std::mem::take(waits)
     }
+}
+
+impl<T> Slots<T> {
+    /// No values.
+    const fn new() -> Self {
+        Self {
+            values: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    /// Adds a value, and returns its number.
+    fn insert(&mut self, value: T) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.values[at(number)] = Some(value);
+            return number;
+        }
+        self.values.push(Some(value));
+        u32::try_from(self.values.len() - 1).expect("fewer values than that at a time")
+    }
+
+    /// The value with this number.
+    fn get(&self, number: u32) -> &T {
+        let value = self.values[at(number)].as_ref();
+        value.expect("it has not been removed")
+    }
+
+    /// Removes the value with this number.
+    fn remove(&mut self, number: u32) -> T {
+        let value = self.values[at(number)].take();
+        self.free.push(number);
+        value.expect("it has not been removed")
+    }
+}
+
+fn at(number: u32) -> usize {
+    usize::try_from(number).expect("u32 fits usize")
 }

@@ -12,7 +12,7 @@ proptest! {
         has_scheduler in any::<bool>(),
         order in prop::collection::vec(any::<usize>(), 1..50),
     ) {
-        for shape in SHAPES {
+        for shape in Shape::ALL {
             let scheduler = has_scheduler.then(|| scheduler(|_| {}));
             let mut test_world =
                 TestWorld::new(shape, Collection::AsTheyCome, &hosts, &halts, scheduler);

@@ -171,7 +171,7 @@ fn disturbed(mut test_world: TestWorld, sent: &[Sent], draw: &mut Draw) {
 fn learning(source: CostSource) -> TestWorld {
     let scheduler = scheduler(|parameters| parameters.migration.source = source);
     TestWorld::new(
-        SHAPES[1],
+        Shape::ALL[1],
         Collection::AsTheyCome,
         &[0, 3],
         &[1, 1],
@@ -342,7 +342,7 @@ proptest! {
         shape in 0_usize..3,
         seed in any::<u64>(),
     ) {
-        let test_world = || TestWorld::new(SHAPES[shape], Collection::AsTheyCome, &hosts, &halts, scheduler.clone());
+        let test_world = || TestWorld::new(Shape::ALL[shape], Collection::AsTheyCome, &hosts, &halts, scheduler.clone());
         let mut honest = test_world();
         let mut agents = honest.agents();
         honest.play(&mut agents, |_| 0);

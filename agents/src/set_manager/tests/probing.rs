@@ -11,7 +11,7 @@ fn learning(change: impl FnOnce(&mut Scheduler)) -> TestWorld {
     change(&mut scheduler);
     let hosts = [0, 0, 0, 3];
     let mut test_world = TestWorld::new(
-        SHAPES[1],
+        Shape::ALL[1],
         Collection::AsTheyCome,
         &hosts,
         &[6; 4],

@@ -4,21 +4,20 @@ use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use migbsp::{ExternalLoad, HostLink, Path};
 use protocol::{Address, AgentMessage, Migrate, ProcessImage, Start};
+use simulator::{LinkId, Platform};
 
-use super::SimulatedWorld;
 use super::repeating::Replay;
+use super::{ActivityKind, SimulatedWorld, pack};
 use crate::deliberation::Deliberation;
 use crate::elasticity::Joining;
 use crate::error::RunError;
 use crate::programs::index;
 use crate::record;
-use crate::setup::{Payment, TransferStart};
-use crate::simulated::activity::{ActivityKind, pack};
+use crate::setup::{Payment, Rules, TransferStart};
 use crate::simulated::barrier_message::{BarrierMessage, Ends};
 use crate::simulated::deliveries::Due;
 use crate::simulated::link_probes;
 use crate::simulated::pool::Situation;
-use crate::simulated::routes;
 use crate::simulated::transfers::{OnNetwork, Transfer};
 use crate::world::{
     Cost, Delivery, Event, Executor, HostProbe, LinkProber, Mail, Membership, Moved,
@@ -237,12 +236,12 @@ impl HostProbe for SimulatedWorld {
     }
 
     fn transfer_rate(&self, from: SetId, to: SetId) -> f64 {
-        let (source, target) = routes::ends(&self.platform, &self.rules, (from, to));
-        routes::transfer_rate(&self.platform, source, target)
+        let (source, target) = ends(&self.platform, &self.rules, (from, to));
+        transfer_rate(&self.platform, source, target)
     }
 
     fn path(&self, from: SetId, to: SetId) -> Path {
-        let (source, target) = routes::ends(&self.platform, &self.rules, (from, to));
+        let (source, target) = ends(&self.platform, &self.rules, (from, to));
         // Without a route, the first message to that Manager ends the run.
         Path {
             latency: self.engine.latency(source, target).unwrap_or_default(),
@@ -313,4 +312,31 @@ impl Membership for SimulatedWorld {
             self.begin_superstep(start);
         }
     }
+}
+
+/// Two hosts that stand for the route between two Sets: those of their Managers, and within a Set the Manager's and a
+/// neighbour's, if there is one.
+fn ends(platform: &Platform, rules: &Rules, (from, to): (SetId, SetId)) -> (HostId, HostId) {
+    let source = rules.managers[from.index()];
+    if from != to {
+        return (source, rules.managers[to.index()]);
+    }
+    let hosts = &platform.set(to).hosts;
+    let neighbour = hosts.iter().copied().find(|host| *host != source);
+    (source, neighbour.unwrap_or(source))
+}
+
+/// The time that a byte takes between two hosts, in seconds per byte.
+fn transfer_rate(platform: &Platform, source: HostId, target: HostId) -> f64 {
+    let mut links: Vec<LinkId> = Vec::new();
+    if platform.route(source, target, &mut links).is_err() {
+        // No process can move there: the first message to that Manager ends the run.
+        return 0.0;
+    }
+    let bandwidths = links
+        .iter()
+        .map(|link| platform.links()[link.index()].bandwidth.get());
+    bandwidths
+        .min_by(f64::total_cmp)
+        .map_or(0.0, |bandwidth| 1.0 / bandwidth)
 }

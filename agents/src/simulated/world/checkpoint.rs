@@ -3,10 +3,9 @@
 use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, Rank};
 
-use super::SimulatedWorld;
+use super::{ActivityKind, SimulatedWorld, pack};
 use crate::buddy::buddies;
 use crate::record;
-use crate::simulated::activity::{ActivityKind, pack};
 use crate::simulated::checkpoints::Encoded;
 use crate::simulated::pool::Pool;
 
