@@ -11,7 +11,6 @@ pub(crate) mod deltas;
 mod generation;
 mod generations;
 mod piece;
-pub(crate) mod saved_process;
 mod saved_states;
 mod store;
 

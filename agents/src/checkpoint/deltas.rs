@@ -8,14 +8,6 @@ use bytes::Bytes;
 use super::delta::{Delta, DeltaError};
 use crate::chunks::ChunkReader;
 
-/// The length of the encoding of all `deltas` in bytes.
-pub(crate) fn encoded_len(deltas: &[Delta]) -> u64 {
-    let lengths = deltas
-        .iter()
-        .map(|delta| length(LENGTH_LEN) + delta.encoded_len());
-    lengths.sum()
-}
-
 /// The encoding of `deltas`, in parts. Chunks are not copied.
 pub(crate) fn encode(deltas: &[Delta]) -> impl Iterator<Item = Bytes> {
     deltas.iter().flat_map(|delta| {
@@ -30,30 +22,26 @@ pub(crate) fn encode(deltas: &[Delta]) -> impl Iterator<Item = Bytes> {
 ///
 /// [`DeltaError::Malformed`], with the offset in that delta.
 pub(crate) fn decode(chunks: Vec<Bytes>) -> Result<Vec<Delta>, DeltaError> {
-    let lengths = chunks.iter().map(|chunk| length(chunk.len()));
-    let all = lengths.sum();
+    let ended = || DeltaError::Malformed {
+        offset: 0,
+        problem: "the list of deltas ends here",
+    };
     let mut source = chunks.into_iter();
-    let mut reader = ChunkReader::new(all, &mut source);
+    let mut reader = ChunkReader::new(&mut source);
     let mut deltas = Vec::new();
-    while !reader.is_over() {
-        let ended = |_| DeltaError::Malformed {
-            offset: 0,
-            problem: "the list of deltas ends here",
-        };
+    while !reader.is_over().map_err(|_| ended())? {
         let mut bytes = [0; LENGTH_LEN];
-        reader.read_exact(&mut bytes).map_err(ended)?;
+        reader.read_exact(&mut bytes).map_err(|_| ended())?;
         let announced = u64::from_le_bytes(bytes);
         // Memory is reserved for bytes that have arrived.
-        let here = announced.min(reader.left());
-        let mut delta = vec![0; usize::try_from(here).unwrap_or(usize::MAX)];
-        reader.read_exact(&mut delta).map_err(ended)?;
+        let mut delta = Vec::new();
+        let read = (&mut reader).take(announced).read_to_end(&mut delta);
+        if u64::try_from(read.map_err(|_| ended())?) != Ok(announced) {
+            return Err(ended());
+        }
         deltas.push(Delta::decode(&delta.into())?);
     }
     Ok(deltas)
-}
-
-fn length(bytes: usize) -> u64 {
-    u64::try_from(bytes).expect("lengths fit 64 bits")
 }
 
 const LENGTH_LEN: usize = 8;
@@ -84,7 +72,6 @@ mod tests {
         let pieces = [piece(0, 100), piece(3, 0), piece(4, 70_000)];
         let deltas = pieces.map(|piece| piece.delta_from(None));
         let encoded: Vec<u8> = encode(&deltas).flatten().collect();
-        assert_eq!(u64::try_from(encoded.len()).unwrap(), encoded_len(&deltas));
         assert_eq!(decode(vec![encoded.clone().into()]).unwrap(), deltas);
         for length in (1..encoded.len()).step_by(37) {
             let part = Bytes::copy_from_slice(&encoded[..length]);

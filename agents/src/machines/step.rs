@@ -11,8 +11,6 @@ pub(crate) enum Step {
     Idle,
     /// Nodes connect, and states arrive.
     Gather,
-    /// States are decoded.
-    Decode,
     /// Rates between Sets are probed.
     Probe,
     /// The node is ready, and waits for all others.
@@ -59,10 +57,9 @@ pub(crate) enum Step {
 
 impl Step {
     /// All of them, in the order of a job.
-    pub(crate) const ALL: [Self; 24] = [
+    pub(crate) const ALL: [Self; 23] = [
         Self::Idle,
         Self::Gather,
-        Self::Decode,
         Self::Probe,
         Self::Ready,
         Self::Compute,
@@ -118,7 +115,6 @@ impl fmt::Display for Step {
         formatter.pad(match self {
             Self::Idle => "idle",
             Self::Gather => "gather",
-            Self::Decode => "decode",
             Self::Probe => "probe",
             Self::Ready => "ready",
             Self::Compute => "compute",

@@ -10,6 +10,7 @@ use super::simulated::{SimulatedPrograms, TypedPrograms};
 use crate::chunks::ChunkReader;
 use crate::encoding::{decode, decode_from, encode_into};
 use crate::error::RunError;
+use crate::process_state::complete_initial;
 
 /// The programs of a job, by rank: values of one type that the worlds need not know.
 pub struct Programs {
@@ -21,8 +22,7 @@ pub struct Programs {
 /// The type of a job's programs, for nodes, which only receive encoded states.
 #[derive(Clone, Copy)]
 pub struct ProgramType {
-    decode: fn(Rank, &[u8]) -> Decoded,
-    decode_from: fn(Rank, &mut ChunkReader<'_>) -> Decoded,
+    decode: fn(Rank, &mut ChunkReader<'_>) -> Decoded,
     decode_outputs: DecodeOutputs,
     round: Round,
 }
@@ -51,7 +51,7 @@ impl<P: Program> Erased for Vec<P> {
             let mut state = Vec::new();
             let rank = Rank::from_index(index);
             encode_into(&mut state, "the state of", rank, &program)?;
-            Ok(state)
+            complete_initial(rank, state)
         });
         (Box::new(states), decode_outputs::<P>)
     }
@@ -118,10 +118,6 @@ impl ProgramType {
     pub fn new<P: Program>() -> Self {
         Self {
             decode: |rank, state| {
-                let program: P = decode("the state of", rank, state)?;
-                Ok(Box::new(TypedProgram::new(program)))
-            },
-            decode_from: |rank, state| {
                 let program: P = decode_from("the state of", rank, state)?;
                 Ok(Box::new(TypedProgram::new(program)))
             },
@@ -136,19 +132,21 @@ impl ProgramType {
         self.round
     }
 
-    /// The program of `rank` whose encoded state is `state`.
-    pub(crate) fn decode(self, rank: Rank, state: &[u8]) -> Decoded {
-        (self.decode)(rank, state)
-    }
-
     /// The decoder of the outputs that nodes send back.
     pub(crate) fn output_decoder(self) -> DecodeOutputs {
         self.decode_outputs
     }
 
     /// The program of `rank` whose encoded state is next in `state`.
-    pub(crate) fn decode_from(self, rank: Rank, state: &mut ChunkReader<'_>) -> Decoded {
-        (self.decode_from)(rank, state)
+    pub(crate) fn decode(self, rank: Rank, state: &mut ChunkReader<'_>) -> Decoded {
+        (self.decode)(rank, state)
+    }
+
+    /// The program of `rank` that is encoded as `bytes`.
+    #[cfg(test)]
+    pub(crate) fn decode_bytes(self, rank: Rank, bytes: &[u8]) -> Decoded {
+        let mut source = vec![bytes::Bytes::copy_from_slice(bytes)].into_iter();
+        self.decode(rank, &mut ChunkReader::new(&mut source))
     }
 }
 

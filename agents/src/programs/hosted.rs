@@ -19,9 +19,6 @@ pub(crate) trait HostedProgram: Send {
     /// Appends the encoded program to `state`.
     fn pack(&self, rank: Rank, state: &mut ChunkWriter<'_>) -> Result<(), RunError>;
 
-    /// The length of the encoded program.
-    fn packed_len(&self) -> u64;
-
     /// The memory that the program occupies: as it declares, or its encoded length.
     fn image(&self) -> Image;
 
@@ -174,10 +171,6 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
         encode_into(state, "the state of", rank, &self.program)
     }
 
-    fn packed_len(&self) -> u64 {
-        encoded_len(&self.program).0
-    }
-
     fn image(&self) -> Image {
         if let Some(declared) = self.declared() {
             return declared;
@@ -211,8 +204,6 @@ const LENGTH_LASTS: u64 = 100;
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use bsp::Superstep;
 
     use super::super::erased::ProgramType;
@@ -251,13 +242,11 @@ mod tests {
     }
 
     fn packed(program: &dyn HostedProgram) -> Vec<u8> {
-        let mut chunks = Vec::new();
+        let mut chunks: Vec<bytes::Bytes> = Vec::new();
         let mut writer = ChunkWriter::new(&mut chunks);
         program.pack(Rank(0), &mut writer).unwrap();
-        writer.flush().unwrap();
-        let packed = chunks.pop().unwrap();
-        assert_eq!(u64::try_from(packed.len()).unwrap(), program.packed_len());
-        packed.to_vec()
+        writer.finish().unwrap();
+        chunks.concat()
     }
 
     fn turn(inbox: Vec<Incoming>) -> Turn {
@@ -274,7 +263,7 @@ mod tests {
     fn a_program_whose_type_is_forgotten_receives_sends_halts_and_moves() {
         let program_type = ProgramType::new::<Echo>();
         let state = packed(&TypedProgram::new(Echo("a".to_owned())));
-        let mut program = program_type.decode(Rank(0), &state).unwrap();
+        let mut program = program_type.decode_bytes(Rank(0), &state).unwrap();
         let executed = program.execute(turn(vec![said("b"), said("c")])).unwrap();
         let sized = (Rank(0), Content::Sized(7));
         let value = |text| (Rank(1), said(text).content);
@@ -285,7 +274,7 @@ mod tests {
         assert_eq!(executed.output, None);
         let state = packed(&*program);
         assert_eq!(program.image(), encoded_len(&"c").into());
-        let mut program = program_type.decode(Rank(0), &state).unwrap();
+        let mut program = program_type.decode_bytes(Rank(0), &state).unwrap();
         let executed = program.execute(turn(vec![said("end")])).unwrap();
         assert_eq!(executed.output, Some(bytes::Bytes::from_static(b"\xa3end")));
     }
@@ -321,7 +310,7 @@ mod tests {
     #[test]
     fn what_is_no_state_and_no_message_is_an_error_that_says_whose() {
         let error = ProgramType::new::<Echo>()
-            .decode(Rank(3), b"\xc1")
+            .decode_bytes(Rank(3), b"\xc1")
             .err()
             .unwrap();
         let expect = "the state of p4 cannot be decoded: ";

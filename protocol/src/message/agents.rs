@@ -177,19 +177,19 @@ pub struct Migrate {
     pub deferred_cost: Seconds,
 }
 
-/// A process in transfer. Its payload is the encoded agent, then the encoded program. A client sends processes that
-/// have not started, and nodes send the client the outputs of processes, both without an agent.
+/// The state of a process in transfer. A client sends the states in which processes start, and nodes send the client the
+/// outputs of processes, which have no agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessImage {
     /// The process.
     pub rank: Rank,
     /// The epoch of the placement in which it will run at its destination.
     pub epoch: u64,
-    /// The length of the encoded agent in bytes; the rest of the payload is the program.
+    /// The length of the encoded agent in bytes.
     pub agent: u32,
     /// The memory that the process occupies, if its program declares it.
     pub declared: Option<bsp::units::Bytes>,
-    /// The encoded agent, then the encoded program.
+    /// The encoded program, then the encoded agent; on real hosts, more follows.
     #[serde(skip)]
     pub payload: Bytes,
 }

@@ -11,9 +11,7 @@ use crate::checkpoint::deltas;
 use crate::machines::client::event::{ClientEvent, NodeWord};
 use crate::machines::failure::JobError;
 use crate::machines::input_memory::InputMemory;
-use crate::machines::node::event::{
-    IncomingImage, IncomingPieces, JobEvent, NodeEvent, NodeInput, PeerEvent, StreamId,
-};
+use crate::machines::node::event::{IncomingPieces, JobEvent, NodeEvent, NodeInput, PeerEvent};
 
 /// A connection and one of its ends.
 pub(super) type At = (usize, usize);
@@ -202,7 +200,8 @@ impl Cluster<'_> {
     /// The event of a node about a packet of a client.
     fn event_of_client(&mut self, at: At, packet: Packet) -> Option<NodeEvent> {
         let session = self.session(at);
-        let id = self.end(at).1.id;
+        let (_, end) = self.end(at);
+        let (place, id) = (end.place, end.id);
         let checked = match packet {
             Packet::Close(_) => {
                 self.lose(at);
@@ -222,10 +221,14 @@ impl Cluster<'_> {
                 let content = StreamContent::State(without_payload(&image));
                 let connection = &mut self.connections[at.0];
                 let checked = connection.check_stream(at.1, (stamp, from), content, session);
-                checked.map(|()| {
-                    self.take(at);
-                    JobEvent::State(image).into()
-                })
+                match checked {
+                    Ok(()) => {
+                        self.take(at);
+                        self.decode_initial(place, image);
+                        return None;
+                    }
+                    Err(refusal) => Err(refusal),
+                }
             }
         };
         Some(checked.unwrap_or_else(|refusal| {
@@ -239,6 +242,7 @@ impl Cluster<'_> {
     fn event_of_peer(&mut self, at: At, packet: Packet) -> Option<PeerEvent> {
         let session = self.session(at);
         let (_, end) = self.end(at);
+        let place = end.place;
         let EndRole::Node(host) = end.role else {
             return None;
         };
@@ -280,19 +284,16 @@ impl Cluster<'_> {
                 })
             }
             Packet::State(stamp, ends, image) => {
-                let head = without_payload(&image);
-                let content = StreamContent::State(head.clone());
+                let content = StreamContent::State(without_payload(&image));
                 let connection = &mut self.connections[at.0];
-                let checked = connection.check_stream(at.1, (stamp, ends.0), content, session);
-                checked.map(|()| {
-                    let stream = self.add_image(at, ends, image);
-                    PeerEvent::Image(Box::new(IncomingImage {
-                        host,
-                        ends,
-                        image: head,
-                        stream,
-                    }))
-                })
+                match connection.check_stream(at.1, (stamp, ends.0), content, session) {
+                    Ok(()) => {
+                        self.take(at);
+                        self.decode(place, host, ends, image);
+                        return None;
+                    }
+                    Err(refusal) => Err(refusal),
+                }
             }
         };
         Some(checked.unwrap_or_else(|refusal| {
@@ -300,19 +301,6 @@ impl Cluster<'_> {
             self.refuse(at, refusal.to_string());
             PeerEvent::Gone(host, Err(error.into()))
         }))
-    }
-
-    fn add_image(&mut self, at: At, ends: (Address, Address), image: ProcessImage) -> StreamId {
-        let place = self.end(at).1.place;
-        let job = self.nodes[place]
-            .as_mut()
-            .and_then(|node| node.job.as_mut());
-        let Some(job) = job else { return StreamId(0) };
-        job.streams += 1;
-        let stream = StreamId(job.streams);
-        let arriving = crate::chaos::node_process::Arriving { at, image, ends };
-        job.images.insert(stream, arriving);
-        stream
     }
 
     /// The state that has arrived at an end is taken: its sender receives an acknowledgement.

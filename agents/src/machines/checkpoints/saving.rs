@@ -2,8 +2,9 @@
 
 use bsp::units::Seconds;
 
-use crate::checkpoint::{Piece, PieceHead, saved_process};
+use crate::checkpoint::{Piece, PieceHead};
 use crate::error::RunError;
+use crate::process_state;
 use crate::programs::{HostedProgram, Incoming};
 
 /// What a process is to save before it executes a superstep, without its program.
@@ -35,8 +36,7 @@ impl Saving {
     pub(crate) fn encode(self, program: &dyn HostedProgram) -> Result<Piece, RunError> {
         let rank = self.head.rank;
         Piece::encode(self.head, self.previous.as_ref(), |writer| {
-            let parts = (&self.agent[..], &self.inbox[..], program);
-            saved_process::encode(rank, parts, writer)
+            process_state::encode(rank, program, &self.agent, &self.inbox, writer, |_| None)
         })
     }
 }

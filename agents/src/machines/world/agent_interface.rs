@@ -15,12 +15,12 @@ use super::HostWorld;
 use crate::deliberation::Deliberation;
 use crate::error::RunError;
 use crate::machines::failure::JobError;
-use crate::machines::migration::departing_process::DepartingProcess;
 use crate::machines::node::action::JobAction;
 use crate::machines::processors::Processors;
 use crate::machines::step::Step;
 use crate::machines::time::duration;
 use crate::mutant::{self, Mutant};
+use crate::process_state::ProcessState;
 use crate::programs::Turn;
 use crate::record;
 use crate::world::{Cost, Event, Moved, World};
@@ -85,7 +85,7 @@ impl World for HostWorld {
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.leave(rank);
         }
-        let process = DepartingProcess {
+        let process = ProcessState {
             agent,
             inbox: if mutant::is(Mutant::LeaveInbox) {
                 Vec::new()

@@ -99,13 +99,12 @@ impl World for SimulatedWorld {
 
     fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
         let packed = self.supersteps.pack(order.rank);
-        let (program, declared) = match packed {
+        let (mut payload, declared) = match packed {
             Ok(packed) => packed,
             Err(error) => return self.fail(error),
         };
         let length = u32::try_from(agent.len()).expect("an agent's state is small");
-        let mut payload = agent;
-        payload.extend(program);
+        payload.extend(agent);
         let state = ProcessImage {
             rank: order.rank,
             epoch: order.epoch,
@@ -126,8 +125,9 @@ impl World for SimulatedWorld {
     }
 
     fn install(&mut self, host: HostId, from: Address, state: ProcessImage) {
-        let length = usize::try_from(state.agent).expect("u32 fits usize");
-        let (agent, program) = (state.payload.slice(..length), state.payload.slice(length..));
+        let agent = usize::try_from(state.agent).expect("u32 fits usize");
+        let mut program = state.payload;
+        let agent = program.split_off(program.len() - agent);
         let unpacked = self.supersteps.unpack(state.rank, &program);
         if let Err(error) = unpacked {
             return self.fail(error);
