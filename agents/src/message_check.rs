@@ -101,7 +101,7 @@ impl MessageCheck<'_> {
             AgentMessage::Call(message) => self.call(from, message),
             AgentMessage::Finish
             | AgentMessage::Reported(_)
-            | AgentMessage::ProcessImage(_)
+            | AgentMessage::State(_)
             | AgentMessage::Halted(_) => Ok(()),
         }
     }

@@ -22,7 +22,7 @@ use crate::chunks::{ChunkReader, ChunkSink, ChunkWriter};
 use crate::encoding::{decode as decode_value, encode_into};
 use crate::error::RunError;
 use crate::programs::{HostedProgram, Incoming, ProgramType};
-use crate::record::ImageParts;
+use crate::record::StateParts;
 
 /// The state of a process between two supersteps.
 pub(crate) struct ProcessState {
@@ -41,7 +41,7 @@ pub(crate) struct DecodedState {
     /// Bytes of the encoding.
     pub(crate) bytes: u64,
     /// Those of its parts.
-    pub(crate) parts: ImageParts,
+    pub(crate) parts: StateParts,
 }
 
 /// How long a process that moves took to pack.
@@ -78,12 +78,13 @@ pub(crate) fn encode(
     written.map_err(|error| problem(rank, "encoded", &error))
 }
 
-/// Completes the encoding of a process that has not started: the encoded `program`.
-pub(crate) fn complete_initial(rank: Rank, mut program: Vec<u8>) -> Result<Vec<u8>, RunError> {
-    let after_program = AfterProgram::new(rank, &[], &[])?;
-    let written = after_program.write(&mut program, None);
-    written.map_err(|error| problem(rank, "encoded", &error))?;
-    Ok(program)
+/// The encoded state in which `rank` starts, whose encoded program is `program`.
+pub(crate) fn initial(rank: Rank, program: Vec<u8>) -> Vec<u8> {
+    let mut state = program;
+    let after_program = AfterProgram::new(rank, &[], &[]).expect("no messages are encoded");
+    let written = after_program.write(&mut state, None);
+    written.expect("memory takes all bytes");
+    state
 }
 
 /// Decodes the state of `rank`, which is all that follows in `chunks`. Memory is reserved as they arrive.
@@ -104,7 +105,7 @@ pub(crate) fn decode(
     let split = split(&rest);
     let [agent, messages, times] = split.map_err(|what| problem(rank, "decoded", &what))?;
     let length = |part: &[u8]| u64::try_from(part.len()).expect("lengths fit 64 bits");
-    let parts = ImageParts {
+    let parts = StateParts {
         agent: units::Bytes(length(agent)),
         messages: units::Bytes(length(messages)),
         program: units::Bytes(program_len),
@@ -203,7 +204,7 @@ mod tests {
     use serde::{Deserialize, Serialize};
 
     use super::*;
-    use crate::programs::{Content, Programs};
+    use crate::programs::Content;
 
     #[derive(Serialize, Deserialize)]
     struct Idle(u64);
@@ -269,7 +270,7 @@ mod tests {
             assert_eq!(found.state.inbox, state.inbox);
             assert_eq!(found.packing, times);
             assert_eq!(encoded(&found.state, times), payload);
-            let ImageParts {
+            let StateParts {
                 agent,
                 messages,
                 program,
@@ -292,8 +293,7 @@ mod tests {
 
     #[test]
     fn states_in_which_processes_start_have_no_agent_and_no_messages() {
-        let (mut states, _) = Programs::new(vec![Idle(7)]).into_states();
-        let initial = states.next().unwrap().unwrap();
+        let initial = initial(Rank(1), b"\x07".to_vec());
         let found = decoded(&initial).unwrap();
         assert!(found.state.agent.is_empty() && found.state.inbox.is_empty());
         assert_eq!(found.packing, None);

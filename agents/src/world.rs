@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use migbsp::{HostLink, Incoming, MeasuredMove, Path, Reception};
 use protocol::{
-    Address, AgentMessage, Arrived, LinkProbed, Migrate, ProbeLink, ProcessImage, Start,
+    Address, AgentMessage, Arrived, EncodedState, LinkProbed, Migrate, ProbeLink, Start,
 };
 use smallvec::SmallVec;
 
@@ -183,7 +183,7 @@ pub trait World {
     fn depart(&mut self, order: Migrate, agent: Vec<u8>);
 
     /// Installs a process that has arrived on its new host from the node `from`; answered by [`Event::Moved`] at its agent.
-    fn install(&mut self, host: HostId, from: Address, image: ProcessImage);
+    fn install(&mut self, host: HostId, from: Address, image: EncodedState);
 
     /// The Manager of `set` knows that all processes that move are installed on their new hosts: from now on, the
     /// placement is that of `epoch`. The nodes of its Set receive this before any later message.
@@ -241,7 +241,7 @@ pub trait World {
     fn barrier_ended(&mut self, _set: SetId) {}
 
     /// The memory that a process occupies: what its program declares, or its encoded state.
-    fn image(&self, rank: Rank) -> Image;
+    fn image(&self, rank: Rank) -> MemorySize;
 
     /// The most supersteps that a process executes after the first `completed`, if its program knows.
     fn remaining(&self, rank: Rank, completed: u64) -> Option<u64>;

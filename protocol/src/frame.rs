@@ -291,7 +291,7 @@ impl Message {
     )]
     pub fn payload(&self) -> Option<&Bytes> {
         match self {
-            Self::Agent(AgentMessage::ProcessImage(image)) => Some(&image.payload),
+            Self::Agent(AgentMessage::State(image)) => Some(&image.payload),
             Self::Node(NodeMessage::Batch(batch)) => Some(&batch.payload),
             Self::Node(NodeMessage::Probe(probe)) => Some(&probe.payload),
             Self::Node(NodeMessage::Checkpoint(_, CheckpointMessage::Pieces(pieces))) => {
@@ -363,7 +363,7 @@ pub fn decode(
 )]
 fn attach(mut message: Message, payload: Bytes) -> Result<Message, DecodeError> {
     match &mut message {
-        Message::Agent(AgentMessage::ProcessImage(image)) => image.payload = payload,
+        Message::Agent(AgentMessage::State(image)) => image.payload = payload,
         Message::Node(NodeMessage::Batch(batch)) => batch.payload = payload,
         Message::Node(NodeMessage::Probe(probe)) => probe.payload = payload,
         Message::Node(NodeMessage::Checkpoint(_, CheckpointMessage::Pieces(pieces))) => {

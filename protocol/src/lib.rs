@@ -25,9 +25,9 @@ pub use frame::{DecodeError, Frame, Limits, PREFIX_LEN, Prefix, WIRE_VERSION, de
 pub use head::{HeadError, NUMBER_MAX, decode_value};
 pub use message::{
     Abandoned, Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallMessage,
-    CallsStatus, Capacity, CheckpointMessage, Considered, Decided, Ended, Evaluate, Failed, Fault,
-    Installed, JobMessage, JobStatus, LinkProbed, Measure, Measured, Member, Message,
-    MessageHeader, Migrate, NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink,
-    ProcessImage, Report, Reports, ResumedJob, Saved, SetReport, Start, StartCall, Status, Submit,
+    CallsStatus, Capacity, CheckpointMessage, Considered, Decided, EncodedState, Ended, Evaluate,
+    Failed, Fault, Installed, JobMessage, JobStatus, LinkProbed, Measure, Measured, Member,
+    Message, MessageHeader, Migrate, NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe,
+    ProbeLink, Report, Reports, ResumedJob, Saved, SetReport, Start, StartCall, Status, Submit,
 };
 pub use text::{displayed, is_displayable, message as displayed_message, variant};

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 pub use address::Address;
 pub use agents::{
-    AgentMessage, Arrived, Evaluate, Installed, Measure, Migrate, ProbeLink, ProcessImage, Start,
+    AgentMessage, Arrived, EncodedState, Evaluate, Installed, Measure, Migrate, ProbeLink, Start,
     StartCall,
 };
 pub use busy_process::BusyProcess;
@@ -54,7 +54,7 @@ impl From<AgentMessage> for Message {
             | AgentMessage::Reported(_)
             | AgentMessage::ProbeLink(_)
             | AgentMessage::Migrate(_)
-            | AgentMessage::ProcessImage(_)
+            | AgentMessage::State(_)
             | AgentMessage::Installed(_)
             | AgentMessage::Halted(_)) => Self::Agent(message),
         }

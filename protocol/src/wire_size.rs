@@ -19,8 +19,8 @@ impl Message {
 impl AgentMessage {
     /// The bytes that a simulated network is charged for this message.
     ///
-    /// This is the length of its frame, with one exception: the image of a process that declares its size
-    /// ([`ProcessImage::declared`](crate::ProcessImage::declared)) is charged by that size, not by its payload. The
+    /// This is the length of its frame, with one exception: the state of a process that declares its size
+    /// ([`EncodedState::declared`](crate::EncodedState::declared)) is charged by that size, not by its payload. The
     /// program of a modelled application consists of a few counters; what would have to move is the memory of the
     /// application it stands for.
     #[must_use]
@@ -28,9 +28,9 @@ impl AgentMessage {
     pub fn wire_size(&self, from: Address, to: Address) -> Bytes {
         let (head, payload) = match self {
             Self::Call(message) => (encoded_len(&(from, to, message)), Bytes::ZERO),
-            Self::ProcessImage(image) => {
-                let payload = || Bytes(length_of(image.payload.len()));
-                let payload = image.declared.unwrap_or_else(payload);
+            Self::State(state) => {
+                let payload = || Bytes(length_of(state.payload.len()));
+                let payload = state.declared.unwrap_or_else(payload);
                 (encoded_len(&(from, to, self)), payload)
             }
             Self::Start(_)

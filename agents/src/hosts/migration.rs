@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
 use bsp::units::Seconds;
-use bsp::{HostId, Image};
+use bsp::{HostId, MemorySize};
 use bytes::Bytes;
 use protocol::transport::{Sender, StatePayload, StreamContent};
-use protocol::{Address, Migrate, ProcessImage};
+use protocol::{Address, EncodedState, Migrate};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::chunk_channel::{self, ChannelSink, ChannelSource};
@@ -57,11 +57,11 @@ async fn send_state(
     clock: PackingClock,
     peer: Sender,
 ) -> Result<JobEvent, JobError> {
-    let head = ProcessImage {
+    let head = EncodedState {
         rank: order.rank,
         epoch: order.epoch,
         agent: u32::try_from(state.agent.len()).expect("an agent's state is small"),
-        declared: state.program.declared().map(Image::total),
+        declared: state.program.declared().map(MemorySize::total),
         payload: Bytes::new(),
     };
     let (sender, chunks) = chunk_channel::channel();
@@ -115,7 +115,7 @@ pub(super) struct Arrival {
     /// Its sender and its receiver.
     pub(super) ends: (Address, Address),
     /// Its head, without a payload.
-    pub(super) head: ProcessImage,
+    pub(super) head: EncodedState,
     /// When its first byte arrived.
     pub(super) began: Clock,
     /// The shortest round trip to its source so far.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bsp::HostId;
 use bsp::units::Seconds;
-use protocol::{Address, ProcessImage};
+use protocol::{Address, EncodedState};
 
 use super::input_memory::InputMemory;
 use crate::machines::time::seconds;
@@ -18,7 +18,7 @@ pub(crate) struct ArrivedProcess {
     /// The sender and the receiver of the state.
     pub(crate) ends: (Address, Address),
     /// The head of the state, without a payload.
-    pub(crate) head: ProcessImage,
+    pub(crate) head: EncodedState,
     pub(crate) decoded: DecodedState,
     /// How long it took.
     pub(crate) transfer: Transfer,

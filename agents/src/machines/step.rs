@@ -92,7 +92,7 @@ impl Step {
             AgentMessage::Evaluate(_) | AgentMessage::Reported(_) => Self::Evaluate,
             AgentMessage::ProbeLink(_) => Self::ProbeLink,
             AgentMessage::Migrate(_) => Self::Depart,
-            AgentMessage::ProcessImage(_) | AgentMessage::Installed(_) => Self::Install,
+            AgentMessage::State(_) | AgentMessage::Installed(_) => Self::Install,
             AgentMessage::Finish => Self::Finish,
             AgentMessage::Call(message) => match message {
                 CallMessage::Measured(_) => Self::Measure,

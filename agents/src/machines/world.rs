@@ -23,7 +23,7 @@ use bsp::units;
 use bsp::{HostId, Rank};
 use migbsp::MeasuredMove;
 use protocol::transport::PeerInfo;
-use protocol::{Address, AgentMessage, Frame, Message, NodeMessage, ProcessImage, variant};
+use protocol::{Address, AgentMessage, EncodedState, Frame, Message, NodeMessage, variant};
 
 use super::checkpoints::Checkpoints;
 use super::exchanges::Exchanges;
@@ -87,7 +87,7 @@ pub(crate) struct HostWorld {
     departed: Vec<Rank>,
     /// The number of supersteps that have begun here.
     supersteps: u64,
-    /// Bytes of the images that have left.
+    /// Bytes of the states that have left.
     moved: u64,
     actions: VecDeque<JobAction>,
     error: Option<JobError>,
@@ -295,12 +295,12 @@ impl HostWorld {
         if is_expected {
             self.receive_process(process);
         } else {
-            let problem = format!("an unexpected image of {rank}");
+            let problem = format!("an unexpected state of {rank}");
             self.refuse(Address::Node(host), problem);
         }
     }
 
-    /// The image of a process has reached `host`.
+    /// The state of a process has reached `host`.
     pub(super) fn handle_sent(&mut self, host: HostId, bytes: u64, took: units::Seconds) {
         self.moved += bytes;
         self.transfers.learn(host, bytes, took);
@@ -400,7 +400,7 @@ impl HostWorld {
         };
         self.measured.insert(rank, moved.measured());
         self.record(record::Event::Moved(moved));
-        let message = AgentMessage::ProcessImage(Box::new(ProcessImage {
+        let message = AgentMessage::State(Box::new(EncodedState {
             payload: agent.into(),
             ..head
         }));

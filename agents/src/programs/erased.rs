@@ -10,7 +10,6 @@ use super::simulated::{SimulatedPrograms, TypedPrograms};
 use crate::chunks::ChunkReader;
 use crate::encoding::{decode, decode_from, encode_into};
 use crate::error::RunError;
-use crate::process_state::complete_initial;
 
 /// The programs of a job, by rank: values of one type that the worlds need not know.
 pub struct Programs {
@@ -27,7 +26,7 @@ pub struct ProgramType {
     round: Round,
 }
 
-/// Encoded initial states, each made when it is taken.
+/// Encoded programs, each made when it is taken.
 pub(crate) type States = Box<dyn Iterator<Item = Result<Vec<u8>, RunError>> + Send>;
 
 /// Decodes the encoded outputs of all processes, by rank.
@@ -51,7 +50,7 @@ impl<P: Program> Erased for Vec<P> {
             let mut state = Vec::new();
             let rank = Rank::from_index(index);
             encode_into(&mut state, "the state of", rank, &program)?;
-            complete_initial(rank, state)
+            Ok(state)
         });
         (Box::new(states), decode_outputs::<P>)
     }
@@ -99,7 +98,7 @@ impl Programs {
         self.programs.into_simulated(limit)
     }
 
-    /// The encoded initial states for nodes, and the decoder of the outputs that they send back.
+    /// The encoded programs, by rank, and the decoder of the outputs that they send back.
     pub(crate) fn into_states(self) -> (States, DecodeOutputs) {
         self.programs.into_states()
     }

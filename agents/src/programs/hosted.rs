@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use bsp::reference;
 use bsp::units::{Bytes, Instructions, Seconds};
-use bsp::{Conditions, Envelope, Image, Inbox, Interaction, Outbox, Program, Rank, Step};
+use bsp::{Conditions, Envelope, Inbox, Interaction, MemorySize, Outbox, Program, Rank, Step};
 use serde::{Deserialize, Serialize};
 
 use crate::chunks::ChunkWriter;
@@ -20,10 +20,10 @@ pub(crate) trait HostedProgram: Send {
     fn pack(&self, rank: Rank, state: &mut ChunkWriter<'_>) -> Result<(), RunError>;
 
     /// The memory that the program occupies: as it declares, or its encoded length.
-    fn image(&self) -> Image;
+    fn memory(&self) -> MemorySize;
 
     /// The memory that the program declares, if it does.
-    fn declared(&self) -> Option<Image>;
+    fn declared(&self) -> Option<MemorySize>;
 
     /// The most supersteps that follow the first `completed`, if the program knows.
     fn remaining(&self, completed: u64) -> Option<u64>;
@@ -171,7 +171,7 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
         encode_into(state, "the state of", rank, &self.program)
     }
 
-    fn image(&self) -> Image {
+    fn memory(&self) -> MemorySize {
         if let Some(declared) = self.declared() {
             return declared;
         }
@@ -182,7 +182,7 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
         length.into()
     }
 
-    fn declared(&self) -> Option<Image> {
+    fn declared(&self) -> Option<MemorySize> {
         self.program.memory()
     }
 
@@ -273,7 +273,7 @@ mod tests {
         );
         assert_eq!(executed.output, None);
         let state = packed(&*program);
-        assert_eq!(program.image(), encoded_len(&"c").into());
+        assert_eq!(program.memory(), encoded_len(&"c").into());
         let mut program = program_type.decode_bytes(Rank(0), &state).unwrap();
         let executed = program.execute(turn(vec![said("end")])).unwrap();
         assert_eq!(executed.output, Some(bytes::Bytes::from_static(b"\xa3end")));
@@ -303,7 +303,7 @@ mod tests {
         let fork = program.fork().unwrap();
         program.execute(turn(Vec::new())).unwrap();
         assert_eq!((packed(&*fork), packed(&program)), (vec![3], vec![4]));
-        assert_eq!(fork.image(), Bytes(1).into());
+        assert_eq!(fork.memory(), Bytes(1).into());
         assert!(TypedProgram::new(Echo("a".to_owned())).fork().is_none());
     }
 

@@ -39,8 +39,7 @@ pub enum AgentMessage {
     /// Move a process to another host.
     Migrate(Migrate),
     /// A process in transfer.
-    #[serde(rename = "State")]
-    ProcessImage(Box<ProcessImage>),
+    State(Box<EncodedState>),
     /// A process runs on its new host.
     Installed(Installed),
     /// A process has halted and takes no more part.
@@ -180,7 +179,7 @@ pub struct Migrate {
 /// The state of a process in transfer. A client sends the states in which processes start, and nodes send the client the
 /// outputs of processes, which have no agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ProcessImage {
+pub struct EncodedState {
     /// The process.
     pub rank: Rank,
     /// The epoch of the placement in which it will run at its destination.

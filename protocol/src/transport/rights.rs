@@ -30,7 +30,7 @@ pub fn check_message(
     message: &Message,
 ) -> Result<(), Refusal> {
     // A state also travels between a client and a node: the initial process and its output.
-    let may_be_either = matches!(message, Message::Agent(AgentMessage::ProcessImage(_)));
+    let may_be_either = matches!(message, Message::Agent(AgentMessage::State(_)));
     let is_of_a_job = if may_be_either {
         has_job
     } else {
@@ -93,8 +93,8 @@ fn may_send(from: Address, message: &Message) -> bool {
             AgentMessage::Arrived(_) | AgentMessage::Installed(_) => (true, true, true),
             AgentMessage::Reported(_) | AgentMessage::Halted(_) => (true, false, false),
             // A client sends processes that have not started.
-            AgentMessage::ProcessImage(_) if from == Address::Client => return true,
-            AgentMessage::ProcessImage(_) => (true, true, false),
+            AgentMessage::State(_) if from == Address::Client => return true,
+            AgentMessage::State(_) => (true, true, false),
             AgentMessage::Call(message) => may_send_in_call(message),
         },
         Message::Call(message) => may_send_in_call(message),
@@ -204,7 +204,7 @@ mod tests {
             Address::Node(HostId(1)),
             Address::SetManager(SetId(1)),
         ];
-        let reports = ["Arrived", "Halted", "Installed", "ProcessImage", "Reported"];
+        let reports = ["Arrived", "Halted", "Installed", "Reported", "State"];
         let of_hosts = [
             "Accepted",
             "Arrived",
@@ -217,11 +217,11 @@ mod tests {
             "LinkProbed",
             "Measured",
             "Probe",
-            "ProcessImage",
             "Ready",
             "Recorded",
             "Reports",
             "ReportsBefore",
+            "State",
             "Status",
         ];
         let orders = [
@@ -251,7 +251,7 @@ mod tests {
         for from in [process, node, manager] {
             assert!(allowed(Role::Client, from).is_empty());
         }
-        let jobs = ["Begin", "Inquire", "Meet", "ProcessImage", "Stop", "Submit"];
+        let jobs = ["Begin", "Inquire", "Meet", "State", "Stop", "Submit"];
         assert_eq!(allowed(Role::Client, Address::Client), jobs);
         for role in [Role::Node, Role::SetManager] {
             assert!(allowed(role, Address::Client).is_empty());

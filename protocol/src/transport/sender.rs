@@ -10,7 +10,7 @@ use crate::transport::link::Link;
 use crate::transport::session::{STAMP_LEN, Stamp};
 use crate::transport::state_stream::StreamContent;
 use crate::transport::{Refusal, state_stream};
-use crate::{Address, Frame, ProcessImage};
+use crate::{Address, EncodedState, Frame};
 
 /// Sends frames and states to a peer.
 ///
@@ -134,7 +134,7 @@ impl Sender {
         &self,
         from: Address,
         to: Address,
-        state: ProcessImage,
+        state: EncodedState,
     ) -> Result<(), PeerError> {
         let (stream, stamp) = self.open_stream().await?;
         let sent = state_stream::send(stream, stamp, from, to, state).await;

@@ -13,8 +13,8 @@ use crate::transport::session::{FrameOrder, STAMP_LEN, Stamp};
 use crate::transport::stream_reader::{StreamError, StreamReader, in_time};
 use crate::transport::{Bounds, Refusal, chunks, rights};
 use crate::{
-    Address, AgentMessage, CheckpointMessage, Limits, Message, NodeMessage, PREFIX_LEN, Pieces,
-    Prefix, ProcessImage, encode,
+    Address, AgentMessage, CheckpointMessage, EncodedState, Limits, Message, NodeMessage,
+    PREFIX_LEN, Pieces, Prefix, encode,
 };
 
 /// Receives the migrated states of a peer and the pieces of its checkpoints, each on a separate stream.
@@ -35,7 +35,7 @@ pub struct ReceivedState {
     /// Its receiver.
     pub to: Address,
     /// The state.
-    pub state: ProcessImage,
+    pub state: EncodedState,
     /// The time from its first byte to its last.
     pub took: Duration,
 }
@@ -44,7 +44,7 @@ pub struct ReceivedState {
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamContent {
     /// The state of a process.
-    State(ProcessImage),
+    State(EncodedState),
     /// The pieces of a node for the checkpoint before a superstep.
     Pieces(u64, Pieces),
 }
@@ -121,7 +121,7 @@ impl StateReceiver {
         Ok(ReceivedState {
             from,
             to,
-            state: ProcessImage { payload, ..state },
+            state: EncodedState { payload, ..state },
             took: began.elapsed(),
         })
     }
@@ -158,7 +158,7 @@ impl StateReceiver {
         let (from, to, message) = prefix.open(&head, Bytes::new()).map_err(Refusal::from)?;
         self.link.check(from, &message)?;
         let content = match message {
-            Message::Agent(AgentMessage::ProcessImage(state)) => StreamContent::State(*state),
+            Message::Agent(AgentMessage::State(state)) => StreamContent::State(*state),
             Message::Node(NodeMessage::Checkpoint(at, CheckpointMessage::Pieces(pieces))) => {
                 StreamContent::Pieces(at, pieces)
             }
@@ -184,7 +184,7 @@ impl StateReceiver {
 impl From<StreamContent> for Message {
     fn from(content: StreamContent) -> Self {
         match content {
-            StreamContent::State(state) => Self::Agent(AgentMessage::ProcessImage(Box::new(state))),
+            StreamContent::State(state) => Self::Agent(AgentMessage::State(Box::new(state))),
             StreamContent::Pieces(superstep, pieces) => Self::Node(NodeMessage::Checkpoint(
                 superstep,
                 CheckpointMessage::Pieces(pieces),
@@ -254,7 +254,7 @@ pub(super) async fn send(
     stamp: Stamp,
     from: Address,
     to: Address,
-    mut state: ProcessImage,
+    mut state: EncodedState,
 ) -> Result<(), WriteError> {
     let payload = std::mem::take(&mut state.payload);
     let content = StreamContent::State(state);

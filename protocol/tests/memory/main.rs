@@ -17,7 +17,7 @@ use bsp::{HostId, Rank, SetId};
 use protocol::identity::{Authority, Identity, Name, Role, Validity};
 use protocol::transport::{Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, TrySendError};
 use protocol::{
-    Address, AgentMessage, Build, Frame, Message, ProcessImage, StartCall, WIRE_VERSION, encode,
+    Address, AgentMessage, Build, EncodedState, Frame, Message, StartCall, WIRE_VERSION, encode,
 };
 use quinn::{Connection, SendStream};
 use tokio::sync::Mutex;
@@ -199,7 +199,7 @@ async fn opened(connection: &Connection) -> Vec<SendStream> {
 /// Announces the largest accepted lengths, of a frame and of a chunk on each stream but the first.
 async fn announce(control: &mut SendStream, streams: &mut [SendStream]) {
     announce_frame(control, (7, EPOCH), (64 << 20, 64 << 20)).await;
-    let state = Message::Agent(AgentMessage::ProcessImage(Box::new(ProcessImage {
+    let state = Message::Agent(AgentMessage::State(Box::new(EncodedState {
         rank: Rank(1),
         epoch: EPOCH,
         agent: 0,
@@ -270,7 +270,7 @@ fn small(superstep: u64) -> Frame {
 
 /// A frame of 1 MiB.
 fn large(epoch: u64) -> Frame {
-    let state = ProcessImage {
+    let state = EncodedState {
         rank: Rank(1),
         epoch,
         agent: 0,
@@ -280,7 +280,7 @@ fn large(epoch: u64) -> Frame {
     encode(
         NODE,
         NODE,
-        &Message::Agent(AgentMessage::ProcessImage(Box::new(state))),
+        &Message::Agent(AgentMessage::State(Box::new(state))),
     )
 }
 

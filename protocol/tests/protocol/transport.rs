@@ -140,7 +140,7 @@ fn every_message() -> Vec<(Address, Address, Message)> {
             | Message::Call(CallMessage::Reports(_))
             | Message::Call(CallMessage::LinkProbed(_))
             | Message::Call(CallMessage::ReportsBefore(_))
-            | Message::Agent(AgentMessage::ProcessImage(_))
+            | Message::Agent(AgentMessage::State(_))
             | Message::Node(NodeMessage::Batch(_))
             | Message::Node(NodeMessage::BatchAcknowledged(_))
             | Message::Node(NodeMessage::Probe(_))

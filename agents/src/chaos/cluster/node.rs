@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bsp::units::{Instructions, Seconds};
-use bsp::{HostId, Image, Rank};
+use bsp::{HostId, MemorySize, Rank};
 use bytes::Bytes;
-use protocol::{Address, Migrate, ProcessImage};
+use protocol::{Address, EncodedState, Migrate};
 
 use super::Cluster;
 use super::connecting::CONNECTING;
@@ -256,7 +256,7 @@ impl Cluster<'_> {
     }
 
     /// Decodes the state of a process that starts at a node, which has it after some time.
-    pub(super) fn decode_initial(&mut self, place: usize, state: ProcessImage) {
+    pub(super) fn decode_initial(&mut self, place: usize, state: EncodedState) {
         let node = self.nodes[place].as_ref();
         let Some(job) = node.and_then(|node| node.job.as_ref()) else {
             return;
@@ -370,18 +370,18 @@ impl Cluster<'_> {
         }
         let payload = Bytes::from(chunks.concat());
         let bytes = u64::try_from(payload.len()).expect("lengths fit 64 bits");
-        let state = ProcessImage {
+        let state = EncodedState {
             rank: order.rank,
             epoch: order.epoch,
             agent: u32::try_from(agent.len()).expect("an agent's state is small"),
-            declared: program.declared().map(Image::total),
+            declared: program.declared().map(MemorySize::total),
             payload,
         };
         let node: &NodeProcess = self.nodes[place].as_ref()?;
         let at = *node.job.as_ref()?.peers.get(&order.to)?;
         let epoch = node.session.state().epoch;
         let ends = (Address::Node(order.from), Address::Node(order.to));
-        let untaken = Untaken::Image(order.to, bytes, self.now);
+        let untaken = Untaken::State(order.to, bytes, self.now);
         let sent = self.send_state(at, epoch, (ends, state), untaken);
         sent.err().map(|error| JobEvent::Failed(error.into()))
     }
@@ -392,7 +392,7 @@ impl Cluster<'_> {
         place: usize,
         host: HostId,
         ends: (Address, Address),
-        mut head: ProcessImage,
+        mut head: EncodedState,
     ) {
         let node = self.nodes[place].as_ref();
         let Some(job) = node.and_then(|node| node.job.as_ref()) else {

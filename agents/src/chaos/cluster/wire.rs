@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use protocol::transport::{PeerError, SessionState, StreamContent};
-use protocol::{Address, Frame, Message, Pieces, ProcessImage};
+use protocol::{Address, EncodedState, Frame, Message, Pieces};
 
 use super::Cluster;
 use crate::chaos::connection::{EndRole, Lane, Packet, Untaken};
 use crate::chaos::happening::Happening;
-use crate::checkpoint::deltas;
+use crate::checkpoint::Delta;
 use crate::machines::client::event::{ClientEvent, NodeWord};
 use crate::machines::failure::JobError;
 use crate::machines::input_memory::InputMemory;
@@ -38,7 +38,7 @@ impl Cluster<'_> {
         &mut self,
         at: At,
         epoch: u64,
-        (ends, image): ((Address, Address), ProcessImage),
+        (ends, state): ((Address, Address), EncodedState),
         untaken: Untaken,
     ) -> Result<(), PeerError> {
         let (job, end) = self.end(at);
@@ -47,7 +47,7 @@ impl Cluster<'_> {
         }
         let (stamp, number) = end.stamp(Lane::States, job, epoch);
         end.untaken.push_back(untaken);
-        let packet = Packet::State(stamp, ends, image);
+        let packet = Packet::State(stamp, ends, state);
         self.transmit(at, (Lane::States, number), packet);
         Ok(())
     }
@@ -217,14 +217,14 @@ impl Cluster<'_> {
                 })
             }
             Packet::Pieces(..) => return None,
-            Packet::State(stamp, (from, _), image) => {
-                let content = StreamContent::State(without_payload(&image));
+            Packet::State(stamp, (from, _), state) => {
+                let content = StreamContent::State(without_payload(&state));
                 let connection = &mut self.connections[at.0];
                 let checked = connection.check_stream(at.1, (stamp, from), content, session);
                 match checked {
                     Ok(()) => {
                         self.take(at);
-                        self.decode_initial(place, image);
+                        self.decode_initial(place, state);
                         return None;
                     }
                     Err(refusal) => Err(refusal),
@@ -279,17 +279,17 @@ impl Cluster<'_> {
                         host,
                         ends,
                         superstep,
-                        deltas: deltas::decode(vec![encoded]),
+                        deltas: Delta::decode_all(vec![encoded]),
                     }))
                 })
             }
-            Packet::State(stamp, ends, image) => {
-                let content = StreamContent::State(without_payload(&image));
+            Packet::State(stamp, ends, state) => {
+                let content = StreamContent::State(without_payload(&state));
                 let connection = &mut self.connections[at.0];
                 match connection.check_stream(at.1, (stamp, ends.0), content, session) {
                     Ok(()) => {
                         self.take(at);
-                        self.decode(place, host, ends, image);
+                        self.decode(place, host, ends, state);
                         return None;
                     }
                     Err(refusal) => Err(refusal),
@@ -321,7 +321,7 @@ impl Cluster<'_> {
         match untaken {
             Untaken::Initial => self.tell_client(ClientEvent::StateSent(Ok(()))),
             Untaken::Output | Untaken::Pieces => {}
-            Untaken::Image(host, bytes, began) => {
+            Untaken::State(host, bytes, began) => {
                 let took = std::time::Duration::from_nanos(self.now - began);
                 let took = crate::machines::time::seconds(took);
                 self.tell_node(place, JobEvent::Sent(host, bytes, took).into());
@@ -396,10 +396,10 @@ impl Cluster<'_> {
     }
 }
 
-/// The head of an image.
-fn without_payload(image: &ProcessImage) -> ProcessImage {
-    ProcessImage {
+/// The head of a state.
+fn without_payload(state: &EncodedState) -> EncodedState {
+    EncodedState {
         payload: Bytes::new(),
-        ..image.clone()
+        ..state.clone()
     }
 }

@@ -8,7 +8,7 @@ use protocol::transport::{Sender, StatePayload, StreamContent};
 use protocol::{Address, Pieces};
 use tokio::sync::mpsc;
 
-use crate::checkpoint::{Delta, DeltaError, deltas};
+use crate::checkpoint::{Delta, DeltaError};
 use crate::chunks::ChunkWriter;
 use crate::hosts::chunk_channel::{self, ChannelSink};
 use crate::machines::failure::JobError;
@@ -32,7 +32,7 @@ pub(in crate::hosts) async fn send(
     let writing = tokio::task::spawn_blocking(move || {
         let mut sink = ChannelSink::new(sender);
         let mut writer = ChunkWriter::new(&mut sink);
-        for part in deltas::encode(&changed) {
+        for part in Delta::encode_all(&changed) {
             writer.write_all(&part)?;
         }
         writer.finish()
@@ -62,7 +62,7 @@ pub(in crate::hosts) async fn receive(
     });
     read.ok()?;
     // It takes time in proportion to the bytes.
-    tokio::task::spawn_blocking(move || deltas::decode(arrived))
+    tokio::task::spawn_blocking(move || Delta::decode_all(arrived))
         .await
         .ok()
 }

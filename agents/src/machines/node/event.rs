@@ -10,7 +10,7 @@ use protocol::{Address, Build, JobMessage, Message, NodeMessage};
 
 use crate::checkpoint::{Delta, DeltaError, WrittenPieces};
 use crate::deliberation::Deliberated;
-use crate::machines::checkpoints::saving::SavedPiece;
+use crate::machines::checkpoints::SavedPiece;
 use crate::machines::failure::JobError;
 use crate::machines::initial_state::InitialState;
 use crate::machines::input_memory::InputMemory;

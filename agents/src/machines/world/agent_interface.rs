@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use bsp::reference;
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use migbsp::{ExternalLoad, HostLink, Path};
 use protocol::transport::{PeerError, Refusal};
 use protocol::{
-    Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProbeLink, ProcessImage,
+    Address, AgentMessage, EncodedState, Message, Migrate, NodeMessage, Placed, ProbeLink,
 };
 
 use super::HostWorld;
@@ -97,19 +97,19 @@ impl World for HostWorld {
         self.act(JobAction::Depart(order, Box::new(process)));
     }
 
-    fn install(&mut self, host: HostId, from: Address, image: ProcessImage) {
-        let Some(measured) = self.measured.remove(&image.rank) else {
-            let problem = format!("an image of {}, which has arrived already", image.rank);
+    fn install(&mut self, host: HostId, from: Address, state: EncodedState) {
+        let Some(measured) = self.measured.remove(&state.rank) else {
+            let problem = format!("a state of {}, which has arrived already", state.rank);
             return self.refuse(from, problem);
         };
         let moved = Moved {
             from,
-            agent: image.payload,
+            agent: state.payload,
             host,
-            epoch: image.epoch,
+            epoch: state.epoch,
             measured,
         };
-        self.deliver(Address::Process(image.rank), Event::Moved(Box::new(moved)));
+        self.deliver(Address::Process(state.rank), Event::Moved(Box::new(moved)));
     }
 
     fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]) {
@@ -176,8 +176,8 @@ impl World for HostWorld {
         self.has_barrier = false;
     }
 
-    fn image(&self, rank: Rank) -> Image {
-        self.computation.image(rank)
+    fn image(&self, rank: Rank) -> MemorySize {
+        self.computation.memory(rank)
     }
 
     fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {

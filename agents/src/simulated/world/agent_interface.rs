@@ -1,9 +1,9 @@
 //! What simulated agents ask of their world.
 
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use migbsp::{ExternalLoad, HostLink, Path};
-use protocol::{Address, AgentMessage, Arrived, Migrate, ProcessImage, Start};
+use protocol::{Address, AgentMessage, Arrived, EncodedState, Migrate, Start};
 
 use super::SimulatedWorld;
 use crate::deliberation::Deliberation;
@@ -105,7 +105,7 @@ impl World for SimulatedWorld {
         };
         let length = u32::try_from(agent.len()).expect("an agent's state is small");
         payload.extend(agent);
-        let state = ProcessImage {
+        let state = EncodedState {
             rank: order.rank,
             epoch: order.epoch,
             agent: length,
@@ -118,13 +118,13 @@ impl World for SimulatedWorld {
             .as_ref()
             .is_some_and(|scheduler| scheduler.payment == Payment::Migrant);
         let cost = if is_paid { Cost::Free } else { Cost::Encoded };
-        let message = AgentMessage::ProcessImage(Box::new(state));
+        let message = AgentMessage::State(Box::new(state));
         let (from, to) = (Address::Node(order.from), Address::Node(order.to));
         self.recorded.add_moved(message.wire_size(from, to));
         self.send(from, to, message, cost);
     }
 
-    fn install(&mut self, host: HostId, from: Address, state: ProcessImage) {
+    fn install(&mut self, host: HostId, from: Address, state: EncodedState) {
         let agent = usize::try_from(state.agent).expect("u32 fits usize");
         let mut program = state.payload;
         let agent = program.split_off(program.len() - agent);
@@ -218,8 +218,8 @@ impl World for SimulatedWorld {
         self.save(rank, superstep, &agent);
     }
 
-    fn image(&self, rank: Rank) -> Image {
-        self.supersteps.image(rank)
+    fn image(&self, rank: Rank) -> MemorySize {
+        self.supersteps.memory(rank)
     }
 
     fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {

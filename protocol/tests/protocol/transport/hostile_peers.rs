@@ -244,9 +244,9 @@ async fn forbidden_frames_end_the_connection_and_are_counted() {
 /// The head of a state.
 fn head_of_state() -> Bytes {
     let of_state = |(_, _, message)| match message {
-        Message::Agent(AgentMessage::ProcessImage(mut state)) => {
+        Message::Agent(AgentMessage::State(mut state)) => {
             state.payload = Bytes::new();
-            let message = Message::Agent(AgentMessage::ProcessImage(state));
+            let message = Message::Agent(AgentMessage::State(state));
             Some(encode(NODE, NODE, &message).head)
         }
         _ => None,

@@ -1,11 +1,11 @@
 use bytes::{Bytes, BytesMut};
-use protocol::ProcessImage;
+use protocol::EncodedState;
 use protocol::transport::{Bounds, CHUNK_LEN, StreamContent};
 use tokio::sync::mpsc;
 
 use crate::transport::{NODE, confer, frame, pair, receive};
 
-fn state(rank: u32, length: usize) -> ProcessImage {
+fn state(rank: u32, length: usize) -> EncodedState {
     let mut payload = BytesMut::with_capacity(length);
     let mut word = 0x9E37_79B9_u32;
     while payload.len() + 4 <= length {
@@ -13,7 +13,7 @@ fn state(rank: u32, length: usize) -> ProcessImage {
         payload.extend_from_slice(&word.to_le_bytes());
     }
     payload.resize(length, 0xA5);
-    ProcessImage {
+    EncodedState {
         rank: bsp::Rank(rank),
         epoch: 4,
         agent: 0,
@@ -82,7 +82,7 @@ async fn states_are_sent_and_read_in_chunks() {
     let mut pair = pair(Bounds::default()).await;
     for length in [0, 1, CHUNK_LEN, 3 * CHUNK_LEN, 3 * CHUNK_LEN + 1] {
         let whole = state(1, length);
-        let without = ProcessImage {
+        let without = EncodedState {
             payload: Bytes::new(),
             ..whole.clone()
         };

@@ -1,7 +1,7 @@
 //! Any message.
 
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use migbsp::{
     Answer, BarrierTime, CostCoefficients, Digest, Edge, Entry, Evaluation, ExternalLoad, HostLink,
     Inventory, LinkProbe, Load, MeasuredMove, Measurements, Move, Path, Potential, ProbedLink,
@@ -12,9 +12,9 @@ use proptest::option;
 use proptest::prelude::*;
 use protocol::{
     Address, AgentMessage, Answered, Arrived, Ask, Batch, CallMessage, Capacity, CheckpointMessage,
-    Considered, Decided, Evaluate, Failed, Fault, Installed, JobMessage, LinkProbed, Measure,
-    Measured, Message, MessageHeader, Migrate, NodeMessage, Pieces, PiecesFile, Placed, Planned,
-    Probe, ProbeLink, ProcessImage, Report, Reports, Saved, SetReport, Start, StartCall,
+    Considered, Decided, EncodedState, Evaluate, Failed, Fault, Installed, JobMessage, LinkProbed,
+    Measure, Measured, Message, MessageHeader, Migrate, NodeMessage, Pieces, PiecesFile, Placed,
+    Planned, Probe, ProbeLink, Report, Reports, Saved, SetReport, Start, StartCall,
 };
 
 pub(crate) fn address() -> impl Strategy<Value = Address> {
@@ -256,7 +256,7 @@ fn moving() -> impl Strategy<Value = Message> {
     let state = (rank(), count(), option::of(amount()), payload, any::<u32>()).prop_map(
         |(rank, epoch, declared, payload, agent)| {
             let length = u32::try_from(payload.len()).unwrap();
-            Message::Agent(AgentMessage::ProcessImage(Box::new(ProcessImage {
+            Message::Agent(AgentMessage::State(Box::new(EncodedState {
                 rank,
                 epoch,
                 agent: agent % (length + 1),
@@ -455,7 +455,7 @@ fn load() -> impl Strategy<Value = Load> {
                     host,
                     instructions,
                     finished,
-                    image: Image {
+                    image: MemorySize {
                         data: Bytes(data),
                         fixed: Bytes(fixed),
                     },

@@ -5,16 +5,16 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use migbsp::{
     Answer, Digest, Edge, Entry, Evaluation, HostLink, Inventory, LinkProbe, Load, Measurements,
     Move, Potential, ProbedLink, ProcessTimes, Processor, Received, Refusal, Request, SetView,
 };
 use protocol::{
     Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallMessage, CallsStatus,
-    Capacity, CheckpointMessage, Considered, Decided, Ended, Evaluate, Failed, Fault, Installed,
-    JobMessage, JobStatus, Limits, LinkProbed, Measure, Measured, Member, Message, MessageHeader,
-    Migrate, NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink, ProcessImage,
+    Capacity, CheckpointMessage, Considered, Decided, EncodedState, Ended, Evaluate, Failed, Fault,
+    Installed, JobMessage, JobStatus, Limits, LinkProbed, Measure, Measured, Member, Message,
+    MessageHeader, Migrate, NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink,
     Report, Reports, ResumedJob, Saved, SetReport, Start, StartCall, Submit, WIRE_VERSION, decode,
     encode,
 };
@@ -58,7 +58,7 @@ fn lengths_on_the_simulated_network_do_not_change() {
         };
         let length = message.frame_len(from, to);
         // A process that declares its size is charged by it.
-        let is_image = matches!(message, Message::Agent(AgentMessage::ProcessImage(_)));
+        let is_image = matches!(message, Message::Agent(AgentMessage::State(_)));
         assert!(is_image || charged == Bytes(length), "{message:?}");
         lengths.push((name(&message), length));
     }
@@ -88,7 +88,7 @@ fn name(message: &Message) -> &'static str {
         Message::Agent(AgentMessage::ProbeLink(_)) => "probelink",
         Message::Call(CallMessage::LinkProbed(_)) => "probed",
         Message::Agent(AgentMessage::Migrate(_)) => "migrate",
-        Message::Agent(AgentMessage::ProcessImage(_)) => "image",
+        Message::Agent(AgentMessage::State(_)) => "image",
         Message::Agent(AgentMessage::Installed(_)) => "installed",
         Message::Agent(AgentMessage::Halted(_)) => "halted",
         Message::Node(NodeMessage::Batch(_)) => "batch",
@@ -352,7 +352,7 @@ fn moves() -> [Message; 3] {
             epoch: 1,
             deferred_cost: seconds(0.75),
         })),
-        Message::Agent(AgentMessage::ProcessImage(Box::new(ProcessImage {
+        Message::Agent(AgentMessage::State(Box::new(EncodedState {
             rank: Rank(200),
             epoch: 1,
             agent: 5,
@@ -498,7 +498,7 @@ fn load() -> Load {
         host: HostId(7),
         instructions: 1e9,
         finished: Some(2e6),
-        image: Image {
+        image: MemorySize {
             data: Bytes(1 << 20),
             fixed: Bytes(500_000),
         },
