@@ -5,21 +5,15 @@
 //! [`CheckpointSchedule`](crate::CheckpointSchedule) says when the next checkpoint is due.
 
 mod binary;
-mod content;
 mod delta;
-pub(crate) mod deltas;
-mod generation;
 mod generations;
 mod piece;
-pub(crate) mod saved_process;
 mod saved_states;
 mod store;
 
-pub use content::{Chunk, Content, ContentWriter};
 pub use delta::{Delta, DeltaError, FoundBase};
-pub use generation::Generation;
 pub use generations::{Generations, KeptPiece, PieceError};
-pub use piece::{Condition, Piece, PieceHead};
+pub use piece::{Chunk, Condition, Content, ContentWriter, Generation, Piece, PieceHead};
 pub use saved_states::SavedStates;
 pub use store::{
     BeginError, CheckError, Checkpoint, CompleteError, Damage, DiskFault, DiskFiles, Entry, Files,

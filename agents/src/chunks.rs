@@ -25,11 +25,15 @@ pub(crate) trait ChunkSink {
 
 /// Where chunks come from.
 pub(crate) trait ChunkSource {
-    /// The next chunk; `None` if the sender was lost.
-    fn receive(&mut self) -> Option<Bytes>;
+    /// The next chunk; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// If the sender was lost before it had sent all chunks.
+    fn receive(&mut self) -> io::Result<Option<Bytes>>;
 }
 
-/// Passes on the bytes that are written to it in chunks.
+/// Passes on the bytes that are written to it in chunks of [`CHUNK_LEN`]. A shorter one, perhaps empty, is the last.
 pub(crate) struct ChunkWriter<'a> {
     sink: &'a mut dyn ChunkSink,
     /// It has the capacity of a chunk.
@@ -47,6 +51,15 @@ impl<'a> ChunkWriter<'a> {
     /// How long it has waited for chunks to be sent.
     pub(crate) fn waited(&self) -> Duration {
         self.sink.waited()
+    }
+
+    /// Sends the last chunk.
+    ///
+    /// # Errors
+    ///
+    /// If the sink takes no more.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.send()
     }
 
     /// Writes what fills the chunk, and what follows.
@@ -83,45 +96,37 @@ impl Write for ChunkWriter<'_> {
         self.write_over(buffer)
     }
 
-    /// Sends the rest as a shorter chunk: called once, at the end.
+    /// Chunks are sent when they are full, and by [`ChunkWriter::finish`].
     fn flush(&mut self) -> io::Result<()> {
-        if self.chunk.is_empty() {
-            return Ok(());
-        }
-        self.send()
+        Ok(())
     }
 }
 
-/// Reads a known number of bytes from chunks as they arrive.
+/// Reads bytes from chunks as they arrive.
 pub(crate) struct ChunkReader<'a> {
     source: &'a mut dyn ChunkSource,
     chunk: Bytes,
-    length: u64,
-    /// Bytes still to arrive in chunks after this one.
-    left: u64,
+    /// The number of bytes that have been read.
+    offset: u64,
+    /// Whether this was the last chunk.
+    has_all: bool,
     is_truncated: bool,
 }
 
 impl<'a> ChunkReader<'a> {
-    pub(crate) fn new(length: u64, source: &'a mut dyn ChunkSource) -> Self {
+    pub(crate) fn new(source: &'a mut dyn ChunkSource) -> Self {
         Self {
             source,
             chunk: Bytes::new(),
-            length,
-            left: length,
+            offset: 0,
+            has_all: false,
             is_truncated: false,
         }
     }
 
-    /// The total number of bytes.
-    pub(crate) const fn len(&self) -> u64 {
-        self.length
-    }
-
-    /// The number of bytes that have not been read.
-    pub(crate) fn left(&self) -> u64 {
-        let here = u64::try_from(self.chunk.len()).expect("lengths fit 64 bits");
-        self.left + here
+    /// The number of bytes that have been read.
+    pub(crate) const fn offset(&self) -> u64 {
+        self.offset
     }
 
     /// Whether the sender was lost before it had sent all chunks.
@@ -129,21 +134,27 @@ impl<'a> ChunkReader<'a> {
         self.is_truncated
     }
 
-    /// Whether everything has been read.
-    pub(crate) fn is_over(&self) -> bool {
-        self.chunk.is_empty() && self.left == 0
+    /// Whether everything has been read. Waits for the next chunk if this one has been.
+    ///
+    /// # Errors
+    ///
+    /// If the sender was lost.
+    pub(crate) fn is_over(&mut self) -> io::Result<bool> {
+        self.fill()?;
+        Ok(self.chunk.is_empty())
     }
 
     /// Waits for the next chunk if this one has been read.
     fn fill(&mut self) -> io::Result<()> {
-        if !self.is_over() && self.chunk.is_empty() {
-            let Some(chunk) = self.source.receive() else {
-                self.is_truncated = true;
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            };
-            let length = u64::try_from(chunk.len()).expect("lengths fit 64 bits");
-            self.left = self.left.saturating_sub(length);
-            self.chunk = chunk;
+        while self.chunk.is_empty() && !self.has_all {
+            match self.source.receive() {
+                Ok(Some(chunk)) => self.chunk = chunk,
+                Ok(None) => self.has_all = true,
+                Err(error) => {
+                    self.is_truncated = true;
+                    return Err(error);
+                }
+            }
         }
         Ok(())
     }
@@ -154,6 +165,7 @@ impl Read for ChunkReader<'_> {
         self.fill()?;
         let length = buffer.len().min(self.chunk.len());
         self.chunk.copy_to_slice(&mut buffer[..length]);
+        self.offset += u64::try_from(length).expect("lengths fit 64 bits");
         Ok(length)
     }
 
@@ -178,8 +190,8 @@ impl ChunkSink for Vec<Bytes> {
 }
 
 impl ChunkSource for std::vec::IntoIter<Bytes> {
-    fn receive(&mut self) -> Option<Bytes> {
-        self.next()
+    fn receive(&mut self) -> io::Result<Option<Bytes>> {
+        Ok(self.next())
     }
 }
 
@@ -197,12 +209,8 @@ mod tests {
             rest = later;
         }
         writer.write_all(rest).unwrap();
-        writer.flush().unwrap();
+        writer.finish().unwrap();
         chunks
-    }
-
-    fn length(bytes: &[u8]) -> u64 {
-        u64::try_from(bytes.len()).unwrap()
     }
 
     #[test]
@@ -210,32 +218,46 @@ mod tests {
         for len in [0, 1, CHUNK_LEN - 1, CHUNK_LEN, 3 * CHUNK_LEN + 5] {
             let all: Vec<u8> = (0..=250).cycle().take(len).collect();
             let mut chunks = written(&all, [777_777; 4]).into_iter();
-            let mut reader = ChunkReader::new(length(&all), &mut chunks);
+            let mut reader = ChunkReader::new(&mut chunks);
             let mut read = Vec::new();
             reader.read_to_end(&mut read).unwrap();
-            assert!(read == all && reader.is_over(), "{len}");
+            assert!(read == all && reader.is_over().unwrap(), "{len}");
+            assert_eq!(reader.offset(), u64::try_from(len).unwrap());
         }
     }
 
     #[test]
     fn all_chunks_but_the_last_are_full() {
-        let parts = [777_777, 777_777, 1, 3 * CHUNK_LEN, 5];
-        let all = vec![7; parts.iter().sum()];
-        let chunks = written(&all, parts);
-        let lengths: Vec<usize> = chunks.iter().map(Bytes::len).collect();
-        let (last, others) = lengths.split_last().unwrap();
-        assert!(others.iter().all(|length| *length == CHUNK_LEN));
-        let count = all.len();
-        assert_eq!(
-            (others.len(), *last),
-            (count / CHUNK_LEN, count % CHUNK_LEN)
-        );
+        for parts in [[777_777, 1, 3 * CHUNK_LEN, 5], [CHUNK_LEN; 4], [0; 4]] {
+            let all = vec![7; parts.iter().sum()];
+            let chunks = written(&all, parts);
+            let lengths: Vec<usize> = chunks.iter().map(Bytes::len).collect();
+            let (last, others) = lengths.split_last().unwrap();
+            assert!(others.iter().all(|length| *length == CHUNK_LEN));
+            let count = all.len();
+            assert_eq!(
+                (others.len(), *last),
+                (count / CHUNK_LEN, count % CHUNK_LEN)
+            );
+        }
+    }
+
+    /// Sends two bytes before it is lost.
+    struct Lost(bool);
+
+    impl ChunkSource for Lost {
+        fn receive(&mut self) -> io::Result<Option<Bytes>> {
+            if std::mem::replace(&mut self.0, true) {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            Ok(Some(Bytes::from_static(b"ab")))
+        }
     }
 
     #[test]
     fn a_lost_sender_truncates_the_stream() {
-        let mut chunks = vec![Bytes::from_static(b"ab")].into_iter();
-        let mut reader = ChunkReader::new(3, &mut chunks);
+        let mut source = Lost(false);
+        let mut reader = ChunkReader::new(&mut source);
         assert!(reader.read_exact(&mut [0; 3]).is_err());
         assert!(reader.is_truncated());
     }

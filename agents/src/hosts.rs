@@ -6,6 +6,7 @@
 
 mod abandoned;
 mod checkpoint;
+mod chunk_channel;
 mod client;
 mod counter;
 mod execution;

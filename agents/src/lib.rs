@@ -26,6 +26,7 @@ mod node;
 mod outcome;
 mod placement;
 mod process;
+mod process_state;
 mod programs;
 pub mod record;
 mod remaining;

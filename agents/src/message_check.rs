@@ -209,7 +209,7 @@ impl MessageCheck<'_> {
             | AgentMessage::StartCall(_)
             | AgentMessage::Measure(_)
             | AgentMessage::Reported(_)
-            | AgentMessage::ProcessImage(_) => Ok(()),
+            | AgentMessage::State(_) => Ok(()),
         }
     }
 

@@ -102,7 +102,7 @@ impl Node {
                 self.remove(order.rank)?;
                 self.send(Address::Process(order.rank), message, world);
             }
-            AgentMessage::ProcessImage(image) => {
+            AgentMessage::State(image) => {
                 let rank = image.rank;
                 let place = self.residents.binary_search(&rank);
                 let place = place

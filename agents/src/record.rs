@@ -19,7 +19,7 @@ mod traced;
 mod writer;
 
 use bsp::units::{Bytes, Instant, Instructions, Seconds};
-use bsp::{HostId, Image, Interaction, Rank, SetId};
+use bsp::{HostId, Interaction, MemorySize, Rank, SetId};
 use migbsp::{
     Answer, BarrierTime, CostCoefficients, Edge, Entry, ExternalLoad, HostLink, MeasuredMove,
     NotSelected, Path, PlanAssessment, PlannedMove, Potential, ProbedLink, Received,
@@ -104,7 +104,7 @@ pub struct Observed {
     /// The process.
     pub rank: Rank,
     /// Its memory.
-    pub image: Image,
+    pub image: MemorySize,
     /// Instructions that count for its host: of the last superstep in which it computed.
     pub resident: Instructions,
     /// Instructions that it is expected to execute in a superstep, where plans name processors.
@@ -238,7 +238,7 @@ pub struct Migration {
     pub t2: Seconds,
     /// The predicted cost of the move, Mem.
     pub cost: Seconds,
-    /// Seconds per byte that were predicted for its image, if the cost of moves is learned.
+    /// Seconds per byte that were predicted for its state, if the cost of moves is learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_byte: Option<f64>,
 }
@@ -246,7 +246,7 @@ pub struct Migration {
 /// A process runs on its new host.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moved {
-    /// The time when its image had arrived.
+    /// The time when its state had arrived.
     pub at: Instant,
     /// The process.
     pub rank: Rank,
@@ -254,17 +254,17 @@ pub struct Moved {
     pub host: HostId,
     /// The epoch of the placement in which it runs there.
     pub epoch: u64,
-    /// The bytes of its image.
+    /// The bytes of its state.
     pub bytes: Bytes,
     /// The duration of the move: from the beginning of packing until the process was unpacked.
     pub took: Seconds,
     /// What it consists of, on real hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<MoveTimes>,
-    /// The parts of the image, on real hosts.
+    /// The parts of the state, on real hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parts: Option<ImageParts>,
-    /// The memory that its program declares, on real hosts: by this, and not by the bytes of its image, the move was priced.
+    pub parts: Option<StateParts>,
+    /// The memory that its program declares, on real hosts: by this, and not by the bytes of its state, the move was priced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared: Option<Bytes>,
 }
@@ -311,9 +311,9 @@ pub struct MoveTimes {
     pub round_trip: Seconds,
 }
 
-/// The parts of the image of a process.
+/// The parts of the state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ImageParts {
+pub struct StateParts {
     /// The state of its agent.
     pub agent: Bytes,
     /// Messages that it has not received yet.
@@ -341,7 +341,7 @@ pub struct End {
     /// fastest processors, one for each process that had work. Known in simulation only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imbalance: Option<Seconds>,
-    /// Bytes of the images of processes that moved, whichever [`Payment`](crate::Payment) applies.
+    /// Bytes of the states of processes that moved, whichever [`Payment`](crate::Payment) applies.
     pub moved: Bytes,
 }
 

@@ -1,9 +1,9 @@
 //! The outside as agents see it: events that they receive, and the operations that they may ask for.
 
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use migbsp::{HostLink, Incoming, MeasuredMove, Path, Reception};
-use protocol::{Address, AgentMessage, LinkProbed, Migrate, ProbeLink, ProcessImage, Start};
+use protocol::{Address, AgentMessage, EncodedState, LinkProbed, Migrate, ProbeLink, Start};
 use smallvec::SmallVec;
 
 use crate::deliberation::{Deliberated, Deliberation};
@@ -153,10 +153,10 @@ pub trait Executor {
     fn depart(&mut self, order: Migrate, agent: Vec<u8>);
 
     /// Installs a process that has arrived on its new host from the node `from`; answered by [`Event::Moved`] at its agent.
-    fn install(&mut self, host: HostId, from: Address, image: ProcessImage);
+    fn install(&mut self, host: HostId, from: Address, image: EncodedState);
 
     /// The memory that a process occupies: what its program declares, or its encoded state.
-    fn image(&self, rank: Rank) -> Image;
+    fn image(&self, rank: Rank) -> MemorySize;
 
     /// The most supersteps that a process executes after the first `completed`, if its program knows.
     fn remaining(&self, rank: Rank, completed: u64) -> Option<u64>;

@@ -116,7 +116,7 @@ pub(crate) fn percent(part: Option<f64>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use agents::record::{ImageParts, MoveTimes};
+    use agents::record::{MoveTimes, StateParts};
     use bsp::Rank;
     use bsp::units::{Bytes, Instant, Seconds};
 
@@ -155,7 +155,7 @@ mod tests {
                 unpacked: seconds(0.125),
                 round_trip: seconds(0.01),
             }),
-            parts: Some(ImageParts {
+            parts: Some(StateParts {
                 agent: Bytes(100),
                 messages: Bytes(900),
                 program: Bytes(999_000),

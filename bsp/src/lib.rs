@@ -25,6 +25,6 @@ pub use encoding::encoded_len;
 pub use ids::{HostId, Rank, SetId};
 pub use interaction::Interaction;
 pub use name::{NameError, check_name};
-pub use program::{Image, Payload, Program, Step};
+pub use program::{MemorySize, Payload, Program, Step};
 pub use round::Round;
 pub use superstep::{Conditions, Envelope, Inbox, MESSAGE_MAX, Outbox, Superstep};

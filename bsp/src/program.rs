@@ -71,7 +71,7 @@ pub trait Program: Serialize + DeserializeOwned + Send + 'static {
     fn superstep(&mut self, ctx: &mut Superstep<'_, Self::Message>) -> Step<Self::Output>;
 
     /// The memory image that a migration moves; `None`: as long as the encoded state.
-    fn memory(&self) -> Option<Image> {
+    fn memory(&self) -> Option<MemorySize> {
         None
     }
 
@@ -117,14 +117,14 @@ pub enum Step<Output> {
 
 /// The memory that a process occupies and a migration has to move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Image {
+pub struct MemorySize {
     /// What grows with the process's share of the problem.
     pub data: Bytes,
     /// What every process carries whatever its share: code, buffers, the runtime's own structures.
     pub fixed: Bytes,
 }
 
-impl Image {
+impl MemorySize {
     /// All of it.
     #[must_use]
     pub fn total(self) -> Bytes {
@@ -132,7 +132,7 @@ impl Image {
     }
 }
 
-impl From<Bytes> for Image {
+impl From<Bytes> for MemorySize {
     fn from(data: Bytes) -> Self {
         Self {
             data,

@@ -47,7 +47,7 @@ mod error;
 mod fork;
 
 use crate::ids::Rank;
-use crate::program::{Image, Program};
+use crate::program::{MemorySize, Program};
 use crate::reference::{Computation, Limit, Run};
 use crate::units::Bytes;
 
@@ -231,7 +231,7 @@ fn check_memory<P: Program>(computation: &Computation<P>, superstep: u64) -> Res
         let rank = Rank::from_index(index);
         let state = encode(process, rank, Subject::State, superstep)?;
         let encoded = Bytes(u64::try_from(state.len()).expect("lengths fit 64 bits"));
-        let declared = process.memory().map_or(encoded, Image::total);
+        let declared = process.memory().map_or(encoded, MemorySize::total);
         if declared < encoded {
             return Err(Error::Memory {
                 rank,

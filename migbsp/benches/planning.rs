@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use bsp::units::{Bytes, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use criterion::{Criterion, criterion_group, criterion_main};
 use migbsp::{
     Edge, Load, MigrationCost, MigrationTime, Path, Plan, PlanningAssumptions, Portfolio,
@@ -27,7 +27,7 @@ fn snapshot(hosts: u32, members: u32, processes: u32) -> Snapshot {
         host: HostId(rank % hosts),
         instructions: 1e8 + 3e7 * f64::from(rank * 7 % 11),
         finished: None,
-        image: Image {
+        image: MemorySize {
             data: Bytes(1_000_000),
             fixed: Bytes::ZERO,
         },

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use migbsp::{
     Answer, CallOutcome, Config, Digest, Heuristic, Interval, MigrationCost, MoveCost, Observation,
     Parameters, Policy, Process, ProcessTimes, Processor, Processors, Reception, Request, SetView,
@@ -36,7 +36,7 @@ struct Application {
     work: Box<dyn Fn(usize, u64) -> u64>,
     /// From each process to the next in every superstep in which it computes.
     message: u64,
-    image: Image,
+    image: MemorySize,
 }
 
 /// One migration, in the papers' numbers: after how many supersteps, which process, to which of
@@ -50,7 +50,7 @@ fn lattice_boltzmann(processes: usize) -> Application {
         supersteps: 1100,
         work: Box::new(move |_, _| 10_000_000_000 / size),
         message: 100_000,
-        image: Image {
+        image: MemorySize {
             data: Bytes(10_000_000 / size),
             fixed: Bytes(500_000),
         },
@@ -69,7 +69,7 @@ fn smith_waterman(processes: usize) -> Application {
             if active { 2 * work } else { 0 }
         }),
         message: 5_000_000 / size,
-        image: Image {
+        image: MemorySize {
             data: Bytes(5_000_000 / size),
             fixed: Bytes(700_000),
         },

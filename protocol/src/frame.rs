@@ -16,9 +16,7 @@ use bsp::{MESSAGE_MAX, encoded_len, units};
 use bytes::{BufMut, Bytes};
 
 use crate::head::{self, HeadError};
-use crate::message::{
-    Address, AgentMessage, CheckpointMessage, Message, NodeMessage, ProcessImage,
-};
+use crate::message::{Address, AgentMessage, CheckpointMessage, Message, NodeMessage};
 
 /// The version of the encoding, the same at both ends; it changes whenever any byte of any frame does.
 pub const WIRE_VERSION: u8 = 4;
@@ -141,16 +139,6 @@ pub enum DecodeError {
         /// Its length.
         found: usize,
     },
-    /// A state that is shorter than the part of its agent.
-    #[error("the state of {rank} has {found} bytes, expected at least the {agent} of its agent")]
-    State {
-        /// The process.
-        rank: bsp::Rank,
-        /// Its length.
-        found: usize,
-        /// The announced length of the agent's part.
-        agent: u32,
-    },
     /// A batch whose payload is shorter or longer than its messages.
     #[error("a batch has a payload of {found} bytes, expected the {expected} of its messages")]
     Batch {
@@ -253,23 +241,6 @@ impl Prefix {
         Ok((from, to, attach(message, payload)?))
     }
 
-    /// Decodes the head of a state whose payload is yet to be read.
-    ///
-    /// # Errors
-    ///
-    /// If it is not a message, or the state is shorter than the part of its agent. Other messages are returned without
-    /// a payload.
-    pub(crate) fn open_state(
-        &self,
-        head: &[u8],
-    ) -> Result<(Address, Address, Message), DecodeError> {
-        let opened = self.read(head)?;
-        if let Message::Agent(AgentMessage::ProcessImage(image)) = &opened.2 {
-            check_image(image, self.payload)?;
-        }
-        Ok(opened)
-    }
-
     fn read(&self, head: &[u8]) -> Result<(Address, Address, Message), HeadError> {
         Ok(match self.kind {
             MessageKind::Agent => {
@@ -321,7 +292,7 @@ impl Message {
     )]
     pub fn payload(&self) -> Option<&Bytes> {
         match self {
-            Self::Agent(AgentMessage::ProcessImage(image)) => Some(&image.payload),
+            Self::Agent(AgentMessage::State(image)) => Some(&image.payload),
             Self::Node(NodeMessage::Batch(batch)) => Some(&batch.payload),
             Self::Node(NodeMessage::Probe(probe)) => Some(&probe.payload),
             Self::Node(NodeMessage::Checkpoint(_, CheckpointMessage::Pieces(pieces))) => {
@@ -336,13 +307,13 @@ impl AgentMessage {
     /// The bytes that a simulated network is charged for this message.
     ///
     /// This is the length of its frame, with one exception: the image of a process that declares its size
-    /// ([`ProcessImage::declared`]) is charged by that size, not by its payload. The program of a modelled application
+    /// ([`EncodedState::declared`]) is charged by that size, not by its payload. The program of a modelled application
     /// consists of a few counters; what would have to move is the memory of the application it stands for.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "every message can be encoded")]
     pub fn wire_size(&self, from: Address, to: Address) -> units::Bytes {
         let head = encoded_len(&(from, to, self)).expect("every message can be encoded");
-        let payload = if let Self::ProcessImage(image) = self {
+        let payload = if let Self::State(image) = self {
             let payload = || units::Bytes(length_of(image.payload.len()));
             image.declared.unwrap_or_else(payload)
         } else {
@@ -356,32 +327,27 @@ impl AgentMessage {
 ///
 /// # Panics
 ///
-/// If the state of a process is shorter than the part of its agent, a load is not a fraction, or the head takes 4 GiB
-/// or more.
+/// If a load is not a fraction, or the head takes 4 GiB or more.
 #[must_use]
 pub fn encode(from: Address, to: Address, message: &Message) -> Frame {
     if let Err(error) = check(message) {
         panic!("{error}");
     }
     let payload = message.payload().cloned().unwrap_or_default();
-    let head = encode_head((from, to, message), length_of(payload.len()));
-    Frame { head, payload }
-}
-
-/// The prefix and head of a frame whose payload of `payload` bytes is sent separately.
-pub(crate) fn encode_head(parts: (Address, Address, &Message), payload: u64) -> Bytes {
+    let parts = (from, to, message);
     let length = encoded_len(&parts).expect("every message can be encoded");
     let length = usize::try_from(length.0).expect("what fits memory fits a usize");
     let prefix = Prefix {
-        kind: MessageKind::new(parts.2),
+        kind: MessageKind::new(message),
         head: length,
-        payload,
+        payload: length_of(payload.len()),
     };
     let mut head = Vec::with_capacity(PREFIX_LEN + length);
     prefix.put(&mut head);
     rmp_serde::encode::write(&mut head, &parts).expect("a message encodes into memory");
     assert_eq!(head.len(), PREFIX_LEN + length, "the length of {parts:?}");
-    head.into()
+    let head = head.into();
+    Frame { head, payload }
 }
 
 /// The sender, the receiver and the message of `frame`. The payload is a part of `frame`, not a copy.
@@ -418,7 +384,7 @@ pub fn decode(
 )]
 fn attach(mut message: Message, payload: Bytes) -> Result<Message, DecodeError> {
     match &mut message {
-        Message::Agent(AgentMessage::ProcessImage(image)) => image.payload = payload,
+        Message::Agent(AgentMessage::State(image)) => image.payload = payload,
         Message::Node(NodeMessage::Batch(batch)) => batch.payload = payload,
         Message::Node(NodeMessage::Probe(probe)) => probe.payload = payload,
         Message::Node(NodeMessage::Checkpoint(_, CheckpointMessage::Pieces(pieces))) => {
@@ -437,9 +403,6 @@ fn attach(mut message: Message, payload: Bytes) -> Result<Message, DecodeError> 
 
 /// Checks what the types of the fields do not ensure, at both ends.
 fn check(message: &Message) -> Result<(), DecodeError> {
-    if let Message::Agent(AgentMessage::ProcessImage(image)) = message {
-        check_image(image, length_of(image.payload.len()))?;
-    }
     if let Message::Node(NodeMessage::Batch(batch)) = message {
         let lengths = batch.messages.iter().map(|message| message.bytes);
         let expected = lengths.fold(0, u64::saturating_add);
@@ -455,17 +418,6 @@ fn check(message: &Message) -> Result<(), DecodeError> {
                 return Err(DecodeError::Load { host, found });
             }
         }
-    }
-    Ok(())
-}
-
-fn check_image(image: &ProcessImage, length: u64) -> Result<(), DecodeError> {
-    if length < image.agent.into() {
-        return Err(DecodeError::State {
-            rank: image.rank,
-            found: usize::try_from(length).unwrap_or(usize::MAX),
-            agent: image.agent,
-        });
     }
     Ok(())
 }

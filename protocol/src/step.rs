@@ -9,8 +9,6 @@ pub enum Step {
     Idle,
     /// Nodes connect, and states arrive.
     Gather,
-    /// States are decoded.
-    Decode,
     /// Rates between Sets are probed.
     Probe,
     /// The node is ready, and waits for all others.
@@ -57,10 +55,9 @@ pub enum Step {
 
 impl Step {
     /// All of them, in the order of a job.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 23] = [
         Self::Idle,
         Self::Gather,
-        Self::Decode,
         Self::Probe,
         Self::Ready,
         Self::Compute,
@@ -90,7 +87,6 @@ impl fmt::Display for Step {
         formatter.pad(match self {
             Self::Idle => "idle",
             Self::Gather => "gather",
-            Self::Decode => "decode",
             Self::Probe => "probe",
             Self::Ready => "ready",
             Self::Compute => "compute",

@@ -13,7 +13,7 @@ mod parameters;
 mod strip;
 
 use bsp::units::Instructions;
-use bsp::{Image, Program, Rank, Step, Superstep};
+use bsp::{MemorySize, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use self::parameters::diffusion;
@@ -124,7 +124,7 @@ impl Program for Heat {
     }
 
     /// Without this, every call would encode the strip to see how long it is.
-    fn memory(&self) -> Option<Image> {
+    fn memory(&self) -> Option<MemorySize> {
         Some(self.strip.encoded_bytes().into())
     }
 

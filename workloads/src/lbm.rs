@@ -7,7 +7,7 @@
 pub mod kernel;
 
 use bsp::units::{Bytes, Instructions};
-use bsp::{Image, Program, Step, Superstep};
+use bsp::{MemorySize, Program, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{Common, Error, bytes, instructions};
@@ -45,7 +45,7 @@ pub struct Lbm {
     supersteps: u64,
     work: Instructions,
     boundary: Bytes,
-    image: Image,
+    image: MemorySize,
     tally: Tally,
 }
 
@@ -79,7 +79,7 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Lbm>, Er
         supersteps,
         work: Instructions(common.share(work.0, rank)),
         boundary,
-        image: Image {
+        image: MemorySize {
             data: Bytes(common.share(data.0, rank)),
             fixed,
         },
@@ -103,7 +103,7 @@ impl Program for Lbm {
         }
     }
 
-    fn memory(&self) -> Option<Image> {
+    fn memory(&self) -> Option<MemorySize> {
         Some(self.image)
     }
 
@@ -146,7 +146,7 @@ mod tests {
                 assert_eq!(strip.boundary, Bytes(100_000));
                 let fixed = Bytes(500_000);
                 let data = Bytes(data);
-                assert_eq!(strip.memory(), Some(Image { data, fixed }));
+                assert_eq!(strip.memory(), Some(MemorySize { data, fixed }));
             }
         }
     }

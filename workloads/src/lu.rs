@@ -9,7 +9,7 @@ mod cyclic;
 pub mod kernel;
 
 use bsp::units::{Bytes, Instructions};
-use bsp::{Image, Program, Rank, Step, Superstep};
+use bsp::{MemorySize, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{AMOUNT_MAX, Common, Error, bytes, instructions};
@@ -65,7 +65,7 @@ pub struct Lu {
     division: Instructions,
     /// Of one element.
     element: Bytes,
-    image: Image,
+    image: MemorySize,
     tally: Tally,
 }
 
@@ -119,7 +119,7 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Lu>, Err
             update,
             division,
             element,
-            image: Image {
+            image: MemorySize {
                 data: Bytes(cell.0 * matrix.rows_from(s, 0) * matrix.columns_from(t, 0)),
                 fixed: Bytes::ZERO,
             },
@@ -207,7 +207,7 @@ impl Program for Lu {
         }
     }
 
-    fn memory(&self) -> Option<Image> {
+    fn memory(&self) -> Option<MemorySize> {
         Some(self.image)
     }
 

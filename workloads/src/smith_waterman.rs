@@ -7,7 +7,7 @@
 pub mod kernel;
 
 use bsp::units::{Bytes, Instructions};
-use bsp::{Image, Program, Rank, Step, Superstep};
+use bsp::{MemorySize, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{AMOUNT_MAX, Common, Error, bytes, instructions, whole, within};
@@ -56,7 +56,7 @@ pub struct SmithWaterman {
     /// By how much a cell's instructions differ from those of one on the antidiagonal before.
     step: f64,
     cell: Bytes,
-    image: Image,
+    image: MemorySize,
     tally: Tally,
 }
 
@@ -106,7 +106,7 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<SmithWat
         first,
         step: (last - first) / steps as f64,
         cell: Bytes(sent.0 / order),
-        image: Image {
+        image: MemorySize {
             data: Bytes(common.share(data.0, rank)),
             fixed,
         },
@@ -143,7 +143,7 @@ impl Program for SmithWaterman {
         }
     }
 
-    fn memory(&self) -> Option<Image> {
+    fn memory(&self) -> Option<MemorySize> {
         Some(self.image)
     }
 
@@ -205,7 +205,7 @@ mod tests {
                 assert_eq!(column.supersteps, 2 * u64::from(order) - 1);
                 assert_eq!(column.cell, Bytes(cell));
                 let (data, fixed) = (Bytes(data), Bytes(700_000));
-                assert_eq!(column.memory(), Some(Image { data, fixed }));
+                assert_eq!(column.memory(), Some(MemorySize { data, fixed }));
             }
         }
         // The second superstep of the first process, which the papers state.

@@ -14,7 +14,7 @@ mod rounds;
 mod xlintims;
 
 use bsp::units::{Bytes, Instructions};
-use bsp::{Image, Program, Step, Superstep};
+use bsp::{MemorySize, Program, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use self::bitonic::Bitonic;
@@ -141,7 +141,7 @@ impl Program for StateKinds {
         Step::Continue
     }
 
-    fn memory(&self) -> Option<Image> {
+    fn memory(&self) -> Option<MemorySize> {
         let bytes = u64::try_from(self.problem.encoded()).expect("lengths fit 64 bits");
         Some(Bytes(bytes + BYTES_BESIDE).into())
     }

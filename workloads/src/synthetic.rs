@@ -14,7 +14,7 @@ mod written;
 mod written_pattern;
 
 use bsp::units::{Bytes, Instructions};
-use bsp::{Image, Program, Rank, Step, Superstep};
+use bsp::{MemorySize, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{Common, Error, bytes, list};
@@ -154,7 +154,7 @@ impl Program for Synthetic {
         }
     }
 
-    fn memory(&self) -> Option<Image> {
+    fn memory(&self) -> Option<MemorySize> {
         Some(self.memory.into())
     }
 

@@ -10,7 +10,7 @@ use protocol::transport::{
     CloseCode, FrameOrder, JobId, PeerError, PeerInfo, Refusal, SessionState, SpeakingRights,
     Stamp, StreamContent, check_message,
 };
-use protocol::{Address, DecodeError, Frame, Limits, Message, ProcessImage, decode};
+use protocol::{Address, DecodeError, EncodedState, Frame, Limits, Message, decode};
 
 use crate::machines::node::event::ConnectionId;
 
@@ -85,7 +85,7 @@ pub(super) enum Lane {
 #[derive(Clone)]
 pub(super) enum Packet {
     Frame(Stamp, Bytes),
-    State(Stamp, (Address, Address), ProcessImage),
+    State(Stamp, (Address, Address), EncodedState),
     /// The pieces of a node for the checkpoint before a superstep, encoded.
     Pieces(Stamp, (Address, Address), (u64, Bytes)),
     /// The last frame: the connection is closed in order.
@@ -101,8 +101,8 @@ pub(super) enum Untaken {
     Output,
     /// Pieces of a checkpoint.
     Pieces,
-    /// The image of a process, to this host, sent at this time.
-    Image(HostId, u64, u64),
+    /// The state of a process, to this host, sent at this time.
+    State(HostId, u64, u64),
 }
 
 /// What a frame says, if its sender may say it.
@@ -255,7 +255,7 @@ impl Packet {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Frame(_, bytes) => bytes.len(),
-            Self::State(_, _, image) => image.payload.len(),
+            Self::State(_, _, state) => state.payload.len(),
             Self::Pieces(_, _, (_, encoded)) => encoded.len(),
             Self::Close(reason) => reason.len(),
         }

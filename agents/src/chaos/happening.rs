@@ -107,7 +107,7 @@ impl Happening {
                 let length = number(&packet.len());
                 let check = match &**packet {
                     Packet::Frame(_, bytes) => checksum(bytes),
-                    Packet::State(_, _, image) => checksum(&image.payload),
+                    Packet::State(_, _, state) => checksum(&state.payload),
                     Packet::Pieces(_, _, (_, encoded)) => checksum(encoded),
                     Packet::Close(reason) => checksum(&Bytes::copy_from_slice(reason.as_bytes())),
                 };

@@ -12,8 +12,9 @@ use protocol::transport::{JobId, Session};
 use super::agents::DirectAgents;
 use crate::hosts::{Builds, Prepared, Routes};
 use crate::machines::host_meter::{Execution, HostMeter};
+use crate::machines::initial_state::InitialStateDecoder;
 use crate::machines::node::action::StartedJob;
-use crate::machines::node::event::{ConnectionId, JobEvent, StreamId};
+use crate::machines::node::event::{ConnectionId, JobEvent};
 use crate::machines::node::{NodeMachine, NodeParts};
 
 /// A node: its machine, and what its shell would have.
@@ -42,11 +43,9 @@ pub(super) struct SimulatedJob {
     pub(super) own: HostId,
     pub(super) peers: BTreeMap<HostId, (usize, usize)>,
     pub(super) agents: Option<DirectAgents>,
-    /// Images that have arrived and are not decoded, with the connection and the end.
-    pub(super) images: BTreeMap<StreamId, Arriving>,
+    pub(super) decoder: InitialStateDecoder,
     /// When each processor is free.
     pub(super) processors: Vec<u64>,
-    pub(super) streams: u64,
 }
 
 impl SimulatedJob {
@@ -56,13 +55,6 @@ impl SimulatedJob {
         self.processors = vec![0; slots];
         self.agents = Some(DirectAgents::new(started));
     }
-}
-
-/// An image that has arrived.
-pub(super) struct Arriving {
-    pub(super) at: (usize, usize),
-    pub(super) image: protocol::ProcessImage,
-    pub(super) ends: (protocol::Address, protocol::Address),
 }
 
 impl NodeProcess {

@@ -31,7 +31,7 @@ pub(super) struct Scenario {
     pub(super) faults: Vec<Fault>,
     /// How long messages take without faults, and how much longer for each byte, in nanoseconds.
     pub(super) delay: ((u64, u64), u64),
-    /// How long the decoding of an image takes, in nanoseconds.
+    /// How long the decoding of a state takes, in nanoseconds.
     pub(super) decoding: (u64, u64),
     /// How long supersteps take without faults, in nanoseconds.
     pub(super) computation: (u64, u64),

@@ -172,4 +172,4 @@ fn what_happens_in_a_seed_is_the_same_in_every_build() {
 }
 
 /// Of seed 17. It changes with the protocol and with what seeds draw.
-const IDENTITY: &str = "f7beac861e9f99dfdcca7ae16c296883aecf11536689df3ac1fdf44fe023f315";
+const IDENTITY: &str = "47f88dad07b2cb96c32d2726b38c48d28268af16c6139012a01909b27116aaea";

@@ -13,6 +13,8 @@
 //! | 4 | CRC-32 of all bytes before |
 //! | for each changed chunk | its number (4 bytes), its CRC-32 (4), its bytes |
 
+use std::io::Read;
+use std::iter;
 use std::num::NonZeroU64;
 
 use bsp::Rank;
@@ -20,9 +22,8 @@ use bytes::Bytes;
 use protocol::transport::{CHUNK_LEN, JobId};
 
 use super::binary::{Ended, Reader, write_condition};
-use super::content::{Chunk, Content};
-use super::generation::Generation;
-use super::piece::{Piece, PieceHead};
+use super::piece::{Chunk, Content, Generation, Piece, PieceHead};
+use crate::chunks::ChunkReader;
 
 /// What changed of a piece since the previous generation, or all of it.
 ///
@@ -176,7 +177,7 @@ impl Delta {
             let before = [at.to_le_bytes(), chunk.checksum().to_le_bytes()].concat();
             [before.into(), chunk.bytes().clone()]
         });
-        std::iter::once(self.encode_head()).chain(chunks)
+        iter::once(self.encode_head()).chain(chunks)
     }
 
     fn encode_head(&self) -> Bytes {
@@ -214,6 +215,42 @@ impl Delta {
             offset: reader.offset(),
             problem,
         })
+    }
+
+    /// The encoding of several deltas, in parts: each after its length as 8 bytes, little-endian. Chunks are not copied.
+    pub(crate) fn encode_all(deltas: &[Self]) -> impl Iterator<Item = Bytes> {
+        deltas.iter().flat_map(|delta| {
+            let length = delta.encoded_len().to_le_bytes();
+            iter::once(Bytes::copy_from_slice(&length)).chain(delta.encode())
+        })
+    }
+
+    /// The deltas that [`Self::encode_all`] has encoded as `chunks`.
+    ///
+    /// # Errors
+    ///
+    /// [`DeltaError::Malformed`], with the offset in that delta.
+    pub(crate) fn decode_all(chunks: Vec<Bytes>) -> Result<Vec<Self>, DeltaError> {
+        let ended = || DeltaError::Malformed {
+            offset: 0,
+            problem: "the list of deltas ends here",
+        };
+        let mut source = chunks.into_iter();
+        let mut reader = ChunkReader::new(&mut source);
+        let mut deltas = Vec::new();
+        while !reader.is_over().map_err(|_| ended())? {
+            let mut bytes = [0; LENGTH_LEN];
+            reader.read_exact(&mut bytes).map_err(|_| ended())?;
+            let announced = u64::from_le_bytes(bytes);
+            // Memory is reserved for bytes that have arrived.
+            let mut delta = Vec::new();
+            let read = (&mut reader).take(announced).read_to_end(&mut delta);
+            if u64::try_from(read.map_err(|_| ended())?) != Ok(announced) {
+                return Err(ended());
+            }
+            deltas.push(Self::decode(&delta.into())?);
+        }
+        Ok(deltas)
     }
 
     /// Whose piece it makes, and of when.
@@ -343,6 +380,8 @@ fn length(bytes: usize) -> u64 {
 const MAGIC: &[u8; 4] = b"mbcd";
 const VERSION: u32 = 1;
 const HEAD_LEN: usize = 108;
+/// Bytes of the length of a delta among several.
+const LENGTH_LEN: usize = 8;
 
 #[cfg(test)]
 mod tests;

@@ -6,8 +6,7 @@ use bsp::Rank;
 use bsp::units::{Bytes, Instructions};
 
 use super::delta::{Delta, DeltaError};
-use super::generation::Generation;
-use super::piece::{Condition, Piece};
+use super::piece::{Condition, Generation, Piece};
 
 /// The pieces that a node has in memory: of its own processes, and of those for whose node it is the buddy.
 ///

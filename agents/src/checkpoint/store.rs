@@ -30,8 +30,7 @@ use bsp::{HostId, Rank};
 use protocol::transport::JobId;
 use sha2::{Digest, Sha256};
 
-use super::generation::Generation;
-use super::piece::Piece;
+use super::piece::{Generation, Piece};
 use begin::begin;
 use latest::{check_ranks, latest};
 use manifest::Manifest;

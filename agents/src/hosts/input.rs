@@ -1,44 +1,34 @@
 //! What a node receives from the other nodes of a job.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant as Clock;
 
 use bsp::HostId;
 use bsp::units::Seconds;
 use bytes::Bytes;
-use protocol::transport::{Peer, Received, Sender, StateReceiver, StateStream, StreamContent};
-use protocol::{Message, NodeMessage};
-use tokio::sync::mpsc;
+use protocol::transport::{
+    Peer, Received, Sender, StatePayload, StateReceiver, StateStream, StreamContent,
+};
+use protocol::{Address, Message, NodeMessage};
+use tokio::sync::{Semaphore, mpsc};
 
 use super::checkpoint::copies;
 use super::input_budget::InputBudget;
-use super::migration::arrival::ImageStream;
-use super::migration::chunk_channel;
-use crate::machines::node::event::{IncomingImage, IncomingPieces, JobEvent, NodeInput, StreamId};
+use super::migration::Arrival;
+use crate::machines::input_memory::InputMemory;
+use crate::machines::node::event::{IncomingPieces, JobEvent, NodeInput};
 use crate::machines::time::seconds;
+use crate::programs::ProgramType;
 
-/// The images that have begun to arrive, by stream. Clones share them.
-#[derive(Clone, Default)]
-pub(super) struct Images(Rc<RefCell<(u64, BTreeMap<StreamId, ImageStream>)>>);
-
-impl Images {
-    fn insert(&self, image: ImageStream) -> StreamId {
-        let (count, images) = &mut *self.0.borrow_mut();
-        *count += 1;
-        images.insert(StreamId(*count), image);
-        StreamId(*count)
-    }
-
-    /// Removes the image that arrives on `stream`.
-    pub(super) fn remove(&self, stream: StreamId) -> Option<ImageStream> {
-        self.0.borrow_mut().1.remove(&stream)
-    }
-}
-
-/// Passes on the input from a node until its connection closes, as far as there is memory for input that waits.
-pub(super) fn listen(host: HostId, peer: Peer, images: Images, events: &mpsc::Sender<JobEvent>) {
+/// Passes on to `events` the input from a node until its connection closes, as far as there is memory for input that
+/// waits. States of processes that cannot be decoded are `failures`.
+pub(super) fn listen(
+    host: HostId,
+    peer: Peer,
+    program_type: ProgramType,
+    events: &mpsc::Sender<JobEvent>,
+    failures: &mpsc::UnboundedSender<JobEvent>,
+) {
     let Peer {
         mut messages,
         states,
@@ -74,19 +64,29 @@ pub(super) fn listen(host: HostId, peer: Peer, images: Images, events: &mpsc::Se
             }
         }
     }));
-    listen_to_streams((host, sender), states, images, events);
+    let listener = StreamListener {
+        host,
+        program_type,
+        link: sender,
+        events: events.clone(),
+        failures: failures.clone(),
+    };
+    drop(actix_rt::spawn(listener.listen(states)));
 }
 
 /// Passes on what a node sends on streams: states, and pieces of checkpoints.
-fn listen_to_streams(
-    (host, sender): (HostId, Sender),
-    mut states: StateReceiver,
-    images: Images,
-    events: &mpsc::Sender<JobEvent>,
-) {
-    let inputs = events.clone();
-    drop(actix_rt::spawn(async move {
-        // The task above reports the end of the connection.
+struct StreamListener {
+    host: HostId,
+    program_type: ProgramType,
+    link: Sender,
+    events: mpsc::Sender<JobEvent>,
+    failures: mpsc::UnboundedSender<JobEvent>,
+}
+
+impl StreamListener {
+    async fn listen(self, mut states: StateReceiver) {
+        let arriving = Arc::new(Semaphore::new(ARRIVING_MAX));
+        // The end of the connection is an event of its messages.
         while let Ok(opened) = states.accept().await {
             let StateStream {
                 from,
@@ -95,47 +95,56 @@ fn listen_to_streams(
                 began,
                 payload,
             } = opened;
-            let state = match content {
-                StreamContent::State(state) => state,
-                StreamContent::Pieces(superstep, _) => {
-                    let inputs = inputs.clone();
-                    drop(actix_rt::spawn(async move {
-                        if let Some(deltas) = copies::receive(payload).await {
-                            let pieces = IncomingPieces {
-                                host,
-                                ends: (from, to),
-                                superstep,
-                                deltas,
-                            };
-                            // The job may be over.
-                            drop(inputs.send(JobEvent::Pieces(Box::new(pieces))).await);
-                        }
-                    }));
-                    continue;
+            let ends = (from, to);
+            match content {
+                StreamContent::State(head) => {
+                    // Nothing closes it.
+                    let permit = Arc::clone(&arriving).acquire_owned().await;
+                    let arrival = Arrival {
+                        host: self.host,
+                        ends,
+                        head,
+                        began,
+                        round_trip: seconds(self.link.round_trip_least()),
+                        memory: InputMemory::new(permit),
+                    };
+                    self.decode(arrival, payload);
                 }
-            };
-            let (chunk, chunks) = chunk_channel::channel();
-            let length = payload.len();
-            drop(actix_rt::spawn(async move { payload.read(chunk).await }));
-            let stream = images.insert(ImageStream {
-                ends: (from, to),
-                image: state.clone(),
-                began,
-                length,
-                chunks,
-                round_trip: seconds(sender.round_trip_least()),
-            });
-            let image = JobEvent::Image(Box::new(IncomingImage {
-                host,
-                ends: (from, to),
-                image: state,
-                stream,
-            }));
-            if inputs.send(image).await.is_err() {
-                return;
+                StreamContent::Pieces(superstep, _) => self.add_pieces(ends, superstep, payload),
             }
         }
-    }));
+    }
+
+    fn decode(&self, arrival: Arrival, payload: StatePayload) {
+        let (events, failures) = (self.events.clone(), self.failures.clone());
+        let program_type = self.program_type;
+        drop(actix_rt::spawn(async move {
+            // The job may be over.
+            match arrival.decode(payload, program_type).await {
+                Ok(None) => {}
+                Ok(Some(process)) => {
+                    drop(events.send(JobEvent::Process(Box::new(process))).await);
+                }
+                Err(error) => drop(failures.send(JobEvent::Failed(error))),
+            }
+        }));
+    }
+
+    fn add_pieces(&self, ends: (Address, Address), superstep: u64, payload: StatePayload) {
+        let (host, events) = (self.host, self.events.clone());
+        drop(actix_rt::spawn(async move {
+            if let Some(deltas) = copies::receive(payload).await {
+                let pieces = IncomingPieces {
+                    host,
+                    ends,
+                    superstep,
+                    deltas,
+                };
+                // The job may be over.
+                drop(events.send(JobEvent::Pieces(Box::new(pieces))).await);
+            }
+        }));
+    }
 }
 
 /// The estimated round-trip time and bandwidth of the connection on which a batch has arrived.
@@ -148,3 +157,6 @@ fn transport(message: &Message, link: &Sender) -> (Seconds, f64) {
 
 /// Bytes of input from one node that waits: batches of a superstep that has not begun here.
 const WAITING_MAX: usize = 16 << 20;
+/// Processes from one node that are decoded, or wait to be handled: until the job has begun here, or a placement has been
+/// announced.
+const ARRIVING_MAX: usize = 8;

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use bsp::{HostId, Rank};
 use bytes::Bytes;
 use protocol::identity::Role;
-use protocol::transport::{Endpoint, JobId, Peer, Sender, StateReceiver, TrySendError};
-use protocol::{Address, Frame, Member, Migrate, ProcessImage};
+use protocol::transport::{
+    Endpoint, JobId, Peer, Sender, StateReceiver, StateStream, StreamContent, TrySendError,
+};
+use protocol::{Address, Frame, Member, Migrate};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
@@ -17,21 +19,23 @@ use super::checkpoint::allowed::CheckpointFolders;
 use super::checkpoint::copies;
 use super::checkpoint::encoder::Encoder;
 use super::checkpoint::folder::CheckpointFolder;
-use super::input::{Images, listen};
+use super::chunk_channel::{self, ChannelSource};
+use super::input::listen;
 use super::job_log::JobLog;
 use super::local_agents::LocalAgents;
 use super::members::connect;
-use super::migration::departure::Departures;
+use super::migration::Departures;
 use super::planning;
 use super::pool::Pool;
 use crate::checkpoint::{Delta, DiskFiles};
 use crate::machines::client::initial;
 use crate::machines::failure::JobError;
-use crate::machines::migration::departing_process::DepartingProcess;
+use crate::machines::initial_state::InitialStateDecoder;
 use crate::machines::node::action::{BegunJob, JobAction, StartedJob};
 use crate::machines::node::event::JobEvent;
-use crate::machines::starting_process::StateDecoder;
 use crate::machines::task::Done;
+use crate::process_state::ProcessState;
+use crate::programs::ProgramType;
 
 /// The sockets, threads and tasks of a job. They end with it, and so do the events that they would have caused.
 pub(super) struct LiveJob {
@@ -46,7 +50,7 @@ pub(super) struct LiveJob {
     departures: Departures,
     /// Where checkpoints are written, if they are.
     checkpoints: CheckpointPlace,
-    images: Images,
+    program_type: ProgramType,
     /// Connections being set up, and how many at a time: the addresses are those that a client names.
     calls: JoinSet<()>,
     calling: Arc<Semaphore>,
@@ -103,7 +107,9 @@ impl LiveJob {
             peers: mpsc::channel(INPUTS_MAX),
         };
         if let Some(states) = states {
-            drop(actix_rt::spawn(hand_on(states, events.states.0.clone())));
+            let decoder = begun.decoder.clone();
+            let decoded = events.states.0.clone();
+            drop(actix_rt::spawn(decode_states(states, decoder, decoded)));
         }
         Self {
             own: None,
@@ -120,7 +126,7 @@ impl LiveJob {
                 files: path.and_then(|path| folders.files(path)),
                 folder: None,
             },
-            images: Images::default(),
+            program_type: begun.decoder.program_type,
             calls: JoinSet::new(),
             calling: Arc::new(Semaphore::new(CALLS_MAX)),
             connected: mpsc::unbounded_channel(),
@@ -211,7 +217,6 @@ impl LiveJob {
     fn perform_rare(&mut self, action: JobAction) {
         match action {
             JobAction::Connect(member, role) => self.connect(*member, role),
-            JobAction::DecodeStates(decoder, states) => self.decode(decoder, states),
             JobAction::Start(started) => self.start(started),
             JobAction::StartClock => {
                 if let Some(host) = self.machine.pace.played() {
@@ -224,12 +229,7 @@ impl LiveJob {
                     drop(peer.refuse(problem));
                 }
             }
-            JobAction::Depart(order, process) => self.depart(order, *process),
-            JobAction::Decode(program_type, stream) => {
-                if let Some(image) = self.images.remove(stream) {
-                    image.decode(program_type, self.events.own.0.clone());
-                }
-            }
+            JobAction::Depart(order, state) => self.depart(order, *state),
             JobAction::WritePieces(generation, pieces) => {
                 if let Some(folder) = &self.checkpoints.folder {
                     folder.write(generation, pieces);
@@ -261,7 +261,8 @@ impl LiveJob {
     /// Reads what `peer` sends, which is the node of `host`.
     pub(super) fn admit(&mut self, host: HostId, peer: Peer) {
         self.peers.insert(host, peer.sender.clone());
-        listen(host, peer, self.images.clone(), &self.events.peers.0);
+        let Channels { own, peers, .. } = &self.events;
+        listen(host, peer, self.program_type, &peers.0, &own.0);
     }
 
     /// Ends the job: closes the connections with `reason`. What its threads execute is abandoned.
@@ -324,26 +325,6 @@ impl LiveJob {
         drop(self.calls.spawn(connecting));
     }
 
-    /// Decodes states. That takes time in proportion to them, so another thread does it.
-    fn decode(&self, decoder: StateDecoder, states: Vec<(Rank, Bytes)>) {
-        let events = self.events.own.0.clone();
-        let decoding = tokio::task::spawn_blocking(move || {
-            let decode = |(rank, state): (Rank, Bytes)| decoder.decode(rank, &state);
-            states.into_iter().map(decode).collect()
-        });
-        drop(actix_rt::spawn(async move {
-            let event = match decoding.await {
-                Ok(Ok(processes)) => JobEvent::Decoded(processes),
-                Ok(Err(error)) => JobEvent::Failed(crate::error::RunError::into(error)),
-                Err(panic) => {
-                    JobEvent::Failed(JobError::program(format!("decoding a process: {panic}")))
-                }
-            };
-            // The job may be over.
-            drop(events.send(event));
-        }));
-    }
-
     fn start(&mut self, started: StartedJob) {
         let StartedJob {
             slots,
@@ -378,19 +359,44 @@ impl LiveJob {
         }
     }
 
-    fn depart(&self, order: Migrate, process: DepartingProcess) {
+    fn depart(&self, order: Migrate, state: ProcessState) {
         if let Some(peer) = self.peers.get(&order.to) {
-            self.departures.send(order, process, peer.clone());
+            self.departures.send(order, state, peer.clone());
         }
     }
 }
 
-/// Passes on the processes that a client sends.
-async fn hand_on(mut states: StateReceiver, events: mpsc::Sender<JobEvent>) {
+/// Decodes the states that a client sends, one after the other, while they arrive.
+async fn decode_states(
+    mut states: StateReceiver,
+    decoder: InitialStateDecoder,
+    events: mpsc::Sender<JobEvent>,
+) {
     // The end of the connection is an event of its own, and a job that is over takes no more.
-    while let Ok(received) = states.receive().await {
-        let state: ProcessImage = received.state;
-        if events.send(JobEvent::State(state)).await.is_err() {
+    while let Ok(StateStream {
+        content: StreamContent::State(head),
+        payload,
+        ..
+    }) = states.accept().await
+    {
+        let (rank, decoder) = (head.rank, decoder.clone());
+        let (sender, chunks) = chunk_channel::channel();
+        // It takes time in proportion to the state, so another thread does it.
+        let decoding = tokio::task::spawn_blocking(move || {
+            decoder.decode(rank, &mut ChannelSource::new(chunks))
+        });
+        let (read, decoded) = tokio::join!(payload.read(sender), decoding);
+        if read.is_err() {
+            return;
+        }
+        let event = match decoded {
+            Ok(Ok(state)) => JobEvent::State(rank, state),
+            Ok(Err(error)) => JobEvent::Failed(error.into()),
+            Err(panic) => {
+                JobEvent::Failed(JobError::program(format!("decoding a process: {panic}")))
+            }
+        };
+        if events.send(event).await.is_err() {
             return;
         }
     }

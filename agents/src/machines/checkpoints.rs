@@ -1,32 +1,26 @@
 //! The checkpoints of a job, on one node.
 
-mod collecting;
-mod collection;
-mod copying;
-mod of_job;
-mod part;
-mod parts;
-pub(crate) mod saving;
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::num::NonZeroU32;
 
-use bsp::units::{Instant, Instructions, Seconds};
+use bsp::units::{self, Instant, Instructions, Seconds};
 use bsp::{HostId, Rank};
 use bytes::Bytes;
-use protocol::{CheckpointMessage, PiecesFile, Step, variant};
+use protocol::transport::JobId;
+use protocol::{CheckpointMessage, PiecesFile, Saved, Step, variant};
 
+use crate::buddy::buddies;
 use crate::check::check;
 use crate::checkpoint::{
     Condition, Content, Delta, Generation, Generations, Piece, PieceHead, WrittenPieces,
 };
-use crate::checkpointing::CheckpointSchedule;
+use crate::checkpointing::{CheckpointSchedule, Checkpointing};
+use crate::error::RunError;
 use crate::mutant::{self, Mutant};
-use crate::programs::Incoming;
+use crate::process_state;
+use crate::programs::{HostedProgram, Incoming};
 use crate::record;
-use collection::Collection;
-use part::Part;
-use parts::CheckpointParts;
-use saving::{SavedPiece, Saving};
+use crate::setup::{Rules, Setup};
 
 /// The checkpoints of a job, as one node takes part in them.
 ///
@@ -86,7 +80,81 @@ pub(crate) enum CheckpointAction {
     Record(record::Checkpoint),
 }
 
+/// What the checkpoints of a job on one node are made of.
+struct CheckpointParts {
+    own: HostId,
+    /// The node of the first Manager.
+    collector: HostId,
+    /// The other nodes.
+    others: Vec<HostId>,
+    job: JobId,
+    incarnation: u64,
+    /// The number of processes.
+    size: u32,
+    /// The number of processors here.
+    processors: u32,
+    /// Where the pieces of this node are copied, if they are.
+    buddy: Option<HostId>,
+    /// The nodes whose pieces are copied here.
+    wards: BTreeSet<HostId>,
+    /// Whether checkpoints are written to disk.
+    is_on_disk: bool,
+}
+
+/// What a process is to save before it executes a superstep, without its program.
+pub(crate) struct Saving {
+    pub(crate) head: PieceHead,
+    /// The encoded agent.
+    pub(crate) agent: Vec<u8>,
+    /// The messages that it has not received yet.
+    pub(crate) inbox: Vec<Incoming>,
+    /// The piece before, which shares with the new one what has not changed.
+    pub(crate) previous: Option<Piece>,
+}
+
+/// A process that has been saved.
+pub(crate) struct SavedPiece {
+    pub(crate) piece: Piece,
+    /// The time for which the process stood still.
+    pub(crate) stall: Seconds,
+    /// The processor time of encoding while it computed.
+    pub(crate) encoding: Seconds,
+}
+
 impl Checkpoints {
+    /// The checkpoints of `job` on the node of `own`, which has these `processors`.
+    pub(crate) fn of_job(
+        (job, own): (JobId, HostId),
+        (setup, checkpointing, rules): (&Setup, &Checkpointing, &Rules),
+        processors: NonZeroU32,
+        is_on_disk: bool,
+    ) -> Self {
+        let buddies: BTreeMap<HostId, HostId> = if checkpointing.copies {
+            let all = buddies(&rules.sets, &rules.absent).into_iter().enumerate();
+            let some = all.filter_map(|(host, buddy)| Some((HostId::from_index(host), buddy?)));
+            some.collect()
+        } else {
+            BTreeMap::new()
+        };
+        let wards = buddies.iter().filter(|(_, buddy)| **buddy == own);
+        let hosts = (0..rules.sets.len()).map(HostId::from_index);
+        let started: BTreeSet<HostId> = setup.placement.iter().copied().collect();
+        let parts = CheckpointParts {
+            own,
+            collector: rules.first_host(),
+            others: hosts.filter(|host| *host != own).collect(),
+            job,
+            incarnation: setup.incarnation(),
+            size: u32::try_from(setup.placement.len()).expect("ranks fit 32 bits"),
+            processors: processors.get(),
+            buddy: buddies.get(&own).copied(),
+            wards: wards.map(|(ward, _)| *ward).collect(),
+            is_on_disk,
+        };
+        let schedule = CheckpointSchedule::new(checkpointing, started.len());
+        Self::new(parts, schedule.from_superstep(rules.first_superstep()))
+    }
+
     /// No checkpoint has begun.
     fn new(parts: CheckpointParts, schedule: CheckpointSchedule) -> Self {
         Self {
@@ -331,6 +399,48 @@ impl Checkpoints {
         }
     }
 
+    /// Adds what has changed of the pieces of `host` for the checkpoint before `superstep`.
+    ///
+    /// # Errors
+    ///
+    /// If this node is not the buddy of `host`, or the pieces do not fit those that it has.
+    pub(crate) fn add_pieces(
+        &mut self,
+        (host, superstep): (HostId, u64),
+        deltas: Vec<Delta>,
+    ) -> Result<(), String> {
+        check(self.parts.wards.contains(&host), || {
+            format!("pieces, but this node is not the buddy of {host}")
+        })?;
+        self.catch_up(superstep)?;
+        let generation = self.generation(superstep);
+        for delta in deltas {
+            let head = delta.head();
+            let is_of_checkpoint = (head.job, head.generation) == (self.parts.job, generation);
+            check(is_of_checkpoint && head.rank.0 < self.parts.size, || {
+                format!("a piece of {} that is not of this checkpoint", head.rank)
+            })?;
+            let added = self.generations.insert_delta(delta);
+            added.map_err(|error| error.to_string())?;
+        }
+        self.send(host, superstep, CheckpointMessage::Copied);
+        Ok(())
+    }
+
+    /// The checkpoint is complete on disk, or cannot be.
+    pub(crate) fn handle_finished(
+        &mut self,
+        superstep: u64,
+        finished: Result<(), String>,
+        now: Instant,
+    ) {
+        let collection = self.collection.take_if(|it| it.superstep == superstep);
+        if let Some(mut collection) = collection {
+            collection.problem = finished.err();
+            self.announce(collection, now);
+        }
+    }
+
     /// Reports to the collector, once everything is saved here.
     pub(crate) fn report_if_saved(&mut self, now: Instant) {
         let Some(part) = &mut self.current else {
@@ -349,7 +459,7 @@ impl Checkpoints {
 
     /// The memory that pieces occupy.
     #[cfg(test)]
-    pub(crate) fn bytes_held(&self) -> bsp::units::Bytes {
+    pub(crate) fn bytes_held(&self) -> units::Bytes {
         self.generations.bytes_held()
     }
 
@@ -396,6 +506,81 @@ impl Checkpoints {
             return Ok(());
         }
         self.begin(superstep, now, BTreeSet::new())
+    }
+
+    /// What has changed of a piece since the one that the buddy has.
+    fn delta(&self, piece: &Piece) -> Delta {
+        let rank = piece.head.rank;
+        let before = self.copied.get(&rank);
+        piece.delta_from(before.and_then(|before| self.generations.piece(*before, rank)))
+    }
+
+    fn handle_copied(&mut self, superstep: u64) {
+        let generation = self.generation(superstep);
+        let current = self.current.as_mut();
+        if let Some(part) = current.filter(|part| part.superstep == superstep) {
+            part.is_copied = true;
+            let here = part.ranks.difference(&part.left);
+            self.copied = here.map(|rank| (*rank, generation)).collect();
+        }
+    }
+
+    /// Begins to collect what nodes have saved, unless that has begun: nodes without processes hear of the checkpoint.
+    fn collect(&mut self, superstep: u64, now: Instant) {
+        let newest = self.collection.as_ref().map(|it| it.superstep);
+        if self.is_complete(superstep) || newest.is_some_and(|newest| superstep <= newest) {
+            return;
+        }
+        self.collection = Some(Collection::new(superstep, now));
+        self.schedule.begin(superstep, now);
+        for host in self.parts.others.clone() {
+            self.send(host, superstep, CheckpointMessage::Save);
+        }
+    }
+
+    /// Checks that the report is one of processes that exist.
+    fn check_saved(&self, host: HostId, saved: &Saved) -> Result<(), String> {
+        let size = self.parts.size;
+        check(saved.ranks.iter().all(|rank| rank.0 < size), || {
+            format!("{host} has saved processes that do not exist")
+        })?;
+        check(saved.file.is_some() == self.parts.is_on_disk, || {
+            format!("{host} has not said whether its pieces are on disk")
+        })
+    }
+
+    /// Adds what `host` has saved. When that is all, the checkpoint is complete.
+    fn add_report(&mut self, host: HostId, superstep: u64, saved: Saved, now: Instant) {
+        let size = self.parts.size;
+        let collection = self.collection.as_mut();
+        let Some(collection) = collection.filter(|it| it.superstep == superstep) else {
+            return;
+        };
+        collection.add(host, saved);
+        if !collection.is_complete(size) {
+            return;
+        }
+        if self.parts.is_on_disk && collection.problem.is_none() {
+            let files = collection.files.clone();
+            let finish = CheckpointAction::Finish(self.generation(superstep), files);
+            self.actions.push_back(finish);
+        } else if let Some(collection) = self.collection.take() {
+            self.announce(collection, now);
+        }
+    }
+
+    /// The checkpoint is complete: all nodes hear of it.
+    fn announce(&mut self, collection: Collection, now: Instant) {
+        let superstep = collection.superstep;
+        let recorded = collection.recorded(now);
+        self.schedule.complete(recorded.cost());
+        let cost = self.schedule.cost();
+        let cost = cost.unwrap_or_else(|| recorded.cost());
+        self.complete(superstep);
+        for host in self.parts.others.clone() {
+            self.send(host, superstep, CheckpointMessage::Complete(cost));
+        }
+        self.actions.push_back(CheckpointAction::Record(recorded));
     }
 
     /// Whether this node knows that the checkpoint before `superstep` is complete.
@@ -473,6 +658,153 @@ impl Checkpoints {
         Generation {
             incarnation: self.parts.incarnation,
             superstep,
+        }
+    }
+}
+
+impl Saving {
+    /// The piece of the process, whose program is `program`.
+    ///
+    /// # Errors
+    ///
+    /// If the program or a message cannot be encoded.
+    pub(crate) fn encode(self, program: &dyn HostedProgram) -> Result<Piece, RunError> {
+        let rank = self.head.rank;
+        Piece::encode(self.head, self.previous.as_ref(), |writer| {
+            process_state::encode(rank, program, &self.agent, &self.inbox, writer, |_| None)
+        })
+    }
+}
+
+/// What one node saves for the checkpoint before a superstep.
+#[derive(Debug)]
+struct Part {
+    superstep: u64,
+    /// Its processes, those that have halted included.
+    ranks: BTreeSet<Rank>,
+    /// The processes that are not encoded.
+    waiting: BTreeSet<Rank>,
+    /// The processes that have left since.
+    left: BTreeSet<Rank>,
+    stall: Seconds,
+    encoding: Seconds,
+    bytes: u64,
+    sent: u64,
+    /// Whether the buddy has all pieces, or there is none.
+    is_copied: bool,
+    /// The file, once it is written, or cannot be; `None` inside: there is to be none.
+    file: Option<Option<Result<PiecesFile, String>>>,
+    is_reported: bool,
+}
+
+impl Part {
+    /// Nothing of `ranks` is saved, of which `waiting` are to be encoded.
+    const fn new(superstep: u64, ranks: BTreeSet<Rank>, waiting: BTreeSet<Rank>) -> Self {
+        Self {
+            superstep,
+            ranks,
+            waiting,
+            left: BTreeSet::new(),
+            stall: Seconds::ZERO,
+            encoding: Seconds::ZERO,
+            bytes: 0,
+            sent: 0,
+            is_copied: false,
+            file: None,
+            is_reported: false,
+        }
+    }
+
+    /// The report, if everything is saved and it has not been made.
+    fn report(&mut self) -> Option<Saved> {
+        if self.is_reported || !self.is_copied || !self.waiting.is_empty() {
+            return None;
+        }
+        let file = self.file.clone()?;
+        self.is_reported = true;
+        Some(Saved {
+            ranks: self.ranks.iter().copied().collect(),
+            stall: self.stall,
+            encoding: self.encoding,
+            bytes: self.bytes,
+            sent: self.sent,
+            file,
+        })
+    }
+}
+
+/// What all nodes have saved for the checkpoint before a superstep, as the node of the first Manager knows it.
+#[derive(Debug)]
+struct Collection {
+    superstep: u64,
+    /// When the first process began to save its state, as far as this node knows.
+    at: Instant,
+    ranks: BTreeSet<Rank>,
+    stall: Seconds,
+    encoding: Seconds,
+    bytes: u64,
+    sent: u64,
+    files: BTreeMap<HostId, WrittenPieces>,
+    /// Why the checkpoint is not on disk, although it should be.
+    problem: Option<String>,
+}
+
+impl Collection {
+    /// Nothing is saved.
+    const fn new(superstep: u64, at: Instant) -> Self {
+        Self {
+            superstep,
+            at,
+            ranks: BTreeSet::new(),
+            stall: Seconds::ZERO,
+            encoding: Seconds::ZERO,
+            bytes: 0,
+            sent: 0,
+            files: BTreeMap::new(),
+            problem: None,
+        }
+    }
+
+    /// Adds what `host` has saved.
+    fn add(&mut self, host: HostId, saved: Saved) {
+        self.stall = self.stall.max(saved.stall);
+        self.encoding = self.encoding.max(saved.encoding);
+        self.bytes = self.bytes.saturating_add(saved.bytes);
+        self.sent = self.sent.saturating_add(saved.sent);
+        match saved.file {
+            Some(Ok(file)) => {
+                let written = WrittenPieces {
+                    length: file.length,
+                    sha256: file.sha256,
+                    ranks: saved.ranks.clone(),
+                };
+                self.files.insert(host, written);
+            }
+            Some(Err(problem)) => {
+                self.problem.get_or_insert(problem);
+            }
+            None => {}
+        }
+        self.ranks.extend(saved.ranks);
+    }
+
+    /// Whether all of `size` processes are saved.
+    fn is_complete(&self, size: u32) -> bool {
+        let missing = u32::from(mutant::is(Mutant::CompleteEarly));
+        u32::try_from(self.ranks.len()).is_ok_and(|saved| size <= saved + missing)
+    }
+
+    /// What the record says of it, complete at `complete`.
+    fn recorded(self, complete: Instant) -> record::Checkpoint {
+        record::Checkpoint {
+            superstep: self.superstep,
+            at: self.at,
+            stall: self.stall,
+            encoding: self.encoding,
+            bytes: units::Bytes(self.bytes),
+            sent: units::Bytes(self.sent),
+            complete,
+            problem: self.problem,
         }
     }
 }

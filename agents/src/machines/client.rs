@@ -12,7 +12,7 @@ use std::time::{Duration, Instant as Clock};
 
 use bsp::{HostId, Rank};
 use protocol::transport::JobId;
-use protocol::{Address, Build, Fault, JobMessage, Message, ProcessImage, Status, Submit, encode};
+use protocol::{Address, Build, EncodedState, Fault, JobMessage, Message, Status, Submit, encode};
 
 use super::failure::JobError;
 use super::input_memory::InputMemory;
@@ -494,9 +494,9 @@ impl<'a> ClientMachine<'a> {
     }
 }
 
-/// The image of a process that has not started.
-pub(crate) fn initial(rank: Rank, payload: bytes::Bytes) -> ProcessImage {
-    ProcessImage {
+/// The state of a process that has not started.
+pub(crate) fn initial(rank: Rank, payload: bytes::Bytes) -> EncodedState {
+    EncodedState {
         rank,
         epoch: 0,
         agent: 0,

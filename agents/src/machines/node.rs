@@ -8,9 +8,10 @@ use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
-use bsp::HostId;
+use bsp::{HostId, Rank};
 use protocol::identity::Role;
 use protocol::transport::{JobId, PeerInfo};
 use protocol::{Address, Build, Frame, JobMessage, JobStatus, Message, Step, Submit, encode};
@@ -18,6 +19,7 @@ use protocol::{Address, Build, Frame, JobMessage, JobStatus, Message, Step, Subm
 use super::builds::Builds;
 use super::failure::JobError;
 use super::host_meter::HostMeter;
+use super::initial_state::InitialStateDecoder;
 use super::members::check_own;
 use super::prepared::Prepared;
 use super::resumption;
@@ -319,12 +321,21 @@ impl NodeMachine {
         if let Some(resumed) = &submit.resumed {
             prepared.setup = resumption::resume(prepared.setup, resumed)?;
         }
-        let places = u32::try_from(prepared.setup.placement.len());
-        if places != Ok(submit.processes) {
+        let places = submit.processes;
+        if u32::try_from(prepared.setup.placement.len()) != Ok(places) {
             let problem = "the client and the node make different jobs of the experiment: run one build everywhere";
             return Err(JobError::cluster(problem));
         }
+        let resumed = prepared.setup.resumed.as_ref();
+        let halted = (0..places).map(Rank);
+        let halted = halted.filter(|rank| resumed.is_some_and(|resumed| resumed.has_halted(*rank)));
+        let decoder = InitialStateDecoder {
+            program_type: prepared.program_type,
+            halted: Arc::new(halted.collect()),
+            are_forked: prepared.setup.checkpointing.is_some(),
+        };
         let begun = BegunJob {
+            decoder,
             job: id,
             client: connection,
             party: party.clone(),

@@ -1,4 +1,4 @@
-//! Latency and time per byte between Sets, measured by probes, messages and images, for predictions of supersteps.
+//! Latency and time per byte between Sets, measured by probes, messages and states, for predictions of supersteps.
 
 use std::collections::BTreeMap;
 

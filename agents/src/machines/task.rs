@@ -3,7 +3,7 @@
 use bsp::Rank;
 use bsp::units::{Instructions, Seconds};
 
-use super::checkpoints::saving::Saving;
+use super::checkpoints::Saving;
 use crate::error::RunError;
 use crate::programs::{Executed, HostedProgram, Turn};
 

@@ -23,23 +23,22 @@ use bsp::units;
 use bsp::{HostId, Rank};
 use migbsp::MeasuredMove;
 use protocol::transport::PeerInfo;
-use protocol::{Address, AgentMessage, Frame, Message, NodeMessage, Step, variant};
+use protocol::{Address, AgentMessage, EncodedState, Frame, Message, NodeMessage, Step, variant};
 
 use super::checkpoints::Checkpoints;
 use super::exchanges::Exchanges;
 use super::failure::JobError;
 use super::host_meter::HostMeter;
 use super::job_progress::JobProgress;
-use super::migration::arrived_process::ArrivedProcess;
+use super::migration::ArrivedProcess;
 use super::node::action::JobAction;
-use super::node::event::{IncomingImage, NodeInput};
+use super::node::event::NodeInput;
 use super::processors::Processors;
-use super::starting_process::StartingProcess;
 use super::task::Done;
 use super::time::seconds;
 use crate::error::RunError;
 use crate::mutant::{self, Mutant};
-use crate::programs::ProgramType;
+use crate::process_state::ProcessState;
 use crate::record;
 use crate::setup::{Rules, Setup};
 use crate::world::{Delivery, Event, Mail};
@@ -58,7 +57,6 @@ pub(crate) struct HostWorld {
     /// When the event that is handled now happened.
     clock: Clock,
     rules: Arc<Rules>,
-    program_type: ProgramType,
     superstep_limit: u64,
     began: Clock,
     meter: Rc<dyn HostMeter>,
@@ -66,8 +64,8 @@ pub(crate) struct HostWorld {
     client: ClientLink,
     peers: PeerLinks,
     placement: PlacementEpoch,
-    /// Images that name a placement before which another one has not been announced here yet.
-    early_images: BTreeMap<Rank, IncomingImage>,
+    /// Processes whose states name a placement before which another one has not been announced here yet.
+    early: BTreeMap<Rank, ArrivedProcess>,
     transfers: TransferTimes,
     computation: Computation,
     timers: Timers,
@@ -88,7 +86,7 @@ pub(crate) struct HostWorld {
     departed: Vec<Rank>,
     /// The number of supersteps that have begun here.
     supersteps: u64,
-    /// Bytes of the images that have left.
+    /// Bytes of the states that have left.
     moved: u64,
     actions: VecDeque<JobAction>,
     error: Option<JobError>,
@@ -97,7 +95,7 @@ pub(crate) struct HostWorld {
 impl HostWorld {
     /// The world of `own` in the job that `setup` describes, at `clock`, with the other nodes of the job.
     pub(super) fn new(
-        (own, setup, rules, program_type): (HostId, &Setup, Arc<Rules>, ProgramType),
+        (own, setup, rules): (HostId, &Setup, Arc<Rules>),
         peers: BTreeMap<HostId, Arc<PeerInfo>>,
         (meter, processors): (Rc<dyn HostMeter>, Processors),
         checkpoints: Option<Checkpoints>,
@@ -115,12 +113,11 @@ impl HostWorld {
         Self {
             own,
             clock,
-            program_type,
             superstep_limit: setup.superstep_limit,
             began: clock,
             client: ClientLink::new(own, rules.first_superstep()),
             placement: PlacementEpoch::new(own, Arc::clone(&rules)),
-            early_images: BTreeMap::new(),
+            early: BTreeMap::new(),
             transfers: TransferTimes::new(Arc::clone(&rules), own, peers.hosts()),
             peers,
             computation: Computation::new(processors),
@@ -147,11 +144,10 @@ impl HostWorld {
     }
 
     /// Adds a process that starts here, without its agent.
-    pub(super) fn insert_process(&mut self, process: StartingProcess) {
-        let rank = process.rank;
-        self.computation.insert(rank, process.program);
-        if let Some(saved) = process.saved {
-            self.exchanges.restore_inbox(rank, saved.inbox);
+    pub(super) fn insert_process(&mut self, rank: Rank, state: ProcessState) {
+        self.computation.insert(rank, state.program);
+        if self.rules.resumed.is_some() {
+            self.exchanges.restore_inbox(rank, state.inbox);
         }
     }
 
@@ -275,31 +271,31 @@ impl HostWorld {
         }
     }
 
-    /// The image of a process that moves here has begun to arrive. It waits until the placement before its own has been
-    /// announced here, which says where the process comes from.
-    pub(super) fn handle_image(&mut self, image: IncomingImage) {
-        let (host, rank, epoch) = (image.host, image.image.rank, image.image.epoch);
-        let is_between_nodes = image.ends == (Address::Node(host), Address::Node(self.own));
+    /// A process has arrived that moves here. It waits until the placement before its own has been announced here, which
+    /// says where the process comes from. Its agent follows when the node's agent installs it.
+    pub(super) fn handle_process(&mut self, process: ArrivedProcess) {
+        let (host, rank, epoch) = (process.host, process.head.rank, process.head.epoch);
+        let is_between_nodes = process.ends == (Address::Node(host), Address::Node(self.own));
         let is_known = !self.placement.is_before(epoch) || mutant::is(Mutant::RefuseEarlyImage);
-        let is_first = !self.early_images.contains_key(&rank);
+        let is_first = !self.early.contains_key(&rank);
         if !is_known && is_between_nodes && is_first && rank.0 < self.exchanges.size() {
-            self.early_images.insert(rank, image);
+            self.early.insert(rank, process);
             return;
         }
         let is_expected = is_known
             && is_between_nodes
             && self.exchanges.host_of(rank) == Some(host)
-            && !self.computation.contains(rank);
+            && !self.computation.contains(rank)
+            && process.decoded.parts.agent == units::Bytes(process.head.agent.into());
         if is_expected {
-            self.step = Step::Transfer;
-            self.act(JobAction::Decode(self.program_type, image.stream));
+            self.receive_process(process);
         } else {
-            let problem = format!("an unexpected image of {rank}");
+            let problem = format!("an unexpected state of {rank}");
             self.refuse(Address::Node(host), problem);
         }
     }
 
-    /// The image of a process has reached `host`.
+    /// The state of a process has reached `host`.
     pub(super) fn handle_sent(&mut self, host: HostId, bytes: u64, took: units::Seconds) {
         self.moved += bytes;
         self.transfers.learn(host, bytes, took);
@@ -366,20 +362,24 @@ impl HostWorld {
         }
     }
 
-    /// A process has arrived. Its agent follows when the node's agent installs it.
-    pub(super) fn handle_arrived(&mut self, process: ArrivedProcess) {
+    fn receive_process(&mut self, process: ArrivedProcess) {
+        self.step = Step::Transfer;
         let ArrivedProcess {
             ends: (from, to),
-            image,
-            inbox,
-            program,
-            bytes,
-            parts,
+            head,
+            decoded,
             transfer,
             round_trip,
+            memory,
+            ..
         } = process;
-        let (rank, epoch) = (image.rank, image.epoch);
+        let (rank, epoch) = (head.rank, head.epoch);
         let (took, times) = transfer.times(round_trip);
+        let ProcessState {
+            program,
+            agent,
+            inbox,
+        } = decoded.state;
         self.computation.insert(rank, program);
         self.exchanges.insert_inbox(rank, inbox);
         let moved = record::Moved {
@@ -387,16 +387,20 @@ impl HostWorld {
             rank,
             host: self.own,
             epoch,
-            bytes: units::Bytes(bytes),
+            bytes: units::Bytes(decoded.bytes),
             took,
             times: Some(times),
-            parts: Some(parts),
-            declared: image.declared.filter(MeasuredMove::is_possible_size),
+            parts: Some(decoded.parts),
+            declared: head.declared.filter(MeasuredMove::is_possible_size),
         };
         self.measured.insert(rank, moved.measured());
         self.record(record::Event::Moved(moved));
-        let message = AgentMessage::ProcessImage(Box::new(image));
+        let message = AgentMessage::State(Box::new(EncodedState {
+            payload: agent.into(),
+            ..head
+        }));
         self.deliver(to, Event::Message { from, message });
+        drop(memory);
     }
 
     /// Begins the placement of `epoch`, in which `moves` run on other hosts.
@@ -414,11 +418,10 @@ impl HostWorld {
         self.act(JobAction::AdvanceEpoch(epoch));
         let placement = &self.placement;
         let is_known =
-            |_: &Rank, image: &mut IncomingImage| !placement.is_before(image.image.epoch);
-        let known: Vec<(Rank, IncomingImage)> =
-            self.early_images.extract_if(.., is_known).collect();
-        for (_, image) in known {
-            self.handle_image(image);
+            |_: &Rank, process: &mut ArrivedProcess| !placement.is_before(process.head.epoch);
+        let known: Vec<(Rank, ArrivedProcess)> = self.early.extract_if(.., is_known).collect();
+        for (_, process) in known {
+            self.handle_process(process);
         }
     }
 

@@ -1,5 +1,5 @@
 use bsp::units::Instructions;
-use protocol::{Measure, Migrate, ProcessImage, Start};
+use protocol::{EncodedState, Measure, Migrate, Start};
 
 use super::*;
 use crate::barrier::{Collection, Shape};
@@ -176,18 +176,14 @@ fn a_process_leaves_before_its_state_and_lives_where_that_comes_to() {
         [(Address::Process(Rank(1)), AgentMessage::Migrate(order))]
     );
     assert_eq!(tell(&mut world, &mut node, START).len(), 1);
-    let state = ProcessImage {
+    let state = EncodedState {
         rank: Rank(0),
         epoch: 1,
         agent: 0,
         declared: None,
         payload: bytes::Bytes::new(),
     };
-    tell(
-        &mut world,
-        &mut node,
-        AgentMessage::ProcessImage(Box::new(state)),
-    );
+    tell(&mut world, &mut node, AgentMessage::State(Box::new(state)));
     assert_eq!(world.acts, [Act::Install(HOST, Rank(0))]);
     assert_eq!(tell(&mut world, &mut node, START).len(), 2);
 }

@@ -21,13 +21,12 @@ pub struct Programs {
 /// The type of a job's programs, for nodes, which only receive encoded states.
 #[derive(Clone, Copy)]
 pub struct ProgramType {
-    decode: fn(Rank, &[u8]) -> Decoded,
-    decode_from: fn(Rank, &mut ChunkReader<'_>) -> Decoded,
+    decode: fn(Rank, &mut ChunkReader<'_>) -> Decoded,
     decode_outputs: DecodeOutputs,
     round: Round,
 }
 
-/// Encoded initial states, each made when it is taken.
+/// Encoded programs, each made when it is taken.
 pub(crate) type States = Box<dyn Iterator<Item = Result<Vec<u8>, RunError>> + Send>;
 
 /// Decodes the encoded outputs of all processes, by rank.
@@ -99,7 +98,7 @@ impl Programs {
         self.programs.into_simulated(limit)
     }
 
-    /// The encoded initial states for nodes, and the decoder of the outputs that they send back.
+    /// The encoded programs, by rank, and the decoder of the outputs that they send back.
     pub(crate) fn into_states(self) -> (States, DecodeOutputs) {
         self.programs.into_states()
     }
@@ -118,10 +117,6 @@ impl ProgramType {
     pub fn new<P: Program>() -> Self {
         Self {
             decode: |rank, state| {
-                let program: P = decode("the state of", rank, state)?;
-                Ok(Box::new(TypedProgram::new(program)))
-            },
-            decode_from: |rank, state| {
                 let program: P = decode_from("the state of", rank, state)?;
                 Ok(Box::new(TypedProgram::new(program)))
             },
@@ -136,19 +131,21 @@ impl ProgramType {
         self.round
     }
 
-    /// The program of `rank` whose encoded state is `state`.
-    pub(crate) fn decode(self, rank: Rank, state: &[u8]) -> Decoded {
-        (self.decode)(rank, state)
-    }
-
     /// The decoder of the outputs that nodes send back.
     pub(crate) fn output_decoder(self) -> DecodeOutputs {
         self.decode_outputs
     }
 
     /// The program of `rank` whose encoded state is next in `state`.
-    pub(crate) fn decode_from(self, rank: Rank, state: &mut ChunkReader<'_>) -> Decoded {
-        (self.decode_from)(rank, state)
+    pub(crate) fn decode(self, rank: Rank, state: &mut ChunkReader<'_>) -> Decoded {
+        (self.decode)(rank, state)
+    }
+
+    /// The program of `rank` that is encoded as `bytes`.
+    #[cfg(test)]
+    pub(crate) fn decode_bytes(self, rank: Rank, bytes: &[u8]) -> Decoded {
+        let mut source = vec![bytes::Bytes::copy_from_slice(bytes)].into_iter();
+        self.decode(rank, &mut ChunkReader::new(&mut source))
     }
 }
 

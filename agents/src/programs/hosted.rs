@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use bsp::reference;
 use bsp::units::{Bytes, Instructions, Seconds};
-use bsp::{Conditions, Envelope, Image, Inbox, Interaction, Outbox, Program, Rank, Step};
+use bsp::{Conditions, Envelope, Inbox, Interaction, MemorySize, Outbox, Program, Rank, Step};
 use serde::{Deserialize, Serialize};
 
 use crate::chunks::ChunkWriter;
@@ -19,14 +19,11 @@ pub(crate) trait HostedProgram: Send {
     /// Appends the encoded program to `state`.
     fn pack(&self, rank: Rank, state: &mut ChunkWriter<'_>) -> Result<(), RunError>;
 
-    /// The length of the encoded program.
-    fn packed_len(&self) -> u64;
-
     /// The memory that the program occupies: as it declares, or its encoded length.
-    fn image(&self) -> Image;
+    fn memory(&self) -> MemorySize;
 
     /// The memory that the program declares, if it does.
-    fn declared(&self) -> Option<Image>;
+    fn declared(&self) -> Option<MemorySize>;
 
     /// The most supersteps that follow the first `completed`, if the program knows.
     fn remaining(&self, completed: u64) -> Option<u64>;
@@ -174,11 +171,7 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
         encode_into(state, "the state of", rank, &self.program)
     }
 
-    fn packed_len(&self) -> u64 {
-        encoded_len(&self.program).0
-    }
-
-    fn image(&self) -> Image {
+    fn memory(&self) -> MemorySize {
         if let Some(declared) = self.declared() {
             return declared;
         }
@@ -189,7 +182,7 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
         length.into()
     }
 
-    fn declared(&self) -> Option<Image> {
+    fn declared(&self) -> Option<MemorySize> {
         self.program.memory()
     }
 
@@ -211,8 +204,6 @@ const LENGTH_LASTS: u64 = 100;
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use bsp::Superstep;
 
     use super::super::erased::ProgramType;
@@ -251,13 +242,11 @@ mod tests {
     }
 
     fn packed(program: &dyn HostedProgram) -> Vec<u8> {
-        let mut chunks = Vec::new();
+        let mut chunks: Vec<bytes::Bytes> = Vec::new();
         let mut writer = ChunkWriter::new(&mut chunks);
         program.pack(Rank(0), &mut writer).unwrap();
-        writer.flush().unwrap();
-        let packed = chunks.pop().unwrap();
-        assert_eq!(u64::try_from(packed.len()).unwrap(), program.packed_len());
-        packed.to_vec()
+        writer.finish().unwrap();
+        chunks.concat()
     }
 
     fn turn(inbox: Vec<Incoming>) -> Turn {
@@ -274,7 +263,7 @@ mod tests {
     fn a_program_whose_type_is_forgotten_receives_sends_halts_and_moves() {
         let program_type = ProgramType::new::<Echo>();
         let state = packed(&TypedProgram::new(Echo("a".to_owned())));
-        let mut program = program_type.decode(Rank(0), &state).unwrap();
+        let mut program = program_type.decode_bytes(Rank(0), &state).unwrap();
         let executed = program.execute(turn(vec![said("b"), said("c")])).unwrap();
         let sized = (Rank(0), Content::Sized(7));
         let value = |text| (Rank(1), said(text).content);
@@ -284,8 +273,8 @@ mod tests {
         );
         assert_eq!(executed.output, None);
         let state = packed(&*program);
-        assert_eq!(program.image(), encoded_len(&"c").into());
-        let mut program = program_type.decode(Rank(0), &state).unwrap();
+        assert_eq!(program.memory(), encoded_len(&"c").into());
+        let mut program = program_type.decode_bytes(Rank(0), &state).unwrap();
         let executed = program.execute(turn(vec![said("end")])).unwrap();
         assert_eq!(executed.output, Some(bytes::Bytes::from_static(b"\xa3end")));
     }
@@ -314,14 +303,14 @@ mod tests {
         let fork = program.fork().unwrap();
         program.execute(turn(Vec::new())).unwrap();
         assert_eq!((packed(&*fork), packed(&program)), (vec![3], vec![4]));
-        assert_eq!(fork.image(), Bytes(1).into());
+        assert_eq!(fork.memory(), Bytes(1).into());
         assert!(TypedProgram::new(Echo("a".to_owned())).fork().is_none());
     }
 
     #[test]
     fn what_is_no_state_and_no_message_is_an_error_that_says_whose() {
         let error = ProgramType::new::<Echo>()
-            .decode(Rank(3), b"\xc1")
+            .decode_bytes(Rank(3), b"\xc1")
             .err()
             .unwrap();
         let expect = "the state of p4 cannot be decoded: ";

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bsp::reference::{self, check_length, check_receiver};
 use bsp::units::{Bytes, Instructions, Seconds};
-use bsp::{Conditions, Envelope, Image, Inbox, Outbox, Payload, Program, Rank, Step};
+use bsp::{Conditions, Envelope, Inbox, MemorySize, Outbox, Payload, Program, Rank, Step};
 
 use super::outputs::Outputs;
 use super::superstep_plan::{SuperstepPlan, index};
@@ -25,7 +25,7 @@ pub(crate) trait SimulatedPrograms {
     ) -> Result<(), RunError>;
 
     /// The memory that `rank` occupies: what it declares, or its encoded length.
-    fn image(&self, rank: Rank) -> Image;
+    fn memory(&self, rank: Rank) -> MemorySize;
 
     /// The most supersteps that `rank` executes after the first `completed`, if its program knows.
     fn remaining(&self, rank: Rank, completed: u64) -> Option<u64>;
@@ -224,7 +224,7 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
         self.post(superstep, plan)
     }
 
-    fn image(&self, rank: Rank) -> Image {
+    fn memory(&self, rank: Rank) -> MemorySize {
         let program = self.program(rank);
         program
             .memory()
@@ -257,7 +257,7 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
         let program = self.program(rank);
         let mut state = Vec::new();
         encode_into(&mut state, "the state of", rank, program)?;
-        Ok((state, program.memory().map(Image::total)))
+        Ok((state, program.memory().map(MemorySize::total)))
     }
 
     fn unpack(&mut self, rank: Rank, state: &[u8]) -> Result<(), RunError> {
@@ -386,7 +386,7 @@ mod tests {
         let (state, declared) = programs.pack(Rank(0)).unwrap();
         assert_eq!(declared, None);
         let length = u64::try_from(state.len()).unwrap();
-        assert_eq!(programs.image(Rank(0)), Image::from(Bytes(length)));
+        assert_eq!(programs.memory(Rank(0)), MemorySize::from(Bytes(length)));
         programs.processes[0] = State::Running(Gossip(Vec::new()));
         programs.unpack(Rank(0), &state).unwrap();
         assert_eq!(programs.program(Rank(0)).0, [1, 300, 70_000]);

@@ -186,7 +186,7 @@ prop_compose! {
         Event::Observed(Observed {
             superstep,
             rank: Rank(rank),
-            image: Image { data: Bytes(data), fixed: Bytes(fixed) },
+            image: MemorySize { data: Bytes(data), fixed: Bytes(fixed) },
             resident: Instructions(resident),
             forecast,
             finished,

@@ -22,9 +22,9 @@ use migbsp::{
     ProbedLink, Processor, Processors, Request, Selection, SetView, Spacing,
 };
 use protocol::{
-    Address, AgentMessage, Answered, Ask, Capacity, Considered, Decided, Evaluate,
-    Installed, LinkProbed, Measure, Measured, Migrate, Planned, ProbeLink, Report, Reports,
-    SetReport, StartCall,
+    Address, AgentMessage, Answered, Ask, Capacity, Considered, Decided, Evaluate, Installed,
+    LinkProbed, Measure, Measured, Migrate, Planned, ProbeLink, Report, Reports, SetReport,
+    StartCall,
 };
 
 use super::SetManager;
@@ -172,9 +172,7 @@ impl SetManager {
                 }
                 Ok(())
             }
-            AgentMessage::Capacity(capacity) => {
-                self.handle_capacity(rules, *capacity, world)
-            }
+            AgentMessage::Capacity(capacity) => self.handle_capacity(rules, *capacity, world),
             AgentMessage::ReportsBefore(reports) => {
                 let view = &self.placement_view;
                 call.keep(*reports, |rank| view.of(rank))
@@ -200,18 +198,10 @@ impl SetManager {
                 check(is_new, || format!("a second request for {rank}"))?;
                 self.negotiate(rules, world)
             }
-            AgentMessage::Answered(answered) => {
-                self.handle_answer(rules, from, &answered, world)
-            }
-            AgentMessage::Decided(decided) => {
-                self.handle_decided(rules, *decided, world)
-            }
-            AgentMessage::Planned(planned) => {
-                self.handle_planned(rules, *planned, world)
-            }
-            AgentMessage::LinkProbed(probed) => {
-                self.handle_probed(rules, probed, world)
-            }
+            AgentMessage::Answered(answered) => self.handle_answer(rules, from, &answered, world),
+            AgentMessage::Decided(decided) => self.handle_decided(rules, *decided, world),
+            AgentMessage::Planned(planned) => self.handle_planned(rules, *planned, world),
+            AgentMessage::LinkProbed(probed) => self.handle_probed(rules, probed, world),
             AgentMessage::Installed(installed) => {
                 self.handle_installed(rules, from, installed, world)
             }
@@ -337,8 +327,7 @@ impl SetManager {
             let wants_inventory = set == rules.first && scheduler.plans();
             set_report.inventory = wants_inventory.then(|| self.inventory(rules, call, world));
             if set != self.set {
-                let message =
-                    AgentMessage::SetReport(Box::new(set_report.clone()));
+                let message = AgentMessage::SetReport(Box::new(set_report.clone()));
                 self.send(set, message, Cost::Encoded, world);
             }
         }

@@ -16,7 +16,7 @@ pub(super) struct Recorded {
     supersteps: u64,
     /// What other mappings would have saved; not known if hosts join.
     attainable: Option<Attainable>,
-    /// Bytes of the images that left a host.
+    /// Bytes of the states that left a host.
     moved: Bytes,
 }
 
@@ -55,7 +55,7 @@ impl Recorded {
         self.events.push(event);
     }
 
-    /// Adds the image of a process that leaves its host.
+    /// Adds the state of a process that leaves its host.
     pub(super) fn add_moved(&mut self, bytes: Bytes) {
         self.moved += bytes;
     }

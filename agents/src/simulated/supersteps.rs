@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use bsp::units::{Bytes, Instructions, Seconds};
-use bsp::{Image, Rank};
+use bsp::{MemorySize, Rank};
 use protocol::Arrived;
 
 use crate::error::RunError;
@@ -115,7 +115,7 @@ impl Supersteps {
     /// By rank, the sizes of program and inbox of the processes that have not halted, between two supersteps.
     pub(super) fn states(&self) -> Vec<Option<Bytes>> {
         let ranks = (0..self.elapsed.len()).map(Rank::from_index);
-        let program = |rank: Rank| (!self.has_halted(rank)).then(|| self.image(rank).total());
+        let program = |rank: Rank| (!self.has_halted(rank)).then(|| self.memory(rank).total());
         let mut states: Vec<Option<Bytes>> = ranks.map(program).collect();
         for (to, bytes) in self.plan.receivers.iter().zip(&self.plan.sizes) {
             if let Some(state) = &mut states[to.index()] {
@@ -136,8 +136,8 @@ impl Supersteps {
     }
 
     /// The memory that `rank` occupies.
-    pub(super) fn image(&self, rank: Rank) -> Image {
-        self.programs.image(rank)
+    pub(super) fn memory(&self, rank: Rank) -> MemorySize {
+        self.programs.memory(rank)
     }
 
     /// The most supersteps that `rank` executes after the first `completed`, if its program knows.

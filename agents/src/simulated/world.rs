@@ -308,7 +308,7 @@ impl SimulatedWorld {
     }
 
     fn open(&mut self, transfer: Transfer) {
-        if let AgentMessage::ProcessImage(state) = &transfer.message {
+        if let AgentMessage::State(state) = &transfer.message {
             let Address::Node(host) = transfer.to else {
                 unreachable!("states go to nodes")
             };
@@ -411,7 +411,7 @@ impl SimulatedWorld {
             OnNetwork::Other(transfer) => {
                 let scheduler = self.rules.scheduler.as_ref();
                 let bytes = match (&transfer.message, scheduler) {
-                    (AgentMessage::ProcessImage(_), Some(scheduler)) => {
+                    (AgentMessage::State(_), Some(scheduler)) => {
                         scheduler.bytes_on_network(transfer.bytes)
                     }
                     _ => transfer.bytes,

@@ -1,9 +1,9 @@
 //! What agents ask of the world of tests.
 
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use migbsp::{HostLink, LinkProbe, Path, ProbedLink};
-use protocol::{Address, AgentMessage, LinkProbed, Migrate, ProbeLink, ProcessImage, Start};
+use protocol::{Address, AgentMessage, EncodedState, LinkProbed, Migrate, ProbeLink, Start};
 
 use super::{Act, Pending, TestWorld, probed_per_byte};
 use crate::deliberation::Deliberation;
@@ -82,7 +82,7 @@ impl Executor for TestWorld {
 
     fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
         self.acts.push(Act::Depart(order, agent.clone()));
-        let state = ProcessImage {
+        let state = EncodedState {
             rank: order.rank,
             epoch: order.epoch,
             agent: u32::try_from(agent.len()).unwrap(),
@@ -93,12 +93,12 @@ impl Executor for TestWorld {
         self.send(
             from,
             to,
-            AgentMessage::ProcessImage(Box::new(state)),
+            AgentMessage::State(Box::new(state)),
             Cost::Encoded,
         );
     }
 
-    fn install(&mut self, host: HostId, from: Address, state: ProcessImage) {
+    fn install(&mut self, host: HostId, from: Address, state: EncodedState) {
         self.acts.push(Act::Install(host, state.rank));
         self.hosts[state.rank.index()] = host;
         let event = record::Moved {
@@ -124,7 +124,7 @@ impl Executor for TestWorld {
             .push_back((Address::Process(state.rank), Event::Moved(Box::new(moved))));
     }
 
-    fn image(&self, _: Rank) -> Image {
+    fn image(&self, _: Rank) -> MemorySize {
         self.image.into()
     }
 

@@ -109,7 +109,7 @@ impl Program for Suspect {
         Step::Continue
     }
 
-    fn memory(&self) -> Option<Image> {
+    fn memory(&self) -> Option<MemorySize> {
         (self.fault == Fault::Memory).then(|| Bytes(1).into())
     }
 

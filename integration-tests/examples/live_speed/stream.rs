@@ -8,7 +8,7 @@ use bsp::{HostId, Rank};
 use bytes::Bytes;
 use protocol::identity::{Authority, Role};
 use protocol::transport::{Bounds, Endpoint, JobId, PeerPolicy};
-use protocol::{Address, ProcessImage};
+use protocol::{Address, EncodedState};
 
 use crate::cluster::{build, child, end, identity_from_stdin, say_where, validity};
 
@@ -34,7 +34,7 @@ pub(crate) fn measure(bytes: usize, times: usize) -> anyhow::Result<Vec<f64>> {
         let payload = Bytes::from(vec![3; bytes]);
         let mut took = Vec::new();
         for _ in 0..times {
-            let state = ProcessImage {
+            let state = EncodedState {
                 rank: Rank(0),
                 epoch: 0,
                 agent: 0,

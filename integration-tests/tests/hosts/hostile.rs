@@ -308,12 +308,12 @@ fn members_of_a_job_end_it_at_worst() {
             send(JobMessage::Meet { counts: false }).unwrap();
             let begins = draw.below(3);
             if 0 < begins {
-                let state = protocol::ProcessImage {
+                let state = protocol::EncodedState {
                     rank: bsp::Rank(1),
                     epoch: 0,
                     agent: 0,
                     declared: None,
-                    payload: rmp_serde::to_vec(&Ring(0)).unwrap().into(),
+                    payload: initial_state(&Ring(0)),
                 };
                 let to = Address::Process(bsp::Rank(1));
                 drop(client.sender.send_state(Address::Client, to, state).await);
@@ -337,4 +337,12 @@ fn members_of_a_job_end_it_at_worst() {
     assert_eq!(panics.load(Ordering::Relaxed), 0);
     let setup = cluster.setup(4, Shape::Hierarchical, None);
     assert_eq!(run_when_free(&cluster, &setup), [30; 4]);
+}
+
+/// The encoded state in which a process starts: it has no agent and no messages.
+fn initial_state(program: &Ring) -> bytes::Bytes {
+    let mut state = rmp_serde::to_vec(program).unwrap();
+    state.extend(rmp_serde::to_vec::<[u64; 0]>(&[]).unwrap());
+    state.extend([0_u64, 1].map(u64::to_le_bytes).concat());
+    state.into()
 }

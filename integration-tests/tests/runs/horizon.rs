@@ -3,7 +3,7 @@
 use agents::record::Call;
 use agents::{Programs, Scheduler, Shape, simulate};
 use bsp::units::{Bytes, Instructions};
-use bsp::{HostId, Image, Program, Step, Superstep};
+use bsp::{HostId, MemorySize, Program, Step, Superstep};
 use migbsp::Policies;
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ impl Program for Constant {
         Step::Continue
     }
 
-    fn memory(&self) -> Option<Image> {
+    fn memory(&self) -> Option<MemorySize> {
         Some(self.memory.into())
     }
 

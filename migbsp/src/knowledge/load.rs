@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use serde::{Deserialize, Serialize};
 
 use crate::Edge;
@@ -20,7 +20,7 @@ pub struct Load {
     /// If the process seems to have finished: the most instructions that it executed in a superstep.
     pub finished: Option<f64>,
     /// Its memory image.
-    pub image: Image,
+    pub image: MemorySize,
     /// What it is predicted to receive in a superstep.
     pub received: Vec<Received>,
     /// The heaviest of these, by sender.
@@ -100,7 +100,7 @@ mod tests {
             host: HostId(0),
             instructions,
             finished,
-            image: Image::default(),
+            image: MemorySize::default(),
             received: Vec::new(),
             edges: Vec::new(),
             noise: 0.0,

@@ -1,6 +1,6 @@
 //! What moves cost in a call.
 
-use bsp::Image;
+use bsp::MemorySize;
 use bsp::units::Seconds;
 
 use super::{CostCoefficients, MigrationCost};
@@ -22,7 +22,7 @@ impl MoveCost {
 
     /// Equation `MEM`: the time that moving `image` takes, where a byte takes `per_byte` seconds on the network.
     #[must_use]
-    pub fn time(&self, image: Image, per_byte: f64) -> Seconds {
+    pub fn time(&self, image: MemorySize, per_byte: f64) -> Seconds {
         let rate = self.transfer_rate(per_byte);
         let base = self.startup();
         let data = image.data.as_f64() * self.stated.data_rate.unwrap_or(rate);
@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    const IMAGE: Image = Image {
+    const IMAGE: MemorySize = MemorySize {
         data: Bytes(1000),
         fixed: Bytes(100),
     };

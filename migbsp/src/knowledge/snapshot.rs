@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bsp::units::Seconds;
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 
 use crate::bounded::non_negative;
 use crate::knowledge::flows::Flows;
@@ -341,7 +341,7 @@ impl Snapshot {
 
     /// Seconds that a process with this image takes to move from one Set to another, at the rate between them or, if
     /// that is slower, at the one that messages have been measured to have.
-    pub(crate) fn image_transfer(&self, image: Image, from: SetId, to: SetId) -> f64 {
+    pub(crate) fn image_transfer(&self, image: MemorySize, from: SetId, to: SetId) -> f64 {
         let per_byte = self.rate(from, to).max(self.message_per_byte(from, to));
         self.cost_factor * self.cost.time(image, per_byte).get()
     }

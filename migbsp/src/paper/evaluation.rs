@@ -1,7 +1,7 @@
 //! The potentials of a process for every Set, and the highest of them.
 
 use bsp::units::Seconds;
-use bsp::{Image, Rank, SetId};
+use bsp::{MemorySize, Rank, SetId};
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::{non_negative, seconds};
@@ -13,7 +13,7 @@ pub struct Situation<'a> {
     /// The Set in which the process runs.
     pub own: SetId,
     /// Its memory image now, `M(i)`.
-    pub image: Image,
+    pub image: MemorySize,
     /// All Sets, by [`SetId`].
     pub sets: &'a [SetView],
     /// What has been learned of the cost of moves; `None`: it is not learned.

@@ -4,7 +4,7 @@ mod aging;
 mod sender;
 
 use bsp::units::{Bytes, Instructions, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::seconds;
@@ -171,7 +171,7 @@ impl Process {
     /// The process `rank`, which runs on `host` with this `image`, as a planner has to know it; `None` if it records no
     /// forecast.
     #[must_use]
-    pub fn load(&self, rank: Rank, host: HostId, image: Image) -> Option<Load> {
+    pub fn load(&self, rank: Rank, host: HostId, image: MemorySize) -> Option<Load> {
         let received = self.senders.iter();
         let Outlook {
             forecast,

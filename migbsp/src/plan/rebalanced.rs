@@ -1,6 +1,6 @@
 //! Load rebalancing with least migration, for the level that pays best.
 
-use bsp::{Image, SetId};
+use bsp::{MemorySize, SetId};
 
 use crate::bounded::count;
 use crate::plan::draft::{Alternative, Draft, Plan};
@@ -82,7 +82,7 @@ fn problem(snapshot: &Snapshot) -> Option<Problem> {
     let number = count(loads.len()).max(1.0);
     let sets = || (0..snapshot.sets()).map(SetId::from_index);
     let pairs = || sets().flat_map(|from| sets().map(move |to| (from, to)));
-    let mean_over_ways = |image: Image| -> f64 {
+    let mean_over_ways = |image: MemorySize| -> f64 {
         let prices = pairs().map(|(from, to)| snapshot.image_transfer(image, from, to));
         prices.sum::<f64>() / count(pairs().count()).max(1.0)
     };

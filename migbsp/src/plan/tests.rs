@@ -1,7 +1,7 @@
 //! Snapshots, and the laws of every plan.
 
 use bsp::units::{Bytes, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use proptest::prelude::*;
 
 use crate::{
@@ -71,7 +71,7 @@ fn connected(
         host: HostId(*host),
         instructions: load * UNIT,
         finished: None,
-        image: Image {
+        image: MemorySize {
             data: Bytes(1_000_000),
             fixed: Bytes::ZERO,
         },

@@ -145,7 +145,7 @@ const LEFT_MIN: f64 = 0.02;
 #[cfg(test)]
 mod tests {
     use bsp::units::{InstructionsPerSecond, Seconds};
-    use bsp::{Image, Rank};
+    use bsp::{MemorySize, Rank};
 
     use super::*;
     use crate::{BarrierTime, Load, Measurements};
@@ -176,7 +176,7 @@ mod tests {
             host,
             instructions: 1e9,
             finished: None,
-            image: Image::default(),
+            image: MemorySize::default(),
             received: Vec::new(),
             edges: Vec::new(),
             noise: 0.0,

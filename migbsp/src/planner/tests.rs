@@ -1,7 +1,7 @@
 //! What the planner learns from call to call, against the pseudocode at the head of its file, by hand.
 
 use bsp::units::{Bytes, Instant, InstructionsPerSecond};
-use bsp::{HostId, Image, Rank};
+use bsp::{HostId, MemorySize, Rank};
 
 use super::*;
 use crate::{
@@ -85,7 +85,7 @@ fn inventory(hosts: [u32; 4]) -> Inventory {
         host: HostId(host),
         instructions: 1e9,
         finished: None,
-        image: Image {
+        image: MemorySize {
             data: Bytes::ZERO,
             fixed: Bytes::ZERO,
         },

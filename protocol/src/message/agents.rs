@@ -106,8 +106,7 @@ table! {
     /// Move a process to another host.
     Migrate(Migrate): Depart, [Manager -> Node if Calling];
     /// A process in transfer. It has a stream of its own.
-    #[serde(rename = "State")]
-    ProcessImage(Box<ProcessImage>): Install, [Node -> Node if Calling];
+    State(Box<EncodedState>): Install, [Node -> Node if Calling];
     /// A process runs on its new host.
     Installed(Installed): Install, [Node -> Manager if Calling, Manager -> Manager if Calling];
 }
@@ -136,7 +135,7 @@ impl AgentMessage {
             Self::Finish
             | Self::Halted(_)
             | Self::Migrate(_)
-            | Self::ProcessImage(_)
+            | Self::State(_)
             | Self::Installed(_) => return None,
         })
     }
@@ -272,19 +271,19 @@ pub struct Migrate {
     pub deferred_cost: Seconds,
 }
 
-/// A process in transfer. Its payload is the encoded agent, then the encoded program. A client sends processes that
-/// have not started, and nodes send the client the outputs of processes, both without an agent.
+/// The state of a process in transfer. A client sends the states in which processes start, and nodes send the client the
+/// outputs of processes, which have no agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ProcessImage {
+pub struct EncodedState {
     /// The process.
     pub rank: Rank,
     /// The epoch of the placement in which it will run at its destination.
     pub epoch: u64,
-    /// The length of the encoded agent in bytes; the rest of the payload is the program.
+    /// The length of the encoded agent in bytes.
     pub agent: u32,
     /// The memory that the process occupies, if its program declares it.
     pub declared: Option<bsp::units::Bytes>,
-    /// The encoded agent, then the encoded program.
+    /// The encoded program, then the encoded agent; on real hosts, more follows.
     #[serde(skip)]
     pub payload: Bytes,
 }

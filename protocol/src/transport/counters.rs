@@ -90,6 +90,7 @@ impl AtomicCounters {
             | Refusal::Trailing
             | Refusal::Chunk { .. }
             | Refusal::Corrupted { .. }
+            | Refusal::StateTooLong { .. }
             | Refusal::Memory { .. } => &self.malformed,
         });
     }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use crate::identity::{Name, Role};
-use crate::transport::JobId;
+use crate::transport::{CHUNK_LEN, JobId};
 use crate::{Address, DecodeError};
 
 /// Why a frame or a state was refused.
@@ -98,15 +98,19 @@ pub enum Refusal {
     /// More bytes follow its end.
     #[error("more bytes follow, expected its end")]
     Trailing,
-    /// A chunk of a wrong length.
-    #[error("a chunk of {found} bytes at byte {at} of the state, expected {expected}")]
+    /// A chunk that is too long.
+    #[error("a chunk of {found} bytes at byte {at} of the state, expected at most {CHUNK_LEN}")]
     Chunk {
         /// Where it begins.
         at: u64,
         /// Its length.
         found: u32,
-        /// The length it should have.
-        expected: u32,
+    },
+    /// A state that is too long.
+    #[error("a state of more than {limit} bytes")]
+    StateTooLong {
+        /// The bytes that it may have.
+        limit: u64,
     },
     /// A chunk whose checksum is wrong.
     #[error(

@@ -30,7 +30,7 @@ pub fn check_message(
     message: &Message,
 ) -> Result<(), Refusal> {
     // A state also travels between a client and a node: the initial process and its output.
-    let may_be_either = matches!(message, Message::Agent(AgentMessage::ProcessImage(_)));
+    let may_be_either = matches!(message, Message::Agent(AgentMessage::State(_)));
     let is_of_a_job = if may_be_either {
         has_job
     } else {
@@ -82,7 +82,7 @@ fn speaks_for(role: Role, from: Address) -> bool {
 fn may_send(from: Address, message: &Message) -> bool {
     match message {
         // A client sends processes that have not started.
-        Message::Agent(AgentMessage::ProcessImage(_)) if from == Address::Client => true,
+        Message::Agent(AgentMessage::State(_)) if from == Address::Client => true,
         Message::Agent(message) => {
             let mut routes = message.routes().iter();
             routes.any(|route| route.from.is_like(from))
@@ -209,7 +209,7 @@ mod tests {
         for from in [process, node, manager] {
             assert!(allowed(Role::Client, from).is_empty());
         }
-        let jobs = names(["Begin", "Inquire", "Meet", "ProcessImage", "Stop", "Submit"]);
+        let jobs = names(["Begin", "Inquire", "Meet", "State", "Stop", "Submit"]);
         assert_eq!(allowed(Role::Client, Address::Client), jobs);
         for role in [Role::Node, Role::SetManager] {
             assert!(allowed(role, Address::Client).is_empty());

@@ -10,7 +10,7 @@ use crate::transport::link::Link;
 use crate::transport::session::{STAMP_LEN, Stamp};
 use crate::transport::state_stream::StreamContent;
 use crate::transport::{Refusal, state_stream};
-use crate::{Address, Frame, Message, ProcessImage};
+use crate::{Address, EncodedState, Frame};
 
 /// Sends frames and states to a peer.
 ///
@@ -130,23 +130,19 @@ impl Sender {
     /// # Errors
     ///
     /// If the connection has ended, or the peer does not receive states.
-    ///
-    /// # Panics
-    ///
-    /// If the state is shorter than the part of its agent.
     pub async fn send_state(
         &self,
         from: Address,
         to: Address,
-        state: ProcessImage,
+        state: EncodedState,
     ) -> Result<(), PeerError> {
         let (stream, stamp) = self.open_stream().await?;
         let sent = state_stream::send(stream, stamp, from, to, state).await;
         sent.map_err(|error| write_error(&self.link, error))
     }
 
-    /// Sends `content` as [`Self::send_state`] sends a state, with a payload of known length that arrives in chunks of
-    /// [`CHUNK_LEN`], the last one shorter. Only the chunks in transfer are held in memory.
+    /// Sends `content` as [`Self::send_state`] sends a state, with a payload that arrives in chunks of [`CHUNK_LEN`], the
+    /// last one shorter, perhaps empty. Only the chunks in transfer are held in memory. Returns the length of the payload.
     ///
     /// If the payload is incomplete, the stream is reset, and the peer reports a failure.
     ///
@@ -154,24 +150,19 @@ impl Sender {
     ///
     /// As [`Self::send_state`].
     ///
-    /// # Panics
-    ///
-    /// If the head takes 4 GiB or more.
-    ///
     /// [`CHUNK_LEN`]: crate::transport::CHUNK_LEN
     pub async fn send_state_chunks(
         &self,
         from: Address,
         to: Address,
         content: StreamContent,
-        payload: (u64, mpsc::Receiver<Bytes>),
-    ) -> Result<(), PeerError> {
+        payload: mpsc::Receiver<Bytes>,
+    ) -> Result<u64, PeerError> {
         let (stream, stamp) = self.open_stream().await?;
-        let message = Message::from(content);
-        let sent = state_stream::send_chunks(stream, stamp, (from, to, &message), payload).await;
+        let sent = state_stream::send_chunks(stream, stamp, from, to, content, payload).await;
         match sent {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(self.link.gone()),
+            Ok(Some(length)) => Ok(length),
+            Ok(None) => Err(self.link.gone()),
             Err(error) => Err(write_error(&self.link, error)),
         }
     }

@@ -5,22 +5,22 @@ use bytes::{Bytes, BytesMut};
 use quinn::{SendStream, VarInt, WriteError};
 use tokio::sync::mpsc;
 
-use crate::frame::encode_head;
+use crate::transport::chunks::PayloadLimits;
 use crate::transport::close::PeerError;
 use crate::transport::handshake::{OPENING_LEN, STATE, check_opening};
 use crate::transport::link::Link;
 use crate::transport::session::{FrameOrder, STAMP_LEN, Stamp};
 use crate::transport::stream_reader::{StreamError, StreamReader, in_time};
-use crate::transport::{Refusal, chunks, rights};
+use crate::transport::{Bounds, Refusal, chunks, rights};
 use crate::{
-    Address, AgentMessage, CheckpointMessage, Message, NodeMessage, PREFIX_LEN, Pieces, Prefix,
-    ProcessImage, encode,
+    Address, AgentMessage, CheckpointMessage, EncodedState, Limits, Message, NodeMessage,
+    PREFIX_LEN, Pieces, Prefix, encode,
 };
 
 /// Receives the migrated states of a peer and the pieces of its checkpoints, each on a separate stream.
 ///
-/// A stream begins with 8 bytes that identify its kind, and a stamp, as every frame does. The frame follows, with its
-/// payload in chunks.
+/// A stream begins with 8 bytes that identify its kind, and a stamp, as every frame does. A frame without a payload
+/// follows, then the payload in chunks.
 #[derive(Debug)]
 pub struct StateReceiver {
     link: Arc<Link>,
@@ -35,7 +35,7 @@ pub struct ReceivedState {
     /// Its receiver.
     pub to: Address,
     /// The state.
-    pub state: ProcessImage,
+    pub state: EncodedState,
     /// The time from its first byte to its last.
     pub took: Duration,
 }
@@ -44,7 +44,7 @@ pub struct ReceivedState {
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamContent {
     /// The state of a process.
-    State(ProcessImage),
+    State(EncodedState),
     /// The pieces of a node for the checkpoint before a superstep.
     Pieces(u64, Pieces),
 }
@@ -69,7 +69,6 @@ pub struct StateStream {
 pub struct StatePayload {
     link: Arc<Link>,
     reader: StreamReader,
-    length: u64,
 }
 
 impl StateReceiver {
@@ -115,14 +114,14 @@ impl StateReceiver {
                 return Err(rights::denied(role, from, &content.into()).into());
             }
         };
-        let StatePayload { reader, length, .. } = &mut payload;
-        let limit = self.link.bounds.unfinished;
-        let payload = chunks::read(reader, *length, limit).await?;
-        in_time(limit, reader.expect_end()).await?;
+        let limits = payload_limits(&self.link.bounds);
+        let reader = &mut payload.reader;
+        let payload = chunks::read(reader, limits).await?;
+        in_time(limits.unfinished, reader.expect_end()).await?;
         Ok(ReceivedState {
             from,
             to,
-            state: ProcessImage { payload, ..state },
+            state: EncodedState { payload, ..state },
             took: began.elapsed(),
         })
     }
@@ -143,7 +142,11 @@ impl StateReceiver {
         let stamp = Stamp::decode(&reader.read_array("a stamp").await?);
         self.order.accept(stamp, self.link.session.state())?;
         let prefix = reader.read_array::<PREFIX_LEN>("a prefix").await?;
-        let prefix = Prefix::decode(&prefix, &self.link.bounds.state).map_err(Refusal::from)?;
+        let limits = Limits {
+            payload: 0,
+            ..self.link.bounds.state
+        };
+        let prefix = Prefix::decode(&prefix, &limits).map_err(Refusal::from)?;
         let mut head = Vec::new();
         while head.len() < prefix.head_len() {
             let left = prefix.head_len() - head.len();
@@ -152,10 +155,10 @@ impl StateReceiver {
             };
             head.extend_from_slice(&bytes);
         }
-        let (from, to, message) = prefix.open_state(&head).map_err(Refusal::from)?;
+        let (from, to, message) = prefix.open(&head, Bytes::new()).map_err(Refusal::from)?;
         self.link.check(from, &message)?;
         let content = match message {
-            Message::Agent(AgentMessage::ProcessImage(state)) => StreamContent::State(*state),
+            Message::Agent(AgentMessage::State(state)) => StreamContent::State(*state),
             Message::Node(NodeMessage::Checkpoint(at, CheckpointMessage::Pieces(pieces))) => {
                 StreamContent::Pieces(at, pieces)
             }
@@ -167,7 +170,6 @@ impl StateReceiver {
         let payload = StatePayload {
             link: Arc::clone(&self.link),
             reader,
-            length: prefix.payload_len(),
         };
         Ok(StateStream {
             from,
@@ -182,7 +184,7 @@ impl StateReceiver {
 impl From<StreamContent> for Message {
     fn from(content: StreamContent) -> Self {
         match content {
-            StreamContent::State(state) => Self::Agent(AgentMessage::ProcessImage(Box::new(state))),
+            StreamContent::State(state) => Self::Agent(AgentMessage::State(Box::new(state))),
             StreamContent::Pieces(superstep, pieces) => Self::Node(NodeMessage::Checkpoint(
                 superstep,
                 CheckpointMessage::Pieces(pieces),
@@ -192,20 +194,8 @@ impl From<StreamContent> for Message {
 }
 
 impl StatePayload {
-    /// Its length in bytes.
-    #[must_use]
-    pub const fn len(&self) -> u64 {
-        self.length
-    }
-
-    /// Whether it has no bytes.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-
-    /// Reads the payload, and sends its verified chunks of [`CHUNK_LEN`] to `chunks`; the last one is shorter. Waits while
-    /// the channel is full.
+    /// Reads the payload, and sends its verified chunks of [`CHUNK_LEN`] to `chunks`; the last one is shorter, and may be
+    /// empty. Waits while the channel is full.
     ///
     /// # Errors
     ///
@@ -214,9 +204,9 @@ impl StatePayload {
     /// [`CHUNK_LEN`]: crate::transport::CHUNK_LEN
     pub async fn read(mut self, chunks: mpsc::Sender<Bytes>) -> Result<(), PeerError> {
         let read = async {
-            let limit = self.link.bounds.unfinished;
-            chunks::read_chunks(&mut self.reader, (self.length, limit), &chunks).await?;
-            in_time(limit, self.reader.expect_end()).await
+            let limits = payload_limits(&self.link.bounds);
+            chunks::read_chunks(&mut self.reader, limits, &chunks).await?;
+            in_time(limits.unfinished, self.reader.expect_end()).await
         };
         let read = read.await;
         read.map_err(|error| read_error(&self.link, error))
@@ -231,22 +221,31 @@ fn read_error(link: &Link, error: StreamError) -> PeerError {
     }
 }
 
-/// Sends a state on `stream`, its payload in chunks as they become available, and waits until the peer has received
-/// all of it. Returns whether the payload was complete.
+fn payload_limits(bounds: &Bounds) -> PayloadLimits {
+    PayloadLimits {
+        bytes: bounds.state.payload,
+        unfinished: bounds.unfinished,
+    }
+}
+
+/// Sends `content` on `stream`, its payload in chunks as they become available, and waits until the peer has received
+/// all of it. Returns the length of the payload, if it was complete.
 pub(super) async fn send_chunks(
     mut stream: SendStream,
     stamp: Stamp,
-    message: (Address, Address, &Message),
-    (length, chunks): (u64, mpsc::Receiver<Bytes>),
-) -> Result<bool, WriteError> {
-    let head = encode_head(message, length);
-    let before = before(stamp, &head);
-    if !chunks::write_chunks(&mut stream, before, length, chunks).await? {
+    from: Address,
+    to: Address,
+    content: StreamContent,
+    chunks: mpsc::Receiver<Bytes>,
+) -> Result<Option<u64>, WriteError> {
+    write_head(&mut stream, stamp, from, to, content).await?;
+    let length = chunks::write_chunks(&mut stream, chunks).await?;
+    if length.is_some() {
+        finish(stream).await?;
+    } else {
         stream.reset(VarInt::from_u32(0))?;
-        return Ok(false);
     }
-    finish(stream).await?;
-    Ok(true)
+    Ok(length)
 }
 
 /// Sends `state` on `stream`, and waits until the peer has received all of it.
@@ -255,24 +254,29 @@ pub(super) async fn send(
     stamp: Stamp,
     from: Address,
     to: Address,
-    state: ProcessImage,
+    mut state: EncodedState,
 ) -> Result<(), WriteError> {
-    let frame = encode(
-        from,
-        to,
-        &Message::Agent(AgentMessage::ProcessImage(Box::new(state))),
-    );
-    let before = before(stamp, &frame.head);
-    chunks::write(&mut stream, before, frame.payload).await?;
+    let payload = std::mem::take(&mut state.payload);
+    let content = StreamContent::State(state);
+    write_head(&mut stream, stamp, from, to, content).await?;
+    chunks::write(&mut stream, payload).await?;
     finish(stream).await
 }
 
-fn before(stamp: Stamp, head: &[u8]) -> Bytes {
+/// Writes what comes before the payload of `content`.
+async fn write_head(
+    stream: &mut SendStream,
+    stamp: Stamp,
+    from: Address,
+    to: Address,
+    content: StreamContent,
+) -> Result<(), WriteError> {
+    let head = encode(from, to, &content.into()).head;
     let mut before = BytesMut::with_capacity(OPENING_LEN + STAMP_LEN + head.len());
     before.extend_from_slice(&STATE);
     stamp.put(&mut before);
-    before.extend_from_slice(head);
-    before.freeze()
+    before.extend_from_slice(&head);
+    stream.write_chunk(before.freeze()).await
 }
 
 async fn finish(mut stream: SendStream) -> Result<(), WriteError> {

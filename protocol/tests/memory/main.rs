@@ -17,7 +17,7 @@ use bsp::{HostId, Rank, SetId};
 use protocol::identity::{Authority, Identity, Name, Role, Validity};
 use protocol::transport::{Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, TrySendError};
 use protocol::{
-    Address, AgentMessage, Build, Frame, Message, ProcessImage, StartCall, WIRE_VERSION, encode,
+    Address, AgentMessage, Build, EncodedState, Frame, Message, StartCall, WIRE_VERSION, encode,
 };
 use quinn::{Connection, SendStream};
 use tokio::sync::Mutex;
@@ -196,18 +196,18 @@ async fn opened(connection: &Connection) -> Vec<SendStream> {
     streams
 }
 
-/// Announces the largest accepted lengths, on all streams but the first.
+/// Announces the largest accepted lengths, of a frame and of a chunk on each stream but the first.
 async fn announce(control: &mut SendStream, streams: &mut [SendStream]) {
     announce_frame(control, (7, EPOCH), (64 << 20, 64 << 20)).await;
-    let state = Message::Agent(AgentMessage::ProcessImage(Box::new(ProcessImage {
+    let state = Message::Agent(AgentMessage::State(Box::new(EncodedState {
         rank: Rank(1),
         epoch: EPOCH,
         agent: 0,
         declared: None,
         payload: bytes::Bytes::new(),
     })));
-    let mut head = encode(NODE, NODE, &state).head.to_vec();
-    head[8..16].copy_from_slice(&(16_u64 << 30).to_le_bytes());
+    let head = encode(NODE, NODE, &state).head;
+    let chunk = [(64_u32 << 10).to_le_bytes(), [0; 4]].concat();
     for stream in &mut streams[1..] {
         let opening = [0xB5, WIRE_VERSION, 2, 0, 0, 0, 0, 0];
         stream.write_all(&opening).await.unwrap();
@@ -216,6 +216,7 @@ async fn announce(control: &mut SendStream, streams: &mut [SendStream]) {
             .await
             .unwrap();
         stream.write_all(&head).await.unwrap();
+        stream.write_all(&chunk).await.unwrap();
     }
 }
 
@@ -269,7 +270,7 @@ fn small(superstep: u64) -> Frame {
 
 /// A frame of 1 MiB.
 fn large(epoch: u64) -> Frame {
-    let state = ProcessImage {
+    let state = EncodedState {
         rank: Rank(1),
         epoch,
         agent: 0,
@@ -279,7 +280,7 @@ fn large(epoch: u64) -> Frame {
     encode(
         NODE,
         NODE,
-        &Message::Agent(AgentMessage::ProcessImage(Box::new(state))),
+        &Message::Agent(AgentMessage::State(Box::new(state))),
     )
 }
 

@@ -53,7 +53,7 @@ fn the_defaults_are_a_chain() {
         assert_eq!(*tally, expected);
     }
     let process = &processes(&Parameters::default(), common(1, 1)).unwrap()[0];
-    assert_eq!(process.memory(), Some(Image::from(Bytes(900_000))));
+    assert_eq!(process.memory(), Some(MemorySize::from(Bytes(900_000))));
 }
 
 #[test]

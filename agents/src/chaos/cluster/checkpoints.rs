@@ -11,8 +11,8 @@ use protocol::transport::JobId;
 use super::Cluster;
 use crate::chaos::disk::{Change, DiskWork};
 use crate::chaos::happening::Happening;
-use crate::checkpoint::{Generation, Generations, deltas};
-use crate::machines::checkpoints::saving::{SavedPiece, Saving};
+use crate::checkpoint::{Delta, Generation, Generations};
+use crate::machines::checkpoints::{SavedPiece, Saving};
 use crate::machines::members;
 use crate::machines::node::action::JobAction;
 use crate::machines::node::event::JobEvent;
@@ -50,7 +50,7 @@ impl Cluster<'_> {
                 let job = node.job.as_ref()?;
                 let (at, epoch) = (*job.peers.get(&host)?, node.session.state().epoch);
                 let ends = (Address::Node(job.own), Address::Node(host));
-                let parts: Vec<Bytes> = deltas::encode(&changed).collect();
+                let parts: Vec<Bytes> = Delta::encode_all(&changed).collect();
                 let sent = self.send_pieces(at, epoch, ends, (superstep, parts.concat().into()));
                 return sent.err().map(|error| JobEvent::Failed(error.into()));
             }

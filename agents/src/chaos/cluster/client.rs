@@ -16,6 +16,7 @@ use crate::machines::client::job_result::JobResult;
 use crate::machines::client::{ClientMachine, initial};
 use crate::machines::failure::JobError;
 use crate::machines::input_memory::InputMemory;
+use crate::process_state;
 use crate::programs::Programs;
 use crate::record::Event;
 
@@ -37,7 +38,10 @@ impl Cluster<'_> {
             Some(saved) => saved.clone(),
             None => {
                 let (states, _) = Programs::new(scenario.programs.clone()).into_states();
-                let states = states.map(|state| state.expect("the program can be encoded").into());
+                let states = states.enumerate().map(|(index, program)| {
+                    let program = program.expect("the program can be encoded");
+                    process_state::initial(Rank::from_index(index), program).into()
+                });
                 states.collect()
             }
         };
@@ -154,9 +158,9 @@ impl Cluster<'_> {
         let Some(at) = client.connections[host.index()] else {
             return;
         };
-        let image = initial(rank, client.states[rank.index()].clone());
+        let state = initial(rank, client.states[rank.index()].clone());
         let ends = (Address::Client, Address::Process(rank));
-        if let Err(error) = self.send_state(at, 0, (ends, image), Untaken::Initial) {
+        if let Err(error) = self.send_state(at, 0, (ends, state), Untaken::Initial) {
             let incarnation = self.places[self.client_place()].incarnation;
             let sent = ClientEvent::StateSent(Err(error.into()));
             let happening = Happening::ClientLocal(incarnation, Box::new(sent));
@@ -223,9 +227,9 @@ impl Cluster<'_> {
             }
             // Nodes send them to each other alone.
             Packet::Pieces(..) => return,
-            Packet::State(_, _, image) => {
+            Packet::State(_, _, state) => {
                 self.take(at);
-                NodeWord::Output(image.rank, image.payload)
+                NodeWord::Output(state.rank, state.payload)
             }
         };
         self.tell_client_of(at, word);

@@ -4,31 +4,25 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bsp::units::{Instructions, Seconds};
-use bsp::{HostId, Image, Rank};
-use bytes::{Bytes, BytesMut};
-use protocol::{Address, Migrate, ProcessImage};
+use bsp::{HostId, MemorySize, Rank};
+use bytes::Bytes;
+use protocol::{Address, EncodedState, Migrate};
 
 use super::Cluster;
 use super::connecting::CONNECTING;
 use super::wire::At;
 use crate::chaos::connection::{EndRole, Untaken};
 use crate::chaos::happening::{Connecting, Happening, Owner};
-use crate::chaos::node_process::{Arriving, NodeProcess, SimulatedJob};
+use crate::chaos::node_process::{NodeProcess, SimulatedJob};
 use crate::chunks::ChunkReader;
-use crate::error::RunError;
 use crate::machines::client::initial;
-use crate::machines::failure::JobError;
-use crate::machines::migration::arrived_process::ArrivedProcess;
-use crate::machines::migration::departing_process::DepartingProcess;
-use crate::machines::migration::image::{self, OutgoingImage};
-use crate::machines::migration::packing::PackingTimes;
-use crate::machines::migration::transfer::Transfer;
+use crate::machines::input_memory::InputMemory;
+use crate::machines::migration::{ArrivedProcess, Transfer};
 use crate::machines::node::action::{JobAction, JobEnd, NodeAction};
 use crate::machines::node::event::{ConnectionId, JobEvent, NodeEvent};
-use crate::machines::starting_process::StateDecoder;
 use crate::machines::task::{Done, Task};
 use crate::machines::time::seconds;
-use crate::programs::ProgramType;
+use crate::process_state::{self, PackingTimes, ProcessState};
 
 impl Cluster<'_> {
     /// Tells a node of an event, and performs what it decides.
@@ -99,8 +93,15 @@ impl Cluster<'_> {
             .as_ref()
             .and_then(|node| node.job.as_ref());
         let is_current = job.is_some_and(|job| job.number == number);
-        if self.is_alive(owner) && is_current {
-            self.tell_node(owner.place, event.into());
+        if !self.is_alive(owner) || !is_current {
+            return;
+        }
+        match (event, &mut self.nodes[owner.place]) {
+            (event, Some(node)) if event.is_of_peer() => {
+                node.peer_events.push_back(event);
+                self.settle(owner.place);
+            }
+            (event, _) => self.tell_node(owner.place, event.into()),
         }
     }
 
@@ -149,9 +150,8 @@ impl Cluster<'_> {
                     own: HostId::from_index(place),
                     peers: BTreeMap::new(),
                     agents: None,
-                    images: BTreeMap::new(),
+                    decoder: begun.decoder,
                     processors: Vec::new(),
-                    streams: 0,
                 });
                 self.read_unread(at);
             }
@@ -205,7 +205,6 @@ impl Cluster<'_> {
                 (end.role, end.rights) = (EndRole::Node(host), Some(rights));
                 self.read_unread(at);
             }
-            JobAction::DecodeStates(decoder, states) => self.decode_states(place, decoder, states),
             JobAction::Start(started) => job.start(started),
             JobAction::StartClock => {}
             JobAction::Send(host, frame) => {
@@ -236,11 +235,7 @@ impl Cluster<'_> {
                     self.execute(place, task);
                 }
             }
-            JobAction::Depart(order, process) => return self.depart(place, &order, *process),
-            JobAction::Decode(program_type, stream) => {
-                let arriving = job.images.remove(&stream)?;
-                return self.decode(place, program_type, arriving);
-            }
+            JobAction::Depart(order, process) => return self.depart(place, &order, &process),
             JobAction::Plan(set, deliberation) => {
                 let deliberated = Box::new(deliberation.conclude());
                 let after = self.random.duration(100_000, 2_000_000_000);
@@ -260,11 +255,18 @@ impl Cluster<'_> {
         None
     }
 
-    /// Decodes the states of processes; they are there after some time.
-    fn decode_states(&mut self, place: usize, decoder: StateDecoder, states: Vec<(Rank, Bytes)>) {
-        let decode = |(rank, state): (Rank, Bytes)| decoder.decode(rank, &state);
-        let decoded: Result<Vec<_>, RunError> = states.into_iter().map(decode).collect();
-        let event = decoded.map_or_else(|error| JobEvent::Failed(error.into()), JobEvent::Decoded);
+    /// Decodes the state of a process that starts at a node, which has it after some time.
+    pub(super) fn decode_initial(&mut self, place: usize, state: EncodedState) {
+        let node = self.nodes[place].as_ref();
+        let Some(job) = node.and_then(|node| node.job.as_ref()) else {
+            return;
+        };
+        let mut source = vec![state.payload].into_iter();
+        let decoded = job.decoder.decode(state.rank, &mut source);
+        let event = decoded.map_or_else(
+            |error| JobEvent::Failed(error.into()),
+            |decoded| JobEvent::State(state.rank, decoded),
+        );
         let after = self.random.duration(10_000, 5_000_000);
         self.later(place, after, event);
     }
@@ -353,89 +355,76 @@ impl Cluster<'_> {
     }
 
     /// Encodes a process and sends it to another node.
-    fn depart(
-        &mut self,
-        place: usize,
-        order: &Migrate,
-        process: DepartingProcess,
-    ) -> Option<JobEvent> {
-        let DepartingProcess {
+    fn depart(&mut self, place: usize, order: &Migrate, state: &ProcessState) -> Option<JobEvent> {
+        let ProcessState {
+            program,
             agent,
             inbox,
-            program,
-        } = process;
-        let agent_len = u32::try_from(agent.len()).expect("an agent's state is small");
-        let declared = program.declared().map(Image::total);
-        let encoded = OutgoingImage::new(order.rank, agent, &inbox, program).and_then(|outgoing| {
-            let mut chunks: Vec<Bytes> = Vec::new();
-            outgoing.encode(&mut chunks, |_| PackingTimes::default())?;
-            Ok(chunks)
-        });
-        let chunks = match encoded {
-            Ok(chunks) => chunks,
-            Err(error) => return Some(JobEvent::Failed(error.into())),
-        };
-        let mut payload = BytesMut::new();
-        chunks
-            .iter()
-            .for_each(|chunk| payload.extend_from_slice(chunk));
+        } = state;
+        let mut chunks: Vec<Bytes> = Vec::new();
+        let times = |_| Some(PackingTimes::default());
+        let encoded =
+            process_state::encode(order.rank, &**program, agent, inbox, &mut chunks, times);
+        if let Err(error) = encoded {
+            return Some(JobEvent::Failed(error.into()));
+        }
+        let payload = Bytes::from(chunks.concat());
         let bytes = u64::try_from(payload.len()).expect("lengths fit 64 bits");
-        let image = ProcessImage {
+        let state = EncodedState {
             rank: order.rank,
             epoch: order.epoch,
-            agent: agent_len,
-            declared,
-            payload: payload.freeze(),
+            agent: u32::try_from(agent.len()).expect("an agent's state is small"),
+            declared: program.declared().map(MemorySize::total),
+            payload,
         };
         let node: &NodeProcess = self.nodes[place].as_ref()?;
         let at = *node.job.as_ref()?.peers.get(&order.to)?;
         let epoch = node.session.state().epoch;
         let ends = (Address::Node(order.from), Address::Node(order.to));
-        let untaken = Untaken::Image(order.to, bytes, self.now);
-        let sent = self.send_state(at, epoch, (ends, image), untaken);
+        let untaken = Untaken::State(order.to, bytes, self.now);
+        let sent = self.send_state(at, epoch, (ends, state), untaken);
         sent.err().map(|error| JobEvent::Failed(error.into()))
     }
 
-    /// Decodes an image that has arrived; the process is there after some time.
-    fn decode(
+    /// Decodes the state of a process that has arrived at a node, which has it after some time.
+    pub(super) fn decode(
         &mut self,
         place: usize,
-        program_type: ProgramType,
-        arriving: Arriving,
-    ) -> Option<JobEvent> {
-        let Arriving { at, image, ends } = arriving;
-        self.take(at);
-        let bytes = u64::try_from(image.payload.len()).expect("lengths fit 64 bits");
-        let mut source = vec![image.payload.clone()].into_iter();
-        let mut chunks = ChunkReader::new(bytes, &mut source);
-        let decoded = match image::decode(program_type, image.rank, image.agent, &mut chunks) {
-            Ok(decoded) => decoded,
-            Err(error) => return Some(JobEvent::Failed(JobError::from(error))),
+        host: HostId,
+        ends: (Address, Address),
+        mut head: EncodedState,
+    ) {
+        let node = self.nodes[place].as_ref();
+        let Some(job) = node.and_then(|node| node.job.as_ref()) else {
+            return;
         };
+        let mut source = vec![std::mem::take(&mut head.payload)].into_iter();
+        let mut chunks = ChunkReader::new(&mut source);
+        let decoded = process_state::decode(job.decoder.program_type, head.rank, &mut chunks);
         let (least, most) = self.scenario.decoding;
         let after = self.random.duration(least, most);
-        // Its first byte arrived so much earlier.
-        let arrived = bytes * self.scenario.delay.1;
-        let transfer = Transfer {
-            packing: decoded.packing,
-            arrived: Duration::from_nanos(arrived),
-            unpacked: Duration::from_nanos(after),
-            decoded: Duration::from_nanos(arrived + after),
+        let event = match decoded {
+            Err(error) => JobEvent::Failed(error.into()),
+            Ok(decoded) => {
+                // Its first byte arrived so much earlier.
+                let arrived = decoded.bytes * self.scenario.delay.1;
+                let transfer = Transfer {
+                    packing: decoded.packing.unwrap_or_default(),
+                    arrived: Duration::from_nanos(arrived),
+                    unpacked: Duration::from_nanos(after),
+                    decoded: Duration::from_nanos(arrived + after),
+                };
+                JobEvent::Process(Box::new(ArrivedProcess {
+                    host,
+                    ends,
+                    head,
+                    decoded,
+                    transfer,
+                    round_trip: Seconds::ZERO,
+                    memory: InputMemory::default(),
+                }))
+            }
         };
-        let process = ArrivedProcess {
-            ends,
-            image: ProcessImage {
-                payload: decoded.agent,
-                ..image
-            },
-            inbox: decoded.inbox,
-            program: decoded.program,
-            bytes,
-            parts: decoded.parts,
-            transfer,
-            round_trip: Seconds::ZERO,
-        };
-        self.later(place, after, JobEvent::Arrived(Box::new(process)));
-        None
+        self.later(place, after, event);
     }
 }

@@ -2,18 +2,16 @@
 
 use bytes::Bytes;
 use protocol::transport::{PeerError, SessionState, StreamContent};
-use protocol::{Address, Frame, Message, Pieces, ProcessImage};
+use protocol::{Address, EncodedState, Frame, Message, Pieces};
 
 use super::Cluster;
 use crate::chaos::connection::{EndRole, Lane, Packet, Untaken};
 use crate::chaos::happening::Happening;
-use crate::checkpoint::deltas;
+use crate::checkpoint::Delta;
 use crate::machines::client::event::{ClientEvent, NodeWord};
 use crate::machines::failure::JobError;
 use crate::machines::input_memory::InputMemory;
-use crate::machines::node::event::{
-    IncomingImage, IncomingPieces, JobEvent, NodeEvent, NodeInput, StreamId,
-};
+use crate::machines::node::event::{IncomingPieces, JobEvent, NodeEvent, NodeInput};
 
 /// A connection and one of its ends.
 pub(super) type At = (usize, usize);
@@ -40,7 +38,7 @@ impl Cluster<'_> {
         &mut self,
         at: At,
         epoch: u64,
-        (ends, image): ((Address, Address), ProcessImage),
+        (ends, state): ((Address, Address), EncodedState),
         untaken: Untaken,
     ) -> Result<(), PeerError> {
         let (job, end) = self.end(at);
@@ -49,7 +47,7 @@ impl Cluster<'_> {
         }
         let (stamp, number) = end.stamp(Lane::States, job, epoch);
         end.untaken.push_back(untaken);
-        let packet = Packet::State(stamp, ends, image);
+        let packet = Packet::State(stamp, ends, state);
         self.transmit(at, (Lane::States, number), packet);
         Ok(())
     }
@@ -202,7 +200,8 @@ impl Cluster<'_> {
     /// The event of a node about a packet of a client.
     fn event_of_client(&mut self, at: At, packet: Packet) -> Option<NodeEvent> {
         let session = self.session(at);
-        let id = self.end(at).1.id;
+        let (_, end) = self.end(at);
+        let (place, id) = (end.place, end.id);
         let checked = match packet {
             Packet::Close(_) => {
                 self.lose(at);
@@ -216,14 +215,18 @@ impl Cluster<'_> {
                 })
             }
             Packet::Pieces(..) => return None,
-            Packet::State(stamp, (from, _), image) => {
-                let content = StreamContent::State(without_payload(&image));
+            Packet::State(stamp, (from, _), state) => {
+                let content = StreamContent::State(without_payload(&state));
                 let connection = &mut self.connections[at.0];
                 let checked = connection.check_stream(at.1, (stamp, from), content, session);
-                checked.map(|()| {
-                    self.take(at);
-                    JobEvent::State(image).into()
-                })
+                match checked {
+                    Ok(()) => {
+                        self.take(at);
+                        self.decode_initial(place, state);
+                        return None;
+                    }
+                    Err(refusal) => Err(refusal),
+                }
             }
         };
         Some(checked.unwrap_or_else(|refusal| {
@@ -237,6 +240,7 @@ impl Cluster<'_> {
     fn event_of_peer(&mut self, at: At, packet: Packet) -> Option<JobEvent> {
         let session = self.session(at);
         let (_, end) = self.end(at);
+        let place = end.place;
         let EndRole::Node(host) = end.role else {
             return None;
         };
@@ -273,24 +277,21 @@ impl Cluster<'_> {
                         host,
                         ends,
                         superstep,
-                        deltas: deltas::decode(vec![encoded]),
+                        deltas: Delta::decode_all(vec![encoded]),
                     }))
                 })
             }
-            Packet::State(stamp, ends, image) => {
-                let head = without_payload(&image);
-                let content = StreamContent::State(head.clone());
+            Packet::State(stamp, ends, state) => {
+                let content = StreamContent::State(without_payload(&state));
                 let connection = &mut self.connections[at.0];
-                let checked = connection.check_stream(at.1, (stamp, ends.0), content, session);
-                checked.map(|()| {
-                    let stream = self.add_image(at, ends, image);
-                    JobEvent::Image(Box::new(IncomingImage {
-                        host,
-                        ends,
-                        image: head,
-                        stream,
-                    }))
-                })
+                match connection.check_stream(at.1, (stamp, ends.0), content, session) {
+                    Ok(()) => {
+                        self.take(at);
+                        self.decode(place, host, ends, state);
+                        return None;
+                    }
+                    Err(refusal) => Err(refusal),
+                }
             }
         };
         Some(checked.unwrap_or_else(|refusal| {
@@ -298,19 +299,6 @@ impl Cluster<'_> {
             self.refuse(at, refusal.to_string());
             JobEvent::PeerGone(host, Err(error.into()))
         }))
-    }
-
-    fn add_image(&mut self, at: At, ends: (Address, Address), image: ProcessImage) -> StreamId {
-        let place = self.end(at).1.place;
-        let job = self.nodes[place]
-            .as_mut()
-            .and_then(|node| node.job.as_mut());
-        let Some(job) = job else { return StreamId(0) };
-        job.streams += 1;
-        let stream = StreamId(job.streams);
-        let arriving = crate::chaos::node_process::Arriving { at, image, ends };
-        job.images.insert(stream, arriving);
-        stream
     }
 
     /// The state that has arrived at an end is taken: its sender receives an acknowledgement.
@@ -331,7 +319,7 @@ impl Cluster<'_> {
         match untaken {
             Untaken::Initial => self.tell_client(ClientEvent::StateSent(Ok(()))),
             Untaken::Output | Untaken::Pieces => {}
-            Untaken::Image(host, bytes, began) => {
+            Untaken::State(host, bytes, began) => {
                 let took = std::time::Duration::from_nanos(self.now - began);
                 let took = crate::machines::time::seconds(took);
                 self.tell_node(place, JobEvent::Sent(host, bytes, took).into());
@@ -406,10 +394,10 @@ impl Cluster<'_> {
     }
 }
 
-/// The head of an image.
-fn without_payload(image: &ProcessImage) -> ProcessImage {
-    ProcessImage {
+/// The head of a state.
+fn without_payload(state: &EncodedState) -> EncodedState {
+    EncodedState {
         payload: Bytes::new(),
-        ..image.clone()
+        ..state.clone()
     }
 }

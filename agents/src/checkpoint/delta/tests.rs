@@ -109,3 +109,30 @@ fn every_cut_and_every_flipped_bit_is_refused() {
     let error = Delta::decode(&longer).unwrap_err().to_string();
     assert_eq!(error, "byte 416 of the delta: bytes follow the last chunk");
 }
+
+#[test]
+fn deltas_are_decoded_as_encoded_and_truncated_ones_are_refused() {
+    let piece = |rank, length| Piece {
+        head: PieceHead {
+            job: JobId(NonZeroU64::MIN),
+            generation: Generation::default(),
+            rank: Rank(rank),
+            condition: Condition::Running,
+            work: Instructions(5),
+        },
+        content: Content::new(vec![7; length].into()),
+    };
+    let pieces = [piece(0, 100), piece(3, 0), piece(4, 70_000)];
+    let deltas = pieces.map(|piece| piece.delta_from(None));
+    let encoded: Vec<u8> = Delta::encode_all(&deltas).flatten().collect();
+    assert_eq!(
+        Delta::decode_all(vec![encoded.clone().into()]).unwrap(),
+        deltas
+    );
+    for length in (1..encoded.len()).step_by(37) {
+        let part = Bytes::copy_from_slice(&encoded[..length]);
+        let decoded = Delta::decode_all(vec![part]);
+        // It may end between two deltas.
+        assert!(decoded.is_err() || decoded.unwrap().len() < deltas.len());
+    }
+}

@@ -2,8 +2,7 @@ use std::num::NonZeroU64;
 
 use protocol::transport::{CHUNK_LEN, JobId};
 
-use super::super::content::Content;
-use super::super::piece::PieceHead;
+use super::super::piece::{Content, PieceHead};
 use super::*;
 
 fn generation(incarnation: u64, superstep: u64) -> Generation {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use bsp::HostId;
 use protocol::transport::JobId;
 
-use super::super::generation::Generation;
+use super::super::piece::Generation;
 use super::description::{DescriptionFile, JobDescription};
 use super::files::Files;
 use super::flaw::Damage;

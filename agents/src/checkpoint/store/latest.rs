@@ -8,9 +8,7 @@ use bsp::units::Instructions;
 use bsp::{HostId, Rank};
 use protocol::transport::JobId;
 
-use super::super::content::Content;
-use super::super::generation::Generation;
-use super::super::piece::{Condition, Piece, PieceHead};
+use super::super::piece::{Condition, Content, Generation, Piece, PieceHead};
 use super::description::JobDescription;
 use super::files::Files;
 use super::flaw::{Damage, Problem};

@@ -15,7 +15,7 @@ use std::num::NonZeroU64;
 use bsp::HostId;
 use protocol::transport::JobId;
 
-use super::super::generation::Generation;
+use super::super::piece::Generation;
 
 pub(super) fn job_folder(job: JobId) -> String {
     format!("{:016x}", job.0)

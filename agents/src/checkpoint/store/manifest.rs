@@ -7,7 +7,7 @@ use bsp::{HostId, Rank};
 use protocol::transport::JobId;
 use serde::{Deserialize, Serialize};
 
-use super::super::generation::Generation;
+use super::super::piece::Generation;
 use super::flaw::Part;
 use super::sealed::{Sealed, hexadecimal};
 

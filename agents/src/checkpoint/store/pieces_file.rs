@@ -22,9 +22,7 @@ use bytes::Bytes;
 use protocol::transport::{CHUNK_LEN, JobId};
 
 use super::super::binary::{Ended, Reader, write_condition};
-use super::super::content::{Chunk, Content};
-use super::super::generation::Generation;
-use super::super::piece::{Piece, PieceHead};
+use super::super::piece::{Chunk, Content, Generation, Piece, PieceHead};
 use super::flaw::{Flaw, Part, Problem};
 
 /// Where a file of pieces belongs.

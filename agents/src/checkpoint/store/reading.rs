@@ -6,8 +6,7 @@ use bytes::Bytes;
 use protocol::transport::JobId;
 use sha2::{Digest, Sha256};
 
-use super::super::generation::Generation;
-use super::super::piece::Piece;
+use super::super::piece::{Generation, Piece};
 use super::description::{DescriptionFile, JobDescription};
 use super::files::Files;
 use super::flaw::{Damage, Flaw, Part, Problem};

@@ -5,7 +5,7 @@ use std::io;
 
 use protocol::transport::JobId;
 
-use super::super::generation::Generation;
+use super::super::piece::Generation;
 use super::files::Files;
 use super::layout;
 

@@ -7,8 +7,7 @@ use std::num::NonZeroU64;
 use bsp::units::Instructions;
 use protocol::transport::CHUNK_LEN;
 
-use super::super::content::Content;
-use super::super::piece::{Condition, PieceHead};
+use super::super::piece::{Condition, Content, PieceHead};
 use super::*;
 
 const PROCESSES: u32 = 5;

@@ -8,9 +8,9 @@ use protocol::transport::{Sender, StatePayload, StreamContent};
 use protocol::{Address, Pieces};
 use tokio::sync::mpsc;
 
-use crate::checkpoint::{Delta, DeltaError, deltas};
+use crate::checkpoint::{Delta, DeltaError};
 use crate::chunks::ChunkWriter;
-use crate::hosts::migration::chunk_channel::{self, ChannelSink};
+use crate::hosts::chunk_channel::{self, ChannelSink};
 use crate::machines::failure::JobError;
 
 /// Sends `changed`, for the checkpoint before `superstep`, from the node of `from` to that of `to`.
@@ -28,24 +28,24 @@ pub(in crate::hosts) async fn send(
         count: u32::try_from(changed.len()).expect("ranks fit 32 bits"),
         payload: Bytes::new(),
     };
-    let length = deltas::encoded_len(&changed);
     let (sender, chunks) = chunk_channel::channel();
     let writing = tokio::task::spawn_blocking(move || {
         let mut sink = ChannelSink::new(sender);
         let mut writer = ChunkWriter::new(&mut sink);
-        for part in deltas::encode(&changed) {
+        for part in Delta::encode_all(&changed) {
             writer.write_all(&part)?;
         }
-        writer.flush()
+        writer.finish()
     });
     let ends = (Address::Node(from), Address::Node(to));
     let content = StreamContent::Pieces(superstep, pieces);
     let sent = buddy
-        .send_state_chunks(ends.0, ends.1, content, (length, chunks))
+        .send_state_chunks(ends.0, ends.1, content, chunks)
         .await;
     // Writing fails only if what is written is not sent.
     drop(writing.await);
-    Ok(sent?)
+    sent?;
+    Ok(())
 }
 
 /// Reads the deltas that arrive as `payload`. `None`: the connection has ended, or what arrived was refused.
@@ -62,7 +62,7 @@ pub(in crate::hosts) async fn receive(
     });
     read.ok()?;
     // It takes time in proportion to the bytes.
-    tokio::task::spawn_blocking(move || deltas::decode(arrived))
+    tokio::task::spawn_blocking(move || Delta::decode_all(arrived))
         .await
         .ok()
 }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::hosts::meter::thread_time;
 use crate::hosts::time::elapsed;
-use crate::machines::checkpoints::saving::{SavedPiece, Saving};
+use crate::machines::checkpoints::{SavedPiece, Saving};
 use crate::machines::failure::JobError;
 use crate::machines::node::event::JobEvent;
 use crate::machines::time::seconds;

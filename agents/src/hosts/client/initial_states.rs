@@ -4,6 +4,7 @@ use bsp::Rank;
 
 use crate::checkpoint::SavedStates;
 use crate::machines::failure::JobError;
+use crate::process_state;
 use crate::programs::States;
 
 /// The states in which the processes of a job begin.
@@ -22,7 +23,9 @@ impl InitialStates {
     pub(super) fn of_programs(states: States, processes: usize) -> Self {
         Self {
             order: (0..processes).map(Rank::from_index).collect(),
-            encoded: Box::new(states.map(|state| state.map_err(JobError::from))),
+            encoded: Box::new(states.enumerate().map(|(index, program)| {
+                Ok(process_state::initial(Rank::from_index(index), program?))
+            })),
         }
     }
 

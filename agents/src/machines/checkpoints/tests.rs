@@ -10,7 +10,7 @@ use protocol::Saved;
 
 use super::*;
 use crate::buddy::buddies;
-use crate::checkpoint::deltas;
+use crate::checkpoint::Delta;
 use crate::checkpointing::{CheckpointCosts, CheckpointInterval, Checkpointing};
 
 /// Nodes whose messages arrive in any order, those of a pair in theirs.
@@ -41,8 +41,8 @@ impl Nodes {
             mtbf: Seconds::new(1e6).unwrap(),
             copies: true,
             costs: CheckpointCosts {
-                encoding: bsp::units::BytesPerSecond::new(1e9).unwrap(),
-                fork: bsp::units::BytesPerSecond::new(1e9).unwrap(),
+                encoding: units::BytesPerSecond::new(1e9).unwrap(),
+                fork: units::BytesPerSecond::new(1e9).unwrap(),
                 forks: true,
                 bytes: None,
                 change: 1.0,
@@ -91,7 +91,7 @@ impl Nodes {
             match action {
                 CheckpointAction::Send(to, at, message) => send(to, at, Sent::Message(message)),
                 CheckpointAction::SendPieces(to, at, changed) => {
-                    let encoded: Vec<u8> = deltas::encode(&changed).flatten().collect();
+                    let encoded: Vec<u8> = Delta::encode_all(&changed).flatten().collect();
                     send(to, at, Sent::Pieces(encoded.into()));
                 }
                 CheckpointAction::Write(generation, pieces) => {
@@ -133,7 +133,7 @@ impl Nodes {
                     .unwrap();
             }
             Sent::Pieces(encoded) => {
-                let changed = deltas::decode(vec![encoded]).unwrap();
+                let changed = Delta::decode_all(vec![encoded]).unwrap();
                 node.add_pieces((from, at), changed).unwrap();
             }
         }

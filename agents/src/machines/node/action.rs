@@ -14,15 +14,14 @@ use protocol::identity::Role;
 use protocol::transport::{JobId, SpeakingRights};
 use protocol::{Frame, Member, Migrate};
 
-use super::event::{ConnectionId, StreamId};
+use super::event::ConnectionId;
 use crate::checkpoint::{Delta, Generation, Piece, WrittenPieces};
 use crate::deliberation::Deliberation;
 use crate::machines::failure::JobError;
-use crate::machines::migration::departing_process::DepartingProcess;
-use crate::machines::starting_process::StateDecoder;
+use crate::machines::initial_state::InitialStateDecoder;
 use crate::machines::task::Task;
 use crate::process::Process;
-use crate::programs::ProgramType;
+use crate::process_state::ProcessState;
 use crate::setup::Rules;
 use crate::world::{Delivery, World};
 
@@ -48,8 +47,6 @@ pub(crate) enum JobAction {
     Connect(Box<Member>, Role),
     /// Read what a peer sends, which is the node of a host and may speak for these agents.
     Admit(ConnectionId, HostId, SpeakingRights),
-    /// Decode the states of processes.
-    DecodeStates(StateDecoder, Vec<(Rank, Bytes)>),
     /// Start the agents of this host, and the threads that execute supersteps.
     Start(StartedJob),
     /// Start the clock of the host that this node plays, if it plays one.
@@ -69,9 +66,7 @@ pub(crate) enum JobAction {
     /// Execute supersteps.
     Execute(Vec<Task>),
     /// Encode a process and send it to another node.
-    Depart(Migrate, Box<DepartingProcess>),
-    /// Decode the image of a process while it arrives.
-    Decode(ProgramType, StreamId),
+    Depart(Migrate, Box<ProcessState>),
     /// Send what has changed of pieces, for the checkpoint before this superstep, to the node of a host.
     SendPieces(HostId, u64, Vec<Delta>),
     /// Write the pieces of this node to the folder of the job's checkpoints.
@@ -96,6 +91,8 @@ pub(crate) struct BegunJob {
     pub(crate) number: u64,
     pub(crate) processes: u32,
     pub(crate) nodes: usize,
+    /// Decodes the states that the client sends.
+    pub(crate) decoder: InitialStateDecoder,
     /// The folder for its checkpoints, if they are written to disk.
     pub(crate) checkpoint: Option<PathBuf>,
 }

@@ -4,26 +4,22 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bsp::units::Seconds;
-use bsp::{HostId, SetId};
+use bsp::{HostId, Rank, SetId};
 use protocol::transport::{JobId, PeerInfo};
-use protocol::{Address, Build, JobMessage, Message, NodeMessage, ProcessImage};
+use protocol::{Address, Build, JobMessage, Message, NodeMessage};
 
 use crate::checkpoint::{Delta, DeltaError, WrittenPieces};
 use crate::deliberation::Deliberated;
-use crate::machines::checkpoints::saving::SavedPiece;
+use crate::machines::checkpoints::SavedPiece;
 use crate::machines::failure::JobError;
+use crate::machines::initial_state::InitialState;
 use crate::machines::input_memory::InputMemory;
-use crate::machines::migration::arrived_process::ArrivedProcess;
-use crate::machines::starting_process::StartingProcess;
+use crate::machines::migration::ArrivedProcess;
 use crate::machines::task::Done;
 
 /// A connection to another process of the operating system, as the node's shell numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ConnectionId(pub(crate) u64);
-
-/// A stream on which the image of a process arrives, as the node's shell numbers them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct StreamId(pub(crate) u64);
 
 /// An event of a node. Events of a job end with the job: its shell drops them.
 pub(crate) enum NodeEvent {
@@ -45,17 +41,13 @@ pub(crate) enum NodeEvent {
 
 /// An event of the job that runs.
 pub(crate) enum JobEvent {
-    /// The initial state of a process that starts here, from the client.
-    State(ProcessImage),
+    /// The state of a process that starts here, from the client.
+    State(Rank, InitialState),
     /// The client has taken the last part of the record.
     RecordTaken,
-    /// The states of the processes that start here are decoded.
-    Decoded(Vec<StartingProcess>),
     /// Supersteps have been executed.
     Executed(Vec<Done>),
-    /// The image of a process has arrived and is decoded.
-    Arrived(Box<ArrivedProcess>),
-    /// The image of a process has reached its host: its bytes, and how long it took.
+    /// The state of a process has reached its host: its bytes, and how long it took.
     Sent(HostId, u64, Seconds),
     /// The state of a process has been saved.
     Saved(Box<SavedPiece>),
@@ -69,8 +61,8 @@ pub(crate) enum JobEvent {
     Failed(JobError),
     /// Another node has sent a message.
     Message(Box<NodeInput>),
-    /// The image of a process that moves here has begun to arrive from another node.
-    Image(Box<IncomingImage>),
+    /// A process has arrived that moves here.
+    Process(Box<ArrivedProcess>),
     /// What has changed of the pieces of another node has arrived.
     Pieces(Box<IncomingPieces>),
     /// The connection of another node has closed: in order, with its reason, or with an error.
@@ -102,18 +94,6 @@ pub(crate) struct NodeInput {
     pub(crate) memory: InputMemory,
 }
 
-/// A process image that has begun to arrive.
-pub(crate) struct IncomingImage {
-    /// The host from which it arrives.
-    pub(crate) host: HostId,
-    /// Its sender and its receiver.
-    pub(crate) ends: (Address, Address),
-    /// The image, without its payload.
-    pub(crate) image: ProcessImage,
-    /// Its payload.
-    pub(crate) stream: StreamId,
-}
-
 /// Pieces of a checkpoint that have arrived.
 pub(crate) struct IncomingPieces {
     /// The host of the node that sent them.
@@ -131,7 +111,7 @@ impl JobEvent {
     pub(crate) const fn is_of_peer(&self) -> bool {
         matches!(
             self,
-            Self::Message(_) | Self::Image(_) | Self::Pieces(_) | Self::PeerGone(..)
+            Self::Message(_) | Self::Process(_) | Self::Pieces(_) | Self::PeerGone(..)
         )
     }
 
@@ -139,7 +119,7 @@ impl JobEvent {
     pub(crate) fn waits(&self) -> bool {
         match self {
             Self::Message(input) => !matches!(input.message, Message::Node(NodeMessage::Probe(_))),
-            event => matches!(event, Self::Image(_) | Self::Pieces(_)),
+            event => matches!(event, Self::Process(_) | Self::Pieces(_)),
         }
     }
 }

@@ -1,33 +1,34 @@
 //! One node's part in a job.
 
-mod gathering;
-mod starting;
-
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
-use std::num::NonZeroU32;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::num::{NonZeroU32, NonZeroU64};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
 use bsp::units::Seconds;
-use bsp::{HostId, Rank};
-use bytes::Bytes;
-use protocol::transport::PeerInfo;
+use bsp::{HostId, Rank, SetId};
+use protocol::transport::{JobId, PeerInfo, SpeakingRights};
 use protocol::{
     Address, AgentMessage, Frame, JobMessage, Message, Start, Step, Submit, encode, variant,
 };
 
 use super::action::{JobAction, NodeAction, StartedJob};
-use super::event::{ConnectionId, JobEvent};
+use super::event::{ConnectionId, JobEvent, NewPeer};
+use crate::checkpoint::Generations;
 use crate::machines::builds::Builds;
+use crate::machines::checkpoints::Checkpoints;
 use crate::machines::failure::JobError;
 use crate::machines::host_meter::HostMeter;
+use crate::machines::initial_state::InitialState;
 use crate::machines::job_progress::JobProgress;
+use crate::machines::members::role_of;
 use crate::machines::prepared::Prepared;
 use crate::machines::processors::Processors;
-use crate::machines::starting_process::StartingProcess;
 use crate::machines::world::HostWorld;
+use crate::process::Process;
+use crate::process_state::ProcessState;
 use crate::setup::Rules;
 use crate::world::{Event, World};
 
@@ -48,8 +49,6 @@ pub(super) struct Job {
 enum Phase {
     /// Connections and states arrive.
     Gathering(Gathered),
-    /// The states of the processes that start here are decoded.
-    Decoding(Gathered),
     /// There are agents.
     Running(Running),
 }
@@ -58,9 +57,7 @@ enum Phase {
 #[derive(Default)]
 struct Gathered {
     peers: BTreeMap<HostId, Arc<PeerInfo>>,
-    states: BTreeMap<Rank, Bytes>,
-    /// The outputs of processes that have halted before the job begins, once all states are here.
-    outputs: BTreeMap<Rank, Bytes>,
+    states: BTreeMap<Rank, InitialState>,
     /// When all nodes must have connected, once the client has ordered them to.
     limit: Option<Clock>,
     /// Whether all machines count instructions.
@@ -114,7 +111,7 @@ impl Job {
     pub(super) fn progress(&self) -> JobProgress {
         match &self.phase {
             Phase::Running(running) => running.world.borrow().progress(),
-            Phase::Gathering(_) | Phase::Decoding(_) => JobProgress::default(),
+            Phase::Gathering(_) => JobProgress::default(),
         }
     }
 
@@ -122,7 +119,7 @@ impl Job {
     pub(super) fn has_ended(&self) -> bool {
         match &self.phase {
             Phase::Running(running) => running.world.borrow().has_ended(),
-            Phase::Gathering(_) | Phase::Decoding(_) => false,
+            Phase::Gathering(_) => false,
         }
     }
 
@@ -130,7 +127,6 @@ impl Job {
     pub(super) fn step(&self) -> Step {
         match &self.phase {
             Phase::Gathering(_) => Step::Gather,
-            Phase::Decoding(_) => Step::Decode,
             Phase::Running(running) if !running.is_ready => Step::Probe,
             Phase::Running(running) => running.world.borrow().step(),
         }
@@ -140,7 +136,7 @@ impl Job {
     pub(super) fn lasted(&self) -> Seconds {
         match &self.phase {
             Phase::Running(running) => running.world.borrow().lasted(),
-            Phase::Gathering(_) | Phase::Decoding(_) => Seconds::ZERO,
+            Phase::Gathering(_) => Seconds::ZERO,
         }
     }
 
@@ -148,7 +144,15 @@ impl Job {
     pub(super) fn rest_of_record(&self) -> Option<Frame> {
         match &self.phase {
             Phase::Running(running) => running.world.borrow_mut().rest_of_record(),
-            Phase::Gathering(_) | Phase::Decoding(_) => None,
+            Phase::Gathering(_) => None,
+        }
+    }
+
+    /// The pieces of checkpoints here.
+    pub(super) fn with_generations<T>(&self, with: impl FnOnce(&Generations) -> T) -> Option<T> {
+        match &self.phase {
+            Phase::Running(running) => running.world.borrow().generations().map(with),
+            Phase::Gathering(_) => None,
         }
     }
 
@@ -162,7 +166,6 @@ impl Job {
     pub(super) fn next_timeout(&self) -> Option<Clock> {
         match &self.phase {
             Phase::Gathering(gathered) => gathered.limit.filter(|_| !self.are_all_here(gathered)),
-            Phase::Decoding(_) => None,
             Phase::Running(running) => {
                 let world = running.world.borrow();
                 let reporting = world.has_news().then(|| running.reported + REPORTING);
@@ -189,7 +192,6 @@ impl Job {
                     )));
                 }
             }
-            Phase::Decoding(_) => {}
             Phase::Running(running) => {
                 let mut world = running.world.borrow_mut();
                 world.advance(now);
@@ -215,8 +217,7 @@ impl Job {
                 gathered.counts = counts;
                 gathered.limit = Some(self.now + CONNECT_LIMIT);
                 self.connect_to_others();
-                self.decode_if_complete();
-                Ok(())
+                self.start_if_complete()
             }
             (Phase::Running(running), JobMessage::Begin)
                 if running.is_ready && !running.has_begun =>
@@ -258,8 +259,7 @@ impl Job {
     /// The error that ends the job.
     pub(super) fn handle(&mut self, event: JobEvent) -> Result<(), JobError> {
         let event = match event {
-            JobEvent::State(state) => return self.add_state(state),
-            JobEvent::Decoded(processes) => return self.run(processes),
+            JobEvent::State(rank, state) => return self.add_state(rank, state),
             JobEvent::Failed(error) => return Err(error),
             event => event,
         };
@@ -288,6 +288,45 @@ impl Job {
         }
     }
 
+    /// Adds the connection to another node of the job, in its role. A peer that has no part in the job is refused, and the
+    /// job goes on.
+    ///
+    /// # Errors
+    ///
+    /// If the node runs another build, or an agent is none of the job.
+    pub(super) fn admit(&mut self, peer: &NewPeer) -> Result<(), JobError> {
+        let members = &self.submit.members;
+        let name = peer.info.subject.name.as_str();
+        let place = members.iter().position(|member| member.name == name);
+        let (own, rules) = (self.submit.host, &self.rules);
+        let host = place.map(HostId::from_index);
+        let new = match &mut self.phase {
+            Phase::Gathering(gathered) => host.filter(|host| {
+                *host != own
+                    && role_of(rules, *host) == peer.info.subject.role
+                    && !gathered.peers.contains_key(host)
+            }),
+            Phase::Running(_) => None,
+        };
+        let (Some(host), Phase::Gathering(gathered)) = (new, &mut self.phase) else {
+            self.actions
+                .push_back(NodeAction::RefusePeer(peer.connection));
+            return Ok(());
+        };
+        let own = &members[own.index()].name;
+        self.builds.check(own, (name, &peer.build))?;
+        let managers = rules.managers.iter().enumerate();
+        let managed = managers.filter(|(_, manager)| **manager == host);
+        let rights = SpeakingRights {
+            hosts: BTreeSet::from([host]),
+            sets: managed.map(|(set, _)| SetId::from_index(set)).collect(),
+        };
+        gathered.peers.insert(host, Arc::clone(&peer.info));
+        let admit = JobAction::Admit(peer.connection, host, rights);
+        self.actions.push_back(admit.into());
+        self.start_if_complete()
+    }
+
     /// What is to be done now.
     ///
     /// # Errors
@@ -313,21 +352,77 @@ impl Job {
         Ok(Some(ready.into()))
     }
 
+    /// Adds the state of a process that starts here.
+    fn add_state(&mut self, rank: Rank, state: InitialState) -> Result<(), JobError> {
+        let is_here = self.rules.placement.get(rank.index()) == Some(&self.submit.host);
+        match &mut self.phase {
+            Phase::Gathering(gathered) if is_here && !gathered.states.contains_key(&rank) => {
+                gathered.states.insert(rank, state);
+                self.start_if_complete()
+            }
+            Phase::Gathering(_) => Err(JobError::cluster(format!("{rank} does not start here"))),
+            Phase::Running(_) => Err(JobError::cluster("a state arrived at the wrong time")),
+        }
+    }
+
+    /// Connects to the nodes after this one in the list; those before it connect to this one.
+    fn connect_to_others(&mut self) {
+        let own = self.submit.host.index();
+        for (index, member) in self.submit.members.iter().enumerate().skip(own + 1) {
+            let role = role_of(&self.rules, HostId::from_index(index));
+            let connect = JobAction::Connect(Box::new(member.clone()), role);
+            self.actions.push_back(connect.into());
+        }
+    }
+
+    fn are_all_here(&self, gathered: &Gathered) -> bool {
+        gathered.peers.len() + 1 == self.submit.members.len()
+    }
+
+    /// Starts the agents once the client has ordered the nodes to connect, and they and all states are here.
+    fn start_if_complete(&mut self) -> Result<(), JobError> {
+        let Phase::Gathering(gathered) = &self.phase else {
+            return Ok(());
+        };
+        let own = self.submit.host;
+        let residents = self.rules.placement.iter();
+        let residents = residents.filter(|host| **host == own).count();
+        let is_complete = gathered.limit.is_some()
+            && self.are_all_here(gathered)
+            && gathered.states.len() == residents;
+        match &mut self.phase {
+            Phase::Gathering(gathered) if is_complete => {
+                let gathered = std::mem::take(gathered);
+                self.start(gathered)
+            }
+            Phase::Gathering(_) | Phase::Running(_) => Ok(()),
+        }
+    }
+
+    /// The agent of a process that starts here.
+    fn agent(&self, rank: Rank, state: &ProcessState) -> Result<Process, JobError> {
+        let (rules, own) = (&self.rules, self.submit.host);
+        if rules.resumed.is_some() {
+            return Process::resume(rules, (rank, own), &state.agent).map_err(JobError::input);
+        }
+        if !state.agent.is_empty() || !state.inbox.is_empty() {
+            return Err(JobError::input(format!("{rank} has started already")));
+        }
+        Ok(Process::new(rules, rank, own))
+    }
+
     /// Starts the agents, with the processes that start here, and sends the first probes.
     ///
     /// # Errors
     ///
     /// If an agent is none of the job.
-    fn run(&mut self, starting: Vec<StartingProcess>) -> Result<(), JobError> {
-        let Phase::Decoding(gathered) = &mut self.phase else {
-            return Ok(());
-        };
+    fn start(&mut self, gathered: Gathered) -> Result<(), JobError> {
         let Gathered {
             peers,
             counts,
-            outputs,
+            states,
             ..
-        } = std::mem::take(gathered);
+        } = gathered;
         let own = self.submit.host;
         let member = &self.submit.members[own.index()];
         let slots = NonZeroU32::new(member.slots).unwrap_or(NonZeroU32::MIN);
@@ -335,22 +430,19 @@ impl Job {
             count: slots,
             speed: self.meter.offered(member.speed),
         };
-        let Prepared {
-            setup,
-            program_type,
-            ..
-        } = &self.prepared;
-        let part = (own, setup, Arc::clone(&self.rules), *program_type);
+        let part = (own, &self.prepared.setup, Arc::clone(&self.rules));
         let measured = (Rc::clone(&self.meter), processors);
         let checkpoints = self.checkpoints(processors);
         let mut world = HostWorld::new(part, peers, measured, checkpoints, self.now);
         let mut processes = BTreeMap::new();
-        for process in starting {
-            processes.insert(process.rank, self.agent(&process)?);
-            world.insert_process(process);
-        }
-        for (rank, output) in outputs {
-            world.insert_halted(rank, output);
+        for (rank, state) in states {
+            match state {
+                InitialState::Running(state) => {
+                    processes.insert(rank, self.agent(rank, &state)?);
+                    world.insert_process(rank, state);
+                }
+                InitialState::Halted(output) => world.insert_halted(rank, output),
+            }
         }
         world.start_probing();
         let world = Rc::new(RefCell::new(world));
@@ -373,6 +465,19 @@ impl Job {
             reported: self.now,
         });
         Ok(())
+    }
+
+    /// The checkpoints of the job on this node, if there are any.
+    fn checkpoints(&self, processors: Processors) -> Option<Checkpoints> {
+        let setup = &self.prepared.setup;
+        let checkpointing = setup.checkpointing.as_ref()?;
+        let job = NonZeroU64::new(self.submit.job).map(JobId)?;
+        Some(Checkpoints::of_job(
+            (job, self.submit.host),
+            (setup, checkpointing, &self.rules),
+            processors.count,
+            self.submit.checkpoint.is_some(),
+        ))
     }
 
     /// Starts all processes here, and handles the events that have waited for it.
@@ -410,7 +515,6 @@ fn handle_in(world: &mut HostWorld, event: JobEvent) {
         JobEvent::Executed(done) => done
             .into_iter()
             .for_each(|done| world.handle_executed(done)),
-        JobEvent::Arrived(process) => world.handle_arrived(*process),
         JobEvent::Sent(host, bytes, took) => world.handle_sent(host, bytes, took),
         JobEvent::Saved(saved) => world.handle_saved(*saved),
         JobEvent::Written(superstep, file) => world.handle_written(superstep, file),
@@ -421,12 +525,11 @@ fn handle_in(world: &mut HostWorld, event: JobEvent) {
             world.deliver(Address::SetManager(set), Event::Deliberated(deliberated));
         }
         JobEvent::Message(message) => world.handle_message(*message),
-        JobEvent::Image(image) => world.handle_image(*image),
+        JobEvent::Process(process) => world.handle_process(*process),
         JobEvent::Pieces(pieces) => world.handle_pieces(*pieces),
-        JobEvent::State(_)
-        | JobEvent::Decoded(_)
-        | JobEvent::Failed(_)
-        | JobEvent::PeerGone(..) => unreachable!("handled by the job itself"),
+        JobEvent::State(..) | JobEvent::Failed(_) | JobEvent::PeerGone(..) => {
+            unreachable!("handled by the job itself")
+        }
     }
 }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use bsp::reference;
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use migbsp::{ExternalLoad, HostLink, Path};
 use protocol::transport::{PeerError, Refusal};
 use protocol::{
-    Address, AgentMessage, Message, Migrate, NodeMessage, Placed, ProbeLink, ProcessImage, Start,
+    Address, AgentMessage, EncodedState, Message, Migrate, NodeMessage, Placed, ProbeLink, Start,
     Step,
 };
 
@@ -17,11 +17,11 @@ use crate::deliberation::Deliberation;
 use crate::elasticity::Joining;
 use crate::error::RunError;
 use crate::machines::failure::JobError;
-use crate::machines::migration::departing_process::DepartingProcess;
 use crate::machines::node::action::JobAction;
 use crate::machines::processors::Processors;
 use crate::machines::time::duration;
 use crate::mutant::{self, Mutant};
+use crate::process_state::ProcessState;
 use crate::programs::Turn;
 use crate::record;
 use crate::world::{Cost, Event, Executor, HostProbe, LinkProber, Mail, Membership, Moved};
@@ -129,7 +129,7 @@ impl Executor for HostWorld {
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.leave(rank);
         }
-        let process = DepartingProcess {
+        let process = ProcessState {
             agent,
             inbox: if mutant::is(Mutant::LeaveInbox) {
                 Vec::new()
@@ -141,22 +141,22 @@ impl Executor for HostWorld {
         self.act(JobAction::Depart(order, Box::new(process)));
     }
 
-    fn install(&mut self, host: HostId, from: Address, image: ProcessImage) {
-        let Some(measured) = self.measured.remove(&image.rank) else {
-            let problem = format!("an image of {}, which has arrived already", image.rank);
+    fn install(&mut self, host: HostId, from: Address, state: EncodedState) {
+        let Some(measured) = self.measured.remove(&state.rank) else {
+            let problem = format!("a state of {}, which has arrived already", state.rank);
             return self.refuse(from, problem);
         };
         let moved = Moved {
             from,
-            agent: image.payload,
+            agent: state.payload,
             host,
-            epoch: image.epoch,
+            epoch: state.epoch,
             measured,
         };
-        self.deliver(Address::Process(image.rank), Event::Moved(Box::new(moved)));
+        self.deliver(Address::Process(state.rank), Event::Moved(Box::new(moved)));
     }
 
-    fn image(&self, rank: Rank) -> Image {
+    fn image(&self, rank: Rank) -> MemorySize {
         self.computation.image(rank)
     }
 

@@ -6,7 +6,7 @@ use protocol::{Address, CheckpointMessage, NodeMessage};
 use super::HostWorld;
 use crate::checkpoint::{Generations, WrittenPieces};
 use crate::error::RunError;
-use crate::machines::checkpoints::saving::SavedPiece;
+use crate::machines::checkpoints::SavedPiece;
 use crate::machines::checkpoints::{CheckpointAction, Checkpoints};
 use crate::machines::node::action::JobAction;
 use crate::machines::node::event::IncomingPieces;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Instant as Clock;
 
 use bsp::units::{Instructions, Seconds};
-use bsp::{Image, Rank};
+use bsp::{MemorySize, Rank};
 
 use crate::error::RunError;
-use crate::machines::checkpoints::saving::Saving;
+use crate::machines::checkpoints::Saving;
 use crate::machines::felt_load::FeltLoad;
 use crate::machines::processors::Processors;
 use crate::machines::sharing::shared;
@@ -95,9 +95,9 @@ impl Computation {
     }
 
     /// The memory that a process occupies.
-    pub(super) fn image(&self, rank: Rank) -> Image {
+    pub(super) fn memory(&self, rank: Rank) -> MemorySize {
         let program = self.programs.get(&rank);
-        program.map_or_else(Image::default, |program| program.image())
+        program.map_or_else(MemorySize::default, |program| program.memory())
     }
 
     /// The most supersteps that a process executes after the first `completed`, if its program knows.

@@ -25,7 +25,7 @@ pub(super) enum ProbeStep {
     Report(Address, ProbeLink, (f64, Seconds)),
 }
 
-/// What probes, batches and images say about the time of transfers.
+/// What probes, batches and states say about the time of transfers.
 pub(super) struct TransferTimes {
     rules: Arc<Rules>,
     delays: BTreeMap<HostId, OneWayDelay>,

@@ -15,7 +15,7 @@ prop_compose! {
         let times = times.map(|[frozen, packed, sent, unpacked, round_trip]| {
             MoveTimes { frozen, packed, sent, unpacked, round_trip }
         });
-        let parts = parts.map(|[agent, messages, program]| ImageParts { agent, messages, program });
+        let parts = parts.map(|[agent, messages, program]| StateParts { agent, messages, program });
         Event::Moved(Moved { at, rank, host, epoch, bytes, took, times, parts, declared: None })
     }
 }

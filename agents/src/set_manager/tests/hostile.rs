@@ -110,14 +110,14 @@ fn message(sent: &[Sent], draw: &mut Draw) -> Option<Sent> {
     }
     for _ in 0..draw.below(3) {
         message = match message {
-            AgentMessage::ProcessImage(mut image) => {
+            AgentMessage::State(mut image) => {
                 let mut agent = image.payload.to_vec();
                 let at = draw.below(agent.len());
                 if let Some(byte) = agent.get_mut(at) {
                     *byte = draw.next().to_le_bytes()[0];
                 }
                 image.payload = Bytes::from(agent);
-                AgentMessage::ProcessImage(image)
+                AgentMessage::State(image)
             }
             message => {
                 let value = changed(serde_json::to_value(&message).unwrap(), draw);
@@ -130,7 +130,7 @@ fn message(sent: &[Sent], draw: &mut Draw) -> Option<Sent> {
 
 /// Whether the node of `to` accepts a message, as its world decides.
 fn is_accepted(test_world: &TestWorld, (from, to, message): &Sent) -> bool {
-    if let AgentMessage::ProcessImage(image) = message {
+    if let AgentMessage::State(image) = message {
         let ranks = test_world.rules.placement.len();
         let exists = image.rank.index() < ranks;
         return exists

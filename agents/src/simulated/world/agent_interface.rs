@@ -1,9 +1,9 @@
 //! What simulated agents ask of their world.
 
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use migbsp::{ExternalLoad, HostLink, Path};
-use protocol::{Address, AgentMessage, Migrate, ProcessImage, Start};
+use protocol::{Address, AgentMessage, EncodedState, Migrate, Start};
 use simulator::{LinkId, Platform};
 
 use super::repeating::Replay;
@@ -141,14 +141,13 @@ impl Executor for SimulatedWorld {
 
     fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
         let packed = self.supersteps.pack(order.rank);
-        let (program, declared) = match packed {
+        let (mut payload, declared) = match packed {
             Ok(packed) => packed,
             Err(error) => return self.fail(error),
         };
         let length = u32::try_from(agent.len()).expect("an agent's state is small");
-        let mut payload = agent;
-        payload.extend(program);
-        let state = ProcessImage {
+        payload.extend(agent);
+        let state = EncodedState {
             rank: order.rank,
             epoch: order.epoch,
             agent: length,
@@ -161,15 +160,16 @@ impl Executor for SimulatedWorld {
             .as_ref()
             .is_some_and(|scheduler| scheduler.payment == Payment::Migrant);
         let cost = if is_paid { Cost::Free } else { Cost::Encoded };
-        let message = AgentMessage::ProcessImage(Box::new(state));
+        let message = AgentMessage::State(Box::new(state));
         let (from, to) = (Address::Node(order.from), Address::Node(order.to));
         self.recorded.add_moved(message.wire_size(from, to));
         self.send(from, to, message, cost);
     }
 
-    fn install(&mut self, host: HostId, from: Address, state: ProcessImage) {
-        let length = usize::try_from(state.agent).expect("u32 fits usize");
-        let (agent, program) = (state.payload.slice(..length), state.payload.slice(length..));
+    fn install(&mut self, host: HostId, from: Address, state: EncodedState) {
+        let agent = usize::try_from(state.agent).expect("u32 fits usize");
+        let mut program = state.payload;
+        let agent = program.split_off(program.len() - agent);
         let unpacked = self.supersteps.unpack(state.rank, &program);
         if let Err(error) = unpacked {
             return self.fail(error);
@@ -190,7 +190,7 @@ impl Executor for SimulatedWorld {
         });
     }
 
-    fn image(&self, rank: Rank) -> Image {
+    fn image(&self, rank: Rank) -> MemorySize {
         self.supersteps.image(rank)
     }
 

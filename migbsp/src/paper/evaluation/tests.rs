@@ -60,7 +60,7 @@ fn process(seconds: f64) -> Process {
     process
 }
 
-const IMAGE: Image = Image {
+const IMAGE: MemorySize = MemorySize {
     data: Bytes(400_000),
     fixed: Bytes(500_000),
 };

@@ -6,7 +6,7 @@ use protocol::identity::Role;
 use protocol::transport::{
     Bounds, CHUNK_LEN, ConnectError, Counters, Endpoint, Peer, PeerError, PeerPolicy,
 };
-use protocol::{Address, AgentMessage, Limits, Message, ProcessImage, WIRE_VERSION};
+use protocol::{Address, AgentMessage, EncodedState, Limits, Message, WIRE_VERSION};
 use quinn::{Connection, SendStream};
 
 use crate::transport::raw_peer::{self, RawPeer, handshake, stamp};
@@ -53,7 +53,7 @@ async fn visitor(here: &Endpoint, text: &str) -> (Raw, Peer) {
 
 /// The frame of an image of `length` bytes.
 fn image(length: usize) -> (Address, Address, Message) {
-    let image = ProcessImage {
+    let image = EncodedState {
         rank: bsp::Rank(1),
         epoch: EPOCH,
         agent: 0,
@@ -63,7 +63,7 @@ fn image(length: usize) -> (Address, Address, Message) {
     (
         NODE,
         NODE,
-        Message::Agent(AgentMessage::ProcessImage(Box::new(image))),
+        Message::Agent(AgentMessage::State(Box::new(image))),
     )
 }
 
@@ -118,7 +118,7 @@ async fn frames_that_do_not_end_are_refused() {
 
 #[tokio::test]
 async fn states_that_do_not_end_are_refused() {
-    let head = frame(&image(2 * CHUNK_LEN)).head;
+    let head = frame(&image(0)).head;
     let opening = [
         &[0xB5, WIRE_VERSION, 2, 0, 0, 0, 0, 0],
         &stamp(7, EPOCH, 0)[..],
@@ -317,7 +317,7 @@ async fn clients_whose_states_are_received_may_send_large_ones() {
     );
     there.end();
     let (a, mut b) = connected(&there, &here).await;
-    let state = ProcessImage {
+    let state = EncodedState {
         rank: bsp::Rank(1),
         epoch: 0,
         agent: 0,

@@ -3,7 +3,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use protocol::identity::Role;
 use protocol::transport::{Bounds, Endpoint, PeerPolicy, TrySendError};
-use protocol::{AgentMessage, Build, Frame, Message, ProcessImage};
+use protocol::{AgentMessage, Build, EncodedState, Frame, Message};
 
 use crate::transport::{
     EPOCH, NODE, any_role, connected, endpoint, every_message, frame, identity, job, loopback,
@@ -41,7 +41,7 @@ async fn frames_of_all_sizes_arrive_in_the_order_sent() {
     let mut pair = pair(Bounds::default()).await;
     let payloads = [0, 1, 4095, 4096, 4097, 100_000, 3 << 20, 17];
     let message = |length: usize| {
-        let state = ProcessImage {
+        let state = EncodedState {
             rank: bsp::Rank(1),
             epoch: 4,
             agent: 0,
@@ -51,7 +51,7 @@ async fn frames_of_all_sizes_arrive_in_the_order_sent() {
         (
             NODE,
             NODE,
-            Message::Agent(AgentMessage::ProcessImage(Box::new(state))),
+            Message::Agent(AgentMessage::State(Box::new(state))),
         )
     };
     let sender = pair.a.sender.clone();
@@ -119,7 +119,7 @@ async fn cancelled_receives_lose_no_frames() {
     let sending = tokio::spawn(async move {
         let payload = Bytes::from(vec![7; 300_000]);
         for superstep in 0..200 {
-            let state = ProcessImage {
+            let state = EncodedState {
                 rank: bsp::Rank(1),
                 epoch: superstep,
                 agent: 0,
@@ -129,7 +129,7 @@ async fn cancelled_receives_lose_no_frames() {
             let message = (
                 NODE,
                 NODE,
-                Message::Agent(AgentMessage::ProcessImage(Box::new(state))),
+                Message::Agent(AgentMessage::State(Box::new(state))),
             );
             sender.send(frame(&message)).await.unwrap();
         }
@@ -138,7 +138,7 @@ async fn cancelled_receives_lose_no_frames() {
     while next < 200 {
         let impatient = Duration::from_micros(50);
         if let Ok(received) = tokio::time::timeout(impatient, receive(&mut pair.b)).await {
-            let (_, _, Message::Agent(AgentMessage::ProcessImage(state))) = received else {
+            let (_, _, Message::Agent(AgentMessage::State(state))) = received else {
                 panic!("{received:?}");
             };
             assert_eq!((state.epoch, state.payload.len()), (next, 300_000));

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use bsp::{HostId, SetId};
+use bytes::Bytes;
 use protocol::identity::Role;
 use protocol::transport::{
     Bounds, CHUNK_LEN, Counters, Endpoint, PeerError, PeerPolicy, SpeakingRights,
 };
-use protocol::{Address, AgentMessage, Arrived, Frame, Limits, Message, StartCall, decode, encode};
+use protocol::{Address, AgentMessage, Arrived, Limits, Message, StartCall, decode, encode};
 
 use crate::transport::raw_peer::{self, RawPeer, handshake, stamp};
 use crate::transport::{EPOCH, MANAGER, NODE, endpoint, identity, name};
@@ -240,16 +241,13 @@ async fn forbidden_frames_end_the_connection_and_are_counted() {
     }
 }
 
-/// The frame of a state of a chunk and 5 bytes.
-fn state() -> Frame {
+/// The head of a state.
+fn head_of_state() -> Bytes {
     let of_state = |(_, _, message)| match message {
-        Message::Agent(AgentMessage::ProcessImage(mut state)) => {
-            state.payload = vec![1; CHUNK_LEN + 5].into();
-            Some(encode(
-                NODE,
-                NODE,
-                &Message::Agent(AgentMessage::ProcessImage(state)),
-            ))
+        Message::Agent(AgentMessage::State(mut state)) => {
+            state.payload = Bytes::new();
+            let message = Message::Agent(AgentMessage::State(state));
+            Some(encode(NODE, NODE, &message).head)
         }
         _ => None,
     };
@@ -277,14 +275,14 @@ fn opening(stamp: &[u8], frame: &[u8]) -> Vec<u8> {
 
 /// Streams of states with wrong chunks.
 fn broken_chunks() -> Vec<Case> {
-    let frame = state();
-    let (first, last) = frame.payload.split_at(CHUNK_LEN);
-    let (first, last) = (chunk(first), chunk(last));
+    let head = head_of_state();
+    let (first, last) = (chunk(&[1; CHUNK_LEN]), chunk(&[1; 5]));
+    let long = chunk(&[1; CHUNK_LEN + 1]);
     let mut corrupted = first.clone();
     corrupted[10_000] ^= 1;
     let more = [&last[..], &[0]].concat();
     let of = |chunks: [&[u8]; 2], expect| {
-        let head = opening(&stamp(7, EPOCH, 0), &frame.head);
+        let head = opening(&stamp(7, EPOCH, 0), &head);
         case([&head, chunks[0], chunks[1]].concat(), expect, MALFORMED)
     };
     vec![
@@ -300,14 +298,18 @@ fn broken_chunks() -> Vec<Case> {
             [&first[..50_000], &[]],
             "it ends after 49992 bytes of a state",
         ),
-        of([&last, &first], "a chunk of 5 bytes at byte 0 of the state"),
+        of(
+            [&first, &long],
+            "a chunk of 65537 bytes at byte 65536 of the state",
+        ),
+        of([&last, &first], "more bytes follow"),
         of([&first, &more], "more bytes follow"),
     ]
 }
 
 /// Streams of states with an error before the first chunk.
 fn broken_heads() -> Vec<Case> {
-    let head = state().head;
+    let head = head_of_state();
     let ours = stamp(7, EPOCH, 0);
     let huge = opening(&ours, &announcing(9, u64::MAX));
     let halted = opening(

@@ -1,11 +1,11 @@
 use bytes::{Bytes, BytesMut};
-use protocol::ProcessImage;
+use protocol::EncodedState;
 use protocol::transport::{Bounds, CHUNK_LEN, StreamContent};
 use tokio::sync::mpsc;
 
 use crate::transport::{NODE, frame, pair, receive, start_call};
 
-fn state(rank: u32, length: usize) -> ProcessImage {
+fn state(rank: u32, length: usize) -> EncodedState {
     let mut payload = BytesMut::with_capacity(length);
     let mut word = 0x9E37_79B9_u32;
     while payload.len() + 4 <= length {
@@ -13,7 +13,7 @@ fn state(rank: u32, length: usize) -> ProcessImage {
         payload.extend_from_slice(&word.to_le_bytes());
     }
     payload.resize(length, 0xA5);
-    ProcessImage {
+    EncodedState {
         rank: bsp::Rank(rank),
         epoch: 4,
         agent: 0,
@@ -84,25 +84,26 @@ async fn states_are_read_into_one_piece_of_memory() {
 #[tokio::test]
 async fn states_are_sent_and_read_in_chunks() {
     let mut pair = pair(Bounds::default()).await;
-    for length in [0, 1, CHUNK_LEN, 3 * CHUNK_LEN + 1] {
+    for length in [0, 1, CHUNK_LEN, 3 * CHUNK_LEN, 3 * CHUNK_LEN + 1] {
         let whole = state(1, length);
-        let without = ProcessImage {
+        let without = EncodedState {
             payload: Bytes::new(),
             ..whole.clone()
         };
         let (made, chunks) = mpsc::channel(1);
         let (taken, mut coming) = mpsc::channel(1);
-        let payload = (u64::try_from(length).unwrap(), chunks);
         let sending = pair.a.sender.send_state_chunks(
             NODE,
             NODE,
             StreamContent::State(without.clone()),
-            payload,
+            chunks,
         );
         let making = async {
-            for chunk in whole.payload.chunks(CHUNK_LEN) {
-                made.send(Bytes::copy_from_slice(chunk)).await.unwrap();
+            let mut rest = whole.payload.clone();
+            while CHUNK_LEN <= rest.len() {
+                made.send(rest.split_to(CHUNK_LEN)).await.unwrap();
             }
+            made.send(rest).await.unwrap();
         };
         let reading = async {
             let opened = pair.b.states.accept().await.unwrap();
@@ -110,7 +111,6 @@ async fn states_are_sent_and_read_in_chunks() {
                 (opened.from, opened.to, &opened.content),
                 (NODE, NODE, &StreamContent::State(without.clone()))
             );
-            assert_eq!(opened.payload.len(), payload_len(&whole));
             opened.payload.read(taken).await.unwrap();
         };
         let joining = async {
@@ -121,7 +121,7 @@ async fn states_are_sent_and_read_in_chunks() {
             joined
         };
         let (sent, (), (), joined) = tokio::join!(sending, making, reading, joining);
-        sent.unwrap();
+        assert_eq!(sent, Ok(u64::try_from(length).unwrap()));
         assert!(joined == whole.payload, "{length} bytes");
     }
 }
@@ -131,12 +131,10 @@ async fn incomplete_states_are_failures_at_the_other_end() {
     let mut pair = pair(Bounds::default()).await;
     let (made, chunks) = mpsc::channel(1);
     let without = state(1, 0);
-    let sending = pair.a.sender.send_state_chunks(
-        NODE,
-        NODE,
-        StreamContent::State(without),
-        (2_000_000, chunks),
-    );
+    let content = StreamContent::State(without);
+    let sending = pair.a.sender.send_state_chunks(NODE, NODE, content, chunks);
+    // Without a shorter chunk, it is not the end.
+    made.send(vec![0; CHUNK_LEN].into()).await.unwrap();
     drop(made);
     let (taken, mut coming) = mpsc::channel(1);
     let reading = async {
@@ -148,9 +146,33 @@ async fn incomplete_states_are_failures_at_the_other_end() {
     };
     let (sent, read) = tokio::join!(sending, reading);
     assert!(sent.is_err() && read.is_err());
+    assert!(
+        coming
+            .recv()
+            .await
+            .is_none_or(|chunk| chunk.len() == CHUNK_LEN)
+    );
     assert_eq!(coming.recv().await, None);
 }
 
-fn payload_len(state: &ProcessImage) -> u64 {
-    u64::try_from(state.payload.len()).unwrap()
+#[tokio::test]
+async fn states_above_the_limit_are_refused_while_they_arrive() {
+    let mut bounds = Bounds::default();
+    bounds.state.payload = 100_000;
+    let mut pair = pair(bounds).await;
+    for (length, is_refused) in [(100_000, false), (100_001, true)] {
+        let sending = pair.a.sender.send_state(NODE, NODE, state(1, length));
+        let (sent, received) = tokio::join!(sending, pair.b.states.receive());
+        assert_eq!(sent.is_err(), is_refused);
+        match received {
+            Ok(received) => assert_eq!(received.state.payload.len(), length),
+            Err(error) => assert!(
+                is_refused
+                    && error
+                        .to_string()
+                        .ends_with("a state of more than 100000 bytes"),
+                "{error}"
+            ),
+        }
+    }
 }

@@ -1,9 +1,9 @@
 use bsp::units::{Bytes, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use migbsp::{BarrierTime, Edge, Inventory, Load, Neighbours, Received};
 use proptest::prelude::*;
 use protocol::{
-    Address, AgentMessage, Limits, Message, PREFIX_LEN, Prefix, ProcessImage, SetReport, decode,
+    Address, AgentMessage, EncodedState, Limits, Message, PREFIX_LEN, Prefix, SetReport, decode,
     encode,
 };
 
@@ -13,7 +13,7 @@ use crate::wire::{joined, report_for_plans};
 const HERE: Address = Address::Process(Rank(0));
 
 fn image(payload: bytes::Bytes, declared: Option<Bytes>) -> AgentMessage {
-    AgentMessage::ProcessImage(Box::new(ProcessImage {
+    AgentMessage::State(Box::new(EncodedState {
         rank: Rank(3),
         epoch: 2,
         agent: 0,
@@ -138,7 +138,7 @@ fn what_a_process_reports_for_plans_has_at_most_300_bytes() {
         host: HostId(10_000),
         instructions: 1e9 / 3.0,
         finished: None,
-        image: Image {
+        image: MemorySize {
             data: Bytes(1 << 30),
             fixed: Bytes(500_000),
         },

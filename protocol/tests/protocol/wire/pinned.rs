@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use migbsp::{
     Answer, CostCoefficients, Digest, Edge, Entry, Evaluation, HostLink, Inventory, LinkProbe,
     Load, MeasuredMove, Measurements, Move, Potential, ProbedLink, ProcessTimes, Processor,
@@ -13,11 +13,11 @@ use migbsp::{
 };
 use protocol::{
     Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallsStatus, Capacity,
-    CheckpointMessage, Considered, Decided, Ended, Evaluate, Failed, Fault, Installed, JobMessage,
-    JobStatus, Limits, LinkProbed, Measure, Measured, Member, Message, MessageHeader, Migrate,
-    NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink, ProcessImage, Report,
-    Reports, ResumedJob, Saved, SetReport, Start, StartCall, Submit, WIRE_VERSION, decode, encode,
-    variant,
+    CheckpointMessage, Considered, Decided, EncodedState, Ended, Evaluate, Failed, Fault,
+    Installed, JobMessage, JobStatus, Limits, LinkProbed, Measure, Measured, Member, Message,
+    MessageHeader, Migrate, NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink,
+    Report, Reports, ResumedJob, Saved, SetReport, Start, StartCall, Submit, WIRE_VERSION, decode,
+    encode, variant,
 };
 
 use crate::wire::{external, joined, report_for_plans, status};
@@ -62,7 +62,7 @@ fn the_simulated_network_charges_the_lengths_of_frames() {
         };
         let charged = agent.wire_size(from, to);
         // A process that declares its size is charged by it.
-        let is_image = matches!(agent, AgentMessage::ProcessImage(_));
+        let is_image = matches!(agent, AgentMessage::State(_));
         assert!(
             is_image || charged == Bytes(message.frame_len(from, to)),
             "{message:?}"
@@ -388,7 +388,7 @@ fn moves() -> [Message; 4] {
             epoch: 1,
             deferred_cost: seconds(0.75),
         })),
-        Message::Agent(AgentMessage::ProcessImage(Box::new(ProcessImage {
+        Message::Agent(AgentMessage::State(Box::new(EncodedState {
             rank: Rank(200),
             epoch: 1,
             agent: 5,
@@ -535,7 +535,7 @@ fn load() -> Load {
         host: HostId(7),
         instructions: 1e9,
         finished: Some(2e6),
-        image: Image {
+        image: MemorySize {
             data: Bytes(1 << 20),
             fixed: Bytes(500_000),
         },

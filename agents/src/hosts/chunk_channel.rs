@@ -4,6 +4,7 @@ use std::io;
 use std::time::{Duration, Instant as Clock};
 
 use bytes::Bytes;
+use protocol::transport::CHUNK_LEN;
 use tokio::sync::mpsc;
 
 use crate::chunks::{ChunkSink, ChunkSource};
@@ -41,9 +42,11 @@ impl ChunkSink for ChannelSink {
     }
 }
 
-/// Receives chunks, and waits while the channel is empty.
+/// Receives chunks, and waits while the channel is empty. The first one that is shorter than [`CHUNK_LEN`] is the last.
 pub(in crate::hosts) struct ChannelSource {
     chunks: mpsc::Receiver<Bytes>,
+    /// Whether the last chunk has been received.
+    is_over: bool,
     /// How long it has waited for chunks to arrive.
     pub(in crate::hosts) waited: Duration,
     /// When the latest chunk arrived.
@@ -54,6 +57,7 @@ impl ChannelSource {
     pub(in crate::hosts) fn new(chunks: mpsc::Receiver<Bytes>) -> Self {
         Self {
             chunks,
+            is_over: false,
             waited: Duration::ZERO,
             arrived: Clock::now(),
         }
@@ -61,12 +65,17 @@ impl ChannelSource {
 }
 
 impl ChunkSource for ChannelSource {
-    fn receive(&mut self) -> Option<Bytes> {
+    fn receive(&mut self) -> io::Result<Option<Bytes>> {
+        if self.is_over {
+            return Ok(None);
+        }
         let began = Clock::now();
         let received = self.chunks.blocking_recv();
         self.arrived = Clock::now();
         self.waited += self.arrived - began;
-        received
+        let chunk = received.ok_or(io::ErrorKind::UnexpectedEof)?;
+        self.is_over = chunk.len() < CHUNK_LEN;
+        Ok(Some(chunk))
     }
 }
 
