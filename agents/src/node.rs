@@ -9,7 +9,7 @@ use protocol::{Address, AgentMessage, Arrived, Evaluate, Measure, Measured, Repo
 
 use crate::check::check;
 use crate::setup::{Rules, Scheduler};
-use crate::world::{Cost, Event, World};
+use crate::world::{Cost, Event, Mail, World};
 
 /// The state of the agent of a host: the processes that run there, and their arrivals and reports.
 ///
@@ -198,7 +198,7 @@ impl Node {
         &mut self,
         rules: &Rules,
         arrived: Arrived,
-        world: &mut dyn World,
+        world: &mut dyn Mail,
     ) -> Result<(), String> {
         let others = self.arrived.take();
         let is_possible = rules.barrier.has_nodes()
@@ -225,7 +225,7 @@ impl Node {
     }
 
     /// Ends the processes that halted, and passes `message` to the others.
-    fn pass_down(&mut self, message: &AgentMessage, world: &mut dyn World) {
+    fn pass_down(&mut self, message: &AgentMessage, world: &mut dyn Mail) {
         for rank in std::mem::take(&mut self.leaving) {
             self.send(Address::Process(rank), AgentMessage::Finish, world);
         }
@@ -234,7 +234,7 @@ impl Node {
         }
     }
 
-    fn evaluate(&mut self, order: &Evaluate, world: &mut dyn World) {
+    fn evaluate(&mut self, order: &Evaluate, world: &mut dyn Mail) {
         self.reports_missing = self.residents.len();
         if self.residents.is_empty() {
             self.send_reports(order.superstep, world);
@@ -245,7 +245,7 @@ impl Node {
         }
     }
 
-    fn handle_report(&mut self, report: Report, world: &mut dyn World) -> Result<(), String> {
+    fn handle_report(&mut self, report: Report, world: &mut dyn Mail) -> Result<(), String> {
         let missing = self.reports_missing.checked_sub(1);
         self.reports_missing =
             missing.ok_or_else(|| format!("an unexpected report of {}", report.rank))?;
@@ -257,7 +257,7 @@ impl Node {
         Ok(())
     }
 
-    fn send_reports(&mut self, superstep: u64, world: &mut dyn World) {
+    fn send_reports(&mut self, superstep: u64, world: &mut dyn Mail) {
         let mut all = std::mem::take(&mut self.reports);
         all.sort_by_key(|report| report.rank);
         let host = self.host;
@@ -282,7 +282,7 @@ impl Node {
     }
 
     /// Sends a message to the Manager of this host's Set.
-    fn report(&self, message: AgentMessage, cost: Cost, world: &mut dyn World) {
+    fn report(&self, message: AgentMessage, cost: Cost, world: &mut dyn Mail) {
         world.send(
             Address::Node(self.host),
             Address::SetManager(self.set),
@@ -292,7 +292,7 @@ impl Node {
     }
 
     /// Sends a message to a process on this host.
-    fn send(&self, to: Address, message: AgentMessage, world: &mut dyn World) {
+    fn send(&self, to: Address, message: AgentMessage, world: &mut dyn Mail) {
         world.send(Address::Node(self.host), to, message, Cost::Free);
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::check;
 use crate::record;
 use crate::setup::{Payment, Rules, Scheduler};
-use crate::world::{Cost, Event, Exchange, Moved, World};
+use crate::world::{Cost, Event, Exchange, Executor, Mail, Moved, World};
 
 /// The state of a process's agent: its place in the superstep, and the history from which its potentials of migration are
 /// computed.
@@ -166,7 +166,7 @@ impl Process {
         world.run(self.rank, start.superstep, self.computation, delay);
     }
 
-    fn arrive(&mut self, rules: &Rules, exchange: &Exchange, world: &mut dyn World) {
+    fn arrive(&mut self, rules: &Rules, exchange: &Exchange, world: &mut dyn Mail) {
         self.arrived = world.now();
         self.is_active = false;
         if rules.traced {
@@ -267,7 +267,7 @@ impl Process {
         Ok(())
     }
 
-    fn depart(&mut self, rules: &Rules, order: Migrate, world: &mut dyn World) {
+    fn depart(&mut self, rules: &Rules, order: Migrate, world: &mut dyn Executor) {
         let payment = rules.scheduler.as_ref().map(|scheduler| scheduler.payment);
         if payment == Some(Payment::Migrant) {
             self.deferred_cost = order.deferred_cost;
@@ -296,12 +296,7 @@ impl Process {
     }
 
     /// Continues on a new host with the state of the agent on the old one.
-    fn settle(
-        &mut self,
-        rules: &Rules,
-        moved: &Moved,
-        world: &mut dyn World,
-    ) -> Result<(), String> {
+    fn settle(&mut self, rules: &Rules, moved: &Moved, world: &mut dyn Mail) -> Result<(), String> {
         let rank = self.rank;
         let invalid = |problem: &dyn std::fmt::Display| format!("the agent of {rank}: {problem}");
         let agent: Self = decode_value(&moved.agent).map_err(|error| invalid(&error))?;

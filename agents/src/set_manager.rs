@@ -353,8 +353,9 @@ impl SetManager {
     fn release(&mut self, rules: &Rules, start: Start, world: &mut dyn World) {
         self.superstep = start.superstep;
         self.started = world.now();
-        world.released(self.set, start, self.arrivals.is_over());
-        self.pass_down(rules, start, world);
+        if world.released(self.set, start, self.arrivals.is_over()) {
+            self.pass_down(rules, start, world);
+        }
         self.retry_early(rules, world);
     }
 

@@ -30,7 +30,7 @@ use crate::programs::Programs;
 use crate::record;
 use crate::set_manager::SetManager;
 use crate::setup::{Rules, Setup};
-use crate::world::Delivery;
+use crate::world::{Delivery, Event};
 use world::SimulatedWorld;
 
 /// Runs `programs` on the platform of `setup` and passes every event of the record to `observer`.
@@ -55,7 +55,15 @@ pub fn simulate(
     let mut process_context = Context::new();
     let mut node_context = Context::new();
     let mut manager_context = Context::new();
-    while let Some(Delivery { to, event }) = simulation.next(observer) {
+    let rules = Arc::clone(&simulation.rules);
+    let next = |simulation: &mut Simulation,
+                processes: &mut [ProcessAgent],
+                observer: &mut dyn FnMut(&record::Event)| {
+        simulation.next(observer, &mut |rank, event, world| {
+            processes[rank.index()].machine.handle(&rules, event, world);
+        })
+    };
+    while let Some(Delivery { to, event }) = next(&mut simulation, &mut processes, observer) {
         let deliver = Deliver(event);
         match to {
             Address::Process(rank) => processes[rank.index()].handle(deliver, &mut process_context),
@@ -68,7 +76,7 @@ pub fn simulate(
 }
 
 /// The same as [`simulate`], every event going through the actor's real mailbox: slower, and with the
-/// same result.
+/// same result. No superstep passes as an earlier one did without being simulated.
 ///
 /// # Errors
 ///
@@ -83,6 +91,10 @@ pub fn simulate_in_mailboxes(
     observer: &mut dyn FnMut(&record::Event),
 ) -> Result<Outcome, RunError> {
     actix_rt::System::new().block_on(async {
+        let setup = &Setup {
+            repeats: false,
+            ..setup.clone()
+        };
         let mut simulation = Simulation::new(setup, programs)?;
         let Agents {
             processes,
@@ -92,7 +104,9 @@ pub fn simulate_in_mailboxes(
         let processes: Vec<_> = processes.into_iter().map(Actor::start).collect();
         let nodes: Vec<_> = nodes.into_iter().map(Actor::start).collect();
         let managers: Vec<_> = managers.into_iter().map(Actor::start).collect();
-        while let Some(Delivery { to, event }) = simulation.next(observer) {
+        let never =
+            &mut |_, _, _: &mut SimulatedWorld| unreachable!("every superstep is simulated");
+        while let Some(Delivery { to, event }) = simulation.next(observer, never) {
             let deliver = Deliver(event);
             match to {
                 Address::Process(rank) => processes[rank.index()].send(deliver).await,
@@ -178,10 +192,15 @@ impl Simulation {
         }
     }
 
-    /// The next event and its agent; `None` when the run is over.
-    fn next(&mut self, observer: &mut dyn FnMut(&record::Event)) -> Option<Delivery> {
+    /// The next event and its agent; `None` when the run is over. `handle` has processes handle the events of a superstep
+    /// that passes as an earlier one did.
+    fn next(
+        &mut self,
+        observer: &mut dyn FnMut(&record::Event),
+        handle: &mut dyn FnMut(Rank, Event, &mut SimulatedWorld),
+    ) -> Option<Delivery> {
         let mut world = self.world.borrow_mut();
-        let delivery = world.next();
+        let delivery = world.next(handle);
         world.observe(observer);
         delivery
     }

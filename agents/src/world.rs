@@ -234,7 +234,10 @@ pub trait Membership {
     /// The Manager of `set` is about to start the next superstep, even if its Set has no processes; if it `is_over`, all
     /// processes have halted, and it tells its Set. From the start with a checkpoint until this is complete,
     /// [`Membership::is_checkpoint_due`] is false in the world of every Manager.
-    fn released(&mut self, set: SetId, start: Start, is_over: bool);
+    ///
+    /// Returns whether the Manager is to send the start. A world that lets the superstep pass itself sends the Manager the
+    /// arrival of all instead, from its own address.
+    fn released(&mut self, set: SetId, start: Start, is_over: bool) -> bool;
 
     /// A process has halted, and the superstep in which it halted is over: its agent ends.
     fn finished(&mut self, rank: Rank);

@@ -41,6 +41,8 @@ pub(super) struct SimulatedWorld {
     repetition: Repetition,
     /// The superstep that passes as an earlier one did.
     replay: Option<Replay>,
+    /// The time of the event of such a superstep that a process handles.
+    replayed: Option<Instant>,
     /// The processes that have not halted, where one Manager ends supersteps.
     living: u32,
     /// The arrivals so far in this superstep, where one Manager ends it.
@@ -106,6 +108,7 @@ impl SimulatedWorld {
             supersteps: Supersteps::new(programs, size),
             repetition,
             replay: None,
+            replayed: None,
             living: u32::try_from(size).expect("ranks fit 32 bits"),
             arrived: None,
             hosts: setup.placement.clone(),
@@ -147,8 +150,11 @@ impl SimulatedWorld {
     }
 
     /// The next event and its agent; `None` when all processes have finished and all supersteps are recorded, or the run has
-    /// failed.
-    pub(super) fn next(&mut self) -> Option<Delivery> {
+    /// failed. `handle` has processes handle the events of a superstep that passes as an earlier one did.
+    pub(super) fn next(
+        &mut self,
+        handle: &mut dyn FnMut(Rank, Event, &mut Self),
+    ) -> Option<Delivery> {
         loop {
             if self.error.is_some() {
                 return None;
@@ -156,8 +162,8 @@ impl SimulatedWorld {
             if let Some(due) = self.deliveries.pop() {
                 return Some(self.delivery(due));
             }
-            if let Some(delivery) = self.next_replayed() {
-                return Some(delivery);
+            if let Some(replay) = self.replay.take() {
+                return Some(self.pass(replay, handle));
             }
             self.advance()?;
         }

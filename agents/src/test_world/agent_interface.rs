@@ -226,5 +226,7 @@ impl Membership for TestWorld {
         None
     }
 
-    fn released(&mut self, _: SetId, _: Start, _: bool) {}
+    fn released(&mut self, _: SetId, _: Start, _: bool) -> bool {
+        true
+    }
 }

@@ -273,11 +273,12 @@ impl Membership for HostWorld {
         None
     }
 
-    fn released(&mut self, _: SetId, start: Start, is_over: bool) {
+    fn released(&mut self, _: SetId, start: Start, is_over: bool) -> bool {
         let now = self.now();
         if let Some(checkpoints) = self.checkpoints.as_mut().filter(|_| start.checkpoint) {
             checkpoints.note(start.superstep, now);
         }
         self.has_barrier &= !is_over;
+        true
     }
 }

@@ -1,12 +1,11 @@
 //! The end of supersteps, and those that repeat earlier ones.
 //!
 //! Where one Manager ends supersteps, the world knows when it [starts](crate::world::Membership::released) the next one.
-//! If that repeats an earlier one, the messages that start processes are not carried. Instead, once the Manager has
-//! started all, agents receive the events of the course: each process that observes its supersteps what happened to it, in
-//! the order of arrival, and the Manager one arrival for all. What they do then is known, and is not done.
+//! If that repeats an earlier one, the Manager sends nothing. Agents handle the events of the course instead: each process
+//! that observes its supersteps what happened to it, in the order of arrival, and the Manager one arrival for all. What
+//! processes ask for meanwhile has been done, and is known.
 
-use bsp::units::{Instant, Seconds};
-use bsp::{HostId, Rank};
+use bsp::Rank;
 use protocol::{Address, AgentMessage, Arrived, Start};
 
 use super::SimulatedWorld;
@@ -17,54 +16,6 @@ use crate::world::{Delivery, Event, Mail};
 pub(super) struct Replay {
     start: Start,
     course: Course,
-    /// The next event of a process, and the place of its course among those of all.
-    next: (Moment, usize),
-    /// The time of the event that a process handles.
-    now: Option<Instant>,
-}
-
-/// What happens to a process in a superstep.
-#[derive(Clone, Copy)]
-enum Moment {
-    Start,
-    Computed,
-    Exchanged,
-}
-
-impl Replay {
-    /// The time for the agent that handles an event of it.
-    pub(super) const fn now(&self) -> Option<Instant> {
-        self.now
-    }
-
-    /// The next event of a process, if there is one left, and its time after the release.
-    fn next(&mut self, parent: impl FnOnce(Rank) -> Address) -> Option<(Seconds, Delivery)> {
-        let (moment, index) = self.next;
-        let process = self.course.processes.get(index)?;
-        let (at, event, next) = match moment {
-            Moment::Start => {
-                let from = parent(process.rank);
-                let message = AgentMessage::Start(self.start);
-                let next = (Moment::Computed, index);
-                (process.started, Event::Message { from, message }, next)
-            }
-            Moment::Computed => {
-                let event = Event::Computed {
-                    work: process.work,
-                    time: process.computation,
-                    halted: false,
-                };
-                (process.computed, event, (Moment::Exchanged, index))
-            }
-            Moment::Exchanged => {
-                let event = Event::Exchanged(process.exchange.clone());
-                (process.arrived, event, (Moment::Start, index + 1))
-            }
-        };
-        self.next = next;
-        let to = Address::Process(process.rank);
-        Some((at, Delivery { to, event }))
-    }
 }
 
 impl SimulatedWorld {
@@ -124,33 +75,38 @@ impl SimulatedWorld {
         };
         self.traffic.repeat(plan);
         self.supersteps.set_elapsed(&course.elapsed);
-        self.replay = Some(Replay {
-            start,
-            course,
-            next: (Moment::Start, 0),
-            now: None,
-        });
+        self.replay = Some(Replay { start, course });
     }
 
-    /// Whether what an agent sends is part of a superstep that is not simulated.
-    pub(super) fn is_replayed(&self, message: &AgentMessage) -> bool {
-        let is_of_barrier = matches!(message, AgentMessage::Start(_) | AgentMessage::Arrived(_));
-        self.replay.is_some() && is_of_barrier
-    }
-
-    /// The next event of the superstep that passes as an earlier one did, if there is one.
-    pub(super) fn next_replayed(&mut self) -> Option<Delivery> {
-        let replay = self.replay.as_mut()?;
-        let (rules, hosts): (_, &[HostId]) = (&self.rules, &self.hosts);
-        let parent = |rank: Rank| {
-            let host = hosts[rank.index()];
-            rules.barrier.parent(host, rules.sets[host.index()])
-        };
-        if let Some((at, delivery)) = replay.next(parent) {
-            replay.now = Some(self.engine.date(at));
-            return Some(delivery);
+    /// Has processes handle the events of a superstep that passes as an earlier one did. Returns its end, for the Manager.
+    pub(super) fn pass(
+        &mut self,
+        replay: Replay,
+        handle: &mut dyn FnMut(Rank, Event, &mut Self),
+    ) -> Delivery {
+        let Replay { start, course } = replay;
+        for process in &course.processes {
+            let rank = process.rank;
+            let host = self.hosts[rank.index()];
+            let set = self.rules.sets[host.index()];
+            let started = Event::Message {
+                from: self.rules.barrier.parent(host, set),
+                message: AgentMessage::Start(start),
+            };
+            self.replayed = Some(self.engine.date(process.started));
+            handle(rank, started, self);
+            let computed = Event::Computed {
+                work: process.work,
+                time: process.computation,
+                halted: false,
+            };
+            self.replayed = Some(self.engine.date(process.computed));
+            handle(rank, computed, self);
+            let exchanged = Event::Exchanged(process.exchange.clone());
+            self.replayed = Some(self.engine.date(process.arrived));
+            handle(rank, exchanged, self);
         }
-        let Replay { start, course, .. } = self.replay.take()?;
+        self.replayed = None;
         self.engine.repeat(&course.span);
         self.engine.rest();
         let manager = Address::SetManager(self.rules.first);
@@ -160,13 +116,10 @@ impl SimulatedWorld {
             ..all
         };
         self.repetition.keep(course);
-        let message = AgentMessage::Arrived(arrived);
-        Some(Delivery {
-            to: manager,
-            event: Event::Message {
-                from: manager,
-                message,
-            },
-        })
+        let event = Event::Message {
+            from: manager,
+            message: AgentMessage::Arrived(arrived),
+        };
+        Delivery { to: manager, event }
     }
 }
