@@ -150,14 +150,12 @@ impl SetManager {
 
     /// Sends the capacity of this Set, once all hosts have answered.
     fn send_capacity(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
-        let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
-        let set_load = scheduler.model.parameters().set_load;
         let call = self.call.as_mut().expect("a call is being held");
         call.measured.sort_by_key(|measured| measured.host);
         let capacity = Capacity {
             superstep: call.superstep,
             set: self.set,
-            capacity: migbsp::capacity(set_load, &call.processors(|measured| measured.load)),
+            capacity: migbsp::capacity(&call.processors(|measured| measured.load)),
             processes: self.placement_view.processes(),
             processors: call
                 .measured
@@ -257,7 +255,7 @@ impl SetManager {
             interval: schedule.interval,
             tolerance: schedule.tolerance,
             entries: reports.iter().map(|report| report.entry).collect(),
-            digests: Digest::of_supersteps(&scheduler.model, &times),
+            digests: Digest::of_supersteps(&times),
             barrier_busy: std::mem::take(&mut self.barrier_busy),
             inventory: None,
             remaining: scheduler.asked(|| most(reports.iter().map(|report| report.remaining))),

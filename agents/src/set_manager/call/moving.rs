@@ -126,9 +126,7 @@ impl SetManager {
         for order in moves {
             self.note_move(rules, order);
             if rules.sets[order.to.index()] == self.set {
-                self.migrants.arrive(order.rank, order.to);
-            } else {
-                self.migrants.leave(order.rank);
+                self.occupied.insert(order.to);
             }
         }
     }

@@ -46,8 +46,7 @@ impl SetManager {
                 .push(resident);
         }
         let rate = call.rates[self.set.index()];
-        let occupied = self.migrants.occupied(model, |rank| call.computed(rank));
-        let processors = Processors::new(model, rate, processors, &occupied);
+        let processors = Processors::new(rate, processors, &self.occupied);
         call.negotiation = Some(Negotiation {
             selection,
             processors,
@@ -245,9 +244,7 @@ fn request(
     let t2 = negotiation.processors.stay(report.rank, report.bytes, rate);
     Request {
         rank: report.rank,
-        instructions: negotiation
-            .processors
-            .work(report.rank, report.instructions),
+        instructions: report.instructions,
         bytes: report.bytes,
         migration: report.evaluation.cost(target),
         t2: t2.expect("a candidate lives in its own Set"),

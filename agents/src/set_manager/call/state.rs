@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::link_probes::LinkProbes;
 use crate::check::check;
-use bsp::units::{Instant, Instructions};
+use bsp::units::Instant;
 use bsp::{HostId, Rank, SetId};
 use migbsp::{
     Answer, CallMove, Decision, Digest, Entry, Measurements, PlanAssessment, ProbedLink, Processor,
@@ -106,12 +106,6 @@ impl Call {
                 .collect(),
             external: measured.flat_map(|more| &more.external).cloned().collect(),
         }
-    }
-
-    /// Whether a process of the own Set computed in the last superstep.
-    pub(super) fn computed(&self, rank: Rank) -> bool {
-        let report = self.reports.get(&rank);
-        report.is_some_and(|report| Instructions::ZERO < report.instructions)
     }
 
     /// The moves of this call in rank order, where the cost of moves is learned; `sets` has the Set of each host.

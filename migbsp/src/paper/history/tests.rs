@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{BytesSuperstep, Parameters};
+use crate::Parameters;
 
 /// What a process records for MigBSP.
 const MIGBSP: Memory = Memory {
@@ -15,11 +15,11 @@ fn config(change: impl FnOnce(&mut Parameters)) -> Config {
     Config::new(parameters).unwrap()
 }
 
-fn compute(process: &mut Process, config: &Config, instructions: u64) {
+fn compute(process: &mut ProcessHistory, config: &Config, instructions: u64) {
     receive(process, config, instructions, &[]);
 }
 
-fn receive(process: &mut Process, config: &Config, instructions: u64, from: &[(u32, u64)]) {
+fn receive(process: &mut ProcessHistory, config: &Config, instructions: u64, from: &[(u32, u64)]) {
     let receptions: Vec<Reception> = from
         .iter()
         .map(|(set, bytes)| Reception {
@@ -51,7 +51,7 @@ fn the_second_prediction_of_smith_waterman_is_that_of_the_paper() {
     let second = 1_000_000 + 999_000_000 / 18;
     for (delta, pattern) in [(0.01, 0.75), (0.5, 1.0)] {
         let config = config(|parameters| parameters.delta = delta);
-        let mut process = Process::new(MIGBSP, 4);
+        let mut process = ProcessHistory::new(MIGBSP, 4);
         compute(&mut process, &config, 1_000_000);
         compute(&mut process, &config, second);
         close(process.instructions_last().as_f64(), 565e5);
@@ -70,7 +70,7 @@ fn a_tenth_of_fifty_instructions_is_from_45_to_55() {
 #[test]
 fn recent_supersteps_weigh_most() {
     let config = Config::default();
-    let mut process = Process::new(MIGBSP, 4);
+    let mut process = ProcessHistory::new(MIGBSP, 4);
     for instructions in [8, 16, 32] {
         compute(&mut process, &config, instructions * 1_000_000_000);
     }
@@ -83,7 +83,7 @@ fn recent_supersteps_weigh_most() {
 #[test]
 fn a_call_restarts_predictions_and_keeps_patterns() {
     let config = config(|_| {});
-    let mut process = Process::new(MIGBSP, 4);
+    let mut process = ProcessHistory::new(MIGBSP, 4);
     for instructions in [1, 1000, 1, 1000] {
         receive(&mut process, &config, instructions, &[(2, instructions)]);
     }
@@ -97,48 +97,27 @@ fn a_call_restarts_predictions_and_keeps_patterns() {
 }
 
 #[test]
-fn patterns_begin_again_if_told_to() {
-    let config = config(|parameters| parameters.patterns = Patterns::Restart);
-    let mut process = Process::new(MIGBSP, 4);
-    for instructions in [1, 1000, 1, 1000] {
-        compute(&mut process, &config, instructions);
+fn a_pattern_of_communication_falls_with_irregular_bytes() {
+    let mut process = ProcessHistory::new(MIGBSP, 4);
+    for bytes in [1, 1000, 1, 1000] {
+        receive(&mut process, &Config::default(), 7, &[(2, bytes)]);
     }
-    process.restart(4);
-    compute(&mut process, &config, 7);
-    close(process.pattern_computation(), 1.0);
+    close(process.pattern_communication(SetId(2)), 0.25);
 }
 
 #[test]
-fn a_pattern_of_communication_falls_unless_it_judges_the_first_superstep_alone() {
-    for (bytes_superstep, expected) in [
-        (BytesSuperstep::Current, 0.25),
-        (BytesSuperstep::First, 1.0),
-    ] {
-        let config = config(|parameters| parameters.bytes_superstep = bytes_superstep);
-        let mut process = Process::new(MIGBSP, 4);
-        for bytes in [1, 1000, 1, 1000] {
-            receive(&mut process, &config, 7, &[(2, bytes)]);
-        }
-        close(process.pattern_communication(SetId(2)), expected);
-    }
-}
-
-#[test]
-fn an_idle_process_counts_with_its_last_work_or_with_nothing() {
-    for (idle_resident, expected) in [(IdleResident::LastNonzero, 9), (IdleResident::Zero, 0)] {
-        let config = config(|parameters| parameters.idle_resident = idle_resident);
-        let mut process = Process::new(MIGBSP, 4);
-        compute(&mut process, &config, 9);
-        compute(&mut process, &config, 0);
-        assert_eq!(process.instructions_last(), Instructions::ZERO);
-        assert_eq!(process.instructions_resident(), Instructions(expected));
-    }
+fn an_idle_process_counts_with_its_last_work() {
+    let mut process = ProcessHistory::new(MIGBSP, 4);
+    compute(&mut process, &Config::default(), 9);
+    compute(&mut process, &Config::default(), 0);
+    assert_eq!(process.instructions_last(), Instructions::ZERO);
+    assert_eq!(process.instructions_resident(), Instructions(9));
 }
 
 #[test]
 fn a_wait_belongs_to_the_superstep_before_it() {
     let config = Config::default();
-    let mut process = Process::new(MIGBSP, 4);
+    let mut process = ProcessHistory::new(MIGBSP, 4);
     compute(&mut process, &config, 1);
     process.waited(Seconds::new(2.0).unwrap());
     compute(&mut process, &config, 1);
@@ -151,7 +130,7 @@ fn a_wait_belongs_to_the_superstep_before_it() {
 
 #[test]
 fn a_process_is_small() {
-    assert!(size_of::<Process>() <= 112);
+    assert!(size_of::<ProcessHistory>() <= 112);
     assert!(size_of::<Sender>() <= 40);
 }
 
@@ -171,7 +150,7 @@ proptest! {
     #[test]
     fn patterns_stay_in_their_range(supersteps in supersteps(), interval in 1..9_u32) {
         let config = Config::default();
-        let mut process = Process::new(MIGBSP, interval);
+        let mut process = ProcessHistory::new(MIGBSP, interval);
         for (index, (instructions, bytes)) in supersteps.into_iter().enumerate() {
             receive(&mut process, &config, instructions, &positive(bytes));
             prop_assert!((0.0..=1.0).contains(&process.pattern_computation()));
@@ -188,7 +167,7 @@ proptest! {
     #[test]
     fn a_prediction_lies_between_the_least_and_the_most(supersteps in supersteps()) {
         let config = Config::default();
-        let mut process = Process::new(MIGBSP, 4);
+        let mut process = ProcessHistory::new(MIGBSP, 4);
         let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
         for (instructions, bytes) in supersteps {
             receive(&mut process, &config, instructions, &positive(bytes));
@@ -202,7 +181,7 @@ proptest! {
     #[test]
     fn a_silent_set_is_like_one_never_heard_of(supersteps in supersteps()) {
         let config = Config::default();
-        let (mut sparse, mut dense) = (Process::new(MIGBSP, 4), Process::new(MIGBSP, 4));
+        let (mut sparse, mut dense) = (ProcessHistory::new(MIGBSP, 4), ProcessHistory::new(MIGBSP, 4));
         for (index, (instructions, bytes)) in supersteps.into_iter().enumerate() {
             receive(&mut sparse, &config, instructions, &positive(bytes));
             let all: Vec<_> = (0..).zip(bytes).collect();

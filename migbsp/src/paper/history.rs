@@ -1,20 +1,49 @@
 //! The history of one process.
 
-mod aging;
-mod sender;
-
 use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{HostId, Image, Rank, SetId};
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::seconds;
-use crate::paper::observation::{Observation, Reception};
 use crate::{
-    Config, Forecast, IdleResident, Load, Memory, Neighbours, Noise, Patterns, Potential,
-    ProcessTimes, Received,
+    Config, Forecast, Incoming, Load, Neighbours, Noise, Potential, ProcessTimes, Received,
 };
-use aging::{Aging, is_close};
-use sender::{Sender, sum_from};
+
+/// One superstep of one process, as measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Observation<'a> {
+    /// Instructions executed, `I_t(i)`.
+    pub instructions: Instructions,
+    /// How long that took, `CT_t(i)`.
+    pub computation_time: Seconds,
+    /// What was received, by the senders' Sets; a Set that sent nothing is left out.
+    pub receptions: &'a [Reception],
+    /// What was received, by sender, of the heaviest ones; empty if no plan needs it.
+    pub incoming: &'a [Incoming],
+    /// How long the longest single reception took.
+    pub reception_longest: Seconds,
+}
+
+/// What a process received in one superstep from the processes of one Set.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reception {
+    /// Where the senders run.
+    pub set: SetId,
+    /// Sum over its messages, `B_t(i, j)`.
+    pub bytes: Bytes,
+    /// Sum of the times they took, `BT_t(i, j)`.
+    pub time: Seconds,
+}
+
+/// What each process records in addition to patterns and predictions; [`Policy::memory`](crate::Policy::memory) says what a
+/// policy needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// The times of every superstep since the last call.
+    pub times: bool,
+    /// Predictions of its load, and how often they were wrong.
+    pub forecast: bool,
+}
 
 /// The history of one process: predictions since the last call, patterns since the run began.
 ///
@@ -29,7 +58,7 @@ use sender::{Sender, sum_from};
 ///
 /// A Set that never sent anything has predictions of zero and a pattern of 1, so it takes no memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Process {
+pub struct ProcessHistory {
     /// 1/α of the current interval.
     step: f64,
     pattern: f64,
@@ -55,7 +84,7 @@ struct Outlook {
     noise: Noise,
 }
 
-impl Process {
+impl ProcessHistory {
     /// A process before its first superstep that records what `memory` says; the first call is expected
     /// after `interval` supersteps.
     #[must_use]
@@ -100,12 +129,10 @@ impl Process {
 
     /// Observes one superstep.
     pub fn observe(&mut self, config: &Config, observation: Observation<'_>) {
-        let parameters = config.parameters();
         let first = std::mem::take(&mut self.is_fresh);
         let aging = Aging {
             old: if first { 0.0 } else { 0.5 },
             step: self.step,
-            afresh: first && parameters.patterns == Patterns::Restart,
         };
         let Observation {
             instructions,
@@ -118,11 +145,11 @@ impl Process {
         let work = instructions.as_f64();
         self.instructions_predicted = aging.aged(self.instructions_predicted, work);
         self.time_predicted = aging.aged(self.time_predicted, computation_time.get());
-        let regular = is_close(self.instructions_predicted, work, parameters.delta);
+        let regular = is_close(self.instructions_predicted, work, config.parameters().delta);
         self.pattern = aging.pattern(self.pattern, regular);
         self.instructions_last = instructions;
         let computed = Instructions::ZERO < instructions;
-        if computed || parameters.idle_resident == IdleResident::Zero {
+        if computed {
             self.instructions_resident = instructions;
         }
 
@@ -140,7 +167,7 @@ impl Process {
     }
 
     /// Records how long the process waited at the barrier of the superstep last observed, from arrival to
-    /// release. Ignored after [`Process::restart`], when that superstep has been judged.
+    /// release. Ignored after [`ProcessHistory::restart`], when that superstep has been judged.
     pub fn waited(&mut self, wait: Seconds) {
         if let Some(times) = self.times.as_mut().and_then(|times| times.last_mut()) {
             times.waited(wait);
@@ -203,7 +230,7 @@ impl Process {
     }
 
     /// What the process adds to its processor's time: the instructions of the last superstep in
-    /// which it computed, or as [`IdleResident`] says.
+    /// which it computed.
     #[must_use]
     pub const fn instructions_resident(&self) -> Instructions {
         self.instructions_resident
@@ -279,10 +306,86 @@ impl Process {
     }
 }
 
+/// What is known of the processes of one Set as senders.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Sender {
+    set: SetId,
+    bytes_last: Bytes,
+    bytes_predicted: f64,
+    time_predicted: f64,
+    pattern: f64,
+}
+
+impl Sender {
+    /// A Set that never sent anything.
+    const fn silent(set: SetId) -> Self {
+        Self {
+            set,
+            bytes_last: Bytes::ZERO,
+            bytes_predicted: 0.0,
+            time_predicted: 0.0,
+            pattern: 1.0,
+        }
+    }
+
+    fn observe(&mut self, aging: Aging, config: &Config, bytes: Bytes, time: f64) {
+        self.bytes_last = bytes;
+        self.bytes_predicted = aging.aged(self.bytes_predicted, bytes.as_f64());
+        self.time_predicted = aging.aged(self.time_predicted, time);
+        let beta = config.parameters().beta;
+        let regular = is_close(self.bytes_predicted, bytes.as_f64(), beta);
+        self.pattern = aging.pattern(self.pattern, regular);
+    }
+}
+
+fn sum_from(set: SetId, receptions: &[Reception]) -> (Bytes, f64) {
+    receptions
+        .iter()
+        .filter(|reception| reception.set == set)
+        .fold((Bytes::ZERO, 0.0), |(bytes, time), reception| {
+            (bytes + reception.bytes, time + reception.time.get())
+        })
+}
+
+/// How the superstep being observed enters predictions and patterns.
+#[derive(Clone, Copy)]
+struct Aging {
+    /// Weight of what was predicted before; the new measurement has the rest.
+    old: f64,
+    /// What a pattern gains or loses.
+    step: f64,
+}
+
+impl Aging {
+    /// Equation `AGE`: half the old prediction and half the measurement, or the measurement alone in
+    /// the first superstep after a call.
+    fn aged(self, predicted: f64, measured: f64) -> f64 {
+        self.old * predicted + (1.0 - self.old) * measured
+    }
+
+    /// Equations `P-COMP` and `P-COMM`.
+    fn pattern(self, pattern: f64, regular: bool) -> f64 {
+        if regular {
+            (pattern + self.step).min(1.0)
+        } else {
+            (pattern - self.step).max(0.0)
+        }
+    }
+}
+
+/// Whether `predicted` is within `variation` of `actual`, bounds included.
+fn is_close(predicted: f64, actual: f64, variation: f64) -> bool {
+    let margin = actual * (variation + SLACK);
+    actual - margin <= predicted && predicted <= actual + margin
+}
+
 /// What a pattern gains or loses in a superstep.
 fn step(interval: u32) -> f64 {
     1.0 / f64::from(interval.max(1))
 }
+
+/// Relative rounding that the bounds of a regular superstep forgive.
+const SLACK: f64 = 1e-12;
 
 #[cfg(test)]
 mod tests;
