@@ -7,14 +7,12 @@
 //! [`Evaluation`] of a process; [`merge`] and [`select`]; and the [`Processors`] of a target Set.
 //! That is MigBSP. A [`Policy`] may instead call by another rule, and make a [`Plan`] from a
 //! [`Snapshot`] of all Sets, which a [`Gate`] judges; [`Policies`] holds the rules that a binary knows.
-//! [`completion`] is the time that a task takes where an owner's jobs come first.
 //! Every equation is in `docs/model.md`.
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
 mod acceptance;
 mod bounded;
-pub mod completion;
 mod knowledge;
 mod median;
 mod paper;

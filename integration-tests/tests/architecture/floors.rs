@@ -7,7 +7,7 @@ use toml::Table;
 use crate::{members, root};
 
 /// Folder and floor. A crate depends only on lower floors.
-const FLOORS: [(&str, u32); 16] = [
+const FLOORS: [(&str, u32); 17] = [
     ("bsp", 0),
     ("settings", 0),
     ("migbsp", 1),
@@ -15,6 +15,7 @@ const FLOORS: [(&str, u32); 16] = [
     ("relay", 1),
     ("workloads", 1),
     ("lab/rules", 2),
+    ("lab/algorithms", 2),
     ("protocol", 2),
     ("agents", 3),
     ("experiments", 4),

@@ -6,10 +6,13 @@ use bsp::HostId;
 use bsp::units::Seconds;
 use migbsp::{
     Alternative, Assignment, Destination, DestinationChoice, Draft, Need, Parameter, Plan,
-    Planning, Rule, Snapshot, completion,
+    Planning, Rule, Snapshot,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use crate::bounded::seconds;
+use crate::completion;
 
 /// The dynamic scheduling algorithm of Du, Sun and Wu (2007, figure 2): the slowest process moves to the host on the idle
 /// list with the least sum of the time of the move, `C`, and of the expected time of the rest, `E[T]`.
@@ -270,13 +273,6 @@ fn time_alone(snapshot: &Snapshot, process: usize, host: usize) -> f64 {
     let found = &snapshot.hosts()[host];
     (sum / found.cores).max(work(process)) / found.speed
 }
-
-/// `value` seconds; what is no number, or longer than any run, counts as that.
-fn seconds(value: f64) -> Seconds {
-    Seconds::new(value.min(FOREVER)).expect("a time is not endless in the past")
-}
-
-const FOREVER: f64 = 1e30;
 
 #[cfg(test)]
 mod tests {

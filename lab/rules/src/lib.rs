@@ -1,6 +1,7 @@
 //! Plans that reproduce one table of one paper, for the program `migbsp`.
 //!
-//! They are made with the public interface of `migbsp` and registered as a user's plans are:
+//! [`completion`] is the time that a task takes where an owner's jobs come first, by which some of them choose. They are
+//! made with the public interface of `migbsp` and registered as a user's plans are:
 //!
 //! ```
 //! use migbsp::Policies;
@@ -12,6 +13,8 @@
 //! ```
 
 mod bonorden;
+mod bounded;
+pub mod completion;
 mod destination;
 
 use migbsp::{Plan, Rule};
