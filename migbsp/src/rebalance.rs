@@ -27,7 +27,6 @@ mod problem_error;
 mod refine;
 mod repair;
 mod sampled_set;
-mod search_result;
 mod sharing;
 mod solution;
 mod state;
@@ -40,8 +39,7 @@ pub use budget::Budget;
 pub use memory::Memory;
 pub use problem::{Machine, MoveCost, Problem, Resident};
 pub use problem_error::ProblemError;
-pub use search_result::SearchResult;
-pub use solution::Solution;
+pub use solution::{SearchResult, Solution};
 pub use thresholds::Thresholds;
 pub use variant::{Exchanges, Penalised, Variant};
 
