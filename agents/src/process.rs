@@ -2,7 +2,7 @@
 
 use bsp::units::{Instant, Instructions, Seconds};
 use bsp::{HostId, Rank};
-use migbsp::Observation;
+use migbsp::{Observation, ProcessHistory};
 use protocol::{
     Address, AgentMessage, Arrived, Evaluate, Installed, Migrate, Report, Start, decode_value,
 };
@@ -30,7 +30,7 @@ pub struct Process {
     work: Instructions,
     computation: Seconds,
     halted: bool,
-    history: Option<Box<migbsp::Process>>,
+    history: Option<Box<ProcessHistory>>,
     /// Whether it executes a superstep or exchanges its messages; a process that moves does neither.
     #[serde(skip)]
     is_active: bool,
@@ -45,7 +45,7 @@ impl Process {
     pub fn new(rules: &Rules, rank: Rank, host: HostId) -> Self {
         let history = rules.scheduler.as_ref().map(|scheduler| {
             let interval = scheduler.model.parameters().interval;
-            Box::new(migbsp::Process::new(scheduler.policy.memory(), interval))
+            Box::new(ProcessHistory::new(scheduler.policy.memory(), interval))
         });
         Self {
             rank,
@@ -230,7 +230,7 @@ impl Process {
             learned: order.learned,
         };
         let evaluation = history.evaluate(&scheduler.model, &situation);
-        let entry = evaluation.entry(&scheduler.model, self.rank, history);
+        let entry = evaluation.entry(self.rank, history);
         let report = Report {
             superstep: order.superstep,
             rank: self.rank,

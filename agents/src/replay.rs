@@ -196,9 +196,6 @@ impl Replay {
                 self.epoch += u64::from(!moved.is_empty());
                 for Moved { rank, host, .. } in moved {
                     self.lives[rank.index()] = host;
-                    if let Some(deciding) = &mut self.deciding {
-                        deciding.leave(rank);
-                    }
                 }
                 if join.joined {
                     self.barrier.at = join.ended;

@@ -4,9 +4,11 @@ mod call;
 mod joining;
 mod placement_view;
 
+use std::collections::BTreeSet;
+
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
-use migbsp::{Elapsed, Migrants, Planner, When};
+use migbsp::{Elapsed, Planner, When};
 use protocol::{Address, AgentMessage, Arrived, Installed, Migrate, Start, StartCall};
 
 use crate::barrier::Arrivals;
@@ -38,8 +40,8 @@ pub struct SetManager {
     epoch: u64,
     /// Whether the first process has not halted and runs on the host of the first Manager.
     is_home: bool,
-    /// Processes that have migrated to hosts of this Set.
-    migrants: Migrants,
+    /// The hosts of this Set to which a process has migrated.
+    occupied: BTreeSet<HostId>,
     when: Option<Box<dyn When>>,
     /// The planner of the first Manager, where plans name processors; absent while a plan is made.
     planner: Option<Planner>,
@@ -90,7 +92,7 @@ impl SetManager {
             arrivals: Arrivals::new(rules, set),
             hosts,
             epoch: 0,
-            migrants: Migrants::default(),
+            occupied: BTreeSet::new(),
             when: scheduler
                 .map(|scheduler| scheduler.policy.when(&scheduler.model, &scheduler.planning)),
             planner: scheduler

@@ -55,27 +55,11 @@ pub use text::text;
 pub fn reproduce(part: Part, ties: &[Variant], batch: Batch<'_>) -> Result<Report, Failure> {
     let others = [Variant::I, Variant::Ii, Variant::Forced];
     let variants: Vec<Variant> = others.iter().chain(ties).copied().collect();
-    reproduce_with(part, &variants, &[], batch)
-}
-
-/// [`reproduce`] in the scenarios `variants` alone, and with other values of keys, as
-/// `scheduler.idle_candidate=judged`: another reading of the papers.
-///
-/// # Errors
-///
-/// If a key or a value does not exist.
-pub fn reproduce_with(
-    part: Part,
-    variants: &[Variant],
-    reading: &[String],
-    batch: Batch<'_>,
-) -> Result<Report, Failure> {
-    let ties: Vec<Variant> = variants.iter().copied().filter(Variant::decides).collect();
     let stated = stated::stated();
     let cells: Vec<(Cell, Vec<Run>)> = part
         .tables()
         .flat_map(Table::cells)
-        .map(|cell| (cell, runs_of(&cell, variants, &stated)))
+        .map(|cell| (cell, runs_of(&cell, &variants, &stated)))
         .collect();
     let mut runs: Vec<Run> = cells.iter().flat_map(|(_, runs)| runs).copied().collect();
     if part.has_migrations() {
@@ -89,9 +73,9 @@ pub fn reproduce_with(
     if part == Part::All {
         runs.extend(gain::runs());
     }
-    let outcomes = outcomes(runs, batch, &stated, reading)?;
+    let outcomes = outcomes(runs, batch, &stated)?;
     let migrations = if part.has_migrations() {
-        compare(&stated, &ties, &outcomes)
+        compare(&stated, ties, &outcomes)
     } else {
         Vec::new()
     };
@@ -130,12 +114,11 @@ fn outcomes(
     mut runs: Vec<Run>,
     batch: Batch<'_>,
     stated: &[Stated],
-    reading: &[String],
 ) -> Result<BTreeMap<Run, Outcome>, Failure> {
     // The longest first, so that no core ends with a long run.
     runs.sort_unstable_by_key(|run| (Reverse(run.weight()), *run));
     runs.dedup();
-    let outcomes = batch.run(&runs, |run| execute(run, stated, reading))?;
+    let outcomes = batch.run(&runs, |run| execute(run, stated))?;
     Ok(runs.into_iter().zip(outcomes).collect())
 }
 

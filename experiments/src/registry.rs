@@ -194,6 +194,16 @@ impl Registry {
         self
     }
 
+    /// These, and `plans`.
+    ///
+    /// # Panics
+    ///
+    /// As [`Registry::with_when`].
+    #[must_use]
+    pub fn with_plans(self, plans: impl IntoIterator<Item = Rule<dyn Plan>>) -> Self {
+        plans.into_iter().fold(self, Self::with_plan)
+    }
+
     /// These, and a gate.
     ///
     /// # Panics

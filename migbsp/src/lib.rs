@@ -3,18 +3,16 @@
 //! Pure: it maps observations to decisions. It never waits, reads or sends, and only [`rebalance`]
 //! draws random numbers, from the seed it is given: so the same model runs in a unit test, in a
 //! simulation and on real hosts. Reading order:
-//! [`Parameters`]; a [`Process`] and its [`Observation`]s; [`When`] to call; the
+//! [`Parameters`]; a [`ProcessHistory`] and its [`Observation`]s; [`When`] to call; the
 //! [`Evaluation`] of a process; [`merge`] and [`select`]; and the [`Processors`] of a target Set.
 //! That is MigBSP. A [`Policy`] may instead call by another rule, and make a [`Plan`] from a
 //! [`Snapshot`] of all Sets, which a [`Gate`] judges; [`Policies`] holds the rules that a binary knows.
-//! [`completion`] is the time that a task takes where an owner's jobs come first.
 //! Every equation is in `docs/model.md`.
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
 mod acceptance;
 mod bounded;
-pub mod completion;
 mod knowledge;
 mod median;
 mod paper;
@@ -36,16 +34,13 @@ pub use knowledge::{
 };
 pub use median::median;
 pub use paper::{
-    Answer, BestStays, BytesSuperstep, CandidateOrder, CandidateWork, Config, ConfigError, Digest,
-    EmptySuperstep, Entry, Evaluation, Heuristic, IdleCandidate, IdleProcesses, IdleResident,
-    Memory, Migrants, NotSelected, Observation, OccupiedBy, OwnSet, Parameters, Patterns,
-    Potential, Process, ProcessTime, ProcessTimes, Processors, Reception, Refusal, Request,
-    Selection, SenderSet, SetIndex, SetLoad, SetView, Situation, ThresholdOver, TieBreak,
-    ToleranceFloor, merge, select,
+    Answer, Config, ConfigError, Digest, Entry, Evaluation, Heuristic, Memory, NotSelected,
+    Observation, Parameters, Potential, ProcessHistory, ProcessTimes, Processors, Reception,
+    Refusal, Request, Selection, SenderSet, SetView, Situation, TieBreak, merge, select,
 };
 pub use plan::{Alternative, Destination, DestinationChoice, Draft, GreedyRefine, Plan, Portfolio};
 pub use planner::{CallStart, Decision, Inventory, PlanAssessment, PlannedMove, Planner};
 pub use policies::{Description, Policies};
 pub use policy::{LoadSource, Planning, Policy, PolicyError};
 pub use rule::{Need, Parameter, Rule, Settings};
-pub use when::{CallOutcome, CallSchedule, Elapsed, Interval, Spacing, When, is_balanced};
+pub use when::{CallOutcome, CallSchedule, Elapsed, Interval, Spacing, When};

@@ -62,6 +62,16 @@ impl Policies {
         self
     }
 
+    /// These rules, and `plans`.
+    ///
+    /// # Panics
+    ///
+    /// As [`Policies::with_when`].
+    #[must_use]
+    pub fn with_plans(self, plans: impl IntoIterator<Item = Rule<dyn Plan>>) -> Self {
+        plans.into_iter().fold(self, Self::with_plan)
+    }
+
     /// These rules, and `rule`.
     ///
     /// # Panics

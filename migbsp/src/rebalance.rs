@@ -1,7 +1,7 @@
 //! Load rebalancing: the assignment of processes to machines that meets a target level at least migration cost.
 //!
 //! With the target fixed this is the generalised assignment problem. A [`Problem`] holds workloads,
-//! machines and what moving costs; a [`Method`] looks for a [`Solution`] until its
+//! machines and what moving costs; [`Variant::IMLP`] and [`best`] look for a [`Solution`] until their
 //! [`Budget`] is used up. Pure: the only randomness is that of the seed, and a budget in steps gives
 //! the same solution everywhere. Sources: Chen, Wang and Lau 2008 and, for what goes beyond them,
 //! each file.
@@ -9,23 +9,14 @@
 mod annealing;
 mod annealing_state;
 mod best;
-mod bound;
 mod budget;
 mod chain;
 mod communication;
-mod conceivable;
 mod cooling;
 mod draws;
-mod exchanging;
-mod groups;
-mod hyb;
 mod incumbent;
-mod knapsack;
-mod lowest;
 mod memory;
 mod mending;
-mod method;
-mod mparv;
 mod noise;
 mod pair;
 mod penalties;
@@ -36,26 +27,35 @@ mod problem_error;
 mod refine;
 mod repair;
 mod sampled_set;
-mod search_result;
 mod sharing;
 mod solution;
-mod spread;
 mod state;
 mod tabu;
 mod thresholds;
 mod variant;
 
-pub use bound::{bound, bound_while};
+pub use best::best;
 pub use budget::Budget;
-pub use exchanging::{ExchangePattern, Exchanging};
-pub use groups::{Family, Group, UnknownGroup, Workloads};
-pub use lowest::lowest;
 pub use memory::Memory;
-pub use method::{Method, UnknownMethod};
-pub use mparv::{Opt, Partition};
 pub use problem::{Machine, MoveCost, Problem, Resident};
 pub use problem_error::ProblemError;
-pub use search_result::SearchResult;
-pub use solution::Solution;
+pub use solution::{SearchResult, Solution};
 pub use thresholds::Thresholds;
 pub use variant::{Exchanges, Penalised, Variant};
+
+/// What searches are made of, for algorithms in other crates.
+pub mod search {
+    pub use super::annealing::{Annealing, Course};
+    pub use super::best::improve as best;
+    pub use super::budget::Meter;
+    pub use super::draws::Draws;
+    pub use super::incumbent::Incumbent;
+    pub use super::memory::MemoryUse;
+    pub use super::refine::refine;
+    pub use super::solution::highest;
+    pub use super::state::{Entry, State};
+    pub use super::tabu::tabu;
+}
+
+#[cfg(test)]
+mod tests;

@@ -20,8 +20,8 @@ use crate::rule::Rule;
 
 pub(crate) use cooldown::Cooldown;
 pub(crate) use either::MENON_BOULMIER_BUDGETED;
+pub use interval::Interval;
 pub(crate) use interval::RULE as MIGBSP_INTERVAL;
-pub use interval::{Interval, is_balanced};
 pub use timing::{CallOutcome, CallSchedule, Elapsed, Spacing, When};
 pub(crate) use trial::TRIAL;
 

@@ -13,8 +13,8 @@ use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId};
 use migbsp::{
     Answer, CallOutcome, Config, Digest, Heuristic, Interval, MigrationCost, MoveCost, Observation,
-    Parameters, Policy, Process, ProcessTimes, Processor, Processors, Reception, Request, SetView,
-    Situation, Spacing, When, capacity, merge, select,
+    Parameters, Policy, ProcessHistory, ProcessTimes, Processor, Processors, Reception, Request,
+    SetView, Situation, Spacing, When, capacity, merge, select,
 };
 
 /// Labtec, Corisco, Frontal, ICE, Aquario: hosts, instructions per second, bytes per second of a
@@ -108,7 +108,7 @@ fn seconds(value: f64) -> Seconds {
 struct Run<'a> {
     application: &'a Application,
     config: Config,
-    processes: Vec<Process>,
+    processes: Vec<ProcessHistory>,
     hosts: Vec<u32>,
     has_migrant: BTreeSet<HostId>,
 }
@@ -124,8 +124,8 @@ impl Run<'_> {
             busy.push(seconds(costs.sum()));
             if when.is_due(superstep + 1) {
                 let times: Vec<&[ProcessTimes]> =
-                    self.processes.iter().map(Process::times).collect();
-                let supersteps = Digest::of_supersteps(&self.config, &times);
+                    self.processes.iter().map(ProcessHistory::times).collect();
+                let supersteps = Digest::of_supersteps(&times);
                 let moved = self.call();
                 when.conclude(&CallOutcome {
                     completed: superstep + 1,
@@ -206,7 +206,7 @@ impl Run<'_> {
                 learned: None,
             };
             let evaluation = process.evaluate(&config, &situation);
-            entries.push(evaluation.entry(&config, Rank::from_index(rank), process));
+            entries.push(evaluation.entry(Rank::from_index(rank), process));
         }
         let mut moved = Vec::new();
         for entry in select(&config, &merge(&config, entries)).candidates {
@@ -260,12 +260,12 @@ impl Run<'_> {
 
     fn processors(&self, set: usize) -> Processors {
         let rate = self.view(set, set).transfer_rate;
-        Processors::new(&self.config, rate, self.hosts_of(set), &self.has_migrant)
+        Processors::new(rate, self.hosts_of(set), &self.has_migrant)
     }
 
     fn view(&self, from: usize, to: usize) -> SetView {
         SetView {
-            capacity: capacity(self.config.parameters().set_load, &self.hosts_of(to)[..1]),
+            capacity: capacity(&self.hosts_of(to)[..1]),
             processes: 0,
             processors: SETS[to].0,
             transfer_rate: 1.0 / SETS[from].2 + 1.0 / SETS[to].2,
@@ -278,7 +278,10 @@ fn moves(application: &Application, parameters: Parameters) -> Vec<Move> {
     Run {
         application,
         config: Config::new(parameters).unwrap(),
-        processes: vec![Process::new(Policy::MIGBSP.memory(), interval); application.processes],
+        processes: vec![
+            ProcessHistory::new(Policy::MIGBSP.memory(), interval);
+            application.processes
+        ],
         hosts: (0..174).cycle().take(application.processes).collect(),
         has_migrant: BTreeSet::new(),
     }

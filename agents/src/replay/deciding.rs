@@ -1,12 +1,11 @@
 //! The planner or the model that decides again, with its state from call to call.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::units::{Instant, Seconds};
-use bsp::{HostId, Rank, Round, SetId};
+use bsp::{HostId, Rank, Round};
 use migbsp::{
-    CallMove, CallOutcome, CallStart, Decision, Digest, Entry, Migrants, Planner, Selection,
-    Spacing, When,
+    CallMove, CallOutcome, CallStart, Decision, Digest, Entry, Planner, Selection, Spacing, When,
 };
 use protocol::Considered;
 
@@ -29,8 +28,8 @@ pub(super) struct Deciding {
     pub(super) learned_cost: LearnedCost,
     /// The superstep with which the run ends at the latest, if a call has found out.
     end: Option<u64>,
-    /// The processes that have migrated to each Set.
-    migrants: BTreeMap<SetId, Migrants>,
+    /// The hosts to which a process has migrated.
+    occupied: BTreeSet<HostId>,
     /// The superstep with which the run began.
     first: u64,
 }
@@ -63,7 +62,7 @@ impl Deciding {
             planner: scheduler.planner(),
             learned_cost: LearnedCost::new(&scheduler),
             end: None,
-            migrants: BTreeMap::new(),
+            occupied: BTreeSet::new(),
             first,
             scheduler,
         }
@@ -128,7 +127,7 @@ impl Deciding {
             places: orders.map(script::places),
             learns: self.scheduler.learns(),
         };
-        let mut considered = negotiation.settle(model, &self.migrants, &selection.candidates);
+        let mut considered = negotiation.settle(&self.occupied, &selection.candidates);
         let is_scripted = orders.is_some();
         let cost = &self.learned_cost;
         cost.price_by_moves(&mut considered, is_scripted);
@@ -139,13 +138,6 @@ impl Deciding {
             considered,
             decision: None,
             remaining,
-        }
-    }
-
-    /// A process has moved to the host for which it waited, where it is no migrant.
-    pub(super) fn leave(&mut self, rank: Rank) {
-        for here in self.migrants.values_mut() {
-            here.leave(rank);
         }
     }
 
@@ -165,11 +157,7 @@ impl Deciding {
         if let Some(planner) = &mut self.planner {
             planner.conclude(recorded.cost, !migrations.is_empty());
         }
-        for step in &migrations {
-            self.leave(step.rank);
-            let target = self.migrants.entry(observations.set(step.to));
-            target.or_default().arrive(step.rank, step.to);
-        }
+        self.occupied.extend(migrations.iter().map(|step| step.to));
         let judged = recorded.judged.iter();
         let supersteps: Vec<Digest> = judged.clone().map(|judged| judged.digest).collect();
         let barrier_busy: Vec<Seconds> = judged.map(|judged| judged.barrier_busy).collect();

@@ -1,7 +1,7 @@
 //! What every process finds in a call.
 
 use bsp::{HostId, SetId};
-use migbsp::{Config, CostCoefficients, Entry, SetView, Situation};
+use migbsp::{Config, CostCoefficients, Entry, ProcessHistory, SetView, Situation};
 
 use super::observations::Observations;
 use crate::record::{Evaluated, Evaluation};
@@ -37,10 +37,10 @@ pub(super) fn evaluate(
     lives: &[HostId],
     learned: Option<CostCoefficients>,
 ) -> Vec<Found> {
-    let views = views(model, observations, lives);
+    let views = views(observations, lives);
     let evaluate = |recorded: &Evaluation| {
         let rank = recorded.rank;
-        let history = migbsp::Process::recalled(&recorded.potentials);
+        let history = ProcessHistory::recalled(&recorded.potentials);
         let own = observations.set(recorded.host);
         let found = history.evaluate(
             model,
@@ -52,7 +52,7 @@ pub(super) fn evaluate(
             },
         );
         Found {
-            entry: found.entry(model, rank, &history),
+            entry: found.entry(rank, &history),
             evaluation: found,
         }
     };
@@ -60,14 +60,13 @@ pub(super) fn evaluate(
 }
 
 /// All Sets as processes of each see them; `lives` gives the host of each process.
-fn views(model: &Config, observations: &Observations, lives: &[HostId]) -> Vec<Vec<SetView>> {
-    let set_load = model.parameters().set_load;
+fn views(observations: &Observations, lives: &[HostId]) -> Vec<Vec<SetView>> {
     let mut processes = vec![0; observations.sets().count()];
     for host in lives {
         processes[observations.set(*host).index()] += 1;
     }
     let offer = |(set, evaluated): (SetId, &Evaluated)| SetView {
-        capacity: migbsp::capacity(set_load, &observations.processors(set, |hosts| hosts.load)),
+        capacity: migbsp::capacity(&observations.processors(set, |hosts| hosts.load)),
         processes: processes[set.index()],
         processors: cores(evaluated),
         transfer_rate: 0.0,

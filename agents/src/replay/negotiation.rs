@@ -1,9 +1,9 @@
 //! The negotiations of a call, one after the other, as if all Managers were one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bsp::{HostId, Rank, SetId};
-use migbsp::{Answer, Config, Entry, Evaluation, Migrants, Processors, Request};
+use bsp::{HostId, Rank};
+use migbsp::{Answer, Entry, Evaluation, Processors, Request};
 use protocol::Considered;
 
 use super::observations::Observations;
@@ -21,14 +21,14 @@ pub(super) struct Negotiation<'a> {
 }
 
 impl Negotiation<'_> {
-    /// The decisions about the `candidates`, in their order.
+    /// The decisions about the `candidates`, in their order; a process has migrated earlier to each of the hosts
+    /// `occupied`.
     pub(super) fn settle(
         &self,
-        model: &Config,
-        migrants: &BTreeMap<SetId, Migrants>,
+        occupied: &BTreeSet<HostId>,
         candidates: &[Entry],
     ) -> Vec<Considered> {
-        let mut sets = self.processors(model, migrants);
+        let mut sets = self.processors(occupied);
         let settle = |candidate: &Entry| {
             let (own, target) = (candidate.own.index(), candidate.target.index());
             let request = self.request(candidate, &sets[own]);
@@ -50,7 +50,7 @@ impl Negotiation<'_> {
     }
 
     /// The processors of every Set, with the processes on them.
-    fn processors(&self, model: &Config, migrants: &BTreeMap<SetId, Migrants>) -> Vec<Processors> {
+    fn processors(&self, occupied: &BTreeSet<HostId>) -> Vec<Processors> {
         let sets = self.observations.sets();
         let processors = sets.map(|(set, evaluated)| {
             let mut residents: BTreeMap<HostId, Vec<_>> = BTreeMap::new();
@@ -64,11 +64,7 @@ impl Negotiation<'_> {
                 processor.residents = residents.remove(&processor.host).unwrap_or_default();
             }
             let rate = evaluated.transfer_rates[set.index()];
-            let computed = |rank| self.observations.computed(rank);
-            let occupied = migrants
-                .get(&set)
-                .map(|here| here.occupied(model, computed));
-            Processors::new(model, rate, processors, &occupied.unwrap_or_default())
+            Processors::new(rate, processors, occupied)
         });
         processors.collect()
     }
@@ -81,7 +77,7 @@ impl Negotiation<'_> {
         let t2 = own.stay(rank, observed.bytes, rate);
         Request {
             rank,
-            instructions: own.work(rank, observed.instructions),
+            instructions: observed.instructions,
             bytes: observed.bytes,
             migration: self.evaluations[&rank].cost(candidate.target),
             t2: t2.expect("a candidate lives in its own Set"),

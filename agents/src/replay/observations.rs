@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bsp::units::Instructions;
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Inventory, Load, Measurements, Processor};
 
@@ -139,12 +138,6 @@ impl Observations {
     pub(super) fn remaining(&self) -> impl Iterator<Item = Option<u64>> {
         let processes = self.processes();
         processes.map(|process| self.of(process.rank).remaining)
-    }
-
-    /// Whether a process computed in the last superstep; one that has halted did not.
-    pub(super) fn computed(&self, rank: Rank) -> bool {
-        self.positions.contains_key(&rank)
-            && Instructions::ZERO < self.evaluation(rank).instructions
     }
 
     /// The evaluation of a process, if it took part.

@@ -211,14 +211,12 @@ impl SetManager {
 
     /// Sends the capacity of this Set, once all hosts have answered.
     fn send_capacity(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
-        let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
-        let set_load = scheduler.model.parameters().set_load;
         let call = self.call.as_mut().expect("a call is being held");
         call.measured.sort_by_key(|measured| measured.host);
         let capacity = Capacity {
             superstep: call.superstep,
             set: self.set,
-            capacity: migbsp::capacity(set_load, &call.processors(|measured| measured.load)),
+            capacity: migbsp::capacity(&call.processors(|measured| measured.load)),
             processes: self.placement_view.processes(),
             processors: call
                 .measured
@@ -318,7 +316,7 @@ impl SetManager {
             interval: schedule.interval,
             tolerance: schedule.tolerance,
             entries: reports.iter().map(|report| report.entry).collect(),
-            digests: Digest::of_supersteps(&scheduler.model, &times),
+            digests: Digest::of_supersteps(&times),
             barrier_busy: std::mem::take(&mut self.barrier_busy),
             inventory: None,
             remaining: scheduler.asked(|| most(reports.iter().map(|report| report.remaining))),
@@ -533,8 +531,7 @@ impl SetManager {
                 .push(resident);
         }
         let rate = call.rates[self.set.index()];
-        let occupied = self.migrants.occupied(model, |rank| call.computed(rank));
-        let processors = Processors::new(model, rate, processors, &occupied);
+        let processors = Processors::new(rate, processors, &self.occupied);
         call.negotiation = Some(Negotiation {
             selection,
             processors,
@@ -870,9 +867,7 @@ impl SetManager {
         for order in moves {
             self.note_move(rules, order);
             if rules.sets[order.to.index()] == self.set {
-                self.migrants.arrive(order.rank, order.to);
-            } else {
-                self.migrants.leave(order.rank);
+                self.occupied.insert(order.to);
             }
         }
     }
@@ -928,12 +923,6 @@ impl Call {
                 .collect(),
             external: measured.flat_map(|more| &more.external).cloned().collect(),
         }
-    }
-
-    /// Whether a process of the own Set computed in the last superstep.
-    fn computed(&self, rank: Rank) -> bool {
-        let report = self.reports.get(&rank);
-        report.is_some_and(|report| Instructions::ZERO < report.instructions)
     }
 
     /// The moves of this call in rank order, where the cost of moves is learned; `sets` has the Set of each host.
@@ -1022,9 +1011,7 @@ fn request(
     let t2 = negotiation.processors.stay(report.rank, report.bytes, rate);
     Request {
         rank: report.rank,
-        instructions: negotiation
-            .processors
-            .work(report.rank, report.instructions),
+        instructions: report.instructions,
         bytes: report.bytes,
         migration: report.evaluation.cost(target),
         t2: t2.expect("a candidate lives in its own Set"),

@@ -117,8 +117,6 @@ impl SetManager {
         }
         for order in &orders {
             self.note_move(rules, order);
-            // It is no migrant on the host for which it waited.
-            self.migrants.leave(order.rank);
         }
         if !orders.is_empty() {
             self.epoch += 1;

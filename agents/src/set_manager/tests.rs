@@ -95,7 +95,6 @@ fn deciders() -> impl Strategy<Value = Option<Scheduler>> {
         Just(Some(scheduler(|_| {}))),
         Just(Some(scheduler(|parameters| {
             parameters.heuristic = Heuristic::Above;
-            parameters.one_migrant_per_processor = false;
         }))),
         policies().prop_map(|policy| {
             Some(Scheduler {

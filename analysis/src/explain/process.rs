@@ -99,7 +99,6 @@ fn describe(
         potential: entry.map(|entry| entry.potential.get()),
         times: times(history, detail, rank),
         predicted: predicted(call, rank),
-        own_work_counts: history.rules.own_work_counts,
         payback: Payback::of(history, index).filter(|_| has_moved),
         neighbours: neighbours::neighbours(history, detail, rank),
         moved_with: others.map(|moved| moved.rank.to_string()).collect(),

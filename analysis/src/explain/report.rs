@@ -161,8 +161,6 @@ pub(super) struct ProcessReport {
     pub(super) potential: Option<f64>,
     /// Superstep times on other hosts, if they were compared.
     pub(super) times: Vec<Time>,
-    /// Whether `t1` includes the work of the process itself, as `t2` does.
-    pub(super) own_work_counts: bool,
     /// Predicted saving, from `t1` and `t2`.
     pub(super) predicted: Option<Predicted>,
     /// Gain of the call's migrations, if the process moved.

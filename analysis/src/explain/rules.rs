@@ -14,8 +14,6 @@ pub(crate) struct Rules {
     pub(super) one_candidate: bool,
     /// Whether the migrant pays for its move in the superstep after the call.
     pub(super) migrant_pays: bool,
-    /// Whether `t1` includes the candidate's own work.
-    pub(super) own_work_counts: bool,
     /// Whether the shortest reception breaks ties between potentials, instead of the lowest rank.
     pub(super) ties_by_reception: bool,
     /// Potentials that differ by less than this are equal.
@@ -55,7 +53,6 @@ impl Rules {
                 .is_some_and(|script| !script.is_empty()),
             one_candidate: word("heuristic") == "best",
             migrant_pays: word("payment") == "migrant",
-            own_work_counts: word("candidate_work") == "included",
             ties_by_reception: word("tie_break") == "receive-time",
             tie_width: scheduler["tie_width"].as_f64().unwrap_or_default(),
             is_measured: manifest.is_measured(),

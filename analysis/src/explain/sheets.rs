@@ -279,15 +279,9 @@ fn times(process: &ProcessReport) -> Option<Sheet> {
             rounded(time.seconds, 4),
         ]
     });
-    let own = if process.own_work_counts {
-        ""
-    } else {
-        ", own work not counted"
-    };
     Some(Sheet {
-        caption: format!(
-            "Predicted superstep time on the target (t1{own}) and on the present host (t2), in seconds"
-        ),
+        caption: "Predicted superstep time on the target (t1, own work not counted) and on the present host (t2), in seconds"
+            .to_owned(),
         headers,
         rows: rows.collect(),
         dispensable: &[4, 3, 2],

@@ -3,10 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use migbsp::rebalance::{
-    Budget, Exchanges, Method, Opt, Partition, Penalised, Problem, SearchResult, Thresholds,
-    Variant,
-};
+use migbsp::rebalance::{Budget, Exchanges, Penalised, Problem, SearchResult, Thresholds, Variant};
+use rebalancing_algorithms::{Method, Opt, Partition};
 
 use settings::Named;
 use settings::list;

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use migbsp::rebalance::{Exchanging, Group, Workloads};
+use rebalancing_algorithms::{Exchanging, Group, Workloads};
 
 use crate::rebalance::instance::Instance;
 

@@ -240,7 +240,7 @@ fn bytes(megabytes: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use migbsp::rebalance::Group;
+    use rebalancing_algorithms::Group;
 
     use super::*;
 

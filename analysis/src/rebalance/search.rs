@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use migbsp::rebalance::{Budget, Problem, SearchResult, Solution, bound_while, lowest};
+use migbsp::rebalance::{Budget, Problem, SearchResult, Solution};
+use rebalancing_algorithms::{bound_while, lowest};
 
 use crate::rebalance::algorithm::Algorithm;
 use crate::rebalance::budget::Limit;

@@ -23,16 +23,12 @@ pub struct Outcome {
     pub waiting: f64,
 }
 
-/// Runs `run`; `stated` are the migrations that the papers state, `reading` the keys that are to have other values.
+/// Runs `run`; `stated` are the migrations that the papers state.
 ///
 /// # Errors
 ///
 /// If its experiment is at fault, which a test excludes for all that are in the binary.
-pub(super) fn execute(
-    run: &Run,
-    stated: &[Stated],
-    reading: &[String],
-) -> Result<Outcome, Failure> {
+pub(super) fn execute(run: &Run, stated: &[Stated]) -> Result<Outcome, Failure> {
     let registry = Registry::shipped();
     let experiment = run.application.experiment(run.processes);
     let experiment = experiment.ok_or_else(|| {
@@ -46,7 +42,6 @@ pub(super) fn execute(
         Variant::I | Variant::Ii | Variant::Iii | Variant::ReceiveTime => Vec::new(),
     };
     let mut assignments = assignments(run);
-    assignments.extend_from_slice(reading);
     let scenario = if run.variant == Variant::Forced && moves.is_empty() {
         // An empty script would leave it to the model.
         Scenario::Ii

@@ -56,11 +56,6 @@ impl Variant {
         }
     }
 
-    /// Whether the policy decides which processes migrate.
-    pub const fn decides(&self) -> bool {
-        matches!(self, Self::Iii | Self::ReceiveTime)
-    }
-
     /// The scenario of the papers that it is compared with.
     pub const fn scenario(self) -> Scenario {
         match self {

@@ -190,7 +190,7 @@ fn du_table1_command(
         .seeds
         .clone()
         .unwrap_or_else(|| TABLE1_SEEDS.parse().expect("a range of seeds"));
-    let report = du::table1::reproduce(&seeds, arguments.batch(&bar))?;
+    let report = du::table1::reproduce(&seeds, registry, arguments.batch(&bar))?;
     let provenance = || Provenance::of_program(registry);
     match arguments.format {
         Format::Table => print_text(true, |layout| du::table1::text(&report, layout)),

@@ -81,46 +81,22 @@ fn every_decision_of_shipped_experiments_is_decided_again() {
 }
 
 #[test]
-fn other_readings_of_the_papers_are_decided_again() {
-    let judged = "scheduler.idle_candidate=judged";
-    let set = "scheduler.occupied_by=computing-set";
-    let ignored = "scheduler.own_set=ignored";
-    for (file, reading, moved_after) in [
-        // Aquario is full after 30 supersteps, and after 62 the processes that went there first are idle.
-        (
-            "sw-50",
-            &["scheduler.occupied_by=any-migrant"][..],
-            vec![14, 30],
-        ),
-        (
-            "sw-50",
-            &["scheduler.occupied_by=computing-migrant"],
-            vec![14, 30, 62],
-        ),
-        ("sw-50", &[judged, set], vec![14, 30]),
-        ("sw-200", &[set], vec![30, 62, 126, 388]),
-        // The first call follows a superstep in which one column of the processes computes.
-        ("lu-25", &[ignored], vec![11, 25]),
-        ("lu-25", &[ignored, judged], vec![4, 11, 25]),
-    ] {
-        let folder = Folder::new();
-        let mut settings = reading.to_vec();
-        settings.push("scheduler.scenario=iii");
-        if file.starts_with("lu") {
-            settings.extend(["application.lu.order=2000", "application.supersteps=40"]);
-        } else {
-            settings.push("scheduler.interval=2");
-        }
-        recorded(&folder, &format!("paper/{file}.toml"), &settings);
-        let json = folder.run(&["verify", &format!("runs/{file}"), "--format", "json"]);
-        assert_eq!(json.code, Some(0), "{file}, {reading:?}: {json:?}");
-        let json: Value = serde_json::from_str(&json.stdout).unwrap();
-        let calls = json["calls"].as_array().unwrap().iter();
-        let moving = calls.filter(|call| call["moves"].as_u64() != Some(0));
-        let after: Vec<_> = moving
-            .map(|call| call["superstep"].as_u64().unwrap())
-            .collect();
-        assert_eq!(after, moved_after, "{file}, {reading:?}");
+fn readings_of_the_papers_that_are_decided_are_read_and_others_are_refused() {
+    let folder = Folder::new();
+    recorded(&folder, "lbm.toml", &["scheduler.scenario=iii"]);
+    let path = folder.path().join("runs/lbm/run.json");
+    let text = fs::read_to_string(&path).unwrap();
+    for (reading, code) in [("any-migrant", 0), ("computing-set", 4)] {
+        let key = format!("\"scheduler\": {{\n\"occupied_by\": \"{reading}\",");
+        let older = text.replacen("\"scheduler\": {", &key, 1);
+        assert_ne!(older, text);
+        fs::write(&path, older).unwrap();
+        let ended = folder.run(&["verify", "runs/lbm"]);
+        assert_eq!(ended.code, Some(code), "{ended:?}");
+        let refused = "invalid value `computing-set` for `scheduler.occupied_by`: this version decides as with \
+                       `any-migrant`";
+        assert_eq!(ended.stderr.contains(refused), code != 0, "{ended:?}");
+        assert!(!ended.stderr.contains("does not know"), "{ended:?}");
     }
 }
 

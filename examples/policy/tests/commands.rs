@@ -39,6 +39,15 @@ fn stdout(folder: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
+fn plans_of_one_papers_table_are_rules_of_migbsp_alone() {
+    let folder = folder();
+    let output = policy(folder.path(), &["simulate", "drift.toml", "--policy", "once+dsa"]);
+    assert!(!output.status.success(), "{output:?}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("dsa") && errors.contains("pairwise"), "{errors}");
+}
+
+#[test]
 fn the_plan_is_compared_with_shipped_ones() {
     let folder = folder();
     let policies = [

@@ -7,13 +7,15 @@ use toml::Table;
 use crate::{members, root};
 
 /// Folder and floor. A crate depends only on lower floors.
-const FLOORS: [(&str, u32); 15] = [
+const FLOORS: [(&str, u32); 17] = [
     ("bsp", 0),
     ("settings", 0),
     ("migbsp", 1),
     ("simulator", 1),
     ("relay", 1),
     ("workloads", 1),
+    ("lab/rules", 2),
+    ("lab/algorithms", 2),
     ("protocol", 2),
     ("agents", 3),
     ("experiments", 4),

@@ -143,15 +143,14 @@ fn no_policy_s_moves_change_an_output() {
         })
         .collect();
     let expected = reference::run(programs.clone(), Limit::default()).unwrap();
-    let rules = migbsp::Policies::shipped();
+    let rules = migbsp::Policies::shipped().with_plans(lab_rules::PLANS);
     let plans = rules.plans().iter().copied().map(Some);
     for plan in plans.chain([None]) {
         let plan_name = plan.map_or("migbsp", |plan| plan.name());
         let mut moves = 0;
         for when in rules.whens() {
             for shape in SHAPES {
-                let Ok(policy) = format!("{}+{plan_name}", when.name()).parse::<migbsp::Policy>()
-                else {
+                let Ok(policy) = rules.policy(&format!("{}+{plan_name}", when.name())) else {
                     // Without a planner, the costs of calls are not known.
                     continue;
                 };

@@ -135,7 +135,7 @@ fn record(sections: &str, policy: &str, seed: u64) -> String {
     fs::write(folder.path().join("p.toml"), PLATFORM).unwrap();
     let trace = "host,start,end\ns0-1,1,9\ns0-2,0,4\ns0-2,5,7\ns1-1,2.5,30\n";
     fs::write(folder.path().join("t.csv"), trace).unwrap();
-    let registry = Registry::shipped();
+    let registry = Registry::shipped().with_plans(lab_rules::PLANS);
     let set = [
         format!("run.seed={seed}"),
         format!("scheduler.policy={policy}"),

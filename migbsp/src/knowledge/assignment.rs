@@ -3,10 +3,7 @@
 mod changes;
 mod choice;
 mod computing;
-mod host_after;
 mod hosts_by_work;
-mod link_change;
-mod link_changes;
 mod links;
 
 use bsp::SetId;
@@ -16,8 +13,8 @@ use crate::bounded::seconds;
 use crate::knowledge::flows::Flows;
 use crate::knowledge::maximum::Maximum;
 use crate::{Message, MigrationSchedule, Snapshot};
+use changes::HostAfter;
 use computing::Computing;
-use host_after::HostAfter;
 use hosts_by_work::HostsByWork;
 use links::Links;
 

@@ -1,9 +1,9 @@
 //! What messages take between hosts, as predicted from paths and corrected by measurements.
 
 use bsp::SetId;
+use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
-use crate::Path;
 use crate::bounded::non_negative;
 
 /// The paths between all Sets, with what has been learnt about them.
@@ -150,3 +150,12 @@ const SLOWNESS_MAX: f64 = 32.0;
 
 /// Bytes that take a smaller part of the latency say nothing about how fast bytes are.
 const NEGLIGIBLE: f64 = 0.01;
+
+/// What a message takes from a host of one Set to one of another while nothing else is under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Path {
+    /// The time of an empty message.
+    pub latency: Seconds,
+    /// Seconds that each byte of a long message adds.
+    pub per_byte: f64,
+}

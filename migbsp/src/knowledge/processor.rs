@@ -4,7 +4,6 @@ use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank};
 use serde::{Deserialize, Serialize};
 
-use crate::SetLoad;
 use crate::bounded::seconds;
 
 /// A host and our processes on it, as its Set Manager knows them at a call.
@@ -35,24 +34,14 @@ impl Processor {
         self.speed.get() * share
     }
 
-    /// What a core adds to the capacity of its Set, in instructions per second.
-    fn capacity(&self, set_load: SetLoad) -> f64 {
-        match set_load {
-            SetLoad::Subtracted => self.rate(),
-            // A load that is not a number counts as none.
-            SetLoad::Multiplied if 0.0 < self.load => self.speed.get() * self.load.min(1.0),
-            SetLoad::Multiplied => 0.0,
-        }
-    }
-
-    /// Equation `TIME` of `docs/model.md`: how long the host takes for its residents and `extra` work.
+    /// Equation `TIME` of `docs/model.md`: how long the host takes for its residents.
     ///
     /// One core executes everything one after the other. Several share the sum, but a single process
     /// cannot use more than one of them.
-    pub(crate) fn time(&self, extra: Instructions) -> Seconds {
+    pub(crate) fn time(&self) -> Seconds {
         let works = self.residents.iter().map(|(_, work)| *work);
-        let sum: Instructions = works.clone().sum::<Instructions>() + extra;
-        let longest = works.max().unwrap_or_default().max(extra);
+        let sum: Instructions = works.clone().sum::<Instructions>();
+        let longest = works.max().unwrap_or_default();
         let shared = sum.as_f64() / (self.width() * self.rate());
         seconds(shared.max(longest.as_f64() / self.rate()))
     }
@@ -63,15 +52,15 @@ impl Processor {
     }
 }
 
-/// `capacity(j)`: the mean over the cores of a Set of `(1 − load(p))·cpu(p)`, or as `set_load` says, in instructions
-/// per second; zero without processors.
+/// `capacity(j)`: the mean over the cores of a Set of `(1 − load(p))·cpu(p)`, in instructions per second; zero without
+/// processors.
 ///
 /// Implements equation `CAPACITY` of `docs/model.md`.
 #[must_use]
-pub fn capacity(set_load: SetLoad, processors: &[Processor]) -> f64 {
+pub fn capacity(processors: &[Processor]) -> f64 {
     let (mut sum, mut number) = (0.0, 0.0);
     for processor in processors {
-        sum += processor.width() * processor.capacity(set_load);
+        sum += processor.width() * processor.rate();
         number += processor.width();
     }
     if 0.0 < number { sum / number } else { 0.0 }

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 
 use bsp::units::Seconds;
 use bsp::{HostId, MemorySize, Rank, SetId};
+use serde::{Deserialize, Serialize};
 
 use crate::bounded::non_negative;
 use crate::knowledge::flows::Flows;
 use crate::knowledge::load::{fill_in_idle, lighter_first};
 use crate::knowledge::network::Sample;
-use crate::{
-    BarrierTime, ExternalLoad, Graph, Host, HostLink, Load, MigrationTime, MoveCost, Network, Path,
-    PlanningAssumptions, ProbedLink, Processor,
-};
+use crate::{Graph, Lesson, Load, MigrationTime, MoveCost, Network, Path, ProbedLink, Processor};
 
 /// Hosts, processes and the network as they are at a call, for plans that name hosts.
 ///
@@ -430,4 +428,166 @@ fn alone(rates: &[Vec<f64>]) -> Vec<Vec<Path>> {
     rates
         .map(|rates| rates.iter().map(path).collect())
         .collect()
+}
+
+/// A host that processes may be placed on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Host {
+    /// Its number on the platform.
+    pub id: HostId,
+    /// Its Set.
+    pub set: SetId,
+    /// What other programs leave of one core, in instructions per second; above zero.
+    pub rate: f64,
+    /// Instructions per second of one core without other programs.
+    pub speed: f64,
+    /// The part of its cores that other programs used over `planning.owner_window`, in `[0, 1]`.
+    pub utilisation: f64,
+    /// Seconds for which the owner's jobs are expected to interrupt each second of computation, beyond what `rate` says.
+    pub interruption: f64,
+    /// How many processes can compute at the same time; at least 1.
+    pub cores: f64,
+}
+
+/// What bytes take from one host to another, where that is measured by pairs of hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostLink {
+    /// The host that measured it.
+    pub from: HostId,
+    /// The other one.
+    pub to: HostId,
+    /// Predicted seconds per byte.
+    pub per_byte: f64,
+}
+
+/// The external load of a host over longer times than the last moment, and the processes that cause it.
+///
+/// A host that had none of it reports none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExternalLoad {
+    /// The host.
+    pub host: HostId,
+    /// The part of its cores that other programs used over `planning.owner_window`, its utilisation by its owner, `ρ`, in
+    /// `[0, 1]`.
+    pub utilisation: f64,
+    /// The part of a core that a process would have been without since the last call, or since the run began.
+    pub since: f64,
+    /// How often per second, in the same window as the utilisation, other programs began to keep a core busy on the idle
+    /// host: `λ`.
+    pub arrivals: f64,
+    /// The part of a core that one process more would not have on the host now, in `[0, 1]`.
+    pub present: f64,
+    /// The processor time that each process of other programs has had that keeps a core busy now, the longest first.
+    pub ages: Vec<Seconds>,
+}
+
+impl ExternalLoad {
+    /// Whether there is anything to report.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        let loads = [self.utilisation, self.since];
+        !self.ages.is_empty() || loads.iter().any(|load| 0.0 < *load)
+    }
+
+    /// Whether these are loads: fractions, and times that are not negative, no more of them than
+    /// [`ExternalLoad::AGES_MAX`].
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let loads = [self.utilisation, self.since, self.present];
+        loads.iter().all(|load| (0.0..=1.0).contains(load))
+            && (0.0..f64::INFINITY).contains(&self.arrivals)
+            && self.ages.iter().all(|age| Seconds::ZERO <= *age)
+            && self.ages.len() <= Self::AGES_MAX
+    }
+
+    /// Whether `loads` are those of hosts that `is_own`, each once and by host.
+    #[must_use]
+    pub fn are_sound(loads: &[Self], is_own: impl Fn(HostId) -> bool) -> bool {
+        loads.is_sorted_by(|one, other| one.host < other.host)
+            && loads
+                .iter()
+                .all(|load| is_own(load.host) && load.is_sound())
+    }
+
+    /// How many processes of other programs are reported, the longest ones.
+    pub const AGES_MAX: usize = 64;
+}
+
+/// What hosts have measured in addition to their speed and load; empty where nothing is measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measurements {
+    /// The links to other hosts, if the cost of moves is learned.
+    pub links: Vec<HostLink>,
+    /// The external load of hosts that have one, by host, where plans name processors.
+    pub external: Vec<ExternalLoad>,
+}
+
+impl Measurements {
+    /// Whether there is nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty() && self.external.is_empty()
+    }
+}
+
+/// What the barrier adds to a superstep for the processes of one Set, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BarrierTime {
+    /// Nothing.
+    #[default]
+    Ideal,
+    /// The first Manager releases all processes and waits for all.
+    Central {
+        /// From the first Manager to a process.
+        release: f64,
+        /// From a process to the first Manager.
+        arrival: f64,
+    },
+    /// The first Manager handles processes one after the other.
+    ByRank {
+        /// What each process adds to every superstep.
+        process: f64,
+    },
+    /// Managers of Sets with processes wait for each other.
+    Hierarchical,
+}
+
+impl BarrierTime {
+    /// What every process of the Set adds to the length of a superstep.
+    pub(crate) fn process(self) -> f64 {
+        match self {
+            Self::ByRank { process } => non_negative(process),
+            Self::Ideal | Self::Central { .. } | Self::Hierarchical => 0.0,
+        }
+    }
+
+    /// How much later than on the first Manager's host a superstep starts.
+    pub(crate) fn release(self) -> f64 {
+        match self {
+            Self::Central { release, .. } => non_negative(release),
+            Self::Ideal | Self::ByRank { .. } | Self::Hierarchical => 0.0,
+        }
+    }
+
+    /// How long the first Manager waits for a process that has completed its superstep.
+    pub(crate) fn arrival(self) -> f64 {
+        match self {
+            Self::Central { arrival, .. } => non_negative(arrival),
+            Self::Ideal | Self::ByRank { .. } | Self::Hierarchical => 0.0,
+        }
+    }
+}
+
+/// What a planner assumes of moves and messages when it builds a [`Snapshot`](crate::Snapshot).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlanningAssumptions {
+    /// Supersteps for which the placement is expected to stay good, `H`.
+    pub horizon: f64,
+    /// Measured migration time as a multiple of the predicted one.
+    pub cost_factor: f64,
+    /// How long the moves of one call take together.
+    pub migration_time: MigrationTime,
+    /// What has been learnt of the messages between Sets, from Set to Set; empty if nothing.
+    pub lessons: Vec<Lesson>,
 }

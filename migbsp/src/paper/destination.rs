@@ -7,8 +7,8 @@ use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{HostId, Rank};
 use serde::{Deserialize, Serialize};
 
+use crate::Processor;
 use crate::bounded::{non_negative, seconds};
-use crate::{CandidateWork, Config, IdleCandidate, Processor};
 
 /// The processors of one Set during one call, kept up to date while candidates come and go.
 ///
@@ -20,14 +20,11 @@ use crate::{CandidateWork, Config, IdleCandidate, Processor};
 /// Plans have a [`Snapshot`](crate::Snapshot) of all Sets, and ask an [`Assignment`](crate::Assignment).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Processors {
-    candidate_work: CandidateWork,
-    idle_candidate: IdleCandidate,
-    one_migrant: bool,
     /// Seconds per byte inside the Set.
     transfer_rate: f64,
     /// By host.
     processors: Vec<Processor>,
-    /// Hosts that a process which migrated occupies.
+    /// Hosts to which a process has migrated: none takes another.
     occupied: BTreeSet<HostId>,
     /// Rank → position of its processor.
     residences: BTreeMap<Rank, usize>,
@@ -38,7 +35,7 @@ pub struct Processors {
 pub struct Request {
     /// The candidate, `i`.
     pub rank: Rank,
-    /// Its instructions in the last superstep, or what [`Processors::work`] takes for them.
+    /// Its instructions in the last superstep.
     pub instructions: Instructions,
     /// The bytes that it received in the last superstep from processes of the target Set, `B(i, j)`.
     pub bytes: Bytes,
@@ -88,16 +85,14 @@ pub enum Refusal {
 }
 
 impl Processors {
-    /// The `processors` of a Set inside which a byte takes `transfer_rate` seconds; processes that migrated earlier
-    /// occupy the hosts `occupied` ([`Migrants::occupied`](crate::Migrants::occupied)).
+    /// The `processors` of a Set inside which a byte takes `transfer_rate` seconds; a process has migrated earlier to each
+    /// of the hosts `occupied`, so that they take no other in this run.
     #[must_use]
     pub fn new(
-        config: &Config,
         transfer_rate: f64,
         mut processors: Vec<Processor>,
         occupied: &BTreeSet<HostId>,
     ) -> Self {
-        let parameters = config.parameters();
         processors.sort_by_key(|processor| processor.host);
         let mut residences = BTreeMap::new();
         for (position, processor) in processors.iter().enumerate() {
@@ -105,9 +100,6 @@ impl Processors {
             residences.extend(residents.map(|(rank, _)| (*rank, position)));
         }
         Self {
-            candidate_work: parameters.candidate_work,
-            idle_candidate: parameters.idle_candidate,
-            one_migrant: parameters.one_migrant_per_processor,
             transfer_rate: non_negative(transfer_rate),
             processors,
             occupied: occupied.clone(),
@@ -117,19 +109,17 @@ impl Processors {
 
     /// Answers a request; an offer puts the candidate in its place.
     pub fn answer(&mut self, request: &Request) -> Answer {
-        let is_idle = request.instructions == Instructions::ZERO;
-        if is_idle && self.idle_candidate == IdleCandidate::Refused {
+        if request.instructions == Instructions::ZERO {
             return Answer::Refuse(Refusal::Idle);
         }
         let mut best: Option<(usize, Seconds)> = None;
         let mut second: Option<(usize, Seconds)> = None;
         let home = self.residences.get(&request.rank).copied();
         for (position, processor) in self.processors.iter().enumerate() {
-            let is_taken = self.one_migrant && self.occupied.contains(&processor.host);
-            if Some(position) == home || is_taken {
+            if Some(position) == home || self.occupied.contains(&processor.host) {
                 continue;
             }
-            let time = self.time(processor, request);
+            let time = processor.time();
             if best.is_none_or(|(_, least)| time < least) {
                 second = best.replace((position, time));
             } else if second.is_none_or(|(_, least)| time < least) {
@@ -164,7 +154,7 @@ impl Processors {
         let mut hosts = self.processors.iter().map(|processor| processor.host);
         let position = hosts.position(|one| one == host);
         let position = position.expect("the host is in this Set");
-        let time = self.time(&self.processors[position], request);
+        let time = self.processors[position].time();
         let rest = request.bytes.as_f64() * self.transfer_rate + request.migration.get();
         self.receive(request, position);
         let t1 = seconds(time.get() + rest);
@@ -199,37 +189,14 @@ impl Processors {
     pub fn stay(&self, rank: Rank, bytes: Bytes, transfer_rate: f64) -> Option<Seconds> {
         let processor = &self.processors[*self.residences.get(&rank)?];
         let reception = bytes.as_f64() * non_negative(transfer_rate);
-        let time = processor.time(Instructions::ZERO);
+        let time = processor.time();
         Some(seconds(time.get() + reception))
-    }
-
-    /// The work with which the candidate `rank` of this Set is judged, given the `instructions` of its last superstep:
-    /// these or, where idle candidates are judged, what it adds to its processor's time.
-    #[must_use]
-    pub fn work(&self, rank: Rank, instructions: Instructions) -> Instructions {
-        let residence = self.residences.get(&rank).copied();
-        match (self.idle_candidate, residence) {
-            (IdleCandidate::Judged, Some(position)) => {
-                let mut residents = self.processors[position].residents.iter();
-                let resident = residents.find(|(resident, _)| *resident == rank);
-                resident.map_or(instructions, |(_, work)| *work)
-            }
-            (IdleCandidate::Judged, None) | (IdleCandidate::Refused, _) => instructions,
-        }
     }
 
     /// Our processes, by host, as placed so far.
     pub fn residents(&self) -> impl Iterator<Item = (HostId, &[(Rank, Instructions)])> {
         let processors = self.processors.iter();
         processors.map(|processor| (processor.host, processor.residents.as_slice()))
-    }
-
-    /// `time(p)` of a processor that is to take a candidate.
-    fn time(&self, processor: &Processor, request: &Request) -> Seconds {
-        match self.candidate_work {
-            CandidateWork::Excluded => processor.time(Instructions::ZERO),
-            CandidateWork::Included => processor.time(request.instructions),
-        }
     }
 }
 

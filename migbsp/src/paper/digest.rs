@@ -1,10 +1,64 @@
-//! What one superstep took, over many processes: what Managers exchange instead of every time.
+//! What supersteps took: the times of each process, and their digest, which Managers exchange.
 
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::seconds;
-use crate::{Config, IdleProcesses, ProcessTime, ProcessTimes};
+
+/// Times of one process in one superstep, as the Managers need them to judge the balance.
+///
+/// Kept for every superstep since the last call, hence its three words: a negative time is one that
+/// is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcessTimes {
+    computation: Seconds,
+    reception: Seconds,
+    wait: Seconds,
+}
+
+impl ProcessTimes {
+    /// `computation`: of a process that computed; `reception`: its longest; `wait`: from arriving at
+    /// the barrier to going on, `None` as long as it does not go on.
+    #[must_use]
+    #[inline]
+    pub fn new(computation: Option<Seconds>, reception: Seconds, wait: Option<Seconds>) -> Self {
+        Self {
+            computation: computation.map_or_else(unknown, |time| time.max(Seconds::ZERO)),
+            reception: reception.max(Seconds::ZERO),
+            wait: wait.map_or_else(unknown, |time| time.max(Seconds::ZERO)),
+        }
+    }
+
+    /// Sets how long the process waited at the barrier.
+    pub fn waited(&mut self, wait: Seconds) {
+        self.wait = wait.max(Seconds::ZERO);
+    }
+
+    /// Whether it executed anything.
+    #[must_use]
+    pub fn computed(&self) -> bool {
+        Seconds::ZERO <= self.computation
+    }
+
+    /// How long it computed; nothing if it did not.
+    #[must_use]
+    pub fn computation(&self) -> Seconds {
+        self.computation.max(Seconds::ZERO)
+    }
+
+    /// How long its longest reception took.
+    #[must_use]
+    pub const fn reception(&self) -> Seconds {
+        self.reception
+    }
+
+    /// How long it waited at the barrier; unknown in the superstep of a call, which ends before the
+    /// process goes on.
+    #[must_use]
+    pub fn wait(&self) -> Option<Seconds> {
+        (Seconds::ZERO <= self.wait).then_some(self.wait)
+    }
+}
 
 /// Times of several processes in one superstep, as far as the balance depends on them.
 ///
@@ -12,12 +66,11 @@ use crate::{Config, IdleProcesses, ProcessTime, ProcessTimes};
 /// computes the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Digest {
-    /// How many processes count.
+    /// How many processes count: those that computed.
     pub counted: u32,
     /// How many of them computed.
     pub computed: u32,
-    /// The longest time among those that count: of the computation, and with [`ProcessTime::Own`] of the process's
-    /// own reception.
+    /// The longest computation among those that count.
     pub slowest: Seconds,
     /// The shortest.
     pub fastest: Seconds,
@@ -32,25 +85,19 @@ pub struct Digest {
 impl Digest {
     /// Of one process.
     #[must_use]
-    pub fn of(config: &Config, times: &ProcessTimes) -> Self {
+    pub fn of(times: &ProcessTimes) -> Self {
         let wait = times.wait();
-        let counts_idle = config.parameters().idle_processes == IdleProcesses::Counted;
-        if !times.computed() && !counts_idle {
+        if !times.computed() {
             return Self {
                 wait,
                 ..Self::default()
             };
         }
-        let own = match config.parameters().process_time {
-            ProcessTime::Own | ProcessTime::OwnWithoutBarrier => times.reception(),
-            ProcessTime::Whole | ProcessTime::Computation => Seconds::ZERO,
-        };
-        let time = times.computation() + own;
         Self {
             counted: 1,
-            computed: u32::from(times.computed()),
-            slowest: time,
-            fastest: time,
+            computed: 1,
+            slowest: times.computation(),
+            fastest: times.computation(),
             computation: times.computation(),
             reception: times.reception(),
             wait,
@@ -60,13 +107,11 @@ impl Digest {
     /// Of several processes, superstep by superstep, given the times of each in rank order; a process
     /// that halted has fewer.
     #[must_use]
-    pub fn of_supersteps(config: &Config, histories: &[&[ProcessTimes]]) -> Vec<Self> {
+    pub fn of_supersteps(histories: &[&[ProcessTimes]]) -> Vec<Self> {
         let count = histories.iter().map(|times| times.len()).max().unwrap_or(0);
         let superstep = |index: usize| {
             let times = histories.iter().filter_map(|times| times.get(index));
-            times
-                .map(|times| Self::of(config, times))
-                .fold(Self::default(), Self::and)
+            times.map(Self::of).fold(Self::default(), Self::and)
         };
         (0..count).map(superstep).collect()
     }
@@ -109,17 +154,33 @@ impl Digest {
     }
 }
 
+fn unknown() -> Seconds {
+    Seconds::new(-1.0).expect("a second is finite")
+}
+
+const _: () = assert!(size_of::<ProcessTimes>() == 24);
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Parameters;
 
     fn times(computation: f64) -> ProcessTimes {
         let seconds = |value| Seconds::new(value).unwrap();
         let computation = (0.0 < computation).then(|| seconds(computation));
         ProcessTimes::new(computation, seconds(0.25), Some(seconds(1.0)))
+    }
+
+    #[test]
+    fn what_is_not_known_stays_apart_from_zero() {
+        let idle = ProcessTimes::new(None, Seconds::ZERO, None);
+        assert!(!idle.computed());
+        assert_eq!((idle.computation(), idle.wait()), (Seconds::ZERO, None));
+        let mut quick = ProcessTimes::new(Some(Seconds::ZERO), Seconds::ZERO, None);
+        quick.waited(Seconds::ZERO);
+        assert!(quick.computed());
+        assert_eq!(quick.wait(), Some(Seconds::ZERO));
     }
 
     proptest! {
@@ -129,11 +190,10 @@ mod tests {
             second in prop::collection::vec(0_u8..8, 0..6),
         ) {
             // Eighths add up exactly, in any order.
-            let config = Config::new(Parameters::default()).unwrap();
             let digest = |values: &[u8]| {
                 let times: Vec<_> = values.iter().map(|v| [times(f64::from(*v) / 8.0)]).collect();
                 let histories: Vec<&[ProcessTimes]> = times.iter().map(|t| &t[..]).collect();
-                Digest::of_supersteps(&config, &histories)
+                Digest::of_supersteps(&histories)
             };
             let together = [first.clone(), second.clone()].concat();
             let (first, second) = (digest(&first), digest(&second));

@@ -5,7 +5,7 @@ use bsp::{MemorySize, Rank, SetId};
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::{non_negative, seconds};
-use crate::{Config, CostCoefficients, Entry, MoveCost, OwnSet, Potential, Process, SetIndex};
+use crate::{Config, CostCoefficients, Entry, MoveCost, ProcessHistory};
 
 /// The platform as a process sees it when a call begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +32,41 @@ pub struct SetView {
     pub processors: u32,
     /// Time to move one byte from the process's own Set to this one, `T(i, j)`, in s/B.
     pub transfer_rate: f64,
+}
+
+/// What process `i` is expected to win in Set `j`, with everything that went into it.
+///
+/// `PM(i, j) = Comp(i, j) + Comm(i, j) − Mem(i, j)`
+///
+/// Implements equations `COMP`, `COMM`, `MEM` and `PM` of `docs/model.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Potential {
+    /// `j`.
+    pub set: SetId,
+    /// `P_comp(i)`, in `[0, 1]`.
+    pub pattern_computation: f64,
+    /// `CTP(i)`.
+    pub prediction_computation: Seconds,
+    /// `ISet(j)`.
+    pub set_index: f64,
+    /// `Comp(i, j)`, the product of the three above.
+    pub computation: Seconds,
+    /// `P_comm(i, j)`, in `[0, 1]`.
+    pub pattern_communication: f64,
+    /// `BTP(i, j)`.
+    pub prediction_communication: Seconds,
+    /// `Comm(i, j)`, the product of the two above.
+    pub communication: Seconds,
+    /// `Mem(i, j)`.
+    pub migration: Seconds,
+}
+
+impl Potential {
+    /// `PM(i, j)`.
+    #[must_use]
+    pub fn total(&self) -> Seconds {
+        self.computation + self.communication - self.migration
+    }
 }
 
 /// The potentials of one process for every Set.
@@ -65,11 +100,9 @@ impl Evaluation {
     ///
     /// If there is no potential at all.
     #[must_use]
-    pub fn best(&self, config: &Config) -> &Potential {
-        let ignored = config.parameters().own_set == OwnSet::Ignored && 1 < self.potentials.len();
+    pub fn best(&self) -> &Potential {
         self.potentials
             .iter()
-            .filter(|potential| !(ignored && potential.set == self.own))
             .max_by_key(|potential| {
                 let stays = potential.set == self.own;
                 (potential.total(), stays, std::cmp::Reverse(potential.set))
@@ -80,8 +113,8 @@ impl Evaluation {
     /// What the Managers have to know of it: the highest potential of the process `rank`, whose
     /// `history` breaks ties.
     #[must_use]
-    pub fn entry(&self, config: &Config, rank: Rank, history: &Process) -> Entry {
-        let best = self.best(config);
+    pub fn entry(&self, rank: Rank, history: &ProcessHistory) -> Entry {
+        let best = self.best();
         Entry {
             rank,
             own: self.own,
@@ -92,7 +125,7 @@ impl Evaluation {
     }
 }
 
-impl Process {
+impl ProcessHistory {
     /// The potentials of this process for every Set.
     ///
     /// # Panics
@@ -107,9 +140,8 @@ impl Process {
             learned,
         } = *situation;
         assert!(own.index() < sets.len(), "{own} of {} Sets", sets.len());
-        let parameters = config.parameters();
-        let cost = MoveCost::new(parameters.migration, learned);
-        let reference = reference_capacity(parameters.set_index, own, sets);
+        let cost = MoveCost::new(config.parameters().migration, learned);
+        let reference = sets[own.index()].capacity;
         let potentials = sets.iter().enumerate().map(|(index, view)| {
             let set = SetId::from_index(index);
             let migration = if set == own {
@@ -117,7 +149,7 @@ impl Process {
             } else {
                 cost.time(image, view.transfer_rate)
             };
-            let set_index = index_of(available(parameters.set_index, view), reference);
+            let set_index = index_of(view.capacity, reference);
             self.potential(set, set_index, migration)
         });
         Evaluation {
@@ -146,34 +178,13 @@ impl Process {
     }
 }
 
-/// Equation `ISET`: a Set's capacity over the one it is compared with; 1 where that one is nothing.
+/// Equation `ISET`: a Set's capacity over that of the process's own Set; 1 where that one is nothing.
 fn index_of(capacity: f64, reference: f64) -> f64 {
+    let (capacity, reference) = (non_negative(capacity), non_negative(reference));
     if 0.0 < reference {
         (capacity / reference).min(INDEX_MAX)
     } else {
         1.0
-    }
-}
-
-fn reference_capacity(set_index: SetIndex, own: SetId, sets: &[SetView]) -> f64 {
-    match set_index {
-        SetIndex::Own | SetIndex::SharedByProcesses => available(set_index, &sets[own.index()]),
-        SetIndex::Best => sets
-            .iter()
-            .map(|view| available(set_index, view))
-            .fold(0.0, f64::max),
-    }
-}
-
-/// What one process may expect of a processor of the Set, in instructions per second.
-fn available(set_index: SetIndex, view: &SetView) -> f64 {
-    let capacity = non_negative(view.capacity);
-    match set_index {
-        SetIndex::Own | SetIndex::Best => capacity,
-        SetIndex::SharedByProcesses if view.processors < view.processes => {
-            capacity * f64::from(view.processors) / f64::from(view.processes)
-        }
-        SetIndex::SharedByProcesses => capacity,
     }
 }
 

@@ -1,13 +1,13 @@
-//! What can be set: the papers' parameters, and the switches for what their text leaves open.
+//! What can be set: the papers' parameters, and two readings of their text between which experiments differ.
 
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
 use crate::MigrationCost;
 
-/// Parameters of the model; [`Default`] gives the papers' values and the decided readings.
+/// Parameters of the model; [`Default`] gives the papers' values.
 ///
-/// Nothing here is checked: [`Config::new`](crate::Config::new) does that.
+/// Nothing here is checked: [`Config::new`] does that.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
@@ -33,40 +33,6 @@ pub struct Parameters {
     /// Potentials that differ by no more than this are equal: enough for the rounding of dates late
     /// in a long run, and less than a message takes.
     pub tie_width: Seconds,
-    /// What of the merged list the threshold of [`Heuristic::Above`] is a part of.
-    pub threshold_over: ThresholdOver,
-    /// Whether a processor takes at most one migrated process, for as long as [`OccupiedBy`] says.
-    pub one_migrant_per_processor: bool,
-    /// Which processes that migrated occupy a processor, so that it takes no other.
-    pub occupied_by: OccupiedBy,
-    /// Whether a process's own Set competes with the others for its highest potential.
-    pub own_set: OwnSet,
-    /// What follows under [`Heuristic::Best`] if the head of the list prefers its own Set.
-    pub best_stays: BestStays,
-    /// What a Set's capacity is compared with.
-    pub set_index: SetIndex,
-    /// How background load enters the capacity of a Set.
-    pub set_load: SetLoad,
-    /// Whether a candidate is judged that did not compute in the last superstep.
-    pub idle_candidate: IdleCandidate,
-    /// Whether the time of a target processor includes the candidate's own work.
-    pub candidate_work: CandidateWork,
-    /// What a process that did not compute in the last superstep adds to its processor's time.
-    pub idle_resident: IdleResident,
-    /// In which order candidates are negotiated.
-    pub candidate_order: CandidateOrder,
-    /// What the time of a process in a superstep is made of.
-    pub process_time: ProcessTime,
-    /// Whether processes that did not compute count in the balance of a superstep.
-    pub idle_processes: IdleProcesses,
-    /// How a superstep counts in which no process computed.
-    pub empty_superstep: EmptySuperstep,
-    /// How far the tolerance goes down after a call that migrated.
-    pub tolerance_floor: ToleranceFloor,
-    /// Whether the patterns of regularity outlive a call.
-    pub patterns: Patterns,
-    /// Which superstep's bytes the pattern of communication judges.
-    pub bytes_superstep: BytesSuperstep,
     /// For which Set a message counts whose sender has moved.
     pub sender_set: SenderSet,
     /// What moving a process costs.
@@ -95,196 +61,6 @@ pub enum TieBreak {
     ReceiveTime,
 }
 
-/// What of the merged list the threshold of [`Heuristic::Above`] is a part of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ThresholdOver {
-    /// The highest potential of all processes.
-    #[default]
-    All,
-    /// The highest potential of the processes that prefer another Set than their own.
-    Movers,
-}
-
-/// Which processes that migrated occupy a processor, so that it takes no other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OccupiedBy {
-    /// Any that went there in this run: the processor never takes another one.
-    #[default]
-    AnyMigrant,
-    /// Those that are there and computed in the last superstep: the processor is free again when its migrant is idle,
-    /// has halted or has left.
-    ComputingMigrant,
-    /// Any that went there, while one that went to its Set computes: all processors of a Set are free again when none
-    /// of its migrants computed in the last superstep.
-    ComputingSet,
-}
-
-/// Whether a process's own Set competes with the others for its highest potential.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OwnSet {
-    /// It does: a process that is best where it is stays.
-    #[default]
-    Competes,
-    /// It does not: every process names the best of the other Sets.
-    Ignored,
-}
-
-/// What follows under [`Heuristic::Best`] if the head of the list prefers its own Set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BestStays {
-    /// No process moves: the process with the highest potential of all is the only possible candidate.
-    #[default]
-    Blocks,
-    /// The first process of the list that prefers another Set is the candidate.
-    Skipped,
-}
-
-/// What a Set's capacity is compared with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SetIndex {
-    /// With the capacity of the process's own Set, whose index is then 1.
-    #[default]
-    Own,
-    /// With the greatest capacity of all Sets, so that no index exceeds 1.
-    Best,
-    /// As [`SetIndex::Own`], a Set's capacity being shared by the processes on each processor where
-    /// there are more processes than processors.
-    SharedByProcesses,
-}
-
-/// How background load enters the capacity of a Set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SetLoad {
-    /// What it leaves of a processor counts, as in equation `TIME`.
-    #[default]
-    Subtracted,
-    /// The load is multiplied by the speed of the processor, as the text is written. Sets without load have no
-    /// capacity then, and where no Set has any, all are alike.
-    Multiplied,
-}
-
-/// Whether a candidate is judged that did not compute in the last superstep.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum IdleCandidate {
-    /// It is refused.
-    #[default]
-    Refused,
-    /// It is judged by `T1` and `T2`, as every candidate, with the work of an idle resident ([`IdleResident`]).
-    Judged,
-}
-
-/// Whether the time of a target processor includes the candidate's own work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CandidateWork {
-    /// It does not: only processes already there count, as the equation is written.
-    #[default]
-    Excluded,
-    /// It does, as if the candidate were there.
-    Included,
-}
-
-/// What a process that did not compute in the last superstep adds to its processor's time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum IdleResident {
-    /// The work of the last superstep in which it did compute.
-    #[default]
-    LastNonzero,
-    /// Nothing.
-    Zero,
-}
-
-/// In which order candidates are negotiated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CandidateOrder {
-    /// By decreasing potential, ties as [`TieBreak`] says.
-    #[default]
-    Potential,
-    /// By increasing rank.
-    Rank,
-}
-
-/// What the time of a process in a superstep is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProcessTime {
-    /// Its computation, the mean reception and the cost of the barrier: the last two are common to
-    /// all processes, so that they soften what differences of computation weigh.
-    #[default]
-    Whole,
-    /// Its computation, its own longest reception and the cost of the barrier, which is common to all.
-    Own,
-    /// Its computation and its own longest reception.
-    OwnWithoutBarrier,
-    /// Its computation alone.
-    Computation,
-}
-
-/// Whether processes that did not compute count in the balance of a superstep.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum IdleProcesses {
-    /// They do not.
-    #[default]
-    Ignored,
-    /// They do, with a computation of no time.
-    Counted,
-}
-
-/// How a superstep counts in which no process computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EmptySuperstep {
-    /// Not balanced.
-    #[default]
-    Unbalanced,
-    /// Balanced.
-    Balanced,
-}
-
-/// How far the tolerance goes down after a call that migrated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ToleranceFloor {
-    /// To one half, but not below the initial tolerance.
-    #[default]
-    Clamped,
-    /// To one half, whatever that is.
-    Halved,
-}
-
-/// Whether the patterns of regularity outlive a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Patterns {
-    /// They go on from where they are.
-    #[default]
-    Persist,
-    /// They begin again at 1.
-    Restart,
-}
-
-/// Which superstep's bytes the pattern of communication judges.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BytesSuperstep {
-    /// The current one's, as the pattern of computation does.
-    #[default]
-    Current,
-    /// Those of the first superstep after a call, as figure 6 prints its index. Their prediction is equal to them, so
-    /// that the pattern never falls.
-    First,
-}
-
 /// For which Set a message counts whose sender has moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -308,28 +84,114 @@ impl Default for Parameters {
             x: 0.8,
             tie_break: TieBreak::default(),
             tie_width: Seconds::new(1e-9).expect("a nanosecond is finite"),
-            threshold_over: ThresholdOver::default(),
-            one_migrant_per_processor: true,
-            occupied_by: OccupiedBy::default(),
-            own_set: OwnSet::default(),
-            best_stays: BestStays::default(),
-            set_index: SetIndex::default(),
-            set_load: SetLoad::default(),
-            idle_candidate: IdleCandidate::default(),
-            candidate_work: CandidateWork::default(),
-            idle_resident: IdleResident::default(),
-            candidate_order: CandidateOrder::default(),
-            process_time: ProcessTime::default(),
-            idle_processes: IdleProcesses::default(),
-            empty_superstep: EmptySuperstep::default(),
-            tolerance_floor: ToleranceFloor::default(),
-            patterns: Patterns::default(),
-            bytes_superstep: BytesSuperstep::default(),
             sender_set: SenderSet::default(),
             migration: MigrationCost::default(),
         }
     }
 }
+
+/// Checked [`Parameters`].
+///
+/// Invariant: every value lies in the range its parameter documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Parameters", into = "Parameters")]
+pub struct Config(Parameters);
+
+/// A parameter out of its range.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid value `{value}` for `{key}`: {rule}")]
+pub struct ConfigError {
+    /// The name of the parameter in a configuration file.
+    pub key: &'static str,
+    /// Its value.
+    pub value: String,
+    /// The rule that it breaks, as "must be at least 1".
+    pub rule: &'static str,
+}
+
+impl Config {
+    /// # Errors
+    ///
+    /// If a parameter is out of its range; the first such in the order of the fields.
+    pub fn new(parameters: Parameters) -> Result<Self, ConfigError> {
+        let Parameters {
+            interval,
+            tolerance,
+            omega,
+            delta,
+            beta,
+            x,
+            tie_width,
+            migration,
+            ..
+        } = parameters;
+        let whole = |key, value: u32| (key, f64::from(value), 1.0 <= f64::from(value), ONE);
+        let ratio = |key, value: f64| (key, value, value.is_finite() && 0.0 <= value, SOME);
+        let checks = [
+            Some(whole("interval", interval)),
+            Some((
+                "tolerance",
+                tolerance,
+                0.0 < tolerance && tolerance < 1.0,
+                "must be a number above 0 and below 1",
+            )),
+            Some(whole("omega", omega)),
+            Some(ratio("delta", delta)),
+            Some(ratio("beta", beta)),
+            Some((
+                "x",
+                x,
+                (0.0..1.0).contains(&x),
+                "must be a number of at least 0 and below 1",
+            )),
+            Some(ratio("tie_width", tie_width.get())),
+            migration
+                .data_rate
+                .map(|rate| ratio("migration.data_rate", rate)),
+            migration
+                .fixed_rate
+                .map(|rate| ratio("migration.fixed_rate", rate)),
+            migration
+                .base
+                .map(|base| ratio("migration.base", base.get())),
+            migration
+                .overlap
+                .map(|overlap| ratio("migration.overlap", overlap)),
+        ];
+        match checks.into_iter().flatten().find(|check| !check.2) {
+            None => Ok(Self(parameters)),
+            Some((key, value, _, rule)) => Err(ConfigError {
+                key,
+                value: value.to_string(),
+                rule,
+            }),
+        }
+    }
+
+    /// The parameters.
+    #[must_use]
+    #[inline]
+    pub const fn parameters(&self) -> &Parameters {
+        &self.0
+    }
+}
+
+impl TryFrom<Parameters> for Config {
+    type Error = ConfigError;
+
+    fn try_from(parameters: Parameters) -> Result<Self, ConfigError> {
+        Self::new(parameters)
+    }
+}
+
+impl From<Config> for Parameters {
+    fn from(config: Config) -> Self {
+        config.0
+    }
+}
+
+const ONE: &str = "must be at least 1";
+const SOME: &str = "must be a finite number of at least 0";
 
 #[cfg(test)]
 mod tests {
@@ -362,5 +224,35 @@ mod tests {
         let text = serde_json::to_string(&Parameters::default()).unwrap();
         let decoded: Parameters = serde_json::from_str(&text).unwrap();
         assert_eq!(decoded, Parameters::default());
+    }
+
+    #[test]
+    fn the_defaults_are_in_range() {
+        assert_eq!(Config::new(Parameters::default()), Ok(Config::default()));
+    }
+
+    #[test]
+    fn a_parameter_out_of_range_is_named() {
+        let check = |change: fn(&mut Parameters), text: &str| {
+            let mut parameters = Parameters::default();
+            change(&mut parameters);
+            assert_eq!(Config::new(parameters).unwrap_err().to_string(), text);
+        };
+        check(
+            |p| p.interval = 0,
+            "invalid value `0` for `interval`: must be at least 1",
+        );
+        check(
+            |p| p.tolerance = 1.0,
+            "invalid value `1` for `tolerance`: must be a number above 0 and below 1",
+        );
+        check(
+            |p| p.x = f64::NAN,
+            "invalid value `NaN` for `x`: must be a number of at least 0 and below 1",
+        );
+        check(
+            |p| p.migration.data_rate = Some(-1.0),
+            "invalid value `-1` for `migration.data_rate`: must be a finite number of at least 0",
+        );
     }
 }

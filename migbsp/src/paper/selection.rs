@@ -6,7 +6,7 @@ use bsp::units::Seconds;
 use bsp::{Rank, SetId};
 use serde::{Deserialize, Serialize};
 
-use crate::{BestStays, CandidateOrder, Config, Heuristic, ThresholdOver, TieBreak};
+use crate::{Config, Heuristic, TieBreak};
 
 /// The highest potential of one process, as Managers exchange it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub struct Entry {
 /// The candidates, and why the others are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
-    /// In the order of their negotiation.
+    /// In the order of the list, which is that of their negotiation.
     pub candidates: Vec<Entry>,
     /// What a potential had to exceed, under [`Heuristic::Above`].
     pub threshold: Option<Seconds>,
@@ -48,7 +48,7 @@ pub enum NotSelected {
     NotFirst,
 }
 
-/// The list all Managers compute: decreasing potential, ties as configured.
+/// The list all Managers compute: decreasing potential, ties as [`TieBreak`] says.
 ///
 /// Independent of the order of `entries`, as long as no rank is in them twice. A tie is everything
 /// within `tie_width` of its highest potential, so that ties do not chain.
@@ -73,44 +73,32 @@ pub fn merge(config: &Config, mut entries: Vec<Entry>) -> Vec<Entry> {
 /// The candidates of a merged list.
 ///
 /// Implements `CANDIDATES` of `docs/model.md`. A process whose own Set is best, or that would gain nothing,
-/// is never one.
+/// is never one. Under [`Heuristic::Best`] only the head of the list can be one.
 #[must_use]
 pub fn select(config: &Config, list: &[Entry]) -> Selection {
     let parameters = config.parameters();
     let threshold = match parameters.heuristic {
-        Heuristic::Above => {
-            let counts = |entry: &&Entry| match parameters.threshold_over {
-                ThresholdOver::All => true,
-                ThresholdOver::Movers => entry.target != entry.own,
-            };
-            let highest = list.iter().find(counts);
-            highest.map(|entry| entry.potential * parameters.x)
-        }
+        Heuristic::Above => list.first().map(|entry| entry.potential * parameters.x),
         Heuristic::Best => None,
     };
     let mut selection = Selection {
         threshold,
         ..Selection::default()
     };
-    let mut is_first = true;
-    for entry in list {
+    for (position, entry) in list.iter().enumerate() {
         let chosen = match parameters.heuristic {
             _ if entry.target == entry.own => Err(NotSelected::OwnSet),
             _ if entry.potential <= Seconds::ZERO => Err(NotSelected::NotPositive),
             Heuristic::Above if threshold.is_some_and(|least| entry.potential <= least) => {
                 Err(NotSelected::BelowThreshold)
             }
-            Heuristic::Best if !is_first => Err(NotSelected::NotFirst),
+            Heuristic::Best if 0 < position => Err(NotSelected::NotFirst),
             Heuristic::Above | Heuristic::Best => Ok(()),
         };
-        is_first &= parameters.best_stays == BestStays::Skipped && chosen.is_err();
         match chosen {
             Ok(()) => selection.candidates.push(*entry),
             Err(why) => selection.passed_over.push((*entry, why)),
         }
-    }
-    if parameters.candidate_order == CandidateOrder::Rank {
-        selection.candidates.sort_by_key(|entry| entry.rank);
     }
     selection
 }
@@ -200,32 +188,17 @@ mod tests {
     }
 
     #[test]
-    fn a_process_whose_own_set_is_best_blocks_the_others_or_is_skipped() {
+    fn a_process_whose_own_set_is_best_blocks_the_others() {
         let entries = vec![entry(0, 0, 9.0), entry(1, 1, 8.0), entry(2, 1, 7.0)];
-        assert_eq!(candidates(&Config::default(), entries.clone()), [0_u32; 0]);
-        let skipped = config(|parameters| parameters.best_stays = BestStays::Skipped);
-        assert_eq!(candidates(&skipped, entries), [1]);
+        assert_eq!(candidates(&Config::default(), entries), [0_u32; 0]);
     }
 
     #[test]
-    fn the_threshold_is_a_part_of_the_highest_of_all_or_of_those_that_would_move() {
+    fn the_threshold_is_a_part_of_the_highest_of_all_potentials() {
+        let above = config(|parameters| parameters.heuristic = Heuristic::Above);
         let entries = vec![entry(0, 0, 20.0), entry(1, 1, 10.0), entry(2, 1, 8.5)];
-        let above = |threshold_over| {
-            config(|parameters| {
-                parameters.heuristic = Heuristic::Above;
-                parameters.threshold_over = threshold_over;
-            })
-        };
-        assert_eq!(
-            candidates(&above(ThresholdOver::All), entries.clone()),
-            [0_u32; 0]
-        );
-        assert_eq!(candidates(&above(ThresholdOver::Movers), entries), [1, 2]);
-        let staying = vec![entry(0, 0, 20.0)];
-        assert_eq!(
-            select(&above(ThresholdOver::Movers), &staying).threshold,
-            None
-        );
+        assert_eq!(candidates(&above, entries), [0_u32; 0]);
+        assert_eq!(select(&above, &[]).threshold, None);
     }
 
     #[test]
@@ -255,16 +228,6 @@ mod tests {
     fn rounding_does_not_break_a_tie() {
         let entries = vec![entry(1, 1, 0.1 + 0.2), entry(0, 1, 0.3), entry(2, 1, 0.4)];
         assert_eq!(ranks(&merge(&Config::default(), entries)), [2, 0, 1]);
-    }
-
-    #[test]
-    fn candidates_are_negotiated_in_the_order_configured() {
-        let entries = vec![entry(0, 1, 9.0), entry(1, 1, 10.0)];
-        let by_rank = config(|parameters| {
-            parameters.heuristic = Heuristic::Above;
-            parameters.candidate_order = CandidateOrder::Rank;
-        });
-        assert_eq!(candidates(&by_rank, entries), [0, 1]);
     }
 
     fn entries() -> impl Strategy<Value = Vec<Entry>> {

@@ -3,9 +3,10 @@
 use std::fmt;
 
 use bsp::units::Seconds;
+use bsp::{HostId, Rank};
 use serde::{Deserialize, Serialize};
 
-use crate::{Assignment, DestinationChoice, Snapshot};
+use crate::{Assignment, Snapshot};
 
 /// Chooses a host for every process.
 ///
@@ -46,6 +47,36 @@ pub struct Alternative {
     pub moves: u32,
 }
 
+/// The hosts that were compared for one process: figure 2 of Du, Sun and Wu (2007).
+///
+/// Equation `DESTINATION` of `docs/model.md`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DestinationChoice {
+    /// The process: of those on the host that computes longest, the one with the most work.
+    pub rank: Rank,
+    /// Its host.
+    pub from: HostId,
+    /// No host whose utilisation is higher is on the idle list.
+    pub idle_below: f64,
+    /// All other hosts, by their ids.
+    pub destinations: Vec<Destination>,
+}
+
+/// A host that a process could move to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Destination {
+    /// The host.
+    pub host: HostId,
+    /// The part of its cores that other programs used over `planning.owner_window`.
+    pub utilisation: f64,
+    /// Whether it is on the idle list.
+    pub is_idle: bool,
+    /// What moving there takes, `C`.
+    pub cost: Seconds,
+    /// How long the rest of the process is expected to take there, `E[T]`.
+    pub execution: Seconds,
+}
+
 impl Draft {
     /// The only plan that was made, under the name of the procedure.
     #[must_use]
@@ -76,5 +107,13 @@ impl Alternative {
             cost: assignment.migration_cost(),
             moves: u32::try_from(moves).expect("ranks fit 32 bits"),
         }
+    }
+}
+
+impl Destination {
+    /// When the process is expected to be complete there, `C + E[T]`.
+    #[must_use]
+    pub fn completion(&self) -> Seconds {
+        self.cost + self.execution
     }
 }

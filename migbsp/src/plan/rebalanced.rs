@@ -5,7 +5,7 @@ use bsp::{MemorySize, SetId};
 use crate::bounded::count;
 use crate::plan::draft::{Alternative, Draft, Plan};
 use crate::plan::trim::trim;
-use crate::rebalance::{Budget, Machine, Method, MoveCost, Problem, Resident};
+use crate::rebalance::{Budget, Machine, MoveCost, Problem, Resident, Solution, Variant, best};
 use crate::rule::Rule;
 use crate::{Assignment, Snapshot};
 
@@ -21,6 +21,31 @@ struct Rebalanced {
     steps: u64,
 }
 
+/// How to look for an assignment.
+#[derive(Clone, Copy, Debug)]
+enum Method {
+    Imlp,
+    Best,
+}
+
+impl Method {
+    /// Its name in alternatives.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Imlp => "imlp",
+            Self::Best => "best",
+        }
+    }
+
+    fn solve(self, problem: &Problem, target: f64, budget: Budget<'_>) -> Solution {
+        let found = match self {
+            Self::Imlp => Variant::IMLP.search(problem, target, budget),
+            Self::Best => best(problem, target, budget, SEED),
+        };
+        found.solution
+    }
+}
+
 impl Rebalanced {
     /// With `method`, which evaluates `steps` moves and exchanges for each level.
     const fn new(method: Method, steps: u64) -> Self {
@@ -30,13 +55,13 @@ impl Rebalanced {
 
 impl Plan for Rebalanced {
     fn draft(&mut self, snapshot: &Snapshot) -> Draft {
-        let mut best = (
+        let mut cheapest = (
             Assignment::present(snapshot).objective(),
             snapshot.places().to_vec(),
         );
         let mut alternatives = Vec::new();
         let Some(problem) = problem(snapshot) else {
-            let places = best.1;
+            let places = cheapest.1;
             return Draft {
                 places,
                 alternatives,
@@ -52,20 +77,20 @@ impl Plan for Rebalanced {
                 continue;
             }
             let budget = Budget::Steps(self.steps);
-            let solution = self.method.solve(&problem, target, budget, SEED);
+            let solution = self.method.solve(&problem, target, budget);
             // Whole processes seldom reach the ideal level; levels are multiples of what they reach.
             lowest = lowest.max(solution.level / factor);
             let mut assignment = Assignment::new(snapshot, &solution.assignment);
             trim(snapshot, &mut assignment);
-            let name = format!("{}-{factor:.2}", self.method);
+            let name = format!("{}-{factor:.2}", self.method.name());
             alternatives.push(Alternative::new(&name, &assignment));
             let objective = assignment.objective();
-            if objective < best.0 {
-                best = (objective, assignment.places().to_vec());
+            if objective < cheapest.0 {
+                cheapest = (objective, assignment.places().to_vec());
             }
         }
         Draft {
-            places: best.1,
+            places: cheapest.1,
             alternatives,
             choice: None,
             shortest: None,

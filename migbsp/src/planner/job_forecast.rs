@@ -6,7 +6,6 @@ use bsp::HostId;
 
 use super::inventory::Inventory;
 use crate::bounded::count;
-use crate::completion::UTILISATION_MAX;
 use crate::{ExternalLoad, Processor, Snapshot};
 
 /// What the jobs of owners are expected to take over a horizon: a job that runs goes on for a multiple of its age, and then
@@ -125,6 +124,12 @@ impl Default for ExpectedJobs {
         }
     }
 }
+
+/// Highest utilisation that is assumed, a share of the host's time.
+///
+/// A host measured to be busier still makes progress at a twentieth of its speed: it is unattractive, and sums and
+/// differences of its times remain finite.
+const UTILISATION_MAX: f64 = 0.95;
 
 /// No horizon is shorter, in seconds.
 const HORIZON_MIN: f64 = 1e-9;

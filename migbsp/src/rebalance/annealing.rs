@@ -17,7 +17,7 @@ use crate::rebalance::solution::highest;
 /// Worse is by cost, and by workload above the target at a price that rises while no assignment meets it and
 /// falls while most do.
 #[derive(Debug)]
-pub(super) struct Annealing<'a> {
+pub struct Annealing<'a> {
     pub(super) state: AnnealingState<'a>,
     pub(super) draws: Draws,
     pub(super) noise: Noise,
@@ -44,16 +44,16 @@ pub(super) struct OverloadPrice {
 
 /// What kind of steps an annealing takes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Course {
+pub struct Course {
     /// How many processes move in a chain, at most: from 1 to 3.
-    pub(super) hops: usize,
+    pub hops: usize,
     /// How many steps of 256 share two machines out anew; the others are chains.
-    pub(super) sharings: usize,
+    pub sharings: usize,
     /// How many steps of 256 without an overloaded machine begin with a process that is away; the others
     /// with any.
-    pub(super) returns: usize,
+    pub returns: usize,
     /// The highest temperature for the cost of a migration, as a multiple of it.
-    pub(super) hot: f64,
+    pub hot: f64,
 }
 
 /// The cheapest assignment seen that meets the target.
@@ -69,7 +69,7 @@ struct Best {
 
 impl<'a> Annealing<'a> {
     /// From `assignment` on.
-    pub(super) fn new(
+    pub fn new(
         problem: &'a Problem,
         target: f64,
         assignment: &[usize],
@@ -106,7 +106,7 @@ impl<'a> Annealing<'a> {
     }
 
     /// Cools down over what is left of the budget.
-    pub(super) fn run(mut self, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
+    pub fn run(mut self, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
         if self.state.machine_count() == 1 || self.state.movable().is_empty() {
             return;
         }

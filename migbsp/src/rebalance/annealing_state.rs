@@ -346,7 +346,8 @@ const REST: f64 = 1e-3;
 mod tests {
     use super::*;
     use crate::rebalance::draws::Draws;
-    use crate::rebalance::{Group, Machine, MoveCost, Resident};
+    use crate::rebalance::tests::drawn;
+    use crate::rebalance::{Machine, MoveCost, Resident};
 
     #[test]
     fn a_giant_leaves_dwarfs_their_digits() {
@@ -376,7 +377,7 @@ mod tests {
 
     #[test]
     fn moves_leave_what_a_fresh_look_finds() {
-        let problem = "I2,1".parse::<Group>().unwrap().draw(1);
+        let problem = drawn(16, 40, 1);
         check_moves(&problem);
         let processes = problem.residents().len();
         let edges: Vec<(usize, usize, f64)> = (0..processes)

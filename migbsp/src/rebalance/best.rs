@@ -7,7 +7,16 @@ use crate::rebalance::incumbent::Incumbent;
 use crate::rebalance::refine::refine;
 use crate::rebalance::repair::repair;
 use crate::rebalance::tabu::tabu_until;
-use crate::rebalance::{Problem, Variant};
+use crate::rebalance::{Budget, Problem, SearchResult, Variant};
+
+/// The cheapest assignment that the best search here finds in `problem` whose level is at most `target`; if it finds none,
+/// the one with the lowest level.
+#[must_use]
+pub fn best(problem: &Problem, target: f64, budget: Budget<'_>, seed: u64) -> SearchResult {
+    SearchResult::of(problem, target, budget, |incumbent, meter| {
+        improve(problem, seed, incumbent, meter);
+    })
+}
 
 /// Repairs what is overloaded and, for a tenth of the budget, refines it greedily; where neither meets the target,
 /// searches as IMLP and then with taboos until it is met. After a tenth for IMLP, whatever was found, it anneals from
@@ -17,7 +26,7 @@ use crate::rebalance::{Problem, Variant};
 /// So it meets what IMLP meets in a quarter of the steps, and taboo search in half, and never costs more than refinement
 /// in a tenth, nor than IMLP unless the target is hard to meet: annealing is worse at meeting targets, and
 /// better at cost. Where what processes exchange has a weight, it anneals after refinement.
-pub(super) fn best(problem: &Problem, seed: u64, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
+pub fn improve(problem: &Problem, seed: u64, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
     repair(problem, incumbent, meter);
     meter.limit(SLICE);
     refine(problem, incumbent, meter);

@@ -26,7 +26,7 @@ impl fmt::Debug for Budget<'_> {
 /// A part of it may be set aside: [`Meter::limit`] lets it be spent up to there only, until the limit is
 /// raised.
 #[derive(Debug)]
-pub(super) struct Meter<'a> {
+pub struct Meter<'a> {
     budget: Budget<'a>,
     /// Per cent of the budget that may be spent.
     limit: u8,
@@ -37,7 +37,9 @@ pub(super) struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    pub(super) const fn new(budget: Budget<'a>) -> Self {
+    /// Nothing of `budget` is spent.
+    #[must_use]
+    pub const fn new(budget: Budget<'a>) -> Self {
         Self {
             budget,
             limit: 100,
@@ -48,7 +50,7 @@ impl<'a> Meter<'a> {
     }
 
     /// From now on, the budget is spent when so much of it is, in per cent.
-    pub(super) const fn limit(&mut self, limit: u8) {
+    pub const fn limit(&mut self, limit: u8) {
         self.limit = limit;
     }
 
@@ -61,13 +63,13 @@ impl<'a> Meter<'a> {
 
     /// Counts `steps` moves or exchanges that were evaluated.
     #[inline]
-    pub(super) const fn count(&mut self, steps: u64) {
+    pub const fn count(&mut self, steps: u64) {
         self.steps = self.steps.saturating_add(steps);
     }
 
     /// Whether there is nothing left to spend, up to the limit.
     #[inline]
-    pub(super) fn is_spent(&mut self) -> bool {
+    pub fn is_spent(&mut self) -> bool {
         let limit = u64::from(self.limit);
         match self.budget {
             Budget::Steps(steps) => steps / 100 * limit + steps % 100 * limit / 100 <= self.steps,
@@ -91,7 +93,7 @@ impl<'a> Meter<'a> {
     }
 
     /// How many moves and exchanges were looked at.
-    pub(super) const fn steps(&self) -> u64 {
+    pub const fn steps(&self) -> u64 {
         self.steps
     }
 }

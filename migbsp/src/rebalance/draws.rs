@@ -5,11 +5,11 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// A stream of random numbers; made by basic arithmetic, so that they are the same everywhere.
 #[derive(Debug)]
-pub(super) struct Draws(ChaCha8Rng);
+pub struct Draws(ChaCha8Rng);
 
 impl Draws {
     /// The stream for one `purpose`: what is drawn from it shifts no other stream.
-    pub(super) fn new(seed: u64, purpose: &[u8; 24]) -> Self {
+    pub fn new(seed: u64, purpose: &[u8; 24]) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8..].copy_from_slice(purpose);
@@ -18,7 +18,7 @@ impl Draws {
 
     /// One of `0..count`, which is not empty and at most 2³² long, each as likely as any other but for 1 in 2³².
     #[inline]
-    pub(super) fn below(&mut self, count: usize) -> usize {
+    pub fn below(&mut self, count: usize) -> usize {
         let count = u64::try_from(count).expect("a count fits 64 bits");
         let product = u64::from(self.0.next_u32()) * count;
         usize::try_from(product >> 32).expect("below a count that fits")
@@ -26,19 +26,19 @@ impl Draws {
 
     /// From 0 up to 1, which it does not reach.
     #[inline]
-    pub(super) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         let (upper, lower) = (self.0.next_u32() >> 5, self.0.next_u32() >> 6);
         (f64::from(upper) * 67_108_864.0 + f64::from(lower)) / 9_007_199_254_740_992.0
     }
 
     /// From `low` up to `high`.
     #[inline]
-    pub(super) fn between(&mut self, low: f64, high: f64) -> f64 {
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
     /// Puts `list` into an order in which each is as likely as any other.
-    pub(super) fn shuffle<T>(&mut self, list: &mut [T]) {
+    pub fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
             list.swap(last, self.below(last + 1));
         }

@@ -4,10 +4,10 @@ use crate::rebalance::solution::highest;
 use crate::rebalance::state::State;
 use crate::rebalance::{Problem, Solution};
 
-/// The cheapest assignment seen that meets the target and, as long as none does, the one with the lowest
-/// level.
+/// The best assignment that a search has seen: the cheapest that meets the target and, as long as none does, the one with
+/// the lowest level.
 #[derive(Clone, Debug)]
-pub(super) struct Incumbent {
+pub struct Incumbent {
     target: f64,
     assignment: Vec<usize>,
     level: f64,
@@ -39,7 +39,7 @@ impl Incumbent {
     }
 
     /// Looks at `state`, `steps` after the search began; whether it is better than all before.
-    pub(super) fn see(&mut self, state: &State<'_>, steps: u64) -> bool {
+    pub fn see(&mut self, state: &State<'_>, steps: u64) -> bool {
         let problem = state.problem();
         // A state leaves out what processes exchange.
         let level = match problem.communication() {
@@ -83,12 +83,15 @@ impl Incumbent {
         level <= highest(self.target)
     }
 
-    pub(super) const fn target(&self) -> f64 {
+    /// The level that is to be met.
+    #[must_use]
+    pub const fn target(&self) -> f64 {
         self.target
     }
 
     /// Whether something that meets the target was seen.
-    pub(super) const fn is_feasible(&self) -> bool {
+    #[must_use]
+    pub const fn is_feasible(&self) -> bool {
         self.cost < f64::INFINITY
     }
 
@@ -98,7 +101,8 @@ impl Incumbent {
     }
 
     /// Its machine of every process.
-    pub(super) fn assignment(&self) -> &[usize] {
+    #[must_use]
+    pub fn assignment(&self) -> &[usize] {
         &self.assignment
     }
 

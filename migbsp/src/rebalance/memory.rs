@@ -29,7 +29,7 @@ impl Memory {
 
 /// What the machines hold under an assignment, which changes process by process.
 #[derive(Clone, Debug)]
-pub(super) struct MemoryUse<'a> {
+pub struct MemoryUse<'a> {
     memory: &'a Memory,
     /// By machine: bytes, which may be far above the limit.
     occupied: Vec<u128>,
@@ -65,7 +65,7 @@ impl<'a> MemoryUse<'a> {
     }
 
     /// `process` is on `machine` from now on.
-    pub(super) fn enter(&mut self, process: usize, machine: usize) {
+    pub fn enter(&mut self, process: usize, machine: usize) {
         let mut added = u128::from(self.memory.uses[process]);
         for &block in &self.memory.used_blocks[process] {
             let users = self.users[machine].entry(block).or_insert(0);
@@ -78,7 +78,7 @@ impl<'a> MemoryUse<'a> {
     }
 
     /// `process`, which is on `machine`, leaves it.
-    pub(super) fn leave(&mut self, process: usize, machine: usize) {
+    pub fn leave(&mut self, process: usize, machine: usize) {
         let mut removed = u128::from(self.memory.uses[process]);
         for &block in &self.memory.used_blocks[process] {
             let users = self.users[machine]
@@ -109,7 +109,7 @@ impl<'a> MemoryUse<'a> {
     }
 
     /// Whether `machine` has room for `process`, which is not there.
-    pub(super) fn fits(&self, process: usize, machine: usize) -> bool {
+    pub fn fits(&self, process: usize, machine: usize) -> bool {
         self.fits_instead(process, None, machine)
     }
 

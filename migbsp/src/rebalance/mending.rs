@@ -314,6 +314,3 @@ const STEPS: u64 = 200_000;
 
 /// Exchanges that are drawn.
 const EXCHANGES: u32 = 400_000;
-
-#[cfg(test)]
-mod tests;

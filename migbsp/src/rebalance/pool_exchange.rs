@@ -78,11 +78,11 @@ impl PoolExchange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rebalance::Group;
+    use crate::rebalance::tests::drawn;
 
     #[test]
     fn what_changes_is_what_moves_of_the_same_processes_change() {
-        let problem = "I2,1".parse::<Group>().unwrap().draw(1);
+        let problem = drawn(16, 40, 1);
         let processes = problem.residents().len();
         let edges: Vec<(usize, usize, f64)> = (0..processes)
             .flat_map(|from| {

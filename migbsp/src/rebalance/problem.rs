@@ -200,7 +200,7 @@ impl Problem {
     }
 
     /// How many groups there are, with or without machines.
-    pub(super) const fn group_count(&self) -> usize {
+    pub const fn group_count(&self) -> usize {
         self.move_costs.len()
     }
 

@@ -23,7 +23,7 @@ use crate::rebalance::{Problem, Solution};
 /// * A process that may not move stays, and a light machine without the memory for a process does not receive it.
 /// * Of several light machines for the process, it takes the first in memory. Here it is the one where the
 ///   process costs least, and of equal ones the one with most room.
-pub(super) fn refine(problem: &Problem, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
+pub fn refine(problem: &Problem, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
     let ideal = problem.ideal();
     let step = STEP * ideal;
     let (target, initial) = (incumbent.target(), problem.level(&problem.start()));

@@ -10,7 +10,7 @@ use crate::rebalance::memory::MemoryUse;
 ///
 /// Invariant: lists, loads, levels and ranking are those of the assignment.
 #[derive(Debug)]
-pub(super) struct State<'a> {
+pub struct State<'a> {
     problem: &'a Problem,
     assignment: Vec<usize>,
     /// By machine: the processes on it that may move, in ascending order.
@@ -28,19 +28,21 @@ pub(super) struct State<'a> {
 
 /// A process on the list of its machine, which is in ascending order of workload and number.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Entry {
-    pub(super) workload: f64,
-    pub(super) process: usize,
+pub struct Entry {
+    /// Its workload.
+    pub workload: f64,
+    /// Its number.
+    pub process: usize,
 }
 
 impl<'a> State<'a> {
     /// With every process where searches begin.
-    pub(super) fn at_start(problem: &'a Problem) -> Self {
+    pub fn at_start(problem: &'a Problem) -> Self {
         Self::of(problem, problem.start())
     }
 
     /// With the processes on the machines of `assignment`.
-    pub(super) fn of(problem: &'a Problem, assignment: Vec<usize>) -> Self {
+    pub fn of(problem: &'a Problem, assignment: Vec<usize>) -> Self {
         let machines = problem.machines().len();
         let mut lists = vec![Vec::new(); machines];
         let mut cost = 0.0;
@@ -111,12 +113,14 @@ impl<'a> State<'a> {
         self.rank(machine);
     }
 
-    pub(super) const fn problem(&self) -> &'a Problem {
+    /// The problem.
+    #[must_use]
+    pub const fn problem(&self) -> &'a Problem {
         self.problem
     }
 
     /// The machine of every process.
-    pub(super) fn assignment(&self) -> &[usize] {
+    pub fn assignment(&self) -> &[usize] {
         &self.assignment
     }
 
@@ -129,18 +133,18 @@ impl<'a> State<'a> {
 
     /// The processes on `machine` that may move, in ascending order.
     #[inline]
-    pub(super) fn list(&self, machine: usize) -> &[Entry] {
+    pub fn list(&self, machine: usize) -> &[Entry] {
         &self.lists[machine]
     }
 
     /// The workload on `machine` of processes that may not move.
-    pub(super) fn pinned_load(&self, machine: usize) -> f64 {
+    pub fn pinned_load(&self, machine: usize) -> f64 {
         self.pinned_loads[machine]
     }
 
     /// The workload on `machine`.
     #[inline]
-    pub(super) fn load(&self, machine: usize) -> f64 {
+    pub fn load(&self, machine: usize) -> f64 {
         self.loads[machine]
     }
 
@@ -209,7 +213,9 @@ impl<'a> State<'a> {
 }
 
 impl Entry {
-    pub(super) fn order(&self, other: &Self) -> std::cmp::Ordering {
+    /// By workload, then by number.
+    #[must_use]
+    pub fn order(&self, other: &Self) -> std::cmp::Ordering {
         let workloads = self.workload.total_cmp(&other.workload);
         workloads.then(self.process.cmp(&other.process))
     }

@@ -12,7 +12,7 @@ use crate::rebalance::state::State;
 ///
 /// Chen, Wang and Lau 2008, section 4.2. The paper leaves the duration open: here `√l + 3` steps of `l` processes and
 /// up to as many more, drawn at random.
-pub(super) fn tabu(problem: &Problem, seed: u64, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
+pub fn tabu(problem: &Problem, seed: u64, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
     tabu_until(|_| false, problem, seed, incumbent, meter);
 }
 

@@ -18,7 +18,8 @@ pub enum Thresholds {
 
 impl Thresholds {
     /// From the first level to the last; at least one.
-    pub(super) fn of(self, problem: &Problem, levels: u32) -> Vec<f64> {
+    #[must_use]
+    pub fn of(self, problem: &Problem, levels: u32) -> Vec<f64> {
         let mut thresholds = match self {
             Self::CommonRatio(ratio) => common_ratio(cost_max(problem), ratio, levels),
             Self::Arithmetic => {
@@ -114,39 +115,12 @@ fn two_of_each_group(problem: &Problem) -> Vec<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rebalance::{Group, Machine, MoveCost, Resident};
-
-    /// Chen, Wang and Lau 2008, section 4.1, "average values"; the last level allows everything.
-    #[test]
-    fn thresholds_are_the_printed_ones_in_the_mean() {
-        let printed = [
-            (Thresholds::CommonRatio(2.0), [0.312, 0.625, 1.25, 2.5, 5.0]),
-            (Thresholds::Arithmetic, [1.666, 3.333, 5.0, 6.666, 8.333]),
-            (Thresholds::Count, [0.082, 0.292, 0.555, 0.814, 3.873]),
-        ];
-        const WITHIN: [f64; 5] = [0.06, 0.06, 0.06, 0.06, 0.15];
-        let group: Group = "I3,3".parse().unwrap();
-        for (thresholds, printed) in printed {
-            let mut means = [0.0; 5];
-            for seed in 0..50 {
-                let found = thresholds.of(&group.draw(seed), 6);
-                assert_eq!(found.len(), 6);
-                assert_eq!(found[5].to_bits(), f64::INFINITY.to_bits());
-                for (mean, threshold) in means.iter_mut().zip(found) {
-                    *mean += threshold / 50.0;
-                }
-            }
-            // The last one printed is beyond what the printed shares of costs allow: 3.25.
-            for ((mean, printed), within) in means.iter().zip(printed).zip(WITHIN) {
-                let ratio = mean / printed;
-                assert!((ratio - 1.0).abs() < within, "{thresholds:?}: {means:.3?}");
-            }
-        }
-    }
+    use crate::rebalance::tests::drawn;
+    use crate::rebalance::{Machine, MoveCost, Resident};
 
     #[test]
     fn one_level_allows_everything() {
-        let problem = "I1,1".parse::<Group>().unwrap().draw(1);
+        let problem = drawn(16, 40, 1);
         let all = [
             Thresholds::CommonRatio(2.0),
             Thresholds::Arithmetic,

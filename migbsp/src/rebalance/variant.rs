@@ -82,21 +82,13 @@ impl Variant {
     /// one with the lowest level.
     #[must_use]
     pub fn search(&self, problem: &Problem, target: f64, budget: Budget<'_>) -> SearchResult {
-        let mut incumbent = Incumbent::at_start(problem, target);
-        let mut meter = Meter::new(budget);
-        if !incumbent.is_free() {
-            self.improve(problem, &mut incumbent, &mut meter);
-        }
-        SearchResult::of(problem, incumbent, &meter)
+        SearchResult::of(problem, target, budget, |incumbent, meter| {
+            self.improve(problem, incumbent, meter);
+        })
     }
 
     /// Iterates until the budget is spent, or everything from there on would be the same again.
-    pub(super) fn improve(
-        &self,
-        problem: &Problem,
-        incumbent: &mut Incumbent,
-        meter: &mut Meter<'_>,
-    ) {
+    pub fn improve(&self, problem: &Problem, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
         self.improve_until(|_| false, problem, incumbent, meter);
     }
 
@@ -258,7 +250,8 @@ impl Rule for Within<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rebalance::{Group, Machine, MoveCost, Resident};
+    use crate::rebalance::tests::drawn;
+    use crate::rebalance::{Machine, MoveCost, Resident};
 
     /// Every pair of machines at every level of prices.
     fn by_force(
@@ -285,8 +278,8 @@ mod tests {
 
     #[test]
     fn whom_prices_keep_away_is_found_when_they_are_allowed() {
-        for (group, seed) in ["I4,1", "I2,2", "I3,3"].into_iter().zip(1..) {
-            let problem = group.parse::<Group>().unwrap().draw(seed);
+        for ((machines, processes), seed) in [(16, 40), (16, 160), (64, 160)].into_iter().zip(1..) {
+            let problem = drawn(machines, processes, seed);
             let variant = Variant::IMLP;
             let thresholds = variant.thresholds.of(&problem, variant.levels);
             let mut penalties = Penalties::none(problem.residents().len());

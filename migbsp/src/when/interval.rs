@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rule::{Need, Rule};
 use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, When};
-use crate::{Config, Digest, EmptySuperstep, ProcessTime, ToleranceFloor};
+use crate::{Config, Digest};
 
 /// The interval between calls and the tolerance that steers it, as one Set Manager holds them.
 ///
@@ -15,7 +15,6 @@ use crate::{Config, Digest, EmptySuperstep, ProcessTime, ToleranceFloor};
 /// Invariant: no interval is below the initial one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    config: Config,
     initial: Initial,
     /// α.
     interval: u32,
@@ -36,7 +35,6 @@ struct Initial {
     interval: u32,
     tolerance: f64,
     omega: u32,
-    floor: ToleranceFloor,
 }
 
 impl Interval {
@@ -45,12 +43,10 @@ impl Interval {
     pub fn new(config: &Config) -> Self {
         let parameters = config.parameters();
         Self {
-            config: *config,
             initial: Initial {
                 interval: parameters.interval,
                 tolerance: parameters.tolerance,
                 omega: parameters.omega,
-                floor: parameters.tolerance_floor,
             },
             interval: parameters.interval,
             interval_next: parameters.interval,
@@ -69,7 +65,7 @@ impl Interval {
         for (index, digest) in supersteps.iter().enumerate() {
             wait = digest.wait.unwrap_or(wait);
             let busy = barrier_busy.get(index).copied().unwrap_or_default();
-            if is_balanced(&self.config, digest, wait.max(busy), self.tolerance) {
+            if is_balanced(digest, wait.max(busy), self.tolerance) {
                 self.interval_next = self.interval_next.saturating_add(1);
                 balanced += 1;
             } else if self.initial.interval < self.interval_next {
@@ -89,7 +85,6 @@ impl Interval {
         let Initial {
             tolerance: initial,
             omega,
-            floor,
             ..
         } = self.initial;
         let half = self.tolerance / 2.0;
@@ -98,10 +93,7 @@ impl Interval {
                 self.tolerance += half;
             }
         } else if initial < self.tolerance && self.calls_idle == 0 {
-            self.tolerance = match floor {
-                ToleranceFloor::Clamped => (self.tolerance - half).max(initial),
-                ToleranceFloor::Halved => self.tolerance - half,
-            };
+            self.tolerance = (self.tolerance - half).max(initial);
         }
     }
 }
@@ -132,23 +124,17 @@ impl When for Interval {
 /// Whether one superstep was balanced, given a digest of its times and what its barrier cost.
 ///
 /// Implements inequalities `BALANCE` of `docs/model.md`: the slowest process takes less than the mean
-/// times `1 + tolerance`, the fastest more than the mean times `1 − tolerance`.
-#[must_use]
-pub fn is_balanced(config: &Config, times: &Digest, barrier: Seconds, tolerance: f64) -> bool {
-    let parameters = config.parameters();
+/// times `1 + tolerance`, the fastest more than the mean times `1 − tolerance`. The time of a process is its computation,
+/// the mean reception and the barrier: the last two are common to all processes, so that they soften what differences of
+/// computation weigh. A superstep in which no process computed is not balanced.
+fn is_balanced(times: &Digest, barrier: Seconds, tolerance: f64) -> bool {
     if times.computed == 0 {
-        return parameters.empty_superstep == EmptySuperstep::Balanced;
+        return false;
     }
     let number = f64::from(times.counted);
-    let reception = times.reception.get() / number;
-    // What every process has in common, and what only the mean lacks: the extremes contain their own receptions.
-    let (common, missing) = match parameters.process_time {
-        ProcessTime::Whole => (reception + barrier.get(), 0.0),
-        ProcessTime::Own => (barrier.get(), reception),
-        ProcessTime::OwnWithoutBarrier => (0.0, reception),
-        ProcessTime::Computation => (0.0, 0.0),
-    };
-    let mean = times.computation.get() / number + common + missing;
+    // What every process has in common.
+    let common = times.reception.get() / number + barrier.get();
+    let mean = times.computation.get() / number + common;
     let (slowest, fastest) = (times.slowest.get() + common, times.fastest.get() + common);
     slowest < mean * (1.0 + tolerance) && mean * (1.0 - tolerance) < fastest
 }

@@ -1,7 +1,7 @@
 //! Published numbers beside ours, and claims about them.
 
 use experiments::{CsvTable, Failure, Provenance, Published};
-use migbsp::rebalance::Group;
+use rebalancing_algorithms::Group;
 use serde::Serialize;
 
 /// Results of a comparison.

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use migbsp::rebalance::{Family, Group};
+use rebalancing_algorithms::{Family, Group};
 
 use crate::rebalance::{Algorithm, lower_bound};
 use crate::reproduce::chen::cell::{Cell, Claim, Quantity};

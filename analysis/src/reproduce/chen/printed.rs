@@ -1,6 +1,6 @@
 //! Published values.
 
-use migbsp::rebalance::Group;
+use rebalancing_algorithms::Group;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use migbsp::rebalance::{Family, Group, Method};
+use rebalancing_algorithms::{Family, Group, Method};
 
 use crate::rebalance::{Algorithm, lower_bound};
 use crate::reproduce::chen::cell::{Cell, Claim, Quantity};

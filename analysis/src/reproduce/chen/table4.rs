@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use migbsp::rebalance::{Group, Method};
+use rebalancing_algorithms::{Group, Method};
 
 use crate::rebalance::Algorithm;
 use crate::reproduce::chen::cell::{Cell, Claim, Quantity};

@@ -1,6 +1,7 @@
 //! Algorithms on one instance, and the budget that they have.
 
-use migbsp::rebalance::{Budget, Method, MoveCost, Problem};
+use migbsp::rebalance::{Budget, MoveCost, Problem};
+use rebalancing_algorithms::Method;
 
 use crate::rebalance::{Algorithm, Limit};
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use migbsp::rebalance::Workloads;
+use rebalancing_algorithms::Workloads;
 
 use crate::commands::rebalance::arguments::seed;
 use crate::failure::CommandFailure;

@@ -336,7 +336,8 @@ const MISSES: &str = "
   lists name p31 twice. Their call after 388 supersteps follows from figure 2 (`INTERVAL`), and ours is held
   then, too: 61 of the supersteps 127 to 254 are unbalanced. In it the papers move p189 to p200, because all
   processes that had gone to Aquario are inactive. Ours refuses p195 to p200: a processor takes one process in
-  a run. With `scheduler.occupied_by = \"computing-set\"` they move (*Readings tried* in `docs/model.md`).
+  a run. If all processors were free when the migrants of their Set are idle, they would move (*Readings tried* in
+  `docs/model.md`).
 * **LU: the right processes move, at the wrong time.** In the papers the first call moves the processes of the
   slowest cluster, from order 2000 on. It is held after superstep 4, in which only one column of the processes
   computes. That halves the predicted times of the others, and with these every process has its highest

@@ -2,8 +2,7 @@
 
 use bsp::SetId;
 
-use super::host_after::HostAfter;
-use super::link_changes::{LinkChanges, Way};
+use super::links::{LinkChanges, Way};
 use super::{Assignment, Changes};
 
 impl Assignment<'_> {
@@ -118,4 +117,14 @@ impl Assignment<'_> {
         );
         links.redirect(before, after, bytes, end);
     }
+}
+
+/// A host whose processes have changed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HostAfter {
+    pub(super) host: usize,
+    /// Seconds from the start of the superstep until all of its processes have computed.
+    pub(super) end: f64,
+    /// Seconds until all of them have arrived at the barrier.
+    pub(super) time: f64,
 }

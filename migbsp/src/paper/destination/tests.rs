@@ -2,13 +2,7 @@ use bsp::units::InstructionsPerSecond;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Parameters, SetLoad, capacity};
-
-fn config(change: impl FnOnce(&mut Parameters)) -> Config {
-    let mut parameters = Parameters::default();
-    change(&mut parameters);
-    Config::new(parameters).unwrap()
-}
+use crate::capacity;
 
 fn time(value: f64) -> Seconds {
     Seconds::new(value).unwrap()
@@ -28,8 +22,8 @@ fn processor(host: u32, cores: u32, residents: &[(u32, u64)]) -> Processor {
     }
 }
 
-fn set(config: &Config, processors: Vec<Processor>) -> Processors {
-    Processors::new(config, 0.5, processors, &BTreeSet::new())
+fn set(processors: Vec<Processor>) -> Processors {
+    Processors::new(0.5, processors, &BTreeSet::new())
 }
 
 /// A candidate with 20 instructions that receives 2 bytes and costs a second to move.
@@ -59,7 +53,7 @@ fn the_least_busy_processor_is_offered_and_the_lowest_among_equals() {
         processor(1, 1, &[(1, 10)]),
         processor(3, 1, &[(2, 30)]),
     ];
-    let mut set = set(&Config::default(), processors);
+    let mut set = set(processors);
     let answer = set.answer(&request(9, 9.0));
     assert_eq!(answer, offer(1, 1.0 + 1.0 + 1.0, Some((2, 3.0))));
 }
@@ -67,24 +61,12 @@ fn the_least_busy_processor_is_offered_and_the_lowest_among_equals() {
 #[test]
 fn an_offer_stands_for_the_candidates_behind_it() {
     let processors = vec![processor(0, 1, &[]), processor(1, 1, &[(1, 10)])];
-    let mut once = set(&Config::default(), processors.clone());
+    let mut once = set(processors);
     assert_eq!(once.answer(&request(8, 9.0)), offer(0, 2.0, Some((1, 3.0))));
     assert_eq!(once.answer(&request(9, 9.0)), offer(1, 3.0, None));
     assert_eq!(
         once.answer(&request(10, 9.0)),
         Answer::Refuse(Refusal::NoProcessor)
-    );
-
-    let often = config(|parameters| parameters.one_migrant_per_processor = false);
-    let mut often = set(&often, processors);
-    often.answer(&request(8, 9.0));
-    assert_eq!(
-        often.answer(&request(9, 9.0)),
-        offer(1, 3.0, Some((0, 4.0)))
-    );
-    assert_eq!(
-        often.answer(&request(10, 9.0)),
-        offer(0, 4.0, Some((1, 5.0)))
     );
 }
 
@@ -92,13 +74,13 @@ fn an_offer_stands_for_the_candidates_behind_it() {
 fn a_processor_that_took_a_migrant_earlier_takes_no_other() {
     let processors = vec![processor(0, 1, &[]), processor(1, 1, &[])];
     let occupied = BTreeSet::from([HostId(0)]);
-    let mut set = Processors::new(&Config::default(), 0.5, processors, &occupied);
+    let mut set = Processors::new(0.5, processors, &occupied);
     assert_eq!(set.answer(&request(9, 9.0)), offer(1, 2.0, None));
 }
 
 #[test]
 fn no_process_moves_to_a_host_that_takes_as_long() {
-    let mut set = set(&Config::default(), vec![processor(0, 1, &[])]);
+    let mut set = set(vec![processor(0, 1, &[])]);
     let refusal = Refusal::NoFasterPlace {
         host: HostId(0),
         t1: time(2.0),
@@ -113,7 +95,7 @@ fn no_process_moves_to_a_host_that_takes_as_long() {
 
 #[test]
 fn an_idle_candidate_stays() {
-    let mut set = set(&Config::default(), vec![processor(0, 1, &[])]);
+    let mut set = set(vec![processor(0, 1, &[])]);
     let idle = Request {
         instructions: Instructions::ZERO,
         ..request(9, 9.0)
@@ -122,51 +104,14 @@ fn an_idle_candidate_stays() {
 }
 
 #[test]
-fn an_idle_candidate_is_judged_by_the_times_if_told_to() {
-    let judged = config(|parameters| parameters.idle_candidate = IdleCandidate::Judged);
-    let own = set(&judged, vec![processor(5, 1, &[(9, 30), (8, 10)])]);
-    assert_eq!(
-        own.work(Rank(9), Instructions::ZERO),
-        Instructions(30),
-        "the work of an idle resident"
-    );
-    let idle = Request {
-        instructions: Instructions::ZERO,
-        ..request(9, 2.5)
-    };
-    let processors = vec![processor(0, 1, &[])];
-    assert_eq!(
-        set(&judged, processors.clone()).answer(&idle),
-        offer(0, 2.0, None)
-    );
-    let late = Request {
-        t2: time(2.0),
-        ..idle
-    };
-    assert!(matches!(
-        set(&judged, processors.clone()).answer(&late),
-        Answer::Refuse(Refusal::NoFasterPlace { .. })
-    ));
-    let refused = set(&Config::default(), vec![processor(5, 1, &[(9, 30)])]);
-    assert_eq!(
-        refused.work(Rank(9), Instructions::ZERO),
-        Instructions::ZERO
-    );
-}
-
-#[test]
-fn the_candidates_own_work_counts_if_told_to() {
-    let included = config(|parameters| parameters.candidate_work = CandidateWork::Included);
-    let mut set = set(&included, vec![processor(0, 1, &[(1, 10)])]);
-    assert_eq!(set.answer(&request(9, 9.0)), offer(0, 5.0, None));
+fn the_candidates_own_work_does_not_count() {
+    let mut set = set(vec![processor(0, 1, &[(1, 10)])]);
+    assert_eq!(set.answer(&request(9, 9.0)), offer(0, 3.0, None));
 }
 
 #[test]
 fn staying_takes_all_that_is_on_the_processor_and_what_is_received() {
-    let mut set = set(
-        &Config::default(),
-        vec![processor(0, 1, &[(1, 10), (2, 30)])],
-    );
+    let mut set = set(vec![processor(0, 1, &[(1, 10), (2, 30)])]);
     assert_eq!(set.stay(Rank(1), Bytes(8), 0.25), Some(time(6.0)));
     set.depart(Rank(2));
     assert_eq!(set.stay(Rank(1), Bytes(8), 0.25), Some(time(3.0)));
@@ -176,7 +121,7 @@ fn staying_takes_all_that_is_on_the_processor_and_what_is_received() {
 #[test]
 fn several_cores_share_the_sum_but_not_one_process() {
     let check = |residents: &[(u32, u64)], expected| {
-        let set = set(&Config::default(), vec![processor(0, 4, residents)]);
+        let set = set(vec![processor(0, 4, residents)]);
         let stay = set.stay(Rank(0), Bytes::ZERO, 0.0);
         assert_eq!(stay, Some(time(expected)));
     };
@@ -192,7 +137,7 @@ fn the_load_of_others_slows_a_processor_down() {
         ..processor(0, 1, &[(0, 10)])
     };
     let stay = |load| {
-        let set = set(&Config::default(), vec![with_load(load)]);
+        let set = set(vec![with_load(load)]);
         set.stay(Rank(0), Bytes::ZERO, 0.0).unwrap()
     };
     assert_eq!(stay(0.5), time(2.0));
@@ -200,7 +145,7 @@ fn the_load_of_others_slows_a_processor_down() {
     for full in [1.0, 7.0, f64::NAN, f64::INFINITY] {
         assert!(time(1e5) < stay(full), "a load of {full}");
     }
-    let capacity = |processors: &[Processor]| time(capacity(SetLoad::Subtracted, processors));
+    let capacity = |processors: &[Processor]| time(capacity(processors));
     assert_eq!(
         capacity(&[with_load(0.5), processor(1, 3, &[])]),
         time((5.0 + 30.0) / 4.0)
@@ -209,24 +154,11 @@ fn the_load_of_others_slows_a_processor_down() {
 }
 
 #[test]
-fn a_capacity_that_is_multiplied_by_the_load_grows_with_it() {
-    let with_load = |load| Processor {
-        load,
-        ..processor(0, 1, &[])
-    };
-    let capacity = |load| time(capacity(SetLoad::Multiplied, &[with_load(load)]));
-    assert_eq!(capacity(0.0), Seconds::ZERO);
-    assert_eq!(capacity(0.25), time(2.5));
-    assert_eq!(capacity(7.0), time(10.0));
-    assert_eq!(capacity(f64::NAN), Seconds::ZERO);
-}
-
-#[test]
 fn the_fourteen_free_processors_of_the_papers_take_fourteen_of_sixteen() {
     // LU with 50 processes: Aquario has 20 processors and took six migrants before.
     let processors = (0..20).map(|host| processor(host, 1, &[])).collect();
     let occupied = (0..6).map(HostId).collect();
-    let mut aquario = Processors::new(&Config::default(), 0.5, processors, &occupied);
+    let mut aquario = Processors::new(0.5, processors, &occupied);
     let answers = (20..36).map(|rank| aquario.answer(&request(rank, 9.0)));
     let moved = answers.filter(|answer| matches!(answer, Answer::Offer { .. }));
     assert_eq!(moved.count(), 14);
@@ -253,19 +185,11 @@ proptest! {
     #[test]
     fn a_plan_keeps_every_rank_once_and_every_move_is_faster(
         [first, second] in two_sets(),
-        one_migrant in any::<bool>(),
-        judged in any::<bool>(),
     ) {
-        let config = config(|parameters| {
-            parameters.one_migrant_per_processor = one_migrant;
-            if judged {
-                parameters.idle_candidate = IdleCandidate::Judged;
-            }
-        });
         let residents: Vec<_> = first.iter().flat_map(|host| host.residents.clone()).collect();
         let size = residents.len()
             + second.iter().map(|host| host.residents.len()).sum::<usize>();
-        let (mut from, mut to) = (set(&config, first), set(&config, second));
+        let (mut from, mut to) = (set(first), set(second));
         let mut hosts = Vec::new();
         for (rank, instructions) in residents {
             let t2 = from.stay(rank, Bytes(2), 0.5).unwrap();
@@ -285,6 +209,6 @@ proptest! {
         ranks.sort_unstable();
         prop_assert_eq!(ranks, (0..size).collect::<Vec<_>>());
         let distinct: BTreeSet<_> = hosts.iter().collect();
-        prop_assert!(!one_migrant || distinct.len() == hosts.len());
+        prop_assert_eq!(distinct.len(), hosts.len());
     }
 }

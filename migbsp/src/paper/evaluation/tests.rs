@@ -40,8 +40,8 @@ fn config(change: impl FnOnce(&mut Parameters)) -> Config {
 }
 
 /// A process that computed `seconds` and received 100 kB from Labtec in 10 ms, once.
-fn process(seconds: f64) -> Process {
-    let mut process = Process::new(Memory::default(), 4);
+fn process(seconds: f64) -> ProcessHistory {
+    let mut process = ProcessHistory::new(Memory::default(), 4);
     let reception = Reception {
         set: SetId(0),
         bytes: Bytes(100_000),
@@ -65,7 +65,7 @@ const IMAGE: MemorySize = MemorySize {
     fixed: Bytes(500_000),
 };
 
-fn totals(config: &Config, process: &Process, own: u32) -> Vec<f64> {
+fn totals(config: &Config, process: &ProcessHistory, own: u32) -> Vec<f64> {
     let sets = sets();
     let evaluation = process.evaluate(
         config,
@@ -82,7 +82,7 @@ fn totals(config: &Config, process: &Process, own: u32) -> Vec<f64> {
         .collect()
 }
 
-fn best(config: &Config, process: &Process, own: u32) -> SetId {
+fn best(config: &Config, process: &ProcessHistory, own: u32) -> SetId {
     let sets = sets();
     let situation = Situation {
         own: SetId(own),
@@ -90,7 +90,7 @@ fn best(config: &Config, process: &Process, own: u32) -> SetId {
         sets: &sets,
         learned: None,
     };
-    process.evaluate(config, &situation).best(config).set
+    process.evaluate(config, &situation).best().set
 }
 
 #[test]
@@ -120,8 +120,8 @@ fn a_process_that_wins_less_than_its_move_costs_stays() {
 }
 
 #[test]
-fn the_own_set_wins_ties_and_can_be_left_out() {
-    let idle = Process::new(Memory::default(), 4);
+fn the_own_set_wins_ties() {
+    let idle = ProcessHistory::new(Memory::default(), 4);
     let free = config(|parameters| {
         parameters.migration = MigrationCost {
             data_rate: Some(0.0),
@@ -132,34 +132,24 @@ fn the_own_set_wins_ties_and_can_be_left_out() {
         };
     });
     assert_eq!(best(&free, &idle, 3), SetId(3));
-    let ignored = config(|parameters| {
-        parameters.own_set = OwnSet::Ignored;
-        parameters.migration = free.parameters().migration;
-    });
-    assert_eq!(best(&ignored, &idle, 0), SetId(1));
-    assert_eq!(best(&ignored, &idle, 3), SetId(0));
 }
 
 #[test]
-fn capacities_compare_as_configured() {
-    let index = |set_index, processes: u32| {
-        let config = config(|parameters| parameters.set_index = set_index);
-        let mut sets = sets();
-        sets[4].processes = processes;
-        let situation = Situation {
-            own: SetId(2),
-            image: IMAGE,
-            sets: &sets,
-            learned: None,
-        };
-        let evaluation = process(1.0).evaluate(&config, &situation);
-        Seconds::new(evaluation.potentials[4].set_index).unwrap()
+fn capacities_are_compared_with_that_of_the_own_set() {
+    let sets = sets();
+    let situation = Situation {
+        own: SetId(2),
+        image: IMAGE,
+        sets: &sets,
+        learned: None,
     };
-    let number = |value| Seconds::new(value).unwrap();
-    assert_eq!(index(SetIndex::Own, 40), number(2.0));
-    assert_eq!(index(SetIndex::Best, 40), number(1.0));
-    assert_eq!(index(SetIndex::SharedByProcesses, 10), number(2.0));
-    assert_eq!(index(SetIndex::SharedByProcesses, 40), number(1.0));
+    let evaluation = process(1.0).evaluate(&config(|_| {}), &situation);
+    let indices = evaluation.potentials.iter();
+    let indices: Vec<_> = indices
+        .map(|potential| Seconds::new(potential.set_index).unwrap())
+        .collect();
+    let expected = [1.5, 1.2, 1.0, 1.6, 2.0].map(|index| Seconds::new(index).unwrap());
+    assert_eq!(indices, expected);
 }
 
 #[test]
@@ -179,7 +169,7 @@ fn foreign_numbers_of_any_kind_make_a_decision() {
             };
             let config = Config::default();
             let evaluation = process(1.0).evaluate(&config, &situation);
-            assert!(evaluation.best(&config).set.index() < 5);
+            assert!(evaluation.best().set.index() < 5);
         }
     }
 }
@@ -211,7 +201,7 @@ proptest! {
         own in 0_u32..5,
     ) {
         let config = config(|_| {});
-        let mut process = Process::new(Memory::default(), 4);
+        let mut process = ProcessHistory::new(Memory::default(), 4);
         for (work, set, bytes) in supersteps {
             let reception = Reception {
                 set: SetId(set % 5),
@@ -230,11 +220,11 @@ proptest! {
         let sets = sets();
         let situation = Situation { own: SetId(own), image: IMAGE, sets: &sets, learned: None };
         let found = process.evaluate(&config, &situation);
-        let recalled = Process::recalled(&found.potentials);
+        let recalled = ProcessHistory::recalled(&found.potentials);
         let again = recalled.evaluate(&config, &situation);
         prop_assert_eq!(
-            again.entry(&config, Rank(3), &recalled),
-            found.entry(&config, Rank(3), &process)
+            again.entry(Rank(3), &recalled),
+            found.entry(Rank(3), &process)
         );
         prop_assert_eq!(again, found);
     }

@@ -93,7 +93,7 @@ impl Problem {
 
     /// What is left of the limits of memory if they are a level: workloads are what processes occupy without their blocks,
     /// capacities the limits, so that no assignment within the limits is above level 1.
-    pub(in crate::rebalance) fn memory_as_level(&self) -> Option<Self> {
+    pub fn memory_as_level(&self) -> Option<Self> {
         let memory = self.memory.as_ref()?;
         let mut relaxed = self.clone().without_memory().without_communication();
         for (machine, &limit) in relaxed.machines.iter_mut().zip(&memory.limits) {
@@ -112,7 +112,7 @@ impl Problem {
     }
 
     /// What machines hold under `assignment`, if their memory is limited.
-    pub(in crate::rebalance) fn memory_use(&self, assignment: &[usize]) -> Option<MemoryUse<'_>> {
+    pub fn memory_use(&self, assignment: &[usize]) -> Option<MemoryUse<'_>> {
         let memory = self.memory.as_ref()?;
         Some(MemoryUse::new(memory, assignment))
     }

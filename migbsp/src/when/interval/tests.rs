@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{IdleProcesses, Parameters, ProcessTimes, Spacing};
+use crate::{Parameters, ProcessTimes, Spacing};
 
 fn config(change: impl FnOnce(&mut Parameters)) -> Config {
     let mut parameters = Parameters::default();
@@ -20,16 +20,14 @@ fn computed(time: f64) -> ProcessTimes {
 }
 
 /// Of processes with these times, in one superstep.
-fn digest(config: &Config, times: &[ProcessTimes]) -> Digest {
-    times
-        .iter()
-        .map(|times| Digest::of(config, times))
-        .fold(Digest::default(), Digest::and)
+fn digest(times: &[ProcessTimes]) -> Digest {
+    let digests = times.iter().map(Digest::of);
+    digests.fold(Digest::default(), Digest::and)
 }
 
-fn check(config: &Config, times: &[f64], tolerance: f64) -> bool {
+fn check(times: &[f64], tolerance: f64) -> bool {
     let times: Vec<_> = times.iter().copied().map(computed).collect();
-    is_balanced(config, &digest(config, &times), Seconds::ZERO, tolerance)
+    is_balanced(&digest(&times), Seconds::ZERO, tolerance)
 }
 
 /// Ends a call after `supersteps`, with or without migrations; returns the tolerance.
@@ -55,7 +53,7 @@ fn calls(config: &Config, times: [f64; 2], calls: usize) -> Vec<u64> {
             ends.push(completed);
             let length = usize::try_from(when.schedule().interval.unwrap()).unwrap();
             let histories = times.map(|time| vec![computed(time); length]);
-            let supersteps = Digest::of_supersteps(config, &[&histories[0], &histories[1]]);
+            let supersteps = Digest::of_supersteps(&[&histories[0], &histories[1]]);
             conclude(&mut when, &supersteps, true);
         }
     }
@@ -93,79 +91,42 @@ fn the_tolerance_grows_once_and_not_beyond_one() {
 }
 
 #[test]
-fn the_tolerance_may_fall_below_its_beginning_if_told_to() {
-    let config = config(|parameters| parameters.tolerance_floor = ToleranceFloor::Halved);
-    let mut when = Interval::new(&config);
-    for _ in 0..3 {
-        conclude(&mut when, &[], false);
-    }
-    assert_eq!(seconds(conclude(&mut when, &[], true)), seconds(0.375));
-}
-
-#[test]
 fn both_inequalities_are_strict() {
-    let config = Config::default();
-    assert!(check(&config, &[1.0, 2.0], 0.5));
-    assert!(!check(&config, &[1.0, 3.0], 0.5), "3 = 2·(1 + 0.5)");
-    assert!(
-        !check(&config, &[1.0, 2.0, 2.0, 3.0], 0.5),
-        "1 = 2·(1 − 0.5)"
-    );
+    assert!(check(&[1.0, 2.0], 0.5));
+    assert!(!check(&[1.0, 3.0], 0.5), "3 = 2·(1 + 0.5)");
+    assert!(!check(&[1.0, 2.0, 2.0, 3.0], 0.5), "1 = 2·(1 − 0.5)");
 }
 
 #[test]
-fn idle_processes_count_only_if_told_to() {
-    assert!(check(&Config::default(), &[1.0, 0.0], 0.5));
-    let counted = config(|parameters| parameters.idle_processes = IdleProcesses::Counted);
-    assert!(!check(&counted, &[1.0, 0.0], 0.5));
+fn idle_processes_do_not_count() {
+    assert!(check(&[1.0, 0.0], 0.5));
 }
 
 #[test]
-fn a_superstep_without_computation_is_what_the_switch_says() {
-    assert!(!check(&Config::default(), &[0.0, 0.0], 0.5));
-    assert!(!check(&Config::default(), &[], 0.5));
-    let balanced = config(|parameters| parameters.empty_superstep = EmptySuperstep::Balanced);
-    assert!(check(&balanced, &[0.0, 0.0], 0.5));
+fn a_superstep_without_computation_is_not_balanced() {
+    assert!(!check(&[0.0, 0.0], 0.5));
+    assert!(!check(&[], 0.5));
 }
 
 #[test]
 fn what_all_wait_for_softens_what_differs() {
     let times = [computed(1.0), computed(5.0)];
-    let check = |process_time, barrier| {
-        let config = config(|parameters| parameters.process_time = process_time);
-        is_balanced(&config, &digest(&config, &times), seconds(barrier), 0.5)
-    };
-    assert!(!check(ProcessTime::Whole, 0.0));
-    assert!(check(ProcessTime::Whole, 10.0));
-    assert!(!check(ProcessTime::Computation, 10.0));
+    let check = |barrier| is_balanced(&digest(&times), seconds(barrier), 0.5);
+    assert!(!check(0.0));
+    assert!(check(10.0));
 }
 
 #[test]
-fn a_reception_counts_for_its_process_alone() {
-    let times = [(1.0, 5.0), (5.0, 1.0)].map(|(computation, reception)| {
-        ProcessTimes::new(Some(seconds(computation)), seconds(reception), None)
-    });
-    let check = |process_time, barrier| {
-        let config = config(|parameters| parameters.process_time = process_time);
-        is_balanced(&config, &digest(&config, &times), seconds(barrier), 0.3)
+fn the_mean_reception_counts_for_every_process() {
+    let check = |times: [(f64, f64); 2]| {
+        let times = times.map(|(computation, reception)| {
+            ProcessTimes::new(Some(seconds(computation)), seconds(reception), None)
+        });
+        is_balanced(&digest(&times), Seconds::ZERO, 0.3)
     };
     // Both take six seconds, of which they compute one and five.
-    assert!(check(ProcessTime::Own, 0.0));
-    assert!(check(ProcessTime::OwnWithoutBarrier, 0.0));
-    assert!(!check(ProcessTime::Whole, 0.0));
-    // The mean of both receptions, and a barrier, soften differences of computations; the barrier alone those of
-    // whole times.
-    let times = [(1.0, 0.0), (1.0, 5.0)].map(|(computation, reception)| {
-        ProcessTimes::new(Some(seconds(computation)), seconds(reception), None)
-    });
-    let check = |process_time, barrier| {
-        let config = config(|parameters| parameters.process_time = process_time);
-        is_balanced(&config, &digest(&config, &times), seconds(barrier), 0.3)
-    };
-    assert!(check(ProcessTime::Whole, 0.0));
-    assert!(!check(ProcessTime::Own, 0.0));
-    assert!(check(ProcessTime::Own, 10.0));
-    assert!(!check(ProcessTime::OwnWithoutBarrier, 10.0));
+    assert!(!check([(1.0, 5.0), (5.0, 1.0)]));
+    assert!(check([(1.0, 0.0), (1.0, 5.0)]));
 }
 
 #[test]
@@ -179,16 +140,10 @@ fn a_barrier_costs_what_the_last_to_arrive_waited_or_its_master_worked() {
     };
     let fast = history(1.0, [Some(0.0), Some(14.0), None]);
     let slow = history(5.0, [Some(0.0), Some(10.0), None]);
-    let balanced = when.balance(
-        &Digest::of_supersteps(&Config::default(), &[&fast, &slow]),
-        &[],
-    );
+    let balanced = when.balance(&Digest::of_supersteps(&[&fast, &slow]), &[]);
     assert_eq!(balanced, 2, "the last wait is not known");
     let busy = [10.0, 0.0, 0.0].map(seconds);
-    let balanced = when.balance(
-        &Digest::of_supersteps(&Config::default(), &[&fast, &slow]),
-        &busy,
-    );
+    let balanced = when.balance(&Digest::of_supersteps(&[&fast, &slow]), &busy);
     assert_eq!(balanced, 3);
 }
 
@@ -197,36 +152,11 @@ fn a_process_that_halted_no_longer_counts() {
     let mut when = Interval::new(&Config::default());
     let halted = [computed(9.0)];
     let others = [computed(1.0), computed(1.0)];
-    let balanced = when.balance(
-        &Digest::of_supersteps(&Config::default(), &[&halted, &others]),
-        &[],
-    );
+    let balanced = when.balance(&Digest::of_supersteps(&[&halted, &others]), &[]);
     assert_eq!(balanced, 1);
 }
 
 proptest! {
-    #[test]
-    fn equal_receptions_are_as_good_as_their_mean(
-        computations in prop::collection::vec(1..9_u32, 1..8),
-        reception in 0..9_u32,
-        barrier in 0..9_u32,
-        tolerance in 0.01..0.99,
-    ) {
-        let times: Vec<_> = computations
-            .iter()
-            .map(|computation| {
-                let computation = Some(seconds(f64::from(*computation)));
-                ProcessTimes::new(computation, seconds(f64::from(reception)), None)
-            })
-            .collect();
-        let check = |process_time| {
-            let config = config(|parameters| parameters.process_time = process_time);
-            let barrier = seconds(f64::from(barrier));
-            is_balanced(&config, &digest(&config, &times), barrier, tolerance)
-        };
-        prop_assert_eq!(check(ProcessTime::Own), check(ProcessTime::Whole));
-    }
-
     #[test]
     fn interval_and_tolerance_stay_in_their_ranges(
         initial in 1..6_u32,
@@ -241,7 +171,7 @@ proptest! {
         for (is_balanced, migrated) in calls {
             let times = if is_balanced { [1.0, 1.0] } else { [1.0, 1e6] };
             let histories = times.map(|time| vec![computed(time); 3]);
-            let supersteps = Digest::of_supersteps(&config, &[&histories[0], &histories[1]]);
+            let supersteps = Digest::of_supersteps(&[&histories[0], &histories[1]]);
             let now = conclude(&mut when, &supersteps, migrated);
             prop_assert!(Some(initial) <= when.schedule().interval);
             prop_assert!(tolerance <= now && now < 1.0);
@@ -254,9 +184,6 @@ proptest! {
         tolerance in 0.0..1.0,
         more in 0.0..1.0,
     ) {
-        let config = Config::default();
-        prop_assert!(
-            !check(&config, &times, tolerance) || check(&config, &times, tolerance + more)
-        );
+        prop_assert!(!check(&times, tolerance) || check(&times, tolerance + more));
     }
 }

@@ -1,0 +1,29 @@
+//! Rebalancing algorithms that are compared with those of plans, problems drawn by lot, and lower bounds.
+//!
+//! [`migbsp::rebalance`] has the [`Problem`](migbsp::rebalance::Problem), and the searches that plans use when they run:
+//! IMLP and `best`. Here are the [`Method`]s that they are compared with, [`Group`]s of problems, the lower [`bound()`] of
+//! what meeting a target costs, and the [`lowest()`] level that a search reaches. Sources: Chen, Wang and Lau 2008 and, for
+//! what goes beyond them, each file.
+
+mod bound;
+mod conceivable;
+mod exchanging;
+mod groups;
+mod hyb;
+mod knapsack;
+mod lowest;
+mod method;
+mod mparv;
+mod spread;
+
+pub use bound::{bound, bound_while};
+pub use exchanging::{ExchangePattern, Exchanging};
+pub use groups::{Family, Group, UnknownGroup, Workloads};
+pub use lowest::lowest;
+pub use method::{Method, UnknownMethod};
+pub use mparv::{Opt, Partition};
+
+/// How many there are, as a measure to divide by.
+fn count(number: usize) -> f64 {
+    u32::try_from(number).map_or(f64::MAX, f64::from)
+}
