@@ -55,7 +55,7 @@ pub use finished::{Finished, RejectedOutputs, RunFailure};
 pub use join_summary::JoinSummary;
 pub use loaded::{
     Loaded, layered, load, load_for_cluster, load_text_for_cluster, load_to_play, overrides,
-    recorded, scheduler, submitted,
+    recorded, scheduler,
 };
 pub use outputs::{Numbers, OutputFile, OutputsError, OutputsFormat};
 pub use prepared::PreparedExperiment;
@@ -66,11 +66,9 @@ pub use report::{
     CallReport, MigrationReport, Report, RunReport, TransferReport, csv as csv_of_run,
 };
 pub use saved_job::{SavedJob, absolute};
-pub use scheduler::{Options, Scenario, Scheduler};
+pub use scheduler::{Scenario, Scheduler};
 pub use script::{ScriptedMove, rank, script};
-pub use sections::{
-    BarrierSection, Model, NetworkSection, PlacementSection, PlatformSection, RunSection,
-};
+pub use sections::{NetworkSection, PlatformSection, RunSection};
 pub use settings::{Files, Override, Unit};
 pub use verified::{Verified, VerifyError};
 pub use workload::{Common, DealingParameters, Rejection, Supersteps, Unbuilt, Workload};

@@ -72,7 +72,7 @@ impl Provenance {
             .with_overrides(loaded.overrides.clone())
             .with_seed(experiment.run.seed);
         Ok(Self {
-            policy: Some(experiment.scheduler.options.policy.clone()),
+            policy: Some(experiment.scheduler.policy_name()),
             ..provenance
         })
     }

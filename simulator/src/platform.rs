@@ -31,9 +31,11 @@ mod unrouted;
 
 use std::collections::BTreeSet;
 
+use bsp::units::InstructionsPerSecond;
 use bsp::{HostId, SetId};
 
 use crate::jobs::Jobs;
+use crate::platform::builder::{Builder, ZoneRouting};
 use crate::platform::names::Names;
 use crate::platform::overhead::Overheads;
 use crate::platform::profile_quantity::ProfileQuantity;
@@ -81,6 +83,36 @@ pub struct NoRoute {
 }
 
 impl Platform {
+    /// Hosts of which nothing is known but their names and Sets, as of machines that are not simulated: `sets` has the
+    /// name of each Set, and those of its hosts. No route leads anywhere, and speeds, one instruction per second, have no
+    /// meaning.
+    ///
+    /// # Errors
+    ///
+    /// If there are no hosts, too many, or two of one name.
+    pub fn of_names<'a>(
+        sets: impl IntoIterator<Item = (&'a str, &'a [String])>,
+    ) -> Result<Self, PlatformErrorKind> {
+        let mut builder = Builder::default();
+        let world = builder.open_zone("", None, ZoneRouting::None, 0)?;
+        for (set, hosts) in sets {
+            let zone = builder.open_zone(set, Some(world), ZoneRouting::None, 0)?;
+            for name in hosts {
+                let host = Host {
+                    name: name.clone(),
+                    set: SetId::default(),
+                    speed: InstructionsPerSecond::new(1.0).expect("one is above zero"),
+                    cores: 1,
+                    availability: None,
+                    load: None,
+                    jobs: None,
+                };
+                builder.add_host(zone, host)?;
+            }
+        }
+        builder.finish().map_err(|error| error.kind)
+    }
+
     /// The same platform with an external `load` on `host`.
     ///
     /// # Errors
