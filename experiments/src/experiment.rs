@@ -3,28 +3,17 @@
 use agents::{Barrier, PlacementOptions};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use settings::{Fault, Node, Unit, Value, decode, decode_part, keys_of, refuse_unknown, tree_of};
 use workloads::background::Target;
 
 use crate::background::BackgroundSection;
 use crate::checkpoint::CheckpointSection;
-use crate::configuration_digest::configuration_digest;
 use crate::elasticity::ElasticitySection;
-use crate::registry::Entry;
-use crate::registry::Registry;
+use crate::provenance::configuration_digest;
+use crate::registry::{Entry, Registry};
 use crate::scheduler::Scheduler;
-use crate::sections::NetworkSection;
-use crate::sections::PlatformSection;
-use crate::sections::RunSection;
+use crate::sections::{NetworkSection, PlatformSection, RunSection};
 use crate::workload::Supersteps;
-use settings::Fault;
-use settings::Node;
-use settings::Unit;
-use settings::Value;
-use settings::decode;
-use settings::decode_part;
-use settings::keys_of;
-use settings::refuse_unknown;
-use settings::tree_of;
 
 /// The configuration of a run.
 ///

@@ -10,18 +10,15 @@ mod attributed;
 mod background;
 pub mod batch;
 mod binary;
-mod call_summary;
 mod checkpoint;
 mod checkpoint_summary;
 pub mod cluster;
-mod configuration_digest;
 mod digest;
 mod elasticity;
 mod embedded;
 mod experiment;
 mod failure;
 mod finished;
-mod join_summary;
 mod limits;
 mod loaded;
 mod outputs;
@@ -44,7 +41,6 @@ mod workload;
 
 pub use attributed::{Attributed, CsvTable, Published};
 pub use background::BackgroundSection;
-pub use call_summary::{CallSummary, NamedMove};
 pub use checkpoint::{CheckpointSection, CheckpointTime};
 pub use checkpoint_summary::CheckpointSummary;
 pub use elasticity::ElasticitySection;
@@ -52,7 +48,6 @@ pub use embedded::{Embedded, load_embedded};
 pub use experiment::{Application, Experiment};
 pub use failure::Failure;
 pub use finished::{Finished, RejectedOutputs, RunFailure};
-pub use join_summary::JoinSummary;
 pub use loaded::{
     Loaded, layered, load, load_for_cluster, load_text_for_cluster, load_to_play, overrides,
     recorded, scheduler,
@@ -63,7 +58,8 @@ pub use provenance::{Provenance, platform_digest};
 pub use recorder::{Recorder, beginning, refuse_records};
 pub use registry::{BuildInput, Entry, Registry};
 pub use report::{
-    CallReport, MigrationReport, Report, RunReport, TransferReport, csv as csv_of_run,
+    CallReport, CallSummary, JoinSummary, MigrationReport, NamedMove, Report, RunReport,
+    TransferReport, csv as csv_of_run,
 };
 pub use saved_job::{SavedJob, absolute};
 pub use scheduler::{Scenario, Scheduler};

@@ -1,11 +1,10 @@
 //! Settings of an experiment that have no meaning on real hosts.
 
 use agents::{Collection, Payment, Shape};
+use settings::{Fault, Node, Value};
 
 use crate::failure::Failure;
 use crate::loaded::Loaded;
-use settings::Value;
-use settings::{Fault, Node};
 
 /// Refuses settings that need a simulated platform, and warns about ignored ones; with `plays`, background load is not
 /// ignored.

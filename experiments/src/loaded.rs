@@ -4,19 +4,18 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use migbsp::Policies;
+use settings::{
+    Fault, Files, Layer, Node, Override, Value, folder_of, merge, name_of, parse, read, read_bytes,
+};
 use simulator::Platform;
 
 use crate::experiment::Experiment;
 use crate::failure::Failure;
-use crate::limits;
-use crate::platform;
 use crate::record::tolerant;
 use crate::registry::{BuildInput, Registry};
 use crate::scheduler::Scheduler;
 use crate::workload::Common;
-use settings::{
-    Fault, Files, Layer, Node, Override, Value, folder_of, merge, name_of, parse, read, read_bytes,
-};
+use crate::{limits, platform};
 
 /// An experiment, its values' origins, and the folder its paths are relative to.
 #[derive(Debug)]

@@ -8,8 +8,7 @@ use bsp::HostId;
 use simulator::Platform;
 
 use crate::failure::Failure;
-use crate::finished::Finished;
-use crate::finished::RunFailure;
+use crate::finished::{Finished, RunFailure};
 use crate::loaded::Loaded;
 use crate::platform::find_host;
 use crate::registry::Registry;

@@ -6,11 +6,10 @@ use agents::{Payment, Script};
 use bsp::units::Seconds;
 use migbsp::{Config, Parameters, Planning, Policies, Policy, PolicyError};
 use serde::{Deserialize, Serialize};
-
-use crate::policy::name;
-use crate::policy::policy;
-use crate::script::ScriptedMove;
 use settings::{Fault, Node, Unit, Value, decode, decode_part, keys_of, refuse_unknown, tree_of};
+
+use crate::policy::{name, policy};
+use crate::script::ScriptedMove;
 
 /// The whole section.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,31 +1,21 @@
 //! Hosts, links and the routes between hosts.
 
 mod builder;
-mod bypasses;
-mod edge;
 mod error;
-mod fabric;
 mod graph;
 mod host;
-mod index;
 mod link;
-mod location;
-mod mark;
 mod name_range;
 mod names;
 mod nearest;
-mod network_setting;
 mod overhead;
 mod pairs;
 mod profile_quantity;
 mod routes;
-mod set;
 mod simgrid;
-mod star;
 mod tables;
 mod topology;
 mod uniform;
-mod uniform_hosts;
 mod units;
 mod unrouted;
 
@@ -35,6 +25,7 @@ use bsp::units::InstructionsPerSecond;
 use bsp::{HostId, SetId};
 
 use crate::jobs::Jobs;
+use crate::network::ConfiguredSetting;
 use crate::platform::builder::{Builder, ZoneRouting};
 use crate::platform::names::Names;
 use crate::platform::overhead::Overheads;
@@ -43,14 +34,12 @@ use crate::platform::routes::Routes;
 use crate::profile::Profile;
 
 pub use error::{PlatformError, PlatformErrorKind};
-pub use host::Host;
+pub use host::{Host, Set};
 pub use link::{Link, LinkId, Sharing};
 pub use name_range::expand;
-pub use network_setting::{ConfiguredSetting, NetworkSetting};
 pub use overhead::Overhead;
-pub use set::Set;
 pub use topology::problem::TopologyProblem;
-pub(crate) use uniform_hosts::UniformHosts;
+pub(crate) use uniform::UniformHosts;
 pub use units::{QuantityError, QuantityProblem, UnitSpelling, bandwidth, measures, time};
 pub use unrouted::{Unrouted, UnroutedSets};
 

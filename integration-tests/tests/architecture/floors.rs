@@ -9,10 +9,10 @@ use crate::{members, root};
 /// Folder and floor. A crate depends only on lower floors.
 const FLOORS: [(&str, u32); 15] = [
     ("bsp", 0),
-    ("experiments/settings", 0),
+    ("experiments/settings", 1),
     ("migbsp", 1),
     ("simulator", 1),
-    ("relay", 1),
+    ("relay", 2),
     ("workloads", 1),
     ("protocol", 2),
     ("agents", 3),
@@ -72,7 +72,6 @@ const PURE: [(&str, &[&str]); 4] = [
             "strsim",
             "thiserror",
             "toml",
-            "winnow",
         ],
     ),
     (
