@@ -17,8 +17,9 @@ use crate::check::check;
 use crate::setup::Rules;
 use crate::world::Cost;
 
-/// The barrier that ends supersteps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The barrier that ends supersteps, as the section `[barrier]` of an experiment has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Barrier {
     /// The paths of its messages.
     pub shape: Shape,

@@ -6,8 +6,9 @@ use bsp::HostId;
 use serde::{Deserialize, Serialize};
 use simulator::Platform;
 
-/// The layout of processes over the hosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The layout of processes over the hosts, as the section `[placement]` of an experiment has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct PlacementOptions {
     /// Host after host, or Set after Set.
     pub order: PlacementOrder,

@@ -16,7 +16,9 @@ pub(crate) fn can_pay(completed: u64, end: Option<u64>) -> bool {
 impl Scheduler {
     /// The supersteps that are left, for a policy that asks for them.
     pub(crate) fn asked(&self, remaining: impl FnOnce() -> Option<u64>) -> Option<u64> {
-        self.horizon_known.then(remaining).flatten()
+        let asks = self.horizon_known;
+        let asks = asks.unwrap_or_else(|| self.policy.names_processors());
+        asks.then(remaining).flatten()
     }
 }
 

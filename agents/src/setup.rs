@@ -105,19 +105,26 @@ pub enum TransferStart {
 }
 
 /// How processes are rescheduled.
-#[derive(Clone, Debug)]
+///
+/// It is read and written as a part of the section `[scheduler]` of an experiment: the settings that every policy has.
+/// The fields that are skipped have keys of their own there, or none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Scheduler {
     /// When to call, what to plan, and whether to carry a plan out.
+    #[serde(skip)]
     pub policy: migbsp::Policy,
     /// The parameters of the model, and of MigBSP.
+    #[serde(skip)]
     pub model: migbsp::Config,
     /// The parameters of policies whose plans name processors.
+    #[serde(skip)]
     pub planning: migbsp::Planning,
-    /// Whether programs are asked how many supersteps are left. Then no gain is counted beyond the end, and no call is
-    /// held shortly before it.
-    pub horizon_known: bool,
-    /// Whether decisions are carried out; if `false`, they are computed and charged, but no process moves.
-    pub moves: bool,
+    /// Whether programs are asked how many supersteps are left; `None`: if plans name processors. Then no gain is counted
+    /// beyond the end, and no call is held shortly before it.
+    pub horizon_known: Option<bool>,
+    /// The time over which external load is averaged.
+    pub load_window: Seconds,
     /// The payment for migrations.
     pub payment: Payment,
     /// In simulations with [`Payment::Transfer`]: bytes that cross the network for each byte of an image that moves,
@@ -129,10 +136,12 @@ pub struct Scheduler {
     pub window: Seconds,
     /// The meaning of the window for a call that migrates.
     pub window_after_migration: WindowRule,
-    /// The time over which external load is averaged.
-    pub load_window: Seconds,
+    /// Whether decisions are carried out; if `false`, they are computed and charged, but no process moves.
+    #[serde(skip)]
+    pub moves: bool,
     /// Moves that are given in advance: in a call, they replace the candidates that the model selects, or the plan.
     /// `None`: the policy decides.
+    #[serde(skip)]
     pub script: Option<Script>,
 }
 
@@ -144,14 +153,14 @@ impl Default for Scheduler {
             policy: migbsp::Policy::MIGBSP,
             model: migbsp::Config::default(),
             planning: migbsp::Planning::default(),
-            horizon_known: false,
-            moves: true,
+            horizon_known: None,
+            load_window: Seconds::new(900.0).expect("a quarter of an hour is finite"),
             payment: Payment::default(),
             transfer_factor: None,
             link_probes: None,
             window: Seconds::ZERO,
             window_after_migration: WindowRule::default(),
-            load_window: Seconds::new(900.0).expect("a quarter of an hour is finite"),
+            moves: true,
             script: None,
         }
     }
@@ -202,12 +211,14 @@ impl Scheduler {
     }
 }
 
-/// How the bandwidths between simulated hosts are measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How the bandwidths between simulated hosts are measured; an experiment has the interval alone.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct LinkProbing {
     /// The time between two probes of a link, above zero.
     pub interval: Seconds,
-    /// From which the errors of probes are drawn.
+    /// From which the errors of probes are drawn: the seed of the run.
+    #[serde(skip)]
     pub seed: u64,
 }
 

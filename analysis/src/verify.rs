@@ -136,7 +136,7 @@ fn configured(
         script => script?,
     };
     Ok((
-        scheduler.options.policy.clone(),
+        scheduler.policy_name(),
         // What probes found is in the record.
         scheduler.agents(scenario, script, 0),
     ))

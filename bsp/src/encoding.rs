@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::numbers::length;
+
 use serde::Serialize;
 
 use crate::units::Bytes;
@@ -25,7 +27,7 @@ struct Length(u64);
 
 impl io::Write for Length {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += u64::try_from(bytes.len()).expect("a length in memory fits 64 bits");
+        self.0 += length(bytes.len());
         Ok(bytes.len())
     }
 

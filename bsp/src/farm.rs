@@ -40,7 +40,6 @@ mod dealing;
 mod dealing_error;
 mod master;
 mod message;
-mod numbers;
 mod process;
 mod shared;
 mod tasks;

@@ -13,6 +13,7 @@ pub mod farm;
 mod ids;
 mod interaction;
 mod name;
+pub mod numbers;
 mod program;
 pub mod reference;
 mod round;

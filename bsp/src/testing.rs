@@ -47,6 +47,7 @@ mod error;
 mod fork;
 
 use crate::ids::Rank;
+use crate::numbers::length;
 use crate::program::{MemorySize, Program};
 use crate::reference::{Computation, Limit, Run};
 use crate::units::Bytes;
@@ -230,7 +231,7 @@ fn check_memory<P: Program>(computation: &Computation<P>, superstep: u64) -> Res
         }
         let rank = Rank::from_index(index);
         let state = encode(process, rank, Subject::State, superstep)?;
-        let encoded = Bytes(u64::try_from(state.len()).expect("lengths fit 64 bits"));
+        let encoded = Bytes(length(state.len()));
         let declared = process.memory().map_or(encoded, MemorySize::total);
         if declared < encoded {
             return Err(Error::Memory {

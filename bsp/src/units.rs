@@ -4,6 +4,8 @@
 //! [`BytesPerSecond`], [`InstructionsPerSecond`]). Only meaningful operators exist: bytes divided by bytes
 //! per second are seconds.
 
+pub mod text;
+
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};

@@ -165,6 +165,7 @@ mod tests {
     fn provenance() -> Provenance {
         let registry = Registry::new().named("life", "7.1.2");
         let overrides = settings::assignments(&["run.note=a\n\"b\"".to_owned()]).unwrap();
+        let overrides = settings::merge(&overrides);
         let provenance = Provenance::of_program(&registry).unwrap().with_seed(3);
         provenance.with_overrides(settings::overrides(&overrides))
     }

@@ -1,7 +1,6 @@
 //! `[load]` and `[congestion]`: background load on hosts and links, drawn from the run's seed or read from a file.
 
 mod apply;
-mod drawn;
 mod keys;
 mod range;
 mod trace_file;
@@ -18,7 +17,7 @@ use settings::decode;
 use settings::list;
 use settings::tree_of;
 
-use drawn::Drawn;
+use keys::Drawn;
 use keys::{Keys, Kind, unit};
 
 /// One of the two sections.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agents::{Elasticity, JoinTime, PooledHost, Preparation};
+use bsp::numbers::index;
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank};
 use serde::{Deserialize, Serialize};
@@ -109,7 +110,7 @@ impl ElasticitySection {
         let hosts = self.pool.len();
         if let Some(take) = self
             .take
-            .filter(|take| !(1..=hosts).contains(&length(*take)))
+            .filter(|take| !(1..=hosts).contains(&index(*take)))
         {
             let rule = format!("must be from 1 to {hosts}, the number of hosts in `pool`");
             return invalid("take", &take, &rule);
@@ -169,7 +170,7 @@ impl ElasticitySection {
                 return Err(fault(index, problem));
             }
         }
-        let take = self.take.map_or(pool.len(), length);
+        let take = self.take.map_or(pool.len(), index);
         Ok(Some(Elasticity {
             standby: standby(platform, &absent, placement),
             pool,
@@ -217,8 +218,4 @@ fn unit(key: &str) -> Unit {
         "date" | "creation" => Unit::Seconds,
         _ => Unit::None,
     }
-}
-
-fn length(number: u32) -> usize {
-    usize::try_from(number).expect("u32 fits usize")
 }

@@ -29,10 +29,9 @@ pub fn load_embedded(
     assignments: &[String],
     registry: &Registry,
 ) -> Result<Loaded, Failure> {
-    let from_text = settings::parse(embedded.text, embedded.name).map_err(Failure::input)?;
-    let from_arguments = settings::assignments(assignments)?;
-    let written = settings::merge(&[Experiment::defaults(), from_text, from_arguments])
-        .map_err(Failure::input)?;
+    let mut layers = vec![settings::parse(embedded.text, embedded.name).map_err(Failure::input)?];
+    layers.extend(settings::assignments(assignments)?);
+    let written = settings::merge(&layers);
     let folder = Path::new(embedded.name).parent().map(Path::to_path_buf);
     Ok(Loaded {
         experiment: Experiment::new(&written, registry)?,

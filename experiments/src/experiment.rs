@@ -1,28 +1,19 @@
 //! A checked experiment, from its file, the environment and the command line.
 
+use agents::{Barrier, PlacementOptions};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use settings::{Fault, Node, Unit, Value, decode, decode_part, keys_of, refuse_unknown, tree_of};
 use workloads::background::Target;
 
 use crate::background::BackgroundSection;
 use crate::checkpoint::CheckpointSection;
-use crate::configuration_digest::configuration_digest;
 use crate::elasticity::ElasticitySection;
-use crate::registry::Entry;
-use crate::registry::Registry;
+use crate::provenance::configuration_digest;
+use crate::registry::{Entry, Registry};
 use crate::scheduler::Scheduler;
-use crate::sections::BarrierSection;
-use crate::sections::NetworkSection;
-use crate::sections::PlacementSection;
-use crate::sections::PlatformSection;
-use crate::sections::RunSection;
+use crate::sections::{NetworkSection, PlatformSection, RunSection};
 use crate::workload::Supersteps;
-use settings::Fault;
-use settings::Node;
-use settings::Unit;
-use settings::Value;
-use settings::decode;
-use settings::tree_of;
 
 /// The configuration of a run.
 ///
@@ -42,11 +33,11 @@ pub struct Experiment {
     /// `[checkpoint]`.
     pub checkpoint: CheckpointSection,
     /// `[placement]`.
-    pub placement: PlacementSection,
+    pub placement: PlacementOptions,
     /// `[network]`.
     pub network: NetworkSection,
     /// `[barrier]`.
-    pub barrier: BarrierSection,
+    pub barrier: Barrier,
     /// `[scheduler]`.
     pub scheduler: Scheduler,
     /// `[run]`.
@@ -70,7 +61,7 @@ pub struct Application {
 
 /// Keys that every workload has, before they are checked.
 #[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 struct Common {
     workload: Option<String>,
     processes: Option<u32>,
@@ -84,16 +75,12 @@ impl Experiment {
     ///
     /// The first invalid key or value.
     pub fn new(written: &Node, registry: &Registry) -> Result<Self, Fault> {
-        for (name, node) in written.entries() {
-            if !SECTIONS.contains(&name.as_str()) {
-                return Err(Fault::unknown_key(node.place(), name, &SECTIONS));
-            }
-        }
+        refuse_unknown(written, "", &SECTIONS)?;
         let empty = Node::empty_table();
         let scheduler = written.get("scheduler").unwrap_or(&empty);
         let experiment = Self {
             application: Application::new(written.get("application").unwrap_or(&empty), registry)?,
-            platform: section(written, "platform")?,
+            platform: PlatformSection::new(written.get("platform").unwrap_or(&empty))?,
             load: BackgroundSection::new(written, Target::Hosts)?,
             congestion: BackgroundSection::new(written, Target::Links)?,
             elasticity: ElasticitySection::new(written)?,
@@ -108,47 +95,30 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// The first layer: the default values. Workloads have defaults of their own.
-    pub fn defaults() -> Node {
-        let sections = [
-            ("platform", tree_of(&PlatformSection::default())),
-            ("elasticity", tree_of(&ElasticitySection::default())),
-            ("checkpoint", tree_of(&CheckpointSection::default())),
-            ("placement", tree_of(&PlacementSection::default())),
-            ("network", tree_of(&NetworkSection::default())),
-            ("barrier", tree_of(&BarrierSection::default())),
-            ("run", tree_of(&RunSection::default())),
-        ];
-        Node {
-            value: Value::Table(sections.map(|(name, node)| (name.to_owned(), node)).into()),
-            origin: None,
-        }
-    }
-
     /// The keys that every experiment may have, `section.key`; workloads and rules of policies have more.
     pub fn keys() -> Vec<String> {
-        let common = tree_of(&Common::default());
-        let sections = Self::defaults();
-        let sections = sections.entries().iter().map(|(name, node)| (name, node));
-        let application = "application".to_owned();
-        let sections = [(&application, &common)].into_iter().chain(sections);
-        let mut keys: Vec<String> = sections
-            .flat_map(|(name, section)| {
-                let keys = section.entries().iter();
-                keys.map(move |(key, _)| format!("{name}.{key}"))
-            })
-            .collect();
-        keys.extend(PlatformSection::OPTIONAL.map(|key| format!("platform.{key}")));
-        let scheduler = Scheduler::keys().into_iter();
-        keys.extend(scheduler.map(|key| format!("scheduler.{key}")));
-        keys
+        let sections = [
+            ("application", keys_of::<Common>().to_vec()),
+            ("platform", PlatformSection::keys()),
+            ("elasticity", keys_of::<ElasticitySection>().to_vec()),
+            ("checkpoint", keys_of::<CheckpointSection>().to_vec()),
+            ("placement", keys_of::<PlacementOptions>().to_vec()),
+            ("network", keys_of::<NetworkSection>().to_vec()),
+            ("barrier", keys_of::<Barrier>().to_vec()),
+            ("scheduler", Scheduler::keys()),
+            ("run", keys_of::<RunSection>().to_vec()),
+        ];
+        let sections = sections.into_iter();
+        sections
+            .flat_map(|(name, keys)| keys.into_iter().map(move |key| format!("{name}.{key}")))
+            .collect()
     }
 
     /// All sections as they are in effect, in the order they are shown.
     pub fn effective(&self) -> Node {
         let sections = [
             ("application", self.application.effective()),
-            ("platform", tree_of(&self.platform)),
+            ("platform", self.platform.effective()),
             ("load", self.load.effective()),
             ("congestion", self.congestion.effective()),
             ("elasticity", tree_of(&self.elasticity)),
@@ -211,7 +181,7 @@ impl Experiment {
                 "application.supersteps",
                 self.application.supersteps.unwrap_or(1),
             ),
-            ("platform.tcp_window", self.platform.tcp_window.0),
+            ("platform.tcp_window", self.platform.network.tcp_window.0),
             ("placement.per_host", u64::from(self.placement.per_host)),
             (
                 "placement.max_per_host",
@@ -262,34 +232,22 @@ impl Application {
             return Err(Fault::invalid(place, "application", section, rule));
         }
         let names = registry.names();
-        let (tables, common): (Vec<_>, Vec<_>) = section
-            .entries()
-            .iter()
-            .cloned()
-            .partition(|(key, _)| names.contains(&key.as_str()));
-        let common_keys = ["workload", "processes", "supersteps"];
-        let known: Vec<&str> = common_keys.iter().chain(&names).copied().collect();
-        if let Some((key, node)) = common
-            .iter()
-            .find(|(key, _)| !known.contains(&key.as_str()))
-        {
-            let path = format!("application.{key}");
-            return Err(Fault::unknown_key(node.place(), &path, &known));
-        }
-        let common = Node {
-            value: Value::Table(common),
-            origin: section.origin.clone(),
-        };
+        refuse_unknown(
+            section,
+            "application",
+            &[keys_of::<Common>(), &names].concat(),
+        )?;
         let Common {
             workload,
             processes,
             supersteps,
-        } = decode(&common, "application", Unit::of_key)?;
+        } = decode_part(section, "application", Unit::of_key)?;
         let workload = workload.ok_or_else(|| missing("application.workload", "lbm"))?;
         let place = section.get("workload").and_then(Node::place);
         let entry = registry.find(&workload, place)?;
         // The sections of other workloads are checked as well.
-        for (name, node) in &tables {
+        let entries = section.entries().iter();
+        for (name, node) in entries.filter(|(key, _)| names.contains(&key.as_str())) {
             registry.find(name, node.place())?.effective(node)?;
         }
         let written = section

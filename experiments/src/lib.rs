@@ -10,18 +10,15 @@ mod attributed;
 mod background;
 pub mod batch;
 mod binary;
-mod call_summary;
 mod checkpoint;
 mod checkpoint_summary;
 pub mod cluster;
-mod configuration_digest;
 mod digest;
 mod elasticity;
 mod embedded;
 mod experiment;
 mod failure;
 mod finished;
-mod join_summary;
 mod limits;
 mod loaded;
 mod outputs;
@@ -44,7 +41,6 @@ mod workload;
 
 pub use attributed::{Attributed, CsvTable, Published};
 pub use background::BackgroundSection;
-pub use call_summary::{CallSummary, NamedMove};
 pub use checkpoint::{CheckpointSection, CheckpointTime};
 pub use checkpoint_summary::CheckpointSummary;
 pub use elasticity::ElasticitySection;
@@ -52,10 +48,9 @@ pub use embedded::{Embedded, load_embedded};
 pub use experiment::{Application, Experiment};
 pub use failure::Failure;
 pub use finished::{Finished, RejectedOutputs, RunFailure};
-pub use join_summary::JoinSummary;
 pub use loaded::{
     Loaded, layered, load, load_for_cluster, load_text_for_cluster, load_to_play, overrides,
-    recorded, scheduler, submitted,
+    recorded, scheduler,
 };
 pub use outputs::{Numbers, OutputFile, OutputsError, OutputsFormat};
 pub use prepared::PreparedExperiment;
@@ -63,14 +58,13 @@ pub use provenance::{Provenance, platform_digest};
 pub use recorder::{Recorder, beginning, refuse_records};
 pub use registry::{BuildInput, Entry, Registry};
 pub use report::{
-    CallReport, MigrationReport, Report, RunReport, TransferReport, csv as csv_of_run,
+    CallReport, CallSummary, JoinSummary, MigrationReport, NamedMove, Report, RunReport,
+    TransferReport, csv as csv_of_run,
 };
 pub use saved_job::{SavedJob, absolute};
-pub use scheduler::{Options, Scenario, Scheduler};
+pub use scheduler::{Scenario, Scheduler};
 pub use script::{ScriptedMove, rank, script};
-pub use sections::{
-    BarrierSection, Model, NetworkSection, PlacementSection, PlatformSection, RunSection,
-};
+pub use sections::{NetworkSection, PlatformSection, RunSection};
 pub use settings::{Files, Override, Unit};
 pub use verified::{Verified, VerifyError};
 pub use workload::{Common, DealingParameters, Rejection, Supersteps, Unbuilt, Workload};

@@ -1,11 +1,10 @@
 //! Settings of an experiment that have no meaning on real hosts.
 
 use agents::{Collection, Payment, Shape};
+use settings::{Fault, Node, Value};
 
 use crate::failure::Failure;
 use crate::loaded::Loaded;
-use settings::Value;
-use settings::{Fault, Node};
 
 /// Refuses settings that need a simulated platform, and warns about ignored ones; with `plays`, background load is not
 /// ignored.
@@ -15,7 +14,7 @@ use settings::{Fault, Node};
 /// If the experiment has a different meaning on real hosts.
 pub(crate) fn check(loaded: &Loaded, plays: bool) -> Result<(), Failure> {
     refuse(loaded)?;
-    if loaded.experiment.barrier.options().collection == Collection::ByRank {
+    if loaded.experiment.barrier.collection == Collection::ByRank {
         tracing::warn!(
             "barrier.collection = \"by-rank\": real hosts process messages in order of arrival"
         );
@@ -37,9 +36,9 @@ pub(crate) fn check(loaded: &Loaded, plays: bool) -> Result<(), Failure> {
 /// # Errors
 ///
 /// If it has any of them.
-pub(crate) fn check_submitted(text: &Node, loaded: &Loaded) -> Result<(), Failure> {
+pub(crate) fn check_submitted(loaded: &Loaded) -> Result<(), Failure> {
     for section in SIMULATED {
-        if let Some(node) = text.get(section) {
+        if let Some(node) = loaded.written.get(section) {
             let problem = "is of a simulated platform, and clients leave it out";
             return Err(Fault::new(node.place(), section, problem).into());
         }
@@ -56,7 +55,7 @@ fn refuse(loaded: &Loaded) -> Result<(), Failure> {
         let met = format!("\"{met}\"");
         Err(Failure::input(Fault::invalid(place, key, met, rule)))
     };
-    let shape = experiment.barrier.options().shape;
+    let shape = experiment.barrier.shape;
     if !shape.is_real() {
         let name = |shape: Shape| toml::Value::try_from(shape).map(|name| name.to_string());
         let real = Shape::ALL.into_iter().filter(|shape| shape.is_real());
@@ -64,7 +63,7 @@ fn refuse(loaded: &Loaded) -> Result<(), Failure> {
         let met = name(shape).unwrap_or_default();
         return refuse("barrier.shape", met.trim_matches('"'), &real.join(" or "));
     }
-    if experiment.scheduler.options.payment == Payment::Migrant {
+    if experiment.scheduler.settings.payment == Payment::Migrant {
         return refuse("scheduler.payment", "migrant", "\"transfer\"");
     }
     if let Some(host) = experiment.elasticity.pool.first() {
@@ -75,7 +74,7 @@ fn refuse(loaded: &Loaded) -> Result<(), Failure> {
         let met = format!("\"{host}\"");
         return Err(Failure::input(Fault::invalid(place, key, met, rule)));
     }
-    if let Some(factor) = experiment.scheduler.options.transfer_factor {
+    if let Some(factor) = experiment.scheduler.settings.transfer_factor {
         let key = "scheduler.transfer_factor";
         let place = loaded.written.find(key).and_then(Node::place);
         let rule = "needs a simulated platform: on real hosts, moves take what they take";

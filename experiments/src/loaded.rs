@@ -4,17 +4,18 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use migbsp::Policies;
+use settings::{
+    Fault, Files, Layer, Node, Override, Value, folder_of, merge, name_of, parse, read, read_bytes,
+};
 use simulator::Platform;
 
 use crate::experiment::Experiment;
 use crate::failure::Failure;
-use crate::limits;
-use crate::platform;
 use crate::record::tolerant;
 use crate::registry::{BuildInput, Registry};
 use crate::scheduler::Scheduler;
 use crate::workload::Common;
-use settings::{Fault, Files, Node, Override, Value, folder_of, name_of, read, read_bytes};
+use crate::{limits, platform};
 
 /// An experiment, its values' origins, and the folder its paths are relative to.
 #[derive(Debug)]
@@ -38,8 +39,8 @@ pub(crate) enum PlatformSource {
     File,
     /// In this text, TOML, which is in the binary.
     Text(&'static str),
-    /// In this text, TOML: the hosts of a cluster.
-    Cluster(String),
+    /// The hosts of a cluster: the name of each Set, and those of its hosts.
+    Cluster(Vec<(String, Vec<String>)>),
 }
 
 /// The experiment in `file`, changed by the environment and by `assignments` (`section.key=value`).
@@ -48,7 +49,7 @@ pub(crate) enum PlatformSource {
 ///
 /// [`Failure::Input`] for the file's faults, [`Failure::Usage`] for those of the other two layers.
 pub fn load(file: &Path, assignments: &[String], registry: &Registry) -> Result<Loaded, Failure> {
-    load_over(&Experiment::defaults(), file, assignments, registry)
+    load_over(Vec::new(), file, assignments, registry)
 }
 
 /// The same for the hosts of a cluster: the experiment need not name a platform, and its policy is `adaptive` unless it
@@ -62,7 +63,7 @@ pub fn load_for_cluster(
     assignments: &[String],
     registry: &Registry,
 ) -> Result<Loaded, Failure> {
-    load_over(&cluster_defaults()?, file, assignments, registry)
+    load_over(cluster_layers()?, file, assignments, registry)
 }
 
 /// The same for nodes that play its platform: the policy is that of a cluster.
@@ -75,10 +76,8 @@ pub fn load_to_play(
     assignments: &[String],
     registry: &Registry,
 ) -> Result<Loaded, Failure> {
-    let policy = settings::parse(CLUSTER_POLICY, "the cluster").map_err(Failure::input)?;
-    let defaults = settings::merge(&[Experiment::defaults(), policy]);
     load_over(
-        &defaults.map_err(Failure::input)?,
+        vec![of_cluster(CLUSTER_POLICY)?],
         file,
         assignments,
         registry,
@@ -95,8 +94,9 @@ pub fn load_text_for_cluster(
     name: &str,
     registry: &Registry,
 ) -> Result<Loaded, Failure> {
-    let from_text = settings::parse(text, name).map_err(Failure::input)?;
-    let written = settings::merge(&[cluster_defaults()?, from_text]).map_err(Failure::input)?;
+    let mut layers = cluster_layers()?;
+    layers.push(parse(text, name).map_err(Failure::input)?);
+    let written = merge(&layers);
     Ok(Loaded {
         experiment: Experiment::new(&written, registry)?,
         overrides: Vec::new(),
@@ -106,15 +106,27 @@ pub fn load_text_for_cluster(
     })
 }
 
-/// The defaults of an experiment on the hosts of a cluster.
-fn cluster_defaults() -> Result<Node, Failure> {
-    let parsed = |text: &str| settings::parse(text, "the cluster").map_err(Failure::input);
-    let (hosts, policy) = (parsed(CLUSTER)?, parsed(CLUSTER_POLICY)?);
-    settings::merge(&[Experiment::defaults(), hosts, policy]).map_err(Failure::input)
+/// What an experiment on the hosts of a cluster has unless it says otherwise.
+fn cluster_layers() -> Result<Vec<Layer>, Failure> {
+    Ok(vec![of_cluster(CLUSTER)?, of_cluster(CLUSTER_POLICY)?])
 }
 
+fn of_cluster(text: &str) -> Result<Layer, Failure> {
+    parse(text, "the cluster").map_err(Failure::input)
+}
+
+/// The layers of the environment and of `assignments`, in this order.
+fn own_layers(assignments: &[String], registry: &Registry) -> Result<Vec<Layer>, Failure> {
+    let names = registry.names().into_iter();
+    let sections: Vec<String> = names.map(|name| format!("application.{name}")).collect();
+    let mut layers = settings::environment(env::vars_os(), &sections)?;
+    layers.extend(settings::assignments(assignments)?);
+    Ok(layers)
+}
+
+/// The experiment in `file` over the layers `below`.
 fn load_over(
-    defaults: &Node,
+    below: Vec<Layer>,
     file: &Path,
     assignments: &[String],
     registry: &Registry,
@@ -125,20 +137,16 @@ fn load_over(
         return Err(Failure::Input(format!("{name}: {problem}")));
     }
     let text = read(file).map_err(Failure::input)?;
-    let from_file = settings::parse(&text, &name_of(file)).map_err(Failure::input)?;
-    let from_environment = settings::environment(env::vars_os(), &registry.names())?;
-    let from_arguments = settings::assignments(assignments)?;
     let folder = folder_of(file);
-    let own = [from_file, from_environment, from_arguments];
-    let merged = |platform: Node| {
-        let layers: Vec<Node> = [defaults.clone(), platform]
-            .into_iter()
-            .chain(own.clone())
-            .collect();
-        settings::merge(&layers).map_err(Failure::input)
-    };
-    let written = merged(Node::empty_table())?;
-    let written = merged(platform::layer(&written, &folder))?;
+    let place_of_platform = below.len();
+    let mut layers = below;
+    layers.push(parse(&text, &name_of(file)).map_err(Failure::input)?);
+    layers.extend(own_layers(assignments, registry)?);
+    // What names the platform is known when all layers are.
+    if let Some(layer) = platform::layer(&merge(&layers), &folder) {
+        layers.insert(place_of_platform, layer);
+    }
+    let written = merge(&layers);
     let experiment = Experiment::new(&written, registry)?;
     Ok(Loaded {
         experiment,
@@ -149,23 +157,26 @@ fn load_over(
     })
 }
 
-/// The experiment in `text`, as a client submits it; its hosts are those that `platform` describes, TOML.
+/// The experiment in `text`, as a client submits it; its hosts are those of `sets`, each with its
+/// name.
 ///
 /// # Errors
 ///
 /// The first fault of it.
-pub fn submitted(text: &str, platform: String, registry: &Registry) -> Result<Loaded, Failure> {
-    let from_client = settings::parse(text, "the experiment").map_err(Failure::input)?;
-    let layers = [Experiment::defaults(), from_client.clone()];
-    let written = settings::merge(&layers).map_err(Failure::input)?;
+pub(crate) fn submitted(
+    text: &str,
+    sets: Vec<(String, Vec<String>)>,
+    registry: &Registry,
+) -> Result<Loaded, Failure> {
+    let written = merge(&[parse(text, "the experiment").map_err(Failure::input)?]);
     let loaded = Loaded {
         experiment: Experiment::new(&written, registry)?,
         overrides: Vec::new(),
         written,
         folder: PathBuf::new(),
-        platform: PlatformSource::Cluster(platform),
+        platform: PlatformSource::Cluster(sets),
     };
-    limits::check_submitted(&from_client, &loaded)?;
+    limits::check_submitted(&loaded)?;
     Ok(loaded)
 }
 
@@ -211,10 +222,10 @@ fn without_unset(node: &Node) -> Node {
 ///
 /// If a variable or an assignment is malformed.
 pub fn overrides(assignments: &[String], registry: &Registry) -> Result<Vec<Override>, Failure> {
-    let from_environment = settings::environment(env::vars_os(), &registry.names())?;
-    let from_arguments = settings::assignments(assignments)?;
-    let written = settings::merge(&[from_environment, from_arguments]).map_err(Failure::input)?;
-    Ok(settings::overrides(&written))
+    Ok(settings::overrides(&merge(&own_layers(
+        assignments,
+        registry,
+    )?)))
 }
 
 /// The merged layers of `file` and the environment.
@@ -224,9 +235,9 @@ pub fn overrides(assignments: &[String], registry: &Registry) -> Result<Vec<Over
 /// If the file cannot be read, or one of them is no configuration.
 pub fn layered(file: &Path) -> Result<Node, Failure> {
     let text = read(file).map_err(Failure::input)?;
-    let from_file = settings::parse(&text, &name_of(file)).map_err(Failure::input)?;
-    let from_environment = settings::environment(env::vars_os(), &[])?;
-    settings::merge(&[from_file, from_environment]).map_err(Failure::input)
+    let mut layers = vec![parse(&text, &name_of(file)).map_err(Failure::input)?];
+    layers.extend(settings::environment(env::vars_os(), &[])?);
+    Ok(merge(&layers))
 }
 
 /// The section `[scheduler]` with `assignments` (`scheduler.key=value`) and defaults.
@@ -235,7 +246,7 @@ pub fn layered(file: &Path) -> Result<Node, Failure> {
 ///
 /// The first invalid key or value.
 pub fn scheduler(assignments: &[String], policies: &Policies) -> Result<Scheduler, Fault> {
-    let written = settings::assignments(assignments)?;
+    let written = merge(&settings::assignments(assignments)?);
     let empty = Node::empty_table();
     Scheduler::new(written.get("scheduler").unwrap_or(&empty), policies)
 }
@@ -265,9 +276,14 @@ impl Loaded {
         let platform = match &self.platform {
             PlatformSource::File => platform::load(&file)?,
             PlatformSource::Text(text) => platform::parse(text, &file)?,
-            PlatformSource::Cluster(text) => Platform::from_toml(text).map_err(|error| {
-                Failure::Input(format!("the hosts of the cluster: {}", error.kind))
-            })?,
+            PlatformSource::Cluster(sets) => {
+                let sets = sets
+                    .iter()
+                    .map(|(set, hosts)| (set.as_str(), hosts.as_slice()));
+                Platform::of_names(sets).map_err(|problem| {
+                    Failure::Input(format!("the hosts of the cluster: {problem}"))
+                })?
+            }
         };
         let (load, congestion) = (&self.experiment.load, &self.experiment.congestion);
         let seed = self.experiment.run.seed;
@@ -285,7 +301,7 @@ impl Loaded {
         match &self.platform {
             PlatformSource::File => read_bytes(&self.platform_file()).map_err(Failure::input),
             PlatformSource::Text(text) => Ok(text.as_bytes().to_vec()),
-            PlatformSource::Cluster(text) => Ok(text.clone().into_bytes()),
+            PlatformSource::Cluster(sets) => serde_json::to_vec(sets).map_err(Failure::run),
         }
     }
 

@@ -8,8 +8,7 @@ use bsp::HostId;
 use simulator::Platform;
 
 use crate::failure::Failure;
-use crate::finished::Finished;
-use crate::finished::RunFailure;
+use crate::finished::{Finished, RunFailure};
 use crate::loaded::Loaded;
 use crate::platform::find_host;
 use crate::registry::Registry;
@@ -43,9 +42,9 @@ impl PreparedExperiment {
     pub fn new(loaded: Loaded) -> Result<Self, Failure> {
         let platform = loaded.platform()?;
         let experiment = &loaded.experiment;
-        let options = experiment.placement.options();
         let processes = experiment.application.processes;
-        let placement = placement(&platform, &options, processes).map_err(Failure::input)?;
+        let placement =
+            placement(&platform, &experiment.placement, processes).map_err(Failure::input)?;
         Self::placed(loaded, platform, placement, false)
     }
 
@@ -125,10 +124,10 @@ impl PreparedExperiment {
         let experiment = &self.loaded.experiment;
         Setup {
             platform: Arc::clone(&self.platform),
-            network: experiment.platform.network(),
+            network: experiment.platform.network,
             start: experiment.network.start,
             placement: self.placement.clone(),
-            barrier: experiment.barrier.options(),
+            barrier: experiment.barrier,
             scheduler: {
                 let seed = experiment.run.seed;
                 let script = self.script.clone();

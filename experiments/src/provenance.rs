@@ -2,10 +2,9 @@
 
 use protocol::Build;
 use serde::Serialize;
-use settings::{Node, Override, tree_of};
+use settings::{Node, Override, canonical, tree_of};
 use sha2::{Digest, Sha256};
 
-use crate::configuration_digest::configuration_digest;
 use crate::failure::Failure;
 use crate::loaded::Loaded;
 use crate::record::{Manifest, RecordedBuild};
@@ -72,7 +71,7 @@ impl Provenance {
             .with_overrides(loaded.overrides.clone())
             .with_seed(experiment.run.seed);
         Ok(Self {
-            policy: Some(experiment.scheduler.options.policy.clone()),
+            policy: Some(experiment.scheduler.policy_name()),
             ..provenance
         })
     }
@@ -189,4 +188,11 @@ impl Provenance {
 #[must_use]
 pub fn platform_digest(description: &[u8]) -> String {
     hex::encode(Sha256::digest(description))
+}
+
+/// SHA-256 of `configuration` as JSON without spaces, the entries of every section by key, in hexadecimal digits.
+///
+/// Unlike the digest of a run, it has no part in the build of the program and the files that the configuration names.
+pub(crate) fn configuration_digest(configuration: &Node) -> String {
+    hex::encode(Sha256::digest(canonical(configuration).as_bytes()))
 }

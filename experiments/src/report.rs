@@ -1,18 +1,17 @@
 //! Results of an experiment, for `--format json` and `csv`.
 
 use agents::Transfers;
-use agents::record::Call;
+use agents::record::{Call, Join, Migration};
+use bsp::HostId;
 use bsp::units::Seconds;
 use protocol::Build;
 use serde::Serialize;
 use simulator::Platform;
 
 use crate::attributed::{CsvTable, Published};
-use crate::call_summary::{CallSummary, NamedMove};
 use crate::checkpoint_summary::CheckpointSummary;
 use crate::failure::Failure;
 use crate::finished::Finished;
-use crate::join_summary::JoinSummary;
 use crate::loaded::Loaded;
 use crate::provenance::Provenance;
 use crate::scheduler::Scenario;
@@ -277,6 +276,102 @@ impl<'a> Row<'a> {
             t1: migration.map(|migration| migration.t1),
             t2: migration.map(|migration| migration.t2),
             cost_seconds: migration.map(|migration| migration.cost_seconds),
+        }
+    }
+}
+
+/// A rescheduling call, without its decisions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CallSummary {
+    /// Number of completed supersteps.
+    pub superstep: u64,
+    /// Seconds from the start of the run to that of the call.
+    pub at: f64,
+    /// Seconds for which processes waited.
+    pub cost_seconds: f64,
+    /// Supersteps until the next call; `None` where the policy decides after each superstep.
+    pub interval: Option<u32>,
+    /// The tolerance until then, if the policy has one.
+    pub tolerance: Option<f64>,
+}
+
+/// A migration, by names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NamedMove {
+    /// As `p21`.
+    pub process: String,
+    /// The source host.
+    pub from: String,
+    /// The target host.
+    pub to: String,
+}
+
+impl CallSummary {
+    /// The summary of a recorded call.
+    #[must_use]
+    pub fn new(call: &Call) -> Self {
+        Self {
+            superstep: call.superstep,
+            at: call.at.get(),
+            cost_seconds: call.cost.get(),
+            interval: call.interval,
+            tolerance: call.tolerance,
+        }
+    }
+}
+
+impl NamedMove {
+    /// The names of a migration; `name` is that of a host.
+    #[must_use]
+    pub fn new(migration: &Migration, name: impl Fn(HostId) -> String) -> Self {
+        Self {
+            process: migration.rank.to_string(),
+            from: name(migration.from),
+            to: name(migration.to),
+        }
+    }
+}
+
+/// A host that has joined, or for which it was decided that it does not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JoinSummary {
+    /// Its name.
+    pub host: String,
+    /// Number of completed supersteps.
+    pub superstep: u64,
+    /// Seconds from the start of the run until it was asked.
+    pub asked: f64,
+    /// Seconds from the start of the run until the last of the supersteps was complete.
+    pub at: f64,
+    /// Seconds that its preparation takes.
+    pub creation_seconds: f64,
+    /// Seconds that the rest was expected to take without it, if the program knows how much is done.
+    pub remaining_seconds: Option<f64>,
+    /// Seconds that it was expected to save.
+    pub saves_seconds: Option<f64>,
+    /// Whether it has joined.
+    pub joined: bool,
+    /// Seconds that processes waited for it and the hosts that joined with it.
+    pub waited_seconds: f64,
+    /// The processes that moved to it.
+    pub processes: Vec<String>,
+}
+
+impl JoinSummary {
+    /// The summary of what is recorded; `name` is that of a host.
+    #[must_use]
+    pub fn new(join: &Join, name: impl Fn(HostId) -> String) -> Self {
+        Self {
+            host: name(join.host),
+            superstep: join.superstep,
+            asked: join.asked.get(),
+            at: join.at.get(),
+            creation_seconds: join.creation.get(),
+            remaining_seconds: join.remaining.map(Seconds::get),
+            saves_seconds: join.saves,
+            joined: join.joined,
+            waited_seconds: (join.ended - join.at).get(),
+            processes: join.processes.iter().map(ToString::to_string).collect(),
         }
     }
 }

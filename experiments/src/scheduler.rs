@@ -2,58 +2,42 @@
 
 use std::collections::BTreeMap;
 
-use agents::{LinkProbing, Payment, Script, WindowRule};
+use agents::{Payment, Script};
 use bsp::units::Seconds;
 use migbsp::{Config, Parameters, Planning, Policies, Policy, PolicyError};
 use serde::{Deserialize, Serialize};
+use settings::{Fault, Node, Unit, Value, decode, decode_part, keys_of, refuse_unknown, tree_of};
 
-use crate::policy::name;
-use crate::policy::policy;
+use crate::policy::{name, policy};
 use crate::script::ScriptedMove;
-use settings::Fault;
-use settings::Node;
-use settings::Unit;
-use settings::Value;
-use settings::decode;
-use settings::tree_of;
 
-/// The whole section: [`Options`], the parameters of the policy, and scripted migrations.
+/// The whole section.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduler {
-    /// The policy of the options, with the parameters of its rules; `None`: no rescheduling.
+    /// The policy, with the parameters of its rules; `None`: no rescheduling.
     pub policy: Option<Policy>,
-    /// Options of every policy.
-    pub options: Options,
-    /// The parameters of the model.
-    pub model: Config,
-    /// The parameters of policies whose plans name processors.
-    pub planning: Planning,
+    /// Which of the papers' scenarios are run.
+    pub scenario: Scenario,
+    /// The scheduler of the agents, but for the policy and what depends on the run.
+    pub settings: agents::Scheduler,
     /// Scripted migrations; none: the policy decides.
     pub orders: Vec<ScriptedMove>,
 }
 
-/// Options of every policy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Options {
-    /// The name of the policy.
-    pub policy: String,
-    /// Which of the papers' scenarios are run.
-    pub scenario: Scenario,
-    /// Whether programs are asked how many supersteps are left; `None`: if plans name hosts.
-    pub horizon_known: Option<bool>,
-    /// Length of time over which external load is averaged.
-    pub load_window: Seconds,
-    /// Which processes pay for a migration.
-    pub payment: Payment,
-    /// Bytes on the simulated network for each byte of a state that moves; `None`: one.
-    pub transfer_factor: Option<f64>,
-    /// Time between probes of the bandwidths between simulated hosts; `None`: links have their nominal ones.
-    pub link_probes: Option<Seconds>,
-    /// Minimum duration of a superstep with a call.
-    pub window: Seconds,
-    /// Effect of the window on a call with migrations.
-    pub window_after_migration: WindowRule,
+/// The keys whose values are no settings of the agents as they are written.
+#[derive(Serialize, Deserialize)]
+#[serde(default)]
+struct Choice {
+    policy: String,
+    scenario: Scenario,
+}
+
+/// The sections inside the section, except those of rules.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Inner {
+    planning: Planning,
+    script: Vec<ScriptedMove>,
 }
 
 /// Which of the papers' scenarios are run.
@@ -78,72 +62,67 @@ impl Scheduler {
     ///
     /// The first invalid key or value.
     pub fn new(section: &Node, policies: &Policies) -> Result<Self, Fault> {
-        let option_keys = keys(&tree_of(&Options::default()));
-        let parameter_keys = keys(&tree_of(&Parameters::default()));
+        if !matches!(section.value, Value::Table(_)) {
+            let (place, rule) = (section.place(), "must be a section");
+            return Err(Fault::invalid(place, PATH, section, rule));
+        }
         let own_keys = Self::keys();
         let rules = policies.descriptions().into_iter();
         let rules = rules.filter(|rule| !rule.parameters.is_empty());
         let known: Vec<&str> = own_keys
             .iter()
-            .map(String::as_str)
+            .copied()
             .chain(rules.map(|rule| rule.name))
             .collect();
-        if !matches!(section.value, Value::Table(_)) {
-            let (place, rule) = (section.place(), "must be a section");
-            return Err(Fault::invalid(place, "scheduler", section, rule));
-        }
-        for (key, node) in section.entries() {
-            if !known.contains(&key.as_str()) {
-                let path = format!("scheduler.{key}");
-                return Err(Fault::unknown_key(node.place(), &path, &known));
-            }
-        }
-        let mut options: Options = decode(&only(section, &option_keys), "scheduler", Unit::of_key)?;
-        let policy = policy(&options.policy, policies).map_err(|problem| {
+        refuse_unknown(section, PATH, &known)?;
+        let choice: Choice = decode_part(section, PATH, Unit::of_key)?;
+        let mut settings: agents::Scheduler = decode_part(section, PATH, Unit::of_key)?;
+        let policy = policy(&choice.policy, policies).map_err(|problem| {
             let place = section.get("policy").and_then(Node::place);
             Fault::new(place, "scheduler.policy", problem)
         })?;
         let policy = with_arguments(policy, section, &own_keys, policies)?;
-        options.policy = name(policy.as_ref());
-        let parameters = decode(&only(section, &parameter_keys), "scheduler", Unit::of_key)?;
-        let model = Config::new(parameters).map_err(|error| {
+        let parameters: Parameters = decode_part(section, PATH, Unit::of_key)?;
+        settings.model = Config::new(parameters).map_err(|error| {
             let path = format!("scheduler.{}", error.key);
             let place = section.find(error.key).and_then(Node::place);
             Fault::invalid(place, &path, error.value, error.rule)
         })?;
-        let planning = section.get(PLANNING).map_or_else(
-            || Ok(Planning::default()),
-            |node| decode(node, "scheduler.planning", Unit::of_key),
-        )?;
-        let orders = section.get(SCRIPT).map_or_else(
-            || Ok(Vec::new()),
-            |node| decode(node, "scheduler.script", Unit::of_key),
-        )?;
+        let inner: Inner = decode_part(section, PATH, Unit::of_key)?;
+        settings.planning = inner.planning;
         let scheduler = Self {
             policy,
-            options,
-            model,
-            planning,
-            orders,
+            scenario: choice.scenario,
+            settings,
+            orders: inner.script,
         };
         scheduler.check(section)?;
         Ok(scheduler)
     }
 
     /// The keys of the section that do not name a rule.
-    pub fn keys() -> Vec<String> {
-        let mut all = keys(&tree_of(&Options::default()));
-        all.extend(keys(&tree_of(&Parameters::default())));
-        all.extend([PLANNING, SCRIPT].map(str::to_owned));
-        all
+    pub fn keys() -> Vec<&'static str> {
+        [
+            keys_of::<Choice>(),
+            keys_of::<agents::Scheduler>(),
+            keys_of::<Parameters>(),
+            keys_of::<Inner>(),
+        ]
+        .concat()
+    }
+
+    /// The name of the policy, as `scheduler.policy` states it.
+    #[must_use]
+    pub fn policy_name(&self) -> String {
+        name(self.policy.as_ref())
     }
 
     fn check(&self, section: &Node) -> Result<(), Fault> {
         let lengths = [
-            ("load_window", self.options.load_window),
-            ("planning.load_window", self.planning.load_window),
-            ("planning.owner_window", self.planning.owner_window),
-            ("window", self.options.window),
+            ("load_window", self.settings.load_window),
+            ("planning.load_window", self.settings.planning.load_window),
+            ("planning.owner_window", self.settings.planning.owner_window),
+            ("window", self.settings.window),
         ];
         for (key, length) in lengths {
             if length < Seconds::ZERO {
@@ -152,15 +131,15 @@ impl Scheduler {
                 return Err(Fault::invalid(place, &key, length.get(), rule));
             }
         }
-        if let Some(interval) = self.options.link_probes
-            && interval < Seconds::new(PROBES_APART_MIN).expect("finite")
+        if let Some(probing) = self.settings.link_probes
+            && probing.interval < Seconds::new(PROBES_APART_MIN).expect("finite")
         {
             let place = section.find("link_probes").and_then(Node::place);
             let key = "scheduler.link_probes";
             let rule = "must be at least 1 ms";
-            return Err(Fault::invalid(place, key, interval.get(), rule));
+            return Err(Fault::invalid(place, key, probing.interval.get(), rule));
         }
-        let idle_below = self.planning.idle_below;
+        let idle_below = self.settings.planning.idle_below;
         if !(0.0..=1.0).contains(&idle_below) {
             let place = section.find("planning.idle_below").and_then(Node::place);
             let key = "scheduler.planning.idle_below";
@@ -168,7 +147,7 @@ impl Scheduler {
             return Err(Fault::invalid(place, key, idle_below, rule));
         }
         self.check_transfer_factor(section)?;
-        let planning = &self.planning;
+        let planning = &self.settings.planning;
         let factors = [
             ("planning.horizon", planning.horizon),
             ("planning.refinement", planning.refinement),
@@ -206,7 +185,7 @@ impl Scheduler {
     }
 
     fn check_transfer_factor(&self, section: &Node) -> Result<(), Fault> {
-        let Some(factor) = self.options.transfer_factor else {
+        let Some(factor) = self.settings.transfer_factor else {
             return Ok(());
         };
         let place = section.find("transfer_factor").and_then(Node::place);
@@ -215,7 +194,7 @@ impl Scheduler {
             let rule = "must be from 1 to 1000000";
             return Err(Fault::invalid(place, key, factor, rule));
         }
-        if self.options.payment == Payment::Migrant {
+        if self.settings.payment == Payment::Migrant {
             let rule =
                 "needs `scheduler.payment = \"transfer\"`, by which states cross the network";
             let mut fault = Fault::invalid(place, key, factor, rule);
@@ -240,32 +219,35 @@ impl Scheduler {
             Scenario::Ii => false,
             Scenario::Iii | Scenario::All => true,
         };
-        let asks = self.options.horizon_known;
-        Some(agents::Scheduler {
-            horizon_known: asks.unwrap_or_else(|| policy.names_processors()),
+        let mut scheduler = agents::Scheduler {
             policy,
-            model: self.model,
-            planning: self.planning,
             moves,
-            payment: self.options.payment,
-            transfer_factor: self.options.transfer_factor,
-            link_probes: self
-                .options
-                .link_probes
-                .map(|interval| LinkProbing { interval, seed }),
-            window: self.options.window,
-            window_after_migration: self.options.window_after_migration,
-            load_window: self.options.load_window,
             script,
-        })
+            ..self.settings.clone()
+        };
+        if let Some(probing) = &mut scheduler.link_probes {
+            probing.seed = seed;
+        }
+        Some(scheduler)
     }
 
-    /// The section as it is in effect: the options, then the parameters.
+    /// The section as it is in effect: the settings, then the parameters.
     pub fn effective(&self) -> Node {
-        let mut entries = tree_of(&self.options).entries().to_vec();
-        entries.extend_from_slice(tree_of(self.model.parameters()).entries());
-        entries.push((PLANNING.to_owned(), tree_of(&self.planning)));
-        entries.push((SCRIPT.to_owned(), tree_of(&self.orders)));
+        let choice = Choice {
+            policy: self.policy_name(),
+            scenario: self.scenario,
+        };
+        let inner = Inner {
+            planning: self.settings.planning,
+            script: self.orders.clone(),
+        };
+        let parts = [
+            tree_of(&choice),
+            tree_of(&self.settings),
+            tree_of(self.settings.model.parameters()),
+            tree_of(&inner),
+        ];
+        let mut entries: Vec<_> = parts.iter().flat_map(Node::entries).cloned().collect();
         let mut rules: BTreeMap<&str, BTreeMap<&str, f64>> = BTreeMap::new();
         for (rule, parameter, value) in self.policy.iter().flat_map(Policy::arguments) {
             rules.entry(rule).or_default().insert(parameter, value);
@@ -308,27 +290,11 @@ impl Scenario {
     }
 }
 
-impl Default for Options {
+impl Default for Choice {
     fn default() -> Self {
-        let agents::Scheduler {
-            policy,
-            payment,
-            transfer_factor,
-            window,
-            window_after_migration,
-            load_window,
-            ..
-        } = agents::Scheduler::default();
         Self {
-            policy: policy.to_string(),
+            policy: agents::Scheduler::default().policy.to_string(),
             scenario: Scenario::default(),
-            horizon_known: None,
-            load_window,
-            payment,
-            transfer_factor,
-            link_probes: None,
-            window,
-            window_after_migration,
         }
     }
 }
@@ -338,10 +304,10 @@ impl Default for Options {
 fn with_arguments(
     mut policy: Option<Policy>,
     section: &Node,
-    own_keys: &[String],
+    own_keys: &[&str],
     policies: &Policies,
 ) -> Result<Option<Policy>, Fault> {
-    let is_rule = |key: &String| !own_keys.contains(key);
+    let is_rule = |key: &String| !own_keys.contains(&key.as_str());
     for (rule, node) in section.entries().iter().filter(|(key, _)| is_rule(key)) {
         let path = format!("scheduler.{rule}");
         let values: BTreeMap<String, f64> = decode(node, &path, Unit::of_key)?;
@@ -361,24 +327,8 @@ fn with_arguments(
     Ok(policy)
 }
 
-fn keys(node: &Node) -> Vec<String> {
-    node.entries().iter().map(|(key, _)| key.clone()).collect()
-}
-
-/// The entries of `section` whose keys are among `keys`.
-fn only(section: &Node, keys: &[String]) -> Node {
-    let entries = section
-        .entries()
-        .iter()
-        .filter(|(key, _)| keys.contains(key));
-    Node {
-        value: Value::Table(entries.cloned().collect()),
-        origin: section.origin.clone(),
-    }
-}
-
-const PLANNING: &str = "planning";
-const SCRIPT: &str = "script";
+/// Where the section is.
+const PATH: &str = "scheduler";
 
 /// Maximum number of hosts that a host asks in a plan; larger values take minutes.
 const ASKED_MAX: u32 = 10_000;

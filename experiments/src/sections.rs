@@ -1,57 +1,25 @@
-//! The sections of an experiment file that are plain values.
+//! The sections of an experiment file that are plain values; those of `[placement]` and `[barrier]` are the agents'.
 
-use agents::{Barrier, Collection, PlacementOptions, PlacementOrder, Shape, TransferStart};
+use agents::TransferStart;
 use bsp::reference::Limit;
-use bsp::units::Bytes;
 use serde::{Deserialize, Serialize};
-use simulator::{NetworkModel, NetworkOptions, NetworkSetting};
+use settings::{Fault, Node, Unit, Value, decode_part, keys_of, refuse_unknown, tree_of};
+use simulator::{NetworkOptions, NetworkSetting};
 
 /// `[platform]`: where the computation runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlatformSection {
     /// TOML or SimGrid XML, relative to the experiment file.
     pub file: String,
     /// How the network shares its bandwidth.
-    pub model: Model,
-    /// Whether data slows down data in the opposite direction, as acknowledgements do.
-    pub cross_traffic: bool,
-    /// The most that TCP sends before it is acknowledged, in bytes.
-    pub tcp_window: Bytes,
-    /// What latencies are multiplied with, instead of the model's factor.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub latency_factor: Option<f64>,
-    /// What bandwidths are multiplied with, instead of the model's factor.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bandwidth_factor: Option<f64>,
-    /// Bytes that, over a link's bandwidth, are added to the weight of a message, instead of the model's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub weight_size: Option<f64>,
+    pub network: NetworkOptions,
 }
 
-/// How the network shares its bandwidth.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Model {
-    /// SimGrid's default: factors that fit TCP.
-    #[default]
-    Lv08,
-    /// Latencies and bandwidths as the platform names them.
-    Ideal,
-}
-
-/// `[placement]`: where processes start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PlacementSection {
-    /// Host after host, or Set after Set.
-    pub order: PlacementOrder,
-    /// Number of consecutive ranks that share a host.
-    pub per_host: u32,
-    /// Number of hosts that are skipped first.
-    pub offset: u32,
-    /// More processes than this on a host are an error; not set: any number.
-    pub max_per_host: Option<u32>,
+/// The key of `[platform]` that is no option of the network.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct PlatformFile {
+    file: String,
 }
 
 /// `[network]`: when messages start.
@@ -60,18 +28,6 @@ pub struct PlacementSection {
 pub struct NetworkSection {
     /// When a message may start.
     pub start: TransferStart,
-}
-
-/// `[barrier]`: how supersteps end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct BarrierSection {
-    /// The shape of a barrier's messages.
-    pub shape: Shape,
-    /// Size of one message of the barrier.
-    pub message: Bytes,
-    /// In which order the messages of a central barrier are taken.
-    pub collection: Collection,
 }
 
 /// `[run]`: options of the run as a whole.
@@ -87,18 +43,33 @@ pub struct RunSection {
 }
 
 impl PlatformSection {
-    /// The value for the simulator.
-    pub fn network(&self) -> NetworkOptions {
-        NetworkOptions {
-            model: match self.model {
-                Model::Lv08 => NetworkModel::Lv08,
-                Model::Ideal => NetworkModel::Ideal,
-            },
-            latency_factor: self.latency_factor,
-            bandwidth_factor: self.bandwidth_factor,
-            weight_size: self.weight_size,
-            cross_traffic: self.cross_traffic,
-            tcp_window: self.tcp_window,
+    /// The section as written.
+    ///
+    /// # Errors
+    ///
+    /// The first invalid key or value.
+    pub fn new(section: &Node) -> Result<Self, Fault> {
+        const PATH: &str = "platform";
+        refuse_unknown(section, PATH, &Self::keys())?;
+        let PlatformFile { file } = decode_part(section, PATH, Unit::of_key)?;
+        let network = decode_part(section, PATH, Unit::of_key)?;
+        Ok(Self { file, network })
+    }
+
+    /// The keys of the section.
+    pub(crate) fn keys() -> Vec<&'static str> {
+        [keys_of::<PlatformFile>(), keys_of::<NetworkOptions>()].concat()
+    }
+
+    /// The section as it is in effect.
+    #[must_use]
+    pub fn effective(&self) -> Node {
+        let file = self.file.clone();
+        let mut entries = tree_of(&PlatformFile { file }).entries().to_vec();
+        entries.extend_from_slice(tree_of(&self.network).entries());
+        Node {
+            value: Value::Table(entries),
+            origin: None,
         }
     }
 
@@ -107,19 +78,19 @@ impl PlatformSection {
         let factors = [
             (
                 "latency_factor",
-                self.latency_factor,
+                self.network.latency_factor,
                 NetworkSetting::LATENCY_FACTORS,
                 "must be from 0 to 10000",
             ),
             (
                 "bandwidth_factor",
-                self.bandwidth_factor,
+                self.network.bandwidth_factor,
                 NetworkSetting::BANDWIDTH_FACTORS,
                 "must be from 0.001 to 1000",
             ),
             (
                 "weight_size",
-                self.weight_size,
+                self.network.weight_size,
                 NetworkSetting::WEIGHT_SIZES,
                 "must be from 0 to 1e12 bytes",
             ),
@@ -129,73 +100,6 @@ impl PlatformSection {
             let factor = factor.filter(|factor| !(least..=most).contains(factor))?;
             Some((key, factor, rule))
         })
-    }
-
-    /// Keys that are not set by default.
-    pub(crate) const OPTIONAL: [&str; 3] = ["latency_factor", "bandwidth_factor", "weight_size"];
-}
-
-impl PlacementSection {
-    /// The value for the agents.
-    pub const fn options(&self) -> PlacementOptions {
-        PlacementOptions {
-            order: self.order,
-            per_host: self.per_host,
-            offset: self.offset,
-            max_per_host: self.max_per_host,
-        }
-    }
-}
-
-impl BarrierSection {
-    /// The value for the agents.
-    pub const fn options(&self) -> Barrier {
-        Barrier {
-            shape: self.shape,
-            message: self.message,
-            collection: self.collection,
-        }
-    }
-}
-
-impl Default for PlatformSection {
-    fn default() -> Self {
-        Self {
-            file: String::new(),
-            model: Model::default(),
-            cross_traffic: true,
-            tcp_window: TCP_WINDOW,
-            latency_factor: None,
-            bandwidth_factor: None,
-            weight_size: None,
-        }
-    }
-}
-
-impl Default for PlacementSection {
-    fn default() -> Self {
-        let PlacementOptions {
-            order,
-            per_host,
-            offset,
-            max_per_host,
-        } = PlacementOptions::default();
-        Self {
-            order,
-            per_host,
-            offset,
-            max_per_host,
-        }
-    }
-}
-
-impl Default for BarrierSection {
-    fn default() -> Self {
-        Self {
-            shape: Shape::default(),
-            message: Bytes(8),
-            collection: Collection::default(),
-        }
     }
 }
 
@@ -208,6 +112,3 @@ impl Default for RunSection {
         }
     }
 }
-
-/// 4 MiB, the default of SimGrid.
-const TCP_WINDOW: Bytes = Bytes(4_194_304);

@@ -3,7 +3,6 @@
 mod h_relation;
 mod heat;
 mod lu_kernel;
-mod matrix_file;
 mod matrix_product;
 mod smith_waterman_kernel;
 mod state_kinds;
@@ -12,16 +11,9 @@ mod task_farm;
 #[cfg(test)]
 mod changed_outputs;
 
-use workloads::{lbm, lu, smith_waterman, synthetic};
-
-use crate::outputs::OutputFile;
-use crate::registry::Registry;
-use crate::workload::Common;
-use crate::workload::Rejection;
-use crate::workload::Supersteps;
-use crate::workload::Workload;
-use settings::Files;
-use settings::Unit;
+use bsp::numbers::index;
+use settings::{Files, Unit};
+use workloads::{Matrix, MatrixError, lbm, lu, smith_waterman, synthetic};
 
 use self::h_relation::HRelations;
 use self::heat::HeatEquation;
@@ -30,6 +22,9 @@ use self::matrix_product::MatrixProduct;
 use self::smith_waterman_kernel::SmithWatermanKernel;
 use self::state_kinds::KindsOfState;
 use self::task_farm::ModelFarm;
+use crate::outputs::OutputFile;
+use crate::registry::Registry;
+use crate::workload::{Common, Rejection, Supersteps, Unbuilt, Workload};
 
 impl Registry {
     /// The shipped workloads; users add theirs.
@@ -169,8 +164,7 @@ impl Workload for LatticeBoltzmannKernel {
         _files: Files<'_>,
         outputs: &[lbm::kernel::Fields],
     ) -> Result<Option<String>, Rejection> {
-        let [width, height] = [parameters.width, parameters.height]
-            .map(|cells| usize::try_from(cells).expect("32 bits fit a usize"));
+        let [width, height] = [parameters.width, parameters.height].map(index);
         if let Some(index) = outputs.iter().position(|strip| !strip.is_strip_of(height)) {
             let problem = format!("is no strip of columns of {height} cells");
             return Err(Rejection::output(index, problem));
@@ -235,4 +229,17 @@ impl Workload for Synthetic {
     ) -> Result<Vec<synthetic::Synthetic>, String> {
         synthetic::processes(parameters, common).map_err(|error| error.to_string())
     }
+}
+
+/// The matrix in the CSV file `file`, the value of the parameter `key`, if it is as `accept` wants it.
+fn read_matrix(
+    (key, file): (&str, &str),
+    files: Files<'_>,
+    accept: impl FnOnce(Matrix) -> Result<Matrix, MatrixError>,
+) -> Result<Matrix, Unbuilt> {
+    let text = files.read(key, file)?;
+    Matrix::from_csv(&text).and_then(accept).map_err(|error| {
+        let path = files.path(key, file);
+        Unbuilt::File(format!("`{key}`: {} {error}", path.display()))
+    })
 }

@@ -1,4 +1,9 @@
 //! A job, as clients submit it and nodes prepare it.
+//!
+//! A job travels as an experiment: the configuration in effect as TOML, as `--print-config` shows it, without what is of
+//! simulations. A node reads it as any experiment file, so what a node accepts is what a file may say, its errors name the
+//! line and the key, and a binary of another version refuses what it does not know instead of taking it for something
+//! else. The hosts of a job are data beside it (`Submit::members`).
 
 use agents::hosts::{Builds, JobError, Prepared, Request};
 use bsp::HostId;
@@ -132,7 +137,7 @@ fn check_workload(submit: &Submit, registry: &Registry) -> Result<(), JobError> 
 /// The scenario that is run: with migrations, unless one is named; without a policy, the application alone.
 pub fn scenario(prepared: &PreparedExperiment) -> Scenario {
     let scheduler = &prepared.loaded.experiment.scheduler;
-    match scheduler.options.scenario {
+    match scheduler.scenario {
         _ if scheduler.policy.is_none() => Scenario::I,
         Scenario::All => Scenario::Iii,
         named => named,
@@ -149,8 +154,7 @@ fn prepare_experiment(
 }
 
 fn load(experiment: &str, members: &[Member], registry: &Registry) -> Result<Loaded, Failure> {
-    let platform = platform(members);
-    let mut loaded = crate::loaded::submitted(experiment, platform, registry)?;
+    let mut loaded = crate::loaded::submitted(experiment, sets(members), registry)?;
     // A single node has no buddy.
     loaded.experiment.checkpoint.copies &= 1 < members.len();
     Ok(loaded)
@@ -163,28 +167,11 @@ fn place(loaded: Loaded, placement: Option<Vec<HostId>>) -> Result<PreparedExper
     }
 }
 
-/// The platform of `members`, as TOML; its speeds and links are not used.
-fn platform(members: &[Member]) -> String {
-    let mut text = String::new();
-    let mut rest = members;
-    while let Some(first) = rest.first() {
-        let count = rest
-            .iter()
-            .take_while(|member| member.set == first.set)
-            .count();
-        let (set, later) = rest.split_at(count);
-        let quoted = |text: &str| toml::Value::from(text).to_string();
-        let names: Vec<String> = set.iter().map(|member| quoted(&member.name)).collect();
-        text.push_str(&format!(
-            "[[set]]\nname = {}\nhosts = [{}]\nspeed = \"1 Ginstr/s\"\n\
-             link = {{ bandwidth = \"1 GBps\", latency = \"10 us\" }}\n\
-             uplink = {{ bandwidth = \"1 GBps\", latency = \"10 us\" }}\n",
-            quoted(&first.set),
-            names.join(", ")
-        ));
-        rest = later;
-    }
-    text
+/// The Sets of `members`, in their order, each with the names of its hosts.
+fn sets(members: &[Member]) -> Vec<(String, Vec<String>)> {
+    let sets = members.chunk_by(|left, right| left.set == right.set);
+    let names = |set: &[Member]| set.iter().map(|member| member.name.clone()).collect();
+    sets.map(|set| (set[0].set.clone(), names(set))).collect()
 }
 
 #[cfg(test)]

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use bsp::HostId;
 use bsp::units::{Bytes, Instant, Instructions, Seconds};
 
-use crate::activity::Activity;
 use crate::calendar::{CLOCK_RESOLUTION, Calendar};
 use crate::emptied::emptied;
-use crate::event::Event;
+use crate::event::{Activity, Event};
 use crate::network::{ClosedFlow, Network, NetworkOptions};
 use crate::owner_queue::OwnerQueue;
 use crate::platform::{NoRoute, Platform};
 use crate::processor::Processor;
+use changes::Changes;
+use epoch::Epoch;
+use message_processor::MessageProcessors;
 
 mod changes;
 mod changing;
@@ -20,15 +22,6 @@ mod epoch;
 mod external;
 mod message_processor;
 mod rest;
-mod scheduled_ends;
-mod span;
-
-use changes::Changes;
-use epoch::Epoch;
-use message_processor::MessageProcessors;
-use scheduled_ends::ScheduledEnds;
-
-pub use span::Span;
 
 /// Computations, messages and timers on a platform, under one simulated clock.
 ///
@@ -338,5 +331,48 @@ impl Engine {
             processor.is_stale = true;
             self.stale_hosts.push(host);
         }
+    }
+}
+
+/// What has passed between two moments at which nothing was under way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Span {
+    /// How long it was.
+    pub length: Seconds,
+    /// The number of changes of the platform before; `None` if hosts or links changed in it.
+    changes: Option<u64>,
+    /// By host, for how many seconds it processed messages, up to the highest that has processed any.
+    busy: Vec<f64>,
+}
+
+/// The activities whose ends are in the calendar, each with the number under which it was started.
+///
+/// The entries of the calendar are small, because there is one for each message and each busy host. These activities
+/// are few, so that the entry has their place alone.
+#[derive(Debug, Default)]
+struct ScheduledEnds {
+    ends: Vec<(u64, Activity)>,
+    free: Vec<u32>,
+}
+
+impl ScheduledEnds {
+    /// Adds an activity, and returns its place.
+    fn insert(&mut self, sequence: u64, activity: Activity) -> u32 {
+        match self.free.pop() {
+            Some(place) => {
+                self.ends[place as usize] = (sequence, activity);
+                place
+            }
+            None => {
+                self.ends.push((sequence, activity));
+                u32::try_from(self.ends.len() - 1).expect("fewer than 2^32 activities")
+            }
+        }
+    }
+
+    /// Removes the activity at a place: it ends.
+    fn remove(&mut self, place: u32) -> (u64, Activity) {
+        self.free.push(place);
+        self.ends[place as usize]
     }
 }

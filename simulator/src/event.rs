@@ -1,4 +1,4 @@
-//! Entries of the engine's calendar.
+//! Entries of the engine's calendar, and the tokens of what ends.
 
 /// Something that is due at a date.
 ///
@@ -17,3 +17,8 @@ pub(crate) enum Event {
     /// The last byte of a message that no link holds back has arrived.
     FlowEnds { flow: u32, generation: u32 },
 }
+
+/// A token for a computation, a message or a timer. The caller chooses it at the start, and the engine
+/// returns it at the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Activity(pub u64);

@@ -4,7 +4,6 @@
 //! files, has no clock but the simulated one, and draws no random numbers. Reading order: [`Platform`],
 //! the hosts and links; [`Engine`], what runs on them; [`NetworkOptions`], how bandwidth is shared.
 
-mod activity;
 mod calendar;
 mod emptied;
 mod engine;
@@ -16,13 +15,13 @@ mod platform;
 mod processor;
 mod profile;
 
-pub use activity::Activity;
 pub use engine::{Engine, Span};
+pub use event::Activity;
 pub use jobs::{Discipline, Job, Jobs, JobsError};
-pub use network::{NetworkModel, NetworkOptions};
+pub use network::{ConfiguredSetting, NetworkModel, NetworkOptions, NetworkSetting};
 pub use platform::{
-    ConfiguredSetting, Host, Link, LinkId, NetworkSetting, NoRoute, Overhead, Platform,
-    PlatformError, PlatformErrorKind, QuantityError, QuantityProblem, Set, Sharing,
-    TopologyProblem, UnitSpelling, Unrouted, UnroutedSets, bandwidth, expand, measures, time,
+    Host, Link, LinkId, NoRoute, Overhead, Platform, PlatformError, PlatformErrorKind,
+    QuantityError, QuantityProblem, Set, Sharing, TopologyProblem, UnitSpelling, Unrouted,
+    UnroutedSets, bandwidth, expand, measures, time,
 };
 pub use profile::{Point, Profile, ProfileError};

@@ -58,10 +58,15 @@ use std::sync::Arc;
 use bsp::HostId;
 use bsp::units::{Bytes, Seconds};
 
-use crate::activity::Activity;
 use crate::calendar::Calendar;
-use crate::event::Event;
+use crate::event::{Activity, Event};
 use crate::platform::{self, NoRoute, Overhead, Platform};
+use allocation::Allocation;
+use flow::{Flow, WAITING};
+use link::{Link, NominalLink};
+use options::Factors;
+use route::{Route, Routes};
+use solver::Solver;
 
 mod allocation;
 mod bundle;
@@ -78,15 +83,8 @@ mod track;
 mod tracking;
 mod trial;
 
-use allocation::Allocation;
-use flow::{Flow, WAITING};
-use link::{Link, NominalLink};
-use options::Factors;
-use route::{Route, Routes};
-use solver::Solver;
-
 pub(crate) use flow::ClosedFlow;
-pub use options::{NetworkModel, NetworkOptions};
+pub use options::{ConfiguredSetting, NetworkModel, NetworkOptions, NetworkSetting};
 
 /// The routes of a platform and the flows on them.
 #[derive(Debug)]

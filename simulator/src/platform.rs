@@ -1,39 +1,32 @@
 //! Hosts, links and the routes between hosts.
 
 mod builder;
-mod bypasses;
-mod edge;
 mod error;
-mod fabric;
 mod graph;
 mod host;
-mod index;
 mod link;
-mod location;
-mod mark;
 mod name_range;
 mod names;
 mod nearest;
-mod network_setting;
 mod overhead;
 mod pairs;
 mod profile_quantity;
 mod routes;
-mod set;
 mod simgrid;
-mod star;
 mod tables;
 mod topology;
 mod uniform;
-mod uniform_hosts;
 mod units;
 mod unrouted;
 
 use std::collections::BTreeSet;
 
+use bsp::units::InstructionsPerSecond;
 use bsp::{HostId, SetId};
 
 use crate::jobs::Jobs;
+use crate::network::ConfiguredSetting;
+use crate::platform::builder::{Builder, ZoneRouting};
 use crate::platform::names::Names;
 use crate::platform::overhead::Overheads;
 use crate::platform::profile_quantity::ProfileQuantity;
@@ -41,14 +34,12 @@ use crate::platform::routes::Routes;
 use crate::profile::Profile;
 
 pub use error::{PlatformError, PlatformErrorKind};
-pub use host::Host;
+pub use host::{Host, Set};
 pub use link::{Link, LinkId, Sharing};
 pub use name_range::expand;
-pub use network_setting::{ConfiguredSetting, NetworkSetting};
 pub use overhead::Overhead;
-pub use set::Set;
 pub use topology::problem::TopologyProblem;
-pub(crate) use uniform_hosts::UniformHosts;
+pub(crate) use uniform::UniformHosts;
 pub use units::{QuantityError, QuantityProblem, UnitSpelling, bandwidth, measures, time};
 pub use unrouted::{Unrouted, UnroutedSets};
 
@@ -81,6 +72,36 @@ pub struct NoRoute {
 }
 
 impl Platform {
+    /// Hosts of which nothing is known but their names and Sets, as of machines that are not simulated: `sets` has the
+    /// name of each Set, and those of its hosts. No route leads anywhere, and speeds, one instruction per second, have no
+    /// meaning.
+    ///
+    /// # Errors
+    ///
+    /// If there are no hosts, too many, or two of one name.
+    pub fn of_names<'a>(
+        sets: impl IntoIterator<Item = (&'a str, &'a [String])>,
+    ) -> Result<Self, PlatformErrorKind> {
+        let mut builder = Builder::default();
+        let world = builder.open_zone("", None, ZoneRouting::None, 0)?;
+        for (set, hosts) in sets {
+            let zone = builder.open_zone(set, Some(world), ZoneRouting::None, 0)?;
+            for name in hosts {
+                let host = Host {
+                    name: name.clone(),
+                    set: SetId::default(),
+                    speed: InstructionsPerSecond::new(1.0).expect("one is above zero"),
+                    cores: 1,
+                    availability: None,
+                    load: None,
+                    jobs: None,
+                };
+                builder.add_host(zone, host)?;
+            }
+        }
+        builder.finish().map_err(|error| error.kind)
+    }
+
     /// The same platform with an external `load` on `host`.
     ///
     /// # Errors

@@ -3,8 +3,8 @@
 use bsp::units::Instant;
 use smallvec::SmallVec;
 
-use crate::activity::Activity;
 use crate::calendar::CLOCK_RESOLUTION;
+use crate::event::Activity;
 
 /// The computations of one host.
 ///

@@ -9,6 +9,7 @@ mod daxpy;
 mod parameters;
 mod words;
 
+use bsp::numbers::length;
 use bsp::units::Instructions;
 use bsp::{Program, Step, Superstep};
 use serde::{Deserialize, Serialize};
@@ -114,7 +115,7 @@ impl Program for HRelation {
 
 /// The element of a list that superstep `index` takes.
 fn in_turn(list: &[u64], index: u64) -> u64 {
-    let count = u64::try_from(list.len()).expect("lengths fit 64 bits");
+    let count = length(list.len());
     list[usize::try_from(index % count).expect("an index of a list")]
 }
 

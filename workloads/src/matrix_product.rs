@@ -8,6 +8,7 @@ mod kernel;
 mod parameters;
 
 use bsp::farm::{self, Farm, Tasks, Work};
+use bsp::numbers::index;
 use bsp::units::Instructions;
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +79,7 @@ pub fn processes(
     );
     let per_operation = within(per_operation, 0.0, 1e9, "a number from 0 to 10^9")?;
     let dealing = parameters.dealing.dealing()?;
-    let rows = usize::try_from(parameters.rows_per_task).unwrap_or(usize::MAX);
+    let rows = index(parameters.rows_per_task);
     let tasks = a.elements().chunks(rows.saturating_mul(a.columns()));
     let tasks = tasks.map(|rows| Numbers(rows.to_vec())).collect();
     let factor = Factor {

@@ -13,6 +13,7 @@ mod parameters;
 mod rounds;
 mod xlintims;
 
+use bsp::numbers::length;
 use bsp::units::{Bytes, Instructions};
 use bsp::{MemorySize, Program, Step, Superstep};
 use serde::{Deserialize, Serialize};
@@ -142,7 +143,7 @@ impl Program for StateKinds {
     }
 
     fn memory(&self) -> Option<MemorySize> {
-        let bytes = u64::try_from(self.problem.encoded()).expect("lengths fit 64 bits");
+        let bytes = length(self.problem.encoded());
         Some(Bytes(bytes + BYTES_BESIDE).into())
     }
 

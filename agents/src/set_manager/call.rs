@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bsp::units::{Instant, Instructions, Seconds};
+use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::{
     Answer, BarrierTime, CallMove, CallOutcome, CallSchedule, CallStart, CostCoefficients,

@@ -77,7 +77,7 @@ fn policies() -> impl Strategy<Value = migbsp::Policy> {
 fn schedulers() -> impl Strategy<Value = Option<Scheduler>> {
     (deciders(), any::<bool>(), any::<bool>()).prop_map(|(mut scheduler, learns, asks)| {
         if let Some(scheduler) = &mut scheduler {
-            scheduler.horizon_known = asks;
+            scheduler.horizon_known = Some(asks);
         }
         if let Some(scheduler) = scheduler.as_mut().filter(|_| learns) {
             let mut parameters = *scheduler.model.parameters();

@@ -20,9 +20,9 @@ impl Settings {
     pub fn new(scheduler: &Scheduler, scenario: Scenario) -> Self {
         let is_free = scenario == Scenario::Iii || scheduler.policy.is_none();
         Self {
-            policy: scheduler.options.policy.clone(),
-            interval: scheduler.model.parameters().interval,
-            overhead: scheduler.planning.overhead,
+            policy: scheduler.policy_name(),
+            interval: scheduler.settings.model.parameters().interval,
+            overhead: scheduler.settings.planning.overhead,
             can_be_advised: is_free && scheduler.orders.is_empty(),
         }
     }

@@ -54,7 +54,7 @@ impl Contender {
         if policy.is_none() && !parameters.is_empty() {
             return Err("the policy `none` has no parameters".to_owned());
         }
-        let [scenario] = scheduler.options.scenario.runs(policy) else {
+        let [scenario] = scheduler.scenario.runs(policy) else {
             return Err("scenario: must be one of `i`, `ii`, `iii`".to_owned());
         };
         Ok(Self {

@@ -28,7 +28,7 @@ pub fn hints(
         && scenario(prepared) == Scenario::Iii
         && prepared.script.is_none();
     if moves_between_sets && prepared.platform.sets().len() == 1 {
-        let policy = &experiment.scheduler.options.policy;
+        let policy = &experiment.scheduler.policy_name();
         hints.push(format!(
             "the policy {policy} moves processes between Sets alone, and there is one Set: no process will move; try \
              `--policy adaptive`, or hosts in several Sets"

@@ -196,7 +196,7 @@ impl Report {
             moves,
             simulation,
             advice: advice(&watch.evidence, &settings),
-            policy: scheduler.options.policy.clone(),
+            policy: scheduler.policy_name(),
         }
     }
 

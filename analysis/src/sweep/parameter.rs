@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use settings::{Node, Value, assignments, tree_of};
+use settings::{Node, Value, assignments, merge, tree_of};
 
 use crate::sweep::{list, range};
 
@@ -94,8 +94,9 @@ impl FromStr for Parameter {
 
 /// The value that `text` is, without the place it was written at.
 fn value(key: &str, text: &str) -> Result<Node, String> {
-    let layer = assignments(&[format!("{key}={text}")]).map_err(|fault| fault.message)?;
-    let node = layer.find(key).ok_or("must be SECTION.KEY=VALUES")?;
+    let layers = assignments(&[format!("{key}={text}")]).map_err(|fault| fault.message)?;
+    let merged = merge(&layers);
+    let node = merged.find(key).ok_or("must be SECTION.KEY=VALUES")?;
     match node.value {
         // JSON, in which a sweep is kept, has no such numbers.
         Value::Float(number) if !number.is_finite() => {

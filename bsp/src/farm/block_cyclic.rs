@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::dealing_error::DealingError;
-use super::numbers::{count, whole};
+use crate::numbers::{real, whole};
 
 /// Block-cyclic distribution with a block of its own for each worker (Santana and Souza, equations 1 to 5).
 ///
@@ -52,7 +52,7 @@ impl BlockCyclic {
         } else {
             return block;
         };
-        whole(target / took * count(block)).max(1)
+        whole(target / took * real(block)).max(1)
     }
 
     pub(super) fn check_thresholds(&self) -> Result<(), DealingError> {

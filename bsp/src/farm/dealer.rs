@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::block_cyclic::{BlockCyclic, Reference};
 use super::dealing::Dealing;
-use super::numbers::{count, number};
 use super::weighted::{Pace, Weighted, shares};
 use crate::interaction::Interaction;
+use crate::numbers::{length, real};
 use crate::units::Seconds;
 
 /// Deals tasks to workers, interaction after interaction, by what each has taken for those before.
@@ -82,7 +82,7 @@ impl Dealer {
             Dealing::SelfScheduling { chunk } => vec![*chunk; workers],
             Dealing::Guided { least } => guided(*least, workers, self.left),
             Dealing::Factoring { least } => {
-                let parts = number(2 * workers);
+                let parts = length(2 * workers);
                 let chunk = self.left.div_ceil(parts.max(1)).max(*least);
                 vec![chunk; workers]
             }
@@ -127,7 +127,7 @@ impl Dealer {
         self.last_longest = self.last_longest.max(took);
         let worker = &mut self.workers[worker];
         worker.took = Some(took);
-        worker.executed = worker.executed / 2.0 + count(worker.dealt);
+        worker.executed = worker.executed / 2.0 + real(worker.dealt);
         worker.seconds = worker.seconds / 2.0 + took.max(SHORTEST);
     }
 
@@ -165,8 +165,8 @@ fn weighted<'a>(
     is_complete: bool,
 ) -> Vec<u64> {
     let rates: Vec<Option<f64>> = workers.map(Worker::rate).collect();
-    let known = number(rates.iter().flatten().count());
-    let unknown = number(rates.len()) - known;
+    let known = length(rates.iter().flatten().count());
+    let unknown = length(rates.len()) - known;
     let total = match known {
         0 => 0,
         known => {
@@ -189,7 +189,7 @@ fn weighted<'a>(
 
 /// `⌈R / P⌉` of the tasks that are left, worker after worker.
 fn guided(least: u64, workers: usize, mut left: u64) -> Vec<u64> {
-    let parts = number(workers).max(1);
+    let parts = length(workers).max(1);
     let mut chunks = Vec::with_capacity(workers);
     for _ in 0..workers {
         let chunk = left.div_ceil(parts).max(least).min(left);

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::dealer::Dealer;
 use super::message::FarmMessage;
-use super::numbers::{count, number};
 use super::shared;
 use super::tasks::Tasks;
 use crate::ids::Rank;
+use crate::numbers::{length, real};
 use crate::program::Step;
 use crate::superstep::Superstep;
 
@@ -55,7 +55,7 @@ impl<T: Tasks> Master<T> {
         if tasks == 0 {
             return 1.0;
         }
-        count(self.executed) / count(number(tasks))
+        real(self.executed) / real(length(tasks))
     }
 
     /// An equal master. It is no `Clone`, whose derivation would ask for one of `T`.
@@ -161,7 +161,7 @@ impl<T: Tasks> Master<T> {
             if 0 < dealt {
                 let tasks = self.tasks.drain(..dealt).collect();
                 self.outcomes.resize_with(first + dealt, || None);
-                let first = number(first);
+                let first = length(first);
                 ctx.send(to, FarmMessage::Tasks { first, tasks });
             }
             if self.has_ended {

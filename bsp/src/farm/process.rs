@@ -9,10 +9,10 @@ use super::dealing::Dealing;
 use super::dealing_error::DealingError;
 use super::master::{EXECUTE, Master, SUPERSTEPS};
 use super::message::FarmMessage;
-use super::numbers::number;
 use super::shared;
 use super::tasks::Tasks;
 use super::worker::Worker;
+use crate::numbers::length;
 use crate::program::{Program, Step};
 use crate::round::Round;
 use crate::superstep::Superstep;
@@ -62,7 +62,7 @@ pub fn processes<T: Tasks>(
     let workers = size.checked_sub(1).filter(|workers| 0 < *workers);
     let workers = workers.ok_or(FarmError::NoWorker(size))?;
     let encoding = shared::encode(shared).map_err(|error| FarmError::Shared(error.to_string()))?;
-    let dealer = Dealer::new(dealing, number(tasks.len()), workers);
+    let dealer = Dealer::new(dealing, length(tasks.len()), workers);
     let master = Role::Master(Box::new(Master::new(encoding, tasks, dealer)));
     let workers = (0..workers).map(|_| Role::Worker(Worker::new()));
     Ok(std::iter::once(master).chain(workers).map(Farm).collect())

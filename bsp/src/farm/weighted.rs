@@ -1,11 +1,10 @@
 //! Shares in proportion to measured rates.
 
+use crate::numbers::{real, whole};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use serde::{Deserialize, Serialize};
-
-use super::numbers::{count, whole};
 
 /// Shares in proportion to the rates of the workers, which are characterised by one task each.
 ///
@@ -70,10 +69,10 @@ const GROWTH: u64 = 8;
 /// the lowest rank among equals. As many are dealt as take the least time per task.
 pub(super) fn shares(rates: &[f64], (least, most): (u64, u64)) -> Vec<u64> {
     let sum: f64 = rates.iter().sum();
-    let whole_part = |rate: &f64| whole(count(least) * (rate / sum));
+    let whole_part = |rate: &f64| whole(real(least) * (rate / sum));
     let mut shares: Vec<u64> = rates.iter().map(whole_part).collect();
     let mut dealt: u64 = shares.iter().sum();
-    let finish = |share: u64, rank: usize| count(share) / rates[rank];
+    let finish = |share: u64, rank: usize| real(share) / rates[rank];
     let busy = shares.iter().enumerate().filter(|(_, share)| 0 < **share);
     let mut longest = busy
         .map(|(rank, share)| finish(*share, rank))
@@ -87,7 +86,7 @@ pub(super) fn shares(rates: &[f64], (least, most): (u64, u64)) -> Vec<u64> {
     let (mut best, mut best_time) = (shares.clone(), f64::INFINITY);
     loop {
         if least <= dealt {
-            let time = longest / count(dealt);
+            let time = longest / real(dealt);
             if time < best_time {
                 best_time = time;
                 best.clone_from(&shares);

@@ -6,10 +6,10 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::message::FarmMessage;
-use super::numbers::number;
 use super::shared;
 use super::tasks::{Tasks, Work};
 use crate::ids::Rank;
+use crate::numbers::length;
 use crate::program::Step;
 use crate::reference::panic_message;
 use crate::superstep::Superstep;
@@ -124,7 +124,7 @@ impl<T: Tasks> Worker<T> {
             }
         }));
         if let Err(panic) = executed {
-            let task = first + number(outcomes.len());
+            let task = first + length(outcomes.len());
             panic!("task {task}: {}", panic_message(&*panic));
         }
         ctx.charge(work.charged());

@@ -4,13 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use analysis::platform::{Flows, whole_bytes};
+use bsp::units::Bytes;
 use clap::{Args, ValueEnum};
 
 use crate::failure::CommandFailure;
 use crate::output::print;
 use experiments::platform::{parse, platform_section};
 use experiments::{Failure, Provenance, Registry};
-use settings::{Node, Value, read, tree_of};
+use settings::read;
+use simulator::NetworkModel;
 
 /// How the network shares its bandwidth.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -21,12 +23,11 @@ enum ModelArgument {
     Ideal,
 }
 
-impl ModelArgument {
-    /// As an experiment names it.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Lv08 => "lv08",
-            Self::Ideal => "ideal",
+impl From<ModelArgument> for NetworkModel {
+    fn from(model: ModelArgument) -> Self {
+        match model {
+            ModelArgument::Lv08 => Self::Lv08,
+            ModelArgument::Ideal => Self::Ideal,
         }
     }
 }
@@ -65,35 +66,16 @@ pub(crate) fn command(
     let platform = Arc::new(parse(&described, &arguments.platform)?);
     let text = read(&arguments.flows).map_err(Failure::input)?;
     let flows = Flows::read(&text, &arguments.flows, &platform)?;
-    let section = platform_section(&platform, &arguments.platform, arguments.given())?;
+    let mut section = platform_section(&platform);
+    section.file = arguments.platform.display().to_string();
+    let network = &mut section.network;
+    network.model = arguments.model.map_or(network.model, NetworkModel::from);
+    network.tcp_window = arguments.tcp_window.map_or(network.tcp_window, Bytes);
+    network.cross_traffic &= !arguments.no_cross_traffic;
     let provenance = Provenance::of_program(registry)?
         .with_platform(described.as_bytes())
-        .with_configuration(&tree_of(&section));
-    print(&flows.timed(platform, section.network(), &provenance)?)
-}
-
-impl FlowArguments {
-    /// The entries of `[platform]` that have been given.
-    fn given(&self) -> Vec<(String, Node)> {
-        let file = Value::Text(self.platform.display().to_string());
-        let model = self.model.map(|model| Value::Text(model.name().to_owned()));
-        let window = self.tcp_window.map(|bytes| Value::Integer(bytes.into()));
-        let cross_traffic = self.no_cross_traffic.then_some(Value::Boolean(false));
-        let given = [
-            ("file", Some(file)),
-            ("model", model),
-            ("tcp_window", window),
-            ("cross_traffic", cross_traffic),
-        ];
-        let given = given.into_iter();
-        given
-            .filter_map(|(key, value)| {
-                let origin = None;
-                let value = value?;
-                Some((key.to_owned(), Node { value, origin }))
-            })
-            .collect()
-    }
+        .with_configuration(&section.effective());
+    print(&flows.timed(platform, section.network, &provenance)?)
 }
 
 fn window(text: &str) -> Result<u64, String> {

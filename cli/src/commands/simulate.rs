@@ -89,7 +89,7 @@ pub(crate) fn command(
         tracing::warn!(platform = %platform.display(), "{warning}");
     }
     let scheduler = &prepared.loaded.experiment.scheduler;
-    let scenarios = scheduler.options.scenario.runs(scheduler.policy.as_ref());
+    let scenarios = scheduler.scenario.runs(scheduler.policy.as_ref());
     if let Some(folder) = &arguments.out {
         check_folder(folder)?;
         if !arguments.force {

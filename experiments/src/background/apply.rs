@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::HostId;
+use bsp::numbers::whole;
 use bsp::units::Seconds;
 use simulator::{
     Discipline, Job, Jobs, LinkId, Platform, PlatformErrorKind, Point, Profile, expand,
@@ -200,15 +201,6 @@ fn check_amount(numbers: &[u32], each: u64, (what, of): (&str, &str)) -> Result<
         ));
     }
     Ok(())
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a number of jobs is not negative, and the conversion saturates"
-)]
-fn whole(number: f64) -> u64 {
-    number as u64
 }
 
 fn unknown_name(kind: &str, name: &str, known: &[&str]) -> String {

@@ -2,14 +2,12 @@
 
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
+use settings::Unit;
 use simulator::Discipline;
 use workloads::background::{
     Background, Levels, Lifetimes, OutOfRange, OwnerLoad, Pattern, Target,
 };
 
-use settings::Unit;
-
-use super::drawn::Drawn;
 use super::range::Range;
 
 /// The section as it is written: with gaps.
@@ -285,3 +283,14 @@ pub(super) fn unit(key: &str) -> Unit {
 
 /// Maximum share of a link that background load takes.
 const LEVEL_MAX: f64 = 0.99;
+
+/// What is drawn from the seed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Drawn {
+    /// Fractions of hosts or links.
+    Pattern(Background),
+    /// Jobs on hosts.
+    Jobs(OwnerLoad, Discipline),
+    /// Levels of links.
+    Levels(Levels),
+}

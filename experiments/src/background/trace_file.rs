@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use bsp::HostId;
+use bsp::numbers::index;
 use bsp::units::Seconds;
 use simulator::{Discipline, Job, Jobs, Platform, Point, Profile};
 
@@ -225,7 +226,7 @@ fn profile(lines: &[Line], period: Option<Seconds>) -> Result<Profile, (Line, St
 
 /// The jobs of a host, in the order of their arrival.
 fn jobs(lines: &[Line], cores: u32) -> Result<Vec<Job>, (Line, String)> {
-    let cores = usize::try_from(cores).expect("u32 fits usize");
+    let cores = index(cores);
     let mut ends: Vec<f64> = Vec::new();
     for line in lines {
         ends.retain(|end| line.start < *end);

@@ -2,7 +2,6 @@
 
 mod counts;
 mod hostlist;
-mod limit;
 
 use std::collections::{BTreeMap, BTreeSet};
 

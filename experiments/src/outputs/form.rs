@@ -12,8 +12,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::error::OutputsError;
-use super::format::OutputsFormat;
+use super::{OutputsError, OutputsFormat};
 
 /// Checks that a format can hold outputs of type `Output`, as far as their type says it.
 ///

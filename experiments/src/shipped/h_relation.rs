@@ -1,11 +1,9 @@
 //! Supersteps of h-relations.
 
+use settings::Files;
 use workloads::h_relation::{Exchanged, HRelation, Parameters, processes};
 
-use crate::workload::Common;
-use crate::workload::Rejection;
-use crate::workload::Workload;
-use settings::Files;
+use crate::workload::{Common, Rejection, Workload};
 
 /// Supersteps in which all processes exchange the same number of words.
 #[derive(Clone, Copy, Debug)]

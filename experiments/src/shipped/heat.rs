@@ -1,13 +1,11 @@
 //! The heat equation on a plate.
 
+use bsp::numbers::index;
+use settings::{Files, Unit};
 use workloads::heat::{Heat, Mode, Parameters, processes};
 
 use crate::outputs::OutputFile;
-use crate::workload::Common;
-use crate::workload::Rejection;
-use crate::workload::Workload;
-use settings::Files;
-use settings::Unit;
+use crate::workload::{Common, Rejection, Workload};
 
 /// The heat equation on a plate, on horizontal strips.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +41,7 @@ impl Workload for HeatEquation {
         let input = |error: workloads::Error| Rejection::Input(error.to_string());
         let mode = Mode::new(parameters).map_err(input)?;
         let steps = common.required_supersteps().map_err(input)?;
-        let [width, height] = [parameters.width, parameters.height]
-            .map(|cells| usize::try_from(cells).expect("32 bits fit a usize"));
+        let [width, height] = [parameters.width, parameters.height].map(index);
         if let Some(index) = outputs.iter().position(|strip| strip.len() % width != 0) {
             let problem = format!("is no strip of rows of {width} cells");
             return Err(Rejection::output(index, problem));
@@ -78,8 +75,7 @@ impl Workload for HeatEquation {
         let hottest = plate
             .iter()
             .fold(0.0_f64, |most, cell| most.max(cell.abs()));
-        let [width, height] = [parameters.width, parameters.height]
-            .map(|cells| usize::try_from(cells).expect("32 bits fit a usize"));
+        let [width, height] = [parameters.width, parameters.height].map(index);
         let picture = OutputFile::picture("plate.pgm", [width, height], |x, y| {
             // Of a cold plate this is no number, and black.
             0.5 + 0.5 * plate[y * width + x] / hottest

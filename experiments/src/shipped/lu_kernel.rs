@@ -2,17 +2,13 @@
 
 use std::cmp::Ordering;
 
+use settings::Files;
 use workloads::Matrix;
 use workloads::lu::kernel::{Block, Factors, Lu, Parameters, Singular, Unfactored, processes};
 
 use crate::outputs::OutputFile;
-use crate::shipped::matrix_file;
-use crate::workload::Common;
-use crate::workload::Rejection;
-use crate::workload::Supersteps;
-use crate::workload::Unbuilt;
-use crate::workload::Workload;
-use settings::Files;
+use crate::shipped::read_matrix;
+use crate::workload::{Common, Rejection, Supersteps, Unbuilt, Workload};
 
 /// LU decomposition of a real matrix, square cyclic.
 #[derive(Clone, Copy, Debug)]
@@ -132,5 +128,5 @@ fn matrix(parameters: &Parameters, seed: u64, files: Files<'_>) -> Result<Matrix
     let Some(file) = &parameters.matrix else {
         return Ok(parameters.drawn(seed).map_err(|error| error.to_string())?);
     };
-    matrix_file::read(("matrix", file), files, Matrix::square)
+    read_matrix(("matrix", file), files, Matrix::square)
 }

@@ -1,17 +1,12 @@
 //! The product of two matrices.
 
+use settings::{Files, Unit};
 use workloads::matrix_product::{Parameters, Product, Side, check, elements, processes};
 use workloads::{Matrix, Numbers};
 
 use crate::outputs::OutputFile;
-use crate::shipped::matrix_file;
-use crate::workload::Common;
-use crate::workload::Rejection;
-use crate::workload::Supersteps;
-use crate::workload::Unbuilt;
-use crate::workload::Workload;
-use settings::Files;
-use settings::Unit;
+use crate::shipped::read_matrix;
+use crate::workload::{Common, Rejection, Supersteps, Unbuilt, Workload};
 
 /// The product of two matrices by a task farm.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +91,7 @@ fn factors(
     files: Files<'_>,
 ) -> Result<(Matrix, Matrix), Unbuilt> {
     let factor = |key: &str, file: Option<&String>, side: Side| match file {
-        Some(file) => matrix_file::read((key, file), files, Ok),
+        Some(file) => read_matrix((key, file), files, Ok),
         None => Ok(parameters
             .drawn(side, seed)
             .map_err(|error| error.to_string())?),

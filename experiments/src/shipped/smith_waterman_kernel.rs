@@ -1,16 +1,12 @@
 //! Local alignment of real sequences.
 
+use settings::Files;
 use workloads::smith_waterman::kernel::{
     Alignment, Pair, Parameters, Part, Sequence, SequenceError, SmithWaterman, processes,
 };
 
 use crate::outputs::OutputFile;
-use crate::workload::Common;
-use crate::workload::Rejection;
-use crate::workload::Supersteps;
-use crate::workload::Unbuilt;
-use crate::workload::Workload;
-use settings::Files;
+use crate::workload::{Common, Rejection, Supersteps, Unbuilt, Workload};
 
 /// The best local alignment of two sequences, by columns.
 #[derive(Clone, Copy, Debug)]

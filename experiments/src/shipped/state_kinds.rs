@@ -1,12 +1,9 @@
 //! Programs whose states differ in kind.
 
+use settings::{Files, Unit};
 use workloads::state_kinds::{Parameters, Solved, StateKinds, processes};
 
-use crate::workload::Common;
-use crate::workload::Rejection;
-use crate::workload::Workload;
-use settings::Files;
-use settings::Unit;
+use crate::workload::{Common, Rejection, Workload};
 
 /// Four programs whose states differ in kind.
 #[derive(Clone, Copy, Debug)]

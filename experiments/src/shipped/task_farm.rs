@@ -1,13 +1,9 @@
 //! A model of a task farm.
 
+use settings::{Files, Unit};
 use workloads::task_farm::{ModelOutcome, Parameters, TaskFarm, processes};
 
-use crate::workload::Common;
-use crate::workload::Rejection;
-use crate::workload::Supersteps;
-use crate::workload::Workload;
-use settings::Files;
-use settings::Unit;
+use crate::workload::{Common, Rejection, Supersteps, Workload};
 
 /// Tasks that have sizes and costs, dealt to workers.
 #[derive(Clone, Copy, Debug)]

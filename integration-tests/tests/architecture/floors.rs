@@ -9,10 +9,10 @@ use crate::{members, root};
 /// Folder and floor. A crate depends only on lower floors.
 const FLOORS: [(&str, u32); 17] = [
     ("bsp", 0),
-    ("settings", 0),
+    ("experiments/settings", 1),
     ("migbsp", 1),
     ("simulator", 1),
-    ("relay", 1),
+    ("relay", 2),
     ("workloads", 1),
     ("lab/rules", 2),
     ("lab/algorithms", 2),
@@ -43,7 +43,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("clap_complete", "cli"),
     ("clap_complete_nushell", "cli"),
     ("clap_mangen", "cli"),
-    ("config", "settings"),
+    ("config", "experiments/settings"),
     ("etcetera", "cli"),
     ("hyper", "cli"),
     ("hyper-util", "cli"),
@@ -73,7 +73,6 @@ const PURE: [(&str, &[&str]); 4] = [
             "strsim",
             "thiserror",
             "toml",
-            "winnow",
         ],
     ),
     (
@@ -108,12 +107,18 @@ fn dependencies() -> BTreeMap<&'static str, Vec<String>> {
 #[test]
 fn crates_depend_on_lower_floors_only() {
     let floors = BTreeMap::from(FLOORS);
+    // The name of a crate is that of its own folder.
+    let floor_of = |name: &str| {
+        let mut floors = FLOORS.into_iter();
+        floors
+            .find_map(|(folder, floor)| (folder.rsplit('/').next() == Some(name)).then_some(floor))
+    };
     for (folder, dependencies) in dependencies() {
         for dependency in &dependencies {
-            if let Some(floor) = floors.get(dependency.as_str()) {
+            if let Some(floor) = floor_of(dependency) {
                 let own = floors[folder];
                 assert!(
-                    floor < &own,
+                    floor < own,
                     "{folder} (floor {own}) uses {dependency} (floor {floor})"
                 );
             }

@@ -39,10 +39,10 @@ impl Program for Constant {
 }
 
 /// The calls of 25 processes, of which the first four start on one host, with images of `memory` bytes.
-fn calls(policy: &str, (supersteps, memory): (u64, u64), horizon_known: bool) -> Vec<Call> {
+fn calls(policy: &str, (supersteps, memory): (u64, u64), asks: Option<bool>) -> Vec<Call> {
     let scheduler = Scheduler {
         policy: Policies::shipped().policy(policy).unwrap(),
-        horizon_known,
+        horizon_known: asks,
         ..scheduler(|_| {})
     };
     let mut setup = setup(25, 0, Shape::Hierarchical, Some(scheduler));
@@ -75,12 +75,12 @@ fn no_plan_counts_a_gain_beyond_the_end() {
         let memories = [1_000_000, 100_000_000, 1_000_000_000];
         let runs = (5..30).flat_map(|supersteps| memories.map(|memory| (supersteps, memory)));
         for (supersteps, memory) in runs {
-            for call in calls(policy, (supersteps, memory), true) {
+            for call in calls(policy, (supersteps, memory), Some(true)) {
                 let left = supersteps - call.superstep;
                 assert_eq!(call.remaining, Some(left), "{policy}, {supersteps}");
                 assert!(!cannot_pay(&call, supersteps), "{policy}: {call:?}");
             }
-            let blind = calls(policy, (supersteps, memory), false);
+            let blind = calls(policy, (supersteps, memory), Some(false));
             assert!(blind.iter().all(|call| call.remaining.is_none()));
             let late = blind.iter().filter(|call| cannot_pay(call, supersteps));
             unpaid += late.count();
@@ -91,8 +91,8 @@ fn no_plan_counts_a_gain_beyond_the_end() {
 
 #[test]
 fn no_call_is_held_in_the_last_superstep_once_the_end_is_known() {
-    let held = |horizon_known| {
-        let calls = calls("fixed+greedy-refine+open", (24, 1000), horizon_known);
+    let held = |asks| {
+        let calls = calls("fixed+greedy-refine+open", (24, 1000), Some(asks));
         calls.iter().map(|call| call.superstep).collect::<Vec<_>>()
     };
     let (blind, told) = (held(false), held(true));

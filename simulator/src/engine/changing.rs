@@ -183,7 +183,7 @@ mod tests {
     use bsp::units::Instructions;
 
     use super::*;
-    use crate::activity::Activity;
+    use crate::event::Activity;
     use crate::network::NetworkOptions;
     use crate::platform::Platform;
 

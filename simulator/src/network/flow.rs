@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bsp::HostId;
 
-use crate::activity::Activity;
+use crate::event::Activity;
 
 /// A message under way.
 #[derive(Clone, Copy, Debug)]

@@ -11,23 +11,19 @@ pub(super) mod topology;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bsp::numbers::{index, length};
 use bsp::units::{BytesPerSecond, Seconds};
 use bsp::{HostId, SetId, check_name};
 
-use crate::platform::edge::Edge;
+use crate::network::ConfiguredSetting;
 use crate::platform::error::PlatformErrorKind;
 use crate::platform::graph::Search;
-use crate::platform::host::Host;
-use crate::platform::index::index;
+use crate::platform::host::{Host, Set};
 use crate::platform::link::{Link, LinkId, Sharing};
-use crate::platform::location::Location;
 use crate::platform::names::Names;
-use crate::platform::network_setting::ConfiguredSetting;
 use crate::platform::overhead::{Overhead, Overheads};
-use crate::platform::routes::Routing;
-use crate::platform::set::Set;
+use crate::platform::routes::{Edge, Location, Routing, Star};
 use crate::platform::simgrid::config::Loopback;
-use crate::platform::star::Star;
 use crate::profile::Profile;
 
 /// Collects what a file declares, checks names and ends, and numbers everything in file order.
@@ -391,7 +387,7 @@ fn count(met: usize, what: &'static str) -> Result<u32, PlatformErrorKind> {
         .filter(|met| *met < COUNT_MAX)
         .ok_or_else(|| PlatformErrorKind::TooMany {
             what,
-            met: u64::try_from(met).unwrap_or(u64::MAX),
+            met: length(met),
             limit: u64::from(COUNT_MAX),
         })
 }

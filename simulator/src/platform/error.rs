@@ -1,8 +1,9 @@
 //! Errors of platform files: where, what was found, what was expected.
 
+use std::borrow::Cow;
+
 use bsp::NameError;
 
-use crate::platform::mark::MARK;
 use crate::platform::nearest::did_you_mean;
 use crate::platform::topology::problem::TopologyProblem;
 use crate::platform::units::QuantityError;
@@ -310,6 +311,16 @@ impl ErrorAt {
         }
     }
 }
+
+/// The text with blanks in place of a byte order mark.
+pub(super) fn without_mark(text: &str) -> Cow<'_, str> {
+    text.strip_prefix(MARK).map_or(Cow::Borrowed(text), |rest| {
+        Cow::Owned([" ".repeat(MARK.len_utf8()).as_str(), rest].concat())
+    })
+}
+
+/// The byte order mark.
+pub(super) const MARK: char = '\u{feff}';
 
 #[cfg(test)]
 mod tests {

@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use crate::platform::edge::Edge;
-use crate::platform::index::index;
+use bsp::numbers::index;
+
+use crate::platform::routes::Edge;
 
 /// Which way a graph searches; they differ only between ways that are equally short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,7 +273,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::platform::edge::NO_POINT;
+    use crate::platform::routes::NO_POINT;
 
     /// The path of every pair by the textbook, over all ends, ties broken as SimGrid does.
     fn plain_floyd(width: usize, edges: &[Edge]) -> Vec<Vec<Option<u32>>> {

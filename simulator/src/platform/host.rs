@@ -1,7 +1,7 @@
-//! Machines that compute.
+//! Machines that compute, and groups of them.
 
-use bsp::SetId;
 use bsp::units::InstructionsPerSecond;
+use bsp::{HostId, SetId};
 
 use crate::jobs::Jobs;
 use crate::profile::Profile;
@@ -30,3 +30,12 @@ pub struct Host {
 pub(super) const CORES_MAX: u32 = 1 << 16;
 /// The rule for numbers of cores.
 pub(super) const CORES: &str = "a number of cores, from 1 to 65536";
+
+/// The hosts under one Set Manager.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Set {
+    /// The name in the platform's file; unique among Sets.
+    pub name: String,
+    /// Its hosts, ascending; at least one.
+    pub hosts: Vec<HostId>,
+}

@@ -1,8 +1,8 @@
 //! Links between hosts.
 
+use bsp::numbers::index;
 use bsp::units::{BytesPerSecond, Seconds};
 
-use crate::platform::index::index;
 use crate::profile::Profile;
 
 /// Number of a link of a platform.

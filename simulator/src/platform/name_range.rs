@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use bsp::numbers::length;
+
 use crate::platform::builder::HOSTS_MAX;
 use crate::platform::error::PlatformErrorKind;
 
@@ -31,7 +33,7 @@ pub fn expand(pattern: &str) -> Result<Vec<String>, PlatformErrorKind> {
         let range = range(first, last).ok_or_else(invalid)?;
         let count = u64::from(range.end() - range.start()) + 1;
         let limit = u64::from(HOSTS_MAX);
-        let met = count.saturating_mul(u64::try_from(names.len()).unwrap_or(u64::MAX));
+        let met = count.saturating_mul(length(names.len()));
         if limit < met {
             return Err(PlatformErrorKind::TooMany {
                 what: "names in a range",

@@ -1,6 +1,6 @@
 //! Numbers of edges by pair of ends.
 
-use crate::platform::index::index;
+use bsp::numbers::index;
 
 /// For each ordered pair of ends, the number of its edge if it has one.
 ///

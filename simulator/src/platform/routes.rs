@@ -8,17 +8,13 @@
 //!
 //! So memory is proportional to points and declared routes, and a lookup allocates nothing.
 
+use bsp::numbers::index;
 use smallvec::SmallVec;
 
-use crate::platform::bypasses::Bypasses;
-use crate::platform::edge::{Edge, NO_POINT};
-use crate::platform::fabric::Fabric;
 use crate::platform::graph::Graph;
-use crate::platform::index::index;
 use crate::platform::link::LinkId;
-use crate::platform::location::Location;
 use crate::platform::pairs::Pairs;
-use crate::platform::star::Star;
+use crate::platform::topology::{Crossing, Topology};
 
 /// All zones and the points in them.
 #[derive(Debug, Default)]
@@ -350,5 +346,175 @@ impl Cluster {
 
     fn link(&self, host: u32, which: u32) -> LinkId {
         LinkId(self.first + host * self.stride + which)
+    }
+}
+
+/// Bypasses between points of one zone, and between zones. An edge of the latter has gateways.
+#[derive(Debug, Default)]
+pub(super) struct Bypasses {
+    /// Ascending by their ends.
+    points: Vec<Edge>,
+    zones: Vec<Edge>,
+}
+
+impl Bypasses {
+    /// No two edges of a list have the same ends.
+    pub(super) fn new(mut points: Vec<Edge>, mut zones: Vec<Edge>) -> Self {
+        points.sort_unstable_by_key(ends);
+        zones.sort_unstable_by_key(ends);
+        Self { points, zones }
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.points.is_empty() && self.zones.is_empty()
+    }
+
+    /// All between points.
+    pub(super) fn between_any_points(&self) -> &[Edge] {
+        &self.points
+    }
+
+    /// All between zones.
+    pub(super) fn between_any_zones(&self) -> &[Edge] {
+        &self.zones
+    }
+
+    /// The bypass from one point to another of the same zone.
+    pub(super) fn between_points(&self, from: u32, to: u32) -> Option<&Edge> {
+        find(&self.points, from, to)
+    }
+
+    /// The bypass that starts and ends closest to two points, of whose zones `from` and `to` are those
+    /// that do not contain the other point, innermost first. The order of the search is SimGrid's.
+    pub(super) fn between_zones(&self, from: &[u32], to: &[u32]) -> Option<&Edge> {
+        let at = |i: usize, j: usize| find(&self.zones, *from.get(i)?, *to.get(j)?);
+        (0..from.len().max(to.len())).find_map(|outer| {
+            (0..outer)
+                .find_map(|inner| at(inner, outer).or_else(|| at(outer, inner)))
+                .or_else(|| at(outer, outer))
+        })
+    }
+}
+
+fn find(edges: &[Edge], from: u32, to: u32) -> Option<&Edge> {
+    let found = edges.binary_search_by_key(&(from, to), ends).ok()?;
+    Some(&edges[found])
+}
+
+const fn ends(edge: &Edge) -> (u32, u32) {
+    (edge.from, edge.to)
+}
+
+/// A declared way between two things that lie directly in one zone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    /// First link, in [`Routes::links`].
+    pub(super) first: u32,
+    pub(super) count: u32,
+    /// Points at the ends; [`NO_POINT`] if the ends are points themselves.
+    pub(super) gateway_from: u32,
+    pub(super) gateway_to: u32,
+}
+
+/// The gateway of what needs none.
+pub(super) const NO_POINT: u32 = u32::MAX;
+
+/// Hosts that a topology connects, and where its links are.
+#[derive(Debug)]
+pub(super) struct Fabric {
+    pub(super) topology: Topology,
+    /// The loopback of the first host; those of the others follow.
+    pub(super) loopbacks: Option<LinkId>,
+    /// The limiter of the first node; those of the others follow.
+    pub(super) limiters: Option<LinkId>,
+    /// The first link of the first cable; those of the others follow.
+    pub(super) cables: LinkId,
+    pub(super) has_two_directions: bool,
+}
+
+impl Fabric {
+    /// Appends the links from one host to another.
+    pub(super) fn connect(&self, from: u32, to: u32, links: &mut Vec<LinkId>) {
+        if let Some(first) = self.loopbacks.filter(|_| from == to) {
+            links.push(LinkId(first.0 + from));
+            return;
+        }
+        let per_cable = self.links_per_cable();
+        self.topology.walk(from, to, |crossing| match crossing {
+            Crossing::Limiter(node) => links.extend(self.limiters.map(|it| LinkId(it.0 + node))),
+            Crossing::Cable { number, up } => {
+                let direction = u32::from(self.has_two_directions && !up);
+                links.push(LinkId(self.cables.0 + number * per_cable + direction));
+            }
+        });
+    }
+
+    /// Whether the link is one of its own: they have consecutive numbers, cables last.
+    pub(super) fn has(&self, link: LinkId) -> bool {
+        let first = self.loopbacks.or(self.limiters).unwrap_or(self.cables);
+        let links = self.topology.cables() * self.links_per_cable();
+        (first.0..self.cables.0 + links).contains(&link.0)
+    }
+
+    /// Whether messages of a host to itself cross no link of its own.
+    pub(super) const fn lacks_loops(&self) -> bool {
+        matches!(self.topology, Topology::Torus(_))
+            && self.loopbacks.is_none()
+            && self.limiters.is_none()
+    }
+
+    const fn links_per_cable(&self) -> u32 {
+        if self.has_two_directions { 2 } else { 1 }
+    }
+}
+
+/// Where a point or zone lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Location {
+    /// The zone around it.
+    pub(super) zone: u32,
+    /// Its number in that zone.
+    pub(super) local: u32,
+}
+
+/// Hosts and routers around a backbone.
+#[derive(Debug, Default)]
+pub(super) struct Star {
+    /// The links to and from the backbone by member; none of members without.
+    pub(super) members: Vec<Option<[LinkId; 2]>>,
+    pub(super) backbone: Option<LinkId>,
+}
+
+impl Star {
+    /// Appends the links from one member to another, each link once, as SimGrid does.
+    pub(super) fn connect(&self, from: u32, to: u32, links: &mut Vec<LinkId>) {
+        let start = links.len();
+        let (from, to) = (self.links_of(from), self.links_of(to));
+        let backbone = self.backbone.filter(|_| from.is_some() || to.is_some());
+        let up = from.map(|[up, _]| up);
+        let down = to.map(|[_, down]| down);
+        for link in [up, backbone, down].into_iter().flatten() {
+            if !links[start..].contains(&link) {
+                links.push(link);
+            }
+        }
+    }
+
+    /// Which members have links, of `members` in all.
+    pub(super) fn connected(&self, members: usize) -> Vec<bool> {
+        let mut connected: Vec<bool> = self.members.iter().map(Option::is_some).collect();
+        connected.resize(members, false);
+        connected
+    }
+
+    /// Whether a member has links.
+    pub(super) fn is_connected(&self, member: u32) -> bool {
+        self.links_of(member).is_some()
+    }
+
+    fn links_of(&self, member: u32) -> Option<[LinkId; 2]> {
+        self.members.get(index(member)).copied().flatten()
     }
 }

@@ -8,10 +8,7 @@ pub(super) mod config;
 mod element;
 mod leniency;
 mod profile_file;
-mod profiles;
-mod radical;
 mod route;
-mod sharing_policy;
 mod star;
 mod topology;
 mod trace;
@@ -19,14 +16,12 @@ mod trace;
 use bsp::SetId;
 
 use crate::platform::builder::{Builder, Cable, Duplex, ZoneRouting};
-use crate::platform::error::{At, ErrorAt, PlatformError, PlatformErrorKind};
+use crate::platform::error::{At, ErrorAt, PlatformError, PlatformErrorKind, without_mark};
 use crate::platform::graph::Search;
 use crate::platform::host::Host;
-use crate::platform::mark::without_mark;
 use crate::platform::profile_quantity::ProfileQuantity;
 use crate::platform::simgrid::element::{Attribute, Element};
-use crate::platform::simgrid::profiles::Profiles;
-use crate::platform::simgrid::sharing_policy::duplex;
+use crate::platform::simgrid::profile_file::Profiles;
 use crate::platform::simgrid::trace::Traces;
 use crate::platform::{Platform, units};
 use crate::profile::Profile;
@@ -319,5 +314,22 @@ fn syntax(text: &str, error: &roxmltree::Error) -> ErrorAt {
     ErrorAt {
         at: line + inside,
         kind: PlatformErrorKind::Syntax(message),
+    }
+}
+
+/// How the two directions of a link are related.
+fn duplex(met: Option<Attribute<'_>>, default: Duplex) -> Result<Duplex, ErrorAt> {
+    let Some(met) = met else {
+        return Ok(default);
+    };
+    match met.text {
+        "SHARED" => Ok(Duplex::Shared),
+        "SPLITDUPLEX" | "FULLDUPLEX" => Ok(Duplex::Split),
+        "FATPIPE" => Ok(Duplex::FatPipe),
+        "WIFI" => Err(met.error(PlatformErrorKind::NotSupported {
+            what: "sharing_policy=\"WIFI\"".to_owned(),
+            instead: "links are SHARED, SPLITDUPLEX or FATPIPE",
+        })),
+        _ => Err(met.choice("sharing_policy", "SHARED, SPLITDUPLEX or FATPIPE")),
     }
 }

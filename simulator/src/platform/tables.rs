@@ -4,7 +4,6 @@
 
 mod changes;
 mod document;
-mod names;
 mod network;
 mod sets;
 mod topology;
@@ -14,8 +13,7 @@ use std::ops::Range;
 
 use crate::platform::Platform;
 use crate::platform::builder::{Builder, ZoneRouting};
-use crate::platform::error::{At, ErrorAt, PlatformError, PlatformErrorKind};
-use crate::platform::mark::without_mark;
+use crate::platform::error::{At, ErrorAt, PlatformError, PlatformErrorKind, without_mark};
 use crate::platform::tables::document::Document;
 
 impl Platform {

@@ -3,14 +3,13 @@
 //! Cables, their names and the routes over them are those of SimGrid's clusters. A route follows from
 //! the numbers of its two hosts, so that nothing is stored for a pair.
 
-pub(super) mod crossing;
 pub(super) mod dragonfly;
 pub(super) mod fat_tree;
-pub(super) mod named_cable;
 pub(super) mod problem;
 pub(super) mod torus;
 
-use crate::platform::topology::crossing::Crossing;
+use bsp::numbers::length;
+
 use crate::platform::topology::dragonfly::Dragonfly;
 use crate::platform::topology::fat_tree::FatTree;
 use crate::platform::topology::problem::TopologyProblem;
@@ -36,10 +35,7 @@ impl Topology {
 
     /// Checks that there is a host for each place.
     pub(super) fn check_hosts(&self, hosts: usize) -> Result<(), TopologyProblem> {
-        let (expected, met) = (
-            u64::from(self.hosts()),
-            u64::try_from(hosts).unwrap_or(u64::MAX),
-        );
+        let (expected, met) = (u64::from(self.hosts()), length(hosts));
         if expected == met {
             return Ok(());
         }
@@ -73,4 +69,21 @@ impl Topology {
             Self::Dragonfly(dragonfly) => dragonfly.walk(from, to, visit),
         }
     }
+}
+
+/// What a message crosses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::platform) enum Crossing {
+    /// The limiter of a node. Nodes are the hosts, then the switches.
+    Limiter(u32),
+    /// A cable, in the direction it was declared in or the other.
+    Cable { number: u32, up: bool },
+}
+
+/// A cable of a topology.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::platform) struct NamedCable {
+    pub(in crate::platform) name: String,
+    /// Its bandwidth, in bandwidths of the cluster's cables.
+    pub(in crate::platform) width: u32,
 }

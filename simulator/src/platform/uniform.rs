@@ -1,11 +1,10 @@
 //! Finds hosts that differ in their own links only.
 
+use bsp::numbers::index;
+
 use crate::platform::Platform;
-use crate::platform::edge::Edge;
-use crate::platform::index::index;
 use crate::platform::link::Link;
-use crate::platform::routes::{Cluster, Full, Routes, Routing, Shortest};
-use crate::platform::uniform_hosts::UniformHosts;
+use crate::platform::routes::{Cluster, Edge, Full, Routes, Routing, Shortest};
 
 impl Platform {
     /// All uniform hosts, in the order of their numbers; at least two in each range.
@@ -113,4 +112,17 @@ impl Routes {
 
 fn are_alike(a: &Link, b: &Link) -> bool {
     a.bandwidth == b.bandwidth && a.latency == b.latency && a.sharing == b.sharing
+}
+
+/// Consecutive hosts of one cluster and one Set whose own links have the same values. Their routes to a host outside
+/// differ in their own links only, and so do their routes to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UniformHosts {
+    /// Number of the first host.
+    pub(crate) first: u32,
+    /// Number of hosts.
+    pub(crate) count: u32,
+    /// Number of the first host's first link; the other hosts' links follow.
+    pub(crate) first_link: u32,
+    pub(crate) links_per_host: u32,
 }

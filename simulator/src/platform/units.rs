@@ -2,11 +2,11 @@
 
 use std::ops::RangeInclusive;
 
-use winnow::Parser;
-use winnow::ascii::digit1;
-use winnow::combinator::{alt, opt};
-use winnow::token::one_of;
-
+use bsp::units::text::{
+    BITPS, BITS_PER_SECOND, BPS, BYTES_PER_SECOND, DAY, FLOP, FLOPS, HOUR, INSTRUCTIONS_PER_SECOND,
+    MICROSECOND, MILLISECOND, MINUTE, NANOSECOND, PICOSECOND, SECOND, SHORT_MINUTE, Scale, Unit,
+    WEEK, find, split,
+};
 use bsp::units::{BytesPerSecond, InstructionsPerSecond, Seconds};
 
 use super::nearest::nearest;
@@ -139,11 +139,7 @@ const fn rate_range(value: f64, range: &'static str) -> &'static str {
 pub fn measures() -> Vec<(&'static str, Vec<UnitSpelling>)> {
     let spelling = |unit: &Unit| UnitSpelling {
         name: unit.name,
-        prefixes: unit
-            .prefixes
-            .iter()
-            .flat_map(|prefixes| prefixes.names.iter().copied())
-            .collect(),
+        prefixes: unit.spellings().skip(1).map(|(prefix, _)| prefix).collect(),
     };
     [&SPEED, &BANDWIDTH, &TIME]
         .into_iter()
@@ -171,86 +167,41 @@ struct Measure {
     expected: &'static str,
 }
 
-/// A unit and its size in base units.
-struct Unit {
-    name: &'static str,
-    size: f64,
-    prefixes: &'static [Prefixes],
-}
-
-/// Prefixes in ascending order, each `step` times the one before it.
-struct Prefixes {
-    names: &'static [&'static str],
-    step: f64,
-}
-
 fn read(text: &str, measure: &Measure) -> Result<f64, QuantityError> {
     let met = text.trim();
     let error = |problem| QuantityError {
         text: met.to_owned(),
         problem,
     };
-    let not_a_number = || {
-        error(QuantityProblem::NotANumber {
-            expected: measure.expected,
-        })
+    let expected = measure.expected;
+    let parts = split(met).and_then(|(number, unit)| Some((number.parse().ok()?, unit)));
+    let (number, unit): (f64, &str) =
+        parts.ok_or_else(|| error(QuantityProblem::NotANumber { expected }))?;
+    let size = if unit.is_empty() {
+        Some(Scale::ONE)
+    } else {
+        find(unit, measure.units)
     };
-    let mut rest = met;
-    let number = number.parse_next(&mut rest).map_err(|_| not_a_number())?;
-    let number: f64 = number.parse().map_err(|_| not_a_number())?;
-    let unit = rest.trim();
-    let size = size(unit, measure).ok_or_else(|| {
-        let known: Vec<String> = measure
-            .units
-            .iter()
-            .flat_map(|unit| spellings(unit).map(|(prefix, _)| [prefix, unit.name].concat()))
-            .collect();
+    let size = size.ok_or_else(|| {
+        let units = measure.units.iter();
+        let known = units.flat_map(|unit| {
+            let spellings = unit.spellings();
+            spellings.map(|(prefix, _)| [prefix, unit.name].concat())
+        });
+        let known: Vec<String> = known.collect();
         error(QuantityProblem::UnknownUnit {
             unit: unit.to_owned(),
             nearest: nearest(unit, known.iter().map(String::as_str)),
-            expected: measure.expected,
+            expected,
         })
     })?;
     // The same multiplication as in SimGrid, so the float is the same to the last digit.
-    let value = number * size;
+    let value = size.multiply(number);
     if value.is_finite() {
         Ok(value)
     } else {
         Err(out_of_range(text, value, ""))
     }
-}
-
-/// The digits of a number. An `E` without digits behind it begins a unit: `1EBps`.
-fn number<'a>(input: &mut &'a str) -> winnow::ModalResult<&'a str> {
-    let sign = || opt(one_of(['+', '-']));
-    let mantissa = alt((
-        (digit1, opt(('.', opt(digit1)))).void(),
-        ('.', digit1).void(),
-    ));
-    let exponent = opt((one_of(['e', 'E']), sign(), digit1));
-    (sign(), mantissa, exponent).take().parse_next(input)
-}
-
-fn size(unit: &str, measure: &Measure) -> Option<f64> {
-    if unit.is_empty() {
-        return Some(1.0);
-    }
-    measure.units.iter().find_map(|known| {
-        let met = unit.strip_suffix(known.name)?;
-        let mut spellings = spellings(known);
-        spellings.find_map(|(prefix, size)| (prefix == met).then_some(size))
-    })
-}
-
-/// The prefixes of a unit, the empty one first, and the unit's sizes with them.
-fn spellings(unit: &Unit) -> impl Iterator<Item = (&'static str, f64)> {
-    let prefixed = unit.prefixes.iter().flat_map(|prefixes| {
-        prefixes.names.iter().scan(unit.size, |size, prefix| {
-            *size *= prefixes.step;
-            Some((*prefix, *size))
-        })
-    });
-    std::iter::once(("", unit.size)).chain(prefixed)
 }
 
 fn out_of_range(text: &str, value: f64, range: &'static str) -> QuantityError {
@@ -276,123 +227,26 @@ const SPEED_RANGE: &str = "from 1e-6 to 1e30 instructions per second";
 const BANDWIDTH_RANGE: &str = "from 1e-6 to 1e30 bytes per second";
 const TIME_RANGE: &str = "0, or from 1e-30 to 1e9 seconds";
 
-const DECIMAL: Prefixes = Prefixes {
-    names: &["k", "M", "G", "T", "P", "E", "Z", "Y"],
-    step: 1000.0,
-};
-const BINARY: Prefixes = Prefixes {
-    names: &["Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi"],
-    step: 1024.0,
-};
-const WORDS: Prefixes = Prefixes {
-    names: &[
-        "kilo", "mega", "giga", "tera", "peta", "exa", "zetta", "yotta",
-    ],
-    step: 1000.0,
-};
-/// SimGrid's parser spells it so.
-const ZETA: Prefixes = Prefixes {
-    names: &["zeta"],
-    step: 1e21,
-};
-
 const SPEED: Measure = Measure {
-    units: &[
-        Unit {
-            name: "f",
-            size: 1.0,
-            prefixes: &[DECIMAL],
-        },
-        Unit {
-            name: "flops",
-            size: 1.0,
-            prefixes: &[DECIMAL, WORDS, ZETA],
-        },
-        Unit {
-            name: "instr/s",
-            size: 1.0,
-            prefixes: &[DECIMAL],
-        },
-    ],
+    units: &[FLOP, FLOPS, INSTRUCTIONS_PER_SECOND],
     expected: "a speed such as `1.5 Gf` or `1.5 Ginstr/s`",
 };
 const BANDWIDTH: Measure = Measure {
-    units: &[
-        Unit {
-            name: "Bps",
-            size: 1.0,
-            prefixes: &[DECIMAL, BINARY],
-        },
-        Unit {
-            name: "bps",
-            size: 0.125,
-            prefixes: &[DECIMAL, BINARY],
-        },
-        Unit {
-            name: "B/s",
-            size: 1.0,
-            prefixes: &[DECIMAL, BINARY],
-        },
-        Unit {
-            name: "bit/s",
-            size: 0.125,
-            prefixes: &[DECIMAL, BINARY],
-        },
-    ],
+    units: &[BPS, BITPS, BYTES_PER_SECOND, BITS_PER_SECOND],
     expected: "a bandwidth such as `12.5 MBps` or `100 Mbps`",
 };
 const TIME: Measure = Measure {
     units: &[
-        Unit {
-            name: "s",
-            size: 1.0,
-            prefixes: &[],
-        },
-        Unit {
-            name: "ms",
-            size: 1e-3,
-            prefixes: &[],
-        },
-        Unit {
-            name: "us",
-            size: 1e-6,
-            prefixes: &[],
-        },
-        Unit {
-            name: "ns",
-            size: 1e-9,
-            prefixes: &[],
-        },
-        Unit {
-            name: "ps",
-            size: 1e-12,
-            prefixes: &[],
-        },
-        Unit {
-            name: "m",
-            size: 60.0,
-            prefixes: &[],
-        },
-        Unit {
-            name: "min",
-            size: 60.0,
-            prefixes: &[],
-        },
-        Unit {
-            name: "h",
-            size: 3600.0,
-            prefixes: &[],
-        },
-        Unit {
-            name: "d",
-            size: 86_400.0,
-            prefixes: &[],
-        },
-        Unit {
-            name: "w",
-            size: 604_800.0,
-            prefixes: &[],
-        },
+        SECOND,
+        MILLISECOND,
+        MICROSECOND,
+        NANOSECOND,
+        PICOSECOND,
+        SHORT_MINUTE,
+        MINUTE,
+        HOUR,
+        DAY,
+        WEEK,
     ],
     expected: "a time such as `50 us` or `1 ms`",
 };

@@ -6,12 +6,11 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use bsp::numbers::index;
 use bsp::{HostId, SetId};
 
 use crate::platform::Platform;
-use crate::platform::edge::Edge;
-use crate::platform::index::index;
-use crate::platform::routes::{Full, Routes, Routing, Shortest};
+use crate::platform::routes::{Edge, Full, Routes, Routing, Shortest};
 
 /// Pairs of hosts, the sender first, between which no route leads; a host and itself are a pair, too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

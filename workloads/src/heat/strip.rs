@@ -1,5 +1,6 @@
 //! Adjacent rows of the plate, with those beside them.
 
+use bsp::numbers::length;
 use bsp::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +82,7 @@ impl Strip {
     /// What the strip and the numbers beside it take at most when they are encoded: a mark and eight bytes a cell.
     pub(super) fn encoded_bytes(&self) -> Bytes {
         let cells = self.cells.len() + self.above.len() + self.below.len();
-        Bytes(9 * u64::try_from(cells).expect("cells fit memory") + HEADS)
+        Bytes(9 * length(cells) + HEADS)
     }
 
     pub(super) fn first(&self) -> &[f64] {

@@ -22,6 +22,7 @@ mod tile;
 
 use std::cmp::Ordering;
 
+use bsp::numbers::length;
 use bsp::units::Instructions;
 use bsp::{Program, Step, Superstep};
 use serde::{Deserialize, Serialize};
@@ -253,7 +254,7 @@ impl Lu {
         for to in 0..self.matrix.columns() {
             ctx.send(self.matrix.rank(s, to), Message(content.clone()));
         }
-        u64::try_from(received.len()).expect("a usize fits 64 bits")
+        length(received.len())
     }
 
     /// Exchanges row `k` and the pivot's row.
@@ -282,7 +283,7 @@ impl Lu {
             let to = self.matrix.rank(other, t);
             ctx.send(to, Message(Content::Exchanged(row)));
         }
-        u64::try_from(self.tile.width()).expect("a usize fits 64 bits")
+        length(self.tile.width())
     }
 
     /// Divides column `k` below the pivot, and passes it and row `k` on.

@@ -26,6 +26,7 @@ mod traceback;
 use std::num::NonZero;
 use std::ops::Range;
 
+use bsp::numbers::{self, length};
 use bsp::units::Instructions;
 use bsp::{Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
@@ -335,7 +336,7 @@ impl SmithWaterman {
     }
 
     fn work(&self, cells: usize) -> Instructions {
-        let cells = u64::try_from(cells).expect("a usize fits 64 bits");
+        let cells = length(cells);
         Instructions(cells * self.instructions_per_cell)
     }
 }
@@ -349,8 +350,7 @@ fn cells(rows: usize, columns: usize) -> (String, u128) {
 /// Number `index` of `parts` ranges side by side that share `0..total` as equally as possible, the
 /// lowest ones being one longer if need be.
 fn span(total: usize, parts: u32, index: u32) -> Range<usize> {
-    let [parts, index] =
-        [parts, index].map(|count| usize::try_from(count).expect("32 bits fit a usize"));
+    let [parts, index] = [parts, index].map(numbers::index);
     let (each, longer) = (total / parts, total % parts);
     let start = |index: usize| index * each + index.min(longer);
     start(index)..start(index + 1)

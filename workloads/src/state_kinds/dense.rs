@@ -3,6 +3,7 @@
 //! Libraries factor a matrix in one call. Here a process may move after any column, so the matrix, half factored, is a
 //! value.
 
+use bsp::numbers::{index, length, position};
 use serde::{Deserialize, Serialize};
 
 use super::rounds::{Round, signed};
@@ -88,7 +89,7 @@ impl Dense {
             Routine::Qr => self.qr_column(k),
         }
         self.done += 1;
-        let rest = u64::try_from(self.order - k).expect("it fits");
+        let rest = length(self.order - k);
         match self.routine {
             Routine::Lu | Routine::Cholesky => rest * rest + rest,
             Routine::Qr => 2 * rest * rest + rest,
@@ -264,7 +265,7 @@ impl Dense {
     }
 
     fn pivot(&self, k: usize) -> usize {
-        usize::try_from(self.pivots[k]).expect("32 bits fit a usize")
+        index(self.pivots[k])
     }
 }
 
@@ -293,7 +294,7 @@ pub(super) fn residual(y: &[f64], z: &[f64], norm: f64, x: &[f64]) -> f64 {
 pub(super) fn order_of(bytes: f64) -> usize {
     let order = (bytes / 8.0).sqrt();
     let order = crate::parameters::whole(order).max(2);
-    usize::try_from(order).expect("an order fits a usize")
+    position(order)
 }
 
 /// A number of rows as a real number.

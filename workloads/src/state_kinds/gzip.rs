@@ -8,6 +8,7 @@ mod bits;
 mod matches;
 mod text;
 
+use bsp::numbers::length;
 use crc32fast::Hasher;
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +40,7 @@ impl Checksum {
         let mut hasher = Hasher::new_with_initial_len(self.crc, self.bytes);
         hasher.update(bytes);
         self.crc = hasher.finalize();
-        self.bytes += u64::try_from(bytes.len()).expect("lengths fit 64 bits");
+        self.bytes += length(bytes.len());
     }
 }
 

@@ -1,5 +1,6 @@
 //! The factorisations that LAPACK's timing program measures, of six matrices: the size of the state changes.
 
+use bsp::numbers::length;
 use serde::{Deserialize, Serialize};
 
 use super::dense::{Dense, Routine, order_of, real, residual};
@@ -40,7 +41,7 @@ impl Xlintims {
             }
             let order = matrix.order();
             self.residuals.push(self.check(round, number)?);
-            let products = u64::try_from(order * order).expect("it fits");
+            let products = length(order * order);
             spent += 2 * products;
             if self.residuals.len() < ORDERS.len() {
                 let next = self.drawn(round, number + 1);

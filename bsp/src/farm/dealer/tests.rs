@@ -8,11 +8,11 @@ fn dealt(dealing: Dealing, tasks: u64, rates: &[f64]) -> Vec<Vec<u64>> {
     let mut dealer = Dealer::new(dealing, tasks, workers);
     let mut all = Vec::new();
     while 0 < dealer.left() {
-        let numbers = dealer.deal(number(all.len()), &vec![true; rates.len()]);
+        let numbers = dealer.deal(length(all.len()), &vec![true; rates.len()]);
         let mut times = vec![Seconds::ZERO; rates.len()];
         for (worker, (number, rate)) in numbers.iter().zip(rates).enumerate() {
             if 0 < *number {
-                times[worker] = Seconds::new(count(*number) / rate).unwrap();
+                times[worker] = Seconds::new(real(*number) / rate).unwrap();
                 dealer.observe(worker, times[worker]);
             }
         }

@@ -4,7 +4,7 @@ use winnow::ascii::digit1;
 use winnow::combinator::{delimited, opt, separated};
 use winnow::{ModalResult, Parser};
 
-use crate::cluster::slurm::limit::HOSTS_MAX;
+use crate::cluster::slurm::hostlist::HOSTS_MAX;
 
 /// The numbers of `text`, one per host.
 pub(super) fn counts(text: &str) -> Result<Vec<u32>, String> {

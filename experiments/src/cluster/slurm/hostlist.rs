@@ -8,8 +8,6 @@ use winnow::error::ContextError;
 use winnow::token::take_while;
 use winnow::{ModalParser, ModalResult, Parser};
 
-use crate::cluster::slurm::limit::HOSTS_MAX;
-
 /// The hosts of `text`, in the order in which `scontrol show hostnames` prints them.
 pub(super) fn hostlist(text: &str) -> Result<Vec<String>, String> {
     let hosts: Vec<Vec<Part<'_>>> = list(host).parse(text).map_err(|error| {
@@ -132,6 +130,9 @@ const DIGITS_MAX: usize = 18;
 
 /// How much of a list an error shows.
 const SHOWN: usize = 40;
+
+/// More hosts than in any cluster; a list may be short and name billions.
+pub(super) const HOSTS_MAX: usize = 65_536;
 
 #[cfg(test)]
 mod tests {

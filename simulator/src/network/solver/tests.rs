@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bsp::HostId;
 use bsp::units::Bytes;
 
-use crate::activity::Activity;
+use crate::event::Activity;
 use crate::network::{Network, NetworkOptions};
 use crate::platform::Platform;
 

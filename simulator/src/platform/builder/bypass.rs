@@ -1,9 +1,10 @@
 //! Declared bypasses: whether they can ever be taken.
 
+use bsp::numbers::index;
+
 use crate::platform::builder::{Builder, BypassDraft, Endpoint, Route};
-use crate::platform::bypasses::Bypasses;
 use crate::platform::error::PlatformErrorKind;
-use crate::platform::index::index;
+use crate::platform::routes::Bypasses;
 
 impl Builder {
     /// Adds a route with priority over all others, from one point or zone inside `zone` to another;

@@ -1,15 +1,14 @@
 //! Hosts that are alike, with regularly numbered links.
 
 use bsp::SetId;
+use bsp::numbers::index;
 use bsp::units::{BytesPerSecond, InstructionsPerSecond, Seconds};
 
 use crate::platform::builder::{Builder, Cable, Duplex, Endpoint, count};
 use crate::platform::error::PlatformErrorKind;
 use crate::platform::host::Host;
-use crate::platform::index::index;
 use crate::platform::link::LinkId;
-use crate::platform::location::Location;
-use crate::platform::routes::{Cluster, Routing};
+use crate::platform::routes::{Cluster, Location, Routing};
 
 /// Hosts that are alike, each with a cable of its own.
 #[derive(Debug)]

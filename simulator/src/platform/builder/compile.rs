@@ -1,17 +1,16 @@
 //! Compiles the declarations of a file into routes.
 
 use bsp::HostId;
+use bsp::numbers::{index, length};
 
 use crate::platform::Platform;
 use crate::platform::builder::{Builder, Cable, Duplex, Endpoint, ZoneDraft, ZoneRouting, count};
-use crate::platform::edge::Edge;
 use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
 use crate::platform::graph::{CORE_MAX, Graph, split_loops};
-use crate::platform::index::index;
 use crate::platform::link::LinkId;
 use crate::platform::names::Names;
 use crate::platform::pairs::Pairs;
-use crate::platform::routes::{Full, Loops, Routes, Routing, Shortest, Trunks, Uplink, Zone};
+use crate::platform::routes::{Edge, Full, Loops, Routes, Routing, Shortest, Trunks, Uplink, Zone};
 
 impl Builder {
     /// Compiles the routes.
@@ -135,8 +134,8 @@ impl Builder {
                 let (graph, made) = Graph::new(width, &edges, search).map_err(|met| {
                     PlatformErrorKind::TooMany {
                         what: "nodes with several neighbours in a zone of shortest paths",
-                        met: u64::try_from(met).unwrap_or(u64::MAX),
-                        limit: u64::try_from(CORE_MAX).unwrap_or(u64::MAX),
+                        met: length(met),
+                        limit: length(CORE_MAX),
                     }
                 })?;
                 if made != search {

@@ -1,11 +1,11 @@
 //! Declared routes: whether their ends and gateways lie where they should.
 
+use bsp::numbers::index;
+
 use crate::platform::builder::{Builder, Endpoint, Route, count};
-use crate::platform::edge::{Edge, NO_POINT};
 use crate::platform::error::PlatformErrorKind;
-use crate::platform::index::index;
 use crate::platform::link::LinkId;
-use crate::platform::location::Location;
+use crate::platform::routes::{Edge, Location, NO_POINT};
 
 impl Builder {
     /// Adds a route between two things that lie directly in `zone`.

@@ -1,7 +1,8 @@
 //! Warnings of hosts that no message can leave or reach.
 
+use bsp::numbers::index;
+
 use crate::platform::builder::{Builder, Endpoint, ZoneDraft, ZoneRouting};
-use crate::platform::index::index;
 
 impl Builder {
     /// Warns of hosts and zones that no route of their zone reaches.

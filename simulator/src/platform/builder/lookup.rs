@@ -1,11 +1,11 @@
 //! Names of what was declared.
 
 use bsp::HostId;
+use bsp::numbers::index;
 
 use crate::platform::builder::{Builder, Endpoint, NamedLink, ZoneDraft, check_shown};
 use crate::platform::error::PlatformErrorKind;
 use crate::platform::host::Host;
-use crate::platform::index::index;
 use crate::platform::link::Link;
 use crate::platform::nearest::nearest;
 

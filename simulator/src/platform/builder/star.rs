@@ -1,8 +1,9 @@
 //! Links from hosts to a backbone.
 
+use bsp::numbers::index;
+
 use crate::platform::builder::{Builder, Endpoint, ZoneRouting};
 use crate::platform::error::PlatformErrorKind;
-use crate::platform::index::index;
 use crate::platform::link::LinkId;
 
 impl Builder {

@@ -1,16 +1,13 @@
 //! Hosts that a topology connects.
 
+use bsp::numbers::index;
 use bsp::units::BytesPerSecond;
 
 use crate::platform::builder::cluster::ClusterHosts;
 use crate::platform::builder::{Builder, Cable, Duplex, Endpoint};
 use crate::platform::error::PlatformErrorKind;
-use crate::platform::fabric::Fabric;
-use crate::platform::index::index;
-use crate::platform::location::Location;
-use crate::platform::routes::Routing;
-use crate::platform::topology::Topology;
-use crate::platform::topology::named_cable::NamedCable;
+use crate::platform::routes::{Fabric, Location, Routing};
+use crate::platform::topology::{NamedCable, Topology};
 use crate::platform::units;
 
 impl Builder {

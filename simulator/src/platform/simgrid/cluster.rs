@@ -1,13 +1,13 @@
 //! `<cluster>`: hosts that are alike, around a backbone or in a topology.
 
+use bsp::numbers::length;
 use bsp::units::{BytesPerSecond, Seconds};
 
 use crate::platform::builder::cluster::{ClusterHosts, ClusterNames};
-use crate::platform::builder::{Builder, Cable, Duplex, ZoneRouting};
+use crate::platform::builder::{Builder, Cable, Duplex, HOSTS_MAX, ZoneRouting};
 use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
-use crate::platform::simgrid::element::Element;
-use crate::platform::simgrid::sharing_policy::duplex;
-use crate::platform::simgrid::{radical, topology};
+use crate::platform::simgrid::element::{Attribute, Element};
+use crate::platform::simgrid::{duplex, topology};
 use crate::platform::units;
 
 /// Reads a cluster.
@@ -19,7 +19,7 @@ pub(super) fn read(
     check(element)?;
     let id = element.required("id")?;
     let (prefix, suffix) = (element.required("prefix")?, element.required("suffix")?);
-    let numbers = radical::read(element.required("radical")?)?;
+    let numbers = radicals(element.required("radical")?)?;
     let topology = topology::read(element, numbers.len(), builder.fat_tree_hosts())?;
     let policy = duplex(element.optional("sharing_policy"), Duplex::Split)?;
     if policy == Duplex::FatPipe {
@@ -148,4 +148,31 @@ const fn cable(bandwidth: BytesPerSecond, latency: Seconds, duplex: Duplex) -> C
         bandwidth_profile: None,
         latency_profile: None,
     }
+}
+
+/// The numbers of `1-4,6,9-11`.
+pub(super) fn radicals(met: Attribute<'_>) -> Result<Vec<u32>, ErrorAt> {
+    const EXPECTED: &str = "numbers and ranges separated by commas, as `1-4,6,9-11`";
+    let mut radicals = Vec::new();
+    for group in met.text.split(',') {
+        let (first, last) = group.split_once('-').unwrap_or((group, group));
+        let (Ok(first), Ok(last)) = (first.trim().parse::<u32>(), last.trim().parse::<u32>())
+        else {
+            return Err(met.choice("radical", EXPECTED));
+        };
+        if last < first {
+            return Err(met.choice("radical", EXPECTED));
+        }
+        let total = u64::from(last - first) + 1 + length(radicals.len());
+        if u64::from(HOSTS_MAX) < total {
+            let limit = u64::from(HOSTS_MAX);
+            return Err(met.error(PlatformErrorKind::TooMany {
+                what: "hosts",
+                met: total,
+                limit,
+            }));
+        }
+        radicals.extend(first..=last);
+    }
+    Ok(radicals)
 }

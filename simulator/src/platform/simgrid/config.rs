@@ -2,10 +2,9 @@
 
 use bsp::units::{Bytes, BytesPerSecond, Seconds};
 
-use crate::network::NetworkModel;
+use crate::network::{ConfiguredSetting, NetworkModel, NetworkSetting};
 use crate::platform::builder::Builder;
 use crate::platform::error::ErrorAt;
-use crate::platform::network_setting::{ConfiguredSetting, NetworkSetting};
 use crate::platform::simgrid::element::{Attribute, Element};
 use crate::platform::units;
 

@@ -6,8 +6,8 @@ use bsp::units::{BytesPerSecond, Seconds};
 use crate::platform::builder::{Builder, Cable, Duplex, Endpoint};
 use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
 use crate::platform::host::Host;
+use crate::platform::simgrid::cluster::radicals;
 use crate::platform::simgrid::element::Element;
-use crate::platform::simgrid::radical;
 use crate::platform::units;
 
 /// Reads a cabinet: hosts that are alike, each with a link to and from the backbone.
@@ -25,7 +25,7 @@ pub(super) fn cabinet(
         element.required("bw")?.quantity(units::bandwidth)?,
         element.required("lat")?.quantity(units::time)?,
     );
-    for radical in radical::read(element.required("radical")?)? {
+    for radical in radicals(element.required("radical")?)? {
         let name = format!("{}{radical}{}", prefix.text, suffix.text);
         let point = match speed {
             None => builder.add_idle_host(zone, &name).at(element.at())?,

@@ -10,7 +10,7 @@ use crate::platform::nearest::nearest;
 use crate::platform::profile_quantity::ProfileQuantity;
 use crate::platform::simgrid::element::{Attribute, Element};
 use crate::platform::simgrid::profile_file;
-use crate::platform::simgrid::profiles::Profiles;
+use crate::platform::simgrid::profile_file::Profiles;
 use crate::platform::units;
 use crate::profile::Profile;
 

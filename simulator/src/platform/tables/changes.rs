@@ -11,7 +11,7 @@ use crate::platform::profile_quantity::ProfileQuantity;
 use crate::platform::tables::document::{
     CongestionTable, Document, HostProfileTable, PointEntry, Scalar,
 };
-use crate::platform::tables::names;
+use crate::platform::tables::sets::named_hosts;
 use crate::platform::tables::values::{error_at, quantity};
 use crate::platform::units;
 use crate::profile::{Point, Profile};
@@ -51,7 +51,7 @@ fn hosts(
 ) -> Result<(), ErrorAt> {
     let read = |value: &Spanned<Scalar>| quantity("points", value, units::plain);
     let profile = profile(&table.points, table.period.as_ref(), meaning, read)?;
-    for host in names::hosts(builder, &table.hosts)? {
+    for host in named_hosts(builder, &table.hosts)? {
         let host = builder.host_mut(host);
         if slot(host).replace(profile.clone()).is_some() {
             let name = host.name.clone();

@@ -2,14 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use bsp::HostId;
+use bsp::numbers::length;
+
 use crate::platform::builder::cluster::{ClusterHosts, ClusterNames};
 use crate::platform::builder::{Builder, Duplex, Endpoint, HOSTS_MAX, ZoneRouting};
 use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
 use crate::platform::host::{CORES, CORES_MAX};
 use crate::platform::name_range::expand;
-use crate::platform::tables::document::{Document, HostsEntry, SetTable, SpeedEntry};
+use crate::platform::tables::document::{
+    Document, HostNames, HostsEntry, NamesEntry, SetTable, SpeedEntry,
+};
+use crate::platform::tables::topology;
 use crate::platform::tables::values::{cable, error_at, quantity, undirected_cable};
-use crate::platform::tables::{names, topology};
 use crate::platform::units;
 
 /// A Set as the network sees it.
@@ -48,7 +53,7 @@ pub(super) fn read(
         }
     }
     for table in &document.host {
-        for host in names::hosts(builder, &table.hosts)? {
+        for host in named_hosts(builder, &table.hosts)? {
             if let Some(speed) = &table.speed {
                 builder.host_mut(host).speed = quantity("speed", speed, units::speed)?;
             }
@@ -136,7 +141,7 @@ fn host_names(table: &SetTable, set: &str) -> Result<ClusterNames, ErrorAt> {
             for pattern in patterns {
                 let names = expand(pattern).map_err(|error| error_at(&table.hosts, error))?;
                 hosts.extend(names);
-                let count = u64::try_from(hosts.len()).expect("counts fit 64 bits");
+                let count = length(hosts.len());
                 if u64::from(HOSTS_MAX) < count {
                     return Err(too_many(count));
                 }
@@ -208,4 +213,52 @@ fn cores_of(cores: &toml::Spanned<u32>) -> Result<u32, ErrorAt> {
             expected: CORES,
         },
     ))
+}
+
+/// The hosts that names, ranges and Sets stand for; each once, in file order.
+pub(super) fn named_hosts(builder: &Builder, names: &HostNames) -> Result<Vec<HostId>, ErrorAt> {
+    let at = names.0.span().start;
+    let patterns = match names.0.get_ref() {
+        NamesEntry::One(pattern) => std::slice::from_ref(pattern),
+        NamesEntry::Several(patterns) => patterns.as_slice(),
+    };
+    let mut hosts = Vec::new();
+    for pattern in patterns {
+        if pattern == "*" {
+            hosts.extend(
+                builder
+                    .sets()
+                    .iter()
+                    .flat_map(|set| set.hosts.iter().copied()),
+            );
+            continue;
+        }
+        for name in expand(pattern).map_err(|kind| ErrorAt { at, kind })? {
+            match builder.host(&name) {
+                Some(host) => hosts.push(host),
+                None => {
+                    let set = hosts_of_set(builder, &name);
+                    hosts.extend(set.map_err(|kind| ErrorAt { at, kind })?);
+                }
+            }
+        }
+    }
+    hosts.sort_unstable();
+    hosts.dedup();
+    Ok(hosts)
+}
+
+fn hosts_of_set<'a>(builder: &'a Builder, name: &str) -> Result<&'a [HostId], PlatformErrorKind> {
+    const WHAT: &str = "host or Set";
+    match builder.node(WHAT, name)? {
+        Endpoint::Zone(_) if !name.is_empty() => {
+            let set = builder.sets().iter().find(|set| set.name == name);
+            Ok(set.map_or(&[], |set| &set.hosts))
+        }
+        _ => Err(PlatformErrorKind::Unknown {
+            what: WHAT,
+            name: name.to_owned(),
+            nearest: None,
+        }),
+    }
 }

@@ -1,8 +1,7 @@
 //! Dragonflies: groups of chassis of routers, each level connected completely.
 
-use crate::platform::topology::crossing::Crossing;
-use crate::platform::topology::named_cable::NamedCable;
 use crate::platform::topology::problem::{TopologyProblem, check_positive, product, sum};
+use crate::platform::topology::{Crossing, NamedCable};
 
 /// A number of parts, and how many cables' bandwidth connects two of them.
 #[derive(Clone, Copy, Debug)]

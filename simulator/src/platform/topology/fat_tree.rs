@@ -1,8 +1,7 @@
 //! Fat trees: levels of switches above the hosts.
 
-use crate::platform::topology::crossing::Crossing;
-use crate::platform::topology::named_cable::NamedCable;
 use crate::platform::topology::problem::{TopologyProblem, check_positive, product, sum};
+use crate::platform::topology::{Crossing, NamedCable};
 
 /// A fat tree (a k-ary n-tree with any number of children, parents and parallel cables).
 ///

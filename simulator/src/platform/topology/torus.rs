@@ -1,8 +1,7 @@
 //! Tori: a grid whose opposite sides are connected.
 
-use crate::platform::topology::crossing::Crossing;
-use crate::platform::topology::named_cable::NamedCable;
 use crate::platform::topology::problem::{TopologyProblem, check_positive, product};
+use crate::platform::topology::{Crossing, NamedCable};
 
 /// Hosts in a grid of any number of dimensions; each has one cable to its next host in each.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! The factors, and the parts of them that processes output.
 
 use bsp::Rank;
+use bsp::numbers::index;
 use serde::{Deserialize, Serialize};
 
 use crate::lu::Cyclic;
@@ -167,7 +168,7 @@ impl Factors {
         let (mut difference, mut whole, mut magnitude) = (0.0, 0.0, 0.0);
         for (i, original) in self.permutation.iter().enumerate() {
             let (product, magnitudes) = self.product(i);
-            let row = matrix.row(usize::try_from(*original).expect("32 bits fit a usize"));
+            let row = matrix.row(index(*original));
             assert_eq!(row.len(), self.order, "the factors' order is the matrix's");
             for ((expected, met), size) in row.iter().zip(product).zip(magnitudes) {
                 difference += ((expected - met) / unit).powi(2);

@@ -1,6 +1,7 @@
 //! The elements of the matrix that one process holds.
 
 use bsp::Rank;
+use bsp::numbers::{length, position};
 use serde::{Deserialize, Serialize};
 
 use crate::lu::Cyclic;
@@ -27,8 +28,9 @@ impl Tile {
     pub(super) fn new(matrix: &Matrix, cyclic: &Cyclic, rank: Rank) -> Option<Self> {
         let place = cyclic.coordinates(rank);
         let grid = (cyclic.rows(), cyclic.columns());
-        let order = index(u64::from(matrix.order()));
-        let held = |first: u32, step: u32| (index(first.into())..order).step_by(index(step.into()));
+        let order = position(u64::from(matrix.order()));
+        let held =
+            |first: u32, step: u32| (position(first.into())..order).step_by(position(step.into()));
         let (rows, columns) = (held(place.0, grid.0), held(place.1, grid.1));
         let width = columns.len();
         let count = rows.len().checked_mul(width)?;
@@ -75,7 +77,7 @@ impl Tile {
         let rows = self.elements.chunks_exact(self.width.max(1)).enumerate();
         let (first, step) = (u64::from(self.place.0), self.grid.0);
         rows.skip(self.rows_before(i)).map(move |(row, elements)| {
-            let row = u64::try_from(row).expect("a usize fits 64 bits");
+            let row = length(row);
             (first + row * u64::from(step), elements[column])
         })
     }
@@ -120,7 +122,7 @@ impl Tile {
             for (element, other) in elements[left..].iter_mut().zip(row) {
                 *element -= multiplier * other;
             }
-            updated += u64::try_from(row.len()).expect("a usize fits 64 bits");
+            updated += length(row.len());
         }
         updated
     }
@@ -139,9 +141,5 @@ impl Tile {
 /// How many numbers below `end` are `owner` modulo `owners`.
 fn before(end: u64, owner: u32, owners: u32) -> usize {
     let (owner, owners) = (u64::from(owner), u64::from(owners));
-    index(end / owners + u64::from(owner < end % owners))
-}
-
-fn index(number: u64) -> usize {
-    usize::try_from(number).expect("a matrix in memory has rows and columns that fit a usize")
+    position(end / owners + u64::from(owner < end % owners))
 }

@@ -1,5 +1,6 @@
 //! Repetitions in a text, found by chains of positions with the same beginning.
 
+use bsp::numbers::index;
 use serde::{Deserialize, Serialize};
 
 use super::bits::Found;
@@ -130,7 +131,7 @@ impl Matches {
 
 /// The place of a remembered position among those before.
 fn slot(remembered: u32) -> usize {
-    usize::try_from(remembered).expect("32 bits fit a usize") % WINDOW
+    index(remembered) % WINDOW
 }
 
 fn position(number: usize) -> u32 {

@@ -1,5 +1,6 @@
 //! A text of drawn words.
 
+use bsp::numbers;
 use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +44,7 @@ impl Text {
         let length = usize::try_from(self.left).map_or(word.len(), |left| left.min(word.len()));
         word.truncate(length);
         self.words += 1;
-        self.left -= u64::try_from(length).expect("lengths fit 64 bits");
+        self.left -= numbers::length(length);
         word
     }
 

@@ -105,6 +105,7 @@ fn key_text(key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{merge, parse};
 
     #[test]
     fn equal_values_have_one_canonical_text() {
@@ -121,12 +122,12 @@ mod tests {
         let effective: Node =
             serde_json::from_str(r#"{"run": {"seed": 2, "limit": null, "in": {"x": 0.5}}}"#)
                 .unwrap();
-        let seed = Node::new(Value::Integer(2), "a.toml:7");
-        let written = Node::nested(&["run", "seed"], seed);
+        let written = parse("\n[run]\nseed = 2\n", "a.toml").unwrap();
+        let written = merge(&[written]);
         assert_eq!(
             print(&effective, &written),
             "[run]\n\
-             seed = 2            # a.toml:7\n\
+             seed = 2            # a.toml:3\n\
              # limit is not set  # default\n\
              \n\
              [run.in]\n\

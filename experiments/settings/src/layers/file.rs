@@ -3,11 +3,12 @@
 use std::io;
 use std::path::Path;
 
+use config::ValueKind;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::input::{name_of, nearest_file, read_bytes, text};
-use crate::tree::{Node, Value};
+use crate::files::{name_of, nearest_file, read_bytes, text};
+use crate::layers::Layer;
 
 /// Why a file is no configuration.
 #[derive(Debug, thiserror::Error)]
@@ -64,68 +65,76 @@ pub fn read(path: &Path) -> Result<String, FileError> {
     })
 }
 
-/// The values of a TOML document, which error messages call `name`.
+/// The values of a TOML document, which error messages call `name`; each is written at its line.
 ///
 /// # Errors
 ///
 /// If the text is not TOML.
-pub fn parse(text: &str, name: &str) -> Result<Node, FileError> {
+pub fn parse(text: &str, name: &str) -> Result<Layer, FileError> {
     let lines = Lines::new(text);
-    let document = DeTable::parse(text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
+    let origin = |at: usize| format!("{name}:{}", lines.place(at).0);
+    document(text, &origin).map(Layer).map_err(|(at, problem)| {
         let (line, column) = lines.place(at);
         FileError::NotToml {
             place: format!("{name}:{line}:{column}"),
-            problem: error.message().trim_end().replace('\n', ", "),
+            problem,
             excerpt: lines.excerpt(line, column),
         }
-    })?;
-    let origin = |at: usize| format!("{name}:{}", lines.place(at).0);
-    let value = table(document.get_ref(), &origin)
-        .map_err(|(at, problem)| not_toml(&lines, name, at, &problem))?;
-    Ok(Node {
-        value,
-        origin: None,
     })
 }
 
-fn not_toml(lines: &Lines<'_>, name: &str, at: usize, problem: &str) -> FileError {
-    let (line, column) = lines.place(at);
-    FileError::NotToml {
-        place: format!("{name}:{line}:{column}"),
-        problem: problem.to_owned(),
-        excerpt: lines.excerpt(line, column),
-    }
+/// `text` as TOML would read it, or as a bare string if TOML would not; it is written at `origin`.
+pub(super) fn value(text: &str, origin: &str) -> config::Value {
+    let text = text.trim();
+    let read = document(&format!("value = {text}\n"), &|_| origin.to_owned());
+    let mut entries = read
+        .ok()
+        .and_then(|read| read.into_table().ok())
+        .unwrap_or_default();
+    // A line break could add a second value.
+    let single = if entries.len() == 1 {
+        entries.remove("value")
+    } else {
+        None
+    };
+    single.unwrap_or_else(|| config::Value::new(Some(&origin.to_owned()), text))
 }
 
+/// Where a document is not what a configuration can be, as a byte, and why.
 type Misfit = (usize, String);
 
-fn table(table: &DeTable<'_>, origin: &impl Fn(usize) -> String) -> Result<Value, Misfit> {
-    let mut entries = Vec::new();
-    for (key, value) in table {
-        let node = Node {
-            value: convert(value, origin)?,
-            // The place of a value that spans lines is its key.
-            origin: Some(origin(key.span().start)),
-        };
-        entries.push((key.span().start, key.get_ref().to_string(), node));
-    }
-    // The table is sorted by name; restore the order of the file.
-    entries.sort_by_key(|(at, ..)| *at);
-    let entries = entries.into_iter().map(|(_, key, node)| (key, node));
-    Ok(Value::Table(entries.collect()))
+/// The document `text`; `origin` is the place of a byte.
+fn document(text: &str, origin: &impl Fn(usize) -> String) -> Result<config::Value, Misfit> {
+    let document = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        (at, error.message().trim_end().replace('\n', ", "))
+    })?;
+    Ok(config::Value::new(None, table(document.get_ref(), origin)?))
+}
+
+fn table(table: &DeTable<'_>, origin: &impl Fn(usize) -> String) -> Result<ValueKind, Misfit> {
+    // The table is sorted by name; the first misfit is that of the file.
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    let entries = entries.into_iter().map(|(key, value)| {
+        // The place of a value that spans lines is its key.
+        let place = origin(key.span().start);
+        let value = config::Value::new(Some(&place), convert(value, origin)?);
+        Ok((key.get_ref().to_string(), value))
+    });
+    Ok(ValueKind::Table(entries.collect::<Result<_, _>>()?))
 }
 
 fn convert(
     value: &Spanned<DeValue<'_>>,
     origin: &impl Fn(usize) -> String,
-) -> Result<Value, Misfit> {
+) -> Result<ValueKind, Misfit> {
     let at = value.span().start;
     Ok(match value.get_ref() {
-        DeValue::String(text) => Value::Text(text.to_string()),
-        DeValue::Boolean(value) => Value::Boolean(*value),
+        DeValue::String(text) => ValueKind::String(text.to_string()),
+        DeValue::Boolean(value) => ValueKind::Boolean(*value),
         DeValue::Integer(value) => i128::from_str_radix(value.as_str(), value.radix())
-            .map(Value::Integer)
+            .map(ValueKind::I128)
             .map_err(|_| (at, format!("the number {value} is too large")))?,
         DeValue::Float(value) => {
             let number: f64 = value
@@ -136,18 +145,15 @@ fn convert(
             if infinite {
                 return Err((at, format!("the number {value} is too large")));
             }
-            Value::Float(number)
+            ValueKind::Float(number)
         }
-        DeValue::Datetime(date) => Value::Text(date.to_string()),
+        DeValue::Datetime(date) => ValueKind::String(date.to_string()),
         DeValue::Array(items) => {
-            let mut nodes = Vec::with_capacity(items.len());
-            for item in items {
-                nodes.push(Node {
-                    value: convert(item, origin)?,
-                    origin: Some(origin(item.span().start)),
-                });
-            }
-            Value::Array(nodes)
+            let items = items.iter().map(|item| {
+                let place = origin(item.span().start);
+                Ok(config::Value::new(Some(&place), convert(item, origin)?))
+            });
+            ValueKind::Array(items.collect::<Result<_, _>>()?)
         }
         DeValue::Table(inner) => table(inner, origin)?,
     })
@@ -203,10 +209,13 @@ const SHOWN: usize = 100;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layers::merge;
+    use crate::tree::Value;
 
     #[test]
     fn values_have_their_line() {
-        let node = parse("[run]\n# a comment\nseed = 0x10\n", "a.toml").unwrap();
+        let file = parse("[run]\n# a comment\nseed = 0x10\n", "a.toml").unwrap();
+        let node = merge(&[file]);
         let seed = node.find("run.seed").unwrap();
         assert_eq!(seed.value, Value::Integer(16));
         assert_eq!(seed.origin.as_deref(), Some("a.toml:3"));

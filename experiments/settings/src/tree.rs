@@ -50,14 +50,6 @@ impl Node {
         }
     }
 
-    /// `value` inside the sections named by `keys`, outermost first.
-    pub fn nested(keys: &[&str], value: Self) -> Self {
-        keys.iter().rev().fold(value, |inner, key| Self {
-            origin: inner.origin.clone(),
-            value: Value::Table(vec![((*key).to_owned(), inner)]),
-        })
-    }
-
     /// The entry `key`, if this is a section that has it.
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.entries()

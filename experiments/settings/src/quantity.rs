@@ -1,5 +1,10 @@
 //! Numbers with units: `900 kB`, `50 us`, `1.5 Ginstr`.
 
+use bsp::units::text::{
+    self, BYTE, DAY, FLOP, FLOPS, HOUR, INSTRUCTION, INSTRUCTIONS, MICRO_SECOND, MICROSECOND,
+    MILLISECOND, MINUTE, MU_SECOND, NANOSECOND, SECOND, Scale, find,
+};
+
 /// The quantity of a number, which decides the units that it may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -93,58 +98,41 @@ impl Unit {
     ///
     /// The rule that the text breaks, as in "must be seconds".
     pub fn read(self, text: &str) -> Result<f64, String> {
-        let text = text.trim();
-        let end = text
-            .char_indices()
-            .find(|(index, character)| !belongs_to_number(text, *index, *character))
-            .map_or(text.len(), |(index, _)| index);
-        let (number, unit) = (text[..end].trim(), text[end..].trim());
-        if number.is_empty() || number.parse::<f64>().is_err() {
-            return Err(format!("must be {}", self.expected()));
-        }
+        let (number, unit) =
+            text::split(text).ok_or_else(|| format!("must be {}", self.expected()))?;
         let scale = self.scale(unit).ok_or_else(|| {
             let reason = self.suggestion(unit);
             let expected = self.expected();
             format!("unknown unit `{unit}`, must be {expected}{reason}")
         })?;
-        self.bounded(scale.apply(number))
+        self.bounded(scale.read(number))
     }
 
     fn scale(self, unit: &str) -> Option<Scale> {
+        const LENGTHS: [text::Unit; 3] = [MINUTE, HOUR, DAY];
+        const FRACTIONS: [text::Unit; 6] = [
+            MILLISECOND,
+            MICROSECOND,
+            MICRO_SECOND,
+            MU_SECOND,
+            NANOSECOND,
+            SECOND,
+        ];
+        if unit.is_empty() {
+            return Some(Scale::ONE);
+        }
+        let rate = |per: &str| {
+            let (amount, unit) = unit.split_once('/')?;
+            (unit.trim() == per).then(|| amount.trim())
+        };
         match self {
-            Self::Bytes => binary(unit).or_else(|| prefixed(unit, &["B"])),
-            Self::Instructions => prefixed(unit, &["instructions", "instr", "flops", "f"]),
-            Self::Seconds => match unit {
-                "min" => Some(Scale {
-                    exponent: 0,
-                    factor: 60.0,
-                }),
-                "h" => Some(Scale {
-                    exponent: 0,
-                    factor: 3600.0,
-                }),
-                "d" => Some(Scale {
-                    exponent: 0,
-                    factor: 86_400.0,
-                }),
-                _ => fraction_of_second(unit),
-            },
-            Self::SecondsPerByte => {
-                let (time, per) = unit.split_once('/')?;
-                (per.trim() == "B").then(|| fraction_of_second(time.trim()))?
-            }
-            Self::BytesPerSecond => {
-                let (data, per) = unit.split_once('/')?;
-                (per.trim() == "s").then(|| Self::Bytes.scale(data.trim()))?
-            }
+            Self::Bytes => find(unit, &[BYTE]),
+            Self::Instructions => find(unit, &[INSTRUCTIONS, INSTRUCTION, FLOPS, FLOP]),
+            Self::Seconds => find(unit, &FRACTIONS).or_else(|| find(unit, &LENGTHS)),
+            Self::SecondsPerByte => find(rate("B")?, &FRACTIONS),
+            Self::BytesPerSecond => find(rate("s")?, &[BYTE]),
             Self::None => None,
         }
-        .or_else(|| {
-            unit.is_empty().then_some(Scale {
-                exponent: 0,
-                factor: 1.0,
-            })
-        })
     }
 
     fn suggestion(self, unit: &str) -> String {
@@ -174,88 +162,6 @@ const TIME_MAX: f64 = 1e12;
 const SLOWEST: f64 = 1e6;
 /// Bytes per second.
 const FASTEST: f64 = 1e30;
-
-/// A power of ten, which scales a decimal number without rounding it, and a factor that may round.
-#[derive(Clone, Copy)]
-struct Scale {
-    exponent: i32,
-    factor: f64,
-}
-
-impl Scale {
-    fn apply(self, number: &str) -> f64 {
-        let (mantissa, own) = number
-            .split_once(['e', 'E'])
-            .map_or((number, 0), |(mantissa, own)| {
-                (mantissa, own.parse::<i32>().unwrap_or(i32::MAX))
-            });
-        let exponent = own.saturating_add(self.exponent);
-        // The decimal text as a whole is read, so that "50 us" is the float nearest to 50e-6.
-        let scaled: f64 = format!("{mantissa}e{exponent}")
-            .parse()
-            .expect("a decimal number with an exponent is a number");
-        scaled * self.factor
-    }
-}
-
-fn belongs_to_number(text: &str, index: usize, character: char) -> bool {
-    let before = text[..index].chars().next_back();
-    let after = text[index + character.len_utf8()..].chars().next();
-    match character {
-        '0'..='9' | '.' => true,
-        '+' | '-' => before.is_none_or(|before| matches!(before, 'e' | 'E')),
-        'e' | 'E' => {
-            before.is_some_and(|before| before.is_ascii_digit() || before == '.')
-                && after.is_some_and(|after| after.is_ascii_digit() || matches!(after, '+' | '-'))
-        }
-        _ => false,
-    }
-}
-
-fn prefixed(unit: &str, bases: &[&str]) -> Option<Scale> {
-    let prefix = bases.iter().find_map(|base| unit.strip_suffix(base))?;
-    let exponent = match prefix {
-        "" => 0,
-        "k" => 3,
-        "M" => 6,
-        "G" => 9,
-        "T" => 12,
-        "P" => 15,
-        _ => return None,
-    };
-    Some(Scale {
-        exponent,
-        factor: 1.0,
-    })
-}
-
-fn binary(unit: &str) -> Option<Scale> {
-    let factor = match unit {
-        "KiB" => 1024.0,
-        "MiB" => 1_048_576.0,
-        "GiB" => 1_073_741_824.0,
-        "TiB" => 1_099_511_627_776.0,
-        _ => return None,
-    };
-    Some(Scale {
-        exponent: 0,
-        factor,
-    })
-}
-
-fn fraction_of_second(unit: &str) -> Option<Scale> {
-    let exponent = match unit {
-        "s" => 0,
-        "ms" => -3,
-        "us" | "µs" | "μs" => -6,
-        "ns" => -9,
-        _ => return None,
-    };
-    Some(Scale {
-        exponent,
-        factor: 1.0,
-    })
-}
 
 #[cfg(test)]
 mod tests {

@@ -32,6 +32,72 @@ pub fn decode<T: DeserializeOwned>(
     T::deserialize(&reader).map_err(|error| error.at(reader.node, &reader.path))
 }
 
+/// The part of the section `node` whose keys `T` has: several values may share a section.
+///
+/// # Errors
+///
+/// The first invalid value of this part.
+pub fn decode_part<T: DeserializeOwned>(
+    node: &Node,
+    path: &str,
+    units: fn(&str) -> Unit,
+) -> Result<T, Fault> {
+    let keys = keys_of::<T>();
+    let entries = node.entries().iter();
+    let part = entries.filter(|(key, _)| keys.contains(&key.as_str()));
+    let part = Node {
+        value: Value::Table(part.cloned().collect()),
+        origin: node.origin.clone(),
+    };
+    decode(&part, path, units)
+}
+
+/// The keys of a section that `T` is read from: the names of its fields.
+pub fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
+    match T::deserialize(Fields) {
+        Err(DecodeError::UnknownKey(keys)) => keys,
+        _ => &[],
+    }
+}
+
+/// Checks that the section `node` at `path` has no keys but `known` ones.
+///
+/// # Errors
+///
+/// The first key that is none of them.
+pub fn refuse_unknown(node: &Node, path: &str, known: &[&str]) -> Result<(), Fault> {
+    let mut entries = node.entries().iter();
+    match entries.find(|(key, _)| !known.contains(&key.as_str())) {
+        Some((key, node)) => Err(Fault::unknown_key(node.place(), &join(path, key), known)),
+        None => Ok(()),
+    }
+}
+
+/// Answers with the names of the fields that are asked for.
+struct Fields;
+
+impl<'de> Deserializer<'de> for Fields {
+    type Error = DecodeError;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, DecodeError> {
+        Err(DecodeError::UnknownKey(fields))
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, DecodeError> {
+        Err(DecodeError::Problem("not a section".to_owned()))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
 /// A place in the tree.
 struct Reader<'a> {
     node: &'a Node,
