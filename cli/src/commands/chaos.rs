@@ -6,14 +6,14 @@ use agents::chaos::{SeedOptions, faults_of, simulate_seed};
 use analysis::chaos::{ChaosReport, campaign, check_mutants, mutants, text};
 use analysis::compare::Seeds;
 use clap::Args;
+use experiments::Failure;
 use experiments::batch::Batch;
-use experiments::{Failure, Provenance, Registry};
 
 use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
+use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
 use crate::output::{Format, print, print_json, print_text};
-use crate::own_name::OwnName;
 
 /// Arguments of `chaos`.
 #[derive(Debug, Args)]
@@ -39,9 +39,17 @@ pub(crate) struct ChaosArguments {
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
-    /// Whether to show a progress bar on stderr.
-    #[arg(skip)]
-    pub(crate) progress: bool,
+}
+
+/// `chaos`.
+pub(crate) fn command() -> Command {
+    Command::new(
+        "chaos",
+        "Simulate nodes and a client with faults, and check what they promise",
+        execute,
+    )
+    .long_about(CHAOS_ABOUT)
+    .after_long_help(CHAOS_HELP)
 }
 
 /// Simulates seeds.
@@ -49,11 +57,7 @@ pub(crate) struct ChaosArguments {
 /// # Errors
 ///
 /// If something happened that must not, or the report cannot be written.
-pub(crate) fn command(
-    arguments: &ChaosArguments,
-    registry: &Registry,
-    own_name: &OwnName,
-) -> Result<(), CommandFailure> {
+fn execute(arguments: &ChaosArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
     if arguments.has_trace {
         return trace(arguments);
     }
@@ -64,7 +68,7 @@ pub(crate) fn command(
     if arguments.has_mutants {
         check_mutants()?;
     }
-    let bar = RunBar::new(arguments.progress);
+    let bar = RunBar::new(context.has_progress());
     let batch = Batch {
         jobs: arguments.jobs.threads(),
         progress: &bar,
@@ -73,24 +77,18 @@ pub(crate) fn command(
     if arguments.has_mutants {
         report.mutants = Some(mutants(&seeds, batch)?);
     }
-    let own = own_name.in_text("migbsp").into_owned();
-    show(&report, arguments.format, registry, &own)?;
-    match report.failure(&own) {
+    show(&report, arguments.format, context)?;
+    match report.failure(context.program()) {
         Some(failure) => Err(failure.into()),
         None => Ok(()),
     }
 }
 
-fn show(
-    report: &ChaosReport,
-    format: Format,
-    registry: &Registry,
-    own: &str,
-) -> Result<(), CommandFailure> {
+fn show(report: &ChaosReport, format: Format, context: &Context<'_>) -> Result<(), CommandFailure> {
     match format {
-        Format::Table => print_text(false, |layout| text(report, own, layout)),
-        Format::Json => print_json(&Provenance::of_program(registry)?, report),
-        Format::Csv => print(&report.csv(&Provenance::of_program(registry)?)?),
+        Format::Table => print_text(false, |layout| text(report, context.program(), layout)),
+        Format::Json => print_json(&context.provenance()?, report),
+        Format::Csv => print(&report.csv(&context.provenance()?)?),
     }
 }
 
@@ -135,7 +133,7 @@ fn trace(arguments: &ChaosArguments) -> Result<(), CommandFailure> {
     }
 }
 
-pub(crate) const CHAOS_ABOUT: &str = "\
+const CHAOS_ABOUT: &str = "\
 Simulate nodes and a client with faults, from seeds, and check what they promise.
 
 The code that decides on real hosts runs in one thread, under a simulated clock, with a simulated network: nodes, the \
@@ -148,7 +146,7 @@ Every eighth seed (7, 15, 23 and so on) is aimed at messages that overtake each 
 A job has to end with the outputs of the reference runner, or with an error that names the cause. Faults that no \
 connection notices must not end it, and nothing may be refused. All nodes that run have to be free 13 virtual seconds later, and complete a second job.";
 
-pub(crate) const CHAOS_HELP: &str = "\
+const CHAOS_HELP: &str = "\
 The report shows:
   the number of events, the virtual time that passed, and the faults by kind
   how often a fault of each kind hit a node at each step of the protocol
@@ -161,10 +159,10 @@ Formats:
   csv    one row per step and kind of fault
 
 Examples:
-  migbsp chaos --seeds 1..1000                  a campaign
-  migbsp chaos --seed 17 --trace                what happens in one seed
-  migbsp chaos --seed 17 --faults 0 --trace     with the first of its faults alone
-  migbsp chaos --seeds 1..5000 --format json | jq .coverage.pairs_met
+  {bin} chaos --seeds 1..1000                   a campaign
+  {bin} chaos --seed 17 --trace                 what happens in one seed
+  {bin} chaos --seed 17 --faults 0 --trace      with the first of its faults alone
+  {bin} chaos --seeds 1..5000 --format json | jq .coverage.pairs_met
 
 Exit codes: 0 no seed failed; 2 the seeds are none; 3 a seed failed, or no seed shows a mutant.
 

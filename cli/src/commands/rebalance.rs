@@ -10,19 +10,17 @@ mod sweep;
 
 use clap::{Args, Subcommand};
 
-use experiments::Registry;
 use experiments::batch::Batch;
 
 use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
+use crate::command::{Command, Context};
 use crate::commands::rebalance::export::ExportArguments;
 use crate::commands::rebalance::generate::GenerateArguments;
 use crate::commands::rebalance::import::ImportArguments;
 use crate::commands::rebalance::solve::SolveArguments;
 use crate::commands::rebalance::sweep::SweepArguments;
 use crate::failure::CommandFailure;
-
-pub(crate) use help::{REBALANCE_ABOUT, REBALANCE_HELP};
 
 /// The arguments of `rebalance`.
 #[derive(Debug, Args)]
@@ -32,9 +30,6 @@ pub(crate) struct RebalanceArguments {
     command: Option<RebalanceCommand>,
     #[command(flatten)]
     solve: SolveArguments,
-    /// Whether to show a progress bar on stderr.
-    #[arg(skip)]
-    pub(crate) progress: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -53,26 +48,40 @@ enum RebalanceCommand {
     Export(ExportArguments),
 }
 
+/// `rebalance`.
+pub(crate) fn command() -> Command {
+    Command::new(
+        "rebalance",
+        "Find the cheapest migrations after which no machine is above a level",
+        execute,
+    )
+    .long_about(help::REBALANCE_ABOUT)
+    .after_long_help(help::REBALANCE_HELP)
+    .example(
+        "rebalance sweep conf/rebalance/small.json",
+        "the cost of lower levels",
+    )
+    .opening("json", "rebalance")
+}
+
 /// Searches for assignments, sweeps over levels, draws an instance, or exchanges data with vt.
 ///
 /// # Errors
 ///
 /// Errors of the arguments, the instance or the disk; [`Failure::Verification`] if a target
 /// of an instance is not met.
-pub(crate) fn command(
-    arguments: &RebalanceArguments,
-    registry: &Registry,
-) -> Result<(), CommandFailure> {
-    let progress = &RunBar::new(arguments.progress);
+fn execute(arguments: &RebalanceArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    let registry = context.registry();
+    let progress = &RunBar::new(context.has_progress());
     let batch = |jobs: JobsArguments| Batch {
         jobs: jobs.threads(),
         progress,
     };
     match &arguments.command {
-        Some(RebalanceCommand::Sweep(sweep)) => sweep::command(sweep, batch(sweep.jobs), registry),
-        Some(RebalanceCommand::Generate(generate)) => generate::command(generate),
-        Some(RebalanceCommand::Import(arguments)) => import::command(arguments),
-        Some(RebalanceCommand::Export(arguments)) => export::command(arguments),
-        None => solve::command(&arguments.solve, batch(arguments.solve.jobs), registry),
+        Some(RebalanceCommand::Sweep(sweep)) => sweep::execute(sweep, batch(sweep.jobs), registry),
+        Some(RebalanceCommand::Generate(generate)) => generate::execute(generate),
+        Some(RebalanceCommand::Import(arguments)) => import::execute(arguments),
+        Some(RebalanceCommand::Export(arguments)) => export::execute(arguments),
+        None => solve::execute(&arguments.solve, batch(arguments.solve.jobs), registry),
     }
 }

@@ -7,17 +7,16 @@ use clap::{Args, ValueEnum};
 
 use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
+use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
 use crate::file::{HTML, check_output, write};
-use crate::live::{self, UpArguments};
 use crate::output::{Format, print, print_json, print_text};
-use crate::own_name::OwnName;
 use analysis::compare::Seeds;
 use analysis::reproduce::{
     Part, Table, Variant, chen, du, page, reproduce, santana, summary, text,
 };
+use experiments::Failure;
 use experiments::batch::Batch;
-use experiments::{Failure, Provenance, Registry};
 
 /// The arguments of `reproduce`.
 #[derive(Debug, Args)]
@@ -48,9 +47,6 @@ pub(crate) struct ReproduceArguments {
     seeds: Option<Seeds>,
     #[command(flatten)]
     jobs: JobsArguments,
-    /// Whether to show a progress bar on stderr.
-    #[arg(skip)]
-    pub(crate) progress: bool,
 }
 
 /// `--ties`: which comes first among processes of equal potential.
@@ -79,16 +75,20 @@ enum PartArgument {
     Santana,
 }
 
+/// `reproduce`.
+pub(crate) fn command() -> Command {
+    Command::new("reproduce", "Reproduce the published tables", execute)
+        .long_about(REPRODUCE_ABOUT)
+        .after_long_help(REPRODUCE_HELP)
+        .example("reproduce table2", "a published table beside ours")
+}
+
 /// Runs the experiments of a part and shows the results beside the published ones.
 ///
 /// # Errors
 ///
 /// If an option does not apply to the part, or results cannot be written.
-pub(crate) fn command(
-    arguments: &ReproduceArguments,
-    registry: &Registry,
-    own_name: &OwnName,
-) -> Result<(), CommandFailure> {
+fn execute(arguments: &ReproduceArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
     if arguments.moves.is_some() && !matches!(arguments.part, PartArgument::DuCost) {
         let problem = "--moves applies to du2007-cost only";
         return Err(Failure::Usage(problem.to_owned()).into());
@@ -99,11 +99,11 @@ pub(crate) fn command(
     }
     let part = match arguments.part {
         PartArgument::Papers(part) => part,
-        PartArgument::Chen(part) => return chen_command(part, arguments, registry),
-        PartArgument::Du(part) => return du_command(part, arguments, registry),
-        PartArgument::DuTable1 => return du_table1_command(arguments, registry),
-        PartArgument::DuCost => return du_cost_command(arguments, registry, own_name),
-        PartArgument::Santana => return santana_command(arguments, registry),
+        PartArgument::Chen(part) => return chen_command(part, arguments, context),
+        PartArgument::Du(part) => return du_command(part, arguments, context),
+        PartArgument::DuTable1 => return du_table1_command(arguments, context),
+        PartArgument::DuCost => return du_cost_command(arguments, context),
+        PartArgument::Santana => return santana_command(arguments, context),
     };
     if arguments.summary && arguments.format != Format::Table {
         let problem = "--summary cannot be used with --format";
@@ -111,7 +111,7 @@ pub(crate) fn command(
     }
     arguments.refuse_instances()?;
     arguments.check_html()?;
-    let bar = RunBar::new(arguments.progress);
+    let bar = RunBar::new(context.has_progress());
     let batch = arguments.batch(&bar);
     let ties: &[Variant] = match arguments.ties {
         None => &[Variant::Iii, Variant::ReceiveTime],
@@ -122,12 +122,11 @@ pub(crate) fn command(
     if let Some(file) = &arguments.html {
         write(file, &page(&report))?;
     }
-    let provenance = || Provenance::of_program(registry);
     match arguments.format {
         Format::Table if arguments.summary => print_text(true, |layout| summary(&report, layout)),
         Format::Table => print_text(true, |layout| text(&report, layout)),
-        Format::Json => print_json(&provenance()?, &report),
-        Format::Csv => print(&report.csv(&provenance()?)?),
+        Format::Json => print_json(&context.provenance()?, &report),
+        Format::Csv => print(&report.csv(&context.provenance()?)?),
     }
 }
 
@@ -135,20 +134,19 @@ pub(crate) fn command(
 fn chen_command(
     part: chen::Part,
     arguments: &ReproduceArguments,
-    registry: &Registry,
+    context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
     arguments.refuse_options_of_rescheduling("chen2008, which has no rescheduling")?;
     arguments.check_html()?;
-    let bar = RunBar::new(arguments.progress);
+    let bar = RunBar::new(context.has_progress());
     let report = chen::reproduce(part, arguments.instances, arguments.batch(&bar))?;
     if let Some(file) = &arguments.html {
         write(file, &chen::page(part, &report))?;
     }
-    let provenance = || Provenance::of_program(registry);
     match arguments.format {
         Format::Table => print_text(true, |layout| chen::text(part, &report, layout)),
-        Format::Json => print_json(&provenance()?, &report),
-        Format::Csv => print(&report.csv(&provenance()?)?),
+        Format::Json => print_json(&context.provenance()?, &report),
+        Format::Csv => print(&report.csv(&context.provenance()?)?),
     }
 }
 
@@ -156,28 +154,27 @@ fn chen_command(
 fn du_command(
     part: du::Part,
     arguments: &ReproduceArguments,
-    registry: &Registry,
+    context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
     arguments.refuse_options_of_rescheduling("du2007, whose moves are given")?;
     arguments.refuse_instances()?;
     arguments.check_html()?;
-    let bar = RunBar::new(arguments.progress);
+    let bar = RunBar::new(context.has_progress());
     let report = du::reproduce(part, arguments.batch(&bar))?;
     if let Some(file) = &arguments.html {
         write(file, &du::page(&report))?;
     }
-    let provenance = || Provenance::of_program(registry);
     match arguments.format {
         Format::Table => print_text(true, |layout| du::text(&report, layout)),
-        Format::Json => print_json(&provenance()?, &report),
-        Format::Csv => print(&report.csv(&provenance()?)?),
+        Format::Json => print_json(&context.provenance()?, &report),
+        Format::Csv => print(&report.csv(&context.provenance()?)?),
     }
 }
 
 /// Runs the choices of hosts with all seeds, and shows them beside the published ones.
 fn du_table1_command(
     arguments: &ReproduceArguments,
-    registry: &Registry,
+    context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
     arguments.refuse_options_of_rescheduling("du2007-table1")?;
     arguments.refuse_instances()?;
@@ -185,17 +182,16 @@ fn du_table1_command(
         let problem = "--html does not apply to du2007-table1";
         return Err(Failure::Usage(problem.to_owned()).into());
     }
-    let bar = RunBar::new(arguments.progress);
+    let bar = RunBar::new(context.has_progress());
     let seeds = arguments
         .seeds
         .clone()
         .unwrap_or_else(|| TABLE1_SEEDS.parse().expect("a range of seeds"));
     let report = du::table1::reproduce(&seeds, arguments.batch(&bar))?;
-    let provenance = || Provenance::of_program(registry);
     match arguments.format {
         Format::Table => print_text(true, |layout| du::table1::text(&report, layout)),
-        Format::Json => print_json(&provenance()?, &report),
-        Format::Csv => print(&report.csv(&provenance()?)?),
+        Format::Json => print_json(&context.provenance()?, &report),
+        Format::Csv => print(&report.csv(&context.provenance()?)?),
     }
 }
 
@@ -205,29 +201,27 @@ const TABLE1_SEEDS: &str = "1..400";
 /// Runs a task farm on a cluster that hosts join, and shows its speedups and what the paper states of them.
 fn santana_command(
     arguments: &ReproduceArguments,
-    registry: &Registry,
+    context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
     arguments.refuse_options_of_rescheduling("santana, which has no rescheduling")?;
     arguments.refuse_instances()?;
     arguments.check_html()?;
-    let bar = RunBar::new(arguments.progress);
+    let bar = RunBar::new(context.has_progress());
     let report = santana::reproduce(&santana::Constants::default(), arguments.batch(&bar))?;
     if let Some(file) = &arguments.html {
         write(file, &santana::page(&report))?;
     }
-    let provenance = || Provenance::of_program(registry);
     match arguments.format {
         Format::Table => print_text(true, |layout| santana::text(&report, layout)),
-        Format::Json => print_json(&provenance()?, &report),
-        Format::Csv => print(&report.csv(&provenance()?)?),
+        Format::Json => print_json(&context.provenance()?, &report),
+        Format::Csv => print(&report.csv(&context.provenance()?)?),
     }
 }
 
 /// Measures moves between two nodes of this machine, and shows the errors of predictions beside the published ones.
 fn du_cost_command(
     arguments: &ReproduceArguments,
-    registry: &Registry,
-    own_name: &OwnName,
+    context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
     arguments.refuse_options_of_rescheduling("du2007, whose moves are given")?;
     arguments.refuse_instances()?;
@@ -248,9 +242,17 @@ fn du_cost_command(
         "10s",
     ];
     let bench = [&bench[..], &["--moves", &moves, "--format", format]].concat();
-    let link = ["--local", "2", "--sets", "2", "--between", "11.8MBps", "--"];
-    let up = UpArguments::new(&[&link[..], &bench].concat(), arguments.progress);
-    live::up(&up, registry, own_name)
+    let link = [
+        "up",
+        "--local",
+        "2",
+        "--sets",
+        "2",
+        "--between",
+        "11.8MBps",
+        "--",
+    ];
+    context.execute(&[&link[..], &bench].concat())
 }
 
 /// Moves of each kind of state: the paper has six.
@@ -353,7 +355,7 @@ impl PartArgument {
     }
 }
 
-pub(crate) const REPRODUCE_ABOUT: &str = "\
+const REPRODUCE_ABOUT: &str = "\
 Reproduce the published tables.
 
 Shows every published number for Lattice Boltzmann, Smith-Waterman and LU, that of our run, and the \
@@ -366,13 +368,13 @@ rank, iii-receive-time by reception time, and iii-forced makes the migrations th
 state and no others. Numbers that contradict other numbers of the papers are flagged; means are given \
 with them and without.";
 
-pub(crate) const REPRODUCE_HELP: &str = "\
+const REPRODUCE_HELP: &str = "\
 Formats:
   table  every number, then the means, the gains, and the number of published migrations that agree
   json   one object, schema migbsp.reproduce/1: cells, means, gains, migrations, agreement
   csv    one row per number; of `migrations` one row per published migration
 
-The chen2008 parts are about `migbsp rebalance` (Chen, Wang and Lau 2008) and not in `all`: means over
+The chen2008 parts are about `{bin} rebalance` (Chen, Wang and Lau 2008) and not in `all`: means over
 instances drawn anew, --instances of each group (the paper has 100). Algorithms have the steps of sixteen
 first iterations of IMLP each; but mparv runs to its end, and best has a million steps. Neither --ties nor
 --summary is for them. Schema migbsp.reproduce-chen2008/1, one row per number.
@@ -394,14 +396,14 @@ with the rules of migbsp is beside it. Constants that the paper does not print a
 cluster, size and rule.
 
 Examples:
-  migbsp reproduce table2                            Lattice Boltzmann on 25 processes
-  migbsp reproduce table7 --ties rank --format csv
-  migbsp reproduce migrations                        processes, calls and hosts
-  migbsp reproduce --html tables.html                all of it, with charts
-  migbsp reproduce chen2008-table4 --instances 100   how many moves rebalancing needs
-  migbsp reproduce du2007-figure1                    seconds that moves of 0.4 to 635 MB take
-  migbsp reproduce du2007-table1 --seeds 1..40       the choice of a host, in a quarter of a minute
-  migbsp reproduce du2007-cost --moves 6             as often as in the paper
-  migbsp reproduce santana --html santana.html       speedups of a task farm, with its figures
+  {bin} reproduce table2                             Lattice Boltzmann on 25 processes
+  {bin} reproduce table7 --ties rank --format csv
+  {bin} reproduce migrations                         processes, calls and hosts
+  {bin} reproduce --html tables.html                 all of it, with charts
+  {bin} reproduce chen2008-table4 --instances 100    how many moves rebalancing needs
+  {bin} reproduce du2007-figure1                     seconds that moves of 0.4 to 635 MB take
+  {bin} reproduce du2007-table1 --seeds 1..40        the choice of a host, in a quarter of a minute
+  {bin} reproduce du2007-cost --moves 6              as often as in the paper
+  {bin} reproduce santana --html santana.html        speedups of a task farm, with its figures
 
 What the columns mean and how stated migrations are forced: docs/tables.md.";

@@ -7,7 +7,7 @@ use toml::Table;
 use crate::{members, root};
 
 /// Folder and floor. A crate depends only on lower floors.
-const FLOORS: [(&str, u32); 15] = [
+const FLOORS: [(&str, u32); 16] = [
     ("bsp", 0),
     ("settings", 0),
     ("migbsp", 1),
@@ -19,6 +19,7 @@ const FLOORS: [(&str, u32); 15] = [
     ("experiments", 4),
     ("analysis", 5),
     ("cli", 6),
+    ("cli/migbsp", 8),
     ("integration-tests", 9),
     ("examples/life", 9),
     ("examples/mandelbrot", 9),

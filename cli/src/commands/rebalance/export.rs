@@ -16,7 +16,7 @@ use settings::{name_of, read};
 /// The arguments of `rebalance export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// Plan: what `migbsp rebalance INSTANCE --format json` writes for an imported instance; `-` reads stdin
+    /// Plan: what `{bin} rebalance INSTANCE --format json` writes for an imported instance; `-` reads stdin
     #[arg(value_name = "PLAN")]
     plan: PathBuf,
     /// LB data of vt that the instance was imported from
@@ -38,7 +38,7 @@ pub(crate) struct ExportArguments {
 /// # Errors
 ///
 /// If plan or files are invalid or do not belong together, or a file exists or cannot be written.
-pub(super) fn command(arguments: &ExportArguments) -> Result<(), CommandFailure> {
+pub(super) fn execute(arguments: &ExportArguments) -> Result<(), CommandFailure> {
     check_folder(&arguments.out)?;
     let text = read(&arguments.plan).map_err(Failure::input)?;
     let plan = PlanSource {

@@ -36,7 +36,7 @@ pub(crate) struct GenerateArguments {
 /// # Errors
 ///
 /// If the file, or stdout, cannot be written.
-pub(super) fn command(arguments: &GenerateArguments) -> Result<(), CommandFailure> {
+pub(super) fn execute(arguments: &GenerateArguments) -> Result<(), CommandFailure> {
     let workloads = if arguments.literal {
         Workloads::Literal
     } else {

@@ -1,17 +1,17 @@
 //! Texts of `--help`.
 
-pub(crate) const REBALANCE_ABOUT: &str = "\
+pub(super) const REBALANCE_ABOUT: &str = "\
 Find the cheapest migrations after which no machine is above a level.
 
 INSTANCE has the capacity of each machine, and the work, size and \
 machine of each process. A machine's level is the work of its processes by its capacity; the highest level \
 determines when all are done. A process that moves costs its size by the bandwidth between \
 the two machines. The search finds the cheapest assignment that meets each target: a lower level \
-never costs less, and the last few per cent cost most (`migbsp rebalance sweep`).
+never costs less, and the last few per cent cost most (`{bin} rebalance sweep`).
 
-This is one decision with complete information. For programs that run and change, see `migbsp simulate`.";
+This is one decision with complete information. For programs that run and change, see `{bin} simulate`.";
 
-pub(crate) const REBALANCE_HELP: &str = "\
+pub(super) const REBALANCE_HELP: &str = "\
 Algorithms:
   imlp    moves and exchanges between pairs of machines, cheap ones first, repeatedly from the
           initial assignment, with penalties on earlier moves (Chen, Wang and Lau 2008)
@@ -60,24 +60,24 @@ Exit codes:
   4  INSTANCE is invalid: the error shows key, value, rule and line
 
 Examples:
-  migbsp rebalance conf/rebalance/small.json --target 80
-  migbsp rebalance conf/rebalance/small.json --target 76 --algorithm imlp --budget 2Msteps
-  migbsp rebalance conf/rebalance/small.json --cost moves        as few moves as possible
-  migbsp rebalance conf/rebalance/small.json --target 105%       5 % above perfect balance
-  migbsp rebalance conf/rebalance/limited.json --target min      as low as possible
-  migbsp rebalance sweep conf/rebalance/small.json --svg cost.svg
-  migbsp rebalance generate --group I3,3 --seed 5 | migbsp rebalance - --format json
+  {bin} rebalance conf/rebalance/small.json --target 80
+  {bin} rebalance conf/rebalance/small.json --target 76 --algorithm imlp --budget 2Msteps
+  {bin} rebalance conf/rebalance/small.json --cost moves         as few moves as possible
+  {bin} rebalance conf/rebalance/small.json --target 105%        5 % above perfect balance
+  {bin} rebalance conf/rebalance/limited.json --target min       as low as possible
+  {bin} rebalance sweep conf/rebalance/small.json --svg cost.svg
+  {bin} rebalance generate --group I3,3 --seed 5 | {bin} rebalance - --format json
 
 Instance files and algorithms: docs/rebalancing.md.";
 
-pub(crate) const SWEEP_ABOUT: &str = "\
+pub(super) const SWEEP_ABOUT: &str = "\
 Compare the costs of levels for several algorithms.
 
 A lower level lets all processes continue sooner and costs more to reach. Every algorithm searches for every level; \
 the table has a row for each, the lowest first, and --svg draws the curve. Choose the level before the curve \
 turns up. The lower bound limits the saving of a better algorithm.";
 
-pub(crate) const SWEEP_HELP: &str = "\
+pub(super) const SWEEP_HELP: &str = "\
 Formats:
   table  a row for each level, a column for each algorithm
   json   one object, schema migbsp.rebalance-sweep/1: points with target, algorithm, feasible, dc,
@@ -87,20 +87,20 @@ Formats:
 Levels that are not met are part of the picture: they do not change the exit code.
 
 Examples:
-  migbsp rebalance sweep conf/rebalance/small.json --svg cost.svg
-  migbsp rebalance sweep conf/rebalance/small.json --target 76 --target 80 --target 90 --cost moves
-  migbsp rebalance sweep conf/rebalance/small.json --algorithm imlp --algorithm mlp --algorithm tabu \\
+  {bin} rebalance sweep conf/rebalance/small.json --svg cost.svg
+  {bin} rebalance sweep conf/rebalance/small.json --target 76 --target 80 --target 90 --cost moves
+  {bin} rebalance sweep conf/rebalance/small.json --algorithm imlp --algorithm mlp --algorithm tabu \\
       --points 20 --budget \"1 Msteps\" --format csv
 
 How to read a sweep: docs/rebalancing.md.";
 
-pub(crate) const GENERATE_ABOUT: &str = "\
+pub(super) const GENERATE_ABOUT: &str = "\
 Draw an instance like those of the paper (Chen, Wang and Lau 2008, Table 2), with other sizes, or with communication.
 
 A group sets the numbers of machines and processes and how unequal they are; the seed selects the \
 instance. The same group and seed give the same file everywhere.";
 
-pub(crate) const GENERATE_HELP: &str = "\
+pub(super) const GENERATE_HELP: &str = "\
 Groups I1,1 to I4,5 (of the paper), S1,1 to S8,5, and X1,1 to X2,3:
   I1  equal machines                        ,1   16 machines,  40 processes
   I2  capacities from 0.6 to 1.4            ,2   16 machines, 160 processes
@@ -116,43 +116,43 @@ Groups I1,1 to I4,5 (of the paper), S1,1 to S8,5, and X1,1 to X2,3:
       ,1 ,2 ,3: 4, 16, 64 machines of 25 processes; a third of the initial time is exchange
 
 Examples:
-  migbsp rebalance generate --group I3,3 --seed 5 --out i33.json
-  migbsp rebalance generate --group I1,1 --target 76 --target 80 | migbsp rebalance sweep -";
+  {bin} rebalance generate --group I3,3 --seed 5 --out i33.json
+  {bin} rebalance generate --group I1,1 --target 76 --target 80 | {bin} rebalance sweep -";
 
-pub(crate) const IMPORT_ABOUT: &str = "\
+pub(super) const IMPORT_ABOUT: &str = "\
 Make an instance from LB data of vt, which LBAF reads.
 
 vt writes a file for each rank, data.0.json and so on, or data.0.json.br with Brotli. Each rank becomes a machine of \
 capacity 1, each task of the phase a process: its workload is the time that it took, in seconds. Tasks that are not \
 migratable stay. Sizes, memory and shared blocks are those of LBAF's keys in user_defined.";
 
-pub(crate) const IMPORT_HELP: &str = "\
+pub(super) const IMPORT_HELP: &str = "\
 A line on stderr names what of the files the instance does not show, as communications of other kinds.
 
 Exit codes:
   4  a file is invalid, or ranks disagree: the error shows file, key, value and rule
 
 Examples:
-  migbsp rebalance import conf/rebalance/vt --out vt.json
-  migbsp rebalance import conf/rebalance/vt --phase 0 --memory 8000 --out vt.json
-  migbsp rebalance import run/data.*.json.br | migbsp rebalance - --target 3.3 --format json > plan.json
+  {bin} rebalance import conf/rebalance/vt --out vt.json
+  {bin} rebalance import conf/rebalance/vt --phase 0 --memory 8000 --out vt.json
+  {bin} rebalance import run/data.*.json.br | {bin} rebalance - --target 3.3 --format json > plan.json
 
 What is read, and how to move from LBAF: docs/rebalancing.md.";
 
-pub(crate) const EXPORT_ABOUT: &str = "\
+pub(super) const EXPORT_ABOUT: &str = "\
 Write a plan into the LB data it was made from.
 
 The files keep their names. Each task of the phase is in the file of its new rank; other phases, and keys that are \
 not known here, are as they were. LBAF and vt read the result.";
 
-pub(crate) const EXPORT_HELP: &str = "\
+pub(super) const EXPORT_HELP: &str = "\
 All files are checked before the first is written, and none is replaced.
 
 Exit codes:
   4  plan or files are invalid, or do not belong together
 
 Examples:
-  migbsp rebalance export plan.json conf/rebalance/vt --out balanced
-  migbsp rebalance export plan.json conf/rebalance/vt --target 3.3 --phase 1 --out balanced
+  {bin} rebalance export plan.json conf/rebalance/vt --out balanced
+  {bin} rebalance export plan.json conf/rebalance/vt --target 3.3 --phase 1 --out balanced
 
 Every step, from import to export: docs/rebalancing.md.";

@@ -32,7 +32,7 @@ pub(crate) struct ImportArguments {
 /// # Errors
 ///
 /// If a file is invalid, ranks disagree, or the instance cannot be written.
-pub(super) fn command(arguments: &ImportArguments) -> Result<(), CommandFailure> {
+pub(super) fn execute(arguments: &ImportArguments) -> Result<(), CommandFailure> {
     if let Some(file) = &arguments.out {
         check_writable(file)?;
     }

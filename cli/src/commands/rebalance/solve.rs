@@ -51,7 +51,7 @@ pub(crate) struct SolveArguments {
 /// # Errors
 ///
 /// Errors of the instance or stdout; [`Failure::Verification`] if a target is not met.
-pub(super) fn command(
+pub(super) fn execute(
     arguments: &SolveArguments,
     batch: Batch<'_>,
     registry: &Registry,

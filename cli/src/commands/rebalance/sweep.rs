@@ -51,7 +51,7 @@ pub(crate) struct SweepArguments {
 /// # Errors
 ///
 /// Errors of the arguments, the instance or the disk.
-pub(super) fn command(
+pub(super) fn execute(
     arguments: &SweepArguments,
     batch: Batch<'_>,
     registry: &Registry,

@@ -12,7 +12,7 @@ pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_migbsp");
 
 /// The root of the repository, below which is what ships.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// A folder with files, and the binary to run in it.

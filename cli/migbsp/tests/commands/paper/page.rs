@@ -259,7 +259,7 @@ const PREFACE: &str = "\
 
 This page shows the output of `migbsp reproduce all`: every number that the papers print, the number of our
 run (experiments in `conf/paper/`, on the papers' testbed), and the relative error. A test writes it
-(`cli/tests/commands/paper.rs`) and fails if the page differs from the output of the command.
+(`cli/migbsp/tests/commands/paper.rs`) and fails if the page differs from the output of the command.
 `migbsp reproduce table2` prints a single table; `--html FILE` draws all of them.
 
 Only the network of `conf/platforms/testbed.toml` is fitted, and only to the 49 cells of scenario i (the

@@ -1,6 +1,6 @@
 //! Records that earlier versions have written.
 //!
-//! `cli/tests/records` has a folder for each version, with records as that version wrote them. They are never written
+//! `cli/migbsp/tests/records` has a folder for each version, with records as that version wrote them. They are never written
 //! again.
 
 use std::fs;
@@ -20,7 +20,7 @@ fn records() -> Vec<PathBuf> {
         paths.sort();
         paths
     };
-    let versions = list(root().join("cli/tests/records"));
+    let versions = list(root().join("cli/migbsp/tests/records"));
     versions.into_iter().flat_map(list).collect()
 }
 
@@ -43,7 +43,7 @@ fn records_of_earlier_versions_are_read_and_decided_again() {
 
 #[test]
 fn a_record_of_another_version_is_refused_with_the_build_that_wrote_it() {
-    let old = root().join("cli/tests/records/0.1.0/migbsp");
+    let old = root().join("cli/migbsp/tests/records/0.1.0/migbsp");
     let folder = Folder::new();
     let copy = |events: &dyn Fn(String) -> String, run: &dyn Fn(String) -> String| {
         fs::create_dir_all(folder.path().join("kept")).unwrap();

@@ -1,0 +1,10 @@
+//! The program with the workloads that ship, and the laboratory.
+
+use std::process::ExitCode;
+
+use commands::Commands;
+use experiments::Registry;
+
+fn main() -> ExitCode {
+    Commands::new(&Registry::shipped()).run()
+}
