@@ -9,9 +9,7 @@ mod export;
 mod flows;
 mod man;
 mod platform;
-mod rebalance;
 mod report;
-mod reproduce;
 mod runs;
 mod simulate;
 mod sweep;
@@ -74,9 +72,7 @@ impl<'a> Commands<'a> {
             live::status::command(),
             platform::command(),
             cert::command(),
-            reproduce::command(),
             chaos::command(),
-            rebalance::command(),
             completions::command(),
             man::command(),
         ];

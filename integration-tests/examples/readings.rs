@@ -11,8 +11,8 @@
 
 use std::io::{self, Write as _};
 
-use analysis::reproduce::{AgreementTotal, Part, Report, Table, Variant, reproduce_with};
 use experiments::batch::{Batch, Silent};
+use reproduce::{AgreementTotal, Part, Report, Table, Variant, reproduce_with};
 
 /// The switches of each row, without their section; none: the defaults.
 const READINGS: [&[&str]; 12] = [

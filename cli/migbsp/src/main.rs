@@ -6,5 +6,8 @@ use commands::Commands;
 use experiments::Registry;
 
 fn main() -> ExitCode {
-    Commands::new(&Registry::shipped()).run()
+    Commands::new(&Registry::shipped())
+        .with(reproduce::command())
+        .with(rebalancing::command())
+        .run()
 }

@@ -8,10 +8,10 @@ mod page;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use analysis::reproduce::{Part, Variant, page as draw, reproduce, summary};
 use analysis::text::Layout;
 use experiments::batch::{Batch, Silent};
 use experiments::{Attributed, Provenance, Registry};
+use reproduce::{Part, Variant, page as draw, reproduce, summary};
 use serde_json::Value;
 
 use crate::charts::check_page;

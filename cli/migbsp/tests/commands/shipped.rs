@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use agents::Script;
 use agents::record::Event;
-use analysis::best_placement::{KnownBest, file_of};
+use analysis::known_best::{KnownBest, file_of};
 use bsp::Rank;
 use experiments::platform::find_host;
 use experiments::{PreparedExperiment, Registry, Scenario, load};
