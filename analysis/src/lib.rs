@@ -7,7 +7,6 @@ pub mod advise;
 mod amortisation;
 pub mod bench;
 pub mod certificates;
-pub mod chaos;
 pub mod chart;
 pub mod checkpoints;
 pub mod compare;

@@ -44,7 +44,7 @@ enum CertCommand {
     Show(ShowArguments),
 }
 
-/// `cert`.
+/// The command `cert`.
 pub(crate) fn command() -> Command {
     Command::new(
         "cert",

@@ -1,7 +1,6 @@
 //! The commands: their arguments, their help, what they print; and the set of them that a program has.
 
 mod advise;
-mod chaos;
 pub(crate) mod compare;
 mod completions;
 mod explain;
@@ -72,7 +71,6 @@ impl<'a> Commands<'a> {
             live::status::command(),
             platform::command(),
             cert::command(),
-            chaos::command(),
             completions::command(),
             man::command(),
         ];
@@ -167,7 +165,7 @@ impl<'a> Commands<'a> {
         let (program, version) = (self.registry.program(), self.registry.version());
         let commands = self.commands.iter().map(|command| command.clap().clone());
         let examples = self.commands.iter().map(Command::example_lines);
-        let command = Global::augment_args(clap::Command::new(program))
+        let command = clap::Command::new(program)
             .about("Live rescheduling of bulk-synchronous parallel processes")
             .version(version)
             .max_term_width(100)
@@ -181,7 +179,8 @@ impl<'a> Commands<'a> {
                 examples.collect::<String>(),
                 topics::NAMES.join(", ")
             ));
-        let command = topics::added(command, self.registry);
+        // Options of all commands after the commands, so that each lists its own first.
+        let command = Global::augment_args(topics::added(command, self.registry));
         let command = knowing_policies(command, self.registry.policies());
         taking_negative_numbers(named_help(command, program))
     }

@@ -8,6 +8,7 @@ use experiments::Registry;
 fn main() -> ExitCode {
     Commands::new(&Registry::shipped())
         .with(reproduce::command())
+        .with(chaos::command())
         .with(rebalancing::command())
         .run()
 }

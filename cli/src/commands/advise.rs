@@ -34,7 +34,7 @@ pub(crate) struct AdviseArguments {
     pub(crate) format: Format,
 }
 
-/// `advise`.
+/// The command `advise`.
 pub(crate) fn command() -> Command {
     Command::new(
         "advise",

@@ -75,7 +75,7 @@ pub(crate) struct CompareArguments {
     pub(crate) claims_each: Vec<Claim>,
 }
 
-/// `compare`. Its help lists the rules of policies of `registry`.
+/// The command `compare`. Its help lists the rules of policies of `registry`.
 pub(crate) fn command(registry: &Registry) -> Command {
     let rules = format!("\nRules of policies:\n{}\nClaims:", topics::rules(registry));
     Command::new(

@@ -34,7 +34,7 @@ struct CompletionsArguments {
     shell: Shell,
 }
 
-/// `completions`.
+/// The command `completions`.
 pub(super) fn command() -> Command {
     Command::new(
         "completions",

@@ -35,7 +35,7 @@ pub(crate) struct ExplainArguments {
     pub(crate) svg: Option<PathBuf>,
 }
 
-/// `explain`.
+/// The command `explain`.
 pub(crate) fn command() -> Command {
     Command::new(
         "explain",

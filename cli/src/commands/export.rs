@@ -67,7 +67,7 @@ enum Kind {
     Tables(TableFormat, &'static str),
 }
 
-/// `export`.
+/// The command `export`.
 pub(crate) fn command() -> Command {
     Command::new(
         "export",

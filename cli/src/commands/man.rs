@@ -19,7 +19,7 @@ struct ManArguments {
     out: Option<PathBuf>,
 }
 
-/// `man`.
+/// The command `man`.
 pub(super) fn command() -> Command {
     Command::new("man", "Write manual pages", execute).after_help(MAN_HELP)
 }

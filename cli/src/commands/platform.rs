@@ -48,7 +48,7 @@ enum PlatformCommand {
     Flows(FlowArguments),
 }
 
-/// `platform`.
+/// The command `platform`.
 pub(super) fn command() -> Command {
     Command::new(
         "platform",

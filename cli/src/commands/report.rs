@@ -46,7 +46,7 @@ pub(crate) enum PictureArgument {
     Sets,
 }
 
-/// `report`.
+/// The command `report`.
 pub(crate) fn command() -> Command {
     Command::new(
         "report",

@@ -66,7 +66,7 @@ pub(crate) struct SimulateArguments {
     pub(crate) print_config: bool,
 }
 
-/// `simulate`. Its help lists the workloads of `registry`.
+/// The command `simulate`. Its help lists the workloads of `registry`.
 pub(crate) fn command(registry: &Registry) -> Command {
     Command::new(
         "simulate",

@@ -30,7 +30,7 @@ enum SweepCommand {
     Merge(MergeArguments),
 }
 
-/// `sweep`.
+/// The command `sweep`.
 pub(crate) fn command() -> Command {
     Command::new(
         "sweep",

@@ -22,7 +22,7 @@ pub(crate) struct VerifyArguments {
     pub(crate) format: Format,
 }
 
-/// `verify`.
+/// The command `verify`.
 pub(crate) fn command() -> Command {
     Command::new(
         "verify",

@@ -69,7 +69,7 @@ impl BenchArguments {
     }
 }
 
-/// `bench`.
+/// The command `bench`.
 pub(crate) fn command() -> Command {
     Command::new("bench", "Measure what a cluster is capable of", execute)
 }

@@ -106,7 +106,7 @@ pub(crate) struct NodeConfiguration {
     pub(crate) checkpoints: Option<Vec<String>>,
 }
 
-/// `node`.
+/// The command `node`.
 pub(crate) fn command() -> Command {
     Command::with_log(
         "node",

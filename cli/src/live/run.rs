@@ -108,7 +108,7 @@ impl RunArguments {
     }
 }
 
-/// `run`.
+/// The command `run`.
 pub(crate) fn command() -> Command {
     Command::new("run", "Run an experiment on the hosts of a cluster", run)
         .long_about(RUN_ABOUT)

@@ -30,7 +30,7 @@ pub(crate) struct StatusArguments {
     watch: WatchArguments,
 }
 
-/// `status`.
+/// The command `status`.
 pub(crate) fn command() -> Command {
     Command::new("status", "Show the state of a cluster's nodes", execute)
         .after_long_help(STATUS_HELP)

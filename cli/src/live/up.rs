@@ -110,7 +110,7 @@ enum UpSubcommand {
     Bench(Box<BenchArguments>),
 }
 
-/// `up`.
+/// The command `up`.
 pub(crate) fn command() -> Command {
     Command::new(
         "up",

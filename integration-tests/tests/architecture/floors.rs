@@ -7,53 +7,56 @@ use toml::Table;
 use crate::{members, root};
 
 /// Folder and floor. A crate depends only on lower floors.
-const FLOORS: [(&str, u32); 16] = [
+const FLOORS: [(&str, u32); 19] = [
     ("bsp", 0),
     ("settings", 0),
     ("migbsp", 1),
     ("simulator", 1),
-    ("relay", 1),
     ("workloads", 1),
     ("protocol", 2),
     ("agents", 3),
     ("experiments", 4),
     ("analysis", 5),
+    ("cli/relay", 1),
     ("cli", 6),
-    ("cli/migbsp", 8),
-    ("integration-tests", 9),
-    ("examples/life", 9),
-    ("examples/mandelbrot", 9),
-    ("examples/policy", 9),
+    ("lab/chaos", 7),
+    ("lab/rebalancing", 7),
+    ("lab/reproduce", 8),
+    ("cli/migbsp", 9),
+    ("integration-tests", 10),
+    ("examples/life", 10),
+    ("examples/mandelbrot", 10),
+    ("examples/policy", 10),
 ];
 
-/// Outside dependencies that may be used in one folder only, and where.
-const OWNERS: [(&str, &str); 26] = [
-    ("actix", "agents"),
-    ("actix-rt", "agents"),
-    ("integer-encoding", "agents"),
-    ("perf-event2", "agents"),
-    ("sysinfo", "agents"),
-    ("brotli", "analysis"),
-    ("quinn", "protocol"),
-    ("rcgen", "protocol"),
-    ("rustls", "protocol"),
-    ("x509-parser", "protocol"),
-    ("clap", "cli"),
-    ("clap_complete", "cli"),
-    ("clap_complete_nushell", "cli"),
-    ("clap_mangen", "cli"),
-    ("config", "settings"),
-    ("etcetera", "cli"),
-    ("hyper", "cli"),
-    ("hyper-util", "cli"),
-    ("indicatif", "cli"),
-    ("maud", "analysis"),
-    ("parquet", "analysis"),
-    ("plotters", "analysis"),
-    ("ratatui", "cli"),
-    ("statrs", "analysis"),
-    ("terminal_size", "cli"),
-    ("tracing-subscriber", "cli"),
+/// Outside dependencies that may be used in some folders only, and where: in a folder and in those below it.
+const OWNERS: [(&str, &[&str]); 26] = [
+    ("actix", &["agents"]),
+    ("actix-rt", &["agents"]),
+    ("integer-encoding", &["agents"]),
+    ("perf-event2", &["agents"]),
+    ("sysinfo", &["agents"]),
+    ("brotli", &["lab/rebalancing"]),
+    ("quinn", &["protocol"]),
+    ("rcgen", &["protocol"]),
+    ("rustls", &["protocol"]),
+    ("x509-parser", &["protocol"]),
+    ("clap", &["cli", "lab"]),
+    ("clap_complete", &["cli"]),
+    ("clap_complete_nushell", &["cli"]),
+    ("clap_mangen", &["cli"]),
+    ("config", &["settings"]),
+    ("etcetera", &["cli"]),
+    ("hyper", &["cli"]),
+    ("hyper-util", &["cli"]),
+    ("indicatif", &["cli"]),
+    ("maud", &["analysis", "lab/reproduce"]),
+    ("parquet", &["analysis"]),
+    ("plotters", &["analysis"]),
+    ("ratatui", &["cli"]),
+    ("statrs", &["analysis"]),
+    ("terminal_size", &["cli"]),
+    ("tracing-subscriber", &["cli"]),
 ];
 
 /// All that crates without input and output may use from outside.
@@ -92,17 +95,35 @@ const PURE: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// Dependencies of each folder: own ones and outside ones, without those for tests.
+/// Dependencies of each folder: own ones as their folders and outside ones as they are called, without those for tests.
 fn dependencies() -> BTreeMap<&'static str, Vec<String>> {
+    let folders = folders();
     let read = |folder: &'static str| {
-        let text = std::fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
-        let manifest: Table = text.parse().unwrap();
+        let manifest = manifest(folder);
         let table = manifest
             .get("dependencies")
             .and_then(|value| value.as_table().cloned());
-        (folder, table.unwrap_or_default().keys().cloned().collect())
+        let names = table.unwrap_or_default();
+        let names = names.keys().map(|name| folders.get(name).unwrap_or(name));
+        (folder, names.cloned().collect())
     };
     FLOORS.into_iter().map(|(folder, _)| read(folder)).collect()
+}
+
+/// The folder of each crate of the workspace that others use, by the name that they use.
+fn folders() -> BTreeMap<String, String> {
+    let manifest = manifest("");
+    let all = manifest["workspace"]["dependencies"].as_table().unwrap();
+    let folder = |(name, value): (&String, &toml::Value)| {
+        let path = value.get("path")?.as_str()?;
+        Some((name.clone(), path.to_owned()))
+    };
+    all.iter().filter_map(folder).collect()
+}
+
+fn manifest(folder: &str) -> Table {
+    let text = std::fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+    text.parse().unwrap()
 }
 
 #[test]
@@ -122,6 +143,22 @@ fn crates_depend_on_lower_floors_only() {
 }
 
 #[test]
+fn programs_of_users_have_nothing_of_the_laboratory() {
+    let dependencies = dependencies();
+    let mut used = vec!["cli", "experiments"];
+    let mut place = 0;
+    while let Some(folder) = used.get(place) {
+        assert!(!folder.starts_with("lab/"), "{folder}");
+        let own = FLOORS.map(|(own, _)| own).into_iter();
+        let more = own.filter(|own| dependencies[folder].iter().any(|name| name == own));
+        let more: Vec<&str> = more.filter(|own| !used.contains(own)).collect();
+        used.extend(more);
+        place += 1;
+    }
+    assert!(used.contains(&"agents"), "{used:?}");
+}
+
+#[test]
 fn workloads_depend_on_the_programming_interface_alone() {
     let dependencies = dependencies();
     let own = |name: &&String| FLOORS.iter().any(|(folder, _)| folder == name);
@@ -130,14 +167,16 @@ fn workloads_depend_on_the_programming_interface_alone() {
 }
 
 #[test]
-fn outside_dependencies_have_one_owner() {
+fn outside_dependencies_have_owners() {
     let owners = BTreeMap::from(OWNERS);
     for (folder, dependencies) in dependencies() {
         for dependency in &dependencies {
-            if let Some(owner) = owners.get(dependency.as_str()) {
-                assert_eq!(
-                    owner, &folder,
-                    "{dependency} belongs to {owner}, but {folder} uses it"
+            if let Some(owners) = owners.get(dependency.as_str()) {
+                let is_owner =
+                    |owner: &&str| folder == *owner || folder.starts_with(&format!("{owner}/"));
+                assert!(
+                    owners.iter().any(is_owner),
+                    "{dependency} belongs to {owners:?}, but {folder} uses it"
                 );
             }
         }

@@ -17,15 +17,12 @@ use crate::command::generate::GenerateArguments;
 use crate::command::import::ImportArguments;
 use crate::command::solve::SolveArguments;
 use crate::command::sweep::SweepArguments;
-use commands::CommandFailure;
-use commands::JobsArguments;
-use commands::RunBar;
-use commands::{Command, Context};
+use commands::{Command, CommandFailure, Context, JobsArguments, RunBar};
 
 /// The arguments of `rebalance`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-pub(crate) struct RebalanceArguments {
+struct RebalanceArguments {
     #[command(subcommand)]
     command: Option<RebalanceCommand>,
     #[command(flatten)]
@@ -48,7 +45,8 @@ enum RebalanceCommand {
     Export(ExportArguments),
 }
 
-/// `rebalance`.
+/// The command `rebalance`.
+#[must_use]
 pub fn command() -> Command {
     Command::new(
         "rebalance",

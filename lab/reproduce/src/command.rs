@@ -7,18 +7,15 @@ use clap::{Args, ValueEnum};
 
 use crate::{Part, Table, Variant, chen, du, page, reproduce, santana, summary, text};
 use analysis::compare::Seeds;
-use commands::CommandFailure;
-use commands::JobsArguments;
-use commands::RunBar;
 use commands::file::{HTML, check_output, write};
 use commands::output::{Format, print, print_json, print_text};
-use commands::{Command, Context};
+use commands::{Command, CommandFailure, Context, JobsArguments, RunBar};
 use experiments::Failure;
 use experiments::batch::Batch;
 
 /// The arguments of `reproduce`.
 #[derive(Debug, Args)]
-pub(crate) struct ReproduceArguments {
+struct ReproduceArguments {
     /// Part of the papers
     #[arg(value_name = "PART", value_parser = PartArgument::parser(), default_value = Part::All.name())]
     part: PartArgument,
@@ -73,7 +70,8 @@ enum PartArgument {
     Santana,
 }
 
-/// `reproduce`.
+/// The command `reproduce`.
+#[must_use]
 pub fn command() -> Command {
     Command::new("reproduce", "Reproduce the published tables", execute)
         .long_about(REPRODUCE_ABOUT)

@@ -7,10 +7,9 @@ use clap::Args;
 use crate::command::arguments::{SearchArguments, provenance};
 use crate::sweep::{Levels, sweep, text};
 use crate::{Algorithm, Target, read_target};
-use commands::CommandFailure;
-use commands::JobsArguments;
 use commands::file::{SVG, check_output, write};
 use commands::output::{Format, print, print_json, print_text};
+use commands::{CommandFailure, JobsArguments};
 use experiments::batch::Batch;
 use experiments::{Failure, Registry};
 

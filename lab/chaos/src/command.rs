@@ -1,48 +1,46 @@
-//! `migbsp chaos`: fault simulations of nodes and clients.
+//! `chaos`: fault simulations of nodes and clients.
 
 use std::str::FromStr;
 
+use crate::{ChaosReport, campaign, check_mutants, mutants, text};
 use agents::chaos::{SeedOptions, faults_of, simulate_seed};
-use analysis::chaos::{ChaosReport, campaign, check_mutants, mutants, text};
 use analysis::compare::Seeds;
 use clap::Args;
 use experiments::Failure;
 use experiments::batch::Batch;
 
-use crate::arguments::JobsArguments;
-use crate::bar::RunBar;
-use crate::command::{Command, Context};
-use crate::failure::CommandFailure;
-use crate::output::{Format, print, print_json, print_text};
+use commands::output::{Format, print, print_json, print_text};
+use commands::{Command, CommandFailure, Context, JobsArguments, RunBar};
 
 /// Arguments of `chaos`.
 #[derive(Debug, Args)]
-pub(crate) struct ChaosArguments {
+struct ChaosArguments {
     /// Seeds: 7, or 1,2,5, or 1..1000 with both ends
     #[arg(long, default_value = "1..1000", conflicts_with = "seed")]
-    pub(crate) seeds: Seeds,
+    seeds: Seeds,
     /// One seed
     #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
+    seed: Option<u64>,
     /// Of the faults of the seed, only these, from 0: 0,2; or `none` [default: all]
     #[arg(long, value_name = "LIST", requires = "has_trace")]
-    pub(crate) faults: Option<ChosenFaults>,
+    faults: Option<ChosenFaults>,
     /// Describe what happens in the seed, a line each, and its identity at the end
     #[arg(long = "trace", requires = "seed")]
-    pub(crate) has_trace: bool,
+    has_trace: bool,
     /// Give the protocol one defect after the other, and look for a seed that shows it; for programs that were built with
     /// RUSTFLAGS='--cfg mutant'
     #[arg(long = "mutants", conflicts_with = "seed")]
-    pub(crate) has_mutants: bool,
+    has_mutants: bool,
     #[command(flatten)]
-    pub(crate) jobs: JobsArguments,
+    jobs: JobsArguments,
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    format: Format,
 }
 
-/// `chaos`.
-pub(crate) fn command() -> Command {
+/// The command `chaos`.
+#[must_use]
+pub fn command() -> Command {
     Command::new(
         "chaos",
         "Simulate nodes and a client with faults, and check what they promise",
@@ -94,7 +92,7 @@ fn show(report: &ChaosReport, format: Format, context: &Context<'_>) -> Result<(
 
 /// The numbers of faults of a seed.
 #[derive(Clone, Debug)]
-pub(crate) struct ChosenFaults(Vec<usize>);
+struct ChosenFaults(Vec<usize>);
 
 impl FromStr for ChosenFaults {
     type Err = String;

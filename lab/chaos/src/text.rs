@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::report::{ChaosReport, Coverage, FailingSeed};
-use crate::text::{Layout, counted};
+use analysis::text::{Layout, counted};
 
 /// The report as text; commands begin with `own`, the name of the program.
 #[must_use]

@@ -1,5 +1,7 @@
-//! Campaigns of fault simulations: many seeds, what they found, and which faults hit which steps of the protocol.
+//! Campaigns of fault simulations: many seeds, what they found, and which faults hit which steps of the protocol; and the
+//! command `chaos`.
 
+mod command;
 mod report;
 mod text;
 
@@ -11,6 +13,7 @@ use experiments::Failure;
 use experiments::batch::Batch;
 use sha2::{Digest, Sha256};
 
+pub use command::command;
 pub use report::{ChaosReport, Coverage, FailingSeed, FoundMutant, KindCount};
 pub use text::text;
 
