@@ -10,7 +10,7 @@ mod pairs;
 mod report;
 mod results;
 mod seeds;
-pub(crate) mod statistics;
+pub mod statistics;
 mod summary;
 mod text;
 mod variant;
@@ -18,8 +18,8 @@ mod variant;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::best_placement::{KnownBest, file_of};
 use crate::compare::ledger::{NamedRun, Place};
+use crate::known_best::{KnownBest, file_of};
 use experiments::Failure;
 use experiments::Loaded;
 use experiments::PreparedExperiment;

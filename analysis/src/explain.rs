@@ -122,13 +122,17 @@ impl Inquiry {
         })
     }
 
-    /// The answer.
+    /// The answer, with further commands of `program`.
     ///
     /// # Errors
     ///
     /// If the record is not readable any more.
-    pub fn answer(&self) -> Result<Explanation, Failure> {
-        answer::answer(&self.history, &self.question)
+    pub fn answer(&self, program: &str) -> Result<Explanation, Failure> {
+        let mut answer = answer::answer(&self.history, &self.question)?;
+        for command in &mut answer.next {
+            command.insert_str(0, &format!("{program} "));
+        }
+        Ok(answer)
     }
 
     /// The rows behind the answer.

@@ -63,7 +63,7 @@ pub(crate) const TRACED: &str = "run.trace=true";
 
 /// `--jobs`.
 #[derive(Clone, Copy, Debug, Default, Args)]
-pub(crate) struct JobsArguments {
+pub struct JobsArguments {
     /// Number of threads [default: one per core]
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     jobs: Option<u32>,
@@ -71,7 +71,8 @@ pub(crate) struct JobsArguments {
 
 impl JobsArguments {
     /// The number of threads; `None`: one per core.
-    pub(crate) fn threads(self) -> Option<NonZero<usize>> {
+    #[must_use]
+    pub fn threads(self) -> Option<NonZero<usize>> {
         NonZero::new(usize::try_from(self.jobs?).unwrap_or(usize::MAX))
     }
 }

@@ -24,14 +24,15 @@ fn left(state: &ProgressState, text: &mut dyn Write) {
 
 /// A bar on stderr that counts the runs of a batch.
 #[derive(Clone, Debug)]
-pub(crate) struct RunBar {
+pub struct RunBar {
     bar: ProgressBar,
     is_shown: bool,
 }
 
 impl RunBar {
     /// A bar, which is visible if `is_shown`.
-    pub(crate) fn new(is_shown: bool) -> Self {
+    #[must_use]
+    pub fn new(is_shown: bool) -> Self {
         let bar = ProgressBar::hidden();
         Self { bar, is_shown }
     }

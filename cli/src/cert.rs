@@ -11,19 +11,25 @@ mod validity;
 pub(crate) use authority::fault;
 pub(crate) use folder::{certificates, folder};
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 use crate::cert::init::InitArguments;
 use crate::cert::issue::IssueArguments;
 use crate::cert::revoke::RevokeArguments;
 use crate::cert::show::ShowArguments;
+use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
-use crate::own_name::OwnName;
-use experiments::Registry;
 
 /// Arguments of `cert`.
+#[derive(Debug, Args)]
+struct CertArguments {
+    #[command(subcommand)]
+    command: CertCommand,
+}
+
+/// What `cert` does.
 #[derive(Debug, Subcommand)]
-pub(crate) enum CertCommand {
+enum CertCommand {
     /// Make the authority of a cluster
     #[command(long_about = INIT_ABOUT, after_long_help = INIT_HELP)]
     Init(InitArguments),
@@ -38,21 +44,30 @@ pub(crate) enum CertCommand {
     Show(ShowArguments),
 }
 
+/// The command `cert`.
+pub(crate) fn command() -> Command {
+    Command::new(
+        "cert",
+        "Manage the certificates that authenticate the hosts of a cluster",
+        execute,
+    )
+    .example(
+        "cert init --cluster lab",
+        "an authority for a cluster: docs/cluster.md",
+    )
+}
+
 /// Runs the subcommand.
 ///
 /// # Errors
 ///
 /// If a file is missing, invalid or in the way, or the arguments are invalid.
-pub(crate) fn command(
-    command: &CertCommand,
-    registry: &Registry,
-    own_name: &OwnName,
-) -> Result<(), CommandFailure> {
-    match command {
-        CertCommand::Init(arguments) => init::command(arguments, own_name),
-        CertCommand::Issue(arguments) => issue::command(arguments),
-        CertCommand::Revoke(arguments) => revoke::command(arguments),
-        CertCommand::Show(arguments) => show::command(arguments, registry),
+fn execute(arguments: &CertArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    match &arguments.command {
+        CertCommand::Init(arguments) => init::execute(arguments, context.program()),
+        CertCommand::Issue(arguments) => issue::execute(arguments),
+        CertCommand::Revoke(arguments) => revoke::execute(arguments),
+        CertCommand::Show(arguments) => show::execute(arguments, context.registry()),
     }
 }
 
@@ -61,7 +76,7 @@ Make the authority of a cluster: a certificate, which all members trust, and its
 signs the certificates of all others.
 
 The key can admit any peer to the cluster. It stays on the machine that made it, readable by its owner \
-only; hosts get the files of `migbsp cert issue`. `migbsp cert revoke` revokes certificates; \
+only; hosts get the files of `{bin} cert issue`. `{bin} cert revoke` revokes certificates; \
 a new authority, and new certificates, lock out all holders of old ones.";
 
 const INIT_HELP: &str = "\
@@ -71,10 +86,10 @@ Files:
 Neither is ever overwritten. DIR is $XDG_CONFIG_HOME/migbsp by default, else ~/.config/migbsp.
 
 Examples:
-  migbsp cert init --cluster lab
-  migbsp cert init --cluster lab --dir /media/key/lab --days 1000
+  {bin} cert init --cluster lab
+  {bin} cert init --cluster lab --dir /media/key/lab --days 1000
 
-Then: migbsp cert issue --help. The whole way to a cluster: docs/cluster.md.";
+Then: {bin} cert issue --help. The whole way to a cluster: docs/cluster.md.";
 
 const ISSUE_ABOUT: &str = "\
 Issue a certificate and a key to a node, a Set Manager or a client.
@@ -96,9 +111,9 @@ Neither is ever overwritten: renew certificates into another folder, or remove t
 By default the folder of --dir, which is $XDG_CONFIG_HOME/migbsp by default, else ~/.config/migbsp.
 
 Examples:
-  migbsp cert issue --role set-manager --name node-1
-  migbsp cert issue --role node --name node-2 --days 7
-  for n in 3 4 5; do migbsp cert issue --role node --name node-$n --out certs; done
+  {bin} cert issue --role set-manager --name node-1
+  {bin} cert issue --role node --name node-2 --days 7
+  for n in 3 4 5; do {bin} cert issue --role node --name node-$n --out certs; done
   scp certs/node-3.* node-3:.config/migbsp/
 
 The whole way to a cluster: docs/cluster.md.";
@@ -115,12 +130,12 @@ const REVOKE_HELP: &str = "\
 Files:
   DIR/authority.crl  the list, which is cumulative and does not expire
 A certificate of another authority is refused, and nothing is written. For a certificate \
-without its file, use its number: `serial` in `migbsp cert show --format json`.
+without its file, use its number: `serial` in `{bin} cert show --format json`.
 
 Examples:
-  migbsp cert revoke certs/node-3.pem
-  migbsp cert revoke --dir /media/key/lab node-3.pem laptop.pem
-  migbsp cert revoke --serial 5f0cbe3a9d1f4e6b8a7c2d10e94b3f5a6c7d8e9f
+  {bin} cert revoke certs/node-3.pem
+  {bin} cert revoke --dir /media/key/lab node-3.pem laptop.pem
+  {bin} cert revoke --serial 5f0cbe3a9d1f4e6b8a7c2d10e94b3f5a6c7d8e9f
   for n in 1 2 4; do scp ~/.config/migbsp/authority.crl node-$n:.config/migbsp/; done
 
 Exit codes: 0 the list is written; 1 it cannot be; 2 usage; 4 no authority, or a file that is no certificate of it.
@@ -139,9 +154,9 @@ Formats:
   csv    one row per certificate
 
 Examples:
-  migbsp cert show                                   the default folder
-  migbsp cert show certs node-1.pem                  a folder and a file
-  migbsp cert show --format json | jq '.certificates[] | select(.days_left < 7)'
+  {bin} cert show                                    the default folder
+  {bin} cert show certs node-1.pem                   a folder and a file
+  {bin} cert show --format json | jq '.certificates[] | select(.days_left < 7)'
   openssl x509 -in node-1.pem -noout -text           what another program says
 
 `days` is what is left, rounded down: below zero, a certificate has expired. `revoked` is what the list \

@@ -6,7 +6,7 @@ use experiments::Failure;
 
 use crate::failure::CommandFailure;
 
-/// The exit code for `failure`, as `migbsp help exit-codes` lists them.
+/// The exit code for `failure`, as `help exit-codes` lists them.
 pub(crate) fn exit_code(failure: &CommandFailure) -> ExitCode {
     ExitCode::from(match failure {
         CommandFailure::Failure(Failure::Run(_)) | CommandFailure::Output(_) => 1,
@@ -20,15 +20,15 @@ pub(crate) fn exit_code(failure: &CommandFailure) -> ExitCode {
     })
 }
 
-/// The text of `migbsp help exit-codes`.
+/// The text of `help exit-codes`.
 pub(crate) const EXIT_CODES: &str = "\
-migbsp ends with one of these exit codes:
+{bin} ends with one of these exit codes:
 
     0  success
     1  the run failed: the program failed, or its results cannot be written
     2  usage: invalid command line, --set or MIGBSP__ variable; --out names a folder with a complete record
        (--force replaces it); --outputs names a format that cannot hold the outputs; --dashboard names an address in use
-    3  an assertion or a verification failed, or a level was not met (`rebalance`)
+    3  an assertion or a verification failed, or a target was not met
     4  invalid input file, or an experiment that cannot be run
     5  a cluster or a peer failed
   130  interrupted (128 + SIGINT; other signals have their numbers)

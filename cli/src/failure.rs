@@ -7,7 +7,7 @@ use settings::Fault;
 
 /// Why a command ended without its result.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum CommandFailure {
+pub enum CommandFailure {
     /// The input, the run or its outputs are at fault.
     #[error(transparent)]
     Failure(#[from] Failure),

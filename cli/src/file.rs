@@ -13,10 +13,7 @@ use crate::failure::CommandFailure;
 /// # Errors
 ///
 /// If the operating system refuses. A reader of a pipe that goes away is no error to report.
-pub(crate) fn write(
-    file: &Path,
-    contents: &(impl AsRef<[u8]> + ?Sized),
-) -> Result<(), CommandFailure> {
+pub fn write(file: &Path, contents: &(impl AsRef<[u8]> + ?Sized)) -> Result<(), CommandFailure> {
     check_writable(file)?;
     let written = replace_with(file, |output| output.write_all(contents.as_ref()));
     written.map_err(|error| reported(file, error))
@@ -97,7 +94,7 @@ pub(crate) fn write_into(
 /// # Errors
 ///
 /// If the operating system refuses.
-pub(crate) fn write_new(folder: &Path, files: &[OutputFile]) -> Result<(), CommandFailure> {
+pub fn write_new(folder: &Path, files: &[OutputFile]) -> Result<(), CommandFailure> {
     let refused = |error: &io::Error| unwritable(folder, error);
     fs::create_dir_all(folder).map_err(|error| refused(&error))?;
     let hidden = tempfile::Builder::new()
@@ -120,7 +117,7 @@ pub(crate) fn write_new(folder: &Path, files: &[OutputFile]) -> Result<(), Comma
 /// # Errors
 ///
 /// If the operating system refuses.
-pub(crate) fn check_folder(folder: &Path) -> Result<(), Failure> {
+pub fn check_folder(folder: &Path) -> Result<(), Failure> {
     // Without a separator at its end, so that a file of that name is met.
     let folder: PathBuf = folder.components().collect();
     let mut ancestors = folder.ancestors();
@@ -144,7 +141,7 @@ pub(crate) fn check_folder(folder: &Path) -> Result<(), Failure> {
 /// # Errors
 ///
 /// If the name ends otherwise, or the operating system refuses.
-pub(crate) fn check_output(file: &Path, (ending, what): (&str, &str)) -> Result<(), Failure> {
+pub fn check_output(file: &Path, (ending, what): (&str, &str)) -> Result<(), Failure> {
     let is_named = file
         .extension()
         .is_some_and(|named| named.eq_ignore_ascii_case(ending));
@@ -159,17 +156,17 @@ pub(crate) fn check_output(file: &Path, (ending, what): (&str, &str)) -> Result<
 }
 
 /// What charts and pictures are.
-pub(crate) const SVG: (&str, &str) = ("svg", "a picture is SVG");
+pub const SVG: (&str, &str) = ("svg", "a picture is SVG");
 
 /// What pages are.
-pub(crate) const HTML: (&str, &str) = ("html", "a page is HTML");
+pub const HTML: (&str, &str) = ("html", "a page is HTML");
 
 /// Whether [`write`] will be able to write `file`, asked before the work for it begins; leaves it as it is.
 ///
 /// # Errors
 ///
 /// If the operating system refuses.
-pub(crate) fn check_writable(file: &Path) -> Result<(), Failure> {
+pub fn check_writable(file: &Path) -> Result<(), Failure> {
     let created = OpenOptions::new().write(true).create_new(true).open(file);
     let checked = match created {
         Ok(_) => fs::remove_file(file),

@@ -1,8 +1,8 @@
-//! The `migbsp` command as a library.
+//! The commands of programs, as a library.
 //!
-//! A user's `main` passes its registry of workloads and rules of policies to [`run`], and has every
-//! command: `docs/custom-programs.md` is a guide. A command is a file in `commands` (or `cert`, `live`)
-//! with its arguments, its help and what it prints; what it computes is in other crates.
+//! A program is a registry of workloads and rules of policies with a set of [`Commands`], which its `main` composes:
+//! `docs/custom-programs.md` is a guide. A command is a file in `commands` (or `cert`, `live`, or another crate) with its
+//! arguments, its help and what it prints; what it computes is in other crates.
 
 mod arguments;
 mod bar;
@@ -13,15 +13,19 @@ mod dashboard;
 mod environment;
 mod exit;
 mod failure;
-mod file;
+pub mod file;
 mod live;
 mod log;
 mod misuse;
-mod output;
+mod named;
+pub mod output;
 mod outputs_place;
-mod own_name;
 mod progress;
 mod signals;
 mod topics;
 
-pub use command::run;
+pub use arguments::JobsArguments;
+pub use bar::RunBar;
+pub use command::{Command, Context};
+pub use commands::Commands;
+pub use failure::CommandFailure;

@@ -6,17 +6,21 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use experiments::{Experiment, record};
 use settings::nearest;
 
-/// `error` of `command` on `words`, the arguments without the program, with a hint that fits them.
+use crate::command::Command;
+
+/// `error` of `command` on `words`, the arguments without the program, with a hint that fits them. `commands` are those that
+/// may be meant where a file has none before it.
 pub(crate) fn explained(
     mut error: clap::Error,
     command: &clap::Command,
     words: &[String],
+    commands: &[Command],
 ) -> clap::Error {
     let hint = match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let met = text_of(&error, ContextKind::InvalidSubcommand);
             let hint = met.and_then(|met| {
-                of_topic(command, words, &met).or_else(|| of_file(command, words, &met))
+                of_topic(command, words, &met).or_else(|| of_file((command, commands), words, &met))
             });
             if hint.is_some() {
                 error.remove(ContextKind::SuggestedSubcommand);
@@ -67,16 +71,23 @@ fn of_topic(command: &clap::Command, words: &[String], met: &str) -> Option<Stri
 }
 
 /// `migbsp conf/lbm.toml`: the command for such a file.
-fn of_file(command: &clap::Command, words: &[String], met: &str) -> Option<String> {
+fn of_file(
+    (command, commands): (&clap::Command, &[Command]),
+    words: &[String],
+    met: &str,
+) -> Option<String> {
     let file = Path::new(met);
     let ending = file.extension().and_then(|ending| ending.to_str());
-    let meant = match ending.map(str::to_ascii_lowercase).as_deref() {
-        Some("toml") => "simulate",
-        Some("xml") => "platform show",
-        Some("json") => "rebalance",
-        _ if met == "-" => "simulate",
-        _ if file.is_dir() && record::find(file).is_ok() => "explain",
-        _ => return None,
+    let of_ending = commands.iter().find_map(|command| {
+        let (known, words) = command.opened()?;
+        let is_meant = ending.is_some_and(|ending| ending.eq_ignore_ascii_case(known));
+        is_meant.then_some(words)
+    });
+    let meant = match of_ending {
+        Some(words) => words,
+        None if met == "-" => "simulate",
+        None if file.is_dir() && record::find(file).is_ok() => "explain",
+        None => return None,
     };
     command.find_subcommand(meant.split(' ').next()?)?;
     let at = words.iter().position(|word| word == met)?;

@@ -13,7 +13,7 @@ use crate::failure::CommandFailure;
 
 /// How results are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub enum Format {
     /// For people
     #[default]
     Table,
@@ -28,7 +28,7 @@ pub(crate) enum Format {
 /// # Errors
 ///
 /// If stdout does not take it.
-pub(crate) fn print(text: &str) -> Result<(), CommandFailure> {
+pub fn print(text: &str) -> Result<(), CommandFailure> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(tamed(text).as_bytes())?;
     stdout.flush()?;
@@ -40,7 +40,7 @@ pub(crate) fn print(text: &str) -> Result<(), CommandFailure> {
 /// # Errors
 ///
 /// If stdout does not take it.
-pub(crate) fn print_text(
+pub fn print_text(
     is_whole: bool,
     text: impl FnOnce(Layout) -> String,
 ) -> Result<(), CommandFailure> {
@@ -70,10 +70,7 @@ const NARROWEST: usize = 20;
 /// # Errors
 ///
 /// If stdout does not take it.
-pub(crate) fn print_json<T: Published>(
-    provenance: &Provenance,
-    result: &T,
-) -> Result<(), CommandFailure> {
+pub fn print_json<T: Published>(provenance: &Provenance, result: &T) -> Result<(), CommandFailure> {
     let attributed = Attributed::new(provenance, result);
     let mut text = serde_json::to_string_pretty(&attributed).expect("results are plain data");
     text.push('\n');

@@ -1,52 +1,56 @@
-//! Topics of `migbsp help` that are made from what the binary knows: workloads, policies, units, formats.
+//! Topics of `help` that are made from what the binary knows: workloads, policies, units, formats.
 
 use experiments::{Registry, Supersteps};
 use migbsp::Policies;
 use settings::{Node, Unit, Value};
 
+use crate::command::Parsed;
 use crate::exit::EXIT_CODES;
+use crate::output::print;
 
-/// `command` with the texts of its topics, and the lists in the help of `simulate` and `compare`.
-pub(crate) fn with_topics(command: clap::Command, registry: &Registry) -> clap::Command {
-    let list = workload_list(registry);
-    let command = command.mut_subcommand("simulate", |simulate| {
-        let help = help_of(&simulate);
-        simulate.after_help(format!("Workloads:\n{list}\n{help}"))
+/// The topics, as the help of the program lists them.
+pub(crate) const NAMES: [&str; 5] = ["workloads", "policies", "units", "formats", "exit-codes"];
+
+/// `command` with its topics, as hidden commands whose help is the text alone.
+pub(crate) fn added(command: clap::Command, registry: &Registry) -> clap::Command {
+    let topics = NAMES.map(|name| {
+        let (about, text) = match name {
+            "workloads" => (
+                "List the workloads and their parameters",
+                workloads(registry),
+            ),
+            "policies" => (
+                "List the policies and the rules that they are made of",
+                policies(registry),
+            ),
+            "units" => ("List the units of numbers", units()),
+            "formats" => ("List the formats of results", formats(&command)),
+            _ => ("List the exit codes", EXIT_CODES.to_owned()),
+        };
+        clap::Command::new(name)
+            .about(about)
+            .long_about(text)
+            .hide(true)
+            .help_template("{about}\n")
     });
-    let rules = format!("\nRules of policies:\n{}\nClaims:", rules(registry));
-    let command = command.mut_subcommand("compare", |compare| {
-        let help = help_of(&compare).replace("\nClaims:", &rules);
-        compare.after_help(help)
-    });
-    let formats = formats(&command);
-    let topics = [
-        ("exit-codes", EXIT_CODES.to_owned()),
-        ("workloads", workloads(registry)),
-        ("policies", policies(registry)),
-        ("units", units()),
-        ("formats", formats),
-    ];
-    let topics = topics.into_iter();
-    topics.fold(command, |command, (name, text)| {
-        command.mut_subcommand(name, |topic| topic.long_about(text))
-    })
+    command.subcommands(topics)
 }
 
-/// The text of the topic `name`.
-pub(crate) fn topic(command: &clap::Command, name: &str) -> String {
-    let found = command.find_subcommand(name);
-    let text = found.and_then(clap::Command::get_long_about);
-    text.map_or_else(String::new, |text| format!("{text}\n"))
-}
-
-fn help_of(command: &clap::Command) -> String {
-    command
-        .get_after_help()
-        .map_or_else(String::new, ToString::to_string)
+/// The topic `name` as a command: prints its text.
+pub(crate) fn parsed(name: &str) -> Parsed {
+    let name = name.to_owned();
+    Parsed {
+        log: None,
+        execute: Box::new(move |context| {
+            let topic = context.clap.find_subcommand(&name);
+            let text = topic.and_then(clap::Command::get_long_about);
+            print(&text.map_or_else(String::new, |text| format!("{text}\n")))
+        }),
+    }
 }
 
 /// A line per workload.
-fn workload_list(registry: &Registry) -> String {
+pub(crate) fn workload_list(registry: &Registry) -> String {
     let width = width(registry.names().iter().copied());
     registry
         .descriptions()
@@ -117,7 +121,7 @@ Which one to take, and what the rules do: docs/policies.md.",
 }
 
 /// Every rule with its parameters, by kind.
-fn rules(registry: &Registry) -> String {
+pub(crate) fn rules(registry: &Registry) -> String {
     let rules = registry.policies().descriptions();
     let width = width(rules.iter().map(|rule| rule.name));
     let mut list = String::new();

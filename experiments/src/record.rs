@@ -181,7 +181,7 @@ fn is_earlier(folder: &Path) -> bool {
 
 fn no_record(named: &Path) -> Failure {
     Failure::input(format!(
-        "{}: holds no record; one is made by `migbsp simulate FILE --out DIR`",
+        "{}: holds no record; one is made by `simulate FILE --out DIR`",
         named.display()
     ))
 }

@@ -405,7 +405,7 @@ fn root() -> PathBuf {
 
 /// Where the papers' tables are.
 fn folder() -> PathBuf {
-    root().join("cli/data/tables")
+    root().join("lab/reproduce/data/tables")
 }
 
 #[expect(clippy::print_stdout, reason = "this is what the program is for")]

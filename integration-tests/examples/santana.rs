@@ -7,9 +7,9 @@
 //! cargo run --release -p integration-tests --example santana
 //! ```
 
-use analysis::reproduce::santana::{Constants, margin};
 use experiments::Failure;
 use experiments::batch::{Batch, Silent};
+use reproduce::santana::{Constants, margin};
 
 #[expect(clippy::print_stdout, reason = "this is what the program is for")]
 fn main() -> Result<(), Failure> {

@@ -6,8 +6,8 @@ use bsp::units::Seconds;
 use experiments::Finished;
 use serde::{Deserialize, Serialize};
 
-use crate::best_placement::KnownBest;
 use crate::compare::statistics::mean;
+use crate::known_best::KnownBest;
 
 /// Experiments, policies, and the runs of each experiment under each policy.
 #[derive(Clone, Debug)]

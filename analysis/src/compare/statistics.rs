@@ -6,7 +6,7 @@ use statrs::function::gamma::ln_gamma;
 
 /// A mean and its confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Estimate {
+pub struct Estimate {
     /// Of all values.
     pub mean: f64,
     /// Half the width of the 95 % confidence interval around it; `None` if the variance is unknown.
@@ -25,7 +25,7 @@ impl Estimate {
     /// # Panics
     ///
     /// If there are none.
-    pub(crate) fn of(values: &[f64]) -> Self {
+    pub fn of(values: &[f64]) -> Self {
         let mean = mean(values);
         let count = real(values.len());
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -180,7 +180,7 @@ pub(crate) fn holm(values: &[Option<f64>]) -> Vec<Option<Corrected>> {
 /// # Panics
 ///
 /// If it is above 2³², which no count here reaches.
-pub(crate) fn real(count: usize) -> f64 {
+pub fn real(count: usize) -> f64 {
     f64::from(u32::try_from(count).expect("a count that a run reached"))
 }
 

@@ -307,8 +307,8 @@ const INFALLIBLE: &str = "a string takes everything";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::best_placement::KnownBest;
     use crate::compare::results::tests::{fail, results};
+    use crate::known_best::KnownBest;
 
     #[test]
     fn the_text_shows_gains_with_their_significance() {

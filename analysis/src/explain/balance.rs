@@ -245,5 +245,5 @@ impl Balance {
 }
 
 /// How to learn what moves gain on real hosts.
-const INSTEAD: &str = "`migbsp run FILE --policy none --out DIR` records scenario i; several runs of each policy, in turn, tell \
+const INSTEAD: &str = "`run FILE --policy none --out DIR` records scenario i; several runs of each policy, in turn, tell \
                        a difference from noise.";

@@ -35,7 +35,7 @@ impl Baseline {
                 "simulate FILE"
             };
             return Err(Failure::input(format!(
-                "{}: {difference}\n  help: `migbsp {command} --out DIR` writes scenario i of an experiment to DIR/i",
+                "{}: {difference}\n  help: `{command} --out DIR` writes scenario i of an experiment to DIR/i",
                 folder.display()
             )));
         }

@@ -32,7 +32,7 @@ pub(super) fn explain(answer: &mut Explanation, history: &History, index: usize,
         answer.forces = Forces::of(history, detail, &head);
         let (folder, superstep) = (&answer.record, explained.summary.superstep);
         answer.next.push(format!(
-            "migbsp explain {folder} --process {} --superstep {superstep}",
+            "explain {folder} --process {} --superstep {superstep}",
             head.rank
         ));
     }

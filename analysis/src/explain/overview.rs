@@ -60,19 +60,17 @@ pub(super) fn explain(answer: &mut Explanation, history: &History) {
     let call = quiet.or_else(|| calls.last());
     answer
         .next
-        .push(format!("migbsp explain {folder} --process {asked}"));
+        .push(format!("explain {folder} --process {asked}"));
     if answer.balance.is_none() && 0 < moves {
-        answer
-            .next
-            .push(format!("migbsp explain {folder} --against DIR"));
+        answer.next.push(format!("explain {folder} --against DIR"));
     }
     if let Some(call) = call {
         let superstep = call.summary.superstep;
         answer
             .next
-            .push(format!("migbsp explain {folder} --superstep {superstep}"));
+            .push(format!("explain {folder} --superstep {superstep}"));
         answer.next.push(format!(
-            "migbsp explain {folder} --process p1 --superstep {superstep} --svg forces.svg"
+            "explain {folder} --process p1 --superstep {superstep} --svg forces.svg"
         ));
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn explain(
     let (folder, superstep) = (&answer.record, explained.summary.superstep);
     answer
         .next
-        .push(format!("migbsp explain {folder} --superstep {superstep}"));
+        .push(format!("explain {folder} --superstep {superstep}"));
 }
 
 fn describe(

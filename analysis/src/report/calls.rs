@@ -72,7 +72,7 @@ impl Calls {
             @if 0 < left_out {
                 p {
                     (counted(left_out, "more call")) " without an explanation here: "
-                    code { "migbsp explain " (run.history.folder.display()) " --superstep N" }
+                    code { (provenance.build().program()) " explain " (run.history.folder.display()) " --superstep N" }
                 }
             }
             @if !calls.is_empty() {

@@ -62,7 +62,7 @@ impl SweepFolder {
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let Some(written) = written(path)? else {
             return Err(Failure::Input(format!(
-                "{}: has no {}: it is no folder of a sweep, which `migbsp sweep --out DIR` makes",
+                "{}: has no {}: it is no folder of a sweep, which `sweep --out DIR` makes",
                 path.display(),
                 Self::PLAN
             )));

@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use crate::compare::failed_of;
-use crate::reproduce::{Heading, page_of};
+use crate::page::{Heading, page_of};
 use crate::sweep::chart::chart;
 use crate::sweep::parameter::shown;
 use crate::sweep::plan::seeds;

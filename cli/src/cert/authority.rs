@@ -17,7 +17,7 @@ pub(super) fn authority(folder: &Path, given: Option<&Path>) -> Result<Authority
         FileError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
             let option = option(given);
             Failure::Input(format!(
-                "{error}; `migbsp cert init --cluster NAME{option}` makes an authority"
+                "{error}; `{{bin}} cert init --cluster NAME{option}` makes an authority"
             ))
         }
         _ => fault(error),

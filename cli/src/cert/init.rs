@@ -11,7 +11,6 @@ use crate::cert::folder::{folder, make};
 use crate::cert::validity;
 use crate::failure::CommandFailure;
 use crate::output::print;
-use crate::own_name::OwnName;
 use analysis::certificates::date;
 use experiments::Failure;
 
@@ -29,7 +28,7 @@ pub(crate) struct InitArguments {
     days: u32,
 }
 
-pub(super) fn command(arguments: &InitArguments, own_name: &OwnName) -> Result<(), CommandFailure> {
+pub(super) fn execute(arguments: &InitArguments, program: &str) -> Result<(), CommandFailure> {
     let folder = folder(arguments.dir.as_deref())?;
     let validity = validity::of_authority(arguments.days)?;
     let authority =
@@ -39,12 +38,12 @@ pub(super) fn command(arguments: &InitArguments, own_name: &OwnName) -> Result<(
     let text = format!(
         "The authority of {}, until {}:\n\n  {}  its certificate; every other brings it along\n  \
          {}  its key, which can admit any peer: keep it secret\n\n\
-         Next, for each host:\n  migbsp cert issue --role node --name NAME{}\n",
+         Next, for each host:\n  {program} cert issue --role node --name NAME{}\n",
         authority.cluster(),
         date(validity.until()),
         folder.join("authority.pem").display(),
         folder.join("authority.key").display(),
         option(arguments.dir.as_deref()),
     );
-    print(&own_name.in_text(&text))
+    print(&text)
 }

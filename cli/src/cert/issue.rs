@@ -35,7 +35,7 @@ pub(crate) struct IssueArguments {
     days: Option<u32>,
 }
 
-pub(super) fn command(arguments: &IssueArguments) -> Result<(), CommandFailure> {
+pub(super) fn execute(arguments: &IssueArguments) -> Result<(), CommandFailure> {
     if arguments.name.as_str() == AUTHORITY {
         let problem = "reserved for the files of the authority; choose another name";
         return Err(Failure::Usage(format!("--name {AUTHORITY}: {problem}")).into());

@@ -35,7 +35,7 @@ struct Target {
     label: String,
 }
 
-pub(super) fn command(arguments: &RevokeArguments) -> Result<(), CommandFailure> {
+pub(super) fn execute(arguments: &RevokeArguments) -> Result<(), CommandFailure> {
     let given = arguments.dir.as_deref();
     let folder = folder(given)?;
     let authority = authority(&folder, given)?;

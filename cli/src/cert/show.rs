@@ -25,7 +25,7 @@ pub(crate) struct ShowArguments {
     format: Format,
 }
 
-pub(super) fn command(
+pub(super) fn execute(
     arguments: &ShowArguments,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {

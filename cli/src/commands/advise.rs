@@ -6,13 +6,13 @@ use analysis::advise::{advise, attempt, text};
 use clap::Args;
 use experiments::batch::Batch;
 use experiments::record::{find_last, manifest};
-use experiments::{Failure, Provenance, Registry};
+use experiments::{Failure, Provenance};
 
 use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
+use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
 use crate::output::{Format, print, print_json, print_text};
-use crate::own_name::OwnName;
 
 /// Arguments of `advise`.
 #[derive(Debug, Args)]
@@ -32,9 +32,18 @@ pub(crate) struct AdviseArguments {
     /// Format of the advice
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
-    /// Whether to show a progress bar on stderr.
-    #[arg(skip)]
-    pub(crate) progress: bool,
+}
+
+/// The command `advise`.
+pub(crate) fn command() -> Command {
+    Command::new(
+        "advise",
+        "Say from a record where time was lost, and which keys would shorten the run",
+        execute,
+    )
+    .long_about(ADVISE_ABOUT)
+    .after_long_help(ADVISE_HELP)
+    .example("advise runs/lbm", "what lost time, and what to change")
 }
 
 /// Judges the record.
@@ -42,15 +51,12 @@ pub(crate) struct AdviseArguments {
 /// # Errors
 ///
 /// If there is no complete record, it has nothing to judge, an attempt fails, or the advice cannot be written.
-pub(crate) fn command(
-    arguments: &AdviseArguments,
-    registry: &Registry,
-    own_name: &OwnName,
-) -> Result<(), CommandFailure> {
+fn execute(arguments: &AdviseArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    let registry = context.registry();
     let folder = find_last(&arguments.run)?;
     let mut report = advise(&folder)?;
     if arguments.is_tried {
-        let bar = RunBar::new(arguments.progress);
+        let bar = RunBar::new(context.has_progress());
         let batch = Batch {
             jobs: arguments.jobs.threads(),
             progress: &bar,
@@ -65,18 +71,16 @@ pub(crate) fn command(
     let provenance =
         || -> Result<Provenance, Failure> { Provenance::of_record(&manifest(&folder)?, registry) };
     match arguments.format {
-        Format::Table => print_text(false, |layout| {
-            own_name.in_text(&text(&report, layout)).into_owned()
-        }),
+        Format::Table => print_text(false, |layout| text(&report, layout)),
         Format::Json => print_json(&provenance()?, &report),
         Format::Csv => print(&report.csv(&provenance()?)?),
     }
 }
 
-pub(crate) const ADVISE_ABOUT: &str = "\
+const ADVISE_ABOUT: &str = "\
 Say from a record where time was lost, which keys would shorten the run, and by how much.
 
-RUN is the folder of a record, as `migbsp simulate FILE --out DIR` writes to DIR/iii. If DIR has no scenario iii, the \
+RUN is the folder of a record, as `{bin} simulate FILE --out DIR` writes to DIR/iii. If DIR has no scenario iii, the \
 last one in it is judged. Nothing is run without --try: the advice follows from the record alone.
 
 Of a task farm, the record has the rates of workers and what sending took. The rule by which tasks are dealt is replayed \
@@ -84,7 +88,7 @@ with them, and so are all other rules with many values of their keys. A predicte
 recorded rule. Of a program with calls, the advice judges imbalance, communication, and what calls and moves cost; its \
 gains are upper bounds. A change that is predicted to save 1 % or less is not recommended.";
 
-pub(crate) const ADVISE_HELP: &str = "\
+const ADVISE_HELP: &str = "\
 The advice shows:
   the parts of the makespan: the ideal, and each loss; their sum is the makespan
   of a task farm, the rates of workers, and how far the replay of the recorded rule is from the record
@@ -101,14 +105,14 @@ Formats:
   csv    one row per recommendation
 
 Examples:
-  migbsp simulate conf/santana/hnow.toml --out runs/farm
-  migbsp advise runs/farm                           what lost time, and what to change
-  migbsp advise runs/farm --try --file conf/santana/hnow.toml
+  {bin} simulate conf/santana/hnow.toml --out runs/farm
+  {bin} advise runs/farm                            what lost time, and what to change
+  {bin} advise runs/farm --try --file conf/santana/hnow.toml
                                                     and is that so?
-  migbsp advise runs/lbm/ii                         another scenario
-  migbsp advise runs/farm --format json | jq -r '.recommendations[0].set[]'
+  {bin} advise runs/lbm/ii                          another scenario
+  {bin} advise runs/farm --format json | jq -r '.recommendations[0].set[]'
 
 Exit codes: 0 advice was given, or there is none to give; 4 RUN holds no complete record, or one without interactions \
 and calls.
 
-How farms are judged: docs/task-farms.md. Why processes moved: `migbsp explain`.";
+How farms are judged: docs/task-farms.md. Why processes moved: `{bin} explain`.";

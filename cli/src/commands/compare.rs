@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
 use experiments::batch::{Batch, Progress as _, Silent};
 use experiments::{Failure, Provenance, Registry, overrides};
@@ -16,6 +17,7 @@ use crate::file::{SVG, check_output, write};
 use crate::live::{self, ClusterArguments};
 use crate::output::{Format, print, print_json, print_text};
 use crate::signals::TerminationSignal;
+use crate::topics;
 use analysis::compare::{
     self, Claim, Comparison, Contender, Ledger, Report, Seeds, Variant, chart, text,
 };
@@ -71,9 +73,22 @@ pub(crate) struct CompareArguments {
     /// Claim about every single experiment; can be given several times
     #[arg(long = "assert-each", value_name = "CLAIM")]
     pub(crate) claims_each: Vec<Claim>,
-    /// Whether to show a progress bar on stderr.
-    #[arg(skip)]
-    pub(crate) progress: bool,
+}
+
+/// The command `compare`. Its help lists the rules of policies of `registry`.
+pub(crate) fn command(registry: &Registry) -> Command {
+    let rules = format!("\nRules of policies:\n{}\nClaims:", topics::rules(registry));
+    Command::new(
+        "compare",
+        "Compare policies on experiments, with several seeds",
+        execute,
+    )
+    .long_about(COMPARE_ABOUT)
+    .after_help(COMPARE_HELP.replace("\nClaims:", &rules))
+    .example(
+        "compare conf/dynamic/*.toml --seeds 1..5",
+        "which policy is better",
+    )
 }
 
 /// Runs every experiment under every policy with every seed, and compares the policies.
@@ -82,13 +97,11 @@ pub(crate) struct CompareArguments {
 ///
 /// Errors of the arguments, an experiment or the disk; after the results, the runs that failed, and
 /// [`Failure::Verification`] if a claim does not hold.
-pub(crate) fn command(
-    arguments: &CompareArguments,
-    registry: &Registry,
-) -> Result<(), CommandFailure> {
+fn execute(arguments: &CompareArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    let registry = context.registry();
     arguments.check()?;
     if let Some(repetitions) = arguments.live {
-        return live::compare(arguments, repetitions, registry);
+        return live::compare::execute(arguments, repetitions, context);
     }
     if arguments.cluster.is_given() {
         let problem = "--cluster, --identity and --as are for runs on hosts: add --live N";
@@ -124,7 +137,7 @@ pub(crate) fn command(
         registry: registry.clone(),
         ledger: Arc::new(ledger),
         jobs: arguments.jobs,
-        bar: RunBar::new(arguments.progress),
+        bar: RunBar::new(context.has_progress()),
     };
     let Some(results) = runs.until(&termination)? else {
         return arguments.interrupted(&runs, termination.number().unwrap_or_default());
@@ -394,7 +407,7 @@ platform, its files or the program has changed. Runs that failed are made again 
 --live N makes the runs on the hosts of a cluster, one after the other: N repetitions, each with every experiment under every \
 policy in an order that is drawn. Repetitions take the place of seeds; outputs are checked as `run` does.
 
---from DIR compares the policies of a sweep (`migbsp sweep --out DIR`) without running anything: each combination of \
+--from DIR compares the policies of a sweep (`{bin} sweep --out DIR`) without running anything: each combination of \
 values is an experiment.";
 
 pub(crate) const COMPARE_HELP: &str = "\
@@ -417,13 +430,13 @@ Formats:
   csv    one row per run
 
 Examples:
-  migbsp compare conf/lbm.toml conf/lu.toml --policy none --policy migbsp --policy migbsp:interval=16
-  migbsp compare conf/dynamic/*.toml --seeds 1..30 --svg gains.svg
-  migbsp compare conf/dynamic/*.toml --seeds 1..100 --jobs 4 --out runs/dynamic
-  migbsp compare conf/dynamic/drift.toml --seeds 1..30 --against none
-  migbsp compare conf/dynamic/drift.toml --seeds 1..5 --assert 'adaptive <= migbsp' --format csv
-  migbsp compare conf/heat-local.toml --live 5 --policy none --policy adaptive --cluster hosts
-  migbsp up --local 4 --sets 2 --slow 4:0.4 -- compare conf/heat-local.toml --live 5 --policy none --policy adaptive
-  migbsp compare --from results --assert-each 'adaptive <= none'    the combinations of a sweep
+  {bin} compare conf/lbm.toml conf/lu.toml --policy none --policy migbsp --policy migbsp:interval=16
+  {bin} compare conf/dynamic/*.toml --seeds 1..30 --svg gains.svg
+  {bin} compare conf/dynamic/*.toml --seeds 1..100 --jobs 4 --out runs/dynamic
+  {bin} compare conf/dynamic/drift.toml --seeds 1..30 --against none
+  {bin} compare conf/dynamic/drift.toml --seeds 1..5 --assert 'adaptive <= migbsp' --format csv
+  {bin} compare conf/heat-local.toml --live 5 --policy none --policy adaptive --cluster hosts
+  {bin} up --local 4 --sets 2 --slow 4:0.4 -- compare conf/heat-local.toml --live 5 --policy none --policy adaptive
+  {bin} compare --from results --assert-each 'adaptive <= none'     the combinations of a sweep
 
 Every key of [scheduler] and every value of the results is explained in docs/experiments.md.";

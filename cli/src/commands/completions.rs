@@ -1,16 +1,17 @@
 //! `migbsp completions`: completion scripts for shells.
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use clap_complete::Generator;
 use clap_complete::shells::{Bash, Elvish, Fish, PowerShell, Zsh};
 use clap_complete_nushell::Nushell;
 
+use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
 use crate::output::print;
 
 /// A shell with completion scripts.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Shell {
+enum Shell {
     /// GNU Bash
     Bash,
     /// Elvish
@@ -26,13 +27,31 @@ pub(crate) enum Shell {
     Zsh,
 }
 
-/// Writes the script of `shell` for `command` to stdout.
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+struct CompletionsArguments {
+    /// The shell
+    shell: Shell,
+}
+
+/// The command `completions`.
+pub(super) fn command() -> Command {
+    Command::new(
+        "completions",
+        "Write a completion script for a shell to stdout",
+        execute,
+    )
+    .after_help(COMPLETIONS_HELP)
+}
+
+/// Writes the script for the commands of the program to stdout.
 ///
 /// # Errors
 ///
 /// If stdout does not take it.
-pub(crate) fn command(shell: Shell, command: clap::Command) -> Result<(), CommandFailure> {
-    let script = match shell {
+fn execute(arguments: &CompletionsArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    let command = context.clap.clone();
+    let script = match arguments.shell {
         Shell::Bash => script(Bash, command),
         Shell::Elvish => script(Elvish, command),
         Shell::Fish => script(Fish, command),
@@ -51,9 +70,9 @@ fn script(generator: impl Generator, mut command: clap::Command) -> String {
     String::from_utf8_lossy(&script).into_owned()
 }
 
-pub(crate) const COMPLETIONS_HELP: &str = "\
+const COMPLETIONS_HELP: &str = "\
 Examples:
-  migbsp completions bash > ~/.local/share/bash-completion/completions/migbsp
-  migbsp completions zsh > ~/.zfunc/_migbsp
-  migbsp completions fish > ~/.config/fish/completions/migbsp.fish
-  migbsp completions nushell > ~/.config/nushell/autoload/migbsp.nu";
+  {bin} completions bash > ~/.local/share/bash-completion/completions/{bin}
+  {bin} completions zsh > ~/.zfunc/_{bin}
+  {bin} completions fish > ~/.config/fish/completions/{bin}.fish
+  {bin} completions nushell > ~/.config/nushell/autoload/{bin}.nu";

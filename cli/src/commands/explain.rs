@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
+use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
 use clap::Args;
-use experiments::{Failure, Provenance, Registry, record};
+use experiments::{Failure, Provenance, record};
 
 use crate::file::{SVG, check_output, write};
 use crate::output::{Format, print, print_json, print_text};
-use crate::own_name::OwnName;
 use analysis::explain::{Inquiry, text};
 
 /// Arguments of `explain`.
@@ -35,16 +35,28 @@ pub(crate) struct ExplainArguments {
     pub(crate) svg: Option<PathBuf>,
 }
 
+/// The command `explain`.
+pub(crate) fn command() -> Command {
+    Command::new(
+        "explain",
+        "Explain from a record why processes moved or stayed, and what migrations gained",
+        execute,
+    )
+    .long_about(EXPLAIN_ABOUT)
+    .after_long_help(EXPLAIN_HELP)
+    .example(
+        "explain runs/lbm --process p21",
+        "why did it move? (from simulate --out runs/lbm)",
+    )
+}
+
 /// Answers the question.
 ///
 /// # Errors
 ///
 /// If there is no such record, process or call, or the answer cannot be written.
-pub(crate) fn command(
-    arguments: &ExplainArguments,
-    registry: &Registry,
-    own_name: &OwnName,
-) -> Result<(), CommandFailure> {
+fn execute(arguments: &ExplainArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    let registry = context.registry();
     if let Some(file) = &arguments.svg {
         check_output(file, SVG)?;
     }
@@ -58,35 +70,33 @@ pub(crate) fn command(
     };
     if arguments.format == Format::Csv {
         if let Some(file) = &arguments.svg {
-            write(file, &inquiry.svg(&inquiry.answer()?))?;
+            write(file, &inquiry.svg(&inquiry.answer(context.program())?))?;
         }
         return print(&inquiry.csv(&provenance()?)?);
     }
-    let answer = inquiry.answer()?;
+    let answer = inquiry.answer(context.program())?;
     if let Some(file) = &arguments.svg {
         write(file, &inquiry.svg(&answer))?;
     }
     match arguments.format {
         Format::Json => print_json(&provenance()?, &answer),
-        Format::Table | Format::Csv => print_text(false, |layout| {
-            own_name.in_text(&text(&answer, layout)).into_owned()
-        }),
+        Format::Table | Format::Csv => print_text(false, |layout| text(&answer, layout)),
     }
 }
 
-pub(crate) const EXPLAIN_ABOUT: &str = "\
+const EXPLAIN_ABOUT: &str = "\
 Explain from a record why processes moved or stayed, and what migrations gained.
 
 Gains are measured against scenario i, which runs the same experiment without calls and moves: its record is \
 the folder i beside RUN, as `simulate --out` writes it, or --against DIR. Without it, a change of the load cannot \
 be told from the effect of moves.
 
-RUN is the folder of a record, as `migbsp simulate FILE --out DIR` writes to DIR/iii. Without options \
+RUN is the folder of a record, as `{bin} simulate FILE --out DIR` writes to DIR/iii. Without options \
 the answer is about the whole run: its calls, their migrations and their gain. With --process it is \
 about the first call in which the process moved or, if it never did, the one in which it came nearest \
 to moving; with --superstep, about the call after this number of supersteps. The record of a run that did not end is explained as far as it goes.";
 
-pub(crate) const EXPLAIN_HELP: &str = "\
+const EXPLAIN_HELP: &str = "\
 The answer about a process in a call shows:
   every term of its potential of migration PM for every Set, and the Set that it preferred
   its position in the list that the Set Managers agreed on, and its neighbours
@@ -99,13 +109,13 @@ Formats:
   csv    one row per call, process and Set: all terms of PM
 
 Examples:
-  migbsp simulate conf/lbm.toml --out runs/lbm
-  migbsp explain runs/lbm                                   what happened
-  migbsp explain runs/lbm --process p21                     why did p21 move?
-  migbsp explain runs/lbm --process p1                      why did p1 never?
-  migbsp explain runs/lbm --superstep 252                   why did no process move?
-  migbsp explain runs/lbm --process p22 --superstep 4 --svg forces.svg
-  migbsp explain runs/lbm --format csv > potentials.csv
-  migbsp explain runs/other --against runs/lbm/i            what its moves gained
+  {bin} simulate conf/lbm.toml --out runs/lbm
+  {bin} explain runs/lbm                                    what happened
+  {bin} explain runs/lbm --process p21                      why did p21 move?
+  {bin} explain runs/lbm --process p1                       why did p1 never?
+  {bin} explain runs/lbm --superstep 252                    why did no process move?
+  {bin} explain runs/lbm --process p22 --superstep 4 --svg forces.svg
+  {bin} explain runs/lbm --format csv > potentials.csv
+  {bin} explain runs/other --against runs/lbm/i             what its moves gained
 
 Symbols and equations: docs/model.md. How to read the answers: docs/explain.md.";

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use analysis::export::{Export, Table, Timeline};
 use bsp::units::Bytes;
 use clap::{Args, ValueEnum};
-use experiments::{Failure, Provenance, Registry, record};
+use experiments::{Failure, Provenance, record};
 
+use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
 use crate::file::{check_folder, write_with};
 use crate::output::print;
@@ -57,15 +58,24 @@ enum TableName {
     Traces,
 }
 
+/// The command `export`.
+pub(crate) fn command() -> Command {
+    Command::new(
+        "export",
+        "Write a record in the formats of other tools: Perfetto, Paje, OpenTelemetry, tables",
+        execute,
+    )
+    .long_about(EXPORT_ABOUT)
+    .after_long_help(EXPORT_HELP)
+}
+
 /// Writes the record in the format.
 ///
 /// # Errors
 ///
 /// If there is no such record, it lacks what is asked for, or the file cannot be written.
-pub(crate) fn command(
-    arguments: &ExportArguments,
-    registry: &Registry,
-) -> Result<(), CommandFailure> {
+fn execute(arguments: &ExportArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    let registry = context.registry();
     let folder = record::find(&arguments.run)?;
     let provenance = Provenance::of_record(&record::manifest(&folder)?, registry)?;
     let export = Export::new(&folder, provenance);
@@ -135,14 +145,14 @@ impl TableName {
     }
 }
 
-pub(crate) const EXPORT_ABOUT: &str = "\
+const EXPORT_ABOUT: &str = "\
 Write a record in the formats of other tools: timelines for trace viewers, tables for data analysis.
 
 Every record has supersteps, calls and moves. What each process did in each superstep is in records of \
 `simulate --out DIR --trace` and `run --out DIR --trace`; without it, timelines show where processes were, and there is \
 no table `traces`. The record of a run that did not end is exported as far as it goes.";
 
-pub(crate) const EXPORT_HELP: &str = "\
+const EXPORT_HELP: &str = "\
 Tables, by --table; times in seconds since the run began, durations in seconds, sizes in bytes:
   supersteps  superstep, started, ended, slowest, computation, computation_mean, messages
   calls       superstep, at, cost, interval, tolerance, threshold, listed, candidates, moves
@@ -151,8 +161,8 @@ Tables, by --table; times in seconds since the run began, durations in seconds, 
   traces      superstep, process, host, started, computation, exchange, waiting, sent, received
 
 Examples:
-  migbsp simulate conf/lbm.toml --out runs/traced --trace
-  migbsp export runs/traced --format perfetto -o lbm.json      open it at ui.perfetto.dev
-  migbsp export runs/traced --format csv -o tables/            tables/supersteps.csv and others
-  migbsp export runs/traced --format csv --table moves -o moves.csv
-  migbsp export runs/traced --format paje -o lbm.paje && pj_dump lbm.paje";
+  {bin} simulate conf/lbm.toml --out runs/traced --trace
+  {bin} export runs/traced --format perfetto -o lbm.json       open it at ui.perfetto.dev
+  {bin} export runs/traced --format csv -o tables/             tables/supersteps.csv and others
+  {bin} export runs/traced --format csv --table moves -o moves.csv
+  {bin} export runs/traced --format paje -o lbm.paje && pj_dump lbm.paje";

@@ -58,7 +58,7 @@ pub(crate) struct FlowArguments {
 /// # Errors
 ///
 /// [`Failure::Input`] if one of the files is invalid, or a flow never ends.
-pub(crate) fn command(
+pub(super) fn execute(
     arguments: &FlowArguments,
     registry: &Registry,
 ) -> Result<(), CommandFailure> {
@@ -95,5 +95,5 @@ duration, in seconds at full precision.";
 pub(crate) const FLOWS_HELP: &str = "\
 Example: the second message takes its share of the first one's link.
   printf 'src,dst,bytes,start\\nlabtec-1,corisco-1,1e6,0\\nlabtec-1,corisco-2,1e6,0.005\\n' > flows.csv
-  migbsp platform flows conf/platforms/five.xml flows.csv
-  migbsp platform flows conf/platforms/five.xml flows.csv --model ideal --tcp-window \"64 KiB\"";
+  {bin} platform flows conf/platforms/five.xml flows.csv
+  {bin} platform flows conf/platforms/five.xml flows.csv --model ideal --tcp-window \"64 KiB\"";

@@ -7,26 +7,30 @@ use clap::Args;
 use clap_mangen::Man;
 use experiments::Failure;
 
+use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
 use crate::output::print;
 
 /// Arguments of `man`.
 #[derive(Debug, Args)]
-pub(crate) struct ManArguments {
+struct ManArguments {
     /// Folder for a page of every command, instead of the page of the program on stdout
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
-/// Writes the pages of `command`.
+/// The command `man`.
+pub(super) fn command() -> Command {
+    Command::new("man", "Write manual pages", execute).after_help(MAN_HELP)
+}
+
+/// Writes the pages of the program.
 ///
 /// # Errors
 ///
 /// If a page cannot be written.
-pub(crate) fn command(
-    arguments: &ManArguments,
-    command: clap::Command,
-) -> Result<(), CommandFailure> {
+fn execute(arguments: &ManArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    let command = context.clap.clone();
     let Some(folder) = &arguments.out else {
         return print(&page(command)?);
     };
@@ -42,7 +46,7 @@ fn page(command: clap::Command) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
-pub(crate) const MAN_HELP: &str = "\
+const MAN_HELP: &str = "\
 Examples:
-  migbsp man | man -l -
-  migbsp man --out ~/.local/share/man/man1           a page for every command: man migbsp-simulate";
+  {bin} man | man -l -
+  {bin} man --out ~/.local/share/man/man1            a page for every command: man {bin}-simulate";

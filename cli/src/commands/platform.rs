@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
 use bsp::HostId;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use experiments::platform::{is_simgrid, load, parse};
 use experiments::{Failure, Provenance, Registry};
 use simulator::Platform;
@@ -15,9 +16,16 @@ use crate::commands::flows::{self, FLOWS_ABOUT, FLOWS_HELP, FlowArguments};
 use crate::output::{Format, print, print_json, print_text};
 use analysis::platform::PlatformView;
 
+/// Arguments of `platform`.
+#[derive(Debug, Args)]
+struct PlatformArguments {
+    #[command(subcommand)]
+    command: PlatformCommand,
+}
+
 /// What `platform` does.
 #[derive(Debug, Subcommand)]
-pub(crate) enum PlatformCommand {
+enum PlatformCommand {
     /// Check a platform file and summarise it
     #[command(after_help = CHECK_HELP)]
     Check {
@@ -40,19 +48,27 @@ pub(crate) enum PlatformCommand {
     Flows(FlowArguments),
 }
 
+/// The command `platform`.
+pub(super) fn command() -> Command {
+    Command::new(
+        "platform",
+        "Check or show a platform, or time messages on it",
+        execute,
+    )
+    .example("platform show conf/platforms/testbed.toml", "")
+    .opening("xml", "platform show")
+}
+
 /// Does it.
 ///
 /// # Errors
 ///
 /// If a file is at fault, or stdout takes nothing.
-pub(crate) fn command(
-    command: &PlatformCommand,
-    registry: &Registry,
-) -> Result<(), CommandFailure> {
-    match command {
+fn execute(arguments: &PlatformArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    match &arguments.command {
         PlatformCommand::Check { file } => check(file),
-        PlatformCommand::Show { file, format } => show(file, *format, registry),
-        PlatformCommand::Flows(arguments) => flows::command(arguments, registry),
+        PlatformCommand::Show { file, format } => show(file, *format, context.registry()),
+        PlatformCommand::Flows(arguments) => flows::execute(arguments, context.registry()),
     }
 }
 
@@ -174,14 +190,14 @@ SimGrid, with exact max-min sharing; disks, Wifi and energy are not simulated.
 
 const CHECK_HELP: &str = "\
 Example:
-  migbsp platform check conf/platforms/five.xml
+  {bin} platform check conf/platforms/five.xml
 
 How to write one: docs/platforms.md.";
 
 const SHOW_HELP: &str = "\
 Examples:
-  migbsp platform show conf/platforms/testbed.toml
-  migbsp platform show conf/platforms/testbed.toml --format json
+  {bin} platform show conf/platforms/testbed.toml
+  {bin} platform show conf/platforms/testbed.toml --format json
 
 A route is that from the first host of a Set to the last one of another. How to write a platform:
 docs/platforms.md.";

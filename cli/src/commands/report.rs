@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use experiments::{Failure, Registry, record};
+use experiments::{Failure, record};
 
+use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
 use crate::file::{HTML, SVG, check_output, write};
 use crate::output::print;
@@ -45,15 +46,24 @@ pub(crate) enum PictureArgument {
     Sets,
 }
 
+/// The command `report`.
+pub(crate) fn command() -> Command {
+    Command::new(
+        "report",
+        "Draw from records what runs look like, as a page or as pictures",
+        execute,
+    )
+    .long_about(REPORT_ABOUT)
+    .after_long_help(REPORT_HELP)
+}
+
 /// Writes the page or the picture.
 ///
 /// # Errors
 ///
 /// If a record cannot be read, or is named twice, or the file cannot be written.
-pub(crate) fn command(
-    arguments: &ReportArguments,
-    registry: &Registry,
-) -> Result<(), CommandFailure> {
+fn execute(arguments: &ReportArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    let registry = context.registry();
     arguments.check_output()?;
     let folders = folders(&arguments.runs)?;
     if let (Some(_), [_, _, ..]) = (arguments.svg, &folders[..]) {
@@ -124,7 +134,7 @@ impl From<PictureArgument> for PictureKind {
     }
 }
 
-pub(crate) const REPORT_ABOUT: &str = "\
+const REPORT_ABOUT: &str = "\
 Draw from records what runs look like: a page that needs nothing but itself, or a picture.
 
 The page has what rescheduling saved of what it could have saved; where processes were and when they moved; how long \
@@ -132,10 +142,10 @@ supersteps took, with those of scenario i; where the time went; how busy hosts w
 every call with its reasons and with what it gained; the configuration, and what made the record. It is one file \
 without a network or a server. Several runs stand beside each other, with a table that compares them.
 
-RUN is the folder of a record, as `migbsp simulate FILE --out DIR` and `migbsp run FILE --out DIR` write to DIR/iii. The \
+RUN is the folder of a record, as `{bin} simulate FILE --out DIR` and `{bin} run FILE --out DIR` write to DIR/iii. The \
 record of a run that did not end is shown as far as it goes, and the page says so.";
 
-pub(crate) const REPORT_HELP: &str = "\
+const REPORT_HELP: &str = "\
 On the page:
   drag over a picture, or + − ← → and 0 while it has the focus, to show a part of the supersteps
   a click on a move, or Enter, opens its reasons; arrow keys lead from move to move
@@ -148,10 +158,10 @@ has another ending; 4 there is no record, \
 or it is broken or of another version.
 
 Examples:
-  migbsp simulate conf/lbm.toml --out runs/lbm
-  migbsp report runs/lbm -o lbm.html                         a page about the run
-  migbsp report runs/lbm --svg timeline -o timeline.svg      one picture
-  migbsp simulate conf/lbm.toml --policy adaptive --out runs/adaptive
-  migbsp report runs/lbm runs/adaptive -o both.html          policies beside each other
+  {bin} simulate conf/lbm.toml --out runs/lbm
+  {bin} report runs/lbm -o lbm.html                          a page about the run
+  {bin} report runs/lbm --svg timeline -o timeline.svg       one picture
+  {bin} simulate conf/lbm.toml --policy adaptive --out runs/adaptive
+  {bin} report runs/lbm runs/adaptive -o both.html           policies beside each other
 
 What the pictures show: docs/report.md.";

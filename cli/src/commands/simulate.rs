@@ -5,6 +5,7 @@ mod recordings;
 use std::num::NonZero;
 use std::path::PathBuf;
 
+use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
 use agents::record::Event;
 use clap::Args;
@@ -20,6 +21,7 @@ use crate::file::check_folder;
 use crate::output::{Format, print, print_json, print_text};
 use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
+use crate::topics;
 use analysis::advice::{Advice, AdvisedReport, Evidence, Settings, advice};
 use analysis::checkpoints;
 use analysis::joined::missing;
@@ -62,9 +64,30 @@ pub(crate) struct SimulateArguments {
     /// Show the configuration in effect, with the origin of each value, instead of running it
     #[arg(long)]
     pub(crate) print_config: bool,
-    /// Whether to show a progress bar on stderr.
-    #[arg(skip)]
-    pub(crate) progress: bool,
+}
+
+/// The command `simulate`. Its help lists the workloads of `registry`.
+pub(crate) fn command(registry: &Registry) -> Command {
+    Command::new(
+        "simulate",
+        "Run an experiment on a simulated platform",
+        execute,
+    )
+    .long_about(SIMULATE_ABOUT)
+    .after_help(format!(
+        "Workloads:\n{}\n{SIMULATE_HELP}",
+        topics::workload_list(registry)
+    ))
+    .example(
+        "simulate conf/lbm.toml",
+        "with and without rescheduling, compared",
+    )
+    .example("simulate conf/lbm.toml --set scheduler.interval=8", "")
+    .example(
+        "simulate conf/lbm.toml --print-config",
+        "every key, its value, where it comes from",
+    )
+    .opening("toml", "simulate")
 }
 
 /// Runs the scenarios of an experiment and shows their results.
@@ -72,10 +95,8 @@ pub(crate) struct SimulateArguments {
 /// # Errors
 ///
 /// Errors of the experiment, the platform, the program or the disk.
-pub(crate) fn command(
-    arguments: &SimulateArguments,
-    registry: &Registry,
-) -> Result<(), CommandFailure> {
+fn execute(arguments: &SimulateArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    let registry = context.registry();
     let mut assignments = arguments.overrides.assignments();
     assignments.extend(arguments.trace.then(|| TRACED.to_owned()));
     let loaded = experiments::load(&arguments.file, &assignments, registry)?;
@@ -100,7 +121,7 @@ pub(crate) fn command(
         let workload = &prepared.loaded.experiment.application.workload;
         place.check(registry.find(workload, None)?)?;
     }
-    let mut done = run_all(&prepared, scenarios, arguments, registry)?;
+    let mut done = run_all(&prepared, scenarios, arguments, context)?;
     let (last, advised) = done.last_mut().map_or_else(Default::default, |last| {
         (last.finished.take(), std::mem::take(&mut last.advised))
     });
@@ -165,9 +186,10 @@ fn run_all(
     prepared: &PreparedExperiment,
     scenarios: &[Scenario],
     arguments: &SimulateArguments,
-    registry: &Registry,
+    context: &Context<'_>,
 ) -> Result<Vec<Done>, Failure> {
-    let bars = arguments.progress.then(MultiProgress::new);
+    let registry = context.registry();
+    let bars = context.has_progress().then(MultiProgress::new);
     let recordings = Recordings::ended_by_signals();
     // A log has the events of one scenario after those of another.
     let is_logged = tracing::enabled!(tracing::Level::INFO);
@@ -265,7 +287,7 @@ fn kept(
     })
 }
 
-pub(crate) const SIMULATE_ABOUT: &str = "\
+const SIMULATE_ABOUT: &str = "\
 Run an experiment on a simulated platform, under a simulated clock.
 
 The experiment names the program, the platform and the policy. Scenario i is the application alone; in ii \
@@ -273,7 +295,7 @@ calls are held and paid for, but no process migrates; in iii processes migrate. 
 all three, on all cores or --jobs threads, and shows the gain of rescheduling. Where the results show what holds the run up, the last lines say which \
 policy or setting to try.";
 
-pub(crate) const SIMULATE_HELP: &str = "\
+const SIMULATE_HELP: &str = "\
 Configuration, later sources override earlier ones:
   built-in defaults < FILE < environment MIGBSP__SECTION__KEY=VALUE < --set SECTION.KEY=VALUE
   < -n, --seed, --policy
@@ -281,7 +303,7 @@ Paths in FILE are relative to FILE, and those on stdin to the current folder. Va
 
 Units: bare numbers are bytes, instructions, seconds. Or with a unit, as a string: \"900 kB\",
   \"4 MiB\", \"100 Minstr\", \"50 us\", \"15 min\"; \"0.21 us/B\" for the rates of [scheduler.migration];
-  `migbsp help units` lists them.
+  `{bin} help units` lists them.
 
 Formats:
   table  the scenarios, the calls with migrations, and the gain compared with the possible gain
@@ -295,10 +317,10 @@ Outputs of the programs (--outputs), those of the last scenario that runs; all s
   DIR/             outputs.json, and files of the workload: pictures, arrays, an alignment
 
 Examples:
-  migbsp simulate conf/lbm.toml -n 100 --policy adaptive --seed 3
-  migbsp simulate conf/synthetic.toml --set 'application.synthetic.instructions=[1e8, 4e8]'
-  MIGBSP__SCHEDULER__INTERVAL=16 migbsp simulate conf/lbm.toml --format json --out runs/lbm
-  migbsp simulate conf/lbm-cavity.toml --outputs cavity/
-  migbsp simulate conf/scripted.toml                 what if? scripted migrations
+  {bin} simulate conf/lbm.toml -n 100 --policy adaptive --seed 3
+  {bin} simulate conf/synthetic.toml --set 'application.synthetic.instructions=[1e8, 4e8]'
+  MIGBSP__SCHEDULER__INTERVAL=16 {bin} simulate conf/lbm.toml --format json --out runs/lbm
+  {bin} simulate conf/lbm-cavity.toml --outputs cavity/
+  {bin} simulate conf/scripted.toml                  what if? scripted migrations
 
 Every key is explained in docs/experiments.md; what a call decides, in docs/model.md.";

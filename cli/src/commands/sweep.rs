@@ -7,13 +7,11 @@ mod merge;
 mod views;
 
 use clap::{Args, Subcommand};
-use experiments::Registry;
 
+use crate::command::{Command, Context};
 use crate::commands::sweep::grid::GridArguments;
 use crate::commands::sweep::merge::MergeArguments;
 use crate::failure::CommandFailure;
-
-pub(crate) use help::{SWEEP_ABOUT, SWEEP_HELP};
 
 /// Arguments of `sweep`.
 #[derive(Debug, Args)]
@@ -23,9 +21,6 @@ pub(crate) struct SweepArguments {
     command: Option<SweepCommand>,
     #[command(flatten)]
     grid: GridArguments,
-    /// Whether to show a progress bar on stderr.
-    #[arg(skip)]
-    pub(crate) progress: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -35,17 +30,29 @@ enum SweepCommand {
     Merge(MergeArguments),
 }
 
+/// The command `sweep`.
+pub(crate) fn command() -> Command {
+    Command::new(
+        "sweep",
+        "Run experiments with every combination of values, policies and seeds",
+        execute,
+    )
+    .long_about(help::SWEEP_ABOUT)
+    .after_long_help(help::SWEEP_HELP)
+    .example(
+        "sweep conf/lbm.toml --set scheduler.interval=2,4,8 --seeds 1..3 -o runs/sweep",
+        "every combination, as a table",
+    )
+}
+
 /// Runs a sweep, a shard of one, or joins shards.
 ///
 /// # Errors
 ///
 /// Errors of the arguments, an experiment, a run or the disk.
-pub(crate) fn command(
-    arguments: &SweepArguments,
-    registry: &Registry,
-) -> Result<(), CommandFailure> {
+fn execute(arguments: &SweepArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
     match &arguments.command {
-        Some(SweepCommand::Merge(merge)) => merge::command(merge),
-        None => grid::command(&arguments.grid, arguments.progress, registry),
+        Some(SweepCommand::Merge(merge)) => merge::execute(merge),
+        None => grid::execute(&arguments.grid, context),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
 use clap::Args;
 use experiments::record::{find, manifest};
@@ -21,15 +22,25 @@ pub(crate) struct VerifyArguments {
     pub(crate) format: Format,
 }
 
+/// The command `verify`.
+pub(crate) fn command() -> Command {
+    Command::new(
+        "verify",
+        "Verify the decisions of a recorded run by recomputing them",
+        execute,
+    )
+    .long_about(VERIFY_ABOUT)
+    .after_long_help(VERIFY_HELP)
+    .example("verify runs/lbm", "recompute all decisions of a run")
+}
+
 /// Decides the run again.
 ///
 /// # Errors
 ///
 /// If there is no such record, it lacks observations, or a decision differs.
-pub(crate) fn command(
-    arguments: &VerifyArguments,
-    registry: &Registry,
-) -> Result<(), CommandFailure> {
+fn execute(arguments: &VerifyArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    let registry = context.registry();
     let folder = find(&arguments.run)?;
     let verified = decide_again(&folder, arguments.format, registry);
     if verified.is_err()
@@ -67,16 +78,16 @@ fn decide_again(folder: &Path, format: Format, registry: &Registry) -> Result<()
     })
 }
 
-pub(crate) const VERIFY_ABOUT: &str = "\
+const VERIFY_ABOUT: &str = "\
 Verify the decisions of a recorded run by recomputing them.
 
-RUN is the folder of a record, as `migbsp simulate FILE --out DIR` writes to DIR/iii. The record has the inputs of \
+RUN is the folder of a record, as `{bin} simulate FILE --out DIR` writes to DIR/iii. The record has the inputs of \
 every call: free capacity of hosts, distances between Sets, measurements of processes, durations of \
 supersteps. From these alone the model recomputes when calls are held, all potentials, the list, the \
 candidates, each negotiation or the plan, the migrations, and the interval to the next call. Values are \
 compared to the last digit. The record of a run that did not end is verified as far as it goes.";
 
-pub(crate) const VERIFY_HELP: &str = "\
+const VERIFY_HELP: &str = "\
 A line per call says `verified`, or shows a difference as recorded and as recomputed. A line for a superstep \
 without a call says that one was due.
 
@@ -91,9 +102,9 @@ Formats:
 Exit codes: 0 all is verified; 3 a decision differs; 4 the record is broken, or of another version.
 
 Examples:
-  migbsp simulate conf/lbm.toml --out runs/lbm
-  migbsp verify runs/lbm                            all calls of scenario iii
-  migbsp verify runs/lbm/ii --format json           another scenario, all differences
-  migbsp verify runs/lbm && echo verified
+  {bin} simulate conf/lbm.toml --out runs/lbm
+  {bin} verify runs/lbm                             all calls of scenario iii
+  {bin} verify runs/lbm/ii --format json            another scenario, all differences
+  {bin} verify runs/lbm && echo verified
 
 The model: docs/model.md. The comparison: docs/verify.md.";

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use experiments::{Failure, Registry};
 use indicatif::MultiProgress;
 
+use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
 use crate::live::help::{MIGRATION_ABOUT, MIGRATION_HELP, SUPERSTEP_ABOUT, SUPERSTEP_HELP};
@@ -21,9 +22,6 @@ use superstep::SuperstepArguments;
 pub(crate) struct BenchArguments {
     #[command(subcommand)]
     command: BenchCommand,
-    /// Whether a bar on stderr is wanted.
-    #[arg(skip)]
-    pub(crate) progress: bool,
 }
 
 /// What is measured.
@@ -71,38 +69,40 @@ impl BenchArguments {
     }
 }
 
+/// The command `bench`.
+pub(crate) fn command() -> Command {
+    Command::new("bench", "Measure what a cluster is capable of", execute)
+}
+
 /// Executes a bench on the cluster that is named.
 ///
 /// # Errors
 ///
 /// Whatever is wrong with the arguments, the cluster or a job.
-pub(crate) fn command(
-    arguments: &BenchArguments,
-    registry: &Registry,
-) -> Result<(), CommandFailure> {
-    arguments.check(registry)?;
+fn execute(arguments: &BenchArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    arguments.check(context.registry())?;
     match &arguments.command {
         BenchCommand::Migration(migration) => migration.refuse_levels()?,
         BenchCommand::Superstep(_) => {}
     }
     let cluster = ClusterMembers::find(arguments.cluster())?;
-    follow(arguments, &cluster, registry)
+    follow(arguments, &cluster, context)
 }
 
 /// The same, on a cluster that is known.
 ///
 /// # Errors
 ///
-/// As [`command`].
+/// As [`execute`].
 pub(crate) fn follow(
     arguments: &BenchArguments,
     cluster: &ClusterMembers,
-    registry: &Registry,
+    context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
-    let bars = arguments.progress.then(MultiProgress::new);
+    let bars = context.has_progress().then(MultiProgress::new);
     let runner = JobRunner {
         cluster,
-        registry,
+        registry: context.registry(),
         termination: &TerminationSignal::default(),
         bars: bars.as_ref(),
     };

@@ -85,4 +85,4 @@ fn members(cluster: &Cluster) -> Vec<Member> {
 }
 
 const NO_CLUSTER: &str = "--cluster FILE is missing, and this is no job of Slurm: name a file with a line per host, as \
-                          `node-1 slots=4 set=left`; or try `migbsp up --local 4 -- run FILE`";
+                          `node-1 slots=4 set=left`; or try `{bin} up --local 4 -- run FILE`";

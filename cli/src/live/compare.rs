@@ -10,6 +10,7 @@ use experiments::{Failure, Registry};
 use indicatif::{MultiProgress, ProgressBar};
 
 use crate::bar::{RUNS, style};
+use crate::command::Context;
 use crate::commands::compare::CompareArguments;
 use crate::failure::CommandFailure;
 use crate::file::{SVG, check_output};
@@ -22,13 +23,13 @@ use crate::signals::TerminationSignal;
 /// # Errors
 ///
 /// As [`follow`], or if there is no cluster.
-pub(crate) fn command(
+pub(crate) fn execute(
     arguments: &CompareArguments,
     repetitions: u32,
-    registry: &Registry,
+    context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
     let cluster = ClusterMembers::find(&arguments.cluster)?;
-    follow(arguments, repetitions, &cluster, registry)
+    follow(arguments, repetitions, &cluster, context)
 }
 
 /// The same, on a cluster that is known.
@@ -41,8 +42,9 @@ pub(crate) fn follow(
     arguments: &CompareArguments,
     repetitions: u32,
     cluster: &ClusterMembers,
-    registry: &Registry,
+    context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
+    let registry = context.registry();
     let comparison = arguments.comparison();
     let live = LiveComparison::new(comparison, repetitions, arguments.order_seed);
     check(&live, cluster, registry)?;
@@ -52,7 +54,7 @@ pub(crate) fn follow(
     let termination = TerminationSignal::default();
     // Between two runs, too.
     let _waiting = termination.wait();
-    let bars = arguments.progress.then(MultiProgress::new);
+    let bars = context.has_progress().then(MultiProgress::new);
     let runner = JobRunner {
         cluster,
         registry,

@@ -1,6 +1,6 @@
 //! Texts of `--help` for the commands for real hosts.
 
-pub(crate) const NODE_ABOUT: &str = "\
+pub(super) const NODE_ABOUT: &str = "\
 Run a node daemon that serves jobs from clients.
 
 A node serves one job at a time: it executes the processes that start on it or migrate to it, with one thread per slot \
@@ -8,7 +8,7 @@ in the client's list of hosts, and sends migrating processes to their targets. I
 SIGINT, SIGHUP) ends it; its client receives an error if a job is running. The first node of each Set is its Set Manager and \
 needs a certificate with that role.";
 
-pub(crate) const NODE_HELP: &str = "\
+pub(super) const NODE_HELP: &str = "\
 FILE, which the environment (MIGBSP__NODE__KEY=VALUE) overrides:
   [node]
   name = \"node-1\"              # as in its certificate and in the list of hosts
@@ -22,14 +22,14 @@ The log on stderr has times in UTC and says when jobs begin and end. A superstep
 after its job has ended, the node refuses jobs until it ends, or ends itself with --exit-when-stuck.
 
 Examples:
-  migbsp cert init --cluster lab
-  migbsp cert issue --role set-manager --name node-1
-  migbsp node --conf node-1.toml
-  migbsp node --conf node-1.toml --log-format json --exit-when-stuck 60
+  {bin} cert init --cluster lab
+  {bin} cert issue --role set-manager --name node-1
+  {bin} node --conf node-1.toml
+  {bin} node --conf node-1.toml --log-format json --exit-when-stuck 60
 
 Certificates, lists of hosts, firewalls: docs/cluster.md.";
 
-pub(crate) const RUN_ABOUT: &str = "\
+pub(super) const RUN_ABOUT: &str = "\
 Run an experiment on the hosts of a cluster.
 
 The same experiment that `simulate` runs, with the same agents, on real hosts: its processes are sent to the nodes, \
@@ -38,7 +38,7 @@ names no policy runs under `adaptive`; --policy none runs the application alone,
 describe a simulated platform are ignored. Without a list of hosts, those of the Slurm job are used. Ctrl-C ends the \
 run and leaves the cluster free.";
 
-pub(crate) const RUN_HELP: &str = "\
+pub(super) const RUN_HELP: &str = "\
 The list of hosts, one per line; the first of each Set is its Set Manager:
   node-1 slots=4 set=left addr=10.0.0.1:7447
   node-2 slots=4 set=left speed=0.5
@@ -63,22 +63,22 @@ Exit codes: 1 the program failed; 2 invalid command line; 3 invalid outputs; 4 i
 5 the cluster failed; 130 interrupted.
 
 Examples:
-  migbsp run conf/heat-local.toml --cluster hosts -n 16
-  migbsp run conf/heat-local.toml --cluster hosts --set scheduler.policy=adaptive --out runs/heat
-  migbsp run conf/heat-local.toml --cluster hosts --checkpoint /shared/heat
-  migbsp run --resume /shared/heat --cluster hosts  go on after a failure
-  migbsp run conf/heat-local.toml --cluster hosts --dashboard
-  migbsp explain runs/heat                          why did processes move?
-  migbsp verify runs/heat                           recompute all decisions";
+  {bin} run conf/heat-local.toml --cluster hosts -n 16
+  {bin} run conf/heat-local.toml --cluster hosts --set scheduler.policy=adaptive --out runs/heat
+  {bin} run conf/heat-local.toml --cluster hosts --checkpoint /shared/heat
+  {bin} run --resume /shared/heat --cluster hosts   go on after a failure
+  {bin} run conf/heat-local.toml --cluster hosts --dashboard
+  {bin} explain runs/heat                           why did processes move?
+  {bin} verify runs/heat                            recompute all decisions";
 
-pub(crate) const UP_ABOUT: &str = "\
+pub(super) const UP_ABOUT: &str = "\
 Start a cluster of node processes on this machine for one command.
 
 For trials, teaching and tests: every node is a process of the operating system with a socket, a certificate and \
 one processor, as on separate hosts, but on this machine. The authority of their \
 certificates exists in memory only.";
 
-pub(crate) const UP_HELP: &str = "\
+pub(super) const UP_HELP: &str = "\
 --slow 4:0.4, or 4:40%, holds the fourth node to 0.4 of its speed: after each superstep its threads sleep for as long as a slower \
 processor would have computed.
 
@@ -98,17 +98,17 @@ as that host, less [load]; the relay plays slow and congested links between Sets
 result says how much longer it takes live.
 
 Examples:
-  migbsp up --local 4 --sets 2 --slow 4:0.4 -- run conf/heat-local.toml
-  migbsp up --local 4 --sets 2 --kill 3@200 -- run conf/heat-local.toml
-  migbsp up --play -- run conf/owners-local.toml --policy none
-  migbsp up --local 4 --sets 2 --between 10Mbps,2ms -- run conf/heat-ring.toml
-  migbsp up --local 2 -- run conf/heat-local.toml --set application.supersteps=100 --format json
-  migbsp up --local 4 -- run conf/heat-local.toml --dashboard
-  migbsp up --local 4 --sets 2 --slow 4:0.4 -- compare conf/heat-local.toml --live 5 --policy none --policy adaptive
-  migbsp up --local 3 -- status
-  migbsp up --local 4                               then use it from another terminal";
+  {bin} up --local 4 --sets 2 --slow 4:0.4 -- run conf/heat-local.toml
+  {bin} up --local 4 --sets 2 --kill 3@200 -- run conf/heat-local.toml
+  {bin} up --play -- run conf/owners-local.toml --policy none
+  {bin} up --local 4 --sets 2 --between 10Mbps,2ms -- run conf/heat-ring.toml
+  {bin} up --local 2 -- run conf/heat-local.toml --set application.supersteps=100 --format json
+  {bin} up --local 4 -- run conf/heat-local.toml --dashboard
+  {bin} up --local 4 --sets 2 --slow 4:0.4 -- compare conf/heat-local.toml --live 5 --policy none --policy adaptive
+  {bin} up --local 3 -- status
+  {bin} up --local 4                                then use it from another terminal";
 
-pub(crate) const STATUS_HELP: &str = "\
+pub(super) const STATUS_HELP: &str = "\
 --watch shows, until q or Ctrl-C: each job with its superstep, supersteps per second, the time that is left where the number \
 of supersteps is known, and its calls; each node with its processes, load and memory. A node that stops answering is shown \
 as such. Without a terminal, there is a table each time, or an object with --format json.
@@ -123,11 +123,11 @@ Formats:
 Exit codes: 0 all have answered; 5 some have not. With --watch, 0 when the user leaves.
 
 Examples:
-  migbsp status --cluster hosts
-  migbsp status --cluster hosts --watch --every 5s
-  migbsp up --local 3 -- status";
+  {bin} status --cluster hosts
+  {bin} status --cluster hosts --watch --every 5s
+  {bin} up --local 3 -- status";
 
-pub(crate) const SUPERSTEP_ABOUT: &str = "\
+pub(super) const SUPERSTEP_ABOUT: &str = "\
 Measure r, g and l, the parameters of the BSP cost model, as Bisseling's program bspbench does.
 
 r is what a process computes in a second, in floating-point operations of DAXPY in its cache. g is the time of a data \
@@ -135,18 +135,18 @@ word of 8 bytes in an h-relation, where every process sends and receives h words
 h-relation. g and l are those of the line T(h) = g·h + l that is fitted to the medians of measured supersteps, for h from p, the \
 number of processes, to --h; they are shown in seconds and in the time of a floating-point operation.";
 
-pub(crate) const SUPERSTEP_HELP: &str = "\
+pub(super) const SUPERSTEP_HELP: &str = "\
 Formats:
   table  r, g and l, and some measured times beside the fit
   json   one object, schema migbsp.bench-superstep/1
   csv    one row per number of words: measured median and fit, in seconds
 
 Examples:
-  migbsp bench superstep --cluster hosts
-  migbsp up --local 4 -- bench superstep
-  migbsp up --local 2 --sets 2 --between 11.8MBps -- bench superstep --pairs --h 4096";
+  {bin} bench superstep --cluster hosts
+  {bin} up --local 4 -- bench superstep
+  {bin} up --local 2 --sets 2 --between 11.8MBps -- bench superstep --pairs --h 4096";
 
-pub(crate) const MIGRATION_ABOUT: &str = "\
+pub(super) const MIGRATION_ABOUT: &str = "\
 Move states between two nodes, and compare what that takes with what was predicted.
 
 A process that solves one problem after the other moves to the other node and back at supersteps that are drawn. Each move is \
@@ -154,7 +154,7 @@ predicted from the moves before it and, if it is long enough, from a probe of th
 and Wu (2007): linpack is one large array, bitonic a tree of many small nodes, gzip small, and the size of xlintims changes. \
 Outputs are verified, and compared with those of the same job without moves.";
 
-pub(crate) const MIGRATION_HELP: &str = "\
+pub(super) const MIGRATION_HELP: &str = "\
 Columns:
   predicted, frozen  seconds of a move: as predicted, and from the time when the process left its thread until it was unpacked
   error              of the prediction, as a part of the time frozen
@@ -171,7 +171,7 @@ Formats:
 Exit codes: as for `run`; if a job fails or is interrupted, kinds that are complete are shown.
 
 Examples:
-  migbsp bench migration --cluster hosts --from node-1 --to node-5
-  migbsp up --local 2 --sets 2 --between 11.8MBps -- bench migration --moves 6
-  migbsp up --local 2 --sets 2 --between 11.8MBps -- bench migration --level 0.1..0.9 --dwell 10s --seed 1
-  migbsp up --local 2 -- bench migration --kind linpack --state 1MB..64MB --svg moves.svg --write link.toml";
+  {bin} bench migration --cluster hosts --from node-1 --to node-5
+  {bin} up --local 2 --sets 2 --between 11.8MBps -- bench migration --moves 6
+  {bin} up --local 2 --sets 2 --between 11.8MBps -- bench migration --level 0.1..0.9 --dwell 10s --seed 1
+  {bin} up --local 2 -- bench migration --kind linpack --state 1MB..64MB --svg moves.svg --write link.toml";

@@ -34,7 +34,7 @@ pub(crate) fn find(
     let place = folder.display();
     match names.len() {
         0 => Err(Failure::Input(format!(
-            "{place}: no certificate of a {role}; `migbsp cert issue --role {role} --name NAME` makes one"
+            "{place}: no certificate of a {role}; `{{bin}} cert issue --role {role} --name NAME` makes one"
         ))),
         1 => read_identity(&folder, &names.remove(0)).map_err(cert::fault),
         _ => {

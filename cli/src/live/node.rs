@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use crate::cert;
+use crate::command::Command;
+use crate::live::help::{NODE_ABOUT, NODE_HELP};
 use crate::live::play::NodePlay;
 use crate::log::LogFormat;
 use crate::signals::TerminationSignal;
@@ -31,7 +33,7 @@ use settings::decode;
 
 /// Arguments of `node`.
 #[derive(Debug, Args)]
-pub(crate) struct NodeArguments {
+struct NodeArguments {
     /// Its configuration, a TOML file with a section [node]
     #[arg(long, value_name = "FILE", required_unless_present = "stdin")]
     conf: Option<PathBuf>,
@@ -51,7 +53,7 @@ pub(crate) struct NodeArguments {
 
 impl NodeArguments {
     /// The format of the log; a node of `up` has that of its parent.
-    pub(crate) fn log_format(&self) -> Option<LogFormat> {
+    fn log_format(&self) -> Option<LogFormat> {
         Some(self.log_format).filter(|_| !self.stdin)
     }
 }
@@ -104,12 +106,24 @@ pub(crate) struct NodeConfiguration {
     pub(crate) checkpoints: Option<Vec<String>>,
 }
 
+/// The command `node`.
+pub(crate) fn command() -> Command {
+    Command::with_log(
+        "node",
+        "Run a node daemon that serves jobs from clients",
+        |arguments, context| Ok(serve(arguments, context.registry().clone())?),
+        NodeArguments::log_format,
+    )
+    .long_about(NODE_ABOUT)
+    .after_long_help(NODE_HELP)
+}
+
 /// Serves clients until a signal ends it.
 ///
 /// # Errors
 ///
 /// If the configuration, the certificate or the socket is invalid.
-pub(crate) fn command(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
+fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
     if arguments.stdin {
         return serve_parent(registry);
     }
@@ -196,7 +210,7 @@ fn check_role(folder: &Path, identity: &Identity) -> Result<(), Failure> {
         Role::Node | Role::SetManager => Ok(()),
         Role::Client => Err(Failure::Input(format!(
             "{}: {name} is a {role}, must be a node, or a set-manager if it is the first host of its Set; \
-             `migbsp cert issue --role node --name NAME` makes a certificate",
+             `{{bin}} cert issue --role node --name NAME` makes a certificate",
             folder.display()
         ))),
     }

@@ -6,11 +6,13 @@ use agents::record::Event;
 use clap::Args;
 
 use crate::arguments::{Overrides, TRACED};
+use crate::command::{Command, Context};
 use crate::dashboard::{DashboardAddress, Listening};
 use crate::failure::CommandFailure;
 use crate::file::check_folder;
 use crate::live::checkpoints::{CheckpointArguments, DiskWatch};
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
+use crate::live::help::{RUN_ABOUT, RUN_HELP};
 use crate::live::run_job::RunJob;
 use crate::live::run_observers::{FlushedRecorder, RunObservers};
 use crate::output::{Format, print, print_json, print_text};
@@ -83,9 +85,6 @@ pub(crate) struct RunArguments {
         default_missing_value = DashboardAddress::DEFAULT
     )]
     dashboard: Option<DashboardAddress>,
-    /// Whether a bar on stderr is wanted.
-    #[arg(skip)]
-    pub(crate) progress: bool,
 }
 
 /// What a run is compared with, and what sees its events.
@@ -109,28 +108,36 @@ impl RunArguments {
     }
 }
 
+/// The command `run`.
+pub(crate) fn command() -> Command {
+    Command::new("run", "Run an experiment on the hosts of a cluster", run)
+        .long_about(RUN_ABOUT)
+        .after_long_help(RUN_HELP)
+}
+
 /// Runs an experiment on the cluster that is named.
 ///
 /// # Errors
 ///
 /// Whatever is wrong with the experiment, the program, the cluster or the disk.
-pub(crate) fn command(arguments: &RunArguments, registry: &Registry) -> Result<(), CommandFailure> {
+fn run(arguments: &RunArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
     let cluster = ClusterMembers::find(&arguments.cluster)?;
     let following = Following {
         simulated: None,
         dashboard: arguments.dashboard()?,
         spectator: &mut |_| {},
     };
-    follow(arguments, cluster, registry, following)
+    follow(arguments, cluster, context, following)
 }
 
 /// The same, on a cluster that is known.
 pub(crate) fn follow(
     arguments: &RunArguments,
     cluster: ClusterMembers,
-    registry: &Registry,
+    context: &Context<'_>,
     following: Following<'_>,
 ) -> Result<(), CommandFailure> {
+    let registry = context.registry();
     let mut job = job(arguments, &cluster, registry, following.simulated.is_some())?;
     let workload = &job.loaded.experiment.application.workload;
     let entry = registry.find(workload, None)?;
@@ -147,7 +154,7 @@ pub(crate) fn follow(
     let dashboard = dashboard.map(|listening| listening.serve(page()?));
     let dashboard = dashboard.transpose()?;
     let supersteps = job.loaded.experiment.application.supersteps;
-    let (is_wanted, platform) = (arguments.progress, &job.prepared.platform);
+    let (is_wanted, platform) = (context.has_progress(), &job.prepared.platform);
     let observers = RunObservers {
         progress: Progress::new(is_wanted, scenario, supersteps, platform),
         watch: Watch::new(beginning(scenario, &job.prepared, registry)?)?,

@@ -7,8 +7,10 @@ mod watched;
 use agents::hosts::inquire;
 use clap::Args;
 
+use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
 use crate::live::cluster_members::{ClusterArguments, ClusterMembers, roles};
+use crate::live::help::STATUS_HELP;
 use crate::output::{Format, print, print_json, print_text};
 use experiments::{Failure, Provenance, Registry};
 use report::{Report, Row, csv, text};
@@ -26,19 +28,22 @@ pub(crate) struct StatusArguments {
     watch: WatchArguments,
 }
 
+/// The command `status`.
+pub(crate) fn command() -> Command {
+    Command::new("status", "Show the state of a cluster's nodes", execute)
+        .after_long_help(STATUS_HELP)
+}
+
 /// Shows how the nodes of a cluster are.
 ///
 /// # Errors
 ///
 /// If there is no cluster, or a node does not answer; the others are shown first.
-pub(crate) fn command(
-    arguments: &StatusArguments,
-    registry: &Registry,
-) -> Result<(), CommandFailure> {
+fn execute(arguments: &StatusArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
     show(
         arguments,
         ClusterMembers::find(&arguments.cluster)?,
-        registry,
+        context.registry(),
     )
 }
 

@@ -11,19 +11,21 @@ use protocol::Member;
 use protocol::identity::files::write_identity;
 
 use crate::arguments::{knowing_policies, taking_negative_numbers};
+use crate::command::{Command, Context};
 use crate::commands::compare::{COMPARE_ABOUT, COMPARE_HELP, CompareArguments};
 use crate::failure::CommandFailure;
 use crate::live::bench::{self, BenchArguments};
 use crate::live::between::BetweenArguments;
 use crate::live::cluster_members::ClusterMembers;
 use crate::live::compare;
+use crate::live::help::{UP_ABOUT, UP_HELP};
 use crate::live::kills::{Kill, Kills};
 use crate::live::local_nodes::{PlannedNodes, start};
 use crate::live::play::Play;
 use crate::live::run::{Following, RunArguments, follow};
 use crate::live::status::{StatusArguments, show};
 use crate::live::up_folder::{UpFolder, remove_stale};
-use crate::own_name::OwnName;
+use crate::named::named_help;
 use crate::signals::TerminationSignal;
 use crate::{file, misuse, output};
 use experiments::Failure;
@@ -31,7 +33,7 @@ use experiments::Registry;
 
 /// Arguments of `up`.
 #[derive(Debug, Args)]
-pub(crate) struct UpArguments {
+struct UpArguments {
     /// Number of nodes, each a process of this machine [default: 4; with --play, as many as the platform has hosts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     local: Option<u32>,
@@ -57,25 +59,6 @@ pub(crate) struct UpArguments {
     /// nodes wait for an interrupt
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
-    /// Whether to show a progress bar on stderr.
-    #[arg(skip)]
-    pub(crate) progress: bool,
-}
-
-/// The arguments alone.
-#[derive(Debug, Parser)]
-#[command(no_binary_name = true)]
-struct UpAlone {
-    #[command(flatten)]
-    up: UpArguments,
-}
-
-impl UpArguments {
-    /// The arguments that these words are, which must be right.
-    pub(crate) fn new(words: &[&str], progress: bool) -> Self {
-        let UpAlone { up } = UpAlone::parse_from(words);
-        Self { progress, ..up }
-    }
 }
 
 /// A node that is held to a fraction of its speed.
@@ -108,7 +91,7 @@ impl FromStr for Slow {
 
 /// Commands for a running cluster.
 #[derive(Debug, Parser)]
-#[command(name = "migbsp up --", no_binary_name = true)]
+#[command(name = "up --", no_binary_name = true)]
 struct UpAction {
     #[command(subcommand)]
     command: UpSubcommand,
@@ -127,16 +110,28 @@ enum UpSubcommand {
     Bench(Box<BenchArguments>),
 }
 
+/// The command `up`.
+pub(crate) fn command() -> Command {
+    Command::new(
+        "up",
+        "Start a cluster of node processes on this machine for one command",
+        execute,
+    )
+    .long_about(UP_ABOUT)
+    .after_long_help(UP_HELP)
+    .example(
+        "up --local 4 --sets 2 --slow 4:0.4 -- run conf/heat-local.toml",
+        "on real processes: docs/cluster.md",
+    )
+}
+
 /// Starts the nodes, executes the command, and ends them.
 ///
 /// # Errors
 ///
 /// The failure of the command, or if a node cannot be started.
-pub(crate) fn command(
-    arguments: &UpArguments,
-    registry: &Registry,
-    own_name: &OwnName,
-) -> Result<(), CommandFailure> {
+fn execute(arguments: &UpArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    let registry = context.registry();
     let action = match &arguments.command[..] {
         [] => None,
         words => match action(words, registry) {
@@ -172,7 +167,7 @@ pub(crate) fn command(
         Some(UpSubcommand::Run(run)) => run.dashboard()?,
         _ => None,
     };
-    let mut planned = nodes(arguments, action.as_ref(), registry)?;
+    let mut planned = nodes(arguments, action.as_ref(), context)?;
     planned.checkpoints = checkpoint_folders(action.as_ref())?;
     let count = planned.members.len();
     for kill in &arguments.kill {
@@ -188,7 +183,6 @@ pub(crate) fn command(
         .collect();
     let result = match action {
         Some(UpSubcommand::Run(mut run)) => {
-            run.progress = arguments.progress;
             run.allow_mixed_builds |= arguments.allow_mixed_builds;
             let mut kills = Kills::new(&arguments.kill);
             let following = Following {
@@ -196,20 +190,16 @@ pub(crate) fn command(
                 dashboard,
                 spectator: &mut |event: &Event| kills.observe(event, &mut nodes),
             };
-            let result = follow(&run, cluster, registry, following);
+            let result = follow(&run, cluster, context, following);
             result.inspect(|()| kills.warn_of_pending())
         }
         Some(UpSubcommand::Status(status)) => show(&status, cluster, registry),
-        Some(UpSubcommand::Compare(mut comparison)) => {
-            comparison.progress = arguments.progress;
+        Some(UpSubcommand::Compare(comparison)) => {
             let repetitions = comparison.live.unwrap_or(1);
-            compare::follow(&comparison, repetitions, &cluster, registry)
+            compare::follow(&comparison, repetitions, &cluster, context)
         }
-        Some(UpSubcommand::Bench(mut bench)) => {
-            bench.progress = arguments.progress;
-            bench::follow(&bench, &cluster, registry)
-        }
-        None => wait(&cluster, own_name),
+        Some(UpSubcommand::Bench(bench)) => bench::follow(&bench, &cluster, context),
+        None => wait(&cluster, context.program()),
     };
     let result = result.map_err(|failure| nodes.explain(failure, &names));
     drop(nodes);
@@ -221,11 +211,11 @@ fn action(words: &[String], registry: &Registry) -> Result<UpSubcommand, clap::E
     let program = registry.program();
     let command = UpAction::command().bin_name(format!("{program} up --"));
     let command = knowing_policies(command, registry.policies());
-    let mut command = taking_negative_numbers(command);
+    let mut command = taking_negative_numbers(named_help(command, program));
     let matches = command.try_get_matches_from_mut(words);
     matches
         .and_then(|matches| UpAction::from_arg_matches(&matches).map(|action| action.command))
-        .map_err(|error| misuse::explained(error, &command, words))
+        .map_err(|error| misuse::explained(error, &command, words, &[]))
 }
 
 /// Why `words` are no command for the nodes.
@@ -250,10 +240,10 @@ fn refusal(error: &clap::Error, words: &[String]) -> Failure {
 fn nodes(
     arguments: &UpArguments,
     action: Option<&UpSubcommand>,
-    registry: &Registry,
+    context: &Context<'_>,
 ) -> Result<PlannedNodes, Failure> {
     if arguments.play {
-        return playing_nodes(arguments, action, registry);
+        return playing_nodes(arguments, action, context);
     }
     let (local, sets) = (arguments.local.unwrap_or(4), arguments.sets.unwrap_or(1));
     if local < sets {
@@ -278,7 +268,7 @@ fn nodes(
     let links = arguments.between.links(sets)?;
     let links = match action {
         Some(UpSubcommand::Bench(bench)) => {
-            bench.check(registry)?;
+            bench.check(context.registry())?;
             bench.links(links)?
         }
         _ => links,
@@ -319,13 +309,13 @@ fn checkpoint_folders(action: Option<&UpSubcommand>) -> Result<Option<Vec<String
 fn playing_nodes(
     arguments: &UpArguments,
     action: Option<&UpSubcommand>,
-    registry: &Registry,
+    context: &Context<'_>,
 ) -> Result<PlannedNodes, Failure> {
     let Some(UpSubcommand::Run(run)) = action else {
         let problem = "--play: there is no experiment to play: add `-- run FILE`";
         return Err(Failure::Usage(problem.to_owned()));
     };
-    let play = Play::new(run, registry, arguments.progress)?;
+    let play = Play::new(run, context.registry(), context.has_progress())?;
     let members = play.members();
     let sets: BTreeSet<&str> = members.iter().map(|member| member.set.as_str()).collect();
     for (option, given, there, what) in [
@@ -350,9 +340,9 @@ fn playing_nodes(
 }
 
 /// Waits to be interrupted; meanwhile others may use the cluster.
-fn wait(cluster: &ClusterMembers, own_name: &OwnName) -> Result<(), CommandFailure> {
+fn wait(cluster: &ClusterMembers, program: &str) -> Result<(), CommandFailure> {
     let folder = UpFolder::new()?;
-    let waited = offer(cluster, folder.path(), own_name);
+    let waited = offer(cluster, folder.path(), program);
     // The keys in it are useless without the nodes.
     let removed = folder.remove();
     waited.and_then(|()| removed.map_err(CommandFailure::from))
@@ -361,7 +351,7 @@ fn wait(cluster: &ClusterMembers, own_name: &OwnName) -> Result<(), CommandFailu
 fn offer(
     cluster: &ClusterMembers,
     folder: &std::path::Path,
-    own_name: &OwnName,
+    program: &str,
 ) -> Result<(), CommandFailure> {
     write_identity(folder, &cluster.client).map_err(Failure::chain)?;
     let hosts = folder.join("hosts");
@@ -382,11 +372,11 @@ fn offer(
         folder.display()
     );
     let text = format!(
-        "{} nodes are up. In another terminal:\n\n  migbsp status {options}\n  migbsp run FILE {options}\n\n\
+        "{} nodes are up. In another terminal:\n\n  {program} status {options}\n  {program} run FILE {options}\n\n\
          Ctrl-C ends them.\n",
         cluster.members.len()
     );
-    output::print(&own_name.in_text(&text))?;
+    output::print(&text)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();

@@ -1,13 +1,14 @@
-//! Conway's Game of Life with every command of migbsp.
+//! Conway's Game of Life with the commands of migbsp.
 
 mod life;
 mod workload;
 
 use std::process::ExitCode;
 
+use commands::Commands;
 use experiments::Registry;
 
 fn main() -> ExitCode {
     let registry = Registry::shipped().named("life", env!("CARGO_PKG_VERSION"));
-    commands::run(&registry.with::<workload::GameOfLife>())
+    Commands::new(&registry.with::<workload::GameOfLife>()).run()
 }

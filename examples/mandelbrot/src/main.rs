@@ -1,13 +1,14 @@
-//! The Mandelbrot set, a task farm, with every command of migbsp.
+//! The Mandelbrot set, a task farm, with the commands of migbsp.
 
 mod mandelbrot;
 mod workload;
 
 use std::process::ExitCode;
 
+use commands::Commands;
 use experiments::Registry;
 
 fn main() -> ExitCode {
     let registry = Registry::shipped().named("mandelbrot", env!("CARGO_PKG_VERSION"));
-    commands::run(&registry.with::<workload::MandelbrotSet>())
+    Commands::new(&registry.with::<workload::MandelbrotSet>()).run()
 }

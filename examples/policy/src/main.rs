@@ -1,12 +1,13 @@
-//! Your own plan, with every command of migbsp.
+//! Your own plan, with the commands of migbsp.
 
 mod pairwise;
 
 use std::process::ExitCode;
 
+use commands::Commands;
 use experiments::Registry;
 
 fn main() -> ExitCode {
     let registry = Registry::shipped().named("policy", env!("CARGO_PKG_VERSION"));
-    commands::run(&registry.with_plan(pairwise::RULE))
+    Commands::new(&registry.with_plan(pairwise::RULE)).run()
 }

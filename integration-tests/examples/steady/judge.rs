@@ -6,8 +6,8 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use agents::record::Event;
-use analysis::best_placement::KnownBest;
 use analysis::compare::Contender;
+use analysis::known_best::KnownBest;
 use anyhow::{Context, bail};
 use clap::Args;
 use experiments::batch::{Batch, Silent};

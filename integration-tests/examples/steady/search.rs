@@ -5,11 +5,12 @@ use std::io::{Write as _, stdout};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use analysis::best_placement::{Found, Search, file_of, search};
+use analysis::known_best::file_of;
 use anyhow::Context;
 use clap::Args;
 use experiments::batch::Batch;
 use experiments::{Attributed, Registry};
+use reproduce::best_placement::{Found, Search, search};
 
 use crate::bar::Bar;
 use crate::judge::experiments_in;

@@ -7,53 +7,57 @@ use toml::Table;
 use crate::{members, root};
 
 /// Folder and floor. A crate depends only on lower floors.
-const FLOORS: [(&str, u32); 17] = [
+const FLOORS: [(&str, u32); 21] = [
     ("bsp", 0),
     ("experiments/settings", 1),
     ("migbsp", 1),
     ("simulator", 1),
-    ("relay", 2),
     ("workloads", 1),
-    ("lab/rules", 2),
-    ("lab/algorithms", 2),
     ("protocol", 2),
     ("agents", 3),
     ("experiments", 4),
     ("analysis", 5),
+    ("cli/relay", 2),
     ("cli", 6),
-    ("integration-tests", 9),
-    ("examples/life", 9),
-    ("examples/mandelbrot", 9),
-    ("examples/policy", 9),
+    ("lab/rules", 2),
+    ("lab/algorithms", 2),
+    ("lab/chaos", 7),
+    ("lab/rebalancing", 7),
+    ("lab/reproduce", 8),
+    ("cli/migbsp", 9),
+    ("integration-tests", 10),
+    ("examples/life", 10),
+    ("examples/mandelbrot", 10),
+    ("examples/policy", 10),
 ];
 
-/// Outside dependencies that may be used in one folder only, and where.
-const OWNERS: &[(&str, &str)] = &[
-    ("actix", "agents"),
-    ("actix-rt", "agents"),
-    ("integer-encoding", "agents"),
-    ("perf-event2", "agents"),
-    ("sysinfo", "agents"),
-    ("brotli", "analysis"),
-    ("quinn", "protocol"),
-    ("rcgen", "protocol"),
-    ("rustls", "protocol"),
-    ("x509-parser", "protocol"),
-    ("clap", "cli"),
-    ("clap_complete", "cli"),
-    ("clap_complete_nushell", "cli"),
-    ("clap_mangen", "cli"),
-    ("config", "experiments/settings"),
-    ("etcetera", "cli"),
-    ("hyper", "cli"),
-    ("hyper-util", "cli"),
-    ("indicatif", "cli"),
-    ("maud", "analysis"),
-    ("plotters", "analysis"),
-    ("console", "cli"),
-    ("statrs", "analysis"),
-    ("terminal_size", "cli"),
-    ("tracing-subscriber", "cli"),
+/// Outside dependencies that may be used in some folders only, and where: in a folder and in those below it.
+const OWNERS: &[(&str, &[&str])] = &[
+    ("actix", &["agents"]),
+    ("actix-rt", &["agents"]),
+    ("integer-encoding", &["agents"]),
+    ("perf-event2", &["agents"]),
+    ("sysinfo", &["agents"]),
+    ("brotli", &["lab/rebalancing"]),
+    ("quinn", &["protocol"]),
+    ("rcgen", &["protocol"]),
+    ("rustls", &["protocol"]),
+    ("x509-parser", &["protocol"]),
+    ("clap", &["cli", "lab"]),
+    ("clap_complete", &["cli"]),
+    ("clap_complete_nushell", &["cli"]),
+    ("clap_mangen", &["cli"]),
+    ("config", &["experiments/settings"]),
+    ("console", &["cli"]),
+    ("etcetera", &["cli"]),
+    ("hyper", &["cli"]),
+    ("hyper-util", &["cli"]),
+    ("indicatif", &["cli"]),
+    ("maud", &["analysis", "lab/reproduce"]),
+    ("plotters", &["analysis"]),
+    ("statrs", &["analysis"]),
+    ("terminal_size", &["cli"]),
+    ("tracing-subscriber", &["cli"]),
 ];
 
 /// All that crates without input and output may use from outside.
@@ -91,39 +95,76 @@ const PURE: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// Dependencies of each folder: own ones and outside ones, without those for tests.
+/// Dependencies of each folder: own ones as their folders and outside ones as they are called, without those for tests.
 fn dependencies() -> BTreeMap<&'static str, Vec<String>> {
+    let folders = folders();
     let read = |folder: &'static str| {
-        let text = std::fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
-        let manifest: Table = text.parse().unwrap();
+        let manifest = manifest(folder);
         let table = manifest
             .get("dependencies")
             .and_then(|value| value.as_table().cloned());
-        (folder, table.unwrap_or_default().keys().cloned().collect())
+        let names = table.unwrap_or_default();
+        let names = names.keys().map(|name| folders.get(name).unwrap_or(name));
+        (folder, names.cloned().collect())
     };
     FLOORS.into_iter().map(|(folder, _)| read(folder)).collect()
+}
+
+/// The folder of each crate of the workspace that others use, by the name that they use.
+fn folders() -> BTreeMap<String, String> {
+    let manifest = manifest("");
+    let all = manifest["workspace"]["dependencies"].as_table().unwrap();
+    let folder = |(name, value): (&String, &toml::Value)| {
+        let path = value.get("path")?.as_str()?;
+        Some((name.clone(), path.to_owned()))
+    };
+    all.iter().filter_map(folder).collect()
+}
+
+fn manifest(folder: &str) -> Table {
+    let text = std::fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+    text.parse().unwrap()
+}
+
+/// The folders of this repository's crates, by the names that dependencies have.
+fn folders() -> BTreeMap<String, String> {
+    let root = manifest("");
+    let dependencies = root["workspace"]["dependencies"].as_table().unwrap();
+    let paths = dependencies.iter().filter_map(|(name, dependency)| {
+        Some((name.clone(), dependency.get("path")?.as_str()?.to_owned()))
+    });
+    paths.collect()
 }
 
 #[test]
 fn crates_depend_on_lower_floors_only() {
     let floors = BTreeMap::from(FLOORS);
-    // The name of a crate is that of its own folder.
-    let floor_of = |name: &str| {
-        let mut floors = FLOORS.into_iter();
-        floors
-            .find_map(|(folder, floor)| (folder.rsplit('/').next() == Some(name)).then_some(floor))
-    };
+    let folders = folders();
     for (folder, dependencies) in dependencies() {
-        for dependency in &dependencies {
-            if let Some(floor) = floor_of(dependency) {
-                let own = floors[folder];
-                assert!(
-                    floor < own,
-                    "{folder} (floor {own}) uses {dependency} (floor {floor})"
-                );
-            }
+        for dependency in dependencies.iter().filter_map(|name| folders.get(name)) {
+            let (own, floor) = (floors[folder], floors[dependency.as_str()]);
+            assert!(
+                floor < own,
+                "{folder} (floor {own}) uses {dependency} (floor {floor})"
+            );
         }
     }
+}
+
+#[test]
+fn programs_of_users_have_nothing_of_the_laboratory() {
+    let (dependencies, folders) = (dependencies(), folders());
+    let mut used = vec!["cli", "experiments"];
+    let mut place = 0;
+    while let Some(folder) = used.get(place) {
+        assert!(!folder.starts_with("lab/"), "{folder}");
+        let more = dependencies[folder].iter();
+        let more = more.filter_map(|name| folders.get(name).map(String::as_str));
+        let more: Vec<&str> = more.filter(|own| !used.contains(own)).collect();
+        used.extend(more);
+        place += 1;
+    }
+    assert!(used.contains(&"agents"), "{used:?}");
 }
 
 #[test]
@@ -135,14 +176,16 @@ fn workloads_depend_on_the_programming_interface_alone() {
 }
 
 #[test]
-fn outside_dependencies_have_one_owner() {
+fn outside_dependencies_have_owners() {
     let owners = BTreeMap::from_iter(OWNERS.iter().copied());
     for (folder, dependencies) in dependencies() {
         for dependency in &dependencies {
-            if let Some(owner) = owners.get(dependency.as_str()) {
-                assert_eq!(
-                    owner, &folder,
-                    "{dependency} belongs to {owner}, but {folder} uses it"
+            if let Some(owners) = owners.get(dependency.as_str()) {
+                let is_owner =
+                    |owner: &&str| folder == *owner || folder.starts_with(&format!("{owner}/"));
+                assert!(
+                    owners.iter().any(is_owner),
+                    "{dependency} belongs to {owners:?}, but {folder} uses it"
                 );
             }
         }

@@ -16,7 +16,7 @@ pub(super) enum RefusedCertificate {
     /// It has ended, by the clock of this end.
     #[error(
         "the certificate of {} has expired: it ended {}, and the clock of {own} says {}; check the clock, or issue \
-         a new one with `migbsp cert issue` (`migbsp cert show` lists dates)",
+         a new one with `cert issue` (`cert show` lists dates)",
         called(subject), date(*until), date(*now)
     )]
     Expired {
@@ -28,7 +28,7 @@ pub(super) enum RefusedCertificate {
     /// It has not begun, by the clock of this end.
     #[error(
         "the certificate of {} is not valid yet: it begins {}, and the clock of {own} says {}; check the clock \
-         (`migbsp cert show` lists dates)",
+         (`cert show` lists dates)",
         called(subject), date(*from), date(*now)
     )]
     Early {
@@ -40,14 +40,14 @@ pub(super) enum RefusedCertificate {
     /// It is of another cluster.
     #[error(
         "{} has a certificate of cluster {}, and {} has one of cluster {}: issue both with one authority \
-         (`migbsp cert show` lists clusters)",
+         (`cert show` lists clusters)",
         called(subject), subject.cluster, own.name, own.cluster
     )]
     Cluster { subject: Subject, own: Subject },
     /// The authority is another one with the same name.
     #[error(
         "another authority has issued the certificate of {} than that of {}, though both are called {}: issue both \
-         with one (`migbsp cert show` lists authorities)",
+         with one (`cert show` lists authorities)",
         called(subject), own.name, own.cluster
     )]
     Authority { subject: Subject, own: Subject },
@@ -71,12 +71,12 @@ pub(super) enum RefusedCertificate {
     },
     /// The authority has taken it back.
     #[error(
-        "the authority has revoked the certificate of {}: issue a new one with `migbsp cert issue`",
+        "the authority has revoked the certificate of {}: issue a new one with `cert issue`",
         called(subject)
     )]
     Revoked { subject: Subject },
     /// It is none that this program issues.
-    #[error("{problem}; `migbsp cert issue` makes certificates that can be used")]
+    #[error("{problem}; `cert issue` makes certificates that can be used")]
     Other { problem: String },
 }
 
@@ -159,7 +159,7 @@ impl RefusedCertificate {
     }
 }
 
-/// The time as `migbsp cert show` prints it.
+/// The time as `cert show` prints it.
 pub(super) fn date(time: SystemTime) -> String {
     let time = OffsetDateTime::from(time);
     let (hour, minute, second) = time.to_hms();
@@ -184,7 +184,7 @@ fn other_role(found: &Subject, expected: Role) -> String {
     };
     format!(
         "{name} has the certificate of a {role}, and {rule} that of a {expected}: issue it with \
-         `migbsp cert issue --role {expected} --name {name}`{otherwise}"
+         `cert issue --role {expected} --name {name}`{otherwise}"
     )
 }
 
@@ -230,22 +230,22 @@ mod tests {
             "lab",
             Unfit::Expired,
             "the certificate of node n2 has expired: it ended 2027-02-14T08:00:00Z, and the clock of n1 says \
-             2027-02-24T08:00:00Z; check the clock, or issue a new one with `migbsp cert issue` (`migbsp cert show` \
+             2027-02-24T08:00:00Z; check the clock, or issue a new one with `cert issue` (`cert show` \
              lists dates)",
         );
         check(
             "lab",
             Unfit::NotValidYet,
             "the certificate of node n2 is not valid yet: it begins 2027-01-15T08:00:00Z, and the clock of n1 says \
-             2027-02-24T08:00:00Z; check the clock (`migbsp cert show` lists dates)",
+             2027-02-24T08:00:00Z; check the clock (`cert show` lists dates)",
         );
         let elsewhere = "node n2 has a certificate of cluster home, and n1 has one of cluster lab: issue both with one \
-                         authority (`migbsp cert show` lists clusters)";
+                         authority (`cert show` lists clusters)";
         for unfit in [Unfit::UnknownIssuer, Unfit::Expired, Unfit::BadSignature] {
             check("home", unfit, elsewhere);
         }
         let other = "another authority has issued the certificate of node n2 than that of n1, though both are called \
-                     lab: issue both with one (`migbsp cert show` lists authorities)";
+                     lab: issue both with one (`cert show` lists authorities)";
         for unfit in [Unfit::UnknownIssuer, Unfit::BadSignature] {
             check("lab", unfit, other);
         }
@@ -258,12 +258,12 @@ mod tests {
         check(
             "lab",
             Unfit::Revoked,
-            "the authority has revoked the certificate of node n2: issue a new one with `migbsp cert issue`",
+            "the authority has revoked the certificate of node n2: issue a new one with `cert issue`",
         );
         check(
             "lab",
             Unfit::InvalidPurpose,
-            "the certificate of node n2 is refused: invalid peer certificate: InvalidPurpose; `migbsp cert issue` makes \
+            "the certificate of node n2 is refused: invalid peer certificate: InvalidPurpose; `cert issue` makes \
              certificates that can be used",
         );
     }
@@ -279,18 +279,18 @@ mod tests {
             Role::Node,
             Role::SetManager,
             "n2 has the certificate of a node, and the first host of a Set needs that of a set-manager: issue it with \
-             `migbsp cert issue --role set-manager --name n2`, or let another be first",
+             `cert issue --role set-manager --name n2`, or let another be first",
         );
         check(
             Role::SetManager,
             Role::Node,
             "n2 has the certificate of a set-manager, and a host that is not the first of its Set needs that of a \
-             node: issue it with `migbsp cert issue --role node --name n2`, or let it be first",
+             node: issue it with `cert issue --role node --name n2`, or let it be first",
         );
         check(
             Role::Client,
             Role::Node,
-            "n2 has the certificate of a client, and its place needs that of a node: issue it with `migbsp cert issue \
+            "n2 has the certificate of a client, and its place needs that of a node: issue it with `cert issue \
              --role node --name n2`",
         );
     }

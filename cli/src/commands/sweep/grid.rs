@@ -11,6 +11,7 @@ use experiments::{Failure, Provenance, Registry, Scenario, layered, overrides};
 
 use crate::arguments::JobsArguments;
 use crate::bar::RunBar;
+use crate::command::Context;
 use crate::commands::compare::{check_experiments, check_key, check_policies, warn_of_one_seed};
 use crate::commands::runs::Runs;
 use crate::commands::sweep::kept::begin;
@@ -68,11 +69,11 @@ struct Prepared {
 /// # Errors
 ///
 /// Errors of the arguments, an experiment, a run or the disk.
-pub(super) fn command(
+pub(super) fn execute(
     arguments: &GridArguments,
-    progress: bool,
-    registry: &Registry,
+    context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
+    let registry = context.registry();
     let grid = arguments.grid()?;
     if !arguments.dry_run {
         arguments.views.check(&grid)?;
@@ -113,7 +114,7 @@ pub(super) fn command(
             registry: registry.clone(),
             ledger: Arc::new(ledger),
             jobs: arguments.jobs,
-            bar: RunBar::new(progress),
+            bar: RunBar::new(context.has_progress()),
         };
         let done = runs
             .until(&termination)

@@ -1,6 +1,6 @@
 //! Texts of `--help` for `sweep`.
 
-pub(crate) const SWEEP_ABOUT: &str = "\
+pub(super) const SWEEP_ABOUT: &str = "\
 Run experiments with every combination of values, policies and seeds.
 
 Each --set names a key of the experiments and the values that it takes. The sweep is the product: every experiment with \
@@ -15,7 +15,7 @@ there; runs that failed are made again with --retry. The end writes DIR/runs.csv
 the second of four parts in a folder of its own, on any machine; `sweep merge` joins the parts. `compare --from DIR` \
 compares the policies over all combinations.";
 
-pub(crate) const SWEEP_HELP: &str = "\
+pub(super) const SWEEP_HELP: &str = "\
 Values:
   --set scheduler.interval=2,4,8               a list
   --set application.processes=16..64:16        a range with both ends: 16, 32, 48, 64
@@ -32,13 +32,13 @@ Formats:
   csv    one row per run, as in runs.csv
 
 Examples:
-  migbsp sweep conf/lbm.toml --set scheduler.interval=2,4,8 --policy none --policy migbsp -o runs/alpha --svg alpha.svg
-  migbsp sweep conf/dynamic/drift-few.toml --set scheduler.interval=2,4,8 --set application.processes=10..25:5 \\
+  {bin} sweep conf/lbm.toml --set scheduler.interval=2,4,8 --policy none --policy migbsp -o runs/alpha --svg alpha.svg
+  {bin} sweep conf/dynamic/drift-few.toml --set scheduler.interval=2,4,8 --set application.processes=10..25:5 \\
       --seeds 1..5 -o runs/grid --svg heat.svg --html grid.html
-  migbsp sweep conf/lbm.toml --set scheduler.interval=1..64 --dry-run
-  migbsp sweep conf/lbm.toml --set scheduler.interval=1..64 --shard 2/4 -o runs/part-2
-  migbsp sweep merge runs/part-1 runs/part-2 runs/part-3 runs/part-4 -o runs/alpha
-  migbsp compare --from runs/alpha
+  {bin} sweep conf/lbm.toml --set scheduler.interval=1..64 --dry-run
+  {bin} sweep conf/lbm.toml --set scheduler.interval=1..64 --shard 2/4 -o runs/part-2
+  {bin} sweep merge runs/part-1 runs/part-2 runs/part-3 runs/part-4 -o runs/alpha
+  {bin} compare --from runs/alpha
 
 Shards with Slurm, Kubernetes and GNU parallel, and how to read the table: docs/sweeps.md.";
 
@@ -56,5 +56,5 @@ Formats:
   csv    one row per run, as in runs.csv
 
 Examples:
-  migbsp sweep merge runs/part-1 runs/part-2 runs/part-3 runs/part-4 -o runs/alpha
-  migbsp sweep merge runs/part-* -o runs/alpha --svg alpha.svg --html alpha.html";
+  {bin} sweep merge runs/part-1 runs/part-2 runs/part-3 runs/part-4 -o runs/alpha
+  {bin} sweep merge runs/part-* -o runs/alpha --svg alpha.svg --html alpha.html";

@@ -30,7 +30,7 @@ pub(super) struct MergeArguments {
 /// # Errors
 ///
 /// If shards are missing, incomplete, or of different sweeps; errors of the disk.
-pub(super) fn command(arguments: &MergeArguments) -> Result<(), CommandFailure> {
+pub(super) fn execute(arguments: &MergeArguments) -> Result<(), CommandFailure> {
     let folders = arguments
         .shards
         .iter()

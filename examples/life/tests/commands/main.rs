@@ -32,7 +32,7 @@ fn the_glider_returns_and_migration_pays() {
 }
 
 #[test]
-fn it_has_every_command_and_the_shipped_workloads() {
+fn it_has_the_commands_and_the_shipped_workloads() {
     let folder = folder();
     let folder = folder.path();
     let few = ["--set", "application.supersteps=21"];

@@ -1,0 +1,293 @@
+//! Instance files: processes, machines, and the costs of moves.
+
+mod content;
+mod edge;
+mod phase;
+mod place;
+mod process;
+mod read;
+mod source;
+mod write;
+
+use std::collections::BTreeMap;
+
+use experiments::Failure;
+use migbsp::rebalance::{Machine, Memory, MoveCost, Problem, ProblemError, Resident};
+use settings::Node;
+
+use crate::instance::content::positions;
+use crate::instance::source::Source;
+
+pub use content::Instance;
+pub(super) use content::{AMOUNT, RATE};
+pub use edge::Edge;
+pub use phase::Phase;
+pub use process::Process;
+
+/// Cost of a move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// The seconds of the transfer: the size of the process divided by the bandwidth.
+    Seconds,
+    /// 1, whatever moves where.
+    Moves,
+}
+
+/// What an error is about.
+#[derive(Clone, Copy, Debug)]
+enum Item {
+    Machine(usize),
+    Process(usize),
+}
+
+impl Cost {
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Seconds => "seconds",
+            Self::Moves => "moves",
+        }
+    }
+}
+
+impl Instance {
+    /// The instance that `text` describes; messages call its file `name`.
+    ///
+    /// # Errors
+    ///
+    /// If `text` is not JSON, or has an invalid value: says where, what is there, and what is expected.
+    pub fn from_json(name: &str, text: String) -> Result<Self, Failure> {
+        let source = Source::new(name, text)?;
+        Ok(read::read(&source)?)
+    }
+
+    /// A drawn problem: its clusters are the groups, and bandwidths those of the paper's figures.
+    ///
+    /// # Panics
+    ///
+    /// If the numbers of processes and machines of `problem` do not fit the instance, which drawn ones do.
+    pub fn drawn(name: String, problem: &Problem, targets: Vec<f64>) -> Self {
+        let machines = problem.machines().iter();
+        let processes = problem.residents().iter();
+        let (edges, weight) = problem.exchange();
+        let edge = |(one, other, bytes)| Edge {
+            processes: (one, other),
+            bytes,
+        };
+        Self {
+            name,
+            capacities: machines.clone().map(|machine| machine.capacity).collect(),
+            machines: positions(machines.len()),
+            clusters: machines
+                .map(|machine| u64::try_from(machine.group).expect("a number fits 64 bits"))
+                .collect(),
+            bandwidth_intra: 100.0,
+            bandwidth_inter: 10.0,
+            memory: None,
+            blocks: Vec::new(),
+            processes: processes
+                .map(|process| Process::new(process.workload, process.size, process.home))
+                .collect(),
+            edges: edges.into_iter().map(edge).collect(),
+            weight,
+            phases: Vec::new(),
+            targets,
+        }
+    }
+
+    /// The instance with the workloads and edges of the phase `name`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such phase.
+    pub fn in_phase(mut self, name: &str) -> Result<Self, Failure> {
+        let Some(at) = self.phases.iter().position(|phase| phase.name == name) else {
+            let names: Vec<&str> = self.phases.iter().map(|phase| &*phase.name).collect();
+            let known = match &names[..] {
+                [] => "it has no `phases`".to_owned(),
+                names => format!("must be one of {}", settings::list(names)),
+            };
+            let own = &self.name;
+            return Err(Failure::Usage(format!(
+                "no phase `{name}` in {own}: {known}"
+            )));
+        };
+        let phase = self.phases.swap_remove(at);
+        self.phases.clear();
+        for (process, workload) in self.processes.iter_mut().zip(phase.workloads) {
+            process.workload = workload;
+        }
+        self.edges = phase.edges;
+        Ok(self)
+    }
+
+    /// The problem with this cost of moves.
+    ///
+    /// # Panics
+    ///
+    /// If the instance is no problem, which reading it has excluded.
+    pub fn problem(&self, cost: Cost) -> Problem {
+        self.checked_problem(cost)
+            .expect("what has been read is within the bounds of a problem")
+    }
+
+    /// Why no assignment is within the limits of memory; the machine or the process, if it is because of one.
+    fn memory_exceeded(&self) -> Option<(Option<Item>, String)> {
+        self.memory.as_ref()?;
+        let error = self.checked_problem(Cost::Moves).err()?;
+        let item = match error {
+            ProblemError::MemoryExceeded { machine, .. }
+            | ProblemError::MemoryOfPinned { machine, .. } => Some(Item::Machine(machine)),
+            ProblemError::MemoryOfProcess { process, .. } => Some(Item::Process(process)),
+            _ => None,
+        };
+        Some((item, error.to_string()))
+    }
+
+    fn checked_problem(&self, cost: Cost) -> Result<Problem, ProblemError> {
+        let mut groups: BTreeMap<u64, usize> = BTreeMap::new();
+        for cluster in &self.clusters {
+            let next = groups.len();
+            groups.entry(*cluster).or_insert(next);
+        }
+        let machines = self.capacities.iter().zip(&self.clusters);
+        let machines = machines.map(|(&capacity, cluster)| Machine {
+            capacity,
+            group: groups[cluster],
+        });
+        let residents = self.processes.iter().map(|process| Resident {
+            workload: process.workload,
+            size: process.size,
+            home: process.machine,
+        });
+        let count = groups.len();
+        let move_costs = (0..count).map(|from| {
+            let to = 0..count;
+            to.map(|to| self.move_cost(cost, from == to)).collect()
+        });
+        let problem = Problem::new(
+            machines.collect(),
+            residents.collect(),
+            move_costs.collect(),
+        )?;
+        let pins = self.processes.iter().map(|process| !process.movable);
+        let edges = self.edges.iter();
+        let edges = edges.map(|edge| (edge.processes.0, edge.processes.1, edge.bytes));
+        let edges: Vec<(usize, usize, f64)> = edges.collect();
+        let problem = problem.with_pins(pins.collect())?;
+        let problem = problem.with_communication(&edges, self.weight)?;
+        match &self.memory {
+            Some(limits) => problem.with_memory(self.memory(limits)),
+            None => Ok(problem),
+        }
+    }
+
+    fn memory(&self, limits: &[f64]) -> Memory {
+        let processes = self.processes.iter();
+        Memory {
+            limits: limits.iter().copied().map(bytes).collect(),
+            uses: processes.clone().map(|own| bytes(own.memory)).collect(),
+            blocks: self.blocks.iter().copied().map(bytes).collect(),
+            used_blocks: processes.map(|own| own.blocks.clone()).collect(),
+        }
+    }
+
+    const fn move_cost(&self, cost: Cost, is_inside: bool) -> MoveCost {
+        let (fixed, per_size) = match cost {
+            Cost::Moves => (1.0, 0.0),
+            Cost::Seconds if is_inside => (0.0, 1.0 / self.bandwidth_intra),
+            Cost::Seconds => (0.0, 1.0 / self.bandwidth_inter),
+        };
+        MoveCost { fixed, per_size }
+    }
+
+    /// The instance as the configuration of a search.
+    ///
+    /// # Panics
+    ///
+    /// Never: what has just been written reads back.
+    pub fn configuration(&self) -> Node {
+        serde_json::from_str(&self.json()).expect("an instance is JSON")
+    }
+
+    /// Whether levels contain what processes exchange.
+    pub(super) fn weighs_exchange(&self) -> bool {
+        self.weight != 0.0 && !self.edges.is_empty()
+    }
+
+    /// The name of a process: its position, if the file gives it none.
+    pub fn process_name(&self, process: usize) -> String {
+        let name = self.processes[process].name.clone();
+        name.unwrap_or_else(|| process.to_string())
+    }
+
+    /// As JSON, with a line for each process, so that errors have a line of their own.
+    pub fn json(&self) -> String {
+        write::json(self)
+    }
+}
+
+/// The nearest number of bytes to `megabytes`.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::as_conversions,
+    reason = "it is not below 0, and the conversion saturates"
+)]
+fn bytes(megabytes: f64) -> u64 {
+    (megabytes * 1e6).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use rebalancing_algorithms::Group;
+
+    use super::*;
+
+    #[test]
+    fn a_drawn_problem_is_read_back_as_it_was() {
+        for group in Group::all() {
+            let drawn = group.draw(7);
+            let text = Instance::drawn("i".to_owned(), &drawn, Vec::new()).json();
+            let read = Instance::from_json("f.json", text).unwrap();
+            assert_eq!(read.problem(Cost::Seconds), drawn, "{group}");
+        }
+    }
+
+    #[test]
+    fn a_written_instance_reads_back_unchanged() {
+        let instance = Instance {
+            name: "a \"name\"".to_owned(),
+            capacities: vec![1.0, 0.1],
+            machines: vec!["ice-1".to_owned(), "a \"b\"".to_owned()],
+            clusters: vec![7, 3],
+            bandwidth_intra: 100.0,
+            bandwidth_inter: 1e-3,
+            memory: Some(vec![2.5, 1e4]),
+            blocks: vec![1.0, 0.5],
+            processes: vec![
+                Process::new(20.0, 1.55, 1),
+                Process {
+                    name: Some("p \"0\"".to_owned()),
+                    movable: false,
+                    memory: 1.25,
+                    blocks: vec![0],
+                    ..Process::new(0.1 + 0.2, 0.0, 0)
+                },
+            ],
+            edges: vec![Edge {
+                processes: (1, 0),
+                bytes: 12.5,
+            }],
+            weight: 1e-9,
+            phases: vec![Phase {
+                name: "7".to_owned(),
+                workloads: vec![1.0, 2.0],
+                edges: Vec::new(),
+            }],
+            targets: vec![76.0],
+        };
+        let read = Instance::from_json("f.json", instance.json());
+        assert_eq!(read.unwrap(), instance);
+    }
+}

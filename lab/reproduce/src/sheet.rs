@@ -1,0 +1,59 @@
+//! Results as tables of texts, for a terminal or a page.
+
+use maud::{Markup, PreEscaped, Render, html};
+
+use analysis::page::{Heading, page_of};
+use analysis::text::Layout;
+
+/// A table.
+#[derive(Clone, Debug)]
+pub(crate) struct Sheet {
+    pub(crate) title: String,
+    pub(crate) headers: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// The tables, then `notes`, whose lines are broken for files.
+pub(crate) fn text(sheets: Vec<Sheet>, notes: &str, layout: Layout) -> String {
+    let tables = sheets.into_iter().map(|sheet| {
+        let headers: Vec<&str> = sheet.headers.iter().map(String::as_str).collect();
+        format!("{}\n\n{}", sheet.title, layout.table(&headers, sheet.rows))
+    });
+    let mut parts: Vec<String> = tables.collect();
+    parts.push(layout.paragraph(&format!("{notes}\n")));
+    parts.join("\n")
+}
+
+/// A page with a section for each table, below the chart of the same place, if there is one.
+pub(crate) fn page(title: &str, notes: &str, sheets: &[Sheet], charts: &[String]) -> String {
+    let numbered = sheets.iter().zip(1..);
+    let heading =
+        |(sheet, number): (&Sheet, usize)| Heading::new(&format!("section-{number}"), &sheet.title);
+    let contents: Vec<Heading> = numbered.map(heading).collect();
+    let sections = html! {
+        @for (index, (sheet, heading)) in sheets.iter().zip(&contents).enumerate() {
+            (heading)
+            @if let Some(chart) = charts.get(index) { figure { (PreEscaped(chart)) } }
+            (sheet)
+        }
+    };
+    page_of(title, notes, &contents, &sections)
+}
+
+impl Render for Sheet {
+    fn render(&self) -> Markup {
+        html! {
+            table {
+                tr { @for header in &self.headers { th { (header) } } }
+                @for row in &self.rows {
+                    tr { @for cell in row { td.number[is_number(cell)] { (cell) } } }
+                }
+            }
+        }
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    let digits = text.trim_start_matches(['+', '-']);
+    digits.starts_with(|first: char| first.is_ascii_digit())
+}

@@ -1,0 +1,185 @@
+//! The papers' numbers and ours as text.
+
+use crate::agreement::StatedReport;
+use crate::cell::Table;
+use crate::cell_report::CellReport;
+use crate::report::Report;
+use analysis::text::{Layout, rounded};
+
+/// Tables first, then the conclusions.
+pub fn text(report: &Report, layout: Layout) -> String {
+    let mut parts: Vec<String> = report
+        .tables()
+        .map(|(table, cells)| cells_text(table, &cells, layout))
+        .collect();
+    if !report.migrations.is_empty() {
+        parts.push(migrations(&report.migrations, layout));
+    }
+    parts.extend(conclusions(report, means, layout));
+    parts.join("\n")
+}
+
+/// Conclusions: `means` of the errors, then gains, then migrations.
+pub(super) fn conclusions(
+    report: &Report,
+    means: impl FnOnce(&Report, Layout) -> String,
+    layout: Layout,
+) -> impl Iterator<Item = String> {
+    let means = (!report.means.is_empty()).then(|| means(report, layout));
+    let gains = (!report.gains.is_empty()).then(|| gains(report, layout));
+    means.into_iter().chain(gains).chain(agreement(report))
+}
+
+/// A sentence on each scenario: the number of published migrations that it makes.
+fn agreement(report: &Report) -> impl Iterator<Item = String> {
+    report.agreement.iter().map(|total| {
+        format!(
+            "Of {} migrations that the papers state, scenario {} makes {} ({}), and {} ({}) in the same call; \
+             of {} hosts named, {} agree.\n",
+            total.stated,
+            total.scenario,
+            total.set,
+            share(total.set, total.stated),
+            total.call,
+            share(total.call, total.stated),
+            total.named,
+            total.host,
+        )
+    })
+}
+
+/// `part` of `whole` in percent.
+pub(super) fn share(part: usize, whole: usize) -> String {
+    let number = |count: usize| u32::try_from(count).map_or(f64::NAN, f64::from);
+    format!("{:.0} %", number(part) / number(whole) * 100.0)
+}
+
+/// A relative error in percent, with its sign.
+pub(super) fn signed(error: f64) -> String {
+    format!("{:+.2} %", error * 100.0)
+}
+
+/// A mean relative error in percent.
+pub(super) fn percent(error: f64) -> String {
+    format!("{:.2} %", error * 100.0)
+}
+
+/// Number of decimals of a table.
+pub(super) const fn decimals(table: Table) -> u8 {
+    if table.is_makespans() { 2 } else { 4 }
+}
+
+fn cells_text(of: Table, cells: &[&CellReport], layout: Layout) -> String {
+    let row = of.application().row_name();
+    let headers = [
+        row,
+        "processes",
+        "α",
+        "scenario",
+        "paper",
+        "ours",
+        "error",
+        "moves",
+        "",
+    ];
+    let rows = cells.iter().map(|cell| {
+        vec![
+            cell.row.to_string(),
+            cell.processes.to_string(),
+            cell.alpha
+                .map_or_else(String::new, |alpha| alpha.to_string()),
+            cell.scenario.to_owned(),
+            rounded(cell.paper, decimals(of)),
+            rounded(cell.ours, decimals(of)),
+            signed(cell.error),
+            cell.migrations.to_string(),
+            if cell.flagged { FLAG } else { "" }.to_owned(),
+        ]
+    });
+    let table = layout.reduced_table(&headers, rows, &[7, 8]);
+    format!("{} (seconds)\n\n{table}", of.title())
+}
+
+fn migrations(statements: &[StatedReport], layout: Layout) -> String {
+    let headers = [
+        "",
+        "processes",
+        "row",
+        "α",
+        "after",
+        "process",
+        "to",
+        "scenario",
+        "ours",
+    ];
+    let rows = statements.iter().flat_map(|stated| {
+        stated.ours.iter().map(|ours| {
+            vec![
+                stated.application.title().to_owned(),
+                stated.processes.to_string(),
+                stated.row.to_string(),
+                stated.alpha.to_string(),
+                stated
+                    .call
+                    .map_or_else(String::new, |call| call.to_string()),
+                stated.process.clone(),
+                stated.destination.clone(),
+                ours.scenario.to_owned(),
+                if ours.moves.is_empty() {
+                    "stays".to_owned()
+                } else {
+                    ours.moves.join(", ")
+                },
+            ]
+        })
+    });
+    let table = layout.reduced_table(&headers, rows, &[0]);
+    format!("Published migrations\n\n{table}")
+}
+
+fn means(report: &Report, layout: Layout) -> String {
+    let headers = [
+        "over",
+        "scenario",
+        "cells",
+        "error",
+        "without flagged",
+        "cells",
+    ];
+    let rows = report.means.iter().map(|mean| {
+        vec![
+            mean.over.clone(),
+            mean.scenario.to_owned(),
+            mean.cells.to_string(),
+            percent(mean.error),
+            mean.unflagged_error.map_or_else(String::new, percent),
+            mean.unflagged_cells.to_string(),
+        ]
+    });
+    format!(
+        "Mean absolute relative errors\n\n{}",
+        layout.table(&headers, rows)
+    )
+}
+
+fn gains(report: &Report, layout: Layout) -> String {
+    let headers = ["", "processes", "row", "α", "paper", "ours"];
+    let rows = report.gains.iter().map(|gain| {
+        vec![
+            gain.application.title().to_owned(),
+            gain.processes.to_string(),
+            gain.row.to_string(),
+            gain.alpha
+                .map_or_else(String::new, |alpha| alpha.to_string()),
+            format!("{:.0} %", gain.paper * 100.0),
+            format!("{:.1} %", gain.ours * 100.0),
+        ]
+    });
+    format!(
+        "Saving of scenario iii compared with scenario i\n\n{}",
+        layout.table(&headers, rows)
+    )
+}
+
+/// Mark of a cell that contradicts other cells of the papers.
+pub(super) const FLAG: &str = "contradicts other cells";
