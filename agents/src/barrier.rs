@@ -10,7 +10,7 @@ use std::iter;
 use bsp::units::Bytes;
 use bsp::{HostId, Rank, SetId};
 use migbsp::BarrierTime;
-use protocol::{Address, AgentMessage, Arrived, Migrate};
+use protocol::{Address, Arrived, Migrate};
 use serde::{Deserialize, Serialize};
 
 use crate::check::check;

@@ -222,7 +222,7 @@ impl Process {
         let scheduled = scheduler.zip(self.history.as_deref());
         let (scheduler, history) = scheduled.ok_or("an evaluation without a scheduler")?;
         let own = rules.sets[self.host.index()];
-        let image = world.image(self.rank);
+        let image = world.memory(self.rank);
         let situation = migbsp::Situation {
             own,
             image,

@@ -156,7 +156,7 @@ pub trait Executor {
     fn install(&mut self, host: HostId, from: Address, image: EncodedState);
 
     /// The memory that a process occupies: what its program declares, or its encoded state.
-    fn image(&self, rank: Rank) -> MemorySize;
+    fn memory(&self, rank: Rank) -> MemorySize;
 
     /// The most supersteps that a process executes after the first `completed`, if its program knows.
     fn remaining(&self, rank: Rank, completed: u64) -> Option<u64>;

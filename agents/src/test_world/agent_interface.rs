@@ -124,7 +124,7 @@ impl Executor for TestWorld {
             .push_back((Address::Process(state.rank), Event::Moved(Box::new(moved))));
     }
 
-    fn image(&self, _: Rank) -> MemorySize {
+    fn memory(&self, _: Rank) -> MemorySize {
         self.image.into()
     }
 

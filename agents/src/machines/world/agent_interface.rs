@@ -156,8 +156,8 @@ impl Executor for HostWorld {
         self.deliver(Address::Process(state.rank), Event::Moved(Box::new(moved)));
     }
 
-    fn image(&self, rank: Rank) -> MemorySize {
-        self.computation.image(rank)
+    fn memory(&self, rank: Rank) -> MemorySize {
+        self.computation.memory(rank)
     }
 
     fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {

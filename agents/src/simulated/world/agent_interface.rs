@@ -189,8 +189,8 @@ impl Executor for SimulatedWorld {
         });
     }
 
-    fn image(&self, rank: Rank) -> MemorySize {
-        self.supersteps.image(rank)
+    fn memory(&self, rank: Rank) -> MemorySize {
+        self.supersteps.memory(rank)
     }
 
     fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
