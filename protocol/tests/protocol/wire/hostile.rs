@@ -5,8 +5,8 @@ use bytes::Bytes;
 use migbsp::Measurements;
 use proptest::prelude::*;
 use protocol::{
-    Address, AgentMessage, BusyProcess, DecodeError, EncodedState, HeadError, Limits, Message,
-    PREFIX_LEN, Prefix, StartCall, WIRE_VERSION, decode, encode,
+    Address, AgentMessage, BusyProcess, DecodeError, HeadError, Limits, Message, PREFIX_LEN,
+    Prefix, StartCall, WIRE_VERSION, decode, encode,
 };
 
 use crate::wire::arbitrary::{address, message};
