@@ -166,7 +166,6 @@ impl<'a> Commands<'a> {
         let commands = self.commands.iter().map(|command| command.clap().clone());
         let examples = self.commands.iter().map(Command::example_lines);
         let command = clap::Command::new(program)
-            .about("Live rescheduling of bulk-synchronous parallel processes")
             .version(version)
             .max_term_width(100)
             .subcommand_required(true)
@@ -180,7 +179,8 @@ impl<'a> Commands<'a> {
                 topics::NAMES.join(", ")
             ));
         // Options of all commands after the commands, so that each lists its own first.
-        let command = Global::augment_args(topics::added(command, self.registry));
+        let command = Global::augment_args(topics::added(command, self.registry))
+            .about("Live rescheduling of bulk-synchronous parallel processes");
         let command = knowing_policies(command, self.registry.policies());
         taking_negative_numbers(named_help(command, program))
     }

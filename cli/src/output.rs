@@ -70,6 +70,10 @@ const NARROWEST: usize = 20;
 /// # Errors
 ///
 /// If stdout does not take it.
+///
+/// # Panics
+///
+/// If the result is no plain data, which no JSON can hold.
 pub fn print_json<T: Published>(provenance: &Provenance, result: &T) -> Result<(), CommandFailure> {
     let attributed = Attributed::new(provenance, result);
     let mut text = serde_json::to_string_pretty(&attributed).expect("results are plain data");

@@ -1,10 +1,7 @@
 //! Instance files: processes, machines, and the costs of moves.
 
 mod content;
-mod edge;
-mod phase;
 mod place;
-mod process;
 mod read;
 mod source;
 mod write;
@@ -18,11 +15,8 @@ use settings::Node;
 use crate::instance::content::positions;
 use crate::instance::source::Source;
 
-pub use content::Instance;
 pub(super) use content::{AMOUNT, RATE};
-pub use edge::Edge;
-pub use phase::Phase;
-pub use process::Process;
+pub use content::{Edge, Instance, Phase, Process};
 
 /// Cost of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,6 @@ mod check;
 mod figure1;
 mod html;
 mod line;
-mod part;
 mod printed;
 mod report;
 mod sheet;
@@ -19,8 +18,31 @@ use experiments::Failure;
 use experiments::batch::Batch;
 
 pub use html::page;
-pub use part::Part;
 pub use text::text;
+
+/// A part of the paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The cost of a migration by the size of the state.
+    Figure1,
+}
+
+impl Part {
+    /// All of them, in the order of the paper.
+    pub const ALL: [Self; 1] = [Self::Figure1];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Figure1 => "du2007-figure1",
+        }
+    }
+
+    /// Its name in results, which name the paper elsewhere.
+    fn short_name(self) -> &'static str {
+        self.name().trim_start_matches("du2007-")
+    }
+}
 
 /// Runs what `part` needs and sets it beside the paper.
 ///

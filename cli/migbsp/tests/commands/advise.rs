@@ -97,7 +97,7 @@ fn what_cannot_be_judged_is_refused() {
     folder.fails(
         &["advise", "."],
         4,
-        ".: holds no record; one is made by `migbsp simulate FILE --out DIR`",
+        ".: holds no record; one is made by `simulate FILE --out DIR`",
     );
     let timeless = "application.task-farm.instructions=0";
     folder.stdout(&[

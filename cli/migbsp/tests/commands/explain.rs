@@ -295,8 +295,7 @@ fn growing_load_does_not_look_like_a_loss() {
 fn a_record_that_is_not_scenario_i_of_the_experiment_is_not_compared() {
     let folder = growing_load();
     let against = |record: &str, problem: &str| {
-        let help =
-            "  help: `migbsp simulate FILE --out DIR` writes scenario i of an experiment to DIR/i";
+        let help = "  help: `simulate FILE --out DIR` writes scenario i of an experiment to DIR/i";
         let arguments = ["explain", "kept", "--against", record];
         folder.fails(&arguments, 4, &format!("{record}: {problem}\n{help}"));
     };
@@ -368,7 +367,7 @@ fn a_folder_without_a_record_is_refused() {
     folder.fails(
         &["explain", "."],
         4,
-        ".: holds no record; one is made by `migbsp simulate FILE --out DIR`",
+        ".: holds no record; one is made by `simulate FILE --out DIR`",
     );
     let place = folder.path().join("kept/iii");
     let (events, run) = (place.join("events.jsonl"), place.join("run.json"));

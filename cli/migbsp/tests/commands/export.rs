@@ -299,7 +299,7 @@ fn what_cannot_be_exported_is_refused_and_leaves_nothing() {
     folder.fails(
         &[&["export", "other"], &perfetto[..]].concat(),
         4,
-        "other: holds no record; one is made by `migbsp simulate FILE --out DIR`",
+        "other: holds no record; one is made by `simulate FILE --out DIR`",
     );
     folder.fails(
         &[

@@ -381,7 +381,7 @@ fn faults_are_named_with_what_to_do() {
     folder.fails(
         &report(&["runs"]),
         4,
-        "runs: holds no record; one is made by `migbsp simulate FILE --out DIR`",
+        "runs: holds no record; one is made by `simulate FILE --out DIR`",
     );
     let missing = folder.run(&report(&["runs/lmb"]));
     assert_eq!(missing.code, Some(4));

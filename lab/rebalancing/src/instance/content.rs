@@ -1,9 +1,6 @@
-//! The contents of an instance file.
+//! The contents of an instance file: machines, processes, what they exchange, and phases.
 
-use crate::instance::edge::Edge;
-use crate::instance::phase::Phase;
 use crate::instance::place::Range;
-use crate::instance::process::Process;
 
 /// The contents of an instance file.
 ///
@@ -38,6 +35,65 @@ pub struct Instance {
     pub phases: Vec<Phase>,
     /// Levels to meet.
     pub targets: Vec<f64>,
+}
+
+/// A process, where it is before any move.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Process {
+    /// Its name, if it has one; results show its position otherwise.
+    pub name: Option<String>,
+    /// Its workload.
+    pub workload: f64,
+    /// MB that a move transfers.
+    pub size: f64,
+    /// The position of its machine.
+    pub machine: usize,
+    /// Whether it may move.
+    pub movable: bool,
+    /// MB that it occupies on its machine, in addition to its blocks.
+    pub memory: f64,
+    /// The positions of the blocks that it uses: a machine holds each block once for all its processes.
+    pub blocks: Vec<usize>,
+}
+
+impl Process {
+    /// A process that may move, and occupies no memory.
+    pub const fn new(workload: f64, size: f64, machine: usize) -> Self {
+        Self {
+            name: None,
+            workload,
+            size,
+            machine,
+            movable: true,
+            memory: 0.0,
+            blocks: Vec::new(),
+        }
+    }
+
+    /// Whether workload, size and machine say all about it.
+    pub(super) fn is_plain(&self) -> bool {
+        *self == Self::new(self.workload, self.size, self.machine)
+    }
+}
+
+/// What two processes exchange.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Edge {
+    /// The positions of both.
+    pub processes: (usize, usize),
+    /// Bytes in a superstep, both ways together.
+    pub bytes: f64,
+}
+
+/// What the processes computed and exchanged in another phase.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phase {
+    /// Its name, which differs from those of the others.
+    pub name: String,
+    /// The workload of each process.
+    pub workloads: Vec<f64>,
+    /// What processes exchanged.
+    pub edges: Vec<Edge>,
 }
 
 /// The names of machines that have none of their own.

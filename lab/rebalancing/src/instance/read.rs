@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use settings::Fault;
 
 use crate::instance::Item;
+use crate::instance::content::Edge;
+use crate::instance::content::Phase;
+use crate::instance::content::Process;
 use crate::instance::content::{AMOUNT, Instance, RATE, positions};
-use crate::instance::edge::Edge;
-use crate::instance::phase::Phase;
 use crate::instance::place::{Entries, Place};
-use crate::instance::process::Process;
 use crate::instance::source::Source;
 
 /// The instance in `source`.

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use crate::instance::content::Edge;
+use crate::instance::content::Process;
 use crate::instance::content::{Instance, positions};
-use crate::instance::edge::Edge;
-use crate::instance::process::Process;
 
 /// As JSON, with a line for each process, edge and phase, so that errors have a line of their own.
 pub(super) fn json(instance: &Instance) -> String {

@@ -1,7 +1,7 @@
 //! The paper's numbers and ours as a self-contained page.
 
+use crate::chen::Part;
 use crate::chen::cell::{Cell, Quantity, Report};
-use crate::chen::part::Part;
 use crate::chen::sheet::{curves, names, sheets, short, title};
 use crate::chen::text::preface;
 use crate::sheet;

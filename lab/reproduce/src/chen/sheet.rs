@@ -1,7 +1,7 @@
 //! Results as tables of texts.
 
+use crate::chen::Part;
 use crate::chen::cell::{Cell, Quantity, Report};
-use crate::chen::part::Part;
 use crate::sheet::Sheet;
 use analysis::text::rounded;
 

@@ -1,7 +1,7 @@
 //! The paper's numbers and ours as text.
 
+use crate::chen::Part;
 use crate::chen::cell::Report;
-use crate::chen::part::Part;
 use crate::chen::sheet::sheets;
 use crate::sheet;
 use analysis::text::Layout;

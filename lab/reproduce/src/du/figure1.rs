@@ -6,9 +6,9 @@ use bsp::units::Bytes;
 use experiments::batch::Batch;
 use experiments::{Embedded, Failure, PreparedExperiment, Registry, Scenario, load_embedded};
 
+use crate::du::Part;
 use crate::du::check::Check;
 use crate::du::line::Line;
-use crate::du::part::Part;
 use crate::du::printed::{ENDS, OVERLAP, Printed, RATE, STARTUP};
 use crate::du::report::{Point, Report};
 
