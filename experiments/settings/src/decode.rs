@@ -42,6 +42,9 @@ pub fn decode_part<T: DeserializeOwned>(
     path: &str,
     units: fn(&str) -> Unit,
 ) -> Result<T, Fault> {
+    if !matches!(node.value, Value::Table(_)) {
+        return decode(node, path, units);
+    }
     let keys = keys_of::<T>();
     let entries = node.entries().iter();
     let part = entries.filter(|(key, _)| keys.contains(&key.as_str()));
@@ -481,4 +484,69 @@ impl<'de> VariantAccess<'de> for Content<'_> {
 
 fn last_key(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::{merge, parse};
+
+    #[derive(Debug, Default, PartialEq, Deserialize)]
+    #[serde(default)]
+    struct Load {
+        window: f64,
+        kind: String,
+        #[serde(skip)]
+        seed: u64,
+    }
+
+    #[derive(Debug, Default, PartialEq, Deserialize)]
+    #[serde(default)]
+    struct Limit {
+        limit: Option<u32>,
+    }
+
+    fn unit(key: &str) -> Unit {
+        match key {
+            "window" => Unit::Seconds,
+            _ => Unit::None,
+        }
+    }
+
+    #[test]
+    fn several_values_share_a_section() {
+        let file = parse("[a]\nlimit = 3\nwindow = \"5 ms\"\n", "a.toml").unwrap();
+        let merged = merge(&[file]);
+        let section = merged.get("a").unwrap();
+        let load: Load = decode_part(section, "a", unit).unwrap();
+        assert_eq!(
+            load,
+            Load {
+                window: 5e-3,
+                ..Load::default()
+            }
+        );
+        let limit: Limit = decode_part(section, "a", unit).unwrap();
+        assert_eq!(limit.limit, Some(3));
+        assert_eq!(keys_of::<Load>(), ["window", "kind"]);
+        let known = [keys_of::<Load>(), keys_of::<Limit>()].concat();
+        assert_eq!(refuse_unknown(section, "a", &known), Ok(()));
+        let fault = refuse_unknown(section, "a", keys_of::<Load>()).unwrap_err();
+        assert_eq!(
+            fault.to_string(),
+            "unknown key `a.limit`: expected one of `window`, `kind`\n  --> a.toml:2"
+        );
+    }
+
+    #[test]
+    fn what_is_no_section_is_refused() {
+        let merged = merge(&[parse("a = 3\n", "a.toml").unwrap()]);
+        let fault = decode_part::<Load>(merged.get("a").unwrap(), "a", unit).unwrap_err();
+        assert_eq!(
+            fault.to_string(),
+            "invalid value `3` for `a`: must be a section\n  --> a.toml:1"
+        );
+    }
 }
