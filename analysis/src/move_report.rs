@@ -1,6 +1,6 @@
 //! What a move took, beside what was predicted.
 
-use agents::record::{Migration, Moved};
+use record::{Migration, Moved};
 use bsp::HostId;
 use experiments::NamedMove;
 use serde::Serialize;
@@ -116,7 +116,7 @@ pub(crate) fn percent(part: Option<f64>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use agents::record::{MoveTimes, StateParts};
+    use record::{MoveTimes, StateParts};
     use bsp::Rank;
     use bsp::units::{Bytes, Instant, Seconds};
 

@@ -1,6 +1,6 @@
 //! Runs that resume a job.
 
-use agents::record::ResumedRun;
+use record::ResumedRun;
 
 /// What a run resumes, as a sentence.
 pub(crate) fn sentence(resumed: &ResumedRun) -> String {

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use agents::Checkpointing;
-use agents::record;
 use agents::replay::{Replay, ReplayError};
 use bsp::HostId;
 use serde::Deserialize;

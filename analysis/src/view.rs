@@ -12,7 +12,7 @@ pub(crate) mod sample;
 mod sets;
 mod work;
 
-use agents::record::{Event, EventHeader, EventKind, Run};
+use record::{Event, EventHeader, EventKind, Run};
 
 pub(crate) use bins::{Bin, Bins};
 pub(crate) use load::{Load, LoadBin};

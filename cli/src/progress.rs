@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use agents::hosts::TransferProgress;
-use agents::record::{Call, Event, Moved};
+use record::{Call, Event, Moved};
 use analysis::text::transferred;
 use bsp::HostId;
 use indicatif::{MultiProgress, ProgressBar};

@@ -1,6 +1,6 @@
 //! The checkpoints of a run, as all results show them.
 
-use agents::record::Checkpoint;
+use record::Checkpoint;
 use bsp::units::{Bytes, Instant, Seconds};
 use serde::Serialize;
 

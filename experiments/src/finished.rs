@@ -1,7 +1,7 @@
 //! The result of one run, in either world.
 
 use agents::hosts::JobError;
-use agents::record::{Call, Checkpoint, End, Join};
+use record::{Call, Checkpoint, End, Join};
 use agents::{Outcome, Outputs, RunError, Transfers};
 use protocol::{Build, Fault as AtFault};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agents::record::{Event, ResumedRun};
+use record::{Event, ResumedRun};
 use agents::{Checkpointing, Elasticity, Script, Setup, placement};
 use bsp::HostId;
 use simulator::Platform;

@@ -6,7 +6,7 @@ mod recorded_failure;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use agents::record::{self, Extent, ReadError, is_record, remedy};
+use record::{Extent, ReadError, is_record, remedy};
 use bsp::check_name;
 use protocol::Build;
 use serde::{Deserialize, Serialize};

@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agents::record::{
-    Event, ResumedRun, Run, SCHEMA, WriteError, WriteOptions, Writer, is_complete,
-};
+use record::{Event, ResumedRun, Run, SCHEMA, WriteError, WriteOptions, Writer, is_complete};
 use bsp::HostId;
 use serde::Serialize;
 

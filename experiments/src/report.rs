@@ -1,7 +1,7 @@
 //! Results of an experiment, for `--format json` and `csv`.
 
 use agents::Transfers;
-use agents::record::{Call, Join, Migration};
+use record::{Call, Join, Migration};
 use bsp::HostId;
 use bsp::units::Seconds;
 use protocol::Build;

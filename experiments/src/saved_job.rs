@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use agents::checkpoint::{Checkpoint, DiskFiles, JobDescription, SavedStates, Store};
 use agents::hosts::Request;
-use agents::record::ResumedRun;
+use record::ResumedRun;
 use agents::{Resumed, resumed_placement};
 use bsp::HostId;
 use protocol::Member;

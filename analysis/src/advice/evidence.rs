@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agents::record::Event;
+use record::Event;
 use bsp::Rank;
 use bsp::units::Seconds;
 

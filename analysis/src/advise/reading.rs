@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agents::record::{self, End, Event, EventHeader, EventKind, Migration, Moved, Superstep};
+use record::{End, Event, EventHeader, EventKind, Migration, Moved, Superstep};
 use bsp::Interaction;
 use bsp::units::Instant;
 use experiments::Failure;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agents::record::{self, End, Event, EventHeader, EventKind};
+use record::{End, Event, EventHeader, EventKind};
 use experiments::record::{Manifest, fault, manifest};
 use experiments::{Failure, Scenario};
 use serde_json::Value;

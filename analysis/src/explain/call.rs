@@ -1,6 +1,6 @@
 //! The decisions of a call.
 
-use agents::record::Call;
+use record::Call;
 use bsp::units::Seconds;
 use migbsp::{Alternative, PlanAssessment, Refusal, Verdict};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use agents::CheckpointSchedule;
-use agents::record::{Checkpoint, Run, Superstep};
+use record::{Checkpoint, Run, Superstep};
 use bsp::units::{Instant, Seconds};
 use experiments::record::{Manifest, adapted};
 use experiments::{CheckpointSection, CheckpointSummary, Failure};

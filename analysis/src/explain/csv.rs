@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agents::record::{self, Evaluated, Evaluation, Event, EventHeader, EventKind};
+use record::{Evaluated, Evaluation, Event, EventHeader, EventKind};
 use bsp::Rank;
 use migbsp::Potential;
 use serde::Serialize;

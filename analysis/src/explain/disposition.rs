@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agents::record::{Call, Migration};
+use record::{Call, Migration};
 use bsp::{HostId, Rank};
 use migbsp::{Answer, NotSelected, Refusal};
 

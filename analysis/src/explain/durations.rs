@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use agents::record;
 use bsp::Rank;
 
 /// Duration of a superstep.

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use agents::record::{
-    self, Call, Event, EventHeader, EventKind, Extent, Join, Migration, Moved, Run,
-};
+use record::{Call, Event, EventHeader, EventKind, Extent, Join, Migration, Moved, Run};
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Interaction, Rank, SetId};
 use migbsp::{CostCoefficients, Entry, PlanAssessment};

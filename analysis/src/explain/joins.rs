@@ -26,7 +26,7 @@ pub(super) struct ExplainedJoin {
 /// All hosts that joined or were to join, in order.
 pub(super) fn explained(history: &History) -> Vec<ExplainedJoin> {
     let name = |host: bsp::HostId| history.run.hosts[host.index()].clone();
-    let explain = |join: &agents::record::Join| {
+    let explain = |join: &record::Join| {
         let summary = JoinSummary::new(join, name);
         let interactions = &history.interactions;
         let (before, after) = if interactions.is_empty() {

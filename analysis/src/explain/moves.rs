@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agents::record::{Migration, Moved};
+use record::{Migration, Moved};
 use bsp::Rank;
 use migbsp::{CostCoefficients, median};
 

@@ -249,7 +249,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 
-    use agents::record::{Extent, Migration, ResumedRun, Run};
+    use record::{Extent, Migration, ResumedRun, Run};
     use bsp::units::{Instant, Seconds};
     use bsp::{HostId, Rank};
 

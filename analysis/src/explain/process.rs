@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agents::record::Call;
+use record::Call;
 use bsp::Rank;
 use bsp::units::Seconds;
 use migbsp::{Answer, Refusal};

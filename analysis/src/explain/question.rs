@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agents::record::Run;
+use record::Run;
 use bsp::Rank;
 
 use crate::explain::disposition::Disposition;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agents::record::{self, Event, EventHeader, EventKind, Extent, Join, Moved, Run};
+use record::{Event, EventHeader, EventKind, Extent, Join, Moved, Run};
 use bsp::units::{Instant, Seconds};
 use bsp::{Interaction, Rank};
 

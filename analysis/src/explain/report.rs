@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use experiments::{CallSummary, Published};
 use serde::Serialize;
 
-use agents::record::ResumedRun;
+use record::ResumedRun;
 
 use crate::explain::balance::Balance;
 use crate::explain::checkpoints::ExplainedCheckpoints;

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agents::record::{
-    self, Call, Event, EventKind, Moved, Run, Superstep, TraceReader, TracedSuperstep,
-};
+use record::{Call, Event, EventKind, Moved, Run, Superstep, TraceReader, TracedSuperstep};
 use bsp::units::Instant;
 use bsp::{HostId, Rank};
 use experiments::Failure;

@@ -1,6 +1,6 @@
 //! What happened in a run as spans of time, for timelines.
 
-use agents::record::{Call, Moved, Superstep, Traced};
+use record::{Call, Moved, Superstep, Traced};
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank};
 use experiments::Failure;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use agents::record::{Call, Moved};
+use record::{Call, Moved};
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use experiments::{CsvTable, Failure, Provenance};

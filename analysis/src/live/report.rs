@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agents::record::{Event, Extent, Migration, Moved, ResumedRun, Run};
+use record::{Event, Extent, Migration, Moved, ResumedRun, Run};
 use bsp::units::{Bytes, Seconds};
 use serde::Serialize;
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use agents::record::{Evaluated, Event, Extent, Observed, Run};
+use record::{Evaluated, Event, Extent, Observed, Run};
 use experiments::record::Manifest;
 use experiments::{Failure, Registry};
 

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 
-use agents::record;
 use experiments::record::{Manifest, fault, manifest};
 use experiments::{Failure, Provenance, Registry};
 

@@ -1,6 +1,6 @@
 //! Supersteps, several of which are joined if there are many.
 
-use agents::record::Superstep;
+use record::Superstep;
 
 /// Consecutive supersteps. Seconds are sums over them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

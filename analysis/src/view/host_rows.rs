@@ -89,7 +89,7 @@ const ROWS: usize = 64;
 
 #[cfg(test)]
 mod tests {
-    use agents::record::Run;
+    use record::Run;
     use bsp::{Round, SetId};
 
     use super::super::sets::SetsReading;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use agents::record::{Evaluated, Run, Superstep};
+use record::{Evaluated, Run, Superstep};
 use bsp::HostId;
 
 use super::bins::joined;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agents::record::Run;
+use record::Run;
 use bsp::{HostId, Rank};
 
 /// Where processes were: where they began, and every move.

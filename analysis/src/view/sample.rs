@@ -1,6 +1,6 @@
 //! Runs for tests.
 
-use agents::record::{Event, Join, Run, Superstep};
+use record::{Event, Join, Run, Superstep};
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, Round, SetId};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agents::record::{Evaluated, Run};
+use record::{Evaluated, Run};
 use bsp::{HostId, SetId};
 
 use super::placement::Placement;

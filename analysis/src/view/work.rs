@@ -1,6 +1,6 @@
 //! What hosts have to compute in a superstep: the source of their load.
 
-use agents::record::Evaluated;
+use record::Evaluated;
 
 use super::placement::Placement;
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
-use agents::record::Event;
+use record::Event;
 use clap::Args;
 use experiments::batch::{Batch, Silent};
 use experiments::{

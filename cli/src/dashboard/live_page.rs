@@ -1,6 +1,6 @@
 //! What a dashboard serves.
 
-use agents::record::Event;
+use record::Event;
 use analysis::report::LiveRun;
 use experiments::Failure;
 

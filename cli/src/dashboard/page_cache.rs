@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use agents::record::Event;
+use record::Event;
 use hyper::body::Bytes;
 
 use super::bounds::Bounds;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use agents::record::Event;
+use record::Event;
 use tokio::runtime;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agents::checkpoint::{DiskFiles, Store};
-use agents::record::Event;
+use record::Event;
 use bsp::HostId;
 use clap::Args;
 

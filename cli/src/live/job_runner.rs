@@ -1,7 +1,7 @@
 //! Jobs that are executed one after the other.
 
 use agents::hosts::{self, JobError, JobObserver, TransferProgress};
-use agents::record::Event;
+use record::Event;
 use experiments::submission::{request, scenario};
 use experiments::{
     Failure, Finished, Loaded, PreparedExperiment, Provenance, Registry, RunFailure,

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-use agents::record::Event;
+use record::Event;
 use experiments::Failure;
 
 use crate::live::local_nodes::Nodes;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agents::hosts::{PlayedHost, processors};
-use agents::record::Event;
+use record::Event;
 use analysis::live::Simulated;
 use bsp::units::{BytesPerSecond, Instant, Seconds};
 use bsp::{HostId, SetId};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agents::record::Event;
+use record::Event;
 use clap::Args;
 
 use crate::arguments::{Overrides, TRACED};

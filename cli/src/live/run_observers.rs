@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use agents::hosts::{JobError, JobObserver, TransferProgress};
-use agents::record::Event;
+use record::Event;
 
 use crate::dashboard::Dashboard;
 use crate::live::checkpoints::DiskWatch;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agents::record::Event;
+use record::Event;
 use anyhow::Context;
 
 use crate::checkpoints::checkpoints;

@@ -1,7 +1,7 @@
 //! What checkpoints cost a run.
 
 use agents::hosts::HUGE_PAGES;
-use agents::record::{Checkpoint, Event};
+use record::{Checkpoint, Event};
 use agents::{CheckpointCosts, CheckpointInterval, Checkpointing, Programs};
 use bsp::units::{BytesPerSecond, Seconds};
 use bsp::{Program, Step, Superstep};

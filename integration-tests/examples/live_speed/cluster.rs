@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use agents::hosts::{
     Builds, CheckpointFolders, LoadScope, Node, Pace, Request, Routes, Share, run,
 };
-use agents::record::Event;
+use record::Event;
 use agents::{Outputs, Programs};
 use anyhow::Context;
 use bsp::units::InstructionsPerSecond;

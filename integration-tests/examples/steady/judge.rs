@@ -5,7 +5,7 @@ use std::io::{Write as _, stdout};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use agents::record::Event;
+use record::Event;
 use analysis::compare::Contender;
 use analysis::known_best::KnownBest;
 use anyhow::{Context, bail};

@@ -1,7 +1,7 @@
 //! Nodes and clients of other builds take part only where both ends allow it.
 
 use agents::hosts::{Builds, Request, inquire, run};
-use agents::record::Event;
+use record::Event;
 use agents::{Programs, Shape};
 use bsp::{Program, Step, Superstep};
 use protocol::identity::Role;

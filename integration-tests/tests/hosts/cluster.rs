@@ -10,7 +10,7 @@ use agents::hosts::{
     Builds, CheckpointFolders, JobError, LoadScope, Node, NodeError, Pace, Prepared, Request,
     Routes, Share, run,
 };
-use agents::record::Event;
+use record::Event;
 use agents::{
     Barrier, Outcome, PlacementOptions, ProgramType, Programs, Scheduler, Setup, Shape,
     TransferStart, placement,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use agents::Programs;
 use agents::Shape;
 use agents::hosts::{JobError, inquire, run};
-use agents::record::Event;
+use record::Event;
 use bsp::{Program, Rank, Step, Superstep};
 use protocol::identity::Role;
 use protocol::{Abandoned, Fault};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agents::hosts::{Request, run};
-use agents::record::Event;
+use record::Event;
 use agents::{Programs, Setup, Shape, simulate};
 use bsp::reference::{self, Limit};
 use bsp::{HostId, Program, Rank, Step, Superstep};

@@ -1,6 +1,6 @@
 //! Programs with real data compute the same on real hosts as anywhere.
 
-use agents::record::Event;
+use record::Event;
 use agents::{Payment, Scheduler, Script, Shape};
 use bsp::reference::{self, Limit};
 use bsp::units::Seconds;

@@ -5,7 +5,7 @@ use std::{fs, thread};
 
 use agents::checkpoint::{DiskFiles, SavedStates, Store};
 use agents::hosts::{self, JobError, Request};
-use agents::record::Event;
+use record::Event;
 use agents::{
     CheckpointCosts, CheckpointInterval, Checkpointing, Outcome, ProgramType, Programs, Resumed,
     Scheduler, Setup, Shape, resumed_placement,

@@ -1,6 +1,6 @@
 //! A rescheduling call costs simulated time, and what it decides follows from the model.
 
-use agents::record::Event;
+use record::Event;
 use agents::{Programs, Scheduler, Shape, WindowRule, simulate};
 use bsp::units::Seconds;
 use bsp::{HostId, Rank};

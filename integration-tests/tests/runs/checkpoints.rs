@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agents::record::{Checkpoint, Event};
+use record::{Checkpoint, Event};
 use agents::{
     Barrier, CheckpointCosts, CheckpointInterval, Checkpointing, Outcome, Programs, Setup, Shape,
     TransferStart, optimal_interval, simulate,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agents::record::Event;
+use record::Event;
 use agents::{
     CheckpointCosts, CheckpointInterval, Checkpointing, Elasticity, JoinTime, Outcome, PooledHost,
     Preparation, Programs, RunError, Setup, simulate, simulate_in_mailboxes,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agents::record::Event;
+use record::Event;
 use agents::{Elasticity, JoinTime, PooledHost, Preparation, Programs, Script, simulate};
 use bsp::farm::{self, BlockCyclic, Dealing, Farm, Tasks, Weighted, Work};
 use bsp::units::{Instructions, Seconds};

@@ -1,6 +1,6 @@
 //! Processes that know when they end are not moved where too little is left.
 
-use agents::record::Call;
+use record::Call;
 use agents::{Programs, Scheduler, Shape, simulate};
 use bsp::units::{Bytes, Instructions};
 use bsp::{HostId, MemorySize, Program, Step, Superstep};

@@ -111,7 +111,7 @@ fn every_process_moves_after_every_superstep() {
             let setup = setup(7, 0, shape, Some(scripted(script.clone(), payment)));
             let mut moved = 0;
             let outcome = simulate(&setup, Programs::new(programs.clone()), &mut |event| {
-                moved += u32::from(matches!(event, agents::record::Event::Moved(_)));
+                moved += u32::from(matches!(event, record::Event::Moved(_)));
             })
             .unwrap();
             assert_eq!(

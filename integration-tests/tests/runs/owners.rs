@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use agents::record::Event;
+use record::Event;
 use bsp::HostId;
 use bsp::units::{Instructions, Seconds};
 use experiments::{PreparedExperiment, Registry, Scenario, load};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agents::record::Event;
+use record::Event;
 use agents::{Collection, Outcome, Programs, Setup, Shape, simulate};
 use bsp::units::{Bytes, Instructions};
 use bsp::{HostId, Program, Rank, Step, Superstep};

@@ -1,6 +1,6 @@
 //! Carrying out a run.
 
-use agents::record::Event;
+use record::Event;
 use workloads::lbm;
 
 use crate::application::Application;

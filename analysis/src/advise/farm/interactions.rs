@@ -1,6 +1,6 @@
 //! The interactions of a record, with the durations of their supersteps.
 
-use agents::record::Superstep;
+use record::Superstep;
 use bsp::Interaction;
 use bsp::units::Seconds;
 

@@ -1,6 +1,6 @@
 //! The parts of the makespan of a farm.
 
-use agents::record::Superstep;
+use record::Superstep;
 
 use super::costs::Costs;
 use super::interactions::TimedInteraction;

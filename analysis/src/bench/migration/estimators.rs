@@ -85,7 +85,7 @@ fn errors(moves: &[TimedMove], source: Source) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use agents::record::Moved;
+    use record::Moved;
     use bsp::Rank;
     use bsp::units::{Bytes, Instant, Seconds};
     use migbsp::ProbedLink;

@@ -1,6 +1,6 @@
 //! What a bench needs of the events of a job.
 
-use agents::record::{Evaluated, Event, Moved};
+use record::{Evaluated, Event, Moved};
 use bsp::HostId;
 use migbsp::{CostCoefficients, ProbedLink};
 

@@ -166,7 +166,7 @@ impl Published for Report {
 
 #[cfg(test)]
 mod tests {
-    use agents::record::{Event, Superstep};
+    use record::{Event, Superstep};
     use bsp::Rank;
     use bsp::units::{Instant, Seconds};
     use serde_json::{Value, json};

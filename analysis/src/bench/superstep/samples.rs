@@ -1,6 +1,6 @@
 //! What the events of a job say about its supersteps.
 
-use agents::record::Event;
+use record::Event;
 use bsp::units::Instant;
 use migbsp::median;
 

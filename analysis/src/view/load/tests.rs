@@ -1,8 +1,8 @@
-use agents::record::Hosts;
+use record::Hosts;
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{Rank, Round, SetId};
 
-use agents::record::Evaluation;
+use record::Evaluation;
 
 use super::super::sets::SetsReading;
 use super::*;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agents::Script;
-use agents::record::Event;
+use record::Event;
 use analysis::known_best::{KnownBest, file_of};
 use bsp::Rank;
 use experiments::platform::find_host;

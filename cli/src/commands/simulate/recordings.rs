@@ -6,7 +6,7 @@ use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use agents::record::Event;
+use record::Event;
 use experiments::record::RecordedFailure;
 use experiments::{Failure, Recorder, RunReport};
 

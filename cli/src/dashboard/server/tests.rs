@@ -2,7 +2,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
 
-use agents::record::Superstep;
+use record::Superstep;
 use bsp::Rank;
 use bsp::units::{Instant as SimulatedTime, Seconds};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use agents::record::Event;
+use record::Event;
 use bsp::HostId;
 use experiments::{Failure, PreparedExperiment, Registry, Scenario};
 

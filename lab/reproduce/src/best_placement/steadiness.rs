@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agents::record::{Event, Superstep};
+use record::{Event, Superstep};
 use experiments::{Failure, PreparedExperiment, Registry, Scenario, Supersteps};
 use settings::Value;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agents::record::Event;
+use record::Event;
 use agents::{Scheduler, Script, Setup, simulate};
 use bsp::{HostId, Rank};
 use experiments::{

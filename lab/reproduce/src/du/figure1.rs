@@ -1,6 +1,6 @@
 //! Figure 1: the cost of moving linpack's state, by its size.
 
-use agents::record::Event;
+use record::Event;
 use bsp::SetId;
 use bsp::units::Bytes;
 use experiments::batch::Batch;

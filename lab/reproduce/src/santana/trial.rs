@@ -1,6 +1,6 @@
 //! One run: a size on a cluster, with the rules of the paper or with ours.
 
-use agents::record::Event;
+use record::Event;
 use bsp::Interaction;
 use experiments::{Embedded, Failure, PreparedExperiment, Registry, Scenario, load_embedded};
 

@@ -1,0 +1,480 @@
+//! The agent that manages one Set.
+
+mod call;
+mod joining;
+mod placement_view;
+
+use std::collections::BTreeSet;
+
+use bsp::units::{Instant, Seconds};
+use bsp::{HostId, Rank, SetId};
+use migbsp::{Elapsed, Planner, When};
+use protocol::{Address, AgentMessage, Arrived, Installed, Migrate, Start, StartCall};
+
+use crate::barrier::Arrivals;
+use crate::check::check;
+use crate::error::RunError;
+use crate::learned_cost::LearnedCost;
+use crate::remaining::can_pay;
+use crate::setup::{Rules, Scheduler};
+use crate::world::{Cost, Event, Mail, World};
+use call::Call;
+use joining::Admission;
+use placement_view::PlacementView;
+
+/// The state of a Set Manager: the host of every process, the arrivals at the barrier, and the rescheduling call in
+/// progress.
+///
+/// [`SetManager::handle`] handles its events. All Managers compute the same interval, tolerance and list of potentials
+/// from the same exchanged data, and check it. A message that contradicts the state of a Manager ends the run: other
+/// machines may send anything.
+#[derive(Debug)]
+pub struct SetManager {
+    set: SetId,
+    /// The hosts of this Set.
+    hosts: Vec<HostId>,
+    /// The host of every process.
+    placement_view: PlacementView,
+    /// The number of changes of the placement.
+    epoch: u64,
+    /// Whether the first process has not halted and runs on the host of the first Manager.
+    is_home: bool,
+    /// The hosts of this Set to which a process has migrated.
+    occupied: BTreeSet<HostId>,
+    when: Option<Box<dyn When>>,
+    /// The planner of the first Manager, where plans name processors; absent while a plan is made.
+    planner: Option<Planner>,
+    /// The superstep with which the run ends at the latest, if a call has found out.
+    end: Option<u64>,
+    /// What is known of the cost of moves.
+    learned_cost: LearnedCost,
+    /// Who is waited for at the end of the superstep.
+    arrivals: Arrivals,
+    /// The superstep being executed, from 0, and when it was started.
+    superstep: u64,
+    started: Instant,
+    /// How long the superstep before took.
+    took: Seconds,
+    /// Messages that were sent in the last superstep and count as received in this one.
+    unreceived: u64,
+    /// Whether the state in which the next superstep starts belongs to a checkpoint.
+    is_checkpoint_due: bool,
+    /// Overhead of the first Manager's host at the end of the last superstep.
+    busy: Seconds,
+    /// The time for which the barrier kept it busy in each superstep since the last call, for a scheduler.
+    barrier_busy: Vec<Seconds>,
+    call: Option<Call>,
+    /// The hosts that are joining.
+    admission: Option<Admission>,
+    /// The last superstep after which hosts joined.
+    joined_after: Option<u64>,
+    /// Messages of a call that has not begun here, in the order of arrival.
+    early: Vec<(Address, AgentMessage)>,
+    /// The start of the next superstep, until the call has lasted long enough.
+    held: Option<Start>,
+    /// The message for the first process on the first Manager's host, sent after those to all others: this process is the
+    /// master of a central barrier, and starts when its own messages have arrived.
+    last: Option<AgentMessage>,
+    /// Whether a message was refused: the run is over, and later events are ignored.
+    has_refused: bool,
+}
+
+impl SetManager {
+    /// The Manager of `set`, whose hosts are `hosts`.
+    #[must_use]
+    pub fn new(rules: &Rules, set: SetId, hosts: Vec<HostId>) -> Self {
+        let scheduler = rules.scheduler.as_ref();
+        Self {
+            set,
+            is_home: rules.running().next() == Some((Rank(0), rules.first_host())),
+            placement_view: PlacementView::new(rules, set, &hosts),
+            arrivals: Arrivals::new(rules, set),
+            hosts,
+            epoch: 0,
+            occupied: BTreeSet::new(),
+            when: scheduler
+                .map(|scheduler| scheduler.policy.when(&scheduler.model, &scheduler.planning)),
+            planner: scheduler
+                .filter(|_| set == rules.first)
+                .and_then(Scheduler::planner),
+            end: None,
+            learned_cost: scheduler.map(LearnedCost::new).unwrap_or_default(),
+            superstep: rules.first_superstep(),
+            started: Instant::START,
+            took: Seconds::ZERO,
+            unreceived: 0,
+            is_checkpoint_due: false,
+            busy: Seconds::ZERO,
+            barrier_busy: Vec::new(),
+            call: None,
+            admission: None,
+            joined_after: None,
+            early: Vec::new(),
+            held: None,
+            last: None,
+            has_refused: false,
+        }
+    }
+
+    /// Handles an event of the Set or of a call.
+    ///
+    /// # Panics
+    ///
+    /// If the event is one of processes.
+    pub fn handle(&mut self, rules: &Rules, event: Event, world: &mut dyn World) {
+        if self.has_refused {
+            return;
+        }
+        match event {
+            Event::Message { from, message } => {
+                let handled = self.handle_message(rules, from, message, world);
+                self.refuse(from, handled, world);
+            }
+            Event::Woken => match self.held.take() {
+                Some(start) => self.release(rules, start, world),
+                None => {
+                    let admitted = self.admit(rules, world);
+                    self.refuse(Address::SetManager(self.set), admitted, world);
+                }
+            },
+            Event::Flushed => {
+                let message = self.last.take().expect("flushed for the first process");
+                let own = Address::SetManager(self.set);
+                world.send(own, Address::Process(Rank(0)), message, Cost::Free);
+            }
+            Event::Deliberated(deliberated) => {
+                let handled = self.handle_plan(rules, *deliberated, world);
+                self.refuse(Address::SetManager(self.set), handled, world);
+            }
+            Event::Computed { .. }
+            | Event::Exchanged(_)
+            | Event::Moved(_)
+            | Event::LinkProbed { .. } => {
+                unreachable!("the Manager of {} cannot handle {event:?}", self.set)
+            }
+        }
+    }
+
+    /// Ends the run if an event of `from` was handled with a problem.
+    fn refuse(&mut self, from: Address, handled: Result<(), String>, world: &mut dyn Mail) {
+        if let Err(problem) = handled {
+            self.has_refused = true;
+            world.refuse(from, problem);
+        }
+    }
+
+    /// Handles a message of another agent.
+    fn handle_message(
+        &mut self,
+        rules: &Rules,
+        from: Address,
+        message: AgentMessage,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        match message {
+            AgentMessage::Arrived(arrived) => self.handle_arrived(rules, from, arrived, world),
+            AgentMessage::StartCall(order) => self.handle_start_call(rules, from, order, world),
+            AgentMessage::Installed(installed) if self.admission.is_some() => {
+                self.handle_relocated(rules, from, installed, world)
+            }
+            message => self.handle_call_message(rules, from, message, world),
+        }
+    }
+
+    fn handle_start_call(
+        &mut self,
+        rules: &Rules,
+        from: Address,
+        order: StartCall,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        check(self.superstep <= order.superstep, || {
+            "a call after a superstep that is over".to_owned()
+        })?;
+        if self.call.is_some() || self.admission.is_some() {
+            return self.keep_early(rules, from, AgentMessage::StartCall(order));
+        }
+        self.superstep = order.superstep;
+        if self.joined_after != Some(order.superstep)
+            && let Some(joining) = world.joining(order.superstep + 1)
+        {
+            return self.begin_joining(rules, joining, false, world);
+        }
+        let began = world.now();
+        self.begin_call(rules, began, world);
+        Ok(())
+    }
+
+    /// Handles the arrival of processes at the barrier. When all have arrived, the superstep ends.
+    fn handle_arrived(
+        &mut self,
+        rules: &Rules,
+        from: Address,
+        arrived: Arrived,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        let superstep = arrived.superstep;
+        check(self.superstep <= superstep, || {
+            format!("an arrival in superstep {superstep}, which is over")
+        })?;
+        if self.superstep < superstep {
+            // Another Manager was released first, and its Set was faster.
+            return self.keep_early(rules, from, AgentMessage::Arrived(arrived));
+        }
+        let is_first = from == Address::Process(Rank(0));
+        let is_started = self.held.is_none() && !(is_first && self.last.is_some());
+        check(self.call.is_none() && is_started, || {
+            format!("an arrival in superstep {superstep}, which has not started")
+        })?;
+        self.arrivals.check(rules, from, &arrived)?;
+        let is_of_another =
+            from != Address::SetManager(self.set) && matches!(from, Address::SetManager(_));
+        let arrived = if rules.barrier.ends_in_each_set() && !is_of_another {
+            // What the last superstep took in this Set, which ends supersteps by itself.
+            Arrived {
+                took: self.took,
+                ..arrived
+            }
+        } else {
+            arrived
+        };
+        if let Some(mut own_set) = self.arrivals.arrive(from, arrived) {
+            if self.set == self.arrivals.deciding(rules.first) {
+                self.is_checkpoint_due = world.is_checkpoint_due(superstep + 1);
+                own_set.checkpoint = self.is_checkpoint_due;
+            }
+            let cost = rules.barrier.network();
+            self.send_to_managers(rules, &AgentMessage::Arrived(own_set), cost, world);
+        }
+        match self.arrivals.complete() {
+            Some(all) => self.end_superstep(rules, all, world),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the superstep: all processes have arrived.
+    fn end_superstep(
+        &mut self,
+        rules: &Rules,
+        all: Arrived,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        if let Err(problem) = self.check_received(&all) {
+            // The counts come from all members: none of those that pass them on is at fault by itself.
+            self.has_refused = true;
+            world.fail(RunError::Peer(problem));
+            return Ok(());
+        }
+        self.is_checkpoint_due |= all.checkpoint;
+        let ended = world.now();
+        self.took = (ended - self.started).max(Seconds::ZERO);
+        let in_each_set = rules.barrier.ends_in_each_set();
+        // All Managers decide from the same number.
+        let took = if in_each_set { all.took } else { self.took };
+        let is_first = self.set == rules.first;
+        if is_first {
+            if !in_each_set && !self.arrivals.is_over() {
+                self.is_checkpoint_due = world.is_checkpoint_due(self.superstep + 1);
+            }
+            world.record(record::Event::Superstep(record::Superstep {
+                index: self.superstep,
+                started: self.started,
+                ended,
+                slowest: all.slowest.1,
+                computation: all.slowest.0,
+                mean: self.when.is_some().then(|| all.mean()),
+                took: in_each_set.then_some(took),
+                messages: all.sent,
+            }));
+            if self.when.is_some() {
+                let busy = world.overhead_busy(rules.first_host());
+                self.barrier_busy
+                    .push(busy - std::mem::replace(&mut self.busy, busy));
+            }
+        }
+        let is_due = self.calls(rules, &all, took) && !self.arrivals.is_over();
+        if !self.arrivals.is_over()
+            && let Some(joining) = world.joining(self.superstep + 1)
+        {
+            self.announce_call(rules, world);
+            return self.begin_joining(rules, joining, is_due, world);
+        }
+        if is_due {
+            self.hold_call(rules, ended, world);
+        } else {
+            let start = self.next_start(None);
+            self.release(rules, start, world);
+        }
+        Ok(())
+    }
+
+    /// Checks that every message is received in its superstep or, if it arrived where no process expected it, in the
+    /// next one.
+    fn check_received(&mut self, all: &Arrived) -> Result<(), String> {
+        let sent = self.unreceived.saturating_add(all.sent);
+        let left = sent.checked_sub(all.received);
+        let left = left.filter(|left| *left <= all.sent).ok_or_else(|| {
+            let (superstep, received) = (self.superstep, all.received);
+            format!(
+                "superstep {superstep}: {received} of {sent} messages were received, by the counts of all nodes; one of them"
+            )
+        })?;
+        self.unreceived = left;
+        Ok(())
+    }
+
+    /// Whether a call follows the superstep that `all` sums up; it or the one before took `took`.
+    fn calls(&mut self, rules: &Rules, all: &Arrived, took: Seconds) -> bool {
+        let Some(when) = &mut self.when else {
+            return false;
+        };
+        let completed = self.superstep + 1;
+        let of_run = completed - rules.first_superstep();
+        when.observe(&Elapsed {
+            completed: of_run,
+            slowest: all.slowest.0,
+            mean: all.mean(),
+            took,
+        });
+        let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
+        let is_due = rules.round.ends_with(self.superstep) && when.is_due(of_run);
+        scheduler.is_scripted(completed) || is_due && can_pay(completed, self.end)
+    }
+
+    /// The start of the next superstep, after a call with the length of the next interval.
+    fn next_start(&mut self, interval: Option<u32>) -> Start {
+        Start {
+            superstep: self.superstep + 1,
+            interval,
+            checkpoint: std::mem::take(&mut self.is_checkpoint_due),
+        }
+    }
+
+    /// Starts the next superstep with `start`.
+    fn release(&mut self, rules: &Rules, start: Start, world: &mut dyn World) {
+        self.superstep = start.superstep;
+        self.started = world.now();
+        if world.released(self.set, start, self.arrivals.is_over()) {
+            self.pass_down(rules, start, world);
+        }
+        self.retry_early(rules, world);
+    }
+
+    /// Sends `start` down the tree of the barrier; halted processes receive the end instead.
+    fn pass_down(&mut self, rules: &Rules, start: Start, world: &mut dyn Mail) {
+        let own = Address::SetManager(self.set);
+        let node = Address::Node(rules.managers[self.set.index()]);
+        let mut waits = false;
+        self.arrivals.release(|to, halted| {
+            let message = if halted {
+                AgentMessage::Finish
+            } else {
+                AgentMessage::Start(start)
+            };
+            let is_home = to == Address::Process(Rank(0)) && self.is_home;
+            if is_home {
+                self.is_home = !halted;
+                if rules.barrier.has_master() {
+                    self.last = Some(message);
+                    waits = true;
+                    return;
+                }
+            }
+            let cost = rules.barrier.cost(to, || is_home || to == node);
+            world.send(own, to, message, cost);
+        });
+        // Once per message: a first process that has halted may still wait for its last one when the next superstep of
+        // the others is over.
+        if waits {
+            world.flush(self.set);
+        }
+    }
+
+    /// Orders the moves of processes of this Set.
+    fn order(&self, rules: &Rules, moves: &[Migrate], world: &mut dyn Mail) {
+        let own = Address::SetManager(self.set);
+        let of_own = |order: &&Migrate| rules.sets[order.from.index()] == self.set;
+        for order in moves.iter().filter(of_own) {
+            let node = Address::Node(order.from);
+            world.send(own, node, AgentMessage::Migrate(*order), Cost::Encoded);
+        }
+    }
+
+    /// Checks that a process is installed in the next placement.
+    fn check_next(&self, installed: Installed) -> Result<(), String> {
+        let Installed { rank, epoch, .. } = installed;
+        check(epoch == self.epoch + 1, || {
+            format!("{rank} is installed in placement {epoch}, which is not the next one")
+        })
+    }
+
+    /// Passes on to the other Managers that a process is installed on a host of this Set, as its node reports.
+    fn pass_on(&self, rules: &Rules, from: Address, installed: Installed, world: &mut dyn Mail) {
+        if rules.sets[installed.host.index()] == self.set && matches!(from, Address::Node(_)) {
+            let message = AgentMessage::Installed(installed);
+            self.send_to_managers(rules, &message, Cost::Encoded, world);
+        }
+    }
+
+    /// Notes the new host of a process.
+    fn note_move(&mut self, rules: &Rules, order: &Migrate) {
+        self.placement_view.apply(rules, order);
+        if order.rank == Rank(0) {
+            self.is_home = order.to == rules.first_host();
+        }
+        self.arrivals.moved(rules, order);
+    }
+
+    /// Keeps a message that arrived early.
+    fn keep_early(
+        &mut self,
+        rules: &Rules,
+        from: Address,
+        message: AgentMessage,
+    ) -> Result<(), String> {
+        // An agent sends a few messages of each superstep and each call, and none is more than one superstep ahead.
+        let agents = rules.placement.len() + rules.sets.len() + rules.managers.len();
+        check(self.early.len() < EARLY_PER_AGENT * agents, || {
+            "too many early messages".to_owned()
+        })?;
+        self.early.push((from, message));
+        Ok(())
+    }
+
+    /// Handles the messages that arrived early.
+    fn retry_early(&mut self, rules: &Rules, world: &mut dyn World) {
+        for (from, message) in std::mem::take(&mut self.early) {
+            self.handle(rules, Event::Message { from, message }, world);
+        }
+    }
+
+    /// Sends a message to all other Managers.
+    fn send_to_managers(
+        &self,
+        rules: &Rules,
+        message: &AgentMessage,
+        cost: Cost,
+        world: &mut dyn Mail,
+    ) {
+        let all = (0..rules.managers.len()).map(SetId::from_index);
+        for set in all.filter(|set| *set != self.set) {
+            self.send(set, message.clone(), cost, world);
+        }
+    }
+
+    /// Sends a message to another Manager.
+    fn send(&self, to: SetId, message: AgentMessage, cost: Cost, world: &mut dyn Mail) {
+        world.send(
+            Address::SetManager(self.set),
+            Address::SetManager(to),
+            message,
+            cost,
+        );
+    }
+}
+
+/// Early messages that a Manager keeps for each agent of the run.
+const EARLY_PER_AGENT: usize = 8;
+
+#[cfg(test)]
+mod tests;
