@@ -1,8 +1,8 @@
 //! What a move took, beside what was predicted.
 
-use record::{Migration, Moved};
 use bsp::HostId;
 use experiments::NamedMove;
+use record::{Migration, Moved};
 use serde::Serialize;
 
 use crate::text::{data, rounded};
@@ -116,9 +116,9 @@ pub(crate) fn percent(part: Option<f64>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::{MoveTimes, StateParts};
     use bsp::Rank;
     use bsp::units::{Bytes, Instant, Seconds};
+    use record::{MoveTimes, StateParts};
 
     use super::*;
 

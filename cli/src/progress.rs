@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use agents::hosts::TransferProgress;
-use record::{Call, Event, Moved};
 use analysis::text::transferred;
 use bsp::HostId;
+use hosts::TransferProgress;
 use indicatif::{MultiProgress, ProgressBar};
+use record::{Call, Event, Moved};
 use simulator::Platform;
 
 use crate::bar::style;

@@ -1,7 +1,7 @@
 //! The checkpoints of a run, as all results show them.
 
-use record::Checkpoint;
 use bsp::units::{Bytes, Instant, Seconds};
+use record::Checkpoint;
 use serde::Serialize;
 
 /// The checkpoints of a run that became complete, together.

@@ -1,9 +1,9 @@
 //! The result of one run, in either world.
 
-use agents::hosts::JobError;
-use record::{Call, Checkpoint, End, Join};
 use agents::{Outcome, Outputs, RunError, Transfers};
+use machines::JobError;
 use protocol::{Build, Fault as AtFault};
+use record::{Call, Checkpoint, End, Join};
 
 use crate::failure::Failure;
 use crate::registry::BuildInput;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use record::{Event, ResumedRun};
 use agents::{Checkpointing, Elasticity, Script, Setup, placement};
 use bsp::HostId;
+use record::{Event, ResumedRun};
 use simulator::Platform;
 
 use crate::failure::Failure;
@@ -115,7 +115,7 @@ impl PreparedExperiment {
         let entry = registry.find(workload, None)?;
         let order = self.loaded.build_input();
         let programs = entry.programs(order)?;
-        let outcome = agents::simulate(&self.setup(scenario), programs, observer)?;
+        let outcome = simulated::simulate(&self.setup(scenario), programs, observer)?;
         Finished::new(entry, order, outcome)
     }
 

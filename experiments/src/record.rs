@@ -6,9 +6,9 @@ mod recorded_failure;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use record::{Extent, ReadError, is_record, remedy};
 use bsp::check_name;
 use protocol::Build;
+use record::{Extent, ReadError, is_record, remedy};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use settings::{Override, nearest_file};

@@ -1,10 +1,10 @@
 //! Results of an experiment, for `--format json` and `csv`.
 
 use agents::Transfers;
-use record::{Call, Join, Migration};
 use bsp::HostId;
 use bsp::units::Seconds;
 use protocol::Build;
+use record::{Call, Join, Migration};
 use serde::Serialize;
 use simulator::Platform;
 

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use agents::checkpoint::{Checkpoint, DiskFiles, JobDescription, SavedStates, Store};
-use agents::hosts::Request;
-use record::ResumedRun;
 use agents::{Resumed, resumed_placement};
 use bsp::HostId;
+use checkpoint::{Checkpoint, DiskFiles, JobDescription, SavedStates, Store};
+use machines::client::Request;
 use protocol::Member;
+use record::ResumedRun;
 
 use crate::failure::Failure;
 use crate::loaded::{Loaded, load_text_for_cluster};
@@ -176,9 +176,9 @@ mod tests {
     use std::io::Write as _;
     use std::num::NonZeroU64;
 
-    use agents::checkpoint::{Condition, Generation, Piece, PieceHead};
     use bsp::Rank;
     use bsp::units::Instructions;
+    use checkpoint::{Condition, Generation, Piece, PieceHead};
     use protocol::transport::JobId;
     use tempfile::TempDir;
 

@@ -5,8 +5,9 @@
 //! line and the key, and a binary of another version refuses what it does not know instead of taking it for something
 //! else. The hosts of a job are data beside it (`Submit::members`).
 
-use agents::hosts::{Builds, JobError, Prepared, Request};
 use bsp::HostId;
+use machines::client::Request;
+use machines::{Builds, JobError, Prepared};
 use protocol::{Member, Submit};
 
 use crate::failure::Failure;

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use agents::checkpoint::{
-    Condition, Delta, DiskFiles, Generation, JobDescription, Piece, PieceHead, Store,
-};
 use bsp::units::Instructions;
 use bsp::{HostId, Program, Rank};
+use checkpoint::{
+    Condition, Delta, DiskFiles, Generation, JobDescription, Piece, PieceHead, Store,
+};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use protocol::transport::JobId;
 use workloads::heat::Heat;

@@ -5,12 +5,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agents::{
-    Barrier, PlacementOptions, Programs, Scheduler, Setup, TransferStart, placement, simulate,
-};
+use agents::{Barrier, PlacementOptions, Programs, Scheduler, Setup, TransferStart, placement};
 use bsp::farm::{self, Dealer, Dealing, Tasks, Work};
 use bsp::units::{Instructions, Seconds};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use simulated::simulate;
 use simulator::{NetworkOptions, Platform};
 use workloads::{Common, lbm};
 

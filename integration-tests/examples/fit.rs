@@ -26,11 +26,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-use agents::{
-    Barrier, Collection, PlacementOptions, Programs, Setup, TransferStart, placement, simulate,
-};
+use agents::{Barrier, Collection, PlacementOptions, Programs, Setup, TransferStart, placement};
 use anyhow::{Context, bail};
 use bsp::Program;
+use simulated::simulate;
 use simulator::{NetworkModel, NetworkOptions, Platform};
 use toml_edit::{DocumentMut, Item, value};
 use workloads::{Common, lbm, lu, smith_waterman};

@@ -17,10 +17,9 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Instant;
 
-use agents::{
-    Barrier, PlacementOptions, Programs, Setup, Shape, TransferStart, placement, simulate,
-};
+use agents::{Barrier, PlacementOptions, Programs, Setup, Shape, TransferStart, placement};
 use anyhow::{Context, ensure};
+use simulated::simulate;
 use simulator::{NetworkOptions, Platform};
 use workloads::{Common, lbm};
 

@@ -24,10 +24,11 @@ impl Message for Deliver {
 
 /// An event among others that go to many actors together.
 #[derive(Debug)]
-pub(crate) struct Handed {
-    pub(crate) event: Event,
+pub struct Handed {
+    /// The event.
+    pub event: Event,
     /// Dropped once what follows from the event is done.
-    pub(crate) _waited_for: mpsc::Sender<std::convert::Infallible>,
+    pub _waited_for: mpsc::Sender<std::convert::Infallible>,
 }
 
 impl Message for Handed {
@@ -35,9 +36,11 @@ impl Message for Handed {
 }
 
 /// What every actor holds beside its machine.
-pub(crate) struct AgentContext {
-    pub(crate) rules: Arc<Rules>,
-    pub(crate) world: Rc<RefCell<dyn World>>,
+pub struct AgentContext {
+    /// What all agents of the run know.
+    pub rules: Arc<Rules>,
+    /// The world of the agent.
+    pub world: Rc<RefCell<dyn World>>,
 }
 
 impl fmt::Debug for AgentContext {
@@ -54,12 +57,14 @@ macro_rules! agents {
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $agent {
-            pub(crate) machine: $machine,
+            /// What decides.
+            pub machine: $machine,
             context: Rc<AgentContext>,
         }
 
         impl $agent {
-            pub(crate) fn new(machine: $machine, context: &Rc<AgentContext>) -> Self {
+            /// An actor that has `machine` handle its events.
+            pub fn new(machine: $machine, context: &Rc<AgentContext>) -> Self {
                 Self { machine, context: Rc::clone(context) }
             }
         }

@@ -167,12 +167,12 @@ impl BarrierTree {
     }
 
     /// Whether each Manager ends the supersteps of its Set, and knows by itself that all processes have arrived.
-    pub(crate) fn ends_in_each_set(&self) -> bool {
+    pub fn ends_in_each_set(&self) -> bool {
         self.paths.end == End::ByEach
     }
 
     /// The Manager that ends and starts the supersteps of the processes on hosts of `set`.
-    pub(crate) fn root(&self, set: SetId) -> SetId {
+    pub fn root(&self, set: SetId) -> SetId {
         if self.ends_in_each_set() {
             set
         } else {
@@ -186,7 +186,7 @@ impl BarrierTree {
     }
 
     /// The agent to which a process reports that runs on `host` of `set`, and which tells it to start.
-    pub(crate) fn parent(&self, host: HostId, set: SetId) -> Address {
+    pub fn parent(&self, host: HostId, set: SetId) -> Address {
         if self.has_nodes() {
             Address::Node(host)
         } else {
@@ -213,12 +213,12 @@ impl BarrierTree {
     }
 
     /// Whether the first process is the master of the barrier while it runs on the host of the first Manager.
-    pub(crate) fn has_master(&self) -> bool {
+    pub fn has_master(&self) -> bool {
         self.paths.price == Price::AllButMaster
     }
 
     /// Whether the master handles one process after the other.
-    pub(crate) fn is_by_rank(&self) -> bool {
+    pub fn is_by_rank(&self) -> bool {
         self.has_master() && self.options.collection == Collection::ByRank
     }
 

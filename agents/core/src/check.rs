@@ -1,6 +1,6 @@
 //! Checks of messages against the state of the agent that receives them.
 
 /// Returns `problem` as an error unless `holds`.
-pub(crate) fn check(holds: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
+pub fn check(holds: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(problem()) }
 }

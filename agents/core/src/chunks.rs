@@ -2,6 +2,7 @@
 //!
 //! A state is encoded while it is sent and decoded while it arrives, so neither end holds a second copy.
 
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use bytes::{Buf, Bytes};
 use protocol::transport::CHUNK_LEN;
 
 /// Where chunks go.
-pub(crate) trait ChunkSink {
+pub trait ChunkSink {
     /// Takes the next chunk.
     ///
     /// # Errors
@@ -24,7 +25,7 @@ pub(crate) trait ChunkSink {
 }
 
 /// Where chunks come from.
-pub(crate) trait ChunkSource {
+pub trait ChunkSource {
     /// The next chunk; `None` at the end.
     ///
     /// # Errors
@@ -34,14 +35,24 @@ pub(crate) trait ChunkSource {
 }
 
 /// Passes on the bytes that are written to it in chunks of [`CHUNK_LEN`]. A shorter one, perhaps empty, is the last.
-pub(crate) struct ChunkWriter<'a> {
+pub struct ChunkWriter<'a> {
     sink: &'a mut dyn ChunkSink,
     /// It has the capacity of a chunk.
     chunk: Vec<u8>,
 }
 
+impl fmt::Debug for ChunkWriter<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ChunkWriter")
+            .field("chunk", &self.chunk)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> ChunkWriter<'a> {
-    pub(crate) fn new(sink: &'a mut dyn ChunkSink) -> Self {
+    /// Writes to `sink`.
+    pub fn new(sink: &'a mut dyn ChunkSink) -> Self {
         Self {
             sink,
             chunk: Vec::with_capacity(CHUNK_LEN),
@@ -58,7 +69,7 @@ impl<'a> ChunkWriter<'a> {
     /// # Errors
     ///
     /// If the sink takes no more.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    pub fn finish(mut self) -> io::Result<()> {
         self.send()
     }
 
@@ -103,7 +114,7 @@ impl Write for ChunkWriter<'_> {
 }
 
 /// Reads bytes from chunks as they arrive.
-pub(crate) struct ChunkReader<'a> {
+pub struct ChunkReader<'a> {
     source: &'a mut dyn ChunkSource,
     chunk: Bytes,
     /// The number of bytes that have been read.
@@ -113,8 +124,20 @@ pub(crate) struct ChunkReader<'a> {
     is_truncated: bool,
 }
 
+impl fmt::Debug for ChunkReader<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ChunkReader")
+            .field("offset", &self.offset)
+            .field("has_all", &self.has_all)
+            .field("is_truncated", &self.is_truncated)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> ChunkReader<'a> {
-    pub(crate) fn new(source: &'a mut dyn ChunkSource) -> Self {
+    /// Reads from `source`.
+    pub fn new(source: &'a mut dyn ChunkSource) -> Self {
         Self {
             source,
             chunk: Bytes::new(),
@@ -125,12 +148,12 @@ impl<'a> ChunkReader<'a> {
     }
 
     /// The number of bytes that have been read.
-    pub(crate) const fn offset(&self) -> u64 {
+    pub const fn offset(&self) -> u64 {
         self.offset
     }
 
     /// Whether the sender was lost before it had sent all chunks.
-    pub(crate) const fn is_truncated(&self) -> bool {
+    pub const fn is_truncated(&self) -> bool {
         self.is_truncated
     }
 
@@ -139,7 +162,7 @@ impl<'a> ChunkReader<'a> {
     /// # Errors
     ///
     /// If the sender was lost.
-    pub(crate) fn is_over(&mut self) -> io::Result<bool> {
+    pub fn is_over(&mut self) -> io::Result<bool> {
         self.fill()?;
         Ok(self.chunk.is_empty())
     }

@@ -6,7 +6,6 @@ use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank};
 use serde::{Deserialize, Serialize};
 
-
 /// Hosts that are not there at the start, and when they join.
 ///
 /// A process whose host is one of them is on standby ([`bsp::Superstep::is_standby`]): it starts on another host, and moves

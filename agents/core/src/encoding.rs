@@ -29,7 +29,7 @@ pub(crate) fn encode_into(
 /// # Errors
 ///
 /// If `bytes` are not its encoding.
-pub(crate) fn decode<T: DeserializeOwned>(
+pub fn decode<T: DeserializeOwned>(
     what: &'static str,
     rank: Rank,
     bytes: &[u8],

@@ -73,7 +73,7 @@ pub enum RunError {
 
 impl RunError {
     /// `what` (as "the state of") `rank` could not be encoded or decoded, as `action` has it, because of `problem`.
-    pub(crate) fn encoding(
+    pub fn encoding(
         what: &'static str,
         rank: bsp::Rank,
         action: &'static str,

@@ -1,34 +1,33 @@
-//! Processes, nodes and Set Managers as actors, and the worlds they live in.
+//! Processes, nodes and Set Managers as actors: what decides, the same in every world.
 //!
 //! Three state machines decide ([`Process`], [`Node`], [`SetManager`]), and three actors are their shells. A [`World`]
-//! is their interface to the outside. [`simulate`] runs them under a simulated clock, [`hosts`] on real machines. The
-//! record of a run is a sequence of [`record::Event`]s.
+//! is their interface to the outside: the crate `simulated` has one under a simulated clock, `machines` and `hosts` have
+//! one on real machines. What they do for the same events is the same in both.
+//!
+//! In reading order: `setup` (what a run is told, and the [`Rules`] that all agents share), `barrier`, `world`, `process`,
+//! `node`, `set_manager`, `actors`; `programs` and `process_state` (programs whose type is erased, and the one encoding of
+//! a process), `checkpointing`, `elasticity`, and [`replay`], which decides calls of a record again.
 
 mod actors;
-mod attainable;
 mod barrier;
 mod buddy;
-pub mod chaos;
 mod check;
-pub mod checkpoint;
 mod checkpointing;
 mod chunks;
 mod deliberation;
 mod elasticity;
-mod encoding;
+pub mod encoding;
 mod error;
-pub mod hosts;
 mod learned_cost;
-mod machines;
 mod message_check;
 pub mod mutant;
 mod node;
 mod outcome;
 mod placement;
 mod process;
-mod process_state;
+pub mod process_state;
 mod programs;
-mod remaining;
+pub mod remaining;
 pub mod replay;
 mod repricing;
 mod resumed;
@@ -37,31 +36,36 @@ mod run_shape;
 mod script;
 mod set_manager;
 mod setup;
-mod simulated;
 #[cfg(test)]
 mod test_world;
 mod world;
 
-pub use actors::{Deliver, NodeAgent, ProcessAgent, SetManagerAgent};
+pub use actors::{AgentContext, Deliver, Handed, NodeAgent, ProcessAgent, SetManagerAgent};
 pub use barrier::{Barrier, BarrierTree, Collection, Shape};
 pub use buddy::buddies;
+pub use check::check;
 pub use checkpointing::{
     CheckpointCosts, CheckpointInterval, CheckpointSchedule, Checkpointing, optimal_interval,
 };
+pub use chunks::{ChunkReader, ChunkSink, ChunkSource, ChunkWriter};
 pub use deliberation::{Deliberated, Deliberation};
 pub use elasticity::{Elasticity, JoinTime, Joining, PooledHost, Preparation, Relocation};
 pub use error::RunError;
+pub use message_check::MessageCheck;
 pub use node::Node;
 pub use outcome::{Outcome, Transferred, Transfers};
 pub use placement::{PlacementError, PlacementOptions, PlacementOrder, placement};
-pub use process::Process;
-pub use programs::{Outputs, ProgramType, Programs};
+pub use process::{Process, arrival};
+pub use programs::{
+    Content, DecodeOutputs, Executed, HostedProgram, Incoming, Outputs, ProgramType, Programs,
+    RepeatedPlan, SimulatedPrograms, States, SuperstepPlan, Turn, check_fork,
+};
 pub use resumed::Resumed;
 pub use resumed_placement::resumed_placement;
+pub use run_shape::RunShape;
 pub use script::Script;
 pub use set_manager::SetManager;
 pub use setup::{LinkProbing, Payment, Rules, Scheduler, Setup, TransferStart, WindowRule};
-pub use simulated::{simulate, simulate_in_mailboxes};
 pub use world::{
     Cost, Delivery, Event, Exchange, Executor, HostProbe, LinkProber, Mail, Membership, Moved,
     World,

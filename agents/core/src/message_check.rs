@@ -20,7 +20,7 @@ use crate::setup::{Rules, Scheduler};
 
 /// Checks of messages between the agents of a run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MessageCheck<'a>(pub(crate) RunShape<'a>);
+pub struct MessageCheck<'a>(pub RunShape<'a>);
 
 impl MessageCheck<'_> {
     /// Checks a message from an agent on another machine.
@@ -28,7 +28,7 @@ impl MessageCheck<'_> {
     /// # Errors
     ///
     /// Why the agent may not send it.
-    pub(crate) fn check(
+    pub fn check(
         &self,
         (from, to): (Address, Address),
         message: &AgentMessage,

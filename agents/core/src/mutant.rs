@@ -115,22 +115,22 @@ thread_local! {
 
 /// Gives the code that this thread executes a defect, or none.
 #[cfg(mutant)]
-pub(crate) fn choose(mutant: Option<Mutant>) {
+pub fn choose(mutant: Option<Mutant>) {
     CHOSEN.set(mutant);
 }
 
 /// Whether the code has this defect.
 #[cfg(mutant)]
-pub(crate) fn is(mutant: Mutant) -> bool {
+pub fn is(mutant: Mutant) -> bool {
     CHOSEN.get() == Some(mutant)
 }
 
 /// Gives the code no defect: this build has none.
 #[cfg(not(mutant))]
-pub(crate) const fn choose(_: Option<Mutant>) {}
+pub const fn choose(_: Option<Mutant>) {}
 
 /// Whether the code has this defect: it has none.
 #[cfg(not(mutant))]
-pub(crate) const fn is(_: Mutant) -> bool {
+pub const fn is(_: Mutant) -> bool {
     false
 }

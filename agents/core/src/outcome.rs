@@ -53,7 +53,7 @@ pub struct Transferred {
 
 impl Transferred {
     /// Adds one of this size.
-    pub(crate) fn add(&mut self, bytes: usize) {
+    pub fn add(&mut self, bytes: usize) {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         self.number += 1;
         self.bytes = Bytes(self.bytes.0.saturating_add(bytes));

@@ -67,7 +67,7 @@ impl Process {
     /// # Errors
     ///
     /// If `agent` is not the agent of this process between the superstep with which the run begins and the one before.
-    pub(crate) fn resume(
+    pub fn resume(
         rules: &Rules,
         (rank, host): (Rank, HostId),
         agent: &[u8],
@@ -327,7 +327,7 @@ impl Process {
 
 /// The arrival of a process at the end of a superstep, with the number of messages that it sent and received. It may
 /// have halted.
-pub(crate) fn arrival(
+pub fn arrival(
     superstep: u64,
     (rank, halted): (Rank, bool),
     computation: Seconds,

@@ -25,34 +25,38 @@ use crate::programs::{HostedProgram, Incoming, ProgramType};
 use record::StateParts;
 
 /// The state of a process between two supersteps.
-pub(crate) struct ProcessState {
-    pub(crate) program: Box<dyn HostedProgram>,
+#[derive(Debug)]
+pub struct ProcessState {
+    /// The program.
+    pub program: Box<dyn HostedProgram>,
     /// The encoded agent; empty before the process has started.
-    pub(crate) agent: Vec<u8>,
+    pub agent: Vec<u8>,
     /// The messages that it has not received yet.
-    pub(crate) inbox: Vec<Incoming>,
+    pub inbox: Vec<Incoming>,
 }
 
 /// A state that has been decoded.
-pub(crate) struct DecodedState {
-    pub(crate) state: ProcessState,
+#[derive(Debug)]
+pub struct DecodedState {
+    /// The state.
+    pub state: ProcessState,
     /// How long it took to pack, if the process moves.
-    pub(crate) packing: Option<PackingTimes>,
+    pub packing: Option<PackingTimes>,
     /// Bytes of the encoding.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Those of its parts.
-    pub(crate) parts: StateParts,
+    pub parts: StateParts,
 }
 
 /// How long a process that moves took to pack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PackingTimes {
+pub struct PackingTimes {
     /// From the time when the process left its thread until packing began.
-    pub(crate) queued: Duration,
+    pub queued: Duration,
     /// Packing, without waiting for the network.
-    pub(crate) packed: Duration,
+    pub packed: Duration,
     /// From the beginning of packing until these times were written.
-    pub(crate) lasted: Duration,
+    pub lasted: Duration,
 }
 
 /// Encodes the state of `rank` into `sink`. `times` are those of its packing once program, agent and messages are encoded,
@@ -61,7 +65,7 @@ pub(crate) struct PackingTimes {
 /// # Errors
 ///
 /// If the program or a message cannot be encoded, or `sink` takes no more.
-pub(crate) fn encode(
+pub fn encode(
     rank: Rank,
     program: &dyn HostedProgram,
     agent: &[u8],
@@ -79,7 +83,7 @@ pub(crate) fn encode(
 }
 
 /// The encoded state in which `rank` starts, whose encoded program is `program`.
-pub(crate) fn initial(rank: Rank, program: Vec<u8>) -> Vec<u8> {
+pub fn initial(rank: Rank, program: Vec<u8>) -> Vec<u8> {
     let mut state = program;
     let after_program = AfterProgram::new(rank, &[], &[]).expect("no messages are encoded");
     let written = after_program.write(&mut state, None);
@@ -92,7 +96,7 @@ pub(crate) fn initial(rank: Rank, program: Vec<u8>) -> Vec<u8> {
 /// # Errors
 ///
 /// If it is none, or has not arrived as a whole.
-pub(crate) fn decode(
+pub fn decode(
     program_type: ProgramType,
     rank: Rank,
     chunks: &mut ChunkReader<'_>,

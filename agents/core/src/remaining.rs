@@ -3,7 +3,7 @@
 use crate::setup::Scheduler;
 
 /// The most supersteps that any of some processes executes, if all know; of no process, none.
-pub(crate) fn most(processes: impl IntoIterator<Item = Option<u64>>) -> Option<u64> {
+pub fn most(processes: impl IntoIterator<Item = Option<u64>>) -> Option<u64> {
     let mut processes = processes.into_iter();
     processes.try_fold(0, |most, remaining| Some(most.max(remaining?)))
 }

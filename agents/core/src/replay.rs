@@ -19,12 +19,12 @@ use migbsp::Elapsed;
 use serde::Serialize;
 
 use crate::checkpointing::Checkpointing;
-use record::{Call, Event, Migration, Moved, Run};
 use crate::setup::Scheduler;
 use checkpoints::Checkpoints;
 use comparison::{Comparison, Names};
 use deciding::{Barrier, Deciding};
 use observations::Gathered;
+use record::{Call, Event, Migration, Moved, Run};
 
 pub use comparison::Difference;
 pub use observations::Gap;

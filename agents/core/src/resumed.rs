@@ -46,7 +46,7 @@ impl Resumed {
     }
 
     /// Whether a process has halted before the job begins.
-    pub(crate) fn has_halted(&self, rank: Rank) -> bool {
+    pub fn has_halted(&self, rank: Rank) -> bool {
         self.halted.get(rank.index()).copied().flatten().is_some()
     }
 }

@@ -7,31 +7,31 @@ use crate::setup::Rules;
 
 /// The processes, hosts, Sets and supersteps of a run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RunShape<'a> {
+pub struct RunShape<'a> {
     /// The agents of the run.
-    pub(crate) rules: &'a Rules,
+    pub rules: &'a Rules,
     /// The number of supersteps after which a computation counts as endless.
-    pub(crate) superstep_limit: u64,
+    pub superstep_limit: u64,
 }
 
 impl RunShape<'_> {
     /// Checks that a process exists.
-    pub(crate) fn rank(&self, rank: Rank) -> Result<(), String> {
+    pub fn rank(&self, rank: Rank) -> Result<(), String> {
         exists("process", rank.index(), self.rules.placement.len())
     }
 
     /// Checks that a host exists.
-    pub(crate) fn host(&self, host: HostId) -> Result<(), String> {
+    pub fn host(&self, host: HostId) -> Result<(), String> {
         exists("host", host.index(), self.rules.sets.len())
     }
 
     /// Checks that a Set exists.
-    pub(crate) fn set(&self, set: SetId) -> Result<(), String> {
+    pub fn set(&self, set: SetId) -> Result<(), String> {
         exists("Set", set.index(), self.rules.managers.len())
     }
 
     /// Checks a number of supersteps, or of placements: there is at most one after each superstep.
-    pub(crate) fn superstep(&self, superstep: u64) -> Result<(), String> {
+    pub fn superstep(&self, superstep: u64) -> Result<(), String> {
         let limit = self.superstep_limit;
         check(superstep <= limit, || {
             format!("superstep {superstep}, beyond the limit of {limit}")

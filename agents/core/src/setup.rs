@@ -53,7 +53,7 @@ impl Setup {
     ///
     /// If there are none, if their number is not that of the placement, if the placement names a host that does not
     /// exist, or if they cannot begin in the state of the job that is resumed.
-    pub(crate) fn check(&self, programs: usize) -> Result<(), RunError> {
+    pub fn check(&self, programs: usize) -> Result<(), RunError> {
         if programs == 0 {
             return Err(RunError::NoProcesses);
         }
@@ -80,7 +80,7 @@ impl Setup {
     }
 
     /// The incarnation of the job on real hosts: 0, or more if it resumes another one.
-    pub(crate) fn incarnation(&self) -> u64 {
+    pub fn incarnation(&self) -> u64 {
         let resumed = self.resumed.as_ref();
         resumed.map_or(0, |resumed| resumed.incarnation)
     }
@@ -195,7 +195,7 @@ impl Scheduler {
         clippy::cast_sign_loss,
         reason = "factors are not negative, and the conversion saturates"
     )]
-    pub(crate) fn bytes_on_network(&self, image: Bytes) -> Bytes {
+    pub fn bytes_on_network(&self, image: Bytes) -> Bytes {
         self.transfer_factor.map_or(image, |factor| {
             Bytes((image.as_f64() * factor).round() as u64)
         })
@@ -342,7 +342,7 @@ impl Rules {
     }
 
     /// The same rules for a program whose supersteps belong together in rounds.
-    pub(crate) fn in_rounds(self, round: Round) -> Self {
+    pub fn in_rounds(self, round: Round) -> Self {
         Self { round, ..self }
     }
 
@@ -354,12 +354,12 @@ impl Rules {
     }
 
     /// The superstep with which the run begins.
-    pub(crate) fn first_superstep(&self) -> u64 {
+    pub fn first_superstep(&self) -> u64 {
         self.resumed.as_ref().map_or(0, |resumed| resumed.superstep)
     }
 
     /// The processes that have not halted when the run begins, with the hosts where they start.
-    pub(crate) fn running(&self) -> impl Iterator<Item = (Rank, HostId)> + '_ {
+    pub fn running(&self) -> impl Iterator<Item = (Rank, HostId)> + '_ {
         let starts = (0..).map(Rank).zip(self.placement.iter().copied());
         starts.filter(|(rank, _)| {
             let resumed = self.resumed.as_ref();

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::Event;
 use bsp::Rank;
 use bsp::units::Seconds;
+use record::Event;
 
 /// What the events of a run say about its speed.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use record::{End, Event, EventHeader, EventKind, Migration, Moved, Superstep};
 use bsp::Interaction;
 use bsp::units::Instant;
 use experiments::Failure;
 use experiments::record::{Manifest, fault, manifest, shortfall};
+use record::{End, Event, EventHeader, EventKind, Migration, Moved, Superstep};
 
 use crate::advice::Evidence;
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use record::{End, Event, EventHeader, EventKind};
 use experiments::record::{Manifest, fault, manifest};
 use experiments::{Failure, Scenario};
+use record::{End, Event, EventHeader, EventKind};
 use serde_json::Value;
 
 use crate::explain::durations::SuperstepDuration;

@@ -1,8 +1,8 @@
 //! The decisions of a call.
 
-use record::Call;
 use bsp::units::Seconds;
 use migbsp::{Alternative, PlanAssessment, Refusal, Verdict};
+use record::Call;
 
 use crate::explain::choice::{ChoiceReport, no_idle_host};
 use crate::explain::disposition::{Disposition, meaning};

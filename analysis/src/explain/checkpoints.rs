@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use agents::CheckpointSchedule;
-use record::{Checkpoint, Run, Superstep};
 use bsp::units::{Instant, Seconds};
 use experiments::record::{Manifest, adapted};
 use experiments::{CheckpointSection, CheckpointSummary, Failure};
+use record::{Checkpoint, Run, Superstep};
 use serde::{Deserialize, Serialize};
 use settings::{Node, tree_of};
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use record::{Evaluated, Evaluation, Event, EventHeader, EventKind};
 use bsp::Rank;
 use migbsp::Potential;
+use record::{Evaluated, Evaluation, Event, EventHeader, EventKind};
 use serde::Serialize;
 
 use crate::explain::disposition::Disposition;

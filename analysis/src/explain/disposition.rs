@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use record::{Call, Migration};
 use bsp::{HostId, Rank};
 use migbsp::{Answer, NotSelected, Refusal};
+use record::{Call, Migration};
 
 use crate::explain::rules::Rules;
 

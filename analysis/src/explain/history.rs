@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use record::{Call, Event, EventHeader, EventKind, Extent, Join, Migration, Moved, Run};
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Interaction, Rank, SetId};
 use migbsp::{CostCoefficients, Entry, PlanAssessment};
+use record::{Call, Event, EventHeader, EventKind, Extent, Join, Migration, Moved, Run};
 
 use crate::explain::baseline::Baseline;
 use crate::explain::checkpoints::ExplainedCheckpoints;

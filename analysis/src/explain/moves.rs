@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use record::{Migration, Moved};
 use bsp::Rank;
 use migbsp::{CostCoefficients, median};
+use record::{Migration, Moved};
 
 use crate::explain::history::{ExplainedCall, History};
 use crate::explain::sheet::Sheet;

@@ -249,9 +249,9 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 
-    use record::{Extent, Migration, ResumedRun, Run};
     use bsp::units::{Instant, Seconds};
     use bsp::{HostId, Rank};
+    use record::{Extent, Migration, ResumedRun, Run};
 
     use experiments::CallSummary;
 

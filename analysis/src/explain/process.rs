@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use record::Call;
 use bsp::Rank;
 use bsp::units::Seconds;
 use migbsp::{Answer, Refusal};
+use record::Call;
 
 use crate::explain::call::{first_of, report, rows, weighing};
 use crate::explain::disposition::{Disposition, meaning};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::Run;
 use bsp::Rank;
+use record::Run;
 
 use crate::explain::disposition::Disposition;
 use crate::explain::history::{History, ListedProcess};

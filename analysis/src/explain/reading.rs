@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use record::{Event, EventHeader, EventKind, Extent, Join, Moved, Run};
 use bsp::units::{Instant, Seconds};
 use bsp::{Interaction, Rank};
+use record::{Event, EventHeader, EventKind, Extent, Join, Moved, Run};
 
 use crate::explain::baseline::Baseline;
 use crate::explain::checkpoints;

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use record::{Call, Event, EventKind, Moved, Run, Superstep, TraceReader, TracedSuperstep};
 use bsp::units::Instant;
 use bsp::{HostId, Rank};
 use experiments::Failure;
 use experiments::record::fault;
+use record::{Call, Event, EventKind, Moved, Run, Superstep, TraceReader, TracedSuperstep};
 
 /// Something that happened in a run.
 pub(super) enum Happening<'a> {

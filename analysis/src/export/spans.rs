@@ -1,9 +1,9 @@
 //! What happened in a run as spans of time, for timelines.
 
-use record::{Call, Moved, Superstep, Traced};
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank};
 use experiments::Failure;
+use record::{Call, Moved, Superstep, Traced};
 
 use crate::export::happening::{Happening, Reading};
 

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use record::{Call, Moved};
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use experiments::{CsvTable, Failure, Provenance};
 use migbsp::Answer;
+use record::{Call, Moved};
 use serde::Serialize;
 
 use crate::explain::{Disposition, Rules};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use record::{Event, Extent, Migration, Moved, ResumedRun, Run};
 use bsp::units::{Bytes, Seconds};
+use record::{Event, Extent, Migration, Moved, ResumedRun, Run};
 use serde::Serialize;
 
 use crate::advice::{Advice, Evidence, Settings, advice};

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use record::{Evaluated, Event, Extent, Observed, Run};
 use experiments::record::Manifest;
 use experiments::{Failure, Registry};
+use record::{Evaluated, Event, Extent, Observed, Run};
 
 use super::page::{PageKind, page};
 use super::reported_run::ReportedRun;

@@ -89,8 +89,8 @@ const ROWS: usize = 64;
 
 #[cfg(test)]
 mod tests {
-    use record::Run;
     use bsp::{Round, SetId};
+    use record::Run;
 
     use super::super::sets::SetsReading;
     use super::*;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use record::{Evaluated, Run, Superstep};
 use bsp::HostId;
+use record::{Evaluated, Run, Superstep};
 
 use super::bins::joined;
 use super::host_rows::HostRows;

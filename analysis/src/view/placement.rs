@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::Run;
 use bsp::{HostId, Rank};
+use record::Run;
 
 /// Where processes were: where they began, and every move.
 #[derive(Clone, Debug, PartialEq)]

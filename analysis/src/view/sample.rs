@@ -1,8 +1,8 @@
 //! Runs for tests.
 
-use record::{Event, Join, Run, Superstep};
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, Round, SetId};
+use record::{Event, Join, Run, Superstep};
 
 use super::{View, Viewing};
 

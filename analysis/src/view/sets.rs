@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::{Evaluated, Run};
 use bsp::{HostId, SetId};
+use record::{Evaluated, Run};
 
 use super::placement::Placement;
 

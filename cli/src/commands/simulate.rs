@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
-use record::Event;
 use clap::Args;
 use experiments::batch::{Batch, Silent};
 use experiments::{
@@ -15,6 +14,7 @@ use experiments::{
     RunReport, Scenario, refuse_records,
 };
 use indicatif::MultiProgress;
+use record::Event;
 
 use crate::arguments::{JobsArguments, Overrides, TRACED};
 use crate::file::check_folder;

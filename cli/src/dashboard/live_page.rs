@@ -1,8 +1,8 @@
 //! What a dashboard serves.
 
-use record::Event;
 use analysis::report::LiveRun;
 use experiments::Failure;
+use record::Event;
 
 /// A page about a run that goes on.
 ///

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use record::Event;
 use hyper::body::Bytes;
+use record::Event;
 
 use super::bounds::Bounds;
 use super::live_page::LivePage;

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use agents::checkpoint::{DiskFiles, Store};
-use record::Event;
 use bsp::HostId;
+use checkpoint::{DiskFiles, Store};
 use clap::Args;
+use record::Event;
 
 use experiments::{CheckpointTime, Failure, absolute};
 

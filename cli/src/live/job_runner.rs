@@ -1,13 +1,14 @@
 //! Jobs that are executed one after the other.
 
-use agents::hosts::{self, JobError, JobObserver, TransferProgress};
-use record::Event;
 use experiments::submission::{request, scenario};
 use experiments::{
     Failure, Finished, Loaded, PreparedExperiment, Provenance, Registry, RunFailure,
     load_text_for_cluster,
 };
+use hosts::{JobObserver, TransferProgress};
 use indicatif::MultiProgress;
+use machines::JobError;
+use record::Event;
 
 use crate::failure::CommandFailure;
 use crate::live::cluster_members::ClusterMembers;

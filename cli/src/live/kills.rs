@@ -4,8 +4,8 @@ use std::fmt::{self, Display, Formatter};
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-use record::Event;
 use experiments::Failure;
+use record::Event;
 
 use crate::live::local_nodes::Nodes;
 

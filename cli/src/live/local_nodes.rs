@@ -9,9 +9,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use agents::hosts::{HUGE_PAGES, Share, measured_speed};
 use bsp::HostId;
 use experiments::Failure;
+use hosts::{HUGE_PAGES, Share, measured_speed};
 use protocol::Member;
 use protocol::identity::{Authority, Name, Role, Validity};
 

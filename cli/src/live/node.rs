@@ -8,9 +8,10 @@ use std::process;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use agents::hosts::{Builds, CheckpointFolders, LoadScope, Node, Pace, Routes, Share};
 use bsp::units::InstructionsPerSecond;
 use clap::Args;
+use hosts::{CheckpointFolders, LoadScope, Node, Pace, Share};
+use machines::{Builds, Routes};
 use protocol::identity::files::{RevocationsFile, read_identity};
 use protocol::identity::{Identity, Name, Pem, Role, Subject};
 use serde::{Deserialize, Serialize};

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agents::hosts::{PlayedHost, processors};
-use record::Event;
 use analysis::live::Simulated;
 use bsp::units::{BytesPerSecond, Instant, Seconds};
 use bsp::{HostId, SetId};
 use experiments::submission::scenario;
 use experiments::{Failure, PreparedExperiment, Registry};
+use hosts::{PlayedHost, processors};
 use protocol::Member;
 use protocol::identity::Name;
+use record::Event;
 use relay::{Change, Level, LevelSchedule, LinkSettings};
 use serde::{Deserialize, Serialize};
 use simulator::{Host, LinkId, Platform};

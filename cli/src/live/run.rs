@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use record::Event;
 use clap::Args;
+use record::Event;
 
 use crate::arguments::{Overrides, TRACED};
 use crate::command::{Command, Context};

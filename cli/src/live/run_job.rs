@@ -4,8 +4,9 @@ use std::future::Future;
 use std::path::Path;
 
 use agents::Outcome;
-use agents::checkpoint::SavedStates;
-use agents::hosts::{self, JobObserver, Request};
+use checkpoint::SavedStates;
+use hosts::JobObserver;
+use machines::client::Request;
 use protocol::Member;
 use protocol::identity::Identity;
 

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use agents::hosts::{JobError, JobObserver, TransferProgress};
+use hosts::{JobObserver, TransferProgress};
+use machines::JobError;
 use record::Event;
 
 use crate::dashboard::Dashboard;

@@ -4,8 +4,8 @@ mod report;
 mod watch;
 mod watched;
 
-use agents::hosts::inquire;
 use clap::Args;
+use hosts::inquire;
 
 use crate::command::{Command, Context};
 use crate::failure::CommandFailure;

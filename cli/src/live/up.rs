@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-use agents::hosts::Share;
-use record::Event;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use hosts::Share;
 use protocol::Member;
 use protocol::identity::files::write_identity;
+use record::Event;
 
 use crate::arguments::{knowing_policies, taking_negative_numbers};
 use crate::command::{Command, Context};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use record::Event;
 use anyhow::Context;
+use record::Event;
 
 use crate::checkpoints::checkpoints;
 use crate::cluster::Cluster;

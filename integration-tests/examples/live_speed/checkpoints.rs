@@ -1,10 +1,10 @@
 //! What checkpoints cost a run.
 
-use agents::hosts::HUGE_PAGES;
-use record::{Checkpoint, Event};
 use agents::{CheckpointCosts, CheckpointInterval, Checkpointing, Programs};
 use bsp::units::{BytesPerSecond, Seconds};
 use bsp::{Program, Step, Superstep};
+use hosts::HUGE_PAGES;
+use record::{Checkpoint, Event};
 use serde::{Deserialize, Serialize};
 
 use crate::cases::{Scale, median};

@@ -7,15 +7,15 @@ use std::process::{Child, Command, Stdio, exit};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use agents::hosts::{
-    Builds, CheckpointFolders, LoadScope, Node, Pace, Request, Routes, Share, run,
-};
-use record::Event;
 use agents::{Outputs, Programs};
 use anyhow::Context;
 use bsp::units::InstructionsPerSecond;
+use hosts::{CheckpointFolders, LoadScope, Node, Pace, Share, run};
+use machines::client::Request;
+use machines::{Builds, Routes};
 use protocol::identity::{Authority, Identity, Pem, Role, Validity};
 use protocol::{Build, Member};
+use record::Event;
 
 use crate::job::{Case, Load, Peak, prepare};
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agents::hosts::{JobError, Prepared};
 use agents::{Barrier, ProgramType, Scheduler, Script, Setup, Shape, TransferStart};
 use bsp::{HostId, Program, Rank, Step, Superstep};
 use bytes::Bytes;
+use machines::{JobError, Prepared};
 use protocol::{Member, Submit};
 use serde::{Deserialize, Serialize};
 use simulator::{NetworkOptions, Platform};

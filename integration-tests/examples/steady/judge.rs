@@ -5,13 +5,13 @@ use std::io::{Write as _, stdout};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use record::Event;
 use analysis::compare::Contender;
 use analysis::known_best::KnownBest;
 use anyhow::{Context, bail};
 use clap::Args;
 use experiments::batch::{Batch, Silent};
 use experiments::{Failure, PreparedExperiment, Registry};
+use record::Event;
 
 use crate::pace::best_pace;
 use crate::verdict::{Run, Verdict};

@@ -1,11 +1,13 @@
 //! Nodes and clients of other builds take part only where both ends allow it.
 
-use agents::hosts::{Builds, Request, inquire, run};
-use record::Event;
 use agents::{Programs, Shape};
 use bsp::{Program, Step, Superstep};
+use hosts::{inquire, run};
+use machines::Builds;
+use machines::client::Request;
 use protocol::identity::Role;
 use protocol::{Build, Fault};
+use record::Event;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Cluster, NodeOptions, build};

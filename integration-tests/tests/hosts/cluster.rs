@@ -6,19 +6,18 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use agents::hosts::{
-    Builds, CheckpointFolders, JobError, LoadScope, Node, NodeError, Pace, Prepared, Request,
-    Routes, Share, run,
-};
-use record::Event;
 use agents::{
     Barrier, Outcome, PlacementOptions, ProgramType, Programs, Scheduler, Setup, Shape,
     TransferStart, placement,
 };
 use bsp::Program;
 use bsp::units::InstructionsPerSecond;
+use hosts::{CheckpointFolders, LoadScope, Node, NodeError, Pace, Share, run};
+use machines::client::Request;
+use machines::{Builds, JobError, Prepared, Routes};
 use protocol::identity::{Authority, Identity, Role, Validity};
 use protocol::{Build, Member};
+use record::Event;
 use simulator::{NetworkOptions, Platform};
 
 /// Nodes in Sets, which run until this is dropped.

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use agents::Programs;
 use agents::Shape;
-use agents::hosts::{JobError, inquire, run};
-use record::Event;
 use bsp::{Program, Rank, Step, Superstep};
+use hosts::{inquire, run};
+use machines::JobError;
 use protocol::identity::Role;
 use protocol::{Abandoned, Fault};
+use record::Event;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Cluster, NodeOptions};

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use agents::hosts::{Request, run};
-use record::Event;
-use agents::{Programs, Setup, Shape, simulate};
+use agents::{Programs, Setup, Shape};
 use bsp::reference::{self, Limit};
 use bsp::{HostId, Program, Rank, Step, Superstep};
+use hosts::run;
+use machines::client::Request;
 use protocol::Fault;
 use protocol::identity::{Identity, Role};
+use record::Event;
 use serde::{Deserialize, Serialize};
+use simulated::simulate;
 
 use crate::cluster::Cluster;
 

@@ -1,10 +1,10 @@
 //! Programs with real data compute the same on real hosts as anywhere.
 
-use record::Event;
 use agents::{Payment, Scheduler, Script, Shape};
 use bsp::reference::{self, Limit};
 use bsp::units::Seconds;
 use bsp::{HostId, Program, Rank};
+use record::Event;
 use serde::Serialize;
 use workloads::Common;
 use workloads::{lbm, lu, smith_waterman};

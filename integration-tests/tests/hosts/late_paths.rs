@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::thread::{self, JoinHandle};
 
-use agents::hosts::Routes;
 use agents::{Payment, Scheduler, Script, Shape};
 use bsp::reference::{self, Limit};
 use bsp::units::{BytesPerSecond, Seconds};
 use bsp::{HostId, Program, Rank, SetId, Step, Superstep};
+use machines::Routes;
 use relay::{LinkSettings, Relay};
 use serde::{Deserialize, Serialize};
 

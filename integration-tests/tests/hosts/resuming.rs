@@ -3,9 +3,6 @@
 use std::time::Duration;
 use std::{fs, thread};
 
-use agents::checkpoint::{DiskFiles, SavedStates, Store};
-use agents::hosts::{self, JobError, Request};
-use record::Event;
 use agents::{
     CheckpointCosts, CheckpointInterval, Checkpointing, Outcome, ProgramType, Programs, Resumed,
     Scheduler, Setup, Shape, resumed_placement,
@@ -13,7 +10,11 @@ use agents::{
 use bsp::reference::{self, Limit};
 use bsp::units::{BytesPerSecond, Instructions, Seconds};
 use bsp::{HostId, Program, Rank, Step, Superstep};
+use checkpoint::{DiskFiles, SavedStates, Store};
+use machines::JobError;
+use machines::client::Request;
 use protocol::identity::Role;
+use record::Event;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use workloads::{Common, heat, lbm, lu, smith_waterman};
@@ -184,7 +185,7 @@ fn save<P: Program>(
 }
 
 /// What the newest checkpoint in `folder` says of a job that resumes it.
-fn latest(folder: &TempDir) -> (Store<DiskFiles>, agents::checkpoint::Latest) {
+fn latest(folder: &TempDir) -> (Store<DiskFiles>, checkpoint::Latest) {
     let mut store = Store::new(DiskFiles::new(folder.path()), HostId(0));
     let latest = store.latest().unwrap();
     assert_eq!(latest.damaged, []);

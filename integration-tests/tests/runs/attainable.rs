@@ -1,9 +1,10 @@
 //! What rescheduling could win depends on programs and hosts, on no barrier.
 
-use agents::{Programs, simulate};
+use agents::Programs;
 use bsp::units::Instructions;
 use bsp::{Program, Step, Superstep};
 use serde::{Deserialize, Serialize};
+use simulated::simulate;
 
 use crate::setups::{SHAPES, setup};
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use agents::{Barrier, Collection, Programs, Setup, simulate};
+use agents::{Barrier, Collection, Programs, Setup};
 use bsp::HostId;
+use simulated::simulate;
 use simulator::{NetworkModel, NetworkOptions, Platform};
 
 use crate::relay::Relay;

@@ -1,10 +1,11 @@
 //! A rescheduling call costs simulated time, and what it decides follows from the model.
 
-use record::Event;
-use agents::{Programs, Scheduler, Shape, WindowRule, simulate};
+use agents::{Programs, Scheduler, Shape, WindowRule};
 use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use migbsp::SenderSet;
+use record::Event;
+use simulated::simulate;
 use simulator::Platform;
 
 use crate::relay::Relay;

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use record::{Checkpoint, Event};
 use agents::{
     Barrier, CheckpointCosts, CheckpointInterval, Checkpointing, Outcome, Programs, Setup, Shape,
-    TransferStart, optimal_interval, simulate,
+    TransferStart, optimal_interval,
 };
 use bsp::units::{Bytes, BytesPerSecond, Instructions, Seconds};
 use bsp::{HostId, Program, Step, Superstep};
+use record::{Checkpoint, Event};
 use serde::{Deserialize, Serialize};
+use simulated::simulate;
 use simulator::{NetworkModel, NetworkOptions, Platform};
 
 /// Charges the same work in each of its supersteps.

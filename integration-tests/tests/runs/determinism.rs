@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use record::Event;
 use agents::{
     CheckpointCosts, CheckpointInterval, Checkpointing, Elasticity, JoinTime, Outcome, PooledHost,
-    Preparation, Programs, RunError, Setup, simulate, simulate_in_mailboxes,
+    Preparation, Programs, RunError, Setup,
 };
 use bsp::units::{Bytes, BytesPerSecond, Seconds};
 use bsp::{HostId, Rank};
+use record::Event;
+use simulated::{simulate, simulate_in_mailboxes};
 
 use crate::relay::Relay;
 use crate::setups::{SHAPES, STARTS, scheduler, setup};

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use agents::{
-    Elasticity, JoinTime, Payment, PooledHost, Preparation, Programs, Script, Shape, simulate,
-};
+use agents::{Elasticity, JoinTime, Payment, PooledHost, Preparation, Programs, Script, Shape};
 use bsp::units::{Instructions, Seconds};
 use bsp::{HostId, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
+use simulated::simulate;
 
 use crate::setups::{five_clusters, scripted, setup};
 

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use agents::{Programs, Setup, simulate};
+use agents::{Programs, Setup};
 use bsp::HostId;
 use migbsp::Policies;
 use proptest::prelude::*;
+use simulated::simulate;
 use simulator::Platform;
 
 use crate::relay::Relay;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use record::Event;
-use agents::{Elasticity, JoinTime, PooledHost, Preparation, Programs, Script, simulate};
+use agents::{Elasticity, JoinTime, PooledHost, Preparation, Programs, Script};
 use bsp::farm::{self, BlockCyclic, Dealing, Farm, Tasks, Weighted, Work};
 use bsp::units::{Instructions, Seconds};
 use bsp::{HostId, Rank};
 use proptest::prelude::*;
+use record::Event;
+use simulated::simulate;
 
 use crate::setups::{PAYMENTS, SHAPES, scripted, setup};
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use agents::{Payment, Programs, RunError, Script, Setup, simulate};
+use agents::{Payment, Programs, RunError, Script, Setup};
 use bsp::reference::{self, Limit};
 use bsp::units::{Bytes, Instructions};
 use bsp::{HostId, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
+use simulated::simulate;
 
 use crate::setups::{SHAPES, scripted, setup};
 

@@ -1,11 +1,12 @@
 //! Processes that know when they end are not moved where too little is left.
 
-use record::Call;
-use agents::{Programs, Scheduler, Shape, simulate};
+use agents::{Programs, Scheduler, Shape};
 use bsp::units::{Bytes, Instructions};
 use bsp::{HostId, MemorySize, Program, Step, Superstep};
 use migbsp::Policies;
+use record::Call;
 use serde::{Deserialize, Serialize};
+use simulated::simulate;
 
 use crate::setups::{scheduler, setup};
 

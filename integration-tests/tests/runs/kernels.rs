@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use agents::{Payment, Programs, Script, simulate};
+use agents::{Payment, Programs, Script};
 use bsp::reference::{self, Limit};
 use bsp::{HostId, Program, Rank};
 use serde::Serialize;
+use simulated::simulate;
 use workloads::Common;
 use workloads::lbm::kernel::Case;
 use workloads::{lbm, lu, smith_waterman};

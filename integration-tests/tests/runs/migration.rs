@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use agents::{Programs, Script, simulate};
+use agents::{Programs, Script};
 use bsp::reference::{self, Limit};
 use bsp::{HostId, Rank};
 use proptest::prelude::*;
+use simulated::simulate;
 
 use crate::relay::Relay;
 use crate::setups::{COLLECTIONS, PAYMENTS, SHAPES, STARTS, scheduler, scripted, setup};

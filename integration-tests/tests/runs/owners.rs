@@ -3,10 +3,10 @@
 use std::fs;
 use std::sync::Arc;
 
-use record::Event;
 use bsp::HostId;
 use bsp::units::{Instructions, Seconds};
 use experiments::{PreparedExperiment, Registry, Scenario, load};
+use record::Event;
 use simulator::{Activity, Discipline, Engine, Job, Jobs, NetworkOptions, Platform};
 use tempfile::TempDir;
 use workloads::background::{Lifetimes, OwnerJobs, OwnerLoad};

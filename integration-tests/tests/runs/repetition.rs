@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use record::Event;
-use agents::{Collection, Outcome, Programs, Setup, Shape, simulate};
+use agents::{Collection, Outcome, Programs, Setup, Shape};
 use bsp::units::{Bytes, Instructions};
 use bsp::{HostId, Program, Rank, Step, Superstep};
 use proptest::prelude::*;
+use record::Event;
 use serde::{Deserialize, Serialize};
+use simulated::simulate;
 use simulator::Platform;
 
 use crate::setups::{COLLECTIONS, PAYMENTS, SHAPES, STARTS, scheduler, setup};

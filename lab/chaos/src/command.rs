@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
+use crate::simulation::{SeedOptions, faults_of, simulate_seed};
 use crate::{ChaosReport, campaign, check_mutants, mutants, text};
-use agents::chaos::{SeedOptions, faults_of, simulate_seed};
 use analysis::compare::Seeds;
 use clap::Args;
 use experiments::Failure;

@@ -3,11 +3,12 @@
 
 mod command;
 mod report;
+mod simulation;
 mod text;
 
 use std::collections::BTreeMap;
 
-use agents::chaos::{SeedOptions, SeedRun, kinds_and_steps, shrink, simulate_seed};
+use crate::simulation::{SeedOptions, SeedRun, kinds_and_steps, shrink, simulate_seed};
 use agents::mutant::Mutant;
 use experiments::Failure;
 use experiments::batch::Batch;

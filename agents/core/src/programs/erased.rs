@@ -27,10 +27,10 @@ pub struct ProgramType {
 }
 
 /// Encoded programs, each made when it is taken.
-pub(crate) type States = Box<dyn Iterator<Item = Result<Vec<u8>, RunError>> + Send>;
+pub type States = Box<dyn Iterator<Item = Result<Vec<u8>, RunError>> + Send>;
 
 /// Decodes the encoded outputs of all processes, by rank.
-pub(crate) type DecodeOutputs = fn(Vec<bytes::Bytes>) -> Result<Outputs, RunError>;
+pub type DecodeOutputs = fn(Vec<bytes::Bytes>) -> Result<Outputs, RunError>;
 
 type Decoded = Result<Box<dyn HostedProgram>, RunError>;
 
@@ -94,12 +94,12 @@ impl Programs {
     }
 
     /// The programs for a simulation that fails at superstep `limit`.
-    pub(crate) fn into_simulated(self, limit: u64) -> Box<dyn SimulatedPrograms> {
+    pub fn into_simulated(self, limit: u64) -> Box<dyn SimulatedPrograms> {
         self.programs.into_simulated(limit)
     }
 
     /// The encoded programs, by rank, and the decoder of the outputs that they send back.
-    pub(crate) fn into_states(self) -> (States, DecodeOutputs) {
+    pub fn into_states(self) -> (States, DecodeOutputs) {
         self.programs.into_states()
     }
 }
@@ -132,12 +132,12 @@ impl ProgramType {
     }
 
     /// The decoder of the outputs that nodes send back.
-    pub(crate) fn output_decoder(self) -> DecodeOutputs {
+    pub fn output_decoder(self) -> DecodeOutputs {
         self.decode_outputs
     }
 
     /// The program of `rank` whose encoded state is next in `state`.
-    pub(crate) fn decode(self, rank: Rank, state: &mut ChunkReader<'_>) -> Decoded {
+    pub fn decode(self, rank: Rank, state: &mut ChunkReader<'_>) -> Decoded {
         (self.decode)(rank, state)
     }
 

@@ -14,7 +14,7 @@ use crate::error::RunError;
 /// # Errors
 ///
 /// If the encodings differ, or there is none.
-pub(crate) fn check_fork(rank: Rank, program: &dyn HostedProgram) -> Result<(), RunError> {
+pub fn check_fork(rank: Rank, program: &dyn HostedProgram) -> Result<(), RunError> {
     let Some(fork) = program.fork() else {
         return Ok(());
     };

@@ -1,6 +1,7 @@
 //! A program on a node, whose messages are encoded.
 
 use std::cell::Cell;
+use std::fmt;
 
 use bsp::reference;
 use bsp::units::{Bytes, Instructions, Seconds};
@@ -12,7 +13,7 @@ use crate::encoding::{decode, encode_into, encoded_len};
 use crate::error::RunError;
 
 /// A process's program on a host.
-pub(crate) trait HostedProgram: Send {
+pub trait HostedProgram: Send + fmt::Debug {
     /// Executes one superstep.
     fn execute(&mut self, turn: Turn) -> Result<Executed, RunError>;
 
@@ -34,29 +35,33 @@ pub(crate) trait HostedProgram: Send {
 
 /// A superstep that a process is to execute.
 #[derive(Debug)]
-pub(crate) struct Turn {
-    pub(crate) rank: Rank,
+pub struct Turn {
+    /// The process.
+    pub rank: Rank,
     /// The number of processes.
-    pub(crate) size: u32,
-    pub(crate) superstep: u64,
+    pub size: u32,
+    /// The superstep, from 0.
+    pub superstep: u64,
     /// How long the process computed in the superstep before.
-    pub(crate) elapsed: Seconds,
+    pub elapsed: Seconds,
     /// The messages that it receives, ordered by (sender's rank, order sent).
-    pub(crate) inbox: Vec<Incoming>,
+    pub inbox: Vec<Incoming>,
 }
 
 /// A message for a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Incoming {
-    pub(crate) from: Rank,
-    pub(crate) content: Content,
+pub struct Incoming {
+    /// The sender.
+    pub from: Rank,
+    /// What was sent.
+    pub content: Content,
     /// The time in transfer of a message that arrived after its superstep was complete here. It counts in the next one.
-    pub(crate) late: Option<Seconds>,
+    pub late: Option<Seconds>,
 }
 
 /// The content of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Content {
+pub enum Content {
     /// A value, encoded.
     Value(bytes::Bytes),
     /// A length in bytes, without a value.
@@ -65,20 +70,20 @@ pub(crate) enum Content {
 
 /// The result of a superstep of one process.
 #[derive(Debug)]
-pub(crate) struct Executed {
+pub struct Executed {
     /// The messages that it sent, in order.
-    pub(crate) sends: Vec<(Rank, Content)>,
+    pub sends: Vec<(Rank, Content)>,
     /// Its encoded output, if it halted.
-    pub(crate) output: Option<bytes::Bytes>,
+    pub output: Option<bytes::Bytes>,
     /// The computation that it charged.
-    pub(crate) charged: Instructions,
+    pub charged: Instructions,
     /// The interaction of a task farm that is complete, if it is the farm's master.
-    pub(crate) interaction: Option<Interaction>,
+    pub interaction: Option<Interaction>,
 }
 
 impl Content {
     /// Its length in bytes.
-    pub(crate) fn len(&self) -> u64 {
+    pub fn size(&self) -> u64 {
         match self {
             Self::Value(bytes) => u64::try_from(bytes.len()).expect("lengths fit 64 bits"),
             Self::Sized(bytes) => *bytes,
@@ -92,6 +97,16 @@ pub(super) struct TypedProgram<P> {
     length: Cell<Option<(Bytes, u64)>>,
     /// Supersteps executed here.
     executed: u64,
+}
+
+impl<P> fmt::Debug for TypedProgram<P> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("TypedProgram")
+            .field("length", &self.length)
+            .field("executed", &self.executed)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<P> TypedProgram<P> {

@@ -12,7 +12,7 @@ use crate::encoding::{decode, encode_into, encoded_len};
 use crate::error::RunError;
 
 /// Programs of a type that the world need not know.
-pub(crate) trait SimulatedPrograms {
+pub trait SimulatedPrograms {
     /// Executes superstep `superstep` of every process that has not halted, in rank order, and writes
     /// to `plan` what they did. They computed for `elapsed` in the superstep before, by rank, and those in `standby` are on
     /// standby.

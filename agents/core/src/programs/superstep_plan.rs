@@ -8,28 +8,28 @@ use bsp::{Interaction, Rank};
 /// What the processes did in a superstep, by rank: known before simulated time passes for it, because
 /// when the first process starts a superstep, all inboxes are complete.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SuperstepPlan {
+pub struct SuperstepPlan {
     /// Computation charged.
-    pub(crate) work: Vec<Instructions>,
+    pub work: Vec<Instructions>,
     /// Whether it was the last superstep of the process.
-    pub(crate) halts: Vec<bool>,
+    pub halts: Vec<bool>,
     /// How many messages are addressed to the process.
-    pub(crate) expected: Vec<u32>,
+    pub expected: Vec<u32>,
     /// The receivers of messages, in the order sent, by sender.
-    pub(crate) receivers: Vec<Rank>,
+    pub receivers: Vec<Rank>,
     /// Their sizes.
-    pub(crate) sizes: Vec<Bytes>,
+    pub sizes: Vec<Bytes>,
     /// Their senders.
-    pub(crate) senders: Vec<Rank>,
+    pub senders: Vec<Rank>,
     /// Where the messages of each process begin among them, and where the last one's end.
-    pub(crate) first_send: Vec<u32>,
+    pub first_send: Vec<u32>,
     /// The interaction of a task farm that is complete.
-    pub(crate) interaction: Option<Interaction>,
+    pub interaction: Option<Interaction>,
 }
 
 /// What repeats if a superstep does: a plan of a superstep in which no process halts.
 #[derive(Debug, Default)]
-pub(crate) struct RepeatedPlan {
+pub struct RepeatedPlan {
     work: Vec<Instructions>,
     receivers: Vec<Rank>,
     sizes: Vec<Bytes>,
@@ -64,25 +64,25 @@ impl SuperstepPlan {
     }
 
     /// The numbers of the messages that `rank` sends.
-    pub(crate) fn sends_of(&self, rank: Rank) -> Range<u32> {
+    pub fn sends_of(&self, rank: Rank) -> Range<u32> {
         self.first_send[rank.index()]..self.first_send[rank.index() + 1]
     }
 
     /// Sender, receiver and size of a message.
-    pub(crate) fn message(&self, number: u32) -> (Rank, Rank, Bytes) {
+    pub fn message(&self, number: u32) -> (Rank, Rank, Bytes) {
         let at = index(number);
         (self.senders[at], self.receivers[at], self.sizes[at])
     }
 
     /// Bytes of the messages that `rank` sends.
-    pub(crate) fn bytes_sent(&self, rank: Rank) -> Bytes {
+    pub fn bytes_sent(&self, rank: Rank) -> Bytes {
         let sends = self.sends_of(rank);
         let sizes = &self.sizes[index(sends.start)..index(sends.end)];
         sizes.iter().copied().sum()
     }
 
     /// Whether it is the last superstep of a process.
-    pub(crate) fn has_halts(&self) -> bool {
+    pub fn has_halts(&self) -> bool {
         self.halts.contains(&true)
     }
 
@@ -91,7 +91,7 @@ impl SuperstepPlan {
     /// # Panics
     ///
     /// If a process halts.
-    pub(crate) fn repeated(&self) -> RepeatedPlan {
+    pub fn repeated(&self) -> RepeatedPlan {
         assert!(!self.has_halts(), "a process halts once");
         RepeatedPlan {
             work: self.work.clone(),
@@ -104,7 +104,7 @@ impl SuperstepPlan {
 
 impl RepeatedPlan {
     /// Whether the processes do in the superstep of `plan`, in which none halts, what they did in this one.
-    pub(crate) fn equals(&self, plan: &SuperstepPlan) -> bool {
+    pub fn equals(&self, plan: &SuperstepPlan) -> bool {
         self.work == plan.work
             && self.receivers == plan.receivers
             && self.sizes == plan.sizes
@@ -112,7 +112,7 @@ impl RepeatedPlan {
     }
 
     /// The number of its processes and messages.
-    pub(crate) fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.work.len() + self.receivers.len()
     }
 }

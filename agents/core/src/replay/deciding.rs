@@ -13,10 +13,10 @@ use super::evaluation::Found;
 use super::negotiation::Negotiation;
 use super::observations::Observations;
 use crate::learned_cost::LearnedCost;
-use record::{Call, Migration, Moved};
 use crate::remaining::{can_pay, most};
 use crate::script;
 use crate::setup::Scheduler;
+use record::{Call, Migration, Moved};
 
 /// All Managers as one.
 #[derive(Debug)]

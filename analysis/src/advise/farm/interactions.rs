@@ -1,8 +1,8 @@
 //! The interactions of a record, with the durations of their supersteps.
 
-use record::Superstep;
 use bsp::Interaction;
 use bsp::units::Seconds;
+use record::Superstep;
 
 use crate::advise::reading::duration;
 

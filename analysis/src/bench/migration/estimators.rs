@@ -85,10 +85,10 @@ fn errors(moves: &[TimedMove], source: Source) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use record::Moved;
     use bsp::Rank;
     use bsp::units::{Bytes, Instant, Seconds};
     use migbsp::ProbedLink;
+    use record::Moved;
 
     use super::*;
 

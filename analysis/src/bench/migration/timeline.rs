@@ -1,8 +1,8 @@
 //! What a bench needs of the events of a job.
 
-use record::{Evaluated, Event, Moved};
 use bsp::HostId;
 use migbsp::{CostCoefficients, ProbedLink};
+use record::{Evaluated, Event, Moved};
 
 /// The supersteps and moves of a job with one process.
 #[derive(Clone, Debug, Default)]

@@ -166,9 +166,9 @@ impl Published for Report {
 
 #[cfg(test)]
 mod tests {
-    use record::{Event, Superstep};
     use bsp::Rank;
     use bsp::units::{Instant, Seconds};
+    use record::{Event, Superstep};
     use serde_json::{Value, json};
 
     use super::super::rounds::Rounds;

@@ -1,8 +1,8 @@
 //! What the events of a job say about its supersteps.
 
-use record::Event;
 use bsp::units::Instant;
 use migbsp::median;
+use record::Event;
 
 use super::rounds::{FLOPS, Measurement, Rounds};
 

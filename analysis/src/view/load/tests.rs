@@ -1,6 +1,6 @@
-use record::Hosts;
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{Rank, Round, SetId};
+use record::Hosts;
 
 use record::Evaluation;
 

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agents::Script;
-use record::Event;
 use analysis::known_best::{KnownBest, file_of};
 use bsp::Rank;
 use experiments::platform::find_host;
 use experiments::{PreparedExperiment, Registry, Scenario, load};
+use record::Event;
 use serde_json::Value;
 
 use crate::invocation::{Folder, root};

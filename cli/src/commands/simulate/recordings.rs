@@ -6,9 +6,9 @@ use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use record::Event;
 use experiments::record::RecordedFailure;
 use experiments::{Failure, Recorder, RunReport};
+use record::Event;
 
 use crate::signals::TerminationSignal;
 

@@ -2,9 +2,9 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
 
-use record::Superstep;
 use bsp::Rank;
 use bsp::units::{Instant as SimulatedTime, Seconds};
+use record::Superstep;
 
 use super::*;
 

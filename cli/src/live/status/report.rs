@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use agents::hosts::{JobError, NodeAnswer};
+use hosts::NodeAnswer;
+use machines::JobError;
 use protocol::{Build, BusyProcess, CallsStatus, Member};
 use serde::Serialize;
 

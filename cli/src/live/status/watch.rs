@@ -4,10 +4,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use agents::hosts::{self, JobError, NodeAnswer};
 use bsp::units::Seconds;
 use clap::Args;
 use console::Term;
+use hosts::NodeAnswer;
+use machines::JobError;
 use protocol::Build;
 use tokio::sync::oneshot;
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use agents::hosts::NodeAnswer;
+use hosts::NodeAnswer;
 use protocol::{Build, Member};
 
 use super::report::{CallsRow, Report, Row};
@@ -304,8 +304,8 @@ const SHORTEST: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {
-    use agents::hosts::JobError;
     use bsp::units::Seconds;
+    use machines::JobError;
     use protocol::{CallsStatus, JobStatus, Status};
 
     use super::*;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use record::Event;
 use bsp::HostId;
 use experiments::{Failure, PreparedExperiment, Registry, Scenario};
+use record::Event;
 
 /// Processes by rank, as the policy of a run has seen them.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use record::{Event, Superstep};
 use experiments::{Failure, PreparedExperiment, Registry, Scenario, Supersteps};
+use record::{Event, Superstep};
 use settings::Value;
 
 use crate::best_placement::trial::SUPERSTEPS;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use record::Event;
-use agents::{Scheduler, Script, Setup, simulate};
+use agents::{Scheduler, Script, Setup};
 use bsp::{HostId, Rank};
 use experiments::{
     BuildInput, Common, Entry, Failure, PreparedExperiment, Registry, RunFailure, Scenario,
 };
+use record::Event;
+use simulated::simulate;
 
 /// Simulates placements of an experiment for a few supersteps.
 pub(super) struct Trial<'a> {

@@ -1,10 +1,10 @@
 //! Figure 1: the cost of moving linpack's state, by its size.
 
-use record::Event;
 use bsp::SetId;
 use bsp::units::Bytes;
 use experiments::batch::Batch;
 use experiments::{Embedded, Failure, PreparedExperiment, Registry, Scenario, load_embedded};
+use record::Event;
 
 use crate::du::Part;
 use crate::du::check::Check;

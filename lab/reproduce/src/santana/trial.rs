@@ -1,8 +1,8 @@
 //! One run: a size on a cluster, with the rules of the paper or with ours.
 
-use record::Event;
 use bsp::Interaction;
 use experiments::{Embedded, Failure, PreparedExperiment, Registry, Scenario, load_embedded};
+use record::Event;
 
 use super::cluster::{Constants, Curve, WORKERS, power, serial};
 

@@ -1,0 +1,25 @@
+//! Checkpoints: the states of all processes between two supersteps.
+//!
+//! A checkpoint has a [`Piece`] of each process. Nodes have pieces in memory ([`Generations`]), their own and those of
+//! another node, whose buddy they are, and send each other what changed ([`Delta`]). A [`Store`] has them on disk.
+//! [`CheckpointSchedule`](agents::CheckpointSchedule) says when the next checkpoint is due. Whatever is read from a disk or a
+//! peer is checked, takes no more memory than its length warrants, and is never taken for what was not written.
+//!
+//! In reading order: `piece`, `delta`, `generations` (memory), `store` (disk), `saved_states` (what a job is resumed with).
+
+mod binary;
+mod delta;
+mod generations;
+mod piece;
+mod saved_states;
+mod store;
+
+pub use delta::{Delta, DeltaError, FoundBase};
+pub use generations::{Generations, KeptPiece, PieceError};
+pub use piece::{Chunk, Condition, Content, ContentWriter, Generation, Piece, PieceHead};
+pub use saved_states::SavedStates;
+pub use store::{
+    BeginError, CheckError, Checkpoint, CompleteError, Damage, DiskFault, DiskFiles, Entry, Files,
+    JobDescription, Latest, NoCheckpoint, Part, Problem, SimulatedFiles, Store, SubmittedJob,
+    WriteError, WrittenPieces,
+};

@@ -1,0 +1,102 @@
+//! Real hosts: one operating-system process each, and messages over QUIC.
+//!
+//! A [`Node`] waits for clients. [`run`] submits a job to the nodes of a cluster and follows it to its end. In between,
+//! each node has the agents of its host as actors on one thread, which carries messages and nothing else; programs are
+//! executed by other threads, as many as the node gives processors. What nodes and clients decide is in `machines`; here
+//! are their threads, sockets, files and clocks.
+//!
+//! In reading order: `node` and `client` (the shells of the two machines), `live_job` and `local_agents` (a job on this
+//! node), `pool` (the threads that execute programs), `migration`, `checkpoints`, `meter` and `pace` (what the host gives).
+
+mod abandoned;
+mod checkpoints;
+mod chunk_channel;
+mod client;
+mod counter;
+mod execution;
+mod input;
+mod input_budget;
+mod job_log;
+mod live_job;
+mod local_agents;
+mod machine_meter;
+mod members;
+mod meter;
+mod migration;
+mod node;
+mod node_error;
+mod pace;
+mod planning;
+mod played_host;
+mod pool;
+mod queue;
+mod revocations;
+mod share;
+mod time;
+
+use std::num::NonZeroU32;
+
+use bsp::units::InstructionsPerSecond;
+
+pub use checkpoints::allowed::CheckpointFolders;
+pub use client::{JobObserver, NodeAnswer, TransferProgress, inquire, resume, run, watch};
+pub use meter::{LoadScope, measured_speed, processors};
+pub use node::Node;
+pub use node_error::NodeError;
+pub use pace::Pace;
+pub use played_host::PlayedHost;
+pub use share::Share;
+
+use execution::Executions;
+use meter::LoadMeter;
+use pool::ProcessorSpeed;
+
+/// The machine that a node stands for, as it is used.
+#[derive(Clone, Debug)]
+struct Machine {
+    processors: NonZeroU32,
+    processor: ProcessorSpeed,
+    pace: Pace,
+    load: LoadMeter,
+    /// The supersteps that its threads execute.
+    executions: Executions,
+}
+
+impl Machine {
+    /// Instructions per second of one processor, as far as programs are given it.
+    fn offered(&self) -> InstructionsPerSecond {
+        self.pace.offered(self.processor.speed)
+    }
+
+    /// Whether this machine is one host: it plays no host of a platform, and does not have all nodes of a trial, which
+    /// delay each other and see the same processes of other programs.
+    fn is_a_host(&self) -> bool {
+        self.pace.played().is_none() && self.load.scope() == LoadScope::Process
+    }
+
+    /// The same machine as it gives `processors`, each worth `factor` of what was measured.
+    fn giving(&self, processors: NonZeroU32, factor: f64) -> Self {
+        let speed = InstructionsPerSecond::new(self.processor.speed.get() * factor);
+        let speed = speed.unwrap_or(self.processor.speed);
+        Self {
+            processors,
+            processor: ProcessorSpeed {
+                speed,
+                ..self.processor
+            },
+            pace: self.pace.clone(),
+            load: self.load.clone(),
+            executions: self.executions.clone(),
+        }
+    }
+
+    /// The same machine, whose own count of instructions is made use of only if all others have one.
+    fn counting(mut self, all_count: bool) -> Self {
+        self.processor.counted = self.processor.counted.filter(|_| all_count);
+        self
+    }
+}
+
+/// A variable for the environment of node processes on Linux with the GNU C library, and its value: large states are
+/// copied into huge pages, which takes a quarter of the time.
+pub const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");

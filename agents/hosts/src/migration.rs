@@ -1,0 +1,184 @@
+//! Processes that move between nodes: their states are encoded while they are sent, and decoded while they arrive.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant as Clock};
+
+use bsp::units::Seconds;
+use bsp::{HostId, MemorySize};
+use bytes::Bytes;
+use protocol::transport::{Sender, StatePayload, StreamContent};
+use protocol::{Address, EncodedState, Migrate};
+use tokio::sync::{Semaphore, mpsc};
+
+use super::chunk_channel::{self, ChannelSink, ChannelSource};
+use super::time::elapsed;
+use agents::ChunkReader;
+use agents::ProgramType;
+use agents::process_state;
+use agents::process_state::{PackingTimes, ProcessState};
+use machines::InputMemory;
+use machines::JobError;
+use machines::node::event::JobEvent;
+use machines::{ArrivedProcess, Transfer};
+
+/// The processes that leave this node.
+pub(super) struct Departures {
+    /// One permit for each state that may be encoded at the same time.
+    encoders: Arc<Semaphore>,
+    events: mpsc::UnboundedSender<JobEvent>,
+}
+
+impl Departures {
+    /// No departures yet; `events` receives the event of each that is complete.
+    pub(super) fn new(events: mpsc::UnboundedSender<JobEvent>) -> Self {
+        Self {
+            encoders: Arc::new(Semaphore::new(ENCODERS)),
+            events,
+        }
+    }
+
+    /// Sends the process that `order` moves to `peer`, the node that it names.
+    pub(super) fn send(&self, order: Migrate, state: ProcessState, peer: Sender) {
+        let (events, encoders) = (self.events.clone(), Arc::clone(&self.encoders));
+        let frozen = Clock::now();
+        drop(tokio::spawn(async move {
+            let _permit = encoders.acquire().await;
+            let began = Clock::now();
+            let event = send_state(order, state, PackingClock { frozen, began }, peer).await;
+            // The job may be over.
+            drop(events.send(event.unwrap_or_else(JobEvent::Failed)));
+        }));
+    }
+}
+
+/// Encodes `state` while it is sent.
+async fn send_state(
+    order: Migrate,
+    state: ProcessState,
+    clock: PackingClock,
+    peer: Sender,
+) -> Result<JobEvent, JobError> {
+    let head = EncodedState {
+        rank: order.rank,
+        epoch: order.epoch,
+        agent: u32::try_from(state.agent.len()).expect("an agent's state is small"),
+        declared: state.program.declared().map(MemorySize::total),
+        payload: Bytes::new(),
+    };
+    let (sender, chunks) = chunk_channel::channel();
+    // Encoding takes time in proportion to the state, so another thread does it.
+    let encoding = tokio::task::spawn_blocking(move || {
+        let ProcessState {
+            program,
+            agent,
+            inbox,
+        } = state;
+        let mut sink = ChannelSink::new(sender);
+        let times = |waited| Some(clock.times(waited));
+        process_state::encode(order.rank, &*program, &agent, &inbox, &mut sink, times)
+    });
+    let (from, to) = (Address::Node(order.from), Address::Node(order.to));
+    let content = StreamContent::State(head);
+    let sent = peer.send_state_chunks(from, to, content, chunks).await;
+    let encoded = encoding.await;
+    match encoded.map_err(|error| JobError::program(error.to_string()))? {
+        // If the connection is lost, the encoder fails because its chunks are not read.
+        Err(error) if sent.is_ok() || !peer.is_lost() => Err(error.into()),
+        Ok(()) | Err(_) => Ok(JobEvent::Sent(order.to, sent?, elapsed(clock.began))),
+    }
+}
+
+/// The clock of a process that leaves its host.
+#[derive(Clone, Copy, Debug)]
+struct PackingClock {
+    /// When the process left its thread.
+    frozen: Clock,
+    /// When packing began: not more than some processes are packed at the same time.
+    began: Clock,
+}
+
+impl PackingClock {
+    /// The times of a process that has been written now, in which the network has held it up for `waited`.
+    fn times(self, waited: Duration) -> PackingTimes {
+        let lasted = self.began.elapsed();
+        PackingTimes {
+            queued: self.began.saturating_duration_since(self.frozen),
+            packed: lasted.saturating_sub(waited),
+            lasted,
+        }
+    }
+}
+
+/// The state of a process that has begun to arrive.
+pub(super) struct Arrival {
+    /// The host from which it arrives.
+    pub(super) host: HostId,
+    /// Its sender and its receiver.
+    pub(super) ends: (Address, Address),
+    /// Its head, without a payload.
+    pub(super) head: EncodedState,
+    /// When its first byte arrived.
+    pub(super) began: Clock,
+    /// The shortest round trip to its source so far.
+    pub(super) round_trip: Seconds,
+    /// Held until it has been handled.
+    pub(super) memory: InputMemory,
+}
+
+impl Arrival {
+    /// Decodes the state while its payload arrives. `None` if the sender is lost before all of it has arrived: that is an
+    /// event of its connection.
+    ///
+    /// # Errors
+    ///
+    /// If it is no state of a process.
+    pub(super) async fn decode(
+        self,
+        payload: StatePayload,
+        program_type: ProgramType,
+    ) -> Result<Option<ArrivedProcess>, JobError> {
+        let (sender, chunks) = chunk_channel::channel();
+        // An error ends the connection, and the channel.
+        drop(tokio::spawn(payload.read(sender)));
+        // Decoding takes time in proportion to the state, so another thread does it.
+        let decoding = tokio::task::spawn_blocking(move || self.read(program_type, chunks));
+        let decoded = decoding.await;
+        decoded
+            .unwrap_or_else(|panic| Err(JobError::program(format!("decoding a process: {panic}"))))
+    }
+
+    fn read(
+        self,
+        program_type: ProgramType,
+        chunks: mpsc::Receiver<Bytes>,
+    ) -> Result<Option<ArrivedProcess>, JobError> {
+        let decoding = Clock::now();
+        let mut source = ChannelSource::new(chunks);
+        let mut chunks = ChunkReader::new(&mut source);
+        let decoded = process_state::decode(program_type, self.head.rank, &mut chunks);
+        if chunks.is_truncated() {
+            return Ok(None);
+        }
+        let decoded_at = Clock::now();
+        let decoded = decoded?;
+        let transfer = Transfer {
+            packing: decoded.packing.unwrap_or_default(),
+            arrived: source.arrived.saturating_duration_since(self.began),
+            unpacked: (decoded_at - decoding).saturating_sub(source.waited),
+            decoded: decoded_at - self.began,
+        };
+        Ok(Some(ArrivedProcess {
+            host: self.host,
+            ends: self.ends,
+            head: self.head,
+            decoded,
+            transfer,
+            round_trip: self.round_trip,
+            memory: self.memory,
+        }))
+    }
+}
+
+/// The number of states that are encoded at the same time. Each takes a thread until it is sent, and there are some
+/// hundreds of threads. If none were left to decode states, two nodes could wait for each other.
+const ENCODERS: usize = 8;

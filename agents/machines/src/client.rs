@@ -1,0 +1,529 @@
+//! The client of a job: it submits the job to nodes and follows it to its end.
+
+mod build_check;
+pub mod event;
+mod event_check;
+pub mod job_result;
+mod request;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant as Clock};
+
+use bsp::{HostId, Rank};
+use protocol::transport::JobId;
+use protocol::{Address, Build, EncodedState, Fault, JobMessage, Message, Status, Submit, encode};
+
+use super::failure::JobError;
+use super::input_memory::InputMemory;
+use super::journal::Journal;
+use super::{members, resumption};
+use agents::mutant;
+use agents::mutant::Mutant;
+use build_check::Mismatch;
+use event::{ClientAction, ClientEvent, NodeWord};
+use event_check::EventCheck;
+use job_result::JobResult;
+use record::Event;
+pub use request::Request;
+
+/// The client of a job, as a state machine: it receives events and returns actions.
+///
+/// Between two events, all actions are to be performed, in order.
+pub struct ClientMachine<'a> {
+    request: &'a Request,
+    job: JobId,
+    /// The processes in the order in which they are sent.
+    order: Vec<Rank>,
+    now: Clock,
+    phase: Phase,
+    /// When the nodes must have done what the phase waits for.
+    limit: Option<Clock>,
+    /// Nodes that have done it.
+    done: BTreeSet<HostId>,
+    /// Nodes from which nothing more comes.
+    ended: BTreeSet<HostId>,
+    journal: Journal,
+    event_check: EventCheck,
+    /// The host of each process after the calls recorded so far, by rank.
+    placement: Vec<HostId>,
+    result: JobResult,
+    actions: VecDeque<ClientAction>,
+}
+
+impl fmt::Debug for ClientMachine<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ClientMachine")
+            .field("job", &self.job)
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
+    }
+}
+
+enum Phase {
+    /// The client connects to all nodes.
+    Connecting(BTreeMap<HostId, Result<Build, JobError>>),
+    /// A node of another program says which workloads it has.
+    Asking,
+    /// The nodes accept the job; whether all count instructions so far.
+    Submitted(bool),
+    /// The nodes connect to each other, and each process is sent to the host where it starts; this number has been.
+    Sending(usize),
+    /// All processes are sent.
+    Meeting,
+    Running,
+    /// Nodes send the rest of the record. A better reason than this error may follow.
+    Failing(JobError),
+    Over,
+}
+
+impl<'a> ClientMachine<'a> {
+    /// The client of `request`, which submits `job` now and sends processes in this order.
+    pub fn new(request: &'a Request, (job, order): (JobId, Vec<Rank>), now: Clock) -> Self {
+        let rules = members::rules(&request.setup);
+        let hosts = (0..request.members.len()).map(HostId::from_index);
+        let traced = rules.running().filter(|_| rules.traced).count();
+        let connecting =
+            hosts.map(|host| ClientAction::Connect(host, members::role_of(&rules, host)));
+        Self {
+            request,
+            job,
+            order,
+            now,
+            phase: Phase::Connecting(BTreeMap::new()),
+            limit: None,
+            done: BTreeSet::new(),
+            ended: BTreeSet::new(),
+            journal: Journal::new(request.setup.platform.sets().len(), traced),
+            event_check: EventCheck::new(&request.setup),
+            placement: request.setup.placement.clone(),
+            result: JobResult::default(),
+            actions: connecting.collect(),
+        }
+    }
+
+    /// Handles an event that happens now.
+    pub fn handle(&mut self, now: Clock, event: ClientEvent) {
+        self.now = now;
+        let handled = match event {
+            _ if matches!(self.phase, Phase::Over) => return,
+            ClientEvent::Interrupted if !matches!(self.phase, Phase::Running) => {
+                return self.finish(Err(JobError::cluster(INTERRUPTED)));
+            }
+            ClientEvent::Interrupted => Err(JobError::cluster(INTERRUPTED)),
+            // The record takes nothing more.
+            ClientEvent::ObserverFailed(error) => return self.finish(Err(error)),
+            ClientEvent::Connected(host, connected) => self.handle_connected(host, connected),
+            ClientEvent::StateSent(sent) => sent.map(|()| self.send_next_state()),
+            ClientEvent::Node(host, word) => self.handle_node(host, word),
+            ClientEvent::Tick => Ok(()),
+        };
+        match handled.and_then(|()| self.check_limit()) {
+            Ok(()) => {}
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// The next action; `None` until the next event.
+    pub fn poll(&mut self) -> Option<ClientAction> {
+        self.actions.pop_front()
+    }
+
+    /// When a tick is due, if nothing else happens before.
+    pub const fn next_timeout(&self) -> Option<Clock> {
+        self.limit
+    }
+
+    fn handle_connected(
+        &mut self,
+        host: HostId,
+        connected: Result<Build, JobError>,
+    ) -> Result<(), JobError> {
+        let Phase::Connecting(results) = &mut self.phase else {
+            return Ok(());
+        };
+        results.insert(host, connected);
+        // The error is that of the first node in the list, so that it does not depend on which is faster.
+        let mut builds = Vec::new();
+        for host in (0..self.request.members.len()).map(HostId::from_index) {
+            match results.get(&host) {
+                None => return Ok(()),
+                Some(Err(error)) => {
+                    let error = error.clone();
+                    self.finish(Err(error));
+                    return Ok(());
+                }
+                Some(Ok(build)) => builds.push(build.clone()),
+            }
+        }
+        self.result.builds = builds;
+        let Some(mismatch) = Mismatch::first(self.request, &self.result.builds) else {
+            return self.submit();
+        };
+        if !mismatch.is_other_program() {
+            let error = mismatch.error(None);
+            self.finish(Err(error));
+            return Ok(());
+        }
+        let host = mismatch.host;
+        self.enter(Phase::Asking, Some(ANSWER_LIMIT));
+        self.send(host, JobMessage::Inquire);
+        Ok(())
+    }
+
+    /// Ends with the error about another build; `status` is what its node says of itself.
+    fn refuse_build(&mut self, status: Option<&Status>) {
+        let mismatch = Mismatch::first(self.request, &self.result.builds);
+        if let Some(error) = mismatch.map(|mismatch| mismatch.error(status)) {
+            self.finish(Err(error));
+        }
+    }
+
+    /// Submits the job to all nodes.
+    fn submit(&mut self) -> Result<(), JobError> {
+        let processes = u32::try_from(self.request.setup.placement.len());
+        let processes = processes.map_err(|_| JobError::input("more than 2^32 processes"))?;
+        for host in self.hosts() {
+            let submit = Submit {
+                job: self.job.0.get(),
+                host,
+                members: self.request.members.clone(),
+                experiment: self.request.experiment.clone(),
+                processes,
+                checkpoint: self.request.checkpoint.clone(),
+                resumed: resumption::submitted(&self.request.setup),
+            };
+            self.send(host, JobMessage::Submit(Box::new(submit)));
+        }
+        self.enter(Phase::Submitted(true), Some(ANSWER_LIMIT));
+        Ok(())
+    }
+
+    /// Sends the next process to the host where it starts, after the one that has just been sent.
+    fn send_next_state(&mut self) {
+        let Phase::Sending(sent) = self.phase else {
+            return;
+        };
+        self.send_state(sent + 1);
+    }
+
+    /// Sends a process after this number of others.
+    fn send_state(&mut self, sent: usize) {
+        let placement = &self.request.setup.placement;
+        let next = self.order.get(sent);
+        if let Some((rank, host)) =
+            next.and_then(|rank| Some((*rank, placement.get(rank.index())?)))
+        {
+            self.phase = Phase::Sending(sent);
+            self.actions.push_back(ClientAction::SendState(*host, rank));
+            return;
+        }
+        self.phase = Phase::Meeting;
+        self.limit = Some(self.now + CONNECT_LIMIT);
+        self.begin_if_ready();
+    }
+
+    /// Has the nodes begin, once all processes are sent and all nodes are ready.
+    fn begin_if_ready(&mut self) {
+        let needed = self.request.members.len() - usize::from(mutant::is(Mutant::BeginEarly));
+        if !matches!(self.phase, Phase::Meeting) || self.done.len() < needed {
+            return;
+        }
+        for host in self.hosts() {
+            self.send(host, JobMessage::Begin);
+        }
+        self.enter(Phase::Running, None);
+        self.finish_if_over();
+    }
+
+    fn handle_node(&mut self, host: HostId, word: NodeWord) -> Result<(), JobError> {
+        if word.is_last() {
+            self.ended.insert(host);
+        }
+        match (&mut self.phase, word) {
+            (Phase::Connecting(_), NodeWord::Closed(Err(error))) => {
+                self.finish(Err(error));
+                Ok(())
+            }
+            (Phase::Asking, NodeWord::Message(JobMessage::Status(status), _)) => {
+                self.refuse_build(Some(&status));
+                Ok(())
+            }
+            (Phase::Asking, _) => {
+                self.refuse_build(None);
+                Ok(())
+            }
+            (
+                Phase::Submitted(counts),
+                NodeWord::Message(JobMessage::Accepted { counts: it }, _),
+            ) => {
+                *counts &= it;
+                let counts = *counts;
+                self.done.insert(host);
+                if self.done.len() == self.request.members.len() {
+                    for host in self.hosts() {
+                        self.send(host, JobMessage::Meet { counts });
+                    }
+                    self.enter(Phase::Meeting, None);
+                    self.send_state(0);
+                }
+                Ok(())
+            }
+            // A node on which no process starts may be ready before all processes are sent.
+            (Phase::Sending(_) | Phase::Meeting, NodeWord::Message(JobMessage::Ready, _)) => {
+                self.done.insert(host);
+                self.begin_if_ready();
+                Ok(())
+            }
+            (Phase::Running, word) => {
+                self.handle_running(host, word)?;
+                self.finish_if_over();
+                Ok(())
+            }
+            (Phase::Failing(_), word) => {
+                self.handle_failing(host, word);
+                Ok(())
+            }
+            (Phase::Over, _) => Ok(()),
+            (_, word) => Err(word.error(self.name(host))),
+        }
+    }
+
+    /// Handles the rest of what a node sends in a job that has failed.
+    fn handle_failing(&mut self, host: HostId, word: NodeWord) {
+        match (&mut self.phase, word) {
+            (Phase::Failing(error), NodeWord::Message(JobMessage::Failed(failed), _))
+                if error.fault == Fault::Cluster && failed.fault != Fault::Cluster =>
+            {
+                *error = failed.into();
+            }
+            (_, NodeWord::Message(JobMessage::Recorded(lines), memory)) => {
+                // The job has failed already.
+                drop(self.record_lines(host, &lines, memory));
+            }
+            (_, NodeWord::Message(..) | NodeWord::Output(..) | NodeWord::Closed(_)) => {}
+        }
+        self.finish_if_failed();
+    }
+
+    /// Ends with the error once nothing more comes.
+    fn finish_if_failed(&mut self) {
+        if self.ended.len() < self.request.members.len() {
+            return;
+        }
+        if let Phase::Failing(error) = &self.phase {
+            let error = error.clone();
+            self.finish(Err(error));
+        }
+    }
+
+    /// Records the events in `lines`, which the node of `host` has sent.
+    fn record_lines(
+        &mut self,
+        host: HostId,
+        lines: &str,
+        memory: InputMemory,
+    ) -> Result<(), JobError> {
+        let memory = Arc::new(memory);
+        for line in lines.lines() {
+            let event = self.event_check.parse(host, line);
+            let event = event.map_err(|problem| {
+                let event = format!("an invalid event of the record: {problem}");
+                self.refuse(host, &event)
+            })?;
+            self.record(event, &memory);
+        }
+        Ok(())
+    }
+
+    fn handle_running(&mut self, host: HostId, word: NodeWord) -> Result<(), JobError> {
+        match word {
+            NodeWord::Message(JobMessage::Recorded(lines), memory) => {
+                self.record_lines(host, &lines, memory)
+            }
+            NodeWord::Message(JobMessage::Ended(ended), _) => {
+                let is_new = self.result.ended.insert(host, ended).is_none();
+                is_new
+                    .then_some(())
+                    .ok_or_else(|| self.refuse(host, "a second end"))
+            }
+            NodeWord::Output(rank, output) => {
+                let is_new = self.event_check.shape().rank(rank).is_ok()
+                    && self.result.outputs.insert(rank, (host, output)).is_none();
+                let problem = format!("an unexpected output of {rank}");
+                is_new
+                    .then_some(())
+                    .ok_or_else(|| self.refuse(host, &problem))
+            }
+            word @ (NodeWord::Message(..) | NodeWord::Closed(_)) => {
+                Err(word.error(self.name(host)))
+            }
+        }
+    }
+
+    fn record(&mut self, event: Event, memory: &Arc<InputMemory>) {
+        let ready = self.journal.add(event, memory);
+        self.observe(ready);
+    }
+
+    fn observe(&mut self, events: Vec<Event>) {
+        for event in events {
+            if let Event::Call(call) = &event {
+                for migration in &call.migrations {
+                    self.placement[migration.rank.index()] = migration.to;
+                }
+                self.result.calls.push((**call).clone());
+            } else if let Event::Checkpoint(checkpoint) = &event {
+                self.result.checkpoints.push(checkpoint.clone());
+            }
+            self.actions
+                .push_back(ClientAction::Observe(Box::new(event)));
+        }
+    }
+
+    /// Ends with the outputs, once all nodes have ended and all outputs and events are here.
+    fn finish_if_over(&mut self) {
+        let JobResult { outputs, ended, .. } = &self.result;
+        let is_over = outputs.len() == self.request.setup.placement.len()
+            && ended.len() == self.request.members.len()
+            && self.journal.is_empty();
+        if !is_over {
+            return;
+        }
+        match self.check_outputs() {
+            Ok(()) => {
+                let result = std::mem::take(&mut self.result);
+                self.finish(Ok(result));
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Checks that each output is from the node on which its process ended.
+    fn check_outputs(&mut self) -> Result<(), JobError> {
+        let mut outputs = self.result.outputs.iter();
+        let misplaced = outputs.find(|(rank, (host, _))| self.placement[rank.index()] != *host);
+        let Some((rank, (host, _))) = misplaced else {
+            return Ok(());
+        };
+        let (rank, host) = (*rank, *host);
+        Err(self.refuse(
+            host,
+            &format!("the output of {rank}, which ended elsewhere"),
+        ))
+    }
+
+    /// Closes the connection to a node because of what it sent. Returns the error, which names the node.
+    fn refuse(&mut self, host: HostId, problem: &str) -> JobError {
+        let problem = format!("{} sent {problem}", self.name(host));
+        // The error of the connection says the same with the address.
+        self.actions
+            .push_back(ClientAction::Refuse(host, problem.clone()));
+        JobError::cluster(problem)
+    }
+
+    /// The first error has arrived. If a program fails, its node closes its connections, and the errors of other nodes
+    /// about that may arrive first. All nodes end then, and send what they have recorded.
+    fn fail(&mut self, first: JobError) {
+        match self.phase {
+            Phase::Failing(_) | Phase::Over => {}
+            Phase::Running => {
+                for host in self.hosts() {
+                    self.send(host, JobMessage::Stop);
+                }
+                let are_all_there = first.fault != Fault::Cluster || first.message == INTERRUPTED;
+                let limit = if are_all_there {
+                    REST_LIMIT
+                } else {
+                    CAUSE_LIMIT
+                };
+                self.enter(Phase::Failing(first), Some(limit));
+                self.finish_if_failed();
+            }
+            _ if first.fault == Fault::Cluster => {
+                self.enter(Phase::Failing(first), Some(CAUSE_LIMIT));
+            }
+            _ => self.finish(Err(first)),
+        }
+    }
+
+    fn finish(&mut self, result: Result<JobResult, JobError>) {
+        self.enter(Phase::Over, None);
+        if result.is_err() {
+            let rest = self.journal.rest();
+            self.observe(rest);
+        }
+        self.actions
+            .push_back(ClientAction::Finish(Box::new(result)));
+    }
+
+    fn enter(&mut self, phase: Phase, limit: Option<Duration>) {
+        self.phase = phase;
+        self.limit = limit.map(|limit| self.now + limit);
+        self.done.clear();
+    }
+
+    /// Checks that the nodes have done in time what the phase waits for.
+    fn check_limit(&mut self) -> Result<(), JobError> {
+        if self.limit.is_none_or(|limit| self.now < limit) {
+            return Ok(());
+        }
+        let limit = match &self.phase {
+            Phase::Asking => {
+                self.refuse_build(None);
+                return Ok(());
+            }
+            Phase::Failing(first) => {
+                let first = first.clone();
+                self.finish(Err(first));
+                return Ok(());
+            }
+            Phase::Submitted(_) => ANSWER_LIMIT,
+            _ => CONNECT_LIMIT,
+        };
+        let missing = self.hosts().filter(|host| !self.done.contains(host));
+        let names: Vec<&str> = missing.map(|host| self.name(host)).collect();
+        let (names, limit) = (names.join(", "), limit.as_secs());
+        Err(JobError::cluster(format!(
+            "no answer from {names} in {limit} s"
+        )))
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = HostId> + use<> {
+        (0..self.request.members.len()).map(HostId::from_index)
+    }
+
+    fn send(&mut self, host: HostId, message: JobMessage) {
+        let message = Message::Job(Box::new(message));
+        let frame = encode(Address::Client, Address::Node(HostId(0)), &message);
+        self.actions.push_back(ClientAction::Send(host, frame));
+    }
+
+    fn name(&self, host: HostId) -> &str {
+        &self.request.members[host.index()].name
+    }
+}
+
+/// The state of a process that has not started.
+pub fn initial(rank: Rank, payload: bytes::Bytes) -> EncodedState {
+    EncodedState {
+        rank,
+        epoch: 0,
+        agent: 0,
+        declared: None,
+        payload,
+    }
+}
+
+/// The error of an interrupted run.
+const INTERRUPTED: &str = "interrupted";
+/// How long a node may take to answer.
+pub const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+/// How long nodes may take to connect to each other.
+const CONNECT_LIMIT: Duration = Duration::from_secs(40);
+/// How long nodes that are all there may take to send the rest of the record.
+const REST_LIMIT: Duration = Duration::from_secs(2);
+/// How long to wait for a more specific error, and for the rest of the record, if a node may be lost.
+const CAUSE_LIMIT: Duration = Duration::from_millis(500);

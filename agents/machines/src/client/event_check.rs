@@ -1,0 +1,302 @@
+//! Checks of the events that nodes record, before the client uses them.
+
+use std::fmt;
+
+use bsp::HostId;
+use migbsp::Entry;
+use protocol::NUMBER_MAX;
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use crate::members;
+use agents::RunShape;
+use agents::check;
+use agents::{Rules, Setup};
+use record::{Call, Event};
+
+/// What exists in a run, and which nodes record what.
+pub(crate) struct EventCheck {
+    rules: Rules,
+    superstep_limit: u64,
+    /// The number of supersteps that are over, as far as the first Manager has recorded.
+    supersteps: u64,
+}
+
+impl EventCheck {
+    /// The checks for a run on `setup`.
+    pub(crate) fn new(setup: &Setup) -> Self {
+        let rules = members::rules(setup);
+        Self {
+            supersteps: rules.first_superstep(),
+            rules,
+            superstep_limit: setup.superstep_limit,
+        }
+    }
+
+    /// The event in a line from the node of `host`.
+    ///
+    /// # Errors
+    ///
+    /// If it is not an event, if another node records such events, if it names a process, host, Set or superstep that does
+    /// not exist, or if it is a superstep that does not follow the last one: the first one is that with which the job begins.
+    pub(crate) fn parse(&mut self, host: HostId, line: &str) -> Result<Event, String> {
+        serde_json::from_str::<ModerateNumbers>(line).map_err(|error| error.to_string())?;
+        let event: Event = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        self.check(host, &event)?;
+        if let Event::Superstep(superstep) = &event {
+            let (found, expected) = (superstep.index, self.supersteps);
+            check(found == expected, || {
+                format!("superstep {found} after {expected} supersteps")
+            })?;
+            self.supersteps += 1;
+        }
+        Ok(event)
+    }
+
+    /// The shape of the run.
+    pub(crate) const fn shape(&self) -> RunShape<'_> {
+        RunShape {
+            rules: &self.rules,
+            superstep_limit: self.superstep_limit,
+        }
+    }
+
+    fn check(&self, host: HostId, event: &Event) -> Result<(), String> {
+        let (shape, first) = (self.shape(), self.rules.first_host());
+        match event {
+            Event::Superstep(superstep) => {
+                records(host == first)?;
+                shape.rank(superstep.slowest)?;
+                shape.superstep(superstep.index)
+            }
+            Event::Traced(traced) => {
+                check(self.rules.traced, || "the run is not traced".to_owned())?;
+                records(host == traced.host)?;
+                shape.rank(traced.rank)?;
+                shape.superstep(traced.superstep)
+            }
+            Event::Observed(observed) => {
+                shape.rank(observed.rank)?;
+                shape.superstep(observed.superstep)
+            }
+            Event::Evaluated(evaluated) => {
+                shape.set(evaluated.set)?;
+                records(host == self.rules.managers[evaluated.set.index()])?;
+                shape.superstep(evaluated.superstep)?;
+                let mut external = evaluated.external.iter();
+                external.try_for_each(|load| shape.host(load.host))?;
+                evaluated.processes.iter().try_for_each(|process| {
+                    shape.rank(process.rank)?;
+                    shape.host(process.host)?;
+                    shape.set(process.target)
+                })
+            }
+            Event::Call(made) => {
+                records(host == first)?;
+                call(shape, made)
+            }
+            Event::Moved(moved) => {
+                records(host == moved.host)?;
+                shape.rank(moved.rank)?;
+                shape.superstep(moved.epoch)
+            }
+            Event::Interaction(interaction) => {
+                shape.superstep(interaction.superstep)?;
+                let workers = self.rules.placement.len().saturating_sub(1);
+                let (dealt, took) = (interaction.dealt.len(), interaction.took.len());
+                check(dealt == workers && took == workers, || {
+                    format!("an interaction of {dealt} and {took} workers, but there are {workers}")
+                })
+            }
+            Event::Checkpoint(checkpoint) => {
+                records(host == first)?;
+                shape.superstep(checkpoint.superstep)
+            }
+            // Hosts join in simulations alone.
+            Event::Join(_) | Event::Run(_) | Event::End(_) => records(false),
+        }
+    }
+}
+
+fn call(shape: RunShape<'_>, call: &Call) -> Result<(), String> {
+    shape.superstep(call.superstep)?;
+    let passed_over = call.passed_over.iter().map(|(entry, _)| entry);
+    let mut entries = call.list.iter().chain(passed_over);
+    entries.try_for_each(|moved| entry(shape, moved))?;
+    call.considered.iter().try_for_each(|considered| {
+        entry(shape, &considered.entry)?;
+        shape.host(considered.host)
+    })?;
+    let assessment = call.assessment.as_ref();
+    if let Some(choice) = assessment.and_then(|made| made.choice.as_ref()) {
+        shape.rank(choice.rank)?;
+        shape.host(choice.from)?;
+        let mut hosts = choice.destinations.iter();
+        hosts.try_for_each(|found| shape.host(found.host))?;
+    }
+    call.migrations.iter().try_for_each(|migration| {
+        shape.rank(migration.rank)?;
+        shape.host(migration.from)?;
+        shape.host(migration.to)
+    })
+}
+
+fn entry(shape: RunShape<'_>, entry: &Entry) -> Result<(), String> {
+    shape.rank(entry.rank)?;
+    shape.set(entry.own)?;
+    shape.set(entry.target)
+}
+
+fn records(is_recorded_there: bool) -> Result<(), String> {
+    check(is_recorded_there, || {
+        "an event that this node does not record".to_owned()
+    })
+}
+
+/// A JSON value whose numbers are so moderate that sums of them are finite.
+struct ModerateNumbers;
+
+impl<'de> Deserialize<'de> for ModerateNumbers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for ModerateNumbers {
+    type Value = Self;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "numbers of a magnitude up to {NUMBER_MAX:e}")
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self, E> {
+        if number.abs() <= NUMBER_MAX {
+            Ok(self)
+        } else {
+            Err(E::invalid_value(de::Unexpected::Float(number), &self))
+        }
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Self, A::Error> {
+        while let Some(Self) = values.next_element()? {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut values: A) -> Result<Self, A::Error> {
+        while let Some((Self, Self)) = values.next_entry()? {}
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agents::TestWorld;
+    use agents::{Collection, Shape};
+
+    /// Hosts 0 to 2 are a Set, 3 and 4 another, 5 a third; process 0 runs on host 0, process 1 on host 3.
+    fn event_check() -> EventCheck {
+        let world = TestWorld::new(
+            Shape::Central,
+            Collection::AsTheyCome,
+            &[0, 3],
+            &[1, 1],
+            None,
+        );
+        let managers = vec![HostId(0), HostId(3), HostId(5)];
+        EventCheck {
+            rules: Rules {
+                managers,
+                ..world.rules
+            },
+            superstep_limit: 100,
+            supersteps: 3,
+        }
+    }
+
+    fn check(host: u32, line: &str, expect: Result<(), &str>) {
+        let parsed = event_check().parse(HostId(host), line).map(drop);
+        match (parsed, expect) {
+            (Ok(()), Ok(())) => {}
+            (Err(problem), Err(expect)) => assert!(problem.contains(expect), "{line}: {problem}"),
+            (parsed, _) => panic!("{line}: {parsed:?}"),
+        }
+    }
+
+    fn superstep(index: u64, slowest: u64, ended: &str) -> String {
+        format!(
+            "{{\"event\":\"superstep\",\"index\":{index},\"started\":0.0,\"ended\":{ended},\"slowest\":{slowest},\
+             \"computation\":0.5,\"messages\":2}}"
+        )
+    }
+
+    fn moved(rank: u64, host: u64, epoch: u64) -> String {
+        format!(
+            "{{\"event\":\"moved\",\"at\":1.0,\"rank\":{rank},\"host\":{host},\"epoch\":{epoch},\"bytes\":1,\"took\":0.1}}"
+        )
+    }
+
+    #[test]
+    fn events_are_accepted_from_the_nodes_that_record_them_alone() {
+        check(0, &superstep(3, 1, "1.0"), Ok(()));
+        check(3, &superstep(3, 1, "1.0"), Err("does not record"));
+        check(3, &moved(1, 3, 1), Ok(()));
+        check(0, &moved(1, 3, 1), Err("does not record"));
+        let end = "{\"event\":\"end\",\"seconds\":1.0,\"supersteps\":1,\"messages\":0,\"bytes\":0,\"moved\":0}";
+        check(0, end, Err("does not record"));
+    }
+
+    #[test]
+    fn supersteps_follow_each_other_from_the_one_with_which_the_job_begins() {
+        let mut event_check = event_check();
+        let mut parse = |index| {
+            let parsed = event_check.parse(HostId(0), &superstep(index, 1, "1.0"));
+            parsed.map(drop)
+        };
+        for wrong in [0, 2, 4] {
+            let expected = format!("superstep {wrong} after 3 supersteps");
+            assert_eq!(parse(wrong), Err(expected));
+        }
+        assert_eq!(parse(3), Ok(()));
+        assert_eq!(parse(3), Err("superstep 3 after 4 supersteps".to_owned()));
+        assert_eq!(parse(4), Ok(()));
+    }
+
+    #[test]
+    fn events_that_name_what_does_not_exist_are_refused() {
+        check(
+            0,
+            &superstep(u64::MAX, 1, "1.0"),
+            Err("beyond the limit of 100"),
+        );
+        check(
+            0,
+            &superstep(3, 2, "1.0"),
+            Err("process 2, but there are 2"),
+        );
+        check(3, &moved(77, 3, 1), Err("process 77"));
+        check(3, &moved(1, 77, 1), Err("does not record"));
+        check(3, &moved(1, 3, u64::MAX), Err("beyond the limit"));
+        check(0, &superstep(3, 1, "1e308"), Err("up to 1e60"));
+        check(0, "{", Err("EOF"));
+    }
+}

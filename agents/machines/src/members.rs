@@ -1,0 +1,163 @@
+//! The nodes of a job: their roles, and what a job may ask of them.
+
+use std::collections::BTreeSet;
+
+use bsp::HostId;
+use protocol::identity::{Name, NameError, Role};
+use protocol::{Member, Submit, is_displayable};
+
+use super::failure::JobError;
+use agents::{Rules, Setup};
+
+/// The rules of a job: the first host of each Set is its Manager's.
+pub fn rules(setup: &Setup) -> Rules {
+    let rules = Rules::new(setup);
+    let sets = setup.platform.sets();
+    let managers = sets.iter().map(|set| set.hosts[0]).collect();
+    Rules { managers, ..rules }
+}
+
+/// The role that the certificate of a host has to have.
+pub fn role_of(rules: &Rules, host: HostId) -> Role {
+    if rules.managers.contains(&host) {
+        Role::SetManager
+    } else {
+        Role::Node
+    }
+}
+
+/// Checks that a job means the node `own`, and that its members are those that a hostfile can have: every node calls the
+/// others, and starts a thread for each of its slots.
+pub(crate) fn check_own(own: &str, submit: &Submit) -> Result<(), JobError> {
+    let member = submit.members.get(submit.host.index());
+    if member.is_none_or(|member| member.name != own) {
+        return Err(JobError::cluster(format!(
+            "{own} is not the node that is meant: see the list of hosts"
+        )));
+    }
+    let (members, processes) = (submit.members.len(), submit.processes);
+    if MEMBERS_MAX < members {
+        let problem = format!("a job of {members} nodes, expected at most {MEMBERS_MAX}");
+        return Err(JobError::input(problem));
+    }
+    if PROCESSES_MAX < processes {
+        let problem = format!("a job of {processes} processes, expected at most {PROCESSES_MAX}");
+        return Err(JobError::input(problem));
+    }
+    let mut names = BTreeSet::new();
+    for member in &submit.members {
+        check(member).map_err(JobError::input)?;
+        if !names.insert(&member.name) {
+            let problem = format!("{} is in the list of hosts twice", member.name);
+            return Err(JobError::input(problem));
+        }
+    }
+    Ok(())
+}
+
+fn check(member: &Member) -> Result<(), String> {
+    let Member {
+        name,
+        address,
+        set,
+        slots,
+        speed,
+    } = member;
+    let name: Name = name.parse().map_err(|error: NameError| error.to_string())?;
+    for (what, text) in [("address", address), ("Set", set)] {
+        if TEXT_MAX < text.len() || !is_displayable(text) {
+            return Err(format!(
+                "the {what} of {name} is too long or cannot be displayed"
+            ));
+        }
+    }
+    if !(1..=SLOTS_MAX).contains(slots) {
+        return Err(format!(
+            "{name} has slots={slots}, expected 1 to {SLOTS_MAX}: a thread each"
+        ));
+    }
+    if !(0.0 < *speed && speed.is_finite()) {
+        return Err(format!(
+            "{name} has speed={speed}, expected a factor above 0"
+        ));
+    }
+    Ok(())
+}
+
+/// Nodes of a job: a node accepts as many connections.
+const MEMBERS_MAX: usize = 1024;
+/// Processes of a job.
+const PROCESSES_MAX: u32 = 1 << 20;
+/// Threads that a node starts.
+const SLOTS_MAX: u32 = 1024;
+/// Bytes of an address, which has a DNS name and a port, or of the name of a Set.
+const TEXT_MAX: usize = 300;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_that_no_hostfile_has_are_refused() {
+        let member = |name: &str| Member {
+            name: name.to_owned(),
+            address: "10.0.0.1:7447".to_owned(),
+            set: "left".to_owned(),
+            slots: 4,
+            speed: 0.5,
+        };
+        let checked = |members: Vec<Member>, processes| {
+            let submit = Submit {
+                job: 1,
+                host: HostId(0),
+                members,
+                experiment: String::new(),
+                processes,
+                checkpoint: None,
+                resumed: None,
+            };
+            check_own("n0", &submit).map_err(|error| error.message)
+        };
+        let many = |count| {
+            (0..count)
+                .map(|index| member(&format!("n{index}")))
+                .collect()
+        };
+        assert_eq!(checked(many(1024), 1 << 20), Ok(()));
+        let changed = |change: &dyn Fn(&mut Member)| {
+            let mut other = member("n1");
+            change(&mut other);
+            checked(vec![member("n0"), other], 2)
+        };
+        for (refused, problem) in [
+            (
+                checked(many(1025), 1),
+                "a job of 1025 nodes, expected at most 1024",
+            ),
+            (checked(many(2), u32::MAX), "4294967295 processes"),
+            (checked(vec![member("n1")], 1), "not the node that is meant"),
+            (changed(&|it| it.name = "n0".to_owned()), "twice"),
+            (
+                changed(&|it| it.name = "n1\nerror: x".to_owned()),
+                "invalid name",
+            ),
+            (
+                changed(&|it| it.set = "a\u{202e}b".to_owned()),
+                "the Set of n1",
+            ),
+            (changed(&|it| it.set = "x".repeat(301)), "the Set of n1"),
+            (
+                changed(&|it| it.address = "h:1\n".to_owned()),
+                "the address of n1",
+            ),
+            (changed(&|it| it.slots = 0), "slots=0, expected 1 to 1024"),
+            (changed(&|it| it.slots = 1025), "slots=1025"),
+            (changed(&|it| it.speed = 0.0), "speed=0, expected"),
+            (changed(&|it| it.speed = -1.0), "speed=-1, expected"),
+            (changed(&|it| it.speed = f64::INFINITY), "speed=inf"),
+        ] {
+            let refused = refused.unwrap_err();
+            assert!(refused.contains(problem), "{problem}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,465 @@
+//! A node of a cluster: it waits for clients, and takes part in one job at a time.
+
+pub mod action;
+pub mod event;
+mod job;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant as Clock};
+
+use bsp::{HostId, Rank};
+use protocol::identity::Role;
+use protocol::transport::{JobId, PeerInfo};
+use protocol::{Address, Build, Frame, JobMessage, JobStatus, Message, Step, Submit, encode};
+
+use super::builds::Builds;
+use super::failure::JobError;
+use super::host_meter::HostMeter;
+use super::initial_state::InitialStateDecoder;
+use super::members::check_own;
+use super::prepared::Prepared;
+use super::resumption;
+use super::routes::Routes;
+use super::time::between;
+use action::{BegunJob, EndedJob, JobEnd, NodeAction};
+use agents::mutant;
+use agents::mutant::Mutant;
+use checkpoint::Generations;
+use event::{ConnectionId, JobEvent, NewPeer, NodeEvent};
+use job::{Job, JobParts};
+
+/// What a job is made of, from what its client submits.
+pub type Prepare = dyn Fn(&Submit) -> Result<Prepared, JobError>;
+
+/// A node of a cluster, as a state machine: it receives events and returns actions.
+///
+/// Between two events, all actions are to be performed, in order.
+pub struct NodeMachine {
+    parts: NodeParts,
+    now: Clock,
+    /// The number of jobs that have ended.
+    jobs: u64,
+    /// Clients that are connected, and have not submitted a job.
+    guests: Vec<Guest>,
+    /// Jobs that wait until the threads of the last one have ended.
+    submissions: VecDeque<Submission>,
+    /// The client whose job is being prepared.
+    preparing: Option<ConnectionId>,
+    current: Option<Current>,
+    actions: VecDeque<NodeAction>,
+}
+
+impl fmt::Debug for NodeMachine {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("NodeMachine")
+            .field("parts", &self.parts)
+            .field("jobs", &self.jobs)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a node is made of.
+pub struct NodeParts {
+    /// The name in its certificate.
+    pub name: String,
+    /// The build that it runs, and whether its clients and other nodes may run others.
+    pub builds: Builds,
+    /// Where it reaches other nodes, if not at the addresses of a client's list.
+    pub routes: Routes,
+    /// Makes what a client has submitted into a job.
+    pub prepare: Box<Prepare>,
+    /// What is measured of the host.
+    pub meter: Rc<dyn HostMeter>,
+}
+
+impl fmt::Debug for NodeParts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("NodeParts")
+            .field("name", &self.name)
+            .field("builds", &self.builds)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A client that is connected.
+struct Guest {
+    connection: ConnectionId,
+    /// The name in its certificate.
+    name: String,
+    /// The client as others know it.
+    party: String,
+    build: Build,
+}
+
+/// A job that a client has submitted.
+struct Submission {
+    client: Guest,
+    submit: Submit,
+    /// When it arrived.
+    since: Clock,
+}
+
+/// The job that runs.
+struct Current {
+    id: JobId,
+    /// The name in the client's certificate.
+    name: String,
+    /// The client as others know it.
+    party: String,
+    since: Clock,
+    job: Job,
+}
+
+impl NodeMachine {
+    /// A node without a job.
+    pub fn new(parts: NodeParts, now: Clock) -> Self {
+        Self {
+            parts,
+            now,
+            jobs: 0,
+            guests: Vec::new(),
+            submissions: VecDeque::new(),
+            preparing: None,
+            current: None,
+            actions: VecDeque::new(),
+        }
+    }
+
+    /// Handles an event that happens now.
+    pub fn handle(&mut self, now: Clock, event: NodeEvent) {
+        self.now = now;
+        self.on_job(|job| job.advance(now));
+        match event {
+            NodeEvent::Connected(peer) => self.handle_connected(peer),
+            NodeEvent::FromClient(client, message) => self.handle_client(client, *message),
+            NodeEvent::ClientGone(client, error) => self.handle_client_gone(client, error),
+            NodeEvent::Leave => self.on_job(|job| Err(job.left())),
+            NodeEvent::Panicked => self.handle_panic(),
+            NodeEvent::Tick => {}
+            NodeEvent::Job(event) => self.on_job(|job| job.handle(event)),
+        }
+        self.admit_submissions();
+    }
+
+    /// The next action; `None` until the next event.
+    pub fn poll(&mut self) -> Option<NodeAction> {
+        loop {
+            if let Some(action) = self.actions.pop_front() {
+                return Some(action);
+            }
+            match self.current.as_mut()?.job.poll() {
+                Ok(action) => return action,
+                Err(error) => self.end(JobEnd::Failed(error)),
+            }
+        }
+    }
+
+    /// When a tick is due, if nothing else happens before.
+    pub fn next_timeout(&self) -> Option<Clock> {
+        let job = self.current.as_ref();
+        let job = job.and_then(|current| current.job.next_timeout());
+        let waiting = (!self.submissions.is_empty()).then(|| self.now + POLLING);
+        job.into_iter().chain(waiting).min()
+    }
+
+    /// Whether the node handles events of the other nodes of its job now.
+    pub fn takes_peer_events(&self) -> bool {
+        let current = self.current.as_ref();
+        current.is_some_and(|current| current.job.takes_peer_events())
+    }
+
+    /// Where the node is in the protocol of a job.
+    pub fn step(&self) -> Step {
+        let current = self.current.as_ref();
+        current.map_or(Step::Idle, |current| current.job.step())
+    }
+
+    /// The pieces of checkpoints that it has in the job that runs.
+    pub fn with_generations<T>(&self, with: impl FnOnce(&Generations) -> T) -> Option<T> {
+        self.current.as_ref()?.job.with_generations(with)
+    }
+
+    /// Whether no job runs.
+    pub const fn is_idle(&self) -> bool {
+        self.current.is_none()
+    }
+
+    /// The number of jobs that have ended.
+    pub const fn jobs(&self) -> u64 {
+        self.jobs
+    }
+
+    /// The job that runs.
+    pub fn job_status(&self, now: Clock) -> Option<JobStatus> {
+        let current = self.current.as_ref()?;
+        let progress = current.job.progress();
+        Some(JobStatus {
+            client: current.party.clone(),
+            since: between(current.since, now),
+            superstep: progress.superstep,
+            supersteps: current.job.prepared.supersteps,
+            processes: u32::try_from(progress.processes).unwrap_or(u32::MAX),
+            calls: progress.calls,
+        })
+    }
+
+    /// A peer of the job that runs takes part in it; a client may submit one.
+    fn handle_connected(&mut self, peer: NewPeer) {
+        let is_of_job = match (&self.current, peer.job) {
+            (Some(current), Some(job)) => current.id == job,
+            (None, _) | (_, None) => false,
+        };
+        if is_of_job {
+            return self.on_job(|job| job.admit(&peer));
+        }
+        let NewPeer {
+            connection,
+            info,
+            job,
+            build,
+        } = peer;
+        if job.is_some() || info.subject.role != Role::Client {
+            return self.actions.push_back(NodeAction::RefusePeer(connection));
+        }
+        self.guests.push(Guest {
+            connection,
+            name: info.subject.name.to_string(),
+            party: PeerInfo::to_string(&info),
+            build,
+        });
+        self.actions.push_back(NodeAction::Attend(connection));
+    }
+
+    fn handle_client(&mut self, client: ConnectionId, message: JobMessage) {
+        if self.is_of_client(client) {
+            return self.on_job(|job| job.handle_client(message));
+        }
+        // The messages of a client whose job is over, or has not begun, have no effect.
+        let JobMessage::Submit(submit) = message else {
+            return;
+        };
+        let mut guests = self.guests.iter();
+        let place = guests.position(|guest| guest.connection == client);
+        if let Some(place) = place {
+            self.submissions.push_back(Submission {
+                client: self.guests.swap_remove(place),
+                submit: *submit,
+                since: self.now,
+            });
+        }
+    }
+
+    fn handle_client_gone(&mut self, client: ConnectionId, error: Option<JobError>) {
+        self.guests.retain(|guest| guest.connection != client);
+        self.submissions
+            .retain(|submission| submission.client.connection != client);
+        let Some(current) = self.current.as_ref().filter(|_| self.is_of_client(client)) else {
+            return;
+        };
+        if mutant::is(Mutant::StayWithoutClient) {
+            return;
+        }
+        let lasted = current.job.lasted();
+        let end = current.job.handle_client_gone(error);
+        self.end(end.map_or_else(JobEnd::Failed, |()| JobEnd::Complete(lasted)));
+    }
+
+    fn is_of_client(&self, client: ConnectionId) -> bool {
+        let current = self.current.as_ref();
+        current.is_some_and(|current| current.job.client == client)
+    }
+
+    /// Begins with the first job that waits, so that it is not refused for what the one before has left.
+    fn admit_submissions(&mut self) {
+        while let Some(first) = self.submissions.front() {
+            if self.now < first.since + self.patience(first) {
+                return;
+            }
+            let Some(submission) = self.submissions.pop_front() else {
+                return;
+            };
+            let client = submission.client.connection;
+            self.preparing = Some(client);
+            let entered = self.enter(submission);
+            self.preparing = None;
+            if let Err(error) = entered {
+                self.tell(client, JobMessage::Failed(error.into()));
+            }
+        }
+    }
+
+    /// How long a submission may wait for the end of what goes on.
+    ///
+    /// When a client closes its connection, the packet that says so may be lost, and the next run of the client be here
+    /// before its silence is noticed. That a client has closed is likely if its job has ended here, or if it submits
+    /// another one.
+    fn patience(&self, submission: &Submission) -> Duration {
+        match &self.current {
+            None if self.parts.meter.oldest_execution().is_some() => LEAVING,
+            Some(current)
+                if (current.job.has_ended() || current.name == submission.client.name)
+                    && !mutant::is(Mutant::RefuseAtOnce) =>
+            {
+                CLOSING
+            }
+            None | Some(_) => Duration::ZERO,
+        }
+    }
+
+    /// Begins with a job, if there is none and it can be done.
+    fn enter(&mut self, submission: Submission) -> Result<(), JobError> {
+        let Submission {
+            client, mut submit, ..
+        } = submission;
+        let own = &self.parts.name;
+        if let Some(current) = &self.current {
+            let since = self.now.saturating_duration_since(current.since).as_secs();
+            return Err(JobError::cluster(format!(
+                "{own} runs a job of {} since {since} s: wait for its end",
+                current.party
+            )));
+        }
+        let Guest {
+            connection,
+            name,
+            party,
+            build,
+        } = client;
+        self.parts.builds.check(own, (&party, &build))?;
+        if let Some(execution) = self.parts.meter.oldest_execution() {
+            let problem = execution.problem(own);
+            return Err(JobError::cluster(format!("{problem}: {REMEDY}")));
+        }
+        check_own(own, &submit)?;
+        resumption::check(&submit)?;
+        let id = NonZeroU64::new(submit.job).map(JobId);
+        let id = id.ok_or_else(|| JobError::cluster("a job without a number"))?;
+        self.parts.routes.apply(&mut submit.members);
+        let mut prepared = (self.parts.prepare)(&submit)?;
+        if let Some(resumed) = &submit.resumed {
+            prepared.setup = resumption::resume(prepared.setup, resumed)?;
+        }
+        let places = submit.processes;
+        if u32::try_from(prepared.setup.placement.len()) != Ok(places) {
+            let problem = "the client and the node make different jobs of the experiment: run one build everywhere";
+            return Err(JobError::cluster(problem));
+        }
+        let resumed = prepared.setup.resumed.as_ref();
+        let halted = (0..places).map(Rank);
+        let halted = halted.filter(|rank| resumed.is_some_and(|resumed| resumed.has_halted(*rank)));
+        let decoder = InitialStateDecoder {
+            program_type: prepared.program_type,
+            halted: Arc::new(halted.collect()),
+            are_forked: prepared.setup.checkpointing.is_some(),
+        };
+        let begun = BegunJob {
+            decoder,
+            job: id,
+            client: connection,
+            party: party.clone(),
+            number: self.jobs + 1,
+            processes: submit.processes,
+            nodes: submit.members.len(),
+            checkpoint: submit.checkpoint.as_ref().map(PathBuf::from),
+        };
+        let parts = JobParts {
+            client: connection,
+            submit,
+            prepared,
+            builds: self.parts.builds.clone(),
+            meter: Rc::clone(&self.parts.meter),
+        };
+        self.current = Some(Current {
+            id,
+            name,
+            party,
+            since: self.now,
+            job: Job::new(parts, self.now),
+        });
+        self.actions.push_back(NodeAction::Begin(Box::new(begun)));
+        let counts = self.parts.meter.counts();
+        self.tell(connection, JobMessage::Accepted { counts });
+        Ok(())
+    }
+
+    /// What has been going on panicked: the job that runs, or the preparation of one.
+    fn handle_panic(&mut self) {
+        match self.preparing.take() {
+            Some(client) => {
+                let failed = JobError::cluster(PANICKED);
+                self.tell(client, JobMessage::Failed(failed.into()));
+            }
+            None => self.end(JobEnd::Panicked),
+        }
+    }
+
+    /// Does something with the job that runs, if there is one. An error ends it.
+    fn on_job(&mut self, with: impl FnOnce(&mut Job) -> Result<(), JobError>) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        if let Err(error) = with(&mut current.job) {
+            self.end(JobEnd::Failed(error));
+        }
+    }
+
+    /// Ends the job that runs. Its client hears of everything before the connection closes.
+    fn end(&mut self, end: JobEnd) {
+        let Some(Current { job, .. }) = self.current.take() else {
+            return;
+        };
+        let mut last = Vec::new();
+        let failed = match &end {
+            JobEnd::Complete(_) => None,
+            JobEnd::Failed(error) => Some(error.clone()),
+            JobEnd::Panicked => Some(JobError::cluster(PANICKED)),
+        };
+        if let Some(error) = failed {
+            last.extend(job.rest_of_record());
+            last.push(frame(JobMessage::Failed(error.into())));
+        }
+        self.jobs += 1;
+        self.actions.push_back(NodeAction::End(EndedJob {
+            end,
+            last,
+            supersteps: job.progress().superstep,
+        }));
+    }
+
+    fn tell(&mut self, client: ConnectionId, message: JobMessage) {
+        let frame = frame(message);
+        self.actions
+            .push_back(NodeAction::TellClient(client, frame));
+    }
+}
+
+impl From<JobEvent> for NodeEvent {
+    fn from(event: JobEvent) -> Self {
+        Self::Job(event)
+    }
+}
+
+/// The frame of a message of a node, as itself, to a client.
+pub fn frame(message: JobMessage) -> Frame {
+    let message = Message::Job(Box::new(message));
+    encode(Address::Node(HostId(0)), Address::Client, &message)
+}
+
+/// The error that a client receives if the node has panicked.
+const PANICKED: &str = "the node has failed; see its log";
+/// What a client can do about a superstep that is still executed.
+const REMEDY: &str =
+    "the node accepts jobs when that superstep ends; restart the node if it never does";
+/// How long a submitted job waits for the threads of the one before.
+const LEAVING: Duration = Duration::from_secs(5);
+/// How long one waits for the close of the client of a job that has ended: its silence is noticed after 2.7 s.
+const CLOSING: Duration = Duration::from_secs(3);
+/// The time between two looks at them.
+const POLLING: Duration = Duration::from_millis(10);

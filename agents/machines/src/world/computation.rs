@@ -1,0 +1,187 @@
+//! The programs on a host, and the supersteps that they execute.
+
+use std::collections::BTreeMap;
+use std::time::Instant as Clock;
+
+use bsp::units::{Instructions, Seconds};
+use bsp::{MemorySize, Rank};
+
+use crate::checkpoints::Saving;
+use crate::felt_load::FeltLoad;
+use crate::processors::Processors;
+use crate::sharing::shared;
+use crate::task::{Done, Task};
+use agents::Event;
+use agents::RunError;
+use agents::{Executed, HostedProgram, Turn};
+
+/// The programs on a host.
+pub(super) struct Computation {
+    processors: Processors,
+    felt_load: FeltLoad,
+    /// The programs that do not execute a superstep.
+    programs: BTreeMap<Rank, Box<dyn HostedProgram>>,
+    /// Supersteps that start once all agents have handled their events.
+    starting: Vec<Task>,
+    /// Processes that have executed the superstep.
+    computed: Vec<Computed>,
+    /// What is saved before the next superstep of a process.
+    savings: BTreeMap<Rank, Box<Saving>>,
+    /// What each process computed here in its last superstep.
+    works: BTreeMap<Rank, Instructions>,
+}
+
+/// A process that has executed its superstep.
+struct Computed {
+    rank: Rank,
+    program: Box<dyn HostedProgram>,
+    work: Instructions,
+    /// The time for which it had a processor.
+    held: Seconds,
+    /// What of that it did not compute.
+    delay: Seconds,
+    halted: bool,
+}
+
+impl Computation {
+    /// No programs, and processors that execute them.
+    pub(super) fn new(processors: Processors) -> Self {
+        Self {
+            processors,
+            felt_load: FeltLoad::default(),
+            programs: BTreeMap::new(),
+            starting: Vec::new(),
+            computed: Vec::new(),
+            savings: BTreeMap::new(),
+            works: BTreeMap::new(),
+        }
+    }
+
+    /// Adds the program of `rank`.
+    pub(super) fn insert(&mut self, rank: Rank, program: Box<dyn HostedProgram>) {
+        self.programs.insert(rank, program);
+    }
+
+    /// Removes the program of `rank`, which leaves.
+    pub(super) fn remove(&mut self, rank: Rank) -> Option<Box<dyn HostedProgram>> {
+        self.works.remove(&rank);
+        self.programs.remove(&rank)
+    }
+
+    /// Has the state of a process saved before its next superstep.
+    pub(super) fn save(&mut self, saving: Saving) {
+        self.savings.insert(saving.head.rank, Box::new(saving));
+    }
+
+    /// What a process computed here in its last superstep.
+    pub(super) fn work(&self, rank: Rank) -> Instructions {
+        self.works.get(&rank).copied().unwrap_or_default()
+    }
+
+    /// Whether there are no programs here.
+    pub(super) fn is_empty(&self) -> bool {
+        self.programs.is_empty() && self.starting.is_empty()
+    }
+
+    /// Whether the program of `rank` is here and does not execute a superstep.
+    pub(super) fn contains(&self, rank: Rank) -> bool {
+        self.programs.contains_key(&rank)
+    }
+
+    /// The external load as the processes felt it in the last `window` of their computation; `None` if none has computed
+    /// here lately.
+    pub(super) fn felt_load(&self, now: Clock, window: Seconds) -> Option<f64> {
+        self.felt_load.load(now, window)
+    }
+
+    /// The memory that a process occupies.
+    pub(super) fn memory(&self, rank: Rank) -> MemorySize {
+        let program = self.programs.get(&rank);
+        program.map_or_else(MemorySize::default, |program| program.memory())
+    }
+
+    /// The most supersteps that a process executes after the first `completed`, if its program knows.
+    pub(super) fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
+        self.programs.get(&rank)?.remaining(completed)
+    }
+
+    /// Prepares a superstep of a process, which begins `delay` after it is executed.
+    pub(super) fn start(&mut self, turn: Turn, delay: Seconds) -> Result<(), RunError> {
+        let rank = turn.rank;
+        let program = self.programs.remove(&rank);
+        let program = program.ok_or_else(|| {
+            RunError::Peer(format!("{rank} is to compute, but is not on this host"))
+        })?;
+        self.starting.push(Task {
+            program,
+            turn,
+            delay,
+            saving: self.savings.remove(&rank),
+        });
+        Ok(())
+    }
+
+    /// All prepared supersteps, if there are any. They are executed together, so that a sleeping thread is woken once.
+    pub(super) fn take_starting(&mut self) -> Option<Vec<Task>> {
+        (!self.starting.is_empty()).then(|| std::mem::take(&mut self.starting))
+    }
+
+    /// Adds a superstep that a program has executed. Returns the messages and the output of the process.
+    ///
+    /// # Errors
+    ///
+    /// The error of the program.
+    pub(super) fn add_computed(&mut self, done: Done) -> Result<Executed, RunError> {
+        let Done {
+            rank,
+            program,
+            result,
+            work,
+            held,
+            delay,
+        } = done;
+        let executed = result?;
+        self.computed.push(Computed {
+            rank,
+            program,
+            work,
+            held,
+            delay,
+            halted: executed.output.is_some(),
+        });
+        Ok(executed)
+    }
+
+    /// The events of all processes once they have executed the superstep, by rank. Their times are those of equal
+    /// processor sharing.
+    pub(super) fn finish(&mut self, now: Clock) -> Vec<(Rank, Event)> {
+        let mut computed = std::mem::take(&mut self.computed);
+        computed.sort_by_key(|computed| computed.rank);
+        let work = computed.iter().map(|computed| computed.work);
+        let alone = work.sum::<Instructions>() / self.processors.speed;
+        let took = computed
+            .iter()
+            .map(|computed| computed.held - computed.delay);
+        self.felt_load.add(now, alone, took.sum());
+        let held: Vec<Seconds> = computed.iter().map(|computed| computed.held).collect();
+        let times = shared(&held, self.processors.count.get());
+        let mut events = Vec::with_capacity(times.len());
+        for (computed, time) in computed.into_iter().zip(times) {
+            let Computed {
+                rank,
+                program,
+                work,
+                halted,
+                ..
+            } = computed;
+            if halted {
+                self.works.remove(&rank);
+            } else {
+                self.works.insert(rank, work);
+                self.programs.insert(rank, program);
+            }
+            events.push((rank, Event::Computed { work, time, halted }));
+        }
+        events
+    }
+}

@@ -1,0 +1,423 @@
+//! A cluster in one thread: nodes, a client, the network between them, and faults.
+
+mod checkpoint_watch;
+mod checkpoints;
+mod client;
+mod client_process;
+mod connecting;
+mod fault_states;
+mod faults;
+mod node;
+mod silence;
+mod wire;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bsp::{HostId, Rank};
+use protocol::identity::{Role, Subject};
+use protocol::transport::{JobId, PeerInfo};
+
+use super::connection::Connection;
+use super::disk::Disk;
+use super::fault::FaultKind;
+use super::happening::{Happening, Owner, Queue};
+use super::network::Network;
+use super::node_process::NodeProcess;
+use super::random::{Purpose, Random};
+use super::scenario::Scenario;
+use super::trace::Trace;
+use protocol::Step;
+
+use agents::ProgramType;
+use checkpoint::{Generation, SimulatedFiles};
+use checkpoint_watch::CheckpointWatch;
+use client_process::ClientProcess;
+use fault_states::Faults;
+use machines::Prepared;
+use machines::members;
+
+/// A cluster in one thread.
+pub(super) struct Cluster<'a> {
+    scenario: &'a Scenario,
+    /// What the machines take for the date 0. Only differences matter.
+    base: Instant,
+    now: u64,
+    queue: Queue,
+    network: Network,
+    connections: Vec<Connection>,
+    /// The nodes, by host; `None`: not running.
+    nodes: Vec<Option<NodeProcess>>,
+    client: Option<ClientProcess<'a>>,
+    /// The nodes and the client.
+    places: Vec<Place>,
+    random: Random,
+    trace: Trace,
+    faults: Faults,
+    /// The last superstep that each process has executed in each job.
+    executed: BTreeMap<(JobId, Rank), u64>,
+    disk: Disk,
+    has_described: bool,
+    watch: CheckpointWatch,
+    /// What must not happen and did.
+    violations: Vec<String>,
+}
+
+/// Where a process of the operating system runs.
+struct Place {
+    info: Arc<PeerInfo>,
+    /// The number of processes that have run here before.
+    incarnation: u64,
+    /// The number of faults that stop it.
+    stopped: u32,
+    /// What has to wait until it runs again.
+    postponed: Vec<Happening>,
+    /// By how much its processors are slower until a date.
+    slower: (u64, u64),
+}
+
+impl Place {
+    /// How long a computation lasts that begins at a date and takes `least` on processors that are not slower.
+    fn lasts(&self, begins: u64, least: u64) -> u64 {
+        let (slower, until) = self.slower;
+        let slow = until.saturating_sub(begins).min(least * slower);
+        slow + least - slow / slower
+    }
+}
+
+/// What a simulation found.
+pub(crate) struct Found {
+    pub(super) violations: Vec<String>,
+    pub(super) trace: Trace,
+    /// Faults that have happened, each with the step in which it hit a node.
+    pub(super) met: Vec<(FaultKind, Step)>,
+    /// The virtual time that has passed, in nanoseconds.
+    pub(super) passed: u64,
+    /// Whether the job was completed in spite of the faults.
+    pub(super) is_completed: bool,
+    /// The checkpoint folder after the job with faults, and the newest checkpoint that was completed there.
+    pub(super) folder: (SimulatedFiles, Option<Generation>),
+}
+
+impl<'a> Cluster<'a> {
+    /// The cluster of `scenario`. All nodes run.
+    pub(super) fn new(scenario: &'a Scenario, has_lines: bool) -> Self {
+        let members = &scenario.request.members;
+        let rules = members::rules(&scenario.request.setup);
+        let hosts = (0..members.len()).map(HostId::from_index);
+        let subjects = hosts.map(|host| {
+            let name = members[host.index()].name.clone();
+            (members::role_of(&rules, host), name)
+        });
+        let all = subjects.chain([(Role::Client, "laptop".to_owned())]);
+        let places: Vec<Place> = (1..)
+            .zip(all)
+            .map(|(number, of)| place(number, of))
+            .collect();
+        let random = |purpose| Random::new(scenario.seed, purpose);
+        let network = Network::new(random(Purpose::Network), scenario.delay, places.len());
+        let mut cluster = Self {
+            scenario,
+            base: Instant::now(),
+            now: 0,
+            queue: Queue::default(),
+            network,
+            connections: Vec::new(),
+            nodes: members.iter().map(|_| None).collect(),
+            client: None,
+            places,
+            random: random(Purpose::Computation),
+            trace: Trace::new(has_lines),
+            faults: Faults::new(scenario),
+            executed: BTreeMap::new(),
+            disk: Disk::new(SimulatedFiles::default(), random(Purpose::Disk)),
+            has_described: false,
+            watch: CheckpointWatch::default(),
+            violations: Vec::new(),
+        };
+        for host in 0..cluster.nodes.len() {
+            cluster.start(host);
+        }
+        cluster
+    }
+
+    /// Starts the node of `host`, unless it runs.
+    fn start(&mut self, host: usize) {
+        if self.nodes[host].is_some() {
+            return;
+        }
+        let Scenario { request, .. } = self.scenario;
+        let prepared = Prepared {
+            setup: request.setup.clone(),
+            program_type: ProgramType::new::<super::program::Mixer>(),
+            supersteps: None,
+        };
+        let (name, now) = (&request.members[host].name, self.instant());
+        self.nodes[host] = Some(NodeProcess::start(name, &request.builds, prepared, now));
+    }
+
+    /// Runs the job with the faults of the scenario, and then once more: all nodes have to be free. Faults of the first
+    /// job may last, if the second one follows at once.
+    pub(super) fn run(mut self) -> Found {
+        self.submit();
+        let mut is_completed = false;
+        let end = self.run_until_over(true);
+        let is_followed = self.is_followed_at_once();
+        if let Some(result) = self.client.as_mut().and_then(|client| client.result.take()) {
+            is_completed = result.is_ok();
+            self.check(result, !self.faults.were_harmful());
+        }
+        if !is_followed {
+            self.run_until(end + FREE_AFTER);
+            self.check_free();
+        }
+        let folder = (self.disk.files.clone(), self.disk.complete);
+        if self.violations.is_empty() {
+            for host in 0..self.nodes.len() {
+                self.start(host);
+            }
+            self.submit();
+            self.run_until_over(false);
+            match self.client.as_mut().and_then(|client| client.result.take()) {
+                Some(result) => self.check(result, true),
+                None => self.violate("the job after the faults has no result".to_owned()),
+            }
+            if is_followed {
+                self.run_until(self.now + FREE_AFTER);
+                self.check_free();
+            }
+        }
+        Found {
+            violations: self.violations,
+            trace: self.trace,
+            met: self.faults.met,
+            passed: self.now,
+            is_completed,
+            folder,
+        }
+    }
+
+    /// Runs the job of a scenario that resumes another one, without faults.
+    pub(super) fn run_resumed(mut self) -> Found {
+        self.submit();
+        self.run_until_over(false);
+        match self.client.as_mut().and_then(|client| client.result.take()) {
+            Some(result) => self.check(result, true),
+            None => self.violate("the job that resumes has no result".to_owned()),
+        }
+        let folder = (self.disk.files, None);
+        Found {
+            violations: self.violations,
+            trace: self.trace,
+            met: self.faults.met,
+            passed: self.now,
+            is_completed: true,
+            folder,
+        }
+    }
+
+    /// Goes on until the client is over and all faults have ended. Returns when that was.
+    fn run_until_over(&mut self, has_faults: bool) -> u64 {
+        loop {
+            let is_over = self
+                .client
+                .as_ref()
+                .is_none_or(|client| client.result.is_some());
+            let waits = has_faults && self.faults.are_active() && !self.is_followed_at_once();
+            if is_over && !waits {
+                return self.now;
+            }
+            let limit = self.faults.latest_end() + self.scenario.longest + self.now_of_begin();
+            if limit < self.now {
+                let steps: Vec<String> = self.steps().map(|step| step.to_string()).collect();
+                let steps = steps.join(", ");
+                self.violate(format!(
+                    "the job neither ends nor fails; nodes are at: {steps}"
+                ));
+                return self.now;
+            }
+            if !self.step(has_faults) {
+                self.violate("nothing happens, and the client waits".to_owned());
+                return self.now;
+            }
+        }
+    }
+
+    /// Whether the client submits the next job at once: this one is complete, and no fault can make the next one fail.
+    fn is_followed_at_once(&self) -> bool {
+        let result = self
+            .client
+            .as_ref()
+            .and_then(|client| client.result.as_ref());
+        self.scenario.follows_at_once
+            && result.is_some_and(Result::is_ok)
+            && !self.faults.were_harmful()
+    }
+
+    /// When the client was started that runs.
+    fn now_of_begin(&self) -> u64 {
+        self.client.as_ref().map_or(0, |client| client.began)
+    }
+
+    fn run_until(&mut self, date: u64) {
+        while self.queue.next_date().is_some_and(|next| next <= date) {
+            self.step(false);
+        }
+        self.now = date;
+    }
+
+    /// What happens next happens. Returns whether anything does.
+    fn step(&mut self, has_faults: bool) -> bool {
+        let Some((at, happening)) = self.queue.next() else {
+            return false;
+        };
+        self.now = self.now.max(at);
+        let connections = &self.connections;
+        let needs = happening.needs(|connection, end| connections[connection].ends[end].place);
+        if let Some(place) = needs
+            && 0 < self.places[place].stopped
+        {
+            self.places[place].postponed.push(happening);
+            return true;
+        }
+        self.trace.add(self.now, happening.identity());
+        self.happen(happening);
+        if has_faults {
+            self.inject();
+        }
+        true
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Arrive(connection, end, at, packet) => {
+                self.arrive((connection, end), at, *packet);
+            }
+            Happening::Aborted(connection, end, reason) => self.aborted((connection, end), reason),
+            Happening::Taken(connection, end) => self.taken((connection, end)),
+            Happening::Silent(connection, end, since) => self.silent((connection, end), since),
+            Happening::Connect(connecting) => self.connect(connecting),
+            Happening::Local(owner, job, event) => self.local(owner, job, *event),
+            Happening::ClientLocal(incarnation, event) => self.client_local(incarnation, *event),
+            Happening::Timer(owner, at) => self.timer(owner, at),
+            Happening::Heal(fault) => self.heal(fault),
+            Happening::Disk(number) => self.folder_changed(number),
+            Happening::Exit(owner) => {
+                if self.is_alive(owner) {
+                    self.crash(owner.place);
+                }
+            }
+            Happening::Executed(owner, _, count) => {
+                if self.is_alive(owner)
+                    && let Some(node) = &self.nodes[owner.place]
+                {
+                    let executing = &node.meter.executing;
+                    executing.set(executing.get() - count);
+                }
+            }
+        }
+    }
+
+    /// The date as machines know it.
+    fn instant(&self) -> Instant {
+        self.base + Duration::from_nanos(self.now)
+    }
+
+    /// A date of machines.
+    fn date(&self, instant: Instant) -> u64 {
+        let since = instant.saturating_duration_since(self.base);
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn owner(&self, place: usize) -> Owner {
+        Owner {
+            place,
+            incarnation: self.places[place].incarnation,
+        }
+    }
+
+    /// Whether the process still runs.
+    fn is_alive(&self, owner: Owner) -> bool {
+        let runs = match self.nodes.get(owner.place) {
+            Some(node) => node.is_some(),
+            None => self.client.is_some(),
+        };
+        runs && self.places[owner.place].incarnation == owner.incarnation
+    }
+
+    /// The place of the client.
+    fn client_place(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Where the nodes that run are in the protocol.
+    fn steps(&self) -> impl Iterator<Item = Step> {
+        let running = self.nodes.iter().flatten();
+        running.map(|node| node.machine.step())
+    }
+
+    /// A number of a job that follows from the seed.
+    fn job_id(&mut self) -> JobId {
+        let number = NonZeroU64::new(self.random.any());
+        JobId(number.unwrap_or(NonZeroU64::MIN))
+    }
+
+    /// Checks that all nodes that run are free.
+    fn check_free(&mut self) {
+        let nodes = self.nodes.iter().zip(&self.scenario.request.members);
+        let busy: BTreeSet<String> = nodes
+            .filter(|(node, _)| node.as_ref().is_some_and(|node| !node.machine.is_idle()))
+            .map(|(_, member)| member.name.clone())
+            .collect();
+        for name in busy {
+            self.violate(format!("{name} is not free after the job"));
+        }
+    }
+
+    fn violate(&mut self, violation: String) {
+        self.trace
+            .line(self.now, format_args!("VIOLATION {violation}"));
+        self.violations.push(violation);
+    }
+}
+
+/// The place of a process of the operating system, which is the `number`-th.
+fn place(number: u8, (role, name): (Role, String)) -> Place {
+    let subject = Subject {
+        cluster: "chaos".parse().expect("a name"),
+        role,
+        name: name.parse().expect("a name"),
+    };
+    Place {
+        info: Arc::new(PeerInfo {
+            subject,
+            address: SocketAddr::from(([10, 0, 0, number], 7447)),
+        }),
+        incarnation: 0,
+        stopped: 0,
+        postponed: Vec::new(),
+        slower: (1, 0),
+    }
+}
+
+/// After which time all nodes have to be free, in nanoseconds: what it takes to find out that others are gone.
+const FREE_AFTER: u64 = 13 * super::fault::SECOND;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_computation_is_slow_until_the_processors_are_not() {
+        let mut place = place(1, (Role::Node, "n1".to_owned()));
+        assert_eq!(place.lasts(5, 100), 100);
+        place.slower = (10, 1000);
+        // All of it, half of it, and nothing of it is slow.
+        assert_eq!(place.lasts(0, 100), 1000);
+        assert_eq!(place.lasts(500, 100), 500 + 50);
+        assert_eq!(place.lasts(1000, 100), 100);
+    }
+}

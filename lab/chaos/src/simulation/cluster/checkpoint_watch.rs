@@ -1,0 +1,14 @@
+//! What is known of the checkpoints of the jobs.
+
+use std::collections::BTreeMap;
+
+use protocol::transport::JobId;
+
+use checkpoint::Generation;
+
+/// What is known of the checkpoints of the jobs.
+#[derive(Default)]
+pub(super) struct CheckpointWatch {
+    /// The newest complete checkpoint on each node, and the job.
+    pub(super) complete: BTreeMap<usize, (JobId, Generation)>,
+}

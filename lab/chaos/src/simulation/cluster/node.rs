@@ -1,0 +1,431 @@
+//! Events of nodes, and what nodes do.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bsp::units::{Instructions, Seconds};
+use bsp::{HostId, MemorySize, Rank};
+use bytes::Bytes;
+use protocol::{Address, EncodedState, Migrate};
+
+use super::Cluster;
+use super::connecting::CONNECTING;
+use super::wire::At;
+use crate::simulation::connection::{EndRole, Untaken};
+use crate::simulation::happening::{Connecting, Happening, Owner};
+use crate::simulation::node_process::{NodeProcess, SimulatedJob};
+use agents::ChunkReader;
+use agents::process_state;
+use agents::process_state::{PackingTimes, ProcessState};
+use machines::InputMemory;
+use machines::client::initial;
+use machines::node::action::{JobAction, JobEnd, NodeAction};
+use machines::node::event::{ConnectionId, JobEvent, NodeEvent};
+use machines::time::seconds;
+use machines::{ArrivedProcess, Transfer};
+use machines::{Done, Task};
+
+impl Cluster<'_> {
+    /// Tells a node of an event, and performs what it decides.
+    pub(super) fn tell_node(&mut self, place: usize, event: NodeEvent) {
+        let now = self.instant();
+        if let Some(node) = &mut self.nodes[place] {
+            node.machine.handle(now, event);
+            self.settle(place);
+        }
+    }
+
+    /// Performs what a node decides until it waits for the next event.
+    pub(super) fn settle(&mut self, place: usize) {
+        loop {
+            let Some(node) = &mut self.nodes[place] else {
+                return;
+            };
+            if let Some(action) = node.machine.poll() {
+                if let Some(event) = self.perform(place, action) {
+                    let now = self.instant();
+                    if let Some(node) = &mut self.nodes[place] {
+                        node.machine.handle(now, event.into());
+                    }
+                }
+                continue;
+            }
+            if !node.machine.takes_peer_events() {
+                break;
+            }
+            let Some(event) = node.peer_events.pop_front() else {
+                break;
+            };
+            let now = self.instant();
+            if let Some(node) = &mut self.nodes[place] {
+                node.machine.handle(now, event.into());
+            }
+        }
+        self.check_checkpoints(place);
+        let owner = self.owner(place);
+        let Some(node) = &self.nodes[place] else {
+            return;
+        };
+        let timeout = node.machine.next_timeout().map(|at| self.date(at));
+        if let (Some(at), Some(node)) = (timeout, &mut self.nodes[place])
+            && node.timer != timeout
+        {
+            node.timer = timeout;
+            let timer = Happening::Timer(owner, at);
+            self.queue.add(at.max(self.now), timer);
+        }
+    }
+
+    pub(super) fn timer(&mut self, owner: Owner, at: u64) {
+        if !self.is_alive(owner) {
+            return;
+        }
+        if let Some(node) = &mut self.nodes[owner.place]
+            && node.timer == Some(at)
+        {
+            node.timer = None;
+            self.tell_node(owner.place, NodeEvent::Tick);
+        }
+    }
+
+    /// A node has caused something itself, in its job of this number.
+    pub(super) fn local(&mut self, owner: Owner, number: u64, event: JobEvent) {
+        let job = self.nodes[owner.place]
+            .as_ref()
+            .and_then(|node| node.job.as_ref());
+        let is_current = job.is_some_and(|job| job.number == number);
+        if !self.is_alive(owner) || !is_current {
+            return;
+        }
+        match (event, &mut self.nodes[owner.place]) {
+            (event, Some(node)) if event.is_of_peer() => {
+                node.peer_events.push_back(event);
+                self.settle(owner.place);
+            }
+            (event, _) => self.tell_node(owner.place, event.into()),
+        }
+    }
+
+    /// Has a node cause `event` after some time, while its job runs.
+    pub(super) fn later(&mut self, place: usize, after: u64, event: JobEvent) {
+        let owner = self.owner(place);
+        let number = self.nodes[place].as_ref().map_or(0, |node| node.jobs);
+        let local = Happening::Local(owner, number, Box::new(event));
+        self.queue.add(self.now + after, local);
+    }
+
+    /// Whether the states are read that the client at an end sends.
+    pub(super) fn reads_states(&self, at: At) -> bool {
+        let end = &self.connections[at.0].ends[at.1];
+        let node = self.nodes[end.place].as_ref();
+        let job = node.and_then(|node| node.job.as_ref());
+        job.is_some_and(|job| job.client == end.id)
+    }
+
+    fn perform(&mut self, place: usize, action: NodeAction) -> Option<JobEvent> {
+        match action {
+            NodeAction::Job(action) => return self.perform_for_job(place, action),
+            NodeAction::Attend(connection) => {
+                let at = self.at(place, connection)?;
+                self.end(at).1.role = EndRole::Client;
+                self.read_unread(at);
+            }
+            NodeAction::RefusePeer(connection) => {
+                let at = self.at(place, connection)?;
+                self.abort(at, "it has no part in a job here".to_owned());
+            }
+            NodeAction::TellClient(connection, frame) => {
+                let at = self.at(place, connection)?;
+                // The loss of the client is an event of its connection.
+                drop(self.send_frame(at, 0, &frame));
+            }
+            NodeAction::Begin(begun) => {
+                let at = self.at(place, begun.client)?;
+                let node = self.nodes[place].as_mut()?;
+                node.session.begin(begun.job, 0);
+                node.jobs += 1;
+                node.job = Some(SimulatedJob {
+                    number: node.jobs,
+                    id: begun.job,
+                    client: begun.client,
+                    own: HostId::from_index(place),
+                    peers: BTreeMap::new(),
+                    agents: None,
+                    decoder: begun.decoder,
+                    processors: Vec::new(),
+                });
+                self.read_unread(at);
+            }
+            NodeAction::End(ended) => {
+                let node = self.nodes[place].as_mut()?;
+                node.session.end();
+                node.peer_events.clear();
+                let job = node.job.take()?;
+                let reason = match &ended.end {
+                    JobEnd::Complete(_) => "the job is over".to_owned(),
+                    JobEnd::Failed(error) => error.message.clone(),
+                    JobEnd::Panicked => "the node has failed".to_owned(),
+                };
+                let name = &self.scenario.request.members[place].name;
+                self.trace
+                    .line(self.now, format_args!("{name} ends its job: {reason}"));
+                if reason.contains("it is broken") {
+                    self.violate(format!("{name} takes an honest node for broken: {reason}"));
+                }
+                for at in job.peers.into_values() {
+                    self.close(at, &reason);
+                }
+                let client = self.at(place, job.client)?;
+                for frame in &ended.last {
+                    // The loss of the client is an event of its connection.
+                    drop(self.send_frame(client, 0, frame));
+                }
+                self.close(client, "the job is over");
+            }
+        }
+        None
+    }
+
+    fn at(&self, place: usize, connection: ConnectionId) -> Option<At> {
+        let node = self.nodes[place].as_ref()?;
+        node.connections.get(&connection).copied()
+    }
+
+    fn perform_for_job(&mut self, place: usize, action: JobAction) -> Option<JobEvent> {
+        let node = self.nodes[place].as_mut()?;
+        let job = node.job.as_mut()?;
+        let epoch = node.session.state().epoch;
+        let client = node.connections.get(&job.client).copied();
+        let failed = |error: protocol::transport::PeerError| JobEvent::Failed(error.into());
+        match action {
+            JobAction::Connect(member, role) => self.call(place, &member.name, role),
+            JobAction::Admit(connection, host, rights) => {
+                let at = node.connections.get(&connection).copied()?;
+                job.peers.insert(host, at);
+                let (_, end) = self.end(at);
+                (end.role, end.rights) = (EndRole::Node(host), Some(rights));
+                self.read_unread(at);
+            }
+            JobAction::Start(started) => job.start(started),
+            JobAction::StartClock => {}
+            JobAction::Send(host, frame) => {
+                let at = *job.peers.get(&host)?;
+                return self.send_frame(at, epoch, &frame).err().map(failed);
+            }
+            JobAction::SendToClient(frame) => drop(self.send_frame(client?, 0, &frame)),
+            JobAction::SendRecord(frame) => {
+                if let Err(error) = self.send_frame(client?, 0, &frame) {
+                    return Some(failed(error));
+                }
+                let after = self.random.duration(1_000, 5_000_000);
+                self.later(place, after, JobEvent::RecordTaken);
+            }
+            JobAction::SendOutput(rank, output) => {
+                let ends = (Address::Node(job.own), Address::Client);
+                let state = (ends, initial(rank, output));
+                let sent = self.send_state(client?, 0, state, Untaken::Output);
+                return sent.err().map(failed);
+            }
+            JobAction::Refuse(host, problem) => {
+                let at = *job.peers.get(&host)?;
+                self.refuse(at, problem);
+            }
+            JobAction::AdvanceEpoch(epoch) => node.session.advance(epoch),
+            JobAction::Execute(tasks) => {
+                for task in tasks {
+                    self.execute(place, task);
+                }
+            }
+            JobAction::Depart(order, process) => return self.depart(place, &order, &process),
+            JobAction::Plan(set, deliberation) => {
+                let deliberated = Box::new(deliberation.conclude());
+                let after = self.random.duration(100_000, 2_000_000_000);
+                self.later(place, after, JobEvent::Deliberated(set, deliberated));
+            }
+            JobAction::Deliver(deliveries) => {
+                let agents = job.agents.as_mut()?;
+                for delivery in deliveries {
+                    if let Err(error) = agents.deliver(delivery) {
+                        return Some(JobEvent::Failed(error));
+                    }
+                }
+            }
+            JobAction::Release(ranks) => job.agents.as_mut()?.release(&ranks),
+            of_checkpoint => return self.perform_for_checkpoint(place, of_checkpoint),
+        }
+        None
+    }
+
+    /// Decodes the state of a process that starts at a node, which has it after some time.
+    pub(super) fn decode_initial(&mut self, place: usize, state: EncodedState) {
+        let node = self.nodes[place].as_ref();
+        let Some(job) = node.and_then(|node| node.job.as_ref()) else {
+            return;
+        };
+        let mut source = vec![state.payload].into_iter();
+        let decoded = job.decoder.decode(state.rank, &mut source);
+        let event = decoded.map_or_else(
+            |error| JobEvent::Failed(error.into()),
+            |decoded| JobEvent::State(state.rank, decoded),
+        );
+        let after = self.random.duration(10_000, 5_000_000);
+        self.later(place, after, event);
+    }
+
+    fn call(&mut self, place: usize, name: &str, role: protocol::identity::Role) {
+        let members = &self.scenario.request.members;
+        let Some(to) = members.iter().position(|member| member.name == name) else {
+            return;
+        };
+        let from = self.owner(place);
+        let Some(node) = &self.nodes[place] else {
+            return;
+        };
+        let (job, number) = (node.session.state().job, node.jobs);
+        let delay = self.network.delay(place, to, 3000) + self.network.delay(to, place, 3000);
+        let connecting = Connecting {
+            from,
+            to,
+            job,
+            number,
+            role,
+            limit: self.now + CONNECTING,
+        };
+        self.queue
+            .add(self.now + delay, Happening::Connect(connecting));
+    }
+
+    /// Executes a superstep; the result is there after some time.
+    fn execute(&mut self, place: usize, task: Task) {
+        let Task {
+            mut program,
+            turn,
+            delay,
+            saving,
+        } = task;
+        if let Some(saving) = saving {
+            self.save(place, *saving, &*program);
+        }
+        let (rank, superstep) = (turn.rank, turn.superstep);
+        self.note_execution(place, rank, superstep);
+        let result = program.execute(turn);
+        let (least, most) = self.scenario.computation;
+        let least = self.random.duration(least, most);
+        let (owner, now) = (self.owner(place), self.now);
+        let Some(node) = &mut self.nodes[place] else {
+            return;
+        };
+        let (number, executing) = (node.jobs, &node.meter.executing);
+        executing.set(executing.get() + 1);
+        let job = node.job.as_mut();
+        let free = job.and_then(|job| job.processors.iter_mut().min());
+        let Some(free) = free else { return };
+        let begins = now.max(*free);
+        let took = self.places[place].lasts(begins, least);
+        let end = begins + took;
+        *free = end;
+        let held = seconds(Duration::from_nanos(took)) + delay;
+        let work = Instructions(took);
+        let done = Done {
+            rank,
+            program,
+            result,
+            work,
+            held,
+            delay,
+        };
+        self.queue.add(end, Happening::Executed(owner, number, 1));
+        self.later(place, end - now, JobEvent::Executed(vec![done]));
+    }
+
+    /// Notes that a process executes a superstep, which has to be the next one.
+    fn note_execution(&mut self, place: usize, rank: Rank, superstep: u64) {
+        let node = self.nodes[place].as_ref();
+        let Some(job) = node.and_then(|node| node.job.as_ref()) else {
+            return;
+        };
+        let last = self.executed.insert((job.id, rank), superstep);
+        let first = self.scenario.request.setup.resumed.as_ref();
+        let first = first.map_or(0, |resumed| resumed.superstep);
+        let expected = last.map_or(first, |last| last + 1);
+        if superstep != expected {
+            self.violate(format!(
+                "{rank} executes superstep {superstep}, expected {expected}"
+            ));
+        }
+    }
+
+    /// Encodes a process and sends it to another node.
+    fn depart(&mut self, place: usize, order: &Migrate, state: &ProcessState) -> Option<JobEvent> {
+        let ProcessState {
+            program,
+            agent,
+            inbox,
+        } = state;
+        let mut chunks: Vec<Bytes> = Vec::new();
+        let times = |_| Some(PackingTimes::default());
+        let encoded =
+            process_state::encode(order.rank, &**program, agent, inbox, &mut chunks, times);
+        if let Err(error) = encoded {
+            return Some(JobEvent::Failed(error.into()));
+        }
+        let payload = Bytes::from(chunks.concat());
+        let bytes = u64::try_from(payload.len()).expect("lengths fit 64 bits");
+        let state = EncodedState {
+            rank: order.rank,
+            epoch: order.epoch,
+            agent: u32::try_from(agent.len()).expect("an agent's state is small"),
+            declared: program.declared().map(MemorySize::total),
+            payload,
+        };
+        let node: &NodeProcess = self.nodes[place].as_ref()?;
+        let at = *node.job.as_ref()?.peers.get(&order.to)?;
+        let epoch = node.session.state().epoch;
+        let ends = (Address::Node(order.from), Address::Node(order.to));
+        let untaken = Untaken::State(order.to, bytes, self.now);
+        let sent = self.send_state(at, epoch, (ends, state), untaken);
+        sent.err().map(|error| JobEvent::Failed(error.into()))
+    }
+
+    /// Decodes the state of a process that has arrived at a node, which has it after some time.
+    pub(super) fn decode(
+        &mut self,
+        place: usize,
+        host: HostId,
+        ends: (Address, Address),
+        mut head: EncodedState,
+    ) {
+        let node = self.nodes[place].as_ref();
+        let Some(job) = node.and_then(|node| node.job.as_ref()) else {
+            return;
+        };
+        let mut source = vec![std::mem::take(&mut head.payload)].into_iter();
+        let mut chunks = ChunkReader::new(&mut source);
+        let decoded = process_state::decode(job.decoder.program_type, head.rank, &mut chunks);
+        let (least, most) = self.scenario.decoding;
+        let after = self.random.duration(least, most);
+        let event = match decoded {
+            Err(error) => JobEvent::Failed(error.into()),
+            Ok(decoded) => {
+                // Its first byte arrived so much earlier.
+                let arrived = decoded.bytes * self.scenario.delay.1;
+                let transfer = Transfer {
+                    packing: decoded.packing.unwrap_or_default(),
+                    arrived: Duration::from_nanos(arrived),
+                    unpacked: Duration::from_nanos(after),
+                    decoded: Duration::from_nanos(arrived + after),
+                };
+                JobEvent::Process(Box::new(ArrivedProcess {
+                    host,
+                    ends,
+                    head,
+                    decoded,
+                    transfer,
+                    round_trip: Seconds::ZERO,
+                    memory: InputMemory::default(),
+                }))
+            }
+        };
+        self.later(place, after, event);
+    }
+}

@@ -1,0 +1,403 @@
+//! What travels between processes.
+
+use bytes::Bytes;
+use protocol::transport::{PeerError, SessionState, StreamContent};
+use protocol::{Address, EncodedState, Frame, Message, Pieces};
+
+use super::Cluster;
+use crate::simulation::connection::{EndRole, Lane, Packet, Untaken};
+use crate::simulation::happening::Happening;
+use checkpoint::Delta;
+use machines::InputMemory;
+use machines::JobError;
+use machines::client::event::{ClientEvent, NodeWord};
+use machines::node::event::{IncomingPieces, JobEvent, NodeEvent, NodeInput};
+
+/// A connection and one of its ends.
+pub(super) type At = (usize, usize);
+
+impl Cluster<'_> {
+    /// Sends a frame. Returns the error of a connection that has ended.
+    pub(super) fn send_frame(
+        &mut self,
+        at: At,
+        epoch: u64,
+        frame: &Frame,
+    ) -> Result<(), PeerError> {
+        let (job, end) = self.end(at);
+        if !end.is_open {
+            return Err(end.closed_here());
+        }
+        let (stamp, number) = end.stamp(Lane::Frames, job, epoch);
+        self.transmit(at, (Lane::Frames, number), Packet::frame(stamp, frame));
+        Ok(())
+    }
+
+    /// Sends a state.
+    pub(super) fn send_state(
+        &mut self,
+        at: At,
+        epoch: u64,
+        (ends, state): ((Address, Address), EncodedState),
+        untaken: Untaken,
+    ) -> Result<(), PeerError> {
+        let (job, end) = self.end(at);
+        if !end.is_open {
+            return Err(end.closed_here());
+        }
+        let (stamp, number) = end.stamp(Lane::States, job, epoch);
+        end.untaken.push_back(untaken);
+        let packet = Packet::State(stamp, ends, state);
+        self.transmit(at, (Lane::States, number), packet);
+        Ok(())
+    }
+
+    /// Sends the pieces of a checkpoint, encoded, for the one before a superstep.
+    pub(super) fn send_pieces(
+        &mut self,
+        at: At,
+        epoch: u64,
+        ends: (Address, Address),
+        pieces: (u64, Bytes),
+    ) -> Result<(), PeerError> {
+        let (job, end) = self.end(at);
+        if !end.is_open {
+            return Err(end.closed_here());
+        }
+        let (stamp, number) = end.stamp(Lane::States, job, epoch);
+        end.untaken.push_back(Untaken::Pieces);
+        let packet = Packet::Pieces(stamp, ends, pieces);
+        self.transmit(at, (Lane::States, number), packet);
+        Ok(())
+    }
+
+    /// Closes a connection in order: what was sent before arrives. The packet that says so is sent once; if it is lost, the
+    /// peer notices the silence.
+    pub(super) fn close(&mut self, at: At, reason: &str) {
+        let (_, end) = self.end(at);
+        if !end.is_open {
+            return;
+        }
+        end.is_open = false;
+        let ends = &self.connections[at.0].ends;
+        let (from, to) = (ends[at.1].place, ends[1 - at.1].place);
+        if self.network.loses(from, to) {
+            return self.update_silence();
+        }
+        let (job, end) = self.end(at);
+        end.is_closing = true;
+        let (_, number) = end.stamp(Lane::Frames, job, 0);
+        let packet = Packet::Close(reason.to_owned());
+        self.transmit(at, (Lane::Frames, number), packet);
+    }
+
+    /// Closes a connection because of what the peer sent, which must not happen: all that take part are honest.
+    pub(super) fn refuse(&mut self, at: At, reason: String) {
+        let ends = &self.connections[at.0].ends;
+        let name = |end: usize| &self.places[ends[end].place].info.subject.name;
+        let (own, peer) = (name(at.1), name(1 - at.1));
+        let violation = format!("{own} refuses what {peer} has sent: {reason}");
+        self.violate(violation);
+        self.abort(at, reason);
+    }
+
+    /// Closes a connection at once.
+    pub(super) fn abort(&mut self, at: At, reason: String) {
+        let (_, end) = self.end(at);
+        if !std::mem::replace(&mut end.is_open, false) {
+            return;
+        }
+        let other = (at.0, 1 - at.1);
+        let delay = self.delay_to(other);
+        let happening = Happening::Aborted(other.0, other.1, reason);
+        self.queue.add(self.now + delay, happening);
+        self.update_silence();
+    }
+
+    /// How long a short message to an end takes now.
+    pub(super) fn delay_to(&mut self, at: At) -> u64 {
+        let ends = &self.connections[at.0].ends;
+        let (from, to) = (ends[1 - at.1].place, ends[at.1].place);
+        self.network.delay(from, to, 100)
+    }
+
+    /// Passes a packet of an end to the network.
+    pub(super) fn transmit(&mut self, at: At, number: (Lane, u64), packet: Packet) {
+        let ends = &self.connections[at.0].ends;
+        let (from, to) = (ends[at.1].place, ends[1 - at.1].place);
+        if !self.network.is_open(from, to) {
+            let (_, end) = self.end(at);
+            end.held.insert(number, packet);
+            return;
+        }
+        let arrival = self.now + self.network.delay(from, to, packet.len());
+        let (_, end) = self.end(at);
+        let last = &mut end.arrivals[packet.lane() as usize];
+        *last = arrival.max(*last);
+        let date = *last;
+        let happening = Happening::Arrive(at.0, 1 - at.1, number, Box::new(packet));
+        self.queue.add(date, happening);
+    }
+
+    /// A packet arrives at an end, unless the path is blocked.
+    pub(super) fn arrive(&mut self, at: At, number: (Lane, u64), packet: Packet) {
+        let ends = &self.connections[at.0].ends;
+        let (from, to) = (&ends[1 - at.1], &ends[at.1]);
+        if !self.network.is_open(from.place, to.place) {
+            let (_, sender) = self.end((at.0, 1 - at.1));
+            sender.held.insert(number, packet);
+            return;
+        }
+        if !to.is_open {
+            return;
+        }
+        let (_, end) = self.end(at);
+        for packet in end.receive(number, packet) {
+            self.read(at, packet);
+        }
+    }
+
+    /// A packet is next at an end: its owner reads it, or it waits until the owner does.
+    fn read(&mut self, at: At, packet: Packet) {
+        let (_, end) = self.end(at);
+        if !end.is_open {
+            return;
+        }
+        let (place, role) = (end.place, end.role);
+        if place == self.client_place() {
+            return self.read_at_client(at, packet);
+        }
+        match (role, &packet) {
+            (EndRole::Undecided, _) => self.end(at).1.unread.push_back(packet),
+            (EndRole::Client, Packet::State(..)) if !self.reads_states(at) => {
+                let (_, end) = self.end(at);
+                end.unread.push_back(packet);
+            }
+            (EndRole::Client, _) => {
+                if let Some(event) = self.event_of_client(at, packet) {
+                    self.tell_node(place, event);
+                }
+            }
+            (EndRole::Node(_), _) => {
+                if let Some(event) = self.event_of_peer(at, packet)
+                    && let Some(node) = &mut self.nodes[place]
+                {
+                    node.peer_events.push_back(event);
+                    self.settle(place);
+                }
+            }
+        }
+    }
+
+    /// Reads what has waited until the owner of an end decided to.
+    pub(super) fn read_unread(&mut self, at: At) {
+        let (_, end) = self.end(at);
+        for packet in std::mem::take(&mut end.unread) {
+            self.read(at, packet);
+        }
+    }
+
+    /// The event of a node about a packet of a client.
+    fn event_of_client(&mut self, at: At, packet: Packet) -> Option<NodeEvent> {
+        let session = self.session(at);
+        let (_, end) = self.end(at);
+        let (place, id) = (end.place, end.id);
+        let checked = match packet {
+            Packet::Close(_) => {
+                self.lose(at);
+                return Some(NodeEvent::ClientGone(id, None));
+            }
+            Packet::Frame(stamp, bytes) => {
+                let checked = self.connections[at.0].check_frame(at.1, (stamp, bytes), session);
+                checked.map(|(_, _, message)| match message {
+                    Message::Job(message) => NodeEvent::FromClient(id, message),
+                    Message::Agent(_) | Message::Node(_) => NodeEvent::ClientGone(id, None),
+                })
+            }
+            Packet::Pieces(..) => return None,
+            Packet::State(stamp, (from, _), state) => {
+                let content = StreamContent::State(without_payload(&state));
+                let connection = &mut self.connections[at.0];
+                let checked = connection.check_stream(at.1, (stamp, from), content, session);
+                match checked {
+                    Ok(()) => {
+                        self.take(at);
+                        self.decode_initial(place, state);
+                        return None;
+                    }
+                    Err(refusal) => Err(refusal),
+                }
+            }
+        };
+        Some(checked.unwrap_or_else(|refusal| {
+            let error = self.end(at).1.refused(refusal.clone());
+            self.refuse(at, refusal.to_string());
+            NodeEvent::ClientGone(id, Some(error.into()))
+        }))
+    }
+
+    /// The event of a node about a packet of another node.
+    fn event_of_peer(&mut self, at: At, packet: Packet) -> Option<JobEvent> {
+        let session = self.session(at);
+        let (_, end) = self.end(at);
+        let place = end.place;
+        let EndRole::Node(host) = end.role else {
+            return None;
+        };
+        let checked = match packet {
+            Packet::Close(reason) => {
+                self.lose(at);
+                return Some(JobEvent::PeerGone(host, Ok(reason)));
+            }
+            Packet::Frame(stamp, bytes) => {
+                let arrived = self.instant();
+                let checked = self.connections[at.0].check_frame(at.1, (stamp, bytes), session);
+                checked.map(|(from, to, message)| {
+                    JobEvent::Message(Box::new(NodeInput {
+                        host,
+                        ends: (from, to),
+                        message,
+                        arrived,
+                        transport: (bsp::units::Seconds::ZERO, 1e8),
+                        memory: InputMemory::default(),
+                    }))
+                })
+            }
+            Packet::Pieces(stamp, ends, (superstep, encoded)) => {
+                let pieces = Pieces {
+                    count: 0,
+                    payload: Bytes::new(),
+                };
+                let content = StreamContent::Pieces(superstep, pieces);
+                let connection = &mut self.connections[at.0];
+                let checked = connection.check_stream(at.1, (stamp, ends.0), content, session);
+                checked.map(|()| {
+                    self.take(at);
+                    JobEvent::Pieces(Box::new(IncomingPieces {
+                        host,
+                        ends,
+                        superstep,
+                        deltas: Delta::decode_all(vec![encoded]),
+                    }))
+                })
+            }
+            Packet::State(stamp, ends, state) => {
+                let content = StreamContent::State(without_payload(&state));
+                let connection = &mut self.connections[at.0];
+                match connection.check_stream(at.1, (stamp, ends.0), content, session) {
+                    Ok(()) => {
+                        self.take(at);
+                        self.decode(place, host, ends, state);
+                        return None;
+                    }
+                    Err(refusal) => Err(refusal),
+                }
+            }
+        };
+        Some(checked.unwrap_or_else(|refusal| {
+            let error = self.end(at).1.refused(refusal.clone());
+            self.refuse(at, refusal.to_string());
+            JobEvent::PeerGone(host, Err(error.into()))
+        }))
+    }
+
+    /// The state that has arrived at an end is taken: its sender receives an acknowledgement.
+    pub(super) fn take(&mut self, at: At) {
+        let other = (at.0, 1 - at.1);
+        let delay = self.delay_to(other);
+        self.queue
+            .add(self.now + delay, Happening::Taken(other.0, other.1));
+    }
+
+    /// The first state of those that an end has sent has been taken.
+    pub(super) fn taken(&mut self, at: At) {
+        let (_, end) = self.end(at);
+        let place = end.place;
+        let Some(untaken) = end.untaken.pop_front().filter(|_| end.is_open) else {
+            return;
+        };
+        match untaken {
+            Untaken::Initial => self.tell_client(ClientEvent::StateSent(Ok(()))),
+            Untaken::Output | Untaken::Pieces => {}
+            Untaken::State(host, bytes, began) => {
+                let took = std::time::Duration::from_nanos(self.now - began);
+                let took = machines::time::seconds(took);
+                self.tell_node(place, JobEvent::Sent(host, bytes, took).into());
+            }
+        }
+    }
+
+    /// The other end has ended the connection.
+    pub(super) fn aborted(&mut self, at: At, reason: String) {
+        let ends = &self.connections[at.0].ends;
+        if !ends[at.1].is_open || !self.network.is_open(ends[1 - at.1].place, ends[at.1].place) {
+            return;
+        }
+        let error = ends[at.1].aborted(reason);
+        self.end_with(at, error);
+    }
+
+    /// A connection ends with an error, which is an event of its owner.
+    pub(super) fn end_with(&mut self, at: At, error: PeerError) {
+        let (_, end) = self.end(at);
+        let (place, role, id) = (end.place, end.role, end.id);
+        self.lose(at);
+        if place == self.client_place() {
+            let error = JobError::from(error);
+            return self.tell_client_of(at, NodeWord::Closed(Err(error)));
+        }
+        match role {
+            EndRole::Undecided => {}
+            EndRole::Client => {
+                let gone = NodeEvent::ClientGone(id, Some(error.into()));
+                self.tell_node(place, gone);
+            }
+            EndRole::Node(host) => {
+                if let Some(node) = &mut self.nodes[place] {
+                    let gone = JobEvent::PeerGone(host, Err(error.into()));
+                    node.peer_events.push_back(gone);
+                    self.settle(place);
+                }
+            }
+        }
+    }
+
+    /// An end does not exist any more.
+    pub(super) fn lose(&mut self, at: At) {
+        let (_, end) = self.end(at);
+        end.is_open = false;
+        end.is_closing = false;
+        end.held.clear();
+        let (_, other) = self.end((at.0, 1 - at.1));
+        other.is_closing = false;
+        self.update_silence();
+    }
+
+    /// An end, and the job of its connection.
+    pub(super) fn end(
+        &mut self,
+        at: At,
+    ) -> (
+        Option<protocol::transport::JobId>,
+        &mut crate::simulation::connection::End,
+    ) {
+        let connection = &mut self.connections[at.0];
+        (connection.job, &mut connection.ends[at.1])
+    }
+
+    fn session(&self, at: At) -> SessionState {
+        let place = self.connections[at.0].ends[at.1].place;
+        match self.nodes.get(place) {
+            Some(Some(node)) => node.session.state(),
+            Some(None) | None => SessionState::default(),
+        }
+    }
+}
+
+/// The head of a state.
+fn without_payload(state: &EncodedState) -> EncodedState {
+    EncodedState {
+        payload: Bytes::new(),
+        ..state.clone()
+    }
+}

@@ -1,0 +1,304 @@
+//! The job and the faults that follow from a seed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bsp::units::{self, Seconds};
+use bsp::{HostId, Rank, reference};
+use bytes::Bytes;
+use migbsp::{Config, CostSource, Policies};
+use protocol::{Build, Member, Step};
+use simulator::{NetworkOptions, Platform};
+
+use super::checkpoints;
+use super::fault::{Fault, FaultKind, SECOND, When};
+use super::overtaking;
+use super::program::Mixer;
+use super::random::{Purpose, Random};
+use agents::Script;
+use agents::{Barrier, Collection, Shape};
+use agents::{Scheduler, Setup, TransferStart};
+use machines::Builds;
+use machines::client::Request;
+
+/// A job and its faults.
+#[derive(Clone)]
+pub(super) struct Scenario {
+    pub(super) seed: u64,
+    pub(super) request: Request,
+    pub(super) programs: Vec<Mixer>,
+    /// The outputs of the reference runner.
+    pub(super) outputs: Vec<u64>,
+    pub(super) faults: Vec<Fault>,
+    /// How long messages take without faults, and how much longer for each byte, in nanoseconds.
+    pub(super) delay: ((u64, u64), u64),
+    /// How long the decoding of a state takes, in nanoseconds.
+    pub(super) decoding: (u64, u64),
+    /// How long supersteps take without faults, in nanoseconds.
+    pub(super) computation: (u64, u64),
+    /// How long a job may last without faults, in nanoseconds.
+    pub(super) longest: u64,
+    /// Whether the client submits the job again as soon as it is complete.
+    pub(super) follows_at_once: bool,
+    /// The pieces of all processes, if the job resumes another one.
+    pub(super) saved: Option<Vec<Bytes>>,
+}
+
+impl Scenario {
+    /// The scenario of `seed`.
+    pub(super) fn draw(seed: u64) -> Self {
+        if overtaking::is_aimed(seed) {
+            return overtaking::draw(seed);
+        }
+        let mut random = Random::new(seed, Purpose::Faults);
+        let aim = seed.is_multiple_of(2).then(|| aim(seed / 2));
+        let mut random_job = Random::new(seed, Purpose::Job);
+        let job = &mut random_job;
+        let sets = sets(job);
+        let nodes = sets.iter().sum();
+        let step = aim.map(|(_, step)| step);
+        // Links are probed before moves that take long, which pay if supersteps do.
+        let is_heavy = step == Some(Step::ProbeLink);
+        let least = if is_heavy { 6 } else { 1 };
+        let processes = usize::try_from(job.between(least, 12)).expect("small");
+        let mut request = request(job, &sets, processes, step);
+        checkpoints::draw(seed, &mut request, step);
+        let programs = programs(job, seed, processes, is_heavy);
+        let mut faults = Vec::new();
+        if let Some((kind, step)) = aim {
+            let when = When::Step(step, random.between(1, 4));
+            faults.push(Fault::draw(&mut random, kind, when, nodes));
+        }
+        let random_most = random.duration(20, 3000);
+        while faults.is_empty() || (faults.len() < 4 && random.percent(35)) {
+            let when = When::Event(random.between(1, random_most));
+            let kind = random.of(&FaultKind::drawn());
+            faults.push(Fault::draw(&mut random, kind, when, nodes));
+        }
+        Self {
+            faults,
+            delay: if is_heavy {
+                ((10_000, 100_000), MBIT_10)
+            } else {
+                let fast = (10_000, 100_000);
+                let delay = job.of(&[fast, (50_000, 2_000_000), (1_000_000, 30_000_000)]);
+                (delay, GBIT_1)
+            },
+            decoding: if is_heavy {
+                (10_000, 200_000)
+            } else {
+                (10_000, 50_000_000)
+            },
+            computation: if is_heavy {
+                (1_000_000_000, 2_000_000_000)
+            } else {
+                job.of(&[(10_000, 1_000_000), (100_000, 20_000_000)])
+            },
+            longest: if is_heavy { 1000 } else { 60 } * SECOND,
+            ..Self::new(seed, request, programs)
+        }
+    }
+
+    /// A job without faults, on fast paths and processors.
+    pub(super) fn new(seed: u64, request: Request, programs: Vec<Mixer>) -> Self {
+        let outputs = reference::run(programs.clone(), reference::Limit(1000));
+        Self {
+            seed,
+            request,
+            programs,
+            outputs: outputs.expect("the program obeys its laws").outputs,
+            faults: Vec::new(),
+            delay: ((10_000, 100_000), GBIT_1),
+            decoding: (10_000, 200_000),
+            computation: (10_000, 1_000_000),
+            longest: 60 * SECOND,
+            follows_at_once: false,
+            saved: None,
+        }
+    }
+}
+
+/// The fault and the step that the number `number` of the scenarios with an aim aims at: all pairs in turn.
+fn aim(number: u64) -> (FaultKind, Step) {
+    let (kinds, steps) = (FaultKind::drawn(), Step::ALL);
+    let count = kinds.len() * steps.len();
+    let place = number % u64::try_from(count).expect("few pairs");
+    let place = usize::try_from(place).expect("it is smaller than the number of pairs");
+    (kinds[place % kinds.len()], steps[place / kinds.len()])
+}
+
+/// The numbers of nodes of 1 to 3 Sets, 2 to 7 in all.
+fn sets(random: &mut Random) -> Vec<usize> {
+    let nodes = usize::try_from(random.between(2, 7)).expect("small");
+    let count = usize::try_from(random.between(1, 3)).expect("small");
+    let mut sets = vec![1; count.min(nodes)];
+    for _ in sets.len()..nodes {
+        let place = random.index(sets.len());
+        sets[place] += 1;
+    }
+    sets
+}
+
+pub(super) fn request(
+    random: &mut Random,
+    sets: &[usize],
+    processes: usize,
+    step: Option<Step>,
+) -> Request {
+    let hosts = sets.iter().sum();
+    let spread = if step == Some(Step::ProbeLink) {
+        1
+    } else {
+        hosts
+    };
+    let placement: Vec<HostId> = (0..processes)
+        .map(|_| HostId::from_index(random.index(spread)))
+        .collect();
+    let shape = random.of(&Shape::ALL);
+    let scheduler = scheduler(random, (processes, hosts), step);
+    request_of(sets, (placement, shape, scheduler), || {
+        1 + u32::try_from(random.index(2)).expect("small")
+    })
+}
+
+/// A job on Sets with these numbers of hosts, which have as many processors as `processors` says of each in turn.
+pub(super) fn request_of(
+    sets: &[usize],
+    (placement, shape, scheduler): (Vec<HostId>, Shape, Option<Scheduler>),
+    mut processors: impl FnMut() -> u32,
+) -> Request {
+    let platform = Arc::new(platform(sets));
+    let setup = Setup {
+        network: NetworkOptions::default(),
+        start: TransferStart::Eager,
+        placement,
+        barrier: Barrier {
+            shape,
+            message: units::Bytes(8),
+            collection: Collection::AsTheyCome,
+        },
+        scheduler,
+        elasticity: None,
+        checkpointing: None,
+        superstep_limit: 1000,
+        traced: false,
+        repeats: true,
+        resumed: None,
+        platform: Arc::clone(&platform),
+    };
+    let members = platform.hosts().iter().enumerate().map(|(index, host)| {
+        let set = &platform.sets()[host.set.index()];
+        Member {
+            name: format!("node-{}", index + 1),
+            address: format!("10.0.0.{}:7447", index + 1),
+            set: set.name.clone(),
+            slots: processors(),
+            speed: 1.0,
+        }
+    });
+    let build = Build::new("chaos", "1", [0; Build::DIGEST_LEN]).expect("a short name");
+    Request {
+        builds: Builds::same_as(build),
+        workload: "mixer".to_owned(),
+        members: members.collect(),
+        experiment: String::new(),
+        checkpoint: None,
+        setup,
+    }
+}
+
+/// How processes are rescheduled: so that `step` occurs, if the scenario aims at it.
+fn scheduler(
+    random: &mut Random,
+    (processes, hosts): (usize, usize),
+    step: Option<Step>,
+) -> Option<Scheduler> {
+    let (has_calls, policies): (bool, &[&str]) = match step {
+        Some(Step::Negotiate) => (true, &["migbsp"]),
+        Some(Step::Plan | Step::ProbeLink) => (true, &["adaptive", "fixed+greedy-refine"]),
+        Some(
+            Step::Measure
+            | Step::Evaluate
+            | Step::Depart
+            | Step::Transfer
+            | Step::Install
+            | Step::Commit,
+        ) => (true, &["migbsp", "adaptive"]),
+        _ => (false, &["migbsp", "adaptive", "migbsp", "adaptive", "none"]),
+    };
+    let name = random.of(policies);
+    if name == "none" || (!has_calls && random.percent(10)) {
+        return None;
+    }
+    let policy = Policies::shipped().policy(name).expect("a shipped policy");
+    let mut scheduler = Scheduler {
+        policy,
+        load_window: Seconds::new(1.0).expect("finite"),
+        ..Scheduler::default()
+    };
+    if step == Some(Step::ProbeLink) || random.percent(50) {
+        let mut parameters = *scheduler.model.parameters();
+        parameters.migration.source = CostSource::Learned;
+        scheduler.model = Config::new(parameters).expect("valid parameters");
+    }
+    let moves = !matches!(step, Some(Step::Plan | Step::ProbeLink));
+    if moves && random.percent(80) {
+        let mut script = BTreeMap::new();
+        for _ in 0..random.between(1, 5) {
+            let moves = (0..random.between(1, 3)).map(|_| {
+                let rank = Rank::from_index(random.index(processes));
+                (rank, HostId::from_index(random.index(hosts)))
+            });
+            let moves = moves.collect();
+            script.insert(random.between(1, 25), moves);
+        }
+        scheduler.script = Some(Script(script));
+    }
+    Some(scheduler)
+}
+
+pub(super) fn programs(
+    random: &mut Random,
+    seed: u64,
+    processes: usize,
+    is_heavy: bool,
+) -> Vec<Mixer> {
+    let last = if is_heavy { 60 } else { random.between(6, 40) };
+    // All halt together, or each in a superstep of its own.
+    let spread = random.of(&[0, 0, last / 2]);
+    let lasts: Vec<u64> = (0..processes)
+        .map(|_| last - random.between(0, spread))
+        .collect();
+    let (least, most) = if is_heavy { (1000, 5000) } else { (1, 2000) };
+    let ballast = usize::try_from(random.duration(least, most)).expect("small");
+    let process = |rank: usize| Mixer {
+        seed,
+        lasts: lasts.clone(),
+        ballast: vec![u64::try_from(rank).expect("small"); ballast * (1 + rank % 5)],
+        digest: 0,
+        message: if is_heavy { 20_000 } else { 0 },
+    };
+    (0..processes).map(process).collect()
+}
+
+/// Connected Sets with these numbers of hosts.
+fn platform(sets: &[usize]) -> Platform {
+    let mut text = String::new();
+    for (index, hosts) in sets.iter().enumerate() {
+        text += &format!(
+            "[[set]]\nname = \"s{index}\"\nhosts = {hosts}\ncores = 1\nspeed = \"1 Gf\"\n\
+             link = {{ bandwidth = \"125 MBps\", latency = \"50 us\" }}\n"
+        );
+        for other in 0..index {
+            text += &format!(
+                "[[link]]\nname = \"l{other}-{index}\"\nbetween = [\"s{other}\", \"s{index}\"]\n\
+                 bandwidth = \"125 MBps\"\nlatency = \"100 us\"\n"
+            );
+        }
+    }
+    Platform::from_toml(&text).expect("a valid platform")
+}
+
+/// Nanoseconds for a byte, on links of 1 Gbit/s and of 10 Mbit/s.
+const GBIT_1: u64 = 8;
+const MBIT_10: u64 = 800;
