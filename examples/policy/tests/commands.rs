@@ -41,10 +41,16 @@ fn stdout(folder: &Path, arguments: &[&str]) -> String {
 #[test]
 fn plans_of_one_papers_table_are_rules_of_migbsp_alone() {
     let folder = folder();
-    let output = policy(folder.path(), &["simulate", "drift.toml", "--policy", "once+dsa"]);
+    let output = policy(
+        folder.path(),
+        &["simulate", "drift.toml", "--policy", "once+dsa"],
+    );
     assert!(!output.status.success(), "{output:?}");
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("dsa") && errors.contains("pairwise"), "{errors}");
+    assert!(
+        errors.contains("dsa") && errors.contains("pairwise"),
+        "{errors}"
+    );
 }
 
 #[test]
