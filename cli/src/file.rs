@@ -19,7 +19,7 @@ pub fn write(file: &Path, contents: &(impl AsRef<[u8]> + ?Sized)) -> Result<(), 
     written.map_err(|error| reported(file, error))
 }
 
-/// Writes what `fill` writes to a file, as [`write`] does, without keeping it in memory.
+/// Writes what `fill` writes to a file, as [`write()`] does, without keeping it in memory.
 ///
 /// # Errors
 ///
@@ -72,7 +72,7 @@ impl<W: Write> Write for Watched<W> {
     }
 }
 
-/// Writes files into `folder`, which is made if it does not exist, each as [`write`] does.
+/// Writes files into `folder`, which is made if it does not exist, each as [`write()`] does.
 ///
 /// # Errors
 ///
@@ -161,7 +161,7 @@ pub const SVG: (&str, &str) = ("svg", "a picture is SVG");
 /// What pages are.
 pub const HTML: (&str, &str) = ("html", "a page is HTML");
 
-/// Whether [`write`] will be able to write `file`, asked before the work for it begins; leaves it as it is.
+/// Whether [`write()`] will be able to write `file`, asked before the work for it begins; leaves it as it is.
 ///
 /// # Errors
 ///

@@ -292,7 +292,7 @@ impl fmt::Debug for Registry {
 
 /// Refuses a rule whose parameters would be written where a key of `[scheduler]` is.
 fn check_rule(name: &str) {
-    let is_taken = Scheduler::keys().iter().any(|key| *key == name);
+    let is_taken = Scheduler::keys().contains(&name);
     assert!(!is_taken, "a key of [scheduler] is called {name}");
 }
 

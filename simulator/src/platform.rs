@@ -79,6 +79,10 @@ impl Platform {
     /// # Errors
     ///
     /// If there are no hosts, too many, or two of one name.
+    ///
+    /// # Panics
+    ///
+    /// Never: one is above zero.
     pub fn of_names<'a>(
         sets: impl IntoIterator<Item = (&'a str, &'a [String])>,
     ) -> Result<Self, PlatformErrorKind> {

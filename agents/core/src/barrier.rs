@@ -427,11 +427,8 @@ impl Arrivals {
                 here.map_or(0, |here| here.living)
             }
             (_, Address::SetManager(set)) if set == self.set => {
-                if self.own.is_none() && report.halted == 0 {
-                    self.living
-                } else {
-                    0
-                }
+                let is_possible = self.own.is_none() && report.halted == 0;
+                u32::from(is_possible) * self.living
             }
             (_, Address::SetManager(set)) => {
                 let others = self.others.as_ref();

@@ -1,7 +1,7 @@
 //! Snapshots, and the laws of every plan.
 
 use bsp::units::{Bytes, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Image, Rank};
+use bsp::{HostId, MemorySize, Rank};
 use migbsp::{
     Config, Load, MigrationCost, MigrationTime, Plan, Planning, PlanningAssumptions, Policies,
     Processor, Snapshot,
@@ -36,7 +36,7 @@ pub(crate) fn snapshot_with(migration: f64, speeds: &[f64], loads: &[(u32, f64)]
         host: HostId(*host),
         instructions: work * UNIT,
         finished: None,
-        image: Image {
+        image: MemorySize {
             data: Bytes(1_000_000),
             fixed: Bytes::ZERO,
         },

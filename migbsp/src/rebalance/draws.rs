@@ -17,6 +17,10 @@ impl Draws {
     }
 
     /// One of `0..count`, which is not empty and at most 2³² long, each as likely as any other but for 1 in 2³².
+    ///
+    /// # Panics
+    ///
+    /// If `count` is above 2³² on a machine whose addresses have fewer bits.
     #[inline]
     pub fn below(&mut self, count: usize) -> usize {
         let count = u64::try_from(count).expect("a count fits 64 bits");

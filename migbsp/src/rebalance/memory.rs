@@ -78,6 +78,10 @@ impl<'a> MemoryUse<'a> {
     }
 
     /// `process`, which is on `machine`, leaves it.
+    ///
+    /// # Panics
+    ///
+    /// If `process` is not on `machine`.
     pub fn leave(&mut self, process: usize, machine: usize) {
         let mut removed = u128::from(self.memory.uses[process]);
         for &block in &self.memory.used_blocks[process] {

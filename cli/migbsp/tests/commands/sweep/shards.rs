@@ -92,7 +92,7 @@ fn shards_that_do_not_fit_together_are_refused() {
         "part-1: has shard 1/4, as part-1 has; each shard is named once",
     );
     let problem =
-        "conf: has no plan.json: it is no folder of a sweep, which `migbsp sweep --out DIR` makes";
+        "conf: has no plan.json: it is no folder of a sweep, which `sweep --out DIR` makes";
     folder.fails(
         &["sweep", "merge", "part-1", "conf", "-o", "merged"],
         4,

@@ -45,7 +45,8 @@ fn complete(
         let Some(policy) = strategy.policy() else {
             continue;
         };
-        let policy: Policy = policy.parse().expect("a policy of this build");
+        let policy = registry.policies().policy(policy);
+        let policy = policy.map_err(|error| Failure::Usage(error.to_string()))?;
         let policy = with_arguments(policy, seed)?;
         prepared.loaded.experiment.scheduler.policy = Some(policy);
         let (host, seconds) = run(&prepared, row, registry)?;
