@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use ::record::{Event, ResumedRun, Run, SCHEMA, WriteError, WriteOptions, Writer, is_complete};
 use bsp::HostId;
-use record::{Event, ResumedRun, Run, SCHEMA, WriteError, WriteOptions, Writer, is_complete};
 use serde::Serialize;
 
 use crate::failure::Failure;

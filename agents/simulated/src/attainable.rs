@@ -148,15 +148,23 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use agents::platform;
 
     /// Hosts with these numbers of cores and instructions per second.
     fn attainable(hosts: &[(u32, u32)]) -> Attainable {
-        let sets: Vec<_> = hosts
-            .iter()
-            .map(|(cores, speed)| (1, *cores, *speed))
-            .collect();
-        Attainable::new(&platform(&sets))
+        let mut text = String::new();
+        for (index, (cores, speed)) in hosts.iter().enumerate() {
+            text += &format!(
+                "[[set]]\nname = \"s{index}\"\nhosts = 1\ncores = {cores}\nspeed = \"{speed} f\"\n\
+                 link = {{ bandwidth = \"12.5 MBps\", latency = \"50 us\" }}\n"
+            );
+            for other in 0..index {
+                text += &format!(
+                    "[[link]]\nname = \"l{other}-{index}\"\nbetween = [\"s{other}\", \"s{index}\"]\n\
+                     bandwidth = \"125 MBps\"\nlatency = \"100 us\"\n"
+                );
+            }
+        }
+        Attainable::new(&Platform::from_toml(&text).unwrap())
     }
 
     fn seconds(value: f64) -> Seconds {

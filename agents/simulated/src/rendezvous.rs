@@ -157,16 +157,51 @@ impl Rendezvous {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use simulator::{NetworkOptions, Platform};
+
     use super::*;
-    use agents::TestWorld;
-    use agents::{Collection, Shape};
+    use agents::{Barrier, Collection, Setup, Shape};
+    use bsp::HostId;
+
+    /// Hosts 0 to 2 are a Set, 3 and 4 another, 5 a third.
+    const PLATFORM: &str = r#"
+        set = [
+            { name = "a", hosts = 3, speed = "1 Gf", link = { bandwidth = "12.5 MBps", latency = "50 us" } },
+            { name = "b", hosts = 2, speed = "2 Gf", link = { bandwidth = "12.5 MBps", latency = "50 us" } },
+            { name = "c", hosts = 1, speed = "1 Gf", link = { bandwidth = "12.5 MBps", latency = "50 us" } },
+        ]
+        link = [
+            { name = "ab", between = ["a", "b"], bandwidth = "125 MBps", latency = "100 us" },
+            { name = "ac", between = ["a", "c"], bandwidth = "125 MBps", latency = "100 us" },
+            { name = "bc", between = ["b", "c"], bandwidth = "125 MBps", latency = "100 us" },
+        ]
+    "#;
 
     const SUPERSTEP: u64 = 4;
 
     /// Four processes, before superstep 4.
     fn rendezvous(shape: Shape, collection: Collection, start: TransferStart) -> Rendezvous {
-        let test_world = TestWorld::new(shape, collection, &[0, 0, 1, 3], &[9; 4], None);
-        Rendezvous::new(start, &test_world.rules)
+        let setup = Setup {
+            platform: Arc::new(Platform::from_toml(PLATFORM).unwrap()),
+            network: NetworkOptions::default(),
+            start: TransferStart::Eager,
+            placement: [0, 0, 1, 3].map(HostId).to_vec(),
+            barrier: Barrier {
+                shape,
+                collection,
+                ..Barrier::default()
+            },
+            scheduler: None,
+            elasticity: None,
+            checkpointing: None,
+            superstep_limit: 1000,
+            traced: false,
+            repeats: true,
+            resumed: None,
+        };
+        Rendezvous::new(start, &Rules::new(&setup))
     }
 
     /// The processes whose reports in superstep 4 may start.

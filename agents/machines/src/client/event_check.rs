@@ -209,24 +209,52 @@ impl<'de> Visitor<'de> for ModerateNumbers {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use agents::TestWorld;
-    use agents::{Collection, Shape};
+    use std::sync::Arc;
 
-    /// Hosts 0 to 2 are a Set, 3 and 4 another, 5 a third; process 0 runs on host 0, process 1 on host 3.
+    use simulator::{NetworkOptions, Platform};
+
+    use super::*;
+    use agents::{Barrier, Collection, Setup, Shape, TransferStart};
+
+    /// Hosts 0 to 2 are a Set, 3 and 4 another, 5 a third.
+    const PLATFORM: &str = r#"
+        set = [
+            { name = "a", hosts = 3, speed = "1 Gf", link = { bandwidth = "12.5 MBps", latency = "50 us" } },
+            { name = "b", hosts = 2, speed = "2 Gf", link = { bandwidth = "12.5 MBps", latency = "50 us" } },
+            { name = "c", hosts = 1, speed = "1 Gf", link = { bandwidth = "12.5 MBps", latency = "50 us" } },
+        ]
+        link = [
+            { name = "ab", between = ["a", "b"], bandwidth = "125 MBps", latency = "100 us" },
+            { name = "ac", between = ["a", "c"], bandwidth = "125 MBps", latency = "100 us" },
+            { name = "bc", between = ["b", "c"], bandwidth = "125 MBps", latency = "100 us" },
+        ]
+    "#;
+
+    /// Process 0 runs on host 0, process 1 on host 3.
     fn event_check() -> EventCheck {
-        let world = TestWorld::new(
-            Shape::Central,
-            Collection::AsTheyCome,
-            &[0, 3],
-            &[1, 1],
-            None,
-        );
+        let setup = Setup {
+            platform: Arc::new(Platform::from_toml(PLATFORM).unwrap()),
+            network: NetworkOptions::default(),
+            start: TransferStart::Eager,
+            placement: [0, 3].map(HostId).to_vec(),
+            barrier: Barrier {
+                shape: Shape::Central,
+                collection: Collection::AsTheyCome,
+                ..Barrier::default()
+            },
+            scheduler: None,
+            elasticity: None,
+            checkpointing: None,
+            superstep_limit: 1000,
+            traced: false,
+            repeats: true,
+            resumed: None,
+        };
         let managers = vec![HostId(0), HostId(3), HostId(5)];
         EventCheck {
             rules: Rules {
                 managers,
-                ..world.rules
+                ..Rules::new(&setup)
             },
             superstep_limit: 100,
             supersteps: 3,

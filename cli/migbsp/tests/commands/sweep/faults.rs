@@ -269,6 +269,7 @@ fn a_folder_with_other_runs_or_another_file_is_refused() {
     );
     let ended = folder.run(&["compare", "--from", "plans", "--seeds", "1"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    let problem = "compared: has no plan.json: it is no folder of a sweep, which `sweep --out DIR` makes";
+    let problem =
+        "compared: has no plan.json: it is no folder of a sweep, which `sweep --out DIR` makes";
     folder.fails(&["compare", "--from", "compared"], 4, problem);
 }
