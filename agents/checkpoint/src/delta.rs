@@ -17,13 +17,13 @@ use std::io::Read;
 use std::iter;
 use std::num::NonZeroU64;
 
+use agents::ChunkReader;
 use bsp::Rank;
 use bytes::Bytes;
 use protocol::transport::{CHUNK_LEN, JobId};
 
 use super::binary::{Ended, Reader, write_condition};
 use super::piece::{Chunk, Content, Generation, Piece, PieceHead};
-use agents::ChunkReader;
 
 /// What changed of a piece since the previous generation, or all of it.
 ///

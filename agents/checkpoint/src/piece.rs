@@ -3,12 +3,11 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 
+use agents::ChunkSink;
 use bsp::Rank;
 use bsp::units::{self, Instructions};
 use bytes::{Buf, Bytes};
 use protocol::transport::{CHUNK_LEN, JobId};
-
-use agents::ChunkSink;
 
 /// What a checkpoint has of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]

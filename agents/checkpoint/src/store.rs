@@ -30,13 +30,6 @@ use bsp::{HostId, Rank};
 use protocol::transport::JobId;
 use sha2::{Digest, Sha256};
 
-use super::piece::{Generation, Piece};
-use begin::begin;
-use latest::{check_ranks, latest};
-use manifest::Manifest;
-use pieces_file::Place;
-use write::write_file;
-
 pub use begin::BeginError;
 pub use check::{CheckError, SubmittedJob};
 pub use description::JobDescription;
@@ -47,6 +40,13 @@ pub use latest::{Checkpoint, Latest, NoCheckpoint};
 pub use manifest::WrittenPieces;
 pub use simulated_files::{DiskFault, SimulatedFiles};
 pub use write::WriteError;
+
+use super::piece::{Generation, Piece};
+use begin::begin;
+use latest::{check_ranks, latest};
+use manifest::Manifest;
+use pieces_file::Place;
+use write::write_file;
 
 /// The checkpoint store: a folder with checkpoints of one experiment.
 #[derive(Debug)]

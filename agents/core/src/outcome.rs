@@ -2,9 +2,9 @@
 
 use bsp::units::{Bytes, Seconds};
 use protocol::Build;
+use record::{Call, Checkpoint, End, Join};
 
 use crate::programs::Outputs;
-use record::{Call, Checkpoint, End, Join};
 
 /// The result of a run, in either world.
 #[derive(Debug)]

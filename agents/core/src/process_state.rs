@@ -17,12 +17,12 @@ use std::io::{self, Read, Write};
 use std::time::Duration;
 
 use bsp::{Rank, units};
+use record::StateParts;
 
 use crate::chunks::{ChunkReader, ChunkSink, ChunkWriter};
 use crate::encoding::{decode as decode_value, encode_into};
 use crate::error::RunError;
 use crate::programs::{HostedProgram, Incoming, ProgramType};
-use record::StateParts;
 
 /// The state of a process between two supersteps.
 #[derive(Debug)]

@@ -16,7 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, Round};
 use migbsp::Elapsed;
+use record::{Call, Event, Migration, Moved, Run};
 use serde::Serialize;
+
+pub use comparison::Difference;
+pub use observations::Gap;
 
 use crate::checkpointing::Checkpointing;
 use crate::setup::Scheduler;
@@ -24,10 +28,6 @@ use checkpoints::Checkpoints;
 use comparison::{Comparison, Names};
 use deciding::{Barrier, Deciding};
 use observations::Gathered;
-use record::{Call, Event, Migration, Moved, Run};
-
-pub use comparison::Difference;
-pub use observations::Gap;
 
 /// A run being decided again.
 #[derive(Debug)]

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use machines::time::seconds;
 use protocol::Abandoned;
 use tokio::sync::Notify;
 
 use super::execution::Executions;
-use machines::time::seconds;
 
 /// Supersteps that are still executed after the end of their job. While there is one, its node accepts no job: the
 /// thread would take a processor from it.

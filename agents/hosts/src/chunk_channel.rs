@@ -3,11 +3,10 @@
 use std::io;
 use std::time::{Duration, Instant as Clock};
 
+use agents::{ChunkSink, ChunkSource};
 use bytes::Bytes;
 use protocol::transport::CHUNK_LEN;
 use tokio::sync::mpsc;
-
-use agents::{ChunkSink, ChunkSource};
 
 /// A channel that holds [`CAPACITY`] chunks.
 pub(crate) fn channel() -> (mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>) {

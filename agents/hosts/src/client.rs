@@ -11,23 +11,21 @@ use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
 
+use agents::{DecodeOutputs, Outcome, ProgramType, Programs, RunError};
 use bsp::HostId;
-use protocol::identity::Identity;
-use protocol::transport::JobId;
-
-use agents::Outcome;
-use agents::RunError;
-use agents::{DecodeOutputs, ProgramType, Programs};
 use checkpoint::{DiskFiles, JobDescription, SavedStates, Store};
-use connections::{endpoint, runtime};
-use initial_states::InitialStates;
 use machines::JobError;
 use machines::client::Request;
+use protocol::identity::Identity;
+use protocol::transport::JobId;
 use record::Event;
-use shell::submit;
 
 pub use inquiry::{NodeAnswer, inquire, watch};
 pub use observer::{JobObserver, TransferProgress};
+
+use connections::{endpoint, runtime};
+use initial_states::InitialStates;
+use shell::submit;
 
 /// Runs `programs` on the nodes of a cluster and shows `observer` every event of the record, and how far
 /// processes have been sent and outputs received. An error of `observer` ends the job, and so does `interrupted`. The makespan is the longest that any node measured on its own

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use bsp::Rank;
-
 use machines::Execution;
 
 /// The supersteps that the threads of a node execute. Clones share them.

@@ -3,9 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant as Clock;
 
+use agents::ProgramType;
 use bsp::HostId;
 use bsp::units::Seconds;
 use bytes::Bytes;
+use machines::InputMemory;
+use machines::node::event::{IncomingPieces, JobEvent, NodeInput};
+use machines::time::seconds;
 use protocol::transport::{
     Peer, Received, Sender, StatePayload, StateReceiver, StateStream, StreamContent,
 };
@@ -15,10 +19,6 @@ use tokio::sync::{Semaphore, mpsc};
 use super::checkpoints::copies;
 use super::input_budget::InputBudget;
 use super::migration::Arrival;
-use agents::ProgramType;
-use machines::InputMemory;
-use machines::node::event::{IncomingPieces, JobEvent, NodeInput};
-use machines::time::seconds;
 
 /// Passes on to `events` the input from a node until its connection closes, as far as there is memory for input that
 /// waits. States of processes that cannot be decoded are `failures`.

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
-
 use machines::InputMemory;
+use tokio::sync::Semaphore;
 
 /// The memory for the waiting input of one connection. While it is used up, nothing more is read from the connection.
 #[derive(Clone, Debug)]

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant as Clock;
 
+use machines::node::action::{BegunJob, JobEnd};
 use protocol::transport::LogLimit;
 use protocol::{Fault, displayed};
-
-use machines::node::action::{BegunJob, JobEnd};
 
 /// The lines about one job: its begin, and its end when it is known.
 ///

@@ -4,8 +4,15 @@ use std::collections::BTreeMap;
 use std::iter;
 use std::sync::Arc;
 
+use agents::ProgramType;
+use agents::process_state::ProcessState;
 use bsp::{HostId, Rank};
 use bytes::Bytes;
+use checkpoint::{Delta, DiskFiles};
+use machines::client::initial;
+use machines::node::action::{BegunJob, JobAction, StartedJob};
+use machines::node::event::JobEvent;
+use machines::{Done, InitialStateDecoder, JobError};
 use protocol::identity::Role;
 use protocol::transport::{
     Endpoint, JobId, Peer, Sender, StateReceiver, StateStream, StreamContent, TrySendError,
@@ -27,15 +34,6 @@ use super::members::connect;
 use super::migration::Departures;
 use super::planning;
 use super::pool::Pool;
-use agents::ProgramType;
-use agents::process_state::ProcessState;
-use checkpoint::{Delta, DiskFiles};
-use machines::Done;
-use machines::InitialStateDecoder;
-use machines::JobError;
-use machines::client::initial;
-use machines::node::action::{BegunJob, JobAction, StartedJob};
-use machines::node::event::JobEvent;
 
 /// The sockets, threads and tasks of a job. They end with it, and so do the events that they would have caused.
 pub(super) struct LiveJob {

@@ -5,18 +5,15 @@ use std::convert::Infallible;
 use std::rc::Rc;
 
 use actix::{Actor, Addr, Handler};
+use agents::{
+    AgentContext, Delivery, Event, Handed, Node, NodeAgent, Process, ProcessAgent, SetManager,
+    SetManagerAgent,
+};
 use bsp::{HostId, Rank, SetId};
+use machines::node::action::StartedJob;
+use machines::{JobError, Residents};
 use protocol::{Address, variant};
 use tokio::sync::mpsc;
-
-use agents::Node;
-use agents::Process;
-use agents::SetManager;
-use agents::{AgentContext, Handed, NodeAgent, ProcessAgent, SetManagerAgent};
-use agents::{Delivery, Event};
-use machines::JobError;
-use machines::Residents;
-use machines::node::action::StartedJob;
 
 /// The agents of one host.
 pub(super) struct LocalAgents {

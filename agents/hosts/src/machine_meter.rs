@@ -1,12 +1,12 @@
 //! What a node measures of its machine.
 
 use bsp::units::{InstructionsPerSecond, Seconds};
+use machines::time::seconds;
+use machines::{Execution, HostMeter};
 use protocol::BusyProcess;
 
 use super::Machine;
 use super::meter::thread_time;
-use machines::time::seconds;
-use machines::{Execution, HostMeter};
 
 impl HostMeter for Machine {
     fn offered(&self, factor: f64) -> InstructionsPerSecond {

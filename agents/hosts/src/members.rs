@@ -2,11 +2,10 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
+use machines::JobError;
 use protocol::Member;
 use protocol::identity::{Name, Role};
 use protocol::transport::{Endpoint, Peer};
-
-use machines::JobError;
 
 /// Connects to a member of a cluster.
 pub(super) async fn connect(

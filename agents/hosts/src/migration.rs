@@ -3,23 +3,19 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
+use agents::process_state::{PackingTimes, ProcessState};
+use agents::{ChunkReader, ProgramType, process_state};
 use bsp::units::Seconds;
 use bsp::{HostId, MemorySize};
 use bytes::Bytes;
+use machines::node::event::JobEvent;
+use machines::{ArrivedProcess, InputMemory, JobError, Transfer};
 use protocol::transport::{Sender, StatePayload, StreamContent};
 use protocol::{Address, EncodedState, Migrate};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::chunk_channel::{self, ChannelSink, ChannelSource};
 use super::time::elapsed;
-use agents::ChunkReader;
-use agents::ProgramType;
-use agents::process_state;
-use agents::process_state::{PackingTimes, ProcessState};
-use machines::InputMemory;
-use machines::JobError;
-use machines::node::event::JobEvent;
-use machines::{ArrivedProcess, Transfer};
 
 /// The processes that leave this node.
 pub(super) struct Departures {

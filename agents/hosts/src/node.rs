@@ -11,6 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bsp::units::InstructionsPerSecond;
+use machines::node::{NodeParts, Prepare};
+use machines::{Builds, Routes};
 use protocol::identity::files::RevocationsFile;
 use protocol::identity::{Identity, Role};
 use protocol::transport::{Bounds, Endpoint, PeerPolicy};
@@ -25,9 +27,6 @@ use super::node_error::NodeError;
 use super::pace::Pace;
 use super::pool::ProcessorSpeed;
 use super::revocations::follow;
-use machines::Builds;
-use machines::Routes;
-use machines::node::{NodeParts, Prepare};
 use shell::NodeShell;
 
 /// A node of a cluster.

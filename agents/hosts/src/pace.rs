@@ -4,10 +4,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
+use machines::time::seconds;
 
 use super::played_host::PlayedHost;
 use super::share::Share;
-use machines::time::seconds;
 
 /// How long computations on a node last, compared with the processor time that they take.
 #[derive(Clone, Debug)]

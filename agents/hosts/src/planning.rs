@@ -3,12 +3,11 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::thread;
 
-use bsp::SetId;
-use tokio::sync::mpsc;
-
 use agents::Deliberation;
+use bsp::SetId;
 use machines::JobError;
 use machines::node::event::JobEvent;
+use tokio::sync::mpsc;
 
 /// Makes a plan for the Manager of `set` on a new thread, and sends it to `events`.
 ///

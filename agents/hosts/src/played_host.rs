@@ -5,9 +5,8 @@ use std::time::{Duration, Instant as Clock};
 
 use bsp::HostId;
 use bsp::units::{Instant, Instructions, InstructionsPerSecond, Seconds};
-use simulator::{Activity, Engine, NetworkOptions, Platform};
-
 use machines::time::{duration, seconds};
+use simulator::{Activity, Engine, NetworkOptions, Platform};
 
 /// The host of a platform that a node plays: programs compute at its speed, and without what its load or the jobs of its
 /// owner take. Clones share it.

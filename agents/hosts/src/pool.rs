@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use agents::RunError;
 use bsp::reference;
 use bsp::units::{Instructions, InstructionsPerSecond};
+use machines::time::duration;
+use machines::{Done, Task};
 use tokio::sync::mpsc;
 
 use super::checkpoints::encoder::Encoder;
@@ -17,9 +20,6 @@ use super::meter::thread_time;
 use super::pace::{Computed, Pace};
 use super::queue::Queue;
 use super::time::elapsed;
-use agents::RunError;
-use machines::time::duration;
-use machines::{Done, Task};
 
 /// As many threads as a node gives processors.
 pub(super) struct Pool {

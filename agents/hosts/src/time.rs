@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use bsp::units::Seconds;
-
 use machines::time::seconds;
 
 /// The time from `since` until now.

@@ -3,24 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroU32;
 
+use agents::mutant::Mutant;
+use agents::{
+    CheckpointSchedule, Checkpointing, HostedProgram, Incoming, Rules, RunError, Setup, buddies,
+    check, mutant, process_state,
+};
 use bsp::units::{self, Instant, Instructions, Seconds};
 use bsp::{HostId, Rank};
 use bytes::Bytes;
-use protocol::transport::JobId;
-use protocol::{CheckpointMessage, PiecesFile, Saved, Step, variant};
-
-use agents::RunError;
-use agents::buddies;
-use agents::check;
-use agents::mutant;
-use agents::mutant::Mutant;
-use agents::process_state;
-use agents::{CheckpointSchedule, Checkpointing};
-use agents::{HostedProgram, Incoming};
-use agents::{Rules, Setup};
 use checkpoint::{
     Condition, Content, Delta, Generation, Generations, Piece, PieceHead, WrittenPieces,
 };
+use protocol::transport::JobId;
+use protocol::{CheckpointMessage, PiecesFile, Saved, Step, variant};
 
 /// The checkpoints of a job, as one node takes part in them.
 ///

@@ -11,22 +11,22 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
+use agents::mutant::{self, Mutant};
 use bsp::{HostId, Rank};
 use protocol::transport::JobId;
 use protocol::{Address, Build, EncodedState, Fault, JobMessage, Message, Status, Submit, encode};
+use record::Event;
+
+pub use request::Request;
 
 use super::failure::JobError;
 use super::input_memory::InputMemory;
 use super::journal::Journal;
 use super::{members, resumption};
-use agents::mutant;
-use agents::mutant::Mutant;
 use build_check::Mismatch;
 use event::{ClientAction, ClientEvent, NodeWord};
 use event_check::EventCheck;
 use job_result::JobResult;
-use record::Event;
-pub use request::Request;
 
 /// The client of a job, as a state machine: it receives events and returns actions.
 ///

@@ -10,6 +10,8 @@ mod round;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use agents::mutant::Mutant;
+use agents::{Content, Exchange, Executed, Incoming, RunError, check, mutant};
 use bsp::reference::{check_length, check_receiver};
 use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, Rank, SetId};
@@ -21,12 +23,6 @@ use self::expectations::Expectations;
 use self::inboxes::Inboxes;
 use self::round::Round;
 use super::input_memory::InputMemory;
-use agents::Exchange;
-use agents::RunError;
-use agents::check;
-use agents::mutant;
-use agents::mutant::Mutant;
-use agents::{Content, Executed, Incoming};
 
 /// One node's part in the exchange of programs' messages.
 ///

@@ -1,9 +1,8 @@
 //! Why a job on real hosts has no result.
 
+use agents::RunError;
 use protocol::transport::{ConnectError, PeerError};
 use protocol::{Failed, Fault, displayed_message};
-
-use agents::RunError;
 
 /// Why a job on real hosts has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,14 +4,10 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::sync::Arc;
 
+use agents::process_state::ProcessState;
+use agents::{ChunkReader, ChunkSource, ProgramType, RunError, check_fork, process_state};
 use bsp::Rank;
 use bytes::Bytes;
-
-use agents::RunError;
-use agents::process_state;
-use agents::process_state::ProcessState;
-use agents::{ChunkReader, ChunkSource};
-use agents::{ProgramType, check_fork};
 
 /// The state with which a process of a job begins on a node.
 #[derive(Debug)]

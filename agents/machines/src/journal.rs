@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bsp::{Rank, SetId};
+use record::{Call, Evaluated, Event, Moved, Observed, Traced};
 
 use super::input_memory::InputMemory;
-use record::{Call, Evaluated, Event, Moved, Observed, Traced};
 
 /// Puts the events of all nodes into the order of the record.
 ///

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use agents::{Rules, Setup};
 use bsp::HostId;
 use protocol::identity::{Name, NameError, Role};
 use protocol::{Member, Submit, is_displayable};
 
 use super::failure::JobError;
-use agents::{Rules, Setup};
 
 /// The rules of a job: the first host of each Set is its Manager's.
 pub fn rules(setup: &Setup) -> Rules {

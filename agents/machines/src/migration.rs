@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use agents::process_state::{DecodedState, PackingTimes};
 use bsp::HostId;
 use bsp::units::Seconds;
 use protocol::{Address, EncodedState};
+use record::MoveTimes;
 
 use super::input_memory::InputMemory;
 use crate::time::seconds;
-use agents::process_state::{DecodedState, PackingTimes};
-use record::MoveTimes;
 
 /// A process that has arrived on this node.
 #[derive(Debug)]

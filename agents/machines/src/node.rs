@@ -12,7 +12,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
+use agents::mutant::{self, Mutant};
 use bsp::{HostId, Rank};
+use checkpoint::Generations;
 use protocol::identity::Role;
 use protocol::transport::{JobId, PeerInfo};
 use protocol::{Address, Build, Frame, JobMessage, JobStatus, Message, Step, Submit, encode};
@@ -27,9 +29,6 @@ use super::resumption;
 use super::routes::Routes;
 use super::time::between;
 use action::{BegunJob, EndedJob, JobEnd, NodeAction};
-use agents::mutant;
-use agents::mutant::Mutant;
-use checkpoint::Generations;
 use event::{ConnectionId, JobEvent, NewPeer, NodeEvent};
 use job::{Job, JobParts};
 

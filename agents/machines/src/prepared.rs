@@ -1,8 +1,8 @@
 //! A job as a node runs it.
 
+use agents::{ProgramType, Rules, Setup};
+
 use super::members;
-use agents::ProgramType;
-use agents::{Rules, Setup};
 
 /// What a job is made of.
 #[derive(Clone, Debug)]

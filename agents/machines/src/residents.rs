@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use bsp::{HostId, Rank, SetId};
-
 use agents::Rules;
+use bsp::{HostId, Rank, SetId};
 
 /// The agents that start on a host, except its own.
 #[derive(Debug)]

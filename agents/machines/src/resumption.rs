@@ -1,10 +1,9 @@
 //! The state in which a job begins that resumes another one, as a client submits it and nodes take it.
 
+use agents::{Resumed, Setup};
 use protocol::{ResumedJob, Submit};
 
 use super::failure::JobError;
-use agents::Resumed;
-use agents::Setup;
 
 /// What a client submits of `setup`, if the job resumes another one.
 pub(super) fn submitted(setup: &Setup) -> Option<ResumedJob> {

@@ -1,11 +1,10 @@
 //! Supersteps that threads execute.
 
+use agents::{Executed, HostedProgram, RunError, Turn};
 use bsp::Rank;
 use bsp::units::{Instructions, Seconds};
 
 use super::checkpoints::Saving;
-use agents::RunError;
-use agents::{Executed, HostedProgram, Turn};
 
 /// A superstep to be executed.
 #[derive(Debug)]

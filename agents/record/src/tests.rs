@@ -12,9 +12,8 @@ use migbsp::{BarrierTime, CostCoefficients, Digest, Edge, Refusal, Request, Stea
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use of_moves::{checkpoint, interaction, join, moved};
-
 use super::*;
+use of_moves::{checkpoint, interaction, join, moved};
 
 fn run() -> Event {
     Event::Run(Run {

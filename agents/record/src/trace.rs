@@ -20,10 +20,10 @@ mod writer;
 
 use bsp::units::Instant;
 
-use super::Traced;
-
 pub use reader::{TraceError, TraceReader};
 pub(super) use writer::TraceWriter;
+
+use super::Traced;
 
 /// A superstep of all processes.
 #[derive(Clone, Debug, Default, PartialEq)]

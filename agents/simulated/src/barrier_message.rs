@@ -3,11 +3,11 @@
 //! There may be one for each process at a time, and each says what the world knows anyway. So the world keeps no more
 //! than the process and the kind of such a message, and makes the message itself when an agent is to handle it.
 
+use agents::Rules;
 use bsp::{HostId, Rank};
 use protocol::{Address, AgentMessage, Start};
 
 use super::supersteps::Supersteps;
-use agents::Rules;
 
 /// A message of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use agents::{CheckpointSchedule, Checkpointing};
 use bsp::units::{Bytes, BytesPerSecond, Instant, Instructions, Seconds};
 use bsp::{HostId, Rank};
 use simulator::Platform;
-
-use agents::{CheckpointSchedule, Checkpointing};
 
 /// When checkpoints are due, and the one under way.
 ///

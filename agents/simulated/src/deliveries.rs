@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
+use agents::Delivery;
 use bsp::Rank;
 
 use super::barrier_message::BarrierMessage;
-use agents::Delivery;
 
 /// Events at this instant, in the order in which they came.
 ///

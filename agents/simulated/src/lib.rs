@@ -25,18 +25,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use actix::{Actor, Context, Handler};
+use agents::{
+    AgentContext, Deliver, Delivery, Event, Node, NodeAgent, Outcome, Process, ProcessAgent,
+    Programs, Rules, RunError, SetManager, SetManagerAgent, Setup,
+};
 use bsp::{HostId, Rank, SetId};
 use protocol::Address;
 
-use agents::Node;
-use agents::Outcome;
-use agents::Process;
-use agents::Programs;
-use agents::RunError;
-use agents::SetManager;
-use agents::{AgentContext, Deliver, NodeAgent, ProcessAgent, SetManagerAgent};
-use agents::{Delivery, Event};
-use agents::{Rules, Setup};
 use world::SimulatedWorld;
 
 /// Runs `programs` on the platform of `setup` and passes every event of the record to `observer`.

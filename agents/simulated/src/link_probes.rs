@@ -1,13 +1,12 @@
 //! Bandwidths between simulated hosts, as a monitor would measure them.
 
+use agents::LinkProbing;
 use bsp::HostId;
 use bsp::units::Instant;
 use migbsp::{BandwidthForecast, HostLink};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use simulator::{LinkId, Platform};
-
-use agents::LinkProbing;
 
 /// The links from a host to all others, as predicted from probes until `now`.
 ///

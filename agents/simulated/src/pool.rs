@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agents::{Elasticity, JoinTime, Joining, PooledHost, Preparation, Relocation};
 use bsp::units::{Instant, Instructions, Seconds};
 use bsp::{HostId, Rank};
 use simulator::Platform;
 
 use super::supersteps::Supersteps;
-use agents::{Elasticity, JoinTime, Joining, PooledHost, Preparation, Relocation};
 
 /// The hosts that have not joined, and the processes on standby for them.
 pub(super) struct Pool {

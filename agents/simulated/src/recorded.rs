@@ -1,9 +1,9 @@
 //! What a simulated run records.
 
+use agents::Setup;
 use bsp::units::{Bytes, Instant, Instructions};
 
 use crate::attainable::Attainable;
-use agents::Setup;
 
 /// The events of a run that its observer has not seen yet, and the sums over all of them.
 pub(super) struct Recorded {

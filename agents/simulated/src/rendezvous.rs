@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
+use agents::{Rules, TransferStart};
 use bsp::Rank;
 use smallvec::SmallVec;
 
 use super::barrier_message::BarrierMessage;
-use agents::{Rules, TransferStart};
 
 /// When the messages of a barrier with a master may start.
 ///

@@ -1,13 +1,10 @@
 //! Supersteps that pass as earlier ones did.
 
+use agents::{Exchange, RepeatedPlan, Setup, SuperstepPlan};
 use bsp::Rank;
 use bsp::units::{Instructions, Seconds};
 use protocol::Arrived;
 use simulator::{Engine, Span};
-
-use agents::Exchange;
-use agents::Setup;
-use agents::{RepeatedPlan, SuperstepPlan};
 
 /// The courses of recent supersteps.
 ///

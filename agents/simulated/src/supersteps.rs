@@ -2,15 +2,11 @@
 
 use std::ops::Range;
 
+use agents::remaining::most;
+use agents::{Event, Outputs, RunError, SimulatedPrograms, SuperstepPlan, arrival};
 use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{MemorySize, Rank};
 use protocol::Arrived;
-
-use agents::Event;
-use agents::RunError;
-use agents::arrival;
-use agents::remaining::most;
-use agents::{Outputs, SimulatedPrograms, SuperstepPlan};
 
 /// The programs, and the superstep that they execute.
 pub(super) struct Supersteps {

@@ -1,13 +1,10 @@
 //! The messages of programs on the simulated network.
 
+use agents::{Exchange, Setup, SuperstepPlan};
 use bsp::units::{Bytes, Seconds};
 use bsp::{Rank, SetId};
 use migbsp::{Incoming, Reception};
 use smallvec::SmallVec;
-
-use agents::Exchange;
-use agents::Setup;
-use agents::SuperstepPlan;
 
 /// What is kept of receptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

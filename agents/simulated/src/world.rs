@@ -7,6 +7,10 @@ mod repeating;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use agents::{
+    Cost, Delivery, Event, Exchange, Mail, Outcome, Rules, RunError, Setup, SimulatedPrograms,
+    TransferStart,
+};
 use bsp::units::{Bytes, Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::MeasuredMove;
@@ -23,11 +27,6 @@ use super::repetition::{ProcessCourse, Repetition};
 use super::supersteps::Supersteps;
 use super::traffic::{Observing, Traffic};
 use super::transfers::{OnNetwork, Transfer, Transfers};
-use agents::Outcome;
-use agents::RunError;
-use agents::SimulatedPrograms;
-use agents::{Cost, Delivery, Event, Exchange, Mail};
-use agents::{Rules, Setup, TransferStart};
 use repeating::Replay;
 
 /// A platform under a simulated clock, with the programs and all activities in progress.

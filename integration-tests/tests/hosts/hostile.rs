@@ -48,7 +48,16 @@ fn panics() -> Arc<AtomicUsize> {
     let (counted, before) = (Arc::clone(&count), std::panic::take_hook());
     std::panic::set_hook(Box::new(move |panic| {
         let file = panic.location().map_or("", |location| location.file());
-        let own = ["agents/src", "protocol/src", "migbsp/src", "simulator/src"];
+        let own = [
+            "agents/core/src",
+            "agents/checkpoint/src",
+            "agents/hosts/src",
+            "agents/machines/src",
+            "agents/record/src",
+            "protocol/src",
+            "migbsp/src",
+            "simulator/src",
+        ];
         if own.iter().any(|folder| file.contains(folder)) {
             counted.fetch_add(1, Ordering::Relaxed);
         }

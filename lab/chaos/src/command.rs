@@ -2,15 +2,15 @@
 
 use std::str::FromStr;
 
-use crate::simulation::{SeedOptions, faults_of, simulate_seed};
-use crate::{ChaosReport, campaign, check_mutants, mutants, text};
 use analysis::compare::Seeds;
 use clap::Args;
+use commands::output::{Format, print, print_json, print_text};
+use commands::{Command, CommandFailure, Context, JobsArguments, RunBar};
 use experiments::Failure;
 use experiments::batch::Batch;
 
-use commands::output::{Format, print, print_json, print_text};
-use commands::{Command, CommandFailure, Context, JobsArguments, RunBar};
+use crate::simulation::{SeedOptions, faults_of, simulate_seed};
+use crate::{ChaosReport, campaign, check_mutants, mutants, text};
 
 /// Arguments of `chaos`.
 #[derive(Debug, Args)]

@@ -8,7 +8,6 @@ mod text;
 
 use std::collections::BTreeMap;
 
-use crate::simulation::{SeedOptions, SeedRun, kinds_and_steps, shrink, simulate_seed};
 use agents::mutant::Mutant;
 use experiments::Failure;
 use experiments::batch::Batch;
@@ -17,6 +16,8 @@ use sha2::{Digest, Sha256};
 pub use command::command;
 pub use report::{ChaosReport, Coverage, FailingSeed, FoundMutant, KindCount};
 pub use text::text;
+
+use crate::simulation::{SeedOptions, SeedRun, kinds_and_steps, shrink, simulate_seed};
 
 /// Simulates `seeds`.
 ///

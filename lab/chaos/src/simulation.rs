@@ -22,4 +22,4 @@ mod scenario;
 mod tests;
 mod trace;
 
-pub use run::{SeedOptions, SeedRun, faults_of, kinds_and_steps, shrink, simulate_seed};
+pub(crate) use run::{SeedOptions, SeedRun, faults_of, kinds_and_steps, shrink, simulate_seed};

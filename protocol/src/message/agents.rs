@@ -1,7 +1,7 @@
 //! Messages between agents: the table of all of them, and what each says.
 //!
 //! A new message is a row of the table with a type below, an arm of the check of its fields
-//! (`agents/src/message_check.rs`), a sender, a receiver, and an example (`protocol/tests/protocol/wire/pinned.rs`).
+//! (`agents/core/src/message_check.rs`), a sender, a receiver, and an example (`protocol/tests/protocol/wire/pinned.rs`).
 //!
 //! Orders are imperative ([`Start`], [`Migrate`]), reports are past ([`Arrived`], [`Installed`]).
 //!

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use agents::Resumed;
 use bsp::units::Instructions;
 use bsp::{HostId, Rank};
 use protocol::transport::JobId;
@@ -16,7 +17,6 @@ use super::layout;
 use super::manifest::ListedFile;
 use super::pieces_file::Place;
 use super::{reading, survey};
-use agents::Resumed;
 
 /// A complete checkpoint on disk, all of whose files were read and found as they were written.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,12 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
+use agents::mutant::{self, Mutant};
 use bsp::HostId;
 
 use super::files::Files;
 use super::layout;
-use agents::mutant;
-use agents::mutant::Mutant;
 
 /// Why a checkpoint was not written. Those before it are not changed.
 #[derive(Debug, thiserror::Error)]

@@ -1,11 +1,11 @@
 //! The checkpoints of a record, held to their interval.
 
 use bsp::units::Instant;
+use record::{Checkpoint, Superstep};
 use serde::Serialize;
 
 use super::comparison::Comparison;
 use crate::checkpointing::{CheckpointSchedule, Checkpointing};
-use record::{Checkpoint, Superstep};
 
 /// When checkpoints were due, as the record has it.
 ///

@@ -1,9 +1,8 @@
 //! The comparison of a record with the decisions that are computed from it.
 
+use record::Run;
 use serde::Serialize;
 use serde_json::Value;
-
-use record::Run;
 
 /// A value that the record has otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

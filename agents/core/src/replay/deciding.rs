@@ -8,6 +8,7 @@ use migbsp::{
     CallMove, CallOutcome, CallStart, Decision, Digest, Entry, Planner, Selection, Spacing, When,
 };
 use protocol::Considered;
+use record::{Call, Migration, Moved};
 
 use super::evaluation::Found;
 use super::negotiation::Negotiation;
@@ -16,7 +17,6 @@ use crate::learned_cost::LearnedCost;
 use crate::remaining::{can_pay, most};
 use crate::script;
 use crate::setup::Scheduler;
-use record::{Call, Migration, Moved};
 
 /// All Managers as one.
 #[derive(Debug)]

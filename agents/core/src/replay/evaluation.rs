@@ -2,9 +2,9 @@
 
 use bsp::{HostId, SetId};
 use migbsp::{Config, CostCoefficients, Entry, ProcessHistory, SetView, Situation};
+use record::{Evaluated, Evaluation};
 
 use super::observations::Observations;
-use record::{Evaluated, Evaluation};
 
 /// What a process finds.
 #[derive(Debug)]

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::{HostId, Rank, SetId};
 use migbsp::{Inventory, Load, Measurements, Processor};
+use record::{Evaluated, Evaluation, Hosts, Observed};
 
 use super::comparison::Names;
-use record::{Evaluated, Evaluation, Hosts, Observed};
 
 /// The observations of a call, while they are read.
 #[derive(Debug, Default)]

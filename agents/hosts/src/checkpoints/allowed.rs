@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use checkpoint::{DiskFiles, Store, SubmittedJob};
+use machines::JobError;
 use protocol::Submit;
 use protocol::transport::JobId;
 use tokio::sync::Semaphore;
-
-use checkpoint::{DiskFiles, Store, SubmittedJob};
-use machines::JobError;
 
 /// The folders to which a node may write checkpoints. By default there are none: a client names the folder of its job, and
 /// files are opened with the rights of the node.

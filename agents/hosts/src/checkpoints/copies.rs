@@ -2,17 +2,17 @@
 
 use std::io::Write;
 
+use agents::ChunkWriter;
 use bsp::HostId;
 use bytes::Bytes;
+use checkpoint::{Delta, DeltaError};
+use machines::JobError;
 use protocol::transport::{Sender, StatePayload, StreamContent};
 use protocol::{Address, Pieces};
 use tokio::sync::mpsc;
 
 use crate::chunk_channel;
 use crate::chunk_channel::ChannelSink;
-use agents::ChunkWriter;
-use checkpoint::{Delta, DeltaError};
-use machines::JobError;
 
 /// Sends `changed`, for the checkpoint before `superstep`, from the node of `from` to that of `to`.
 ///

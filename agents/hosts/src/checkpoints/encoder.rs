@@ -5,17 +5,16 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
+use agents::HostedProgram;
 use bsp::Rank;
 use bsp::units::Seconds;
+use machines::node::event::JobEvent;
+use machines::time::seconds;
+use machines::{JobError, SavedPiece, Saving};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::meter::thread_time;
 use crate::time::elapsed;
-use agents::HostedProgram;
-use machines::JobError;
-use machines::node::event::JobEvent;
-use machines::time::seconds;
-use machines::{SavedPiece, Saving};
 
 /// A thread that encodes forks of programs while the programs go on computing. Clones share it.
 #[derive(Clone)]

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bsp::HostId;
-use protocol::transport::JobId;
-use tokio::sync::mpsc::UnboundedSender;
-
 use checkpoint::{DiskFiles, Generation, Piece, Store, WrittenPieces};
 use machines::node::event::JobEvent;
+use protocol::transport::JobId;
+use tokio::sync::mpsc::UnboundedSender;
 
 /// The checkpoint folder of a job. What is written to it is written by other threads, one after the other.
 #[derive(Clone)]

@@ -5,11 +5,10 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 use bsp::HostId;
+use machines::JobError;
 use protocol::identity::Identity;
 use protocol::transport::{Bounds, Endpoint, PeerPolicy, Sender};
 use protocol::{Address, Build, JobMessage, Message, encode};
-
-use machines::JobError;
 
 /// A runtime on the calling thread.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, JobError> {

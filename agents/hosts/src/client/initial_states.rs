@@ -1,9 +1,7 @@
 //! The states in which the processes of a job begin, as its client sends them.
 
+use agents::{States, process_state};
 use bsp::Rank;
-
-use agents::States;
-use agents::process_state;
 use checkpoint::SavedStates;
 use machines::JobError;
 

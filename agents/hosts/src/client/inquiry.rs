@@ -4,6 +4,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use machines::JobError;
+use machines::client::ANSWER_LIMIT;
 use protocol::identity::{Identity, Role};
 use protocol::transport::{Endpoint, Peer, Received};
 use protocol::{Build, JobMessage, Member, Message, Status, variant};
@@ -12,8 +14,6 @@ use tokio::task::JoinSet;
 
 use super::connections::{endpoint, runtime, send};
 use crate::members::connect;
-use machines::JobError;
-use machines::client::ANSWER_LIMIT;
 
 /// The answer of a node to an inquiry.
 #[derive(Debug)]

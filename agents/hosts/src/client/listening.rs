@@ -1,12 +1,12 @@
 //! What a client receives from the nodes of its job.
 
 use bsp::HostId;
+use machines::client::event::NodeWord;
 use protocol::transport::{Peer, Received, StateReceiver};
 use protocol::{Address, Failed, JobMessage, Message, displayed_message};
 use tokio::sync::mpsc;
 
 use crate::input_budget::InputBudget;
-use machines::client::event::NodeWord;
 
 /// Passes what `peer`, the node of `host`, sends to `events`, until its connection ends.
 pub(super) fn listen(host: HostId, peer: Peer, events: &mpsc::Sender<(HostId, NodeWord)>) {

@@ -5,23 +5,22 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
+use agents::{Transferred, Transfers};
 use bsp::units::Seconds;
 use bsp::{HostId, Rank};
+use machines::JobError;
+use machines::client::event::{ClientAction, ClientEvent, NodeWord};
+use machines::client::job_result::JobResult;
+use machines::client::{ClientMachine, Request, initial};
 use protocol::transport::{Endpoint, JobId, Peer, Sender};
 use protocol::{Address, Build};
+use record::Event;
 use tokio::sync::mpsc;
 
 use super::initial_states::{EncodedStates, InitialStates};
 use super::listening::listen;
 use super::observer::{JobObserver, TransferProgress};
 use crate::members::connect;
-use agents::{Transferred, Transfers};
-use machines::JobError;
-use machines::client::Request;
-use machines::client::event::{ClientAction, ClientEvent, NodeWord};
-use machines::client::job_result::JobResult;
-use machines::client::{ClientMachine, initial};
-use record::Event;
 
 /// The sockets and tasks of a client.
 struct ClientShell<'a> {

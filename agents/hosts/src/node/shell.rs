@@ -9,6 +9,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
 use bsp::units::Seconds;
+use machines::node::action::{EndedJob, JobAction, JobEnd, NodeAction};
+use machines::node::event::{ConnectionId, JobEvent, NewPeer, NodeEvent};
+use machines::node::{NodeMachine, NodeParts, frame};
+use machines::time::seconds;
 use protocol::transport::{Endpoint, Peer, PeerError, Received, Receiver, Sender, StateReceiver};
 use protocol::{JobMessage, Message, Status};
 use tokio::sync::mpsc;
@@ -20,10 +24,6 @@ use crate::job_log::{JobLines, JobLog};
 use crate::live_job::{INPUTS_AT_ONCE, LiveJob, Next};
 use crate::meter::own_memory;
 use crate::time::elapsed;
-use machines::node::action::{EndedJob, JobAction, JobEnd, NodeAction};
-use machines::node::event::{ConnectionId, JobEvent, NewPeer, NodeEvent};
-use machines::node::{NodeMachine, NodeParts, frame};
-use machines::time::seconds;
 
 /// The sockets, threads and tasks of a node.
 pub(super) struct NodeShell {

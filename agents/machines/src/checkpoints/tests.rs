@@ -1,17 +1,15 @@
 use std::io::Write;
 use std::num::NonZeroU64;
 
+use agents::{CheckpointCosts, CheckpointInterval, Checkpointing, buddies};
 use bsp::SetId;
 use bsp::units::Bytes as Length;
+use checkpoint::Delta;
 use proptest::prelude::*;
+use protocol::Saved;
 use protocol::transport::JobId;
 
-use protocol::Saved;
-
 use super::*;
-use agents::buddies;
-use agents::{CheckpointCosts, CheckpointInterval, Checkpointing};
-use checkpoint::Delta;
 
 /// Nodes whose messages arrive in any order, those of a pair in theirs.
 struct Nodes {

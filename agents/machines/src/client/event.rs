@@ -4,11 +4,11 @@ use bsp::{HostId, Rank};
 use bytes::Bytes;
 use protocol::identity::Role;
 use protocol::{Build, Fault, Frame, JobMessage, variant};
+use record::Event;
 
 use super::job_result::JobResult;
 use crate::failure::JobError;
 use crate::input_memory::InputMemory;
-use record::Event;
 
 /// An event of a client.
 #[derive(Debug)]

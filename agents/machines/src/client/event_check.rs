@@ -2,16 +2,14 @@
 
 use std::fmt;
 
+use agents::{Rules, RunShape, Setup, check};
 use bsp::HostId;
 use migbsp::Entry;
 use protocol::NUMBER_MAX;
+use record::{Call, Event};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::members;
-use agents::RunShape;
-use agents::check;
-use agents::{Rules, Setup};
-use record::{Call, Event};
 
 /// What exists in a run, and which nodes record what.
 pub(crate) struct EventCheck {

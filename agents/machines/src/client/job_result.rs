@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use bsp::units::{Bytes, Instant};
 use bsp::{HostId, Rank};
 use protocol::{Build, Ended};
-
 use record::{Call, Checkpoint, End};
 
 /// The outputs, totals, calls and checkpoints of a job.

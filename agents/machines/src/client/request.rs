@@ -1,9 +1,9 @@
 //! A job for a cluster, as a client submits it.
 
+use agents::Setup;
 use protocol::Member;
 
 use crate::builds::Builds;
-use agents::Setup;
 
 /// A job for a cluster.
 #[derive(Clone, Debug)]

@@ -1,13 +1,11 @@
 //! The check of what other nodes send.
 
+use agents::mutant::Mutant;
+use agents::{RunError, check, mutant};
 use bsp::{HostId, Rank};
 use protocol::{Batch, MessageHeader};
 
 use super::Exchanges;
-use agents::RunError;
-use agents::check;
-use agents::mutant;
-use agents::mutant::Mutant;
 
 impl Exchanges {
     /// Checks that a batch from `host` is what such a host may send.

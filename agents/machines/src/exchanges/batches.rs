@@ -1,10 +1,9 @@
 //! Messages between two nodes, put together into batches.
 
+use agents::{Content, Incoming};
 use bsp::Rank;
 use bsp::units::Seconds;
 use protocol::{Batch, MessageHeader};
-
-use agents::{Content, Incoming};
 
 /// The fields that only the last batch to a node has.
 pub(super) struct Last {

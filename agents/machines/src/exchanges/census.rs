@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use bsp::{HostId, Rank, SetId};
-
 use agents::Resumed;
+use bsp::{HostId, Rank, SetId};
 
 /// The hosts of all processes, and the processes that have halted, as one node knows them.
 #[derive(Debug)]

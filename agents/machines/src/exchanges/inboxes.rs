@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use bsp::Rank;
-
 use agents::Incoming;
+use bsp::Rank;
 
 /// The messages that processes of a node receive in the next superstep, ordered by sender.
 #[derive(Debug, Default)]

@@ -1,10 +1,9 @@
 //! The exchange of messages of a job that resumes another one.
 
+use agents::{Incoming, Resumed};
 use bsp::Rank;
 
 use super::Exchanges;
-use agents::Incoming;
-use agents::Resumed;
 
 impl Exchanges {
     /// The same when the job begins in the state of another one.

@@ -2,15 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agents::mutant::Mutant;
+use agents::{Content, Exchange, Incoming, mutant};
 use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, Rank, SetId};
 use migbsp::Reception;
 use protocol::MessageHeader;
-
-use agents::Exchange;
-use agents::mutant;
-use agents::mutant::Mutant;
-use agents::{Content, Incoming};
 
 /// A superstep in progress on a node.
 #[derive(Debug)]

@@ -8,9 +8,12 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use agents::process_state::ProcessState;
+use agents::{Deliberation, Delivery, Process, Rules, World};
 use bsp::units::Seconds;
 use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
+use checkpoint::{Delta, Generation, Piece, WrittenPieces};
 use protocol::identity::Role;
 use protocol::transport::{JobId, SpeakingRights};
 use protocol::{Frame, Member, Migrate};
@@ -19,12 +22,6 @@ use super::event::ConnectionId;
 use crate::failure::JobError;
 use crate::initial_state::InitialStateDecoder;
 use crate::task::Task;
-use agents::Deliberation;
-use agents::Process;
-use agents::Rules;
-use agents::process_state::ProcessState;
-use agents::{Delivery, World};
-use checkpoint::{Delta, Generation, Piece, WrittenPieces};
 
 /// What a node is to do now. Actions are performed in order.
 #[derive(Debug)]

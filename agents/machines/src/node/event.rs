@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use agents::Deliberated;
 use bsp::units::Seconds;
 use bsp::{HostId, Rank, SetId};
+use checkpoint::{Delta, DeltaError, WrittenPieces};
 use protocol::transport::{JobId, PeerInfo};
 use protocol::{Address, Build, JobMessage, Message, NodeMessage};
 
@@ -14,8 +16,6 @@ use crate::initial_state::InitialState;
 use crate::input_memory::InputMemory;
 use crate::migration::ArrivedProcess;
 use crate::task::Done;
-use agents::Deliberated;
-use checkpoint::{Delta, DeltaError, WrittenPieces};
 
 /// A connection to another process of the operating system, as the node's shell numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

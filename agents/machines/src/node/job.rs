@@ -7,8 +7,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
+use agents::process_state::ProcessState;
+use agents::{Event, Process, Rules, World};
 use bsp::units::Seconds;
 use bsp::{HostId, Rank, SetId};
+use checkpoint::Generations;
 use protocol::transport::{JobId, PeerInfo, SpeakingRights};
 use protocol::{
     Address, AgentMessage, Frame, JobMessage, Message, Start, Step, Submit, encode, variant,
@@ -26,11 +29,6 @@ use crate::members::role_of;
 use crate::prepared::Prepared;
 use crate::processors::Processors;
 use crate::world::HostWorld;
-use agents::Process;
-use agents::Rules;
-use agents::process_state::ProcessState;
-use agents::{Event, World};
-use checkpoint::Generations;
 
 /// The part of a node in a job, from its submission on.
 pub(super) struct Job {

@@ -2,6 +2,12 @@
 
 use std::sync::Arc;
 
+use agents::mutant::Mutant;
+use agents::process_state::ProcessState;
+use agents::{
+    Cost, Deliberation, Event, Executor, HostProbe, Joining, LinkProber, Mail, Membership, Moved,
+    RunError, Turn, mutant,
+};
 use bsp::reference;
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId};
@@ -17,14 +23,6 @@ use crate::failure::JobError;
 use crate::node::action::JobAction;
 use crate::processors::Processors;
 use crate::time::duration;
-use agents::Deliberation;
-use agents::Joining;
-use agents::RunError;
-use agents::Turn;
-use agents::mutant;
-use agents::mutant::Mutant;
-use agents::process_state::ProcessState;
-use agents::{Cost, Event, Executor, HostProbe, LinkProber, Mail, Membership, Moved};
 
 impl Mail for HostWorld {
     fn now(&self) -> Instant {

@@ -1,6 +1,8 @@
 //! The part of a host in checkpoints.
 
+use agents::{Mail, RunError, RunShape};
 use bsp::Rank;
+use checkpoint::{Generations, WrittenPieces};
 use protocol::{Address, CheckpointMessage, NodeMessage};
 
 use super::HostWorld;
@@ -8,10 +10,6 @@ use crate::checkpoints::SavedPiece;
 use crate::checkpoints::{CheckpointAction, Checkpoints};
 use crate::node::action::JobAction;
 use crate::node::event::IncomingPieces;
-use agents::Mail;
-use agents::RunError;
-use agents::RunShape;
-use checkpoint::{Generations, WrittenPieces};
 
 impl HostWorld {
     /// The pieces here, if there are checkpoints.

@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
+use agents::{Event, Mail, MessageCheck, RunShape, check};
 use bsp::{HostId, Rank};
 use protocol::{Address, AgentMessage};
 
 use super::HostWorld;
-use agents::MessageCheck;
-use agents::RunShape;
-use agents::check;
-use agents::{Event, Mail};
 
 impl HostWorld {
     /// Checks that the processes that `moves` places here or elsewhere have arrived or left.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant as Clock;
 
+use agents::{Event, Executed, HostedProgram, RunError, Turn};
 use bsp::units::{Instructions, Seconds};
 use bsp::{MemorySize, Rank};
 
@@ -11,9 +12,6 @@ use crate::felt_load::FeltLoad;
 use crate::processors::Processors;
 use crate::sharing::shared;
 use crate::task::{Done, Task};
-use agents::Event;
-use agents::RunError;
-use agents::{Executed, HostedProgram, Turn};
 
 /// The programs on a host.
 pub(super) struct Computation {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use agents::RunError;
 use bsp::HostId;
 use protocol::transport::PeerInfo;
 use protocol::{Address, Frame, Message, NodeMessage, encode};
 
 use crate::failure::JobError;
-use agents::RunError;
 
 /// The other nodes of a job.
 pub(super) struct PeerLinks {

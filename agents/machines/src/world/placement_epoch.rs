@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use agents::Rules;
 use bsp::{HostId, SetId};
 use protocol::{Address, Placed};
-
-use agents::Rules;
 
 /// The epoch of the placement on one node.
 pub(super) struct PlacementEpoch {

@@ -2,13 +2,13 @@
 
 use std::time::Instant as Clock;
 
+use agents::{Event, Mail};
 use bsp::HostId;
 use migbsp::ProbedLink;
 use protocol::{Address, LinkProbed, NodeMessage, Probe, ProbeLink};
 
 use super::HostWorld;
 use super::transfer_times::ProbeStep;
-use agents::{Event, Mail};
 
 impl HostWorld {
     /// Sends the first probes.

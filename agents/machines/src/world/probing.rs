@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant as Clock;
 
+use agents::{Rules, check};
 use bsp::units::Seconds;
 use bsp::{HostId, SetId};
 use bytes::Bytes;
@@ -10,8 +11,6 @@ use protocol::{Address, Probe, ProbeLink};
 
 use crate::links::{Probed, RoundTrips};
 use crate::time::seconds;
-use agents::Rules;
-use agents::check;
 
 /// The probes of a node, one series to a host at a time.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! Reports to the client of the job.
 
+use agents::mutant::{self, Mutant};
 use bsp::Rank;
 use bsp::units::{Instructions, Seconds};
 use bytes::Bytes;
@@ -8,8 +9,6 @@ use protocol::{Ended, Frame};
 use super::HostWorld;
 use crate::node::action::JobAction;
 use crate::time::between;
-use agents::mutant;
-use agents::mutant::Mutant;
 
 impl HostWorld {
     /// How long the run has lasted.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant as Clock;
 
+use agents::{Rules, check};
 use bsp::units::Seconds;
 use bsp::{HostId, SetId};
 use bytes::Bytes;
@@ -13,8 +14,6 @@ use super::probing::{PROBE_LEN, Probing, Purpose, Returned};
 use crate::links::Links;
 use crate::one_way_delay::OneWayDelay;
 use crate::rates::Rates;
-use agents::Rules;
-use agents::check;
 
 /// What follows from a probe that has arrived.
 pub(super) enum ProbeStep {

@@ -1,9 +1,8 @@
 //! The rows of a superstep as columns of differences.
 
-use integer_encoding::VarInt;
-
 use bsp::units::{Bytes, Instant, Seconds};
 use bsp::{HostId, Rank};
+use integer_encoding::VarInt;
 
 use crate::Traced;
 use crate::trace::TracedSuperstep;

@@ -1,5 +1,9 @@
 //! What simulated agents ask of their world.
 
+use agents::{
+    Cost, Deliberation, Delivery, Event, Executor, HostProbe, Joining, LinkProber, Mail,
+    Membership, Moved, Payment, Rules, RunError, TransferStart,
+};
 use bsp::units::{Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId};
 use migbsp::{ExternalLoad, HostLink, Path};
@@ -12,11 +16,6 @@ use crate::deliveries::Due;
 use crate::link_probes;
 use crate::pool::Situation;
 use crate::transfers::{OnNetwork, Transfer};
-use agents::Deliberation;
-use agents::Joining;
-use agents::RunError;
-use agents::{Cost, Delivery, Event, Executor, HostProbe, LinkProber, Mail, Membership, Moved};
-use agents::{Payment, Rules, TransferStart};
 
 impl Mail for SimulatedWorld {
     fn now(&self) -> Instant {

@@ -1,12 +1,12 @@
 //! The course of a checkpoint in the simulated world.
 
+use agents::buddies;
 use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, Rank};
 
 use super::{ActivityKind, SimulatedWorld, pack};
 use crate::checkpoints::Encoded;
 use crate::pool::Pool;
-use agents::buddies;
 
 impl SimulatedWorld {
     /// The state of `rank` in which it is about to start `superstep` is saved: it stalls.

@@ -5,12 +5,12 @@
 //! that observes its supersteps what happened to it, in the order of arrival, and the Manager one arrival for all. What
 //! processes ask for meanwhile has been done, and is known.
 
+use agents::{Delivery, Event, Mail};
 use bsp::Rank;
 use protocol::{Address, AgentMessage, Arrived, Start};
 
 use super::SimulatedWorld;
 use crate::repetition::Course;
-use agents::{Delivery, Event, Mail};
 
 /// A superstep that passes as an earlier one did.
 pub(super) struct Replay {

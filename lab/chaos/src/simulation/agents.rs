@@ -5,17 +5,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use agents::{Delivery, Event, Node, Process, Rules, SetManager, World};
 use bsp::{HostId, Rank, SetId};
-use protocol::Address;
-
-use agents::Node;
-use agents::Process;
-use agents::Rules;
-use agents::SetManager;
-use agents::{Delivery, Event, World};
-use machines::JobError;
-use machines::Residents;
 use machines::node::action::StartedJob;
+use machines::{JobError, Residents};
+use protocol::Address;
 
 /// The agents of one host.
 pub(super) struct DirectAgents {

@@ -1,14 +1,13 @@
 //! The checkpoints that follow from a seed.
 
+use agents::{CheckpointCosts, CheckpointInterval, Checkpointing};
 use bsp::units::{BytesPerSecond, Seconds};
+use checkpoint::JobDescription;
+use machines::client::Request;
+use protocol::Step;
 use protocol::transport::JobId;
 
 use super::random::{Purpose, Random};
-use protocol::Step;
-
-use agents::{CheckpointCosts, CheckpointInterval, Checkpointing};
-use checkpoint::JobDescription;
-use machines::client::Request;
 
 /// Gives half of all jobs checkpoints, and those that aim at a step of checkpoints.
 pub(super) fn draw(seed: u64, request: &mut Request, step: Option<Step>) {

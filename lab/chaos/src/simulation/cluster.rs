@@ -17,7 +17,11 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use agents::ProgramType;
 use bsp::{HostId, Rank};
+use checkpoint::{Generation, SimulatedFiles};
+use machines::{Prepared, members};
+use protocol::Step;
 use protocol::identity::{Role, Subject};
 use protocol::transport::{JobId, PeerInfo};
 
@@ -30,15 +34,9 @@ use super::node_process::NodeProcess;
 use super::random::{Purpose, Random};
 use super::scenario::Scenario;
 use super::trace::Trace;
-use protocol::Step;
-
-use agents::ProgramType;
-use checkpoint::{Generation, SimulatedFiles};
 use checkpoint_watch::CheckpointWatch;
 use client_process::ClientProcess;
 use fault_states::Faults;
-use machines::Prepared;
-use machines::members;
 
 /// A cluster in one thread.
 pub(super) struct Cluster<'a> {

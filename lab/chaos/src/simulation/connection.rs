@@ -6,13 +6,12 @@ use std::sync::Arc;
 use bsp::HostId;
 use bsp::units::Seconds;
 use bytes::{Bytes, BytesMut};
+use machines::node::event::ConnectionId;
 use protocol::transport::{
     CloseCode, FrameOrder, JobId, PeerError, PeerInfo, Refusal, SessionState, SpeakingRights,
     Stamp, StreamContent, check_message,
 };
 use protocol::{Address, DecodeError, EncodedState, Frame, Limits, Message, decode};
-
-use machines::node::event::ConnectionId;
 
 /// A connection between two processes of the operating system. The first end has opened it.
 pub(super) struct Connection {

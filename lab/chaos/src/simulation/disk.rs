@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use bsp::HostId;
-use protocol::transport::JobId;
-
-use super::happening::Owner;
-use super::random::Random;
 use checkpoint::{
     DiskFault, Generation, JobDescription, Piece, SimulatedFiles, Store, WrittenPieces,
 };
 use machines::node::event::JobEvent;
+use protocol::transport::JobId;
+
+use super::happening::Owner;
+use super::random::Random;
 
 /// The disk with the checkpoint folder.
 pub(super) struct Disk {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use machines::client::event::ClientEvent;
+use machines::node::event::JobEvent;
 use protocol::identity::Role;
 use protocol::transport::JobId;
 
 use super::connection::{Lane, Packet};
-use machines::client::event::ClientEvent;
-use machines::node::event::JobEvent;
 
 /// Something that happens at a date.
 pub(super) enum Happening {

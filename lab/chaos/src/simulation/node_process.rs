@@ -7,15 +7,13 @@ use std::time::{Duration, Instant};
 
 use bsp::units::{InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank};
-use protocol::transport::{JobId, Session};
-
-use super::agents::DirectAgents;
-use machines::InitialStateDecoder;
 use machines::node::action::StartedJob;
 use machines::node::event::{ConnectionId, JobEvent};
 use machines::node::{NodeMachine, NodeParts};
-use machines::{Builds, Prepared, Routes};
-use machines::{Execution, HostMeter};
+use machines::{Builds, Execution, HostMeter, InitialStateDecoder, Prepared, Routes};
+use protocol::transport::{JobId, Session};
+
+use super::agents::DirectAgents;
 
 /// A node: its machine, and what its shell would have.
 pub(super) struct NodeProcess {

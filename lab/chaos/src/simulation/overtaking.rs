@@ -5,7 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use agents::{CheckpointInterval, Script, Shape};
 use bsp::{HostId, Rank};
+use machines::client::Request;
+use machines::members;
 use protocol::Step;
 
 use super::checkpoints;
@@ -13,12 +16,6 @@ use super::fault::{Fault, FaultKind, HARMLESS, SECOND, When};
 use super::program::Mixer;
 use super::random::{Purpose, Random};
 use super::scenario::{Scenario, programs, request};
-
-use agents::CheckpointInterval;
-use agents::Script;
-use agents::Shape;
-use machines::client::Request;
-use machines::members;
 
 /// What a scenario is aimed at.
 #[derive(Clone, Copy, PartialEq, Eq)]

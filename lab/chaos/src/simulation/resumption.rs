@@ -1,12 +1,12 @@
 //! The job that resumes from the checkpoints of another one.
 
+use agents::resumed_placement;
 use bsp::HostId;
 use bytes::Bytes;
+use checkpoint::{Condition, Latest, SimulatedFiles, Store};
 
 use super::random::{Purpose, Random};
 use super::scenario::Scenario;
-use agents::resumed_placement;
-use checkpoint::{Condition, Latest, SimulatedFiles, Store};
 
 /// The job that resumes from `latest`, without faults, on some of the hosts.
 ///

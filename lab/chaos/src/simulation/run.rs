@@ -2,18 +2,17 @@
 
 use std::panic::{self, AssertUnwindSafe};
 
+use agents::mutant::{self, Mutant};
 use bsp::HostId;
+use checkpoint::Store;
 
 use super::cluster::{Cluster, Found};
 use super::resumption;
 use super::scenario::Scenario;
-use agents::mutant;
-use agents::mutant::Mutant;
-use checkpoint::Store;
 
 /// What the simulation of a seed found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SeedRun {
+pub(crate) struct SeedRun {
     /// The seed.
     pub seed: u64,
     /// What must not happen and did; empty if all is well.
@@ -34,7 +33,7 @@ pub struct SeedRun {
 
 /// Which seed is simulated, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeedOptions {
+pub(crate) struct SeedOptions {
     /// The seed.
     pub seed: u64,
     /// Of the faults of the seed, only these, from 0; `None`: all.
@@ -48,7 +47,7 @@ pub struct SeedOptions {
 impl SeedOptions {
     /// All faults of `seed`, without a description.
     #[must_use]
-    pub const fn new(seed: u64) -> Self {
+    pub(crate) const fn new(seed: u64) -> Self {
         Self {
             seed,
             faults: None,
@@ -60,7 +59,7 @@ impl SeedOptions {
 
 /// Simulates a seed.
 #[must_use]
-pub fn simulate_seed(options: &SeedOptions) -> SeedRun {
+pub(crate) fn simulate_seed(options: &SeedOptions) -> SeedRun {
     let mut scenario = Scenario::draw(options.seed);
     if let Some(chosen) = &options.faults {
         let all = scenario.faults.into_iter().enumerate();
@@ -140,14 +139,14 @@ pub(super) fn simulate(scenario: &Scenario, has_trace: bool) -> Found {
 
 /// The number of faults that the scenario of `seed` has.
 #[must_use]
-pub fn faults_of(seed: u64) -> usize {
+pub(crate) fn faults_of(seed: u64) -> usize {
     Scenario::draw(seed).faults.len()
 }
 
 /// The smallest set of faults of a failing seed that is found by leaving out one after the other, as long as something
 /// still happens that must not.
 #[must_use]
-pub fn shrink(seed: u64) -> Vec<usize> {
+pub(crate) fn shrink(seed: u64) -> Vec<usize> {
     let mut faults: Vec<usize> = (0..faults_of(seed)).collect();
     let mut place = 0;
     while place < faults.len() {
@@ -168,7 +167,7 @@ pub fn shrink(seed: u64) -> Vec<usize> {
 
 /// All kinds of faults, and all steps of the protocol, by name.
 #[must_use]
-pub fn kinds_and_steps() -> (Vec<String>, Vec<String>) {
+pub(crate) fn kinds_and_steps() -> (Vec<String>, Vec<String>) {
     let kinds = super::fault::FaultKind::ALL.iter();
     let steps = protocol::Step::ALL.iter();
     (

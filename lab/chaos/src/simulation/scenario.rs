@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use agents::{Barrier, Collection, Scheduler, Script, Setup, Shape, TransferStart};
 use bsp::units::{self, Seconds};
 use bsp::{HostId, Rank, reference};
 use bytes::Bytes;
+use machines::Builds;
+use machines::client::Request;
 use migbsp::{Config, CostSource, Policies};
 use protocol::{Build, Member, Step};
 use simulator::{NetworkOptions, Platform};
@@ -15,11 +18,6 @@ use super::fault::{Fault, FaultKind, SECOND, When};
 use super::overtaking;
 use super::program::Mixer;
 use super::random::{Purpose, Random};
-use agents::Script;
-use agents::{Barrier, Collection, Shape};
-use agents::{Scheduler, Setup, TransferStart};
-use machines::Builds;
-use machines::client::Request;
 
 /// A job and its faults.
 #[derive(Clone)]

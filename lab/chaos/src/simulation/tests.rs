@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use agents::{Scheduler, Script, Shape};
 use bsp::{HostId, Rank};
 use migbsp::Policies;
 
@@ -11,9 +12,6 @@ use super::program::Mixer;
 use super::run::simulate;
 use super::scenario::{Scenario, request_of};
 use super::{SeedOptions, simulate_seed};
-use agents::Scheduler;
-use agents::Script;
-use agents::Shape;
 
 /// A job whose processes halt after `lasts` supersteps, on Sets of 1 and 2 nodes. `moves`: after how many supersteps a
 /// process moves, which one, and where.

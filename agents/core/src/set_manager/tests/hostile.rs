@@ -3,11 +3,10 @@
 mod external;
 
 use bytes::Bytes;
-use proptest::prelude::*;
-use serde_json::{Number, Value};
-
 use migbsp::{CostCoefficients, HostLink, LinkProbe, MeasuredMove, Measurements, ProbedLink};
+use proptest::prelude::*;
 use protocol::{Installed, LinkProbed, ProbeLink};
+use serde_json::{Number, Value};
 
 use super::*;
 use crate::message_check::MessageCheck;

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use protocol::transport::JobId;
-
 use checkpoint::Generation;
+use protocol::transport::JobId;
 
 /// What is known of the checkpoints of the jobs.
 #[derive(Default)]

@@ -2,22 +2,21 @@
 
 use std::time::Duration;
 
+use agents::HostedProgram;
 use bsp::Rank;
 use bsp::units::Seconds;
 use bytes::Bytes;
+use checkpoint::{Delta, Generation, Generations};
+use machines::node::action::JobAction;
+use machines::node::event::JobEvent;
+use machines::time::seconds;
+use machines::{SavedPiece, Saving, members};
 use protocol::Address;
 use protocol::transport::JobId;
 
 use super::Cluster;
 use crate::simulation::disk::{Change, DiskWork};
 use crate::simulation::happening::Happening;
-use agents::HostedProgram;
-use checkpoint::{Delta, Generation, Generations};
-use machines::members;
-use machines::node::action::JobAction;
-use machines::node::event::JobEvent;
-use machines::time::seconds;
-use machines::{SavedPiece, Saving};
 
 impl Cluster<'_> {
     /// Saves a process before its superstep; its piece is there after some time.

@@ -1,7 +1,14 @@
 //! The client in a fault simulation.
 
+use agents::encoding::decode;
+use agents::{Programs, process_state};
 use bsp::{HostId, Rank};
+use machines::client::event::{ClientAction, ClientEvent, NodeWord};
+use machines::client::job_result::JobResult;
+use machines::client::{ClientMachine, initial};
+use machines::{InputMemory, JobError};
 use protocol::{Address, Message};
+use record::Event;
 
 use super::Cluster;
 use super::client_process::ClientProcess;
@@ -10,15 +17,6 @@ use super::wire::At;
 use crate::simulation::checkpoints;
 use crate::simulation::connection::{Packet, Untaken};
 use crate::simulation::happening::{Connecting, Happening};
-use agents::Programs;
-use agents::encoding::decode;
-use agents::process_state;
-use machines::InputMemory;
-use machines::JobError;
-use machines::client::event::{ClientAction, ClientEvent, NodeWord};
-use machines::client::job_result::JobResult;
-use machines::client::{ClientMachine, initial};
-use record::Event;
 
 impl Cluster<'_> {
     /// Starts a client, which submits the job.

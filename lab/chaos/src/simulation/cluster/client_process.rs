@@ -1,7 +1,6 @@
 //! The client in a fault simulation.
 
 use bytes::Bytes;
-
 use machines::JobError;
 use machines::client::ClientMachine;
 use machines::client::job_result::JobResult;

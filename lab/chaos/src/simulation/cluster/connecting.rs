@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bsp::HostId;
+use machines::JobError;
+use machines::client::event::ClientEvent;
+use machines::node::event::{ConnectionId, JobEvent, NewPeer, NodeEvent};
 use protocol::transport::{ConnectError, JobId, SessionState};
 
 use super::Cluster;
 use super::wire::At;
 use crate::simulation::connection::{Connection, Party};
 use crate::simulation::happening::{Connecting, Happening, Owner};
-use machines::JobError;
-use machines::client::event::ClientEvent;
-use machines::node::event::{ConnectionId, JobEvent, NewPeer, NodeEvent};
 
 impl Cluster<'_> {
     /// A process connects to another one, or tries again.

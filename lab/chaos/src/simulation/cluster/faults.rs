@@ -1,13 +1,13 @@
 //! Faults happen and end.
 
-use super::Cluster;
-use super::fault_states::State;
-use protocol::Step;
-
-use crate::simulation::fault::{Fault, FaultKind, When};
-use crate::simulation::happening::Happening;
 use machines::client::event::ClientEvent;
 use machines::node::event::NodeEvent;
+use protocol::Step;
+
+use super::Cluster;
+use super::fault_states::State;
+use crate::simulation::fault::{Fault, FaultKind, When};
+use crate::simulation::happening::Happening;
 
 impl Cluster<'_> {
     /// Has the faults happen that are due.

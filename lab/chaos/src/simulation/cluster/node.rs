@@ -3,9 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use agents::process_state::{PackingTimes, ProcessState};
+use agents::{ChunkReader, process_state};
 use bsp::units::{Instructions, Seconds};
 use bsp::{HostId, MemorySize, Rank};
 use bytes::Bytes;
+use machines::client::initial;
+use machines::node::action::{JobAction, JobEnd, NodeAction};
+use machines::node::event::{ConnectionId, JobEvent, NodeEvent};
+use machines::time::seconds;
+use machines::{ArrivedProcess, Done, InputMemory, Task, Transfer};
 use protocol::{Address, EncodedState, Migrate};
 
 use super::Cluster;
@@ -14,16 +21,6 @@ use super::wire::At;
 use crate::simulation::connection::{EndRole, Untaken};
 use crate::simulation::happening::{Connecting, Happening, Owner};
 use crate::simulation::node_process::{NodeProcess, SimulatedJob};
-use agents::ChunkReader;
-use agents::process_state;
-use agents::process_state::{PackingTimes, ProcessState};
-use machines::InputMemory;
-use machines::client::initial;
-use machines::node::action::{JobAction, JobEnd, NodeAction};
-use machines::node::event::{ConnectionId, JobEvent, NodeEvent};
-use machines::time::seconds;
-use machines::{ArrivedProcess, Transfer};
-use machines::{Done, Task};
 
 impl Cluster<'_> {
     /// Tells a node of an event, and performs what it decides.

@@ -1,17 +1,16 @@
 //! What travels between processes.
 
 use bytes::Bytes;
+use checkpoint::Delta;
+use machines::client::event::{ClientEvent, NodeWord};
+use machines::node::event::{IncomingPieces, JobEvent, NodeEvent, NodeInput};
+use machines::{InputMemory, JobError};
 use protocol::transport::{PeerError, SessionState, StreamContent};
 use protocol::{Address, EncodedState, Frame, Message, Pieces};
 
 use super::Cluster;
 use crate::simulation::connection::{EndRole, Lane, Packet, Untaken};
 use crate::simulation::happening::Happening;
-use checkpoint::Delta;
-use machines::InputMemory;
-use machines::JobError;
-use machines::client::event::{ClientEvent, NodeWord};
-use machines::node::event::{IncomingPieces, JobEvent, NodeEvent, NodeInput};
 
 /// A connection and one of its ends.
 pub(super) type At = (usize, usize);
