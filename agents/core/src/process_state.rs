@@ -83,6 +83,10 @@ pub fn encode(
 }
 
 /// The encoded state in which `rank` starts, whose encoded program is `program`.
+#[expect(
+    clippy::missing_panics_doc,
+    reason = "no messages can be encoded, and memory takes all bytes"
+)]
 pub fn initial(rank: Rank, program: Vec<u8>) -> Vec<u8> {
     let mut state = program;
     let after_program = AfterProgram::new(rank, &[], &[]).expect("no messages are encoded");
@@ -96,6 +100,7 @@ pub fn initial(rank: Rank, program: Vec<u8>) -> Vec<u8> {
 /// # Errors
 ///
 /// If it is none, or has not arrived as a whole.
+#[expect(clippy::missing_panics_doc, reason = "lengths fit 64 bits")]
 pub fn decode(
     program_type: ProgramType,
     rank: Rank,

@@ -16,21 +16,37 @@ pub struct RunShape<'a> {
 
 impl RunShape<'_> {
     /// Checks that a process exists.
+    ///
+    /// # Errors
+    ///
+    /// If it does not.
     pub fn rank(&self, rank: Rank) -> Result<(), String> {
         exists("process", rank.index(), self.rules.placement.len())
     }
 
     /// Checks that a host exists.
+    ///
+    /// # Errors
+    ///
+    /// If it does not.
     pub fn host(&self, host: HostId) -> Result<(), String> {
         exists("host", host.index(), self.rules.sets.len())
     }
 
     /// Checks that a Set exists.
+    ///
+    /// # Errors
+    ///
+    /// If it does not.
     pub fn set(&self, set: SetId) -> Result<(), String> {
         exists("Set", set.index(), self.rules.managers.len())
     }
 
     /// Checks a number of supersteps, or of placements: there is at most one after each superstep.
+    ///
+    /// # Errors
+    ///
+    /// If it is beyond the limit.
     pub fn superstep(&self, superstep: u64) -> Result<(), String> {
         let limit = self.superstep_limit;
         check(superstep <= limit, || {

@@ -50,6 +50,7 @@ impl Transfer {
     /// and what was left to decode when the last byte arrived; and at least half of a round trip, and all that came after
     /// the first byte. One of these is exact: the first if packing began long before the first byte was sent, the second
     /// if the network held packing up.
+    #[expect(clippy::missing_panics_doc, reason = "durations are finite")]
     pub fn times(&self, round_trip: Seconds) -> (Seconds, MoveTimes) {
         let Self {
             packing,

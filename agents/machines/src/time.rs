@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use bsp::units::Seconds;
 
 /// `duration` in seconds.
+#[expect(clippy::missing_panics_doc, reason = "a duration is finite")]
 pub fn seconds(duration: Duration) -> Seconds {
     Seconds::new(duration.as_secs_f64()).expect("a duration is finite")
 }

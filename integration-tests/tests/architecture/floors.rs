@@ -38,7 +38,10 @@ const FLOORS: [(&str, u32); 26] = [
 
 /// Outside dependencies that may be used in some folders only, and where: in a folder and in those below it.
 const OWNERS: &[(&str, &[&str])] = &[
-    ("actix", &["agents/core", "agents/simulated", "agents/hosts"]),
+    (
+        "actix",
+        &["agents/core", "agents/simulated", "agents/hosts"],
+    ),
     ("actix-rt", &["agents/simulated", "agents/hosts"]),
     ("integer-encoding", &["agents/record"]),
     ("perf-event2", &["agents/hosts"]),

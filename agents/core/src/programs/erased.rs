@@ -137,6 +137,10 @@ impl ProgramType {
     }
 
     /// The program of `rank` whose encoded state is next in `state`.
+    ///
+    /// # Errors
+    ///
+    /// If that is none.
     pub fn decode(self, rank: Rank, state: &mut ChunkReader<'_>) -> Decoded {
         (self.decode)(rank, state)
     }

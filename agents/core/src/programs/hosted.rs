@@ -15,9 +15,17 @@ use crate::error::RunError;
 /// A process's program on a host.
 pub trait HostedProgram: Send + fmt::Debug {
     /// Executes one superstep.
+    ///
+    /// # Errors
+    ///
+    /// If the program is at fault, or its messages or its output cannot be encoded.
     fn execute(&mut self, turn: Turn) -> Result<Executed, RunError>;
 
     /// Appends the encoded program to `state`.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be encoded, or `state` takes no more.
     fn pack(&self, rank: Rank, state: &mut ChunkWriter<'_>) -> Result<(), RunError>;
 
     /// The memory that the program occupies: as it declares, or its encoded length.
@@ -83,6 +91,7 @@ pub struct Executed {
 
 impl Content {
     /// Its length in bytes.
+    #[expect(clippy::missing_panics_doc, reason = "lengths fit 64 bits")]
     pub fn size(&self) -> u64 {
         match self {
             Self::Value(bytes) => u64::try_from(bytes.len()).expect("lengths fit 64 bits"),

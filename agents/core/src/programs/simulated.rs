@@ -16,6 +16,10 @@ pub trait SimulatedPrograms {
     /// Executes superstep `superstep` of every process that has not halted, in rank order, and writes
     /// to `plan` what they did. They computed for `elapsed` in the superstep before, by rank, and those in `standby` are on
     /// standby.
+    ///
+    /// # Errors
+    ///
+    /// If a program is at fault.
     fn execute(
         &mut self,
         superstep: u64,
@@ -37,9 +41,17 @@ pub trait SimulatedPrograms {
     fn has_halted(&self, rank: Rank) -> bool;
 
     /// The encoded state of `rank`, and the memory that its program declares.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be encoded.
     fn pack(&mut self, rank: Rank) -> Result<(Vec<u8>, Option<Bytes>), RunError>;
 
     /// Replaces the state of `rank` by the decoded `state`.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be decoded.
     fn unpack(&mut self, rank: Rank, state: &[u8]) -> Result<(), RunError>;
 
     /// Removes the outputs, once all processes have halted.

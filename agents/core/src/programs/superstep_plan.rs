@@ -64,11 +64,13 @@ impl SuperstepPlan {
     }
 
     /// The numbers of the messages that `rank` sends.
+    #[inline]
     pub fn sends_of(&self, rank: Rank) -> Range<u32> {
         self.first_send[rank.index()]..self.first_send[rank.index() + 1]
     }
 
     /// Sender, receiver and size of a message.
+    #[inline]
     pub fn message(&self, number: u32) -> (Rank, Rank, Bytes) {
         let at = index(number);
         (self.senders[at], self.receivers[at], self.sizes[at])
