@@ -1,5 +1,5 @@
-//! Campaigns of fault simulations: many seeds, what they found, and which faults hit which steps of the protocol; and the
-//! command `chaos`.
+//! Fault simulations (`simulation`), campaigns of them (many seeds, what they found, and which faults hit which steps of the
+//! protocol), and the command `chaos`.
 
 mod command;
 mod report;
