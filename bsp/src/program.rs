@@ -116,6 +116,8 @@ pub enum Step<Output> {
 }
 
 /// The memory that a process occupies and a migration has to move.
+///
+/// Two parts, because the papers' cost of a migration charges them at different rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct MemorySize {
     /// What grows with the process's share of the problem.

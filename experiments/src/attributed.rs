@@ -1,4 +1,9 @@
 //! Results as programs read them, JSON or CSV, with what made them.
+//!
+//! A command computes a report, a struct without a head. Here it is written after its schema and the provenance:
+//! program, build, digest of the configuration, policy, overrides, seed. `docs/schemas` describes all JSON; a test
+//! validates what commands write, and a key that no schema has fails. Reports have names of hosts, Sets and processes.
+//! Events of a record have indices, and their first line has the names.
 
 use std::io::{self, Write};
 

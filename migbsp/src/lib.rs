@@ -8,6 +8,16 @@
 //! That is MigBSP. A [`Policy`] may instead call by another rule, and make a [`Plan`] from a
 //! [`Snapshot`] of all Sets, which a [`Gate`] judges; [`Policies`] holds the rules that a binary knows.
 //! Every equation is in `docs/model.md`.
+//!
+//! | folder | contents |
+//! |---|---|
+//! | `paper` | the papers' model: a process's history, patterns, potentials, list, candidates, negotiation |
+//! | `knowledge` | what a plan knows: hosts, loads, forecasts, the communication graph (`Graph`), what messages take (`Network`), and `Assignment`: which process is on which host and how long a superstep takes |
+//! | `when` | when to call |
+//! | `plan` | where each process should run |
+//! | `acceptance` | whether a plan is carried out |
+//! | `planner` | what the planner learns: costs, lifetimes of plans, what owners' jobs take, errors of predictions; pacing and undoing |
+//! | `rebalance` | one decision with everything known, as an assignment problem (`docs/rebalancing.md`) |
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 

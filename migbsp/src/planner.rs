@@ -1,5 +1,10 @@
 //! Plans of one run, from call to call.
 //!
+//! `Planner` is the part of the first Manager that applies plan and gate, with what it has learnt of costs, of
+//! owners' jobs, of the lifetime of plans, and of its own errors. Planning time grows with the number of processes and
+//! with the budget of searches, so no handler plans: the Manager passes its planner to the world and receives it back
+//! with the plan.
+//!
 //! The policy `adaptive`, with the defaults of [`Planning`](crate::Planning); `T` is the predicted length of a
 //! superstep, `cost` the predicted time of moves times `F`, and `mean(x, y)` is `(x + y) / 2`:
 //!

@@ -1,4 +1,14 @@
 //! Policies: when to call, what to plan, and whether a plan is accepted.
+//!
+//! A policy is a rule of each of three traits:
+//!
+//! * `When` says after which supersteps a call is held, of those that end a round of the program. Every Manager has one
+//!   and feeds it the outcome of each call, so all of them have the same schedule. Rules judge imbalance and time.
+//!   `Cooldown`, around each of them, enforces pauses.
+//! * `Plan` says where each process should run, from a `Snapshot` of hosts, loads and rates. The first Manager alone
+//!   makes plans, because a plan is one decision about all hosts. MigBSP's plan is none of these: its Managers
+//!   negotiate.
+//! * `Gate` says whether a plan is carried out. Until then nothing has moved.
 
 mod error;
 mod part;

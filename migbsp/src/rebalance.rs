@@ -5,6 +5,9 @@
 //! [`Budget`] is used up. Pure: the only randomness is that of the seed, and a budget in steps gives
 //! the same solution everywhere. Sources: Chen, Wang and Lau 2008 and, for what goes beyond them,
 //! each file.
+//!
+//! Every search keeps the limits of a problem: processes that stay, and memory. What processes exchange, a graph as in
+//! calls, is part of every result, and only `AnnealingState` knows it while it searches.
 
 mod annealing;
 mod annealing_state;

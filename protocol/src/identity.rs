@@ -4,6 +4,11 @@
 //! `migbsp://<cluster>/<role>/<name>` and the DNS name `<name>`, both as subject alternative names.
 //! A member that trusts the authority reads the name and the role of a peer from the peer's certificate. Time is an
 //! argument everywhere; only [`files`] accesses a disk.
+//!
+//! Every cluster has an authority, an X.509 certificate with a key. It issues certificates to nodes, Set Managers and
+//! clients. The role is in the certificate, so a node cannot act as a Set Manager. Keys are ECDSA P-256; a key that
+//! other users can read is refused. Nodes look at the list of revocations every 2 s. A list that the authority did not
+//! sign has no effect, and neither has one with a lower number than the list in force.
 
 mod authority;
 mod certificate;

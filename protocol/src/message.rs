@@ -1,4 +1,7 @@
 //! Messages between agents, between nodes, and between the client of a job and a node.
+//!
+//! Enums are cut by the ends of messages. The kind of a frame names the enum, so encoded lengths, which simulated calls
+//! are charged for, do not depend on how the enums are cut.
 
 mod agents;
 mod busy_process;

@@ -1,4 +1,17 @@
 //! The simulated clock and the activities under way.
+//!
+//! Time is a non-negative finite `f64`. Only `+ - * /` and comparisons touch it, so it is the same on every machine.
+//! Simultaneous events are ordered by the start of their activity.
+//!
+//! Time counts from the last moment at which nothing was under way (`Engine::rest`). That moment is a date that is
+//! summed without loss (`Epoch`). The network forgets then what it carried, and the calendar what was due. So what is
+//! started takes the same time, bit for bit, at any date and after any history, until a host or a link changes. Changes
+//! of hosts and links keep their dates from the beginning of the run, in calendars of their own: the order of what
+//! happens at one date does not depend on them. On platforms whose hosts have owners, time counts from the beginning of
+//! the run.
+//!
+//! Supersteps with a central or an ideal barrier end with such a moment, and with a hierarchical one in a single Set.
+//! With several Sets, Managers end a superstep one after the other, and there is no such moment.
 
 use std::sync::Arc;
 

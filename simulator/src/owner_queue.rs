@@ -1,4 +1,7 @@
 //! The jobs of an owner that are present on a host.
+//!
+//! Jobs of owners are no activities: they never keep the clock going. A host without computations is brought up to date
+//! when it is asked or used.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};

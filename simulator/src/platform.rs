@@ -1,4 +1,21 @@
 //! Hosts, links and the routes between hosts.
+//!
+//! Two readers, `simgrid` (XML) and `tables` (TOML), declare hosts, links, routes and zones to a `Builder`, which
+//! checks and numbers them. An error of the builder is a kind and an offset; the reader turns the offset into line and
+//! column. At the end the builder compiles `Routes`. A route is composed from the zones that it crosses when it is
+//! asked for, so memory grows with hosts, links and declared routes, never with pairs of hosts. Names are not stored
+//! twice: an index has the places of the names that hosts and links have.
+//!
+//! A zone routes in one of six ways (`Routing` in `routes`), unless a bypass comes first. A topology is arithmetic: it
+//! visits the limiters and cables between two hosts by their numbers, stores a few numbers for each level, and no
+//! switch.
+//!
+//! SimGrid is the reference, with the detours that its routes make: tests compare links, times of routes and ends of
+//! flows with its values.
+//!
+//! A host of speed 0 is no `Host` but a point of the network, like a router, so nothing that places processes, plans or
+//! counts processors meets it. `<config>` of a file is a layer of the experiment, between the defaults and the
+//! experiment's file, so a record has what was in effect; the loopback alone is part of the platform.
 
 mod builder;
 mod error;

@@ -1,4 +1,10 @@
 //! Checkpoints: when the state of a run is saved, and what that takes.
+//!
+//! A checkpoint is the state before a superstep. A Manager asks its world at a barrier whether one is due
+//! (`Membership::is_checkpoint_due`). The order to start the superstep says so to every process, and the agent of a
+//! process gives its state to the world (`Executor::checkpoint`) before it has the superstep run. When a checkpoint is
+//! due is decided here, for any world and for replays. What saving takes is the world's: a simulated one has processes
+//! stall and messages sent, real hosts copy, encode, send and write.
 
 use bsp::units::{Bytes, BytesPerSecond, Instant, Seconds};
 

@@ -3,6 +3,21 @@
 //! The transport has checked the certificate and the role of the sender, and that it speaks for agents of its own. This
 //! module checks that the message may travel between its two agents, and that all processes, hosts, Sets and supersteps
 //! that it names exist and belong to its sender. Agents themselves check what depends on their state.
+//!
+//! A message passes these checks, the first ones before it is decoded:
+//!
+//! | check | where |
+//! |---|---|
+//! | certificate, role, job, epoch, number | `protocol::transport` |
+//! | values of the head, counts and numbers | `protocol/src/head.rs` |
+//! | route and names | here |
+//! | the state of the agent | the agent; `Mail::refuse` ends the connection of the sender |
+//! | events of a node, at the client | `machines`, `client/event_check.rs` |
+//! | a submission, at the node | `machines`, `members.rs`; `experiments`, `limits.rs`: as the client checks it. It opens no file but those of its checkpoint folder (`hosts`, `checkpoints/allowed.rs`); another thread does that, without following links |
+//!
+//! Texts of peers are shortened and escaped before they are displayed (`protocol/src/text.rs`). A property test
+//! delivers any valid message at any time to all agents (`set_manager/tests/hostile.rs`), and an independent peer
+//! attacks real nodes (`integration-tests/tests/hosts/hostile.rs`).
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,6 @@
 //! Supersteps that are still executed after the end of their job.
+//!
+//! A thread in a superstep cannot be stopped.
 
 use std::time::{Duration, Instant};
 

@@ -5,6 +5,10 @@
 //! executed by other threads, as many as the node gives processors. What nodes and clients decide is in `machines`; here
 //! are their threads, sockets, files and clocks.
 //!
+//! A busy program does not starve the network, because other threads execute programs. A panic in an agent closes its
+//! mailbox, which ends the job with a message. The shells perform the actions of a machine in order and tell it what
+//! happens.
+//!
 //! In reading order: `node` and `client` (the shells of the two machines), `live_job` and `local_agents` (a job on this
 //! node), `pool` (the threads that execute programs), `migration`, `checkpoints`, `meter` and `pace` (what the host gives).
 

@@ -37,6 +37,10 @@ use protocol::{CheckpointMessage, PiecesFile, Saved, Step, variant};
 /// | before a process here starts the superstep, or a later one | waits for that: only then it is known which process saves them |
 /// | when the checkpoint has begun here | has no effect |
 /// | when it is complete | has no effect |
+///
+/// The thread that is about to execute a process copies it (`Program::fork`), and another thread encodes the copy. What
+/// has changed is sent on a stream of its own, as states are. A node without processes saves the outputs of those that
+/// have halted there. A disk that refuses ends no run: the record says why the checkpoint is in memory alone.
 pub(crate) struct Checkpoints {
     parts: CheckpointParts,
     schedule: CheckpointSchedule,

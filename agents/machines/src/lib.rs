@@ -6,6 +6,37 @@
 //!
 //! In reading order: [`node`] (a node, its events and actions, and the jobs on it), `world` (the [`World`](agents::World) of
 //! the agents of a job on one host), `exchanges` (the messages of programs), `checkpoints`, [`client`].
+//!
+//! **A job.** A client connects to every node without a job, submits to all, and sends each node the initial states of
+//! its processes. Nodes connect to each other under the number of the job and report that they are ready; then all
+//! begin. Nodes and client make the same setup from the same text. The first node of each Set has its Manager, because
+//! its certificate says so. Events of the record flow to the client, which orders them.
+//!
+//! **Builds.** The handshake of every connection names the sender's build. Builds are compared when a job begins, by
+//! the client for all nodes and by each node for its client and its peers, so that nodes of any build can be asked for
+//! their status.
+//!
+//! **Messages of different senders overtake each other.** Frames of one sender arrive in its order; nothing else does.
+//! So a check of a peer may use what the same peer has said before, and what this node knew when it last passed a
+//! barrier, because no process passes the next one without it. A message says to which placement, superstep or
+//! checkpoint it belongs. One that is ahead of what this node has heard from others is kept; the number of kept
+//! messages is bounded. One that is behind although its sender is honest has no effect.
+//!
+//! | message | what a third party may not have said yet | then |
+//! |---|---|---|
+//! | state of a process | the placement before its own (`HostWorld::handle_process`): where the process comes from | waits for the placement; one for each process |
+//! | batch | the last placement (`batch_check`): where senders and receivers live | is kept and checked when the superstep begins |
+//! | acknowledgement of a halt | whether processes that have left are placed elsewhere | is sent after the placement |
+//! | arrival, start of a call, message of a call (`keep_early`) | the end of the superstep or call before | is kept until then |
+//! | order to save outputs | whether a process here starts the superstep (`checkpoints`) | waits for a start; has no effect if the checkpoint is complete |
+//! | pieces, or any word of a checkpoint | that those before are complete | says so itself (`catch_up`) |
+//! | delta of a piece | that a checkpoint is complete which the process spent elsewhere | is none: a process that has been away is copied whole |
+//! | first messages of a job | that the client has begun | are not read until then |
+//! | submission | that the client of the job before has closed | waits 3 s, if that job has ended here or is the same client's |
+//! | events of the record | those of other nodes that a call was decided from (`journal`) | wait for them |
+//!
+//! What remains is refused. Placements and starts come from one Manager on one stream, so a later one cannot arrive
+//! first. Acknowledgements, answers, probes and reports follow what this node has sent itself.
 
 mod builds;
 mod checkpoints;

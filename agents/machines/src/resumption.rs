@@ -1,4 +1,11 @@
 //! The state in which a job begins that resumes another one, as a client submits it and nodes take it.
+//!
+//! Such a job begins with the superstep of a checkpoint. What the client submits has that, the placement, and the
+//! processes that have halted; nodes check it as any input. The client reads the store file by file and sends the
+//! contents of pieces in place of programs. A node decodes program, agent and inbox, and sends the outputs of processes
+//! that have halted to the client when the job begins. Agents keep their superstep and what their process computed
+//! last, and nothing else. Managers, exchanges and the client's checks know the first superstep and who has halted.
+//! Every incarnation of a job is greater than all in its folder.
 
 use agents::{Resumed, Setup};
 use protocol::{ResumedJob, Submit};

@@ -3,6 +3,11 @@
 //! It is a file of its own because it has a row for each process and superstep, where `events.jsonl` has a line for each
 //! superstep. All integers without a length of their own are varints, as in Protocol Buffers; signed ones are zigzag.
 //!
+//! If a run is traced, the agent of a process records what it did when it arrives at a barrier (`Event::Traced`). On
+//! real hosts nodes send that with their part of the record, and the journal of the client holds the end of a superstep
+//! back until it has the traces of all processes that have not halted. The writer of the record collects them and
+//! writes a block for each superstep.
+//!
 //! | part | content |
 //! |---|---|
 //! | head | [`MAGIC`], the number of processes (32 bits, little-endian) |

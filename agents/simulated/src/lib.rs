@@ -3,6 +3,24 @@
 //! [`simulate`] runs programs on a platform and passes on every event of the record. The same setup and programs give the
 //! same events, bit for bit, on any machine.
 //!
+//! The driver takes an event from the queue and calls the agent's handler. `simulate_in_mailboxes` sends the same
+//! events through real mailboxes; tests compare the records, byte for byte.
+//!
+//! What agents do costs what it costs on real hosts. Messages of agents take the network with their encoded size, so a
+//! call costs what its messages do. The state of a process that moves is encoded, moved and decoded, the agent's with
+//! the program's.
+//!
+//! Programs of a superstep are executed when its first process starts it, or before it is released. All inboxes are
+//! complete then. So only durations are left to the simulator, and the world knows how many messages each process waits
+//! for.
+//!
+//! What the world knows is not kept twice, because events and messages of a barrier exist once or twice for each
+//! process at a time. The queue of events and the network have a process and a kind for each (`deliveries`,
+//! `barrier_message`). The event itself is made when its agent is to handle it; a message that says something else than
+//! the world would is kept as it is. A message of a program is its number in the plan of the superstep. The output of a
+//! process takes the place of its program. What is observed of receptions is kept if a history or a trace needs it.
+//! Large vectors that are empty most of the time give their memory back.
+//!
 //! In reading order: this file (the loop), `world` (what agents ask for, and what comes of it), `supersteps` and `traffic`
 //! (programs and their messages), `repetition`, `transfers` and `rendezvous`, `checkpoints`, `pool` (hosts that join).
 

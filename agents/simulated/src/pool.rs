@@ -1,4 +1,13 @@
 //! The pool of hosts that may join a simulated run.
+//!
+//! Hosts of the pool are not there at the start. Managers do not measure them, so no policy plans for them. A process
+//! whose host is in the pool starts on another host of its Set, and its program sees that it is on standby.
+//!
+//! At the end of each superstep every Manager asks the world which hosts join (`Membership::joining`). The pool decides
+//! that once, so all Managers get the same answer. It judges whether joining pays, and knows when a host is prepared.
+//!
+//! Nothing joins a job on real hosts. Nodes would have to agree on a change of membership first; `Membership::joining`
+//! would then answer with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,14 @@
 //! Supersteps that pass as earlier ones did.
+//!
+//! Before a superstep is released, its programs are executed. If they do what they did in one of the last four
+//! different supersteps, and no host and no link has changed since or changes in it, its course is used: its length,
+//! the arrivals, and what processes observed. Processes receive that as events, in the order of arrival, for their
+//! histories and traces. The Manager sends no start: the world answers `Membership::released` with no and passes on the
+//! arrival of all. Agents decide as always, so calls come when they would.
+//!
+//! A superstep is always simulated after a call, where a process halts, with a hierarchical barrier of several Sets,
+//! with checkpoints, where hosts join, and where hosts have owners. Tests compare records with and without repetition,
+//! byte for byte (`Setup::repeats`).
 
 use agents::{Exchange, RepeatedPlan, Setup, SuperstepPlan};
 use bsp::Rank;

@@ -20,6 +20,9 @@ use crate::timer::Timer;
 /// and the relay sends it on from the proxy of the sender. So each node sees one address for each other node, in both
 /// directions, whatever QUIC connections they open; their packets are forwarded as they are, encrypted. Datagrams from
 /// other addresses than those of the nodes of other Sets are dropped.
+///
+/// What arrives at the proxy of `b` from the address of `a` enters the link of their Sets and leaves from the proxy of
+/// `a`. So QUIC sees no migration of paths, and the certificates are those of the nodes.
 #[derive(Debug)]
 pub struct Relay {
     /// The proxies of the nodes, by host.

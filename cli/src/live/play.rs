@@ -1,4 +1,7 @@
 //! `up --play`: the platform of an experiment, played by nodes of this machine.
+//!
+//! Nodes play hosts (`PlayedHost`). A relay plays the links between Sets that are congested or carry at most 100 MB/s.
+//! Messages, barriers, calls and moves are real.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

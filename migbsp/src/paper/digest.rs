@@ -1,4 +1,6 @@
 //! What supersteps took: the times of each process, and their digest, which Managers exchange.
+//!
+//! The size of a digest does not grow with the number of processes.
 
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};

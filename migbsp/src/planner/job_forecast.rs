@@ -1,4 +1,9 @@
 //! What the jobs of owners are expected to take.
+//!
+//! That is not part of a plan. Expected loads replace those of the processors before plans see the snapshot, so every
+//! plan uses them. The jobs are those of the simulator in simulations and on nodes that play a platform; on real hosts
+//! they are busy processes of other programs. Interruptions that are expected in addition are kept apart: `Assignment`
+//! adds them up over the hosts in use, because a superstep waits for every process.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -9,6 +9,16 @@ use crate::Limits;
 ///
 /// A *visitor* is a peer that has connected without a job: a client. Its bounds are narrower, because any member of the
 /// cluster may be one, several times.
+///
+/// **Memory of hostile peers.** With the defaults, eight members that open all connections they may, and fill all
+/// windows and frames, make an endpoint take 212 MiB: 96 + 16 MiB of frames of a job, 8 + 8 MiB of visitors, 7 MiB for
+/// each connection with a job, and 0.5 MiB for each other. With both ends in one process and what the allocator keeps,
+/// the resident set grew by 130 to 350 MB, and has to stay below 384 MiB (`protocol/tests/memory`). Decoding one head
+/// may take up to 200 MiB in addition for a moment.
+///
+/// **Silence of 2.5 s** is a compromise. Hosts that are stopped for longer (a debugger, a suspended machine, a network
+/// that reconfigures itself) are lost, and with them the job. Two processors that four other programs keep busy (load
+/// average 12) bear it, with states of 288 MB that migrate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// One frame of a control stream.
@@ -61,7 +71,30 @@ pub struct Bounds {
 }
 
 impl Default for Bounds {
-    /// `ARCHITECTURE.md` gives the reasons for these values.
+    /// The reasons for these values:
+    ///
+    /// | bound | default | reason |
+    /// |---|---|---|
+    /// | head and payload of a frame | 64 MiB each | reports of 10 000 processes after 200 supersteps; the longest message of a program (`bsp::MESSAGE_MAX`); reserved as it arrives |
+    /// | a frame of a visitor | 8 MiB, no payload | a submission with its experiment |
+    /// | incomplete frames of all peers | 16 MiB, and one frame | more wait; the first 1 MiB of each does not count |
+    /// | of all visitors | 8 MiB, and one frame | the first 256 KiB of each does not count |
+    /// | of one member | 96 MiB; as a visitor 8 MiB | the longest batch or report; more is refused |
+    /// | an incomplete frame or state | ends or grows by 1 MiB in 30 s | a link of 280 kbit/s; waiting for the budget does not count |
+    /// | the state of a process | 16 GiB | the memory of a host; reserved as it arrives, only from a job's client or an own node |
+    /// | streams from a peer | 1 control, 4 states; none two-way | a fifth state waits at its source |
+    /// | unread bytes of a stream | 1 MiB | how long a message waits behind a state: 1 to 2 ms |
+    /// | unread bytes of a connection | 6 MiB: one per stream, and one | unread states cannot block the control stream |
+    /// | unread, queued or unacknowledged bytes of a visitor | 256 KiB each | any member may be one, several times |
+    /// | frames waiting to be sent | 8 MiB | then `send` waits and `try_send` fails |
+    /// | connections that one member has opened | 8 | a client runs one job at a time, and inquires |
+    /// | connections that all members have opened | 1024 | 40 KB each while idle |
+    /// | handshakes at a time | 1024; from 256 on Retry | an unauthenticated peer proves its address before it costs more than a packet |
+    /// | the same from one address | 64; from 16 on Retry | one host cannot take all places |
+    /// | the first answer in a handshake, a flush at the end | 5 s | |
+    /// | a handshake that has been answered | 15 s | a lost packet is repeated |
+    /// | silence, sign of life | 2.5 s, five times as often | ends after at most 2.7 s; two busy processors bear it |
+    /// | a datagram | 6500 bytes | larger ones are silently dropped with segmentation offload |
     fn default() -> Self {
         Self {
             frame: Limits::default(),

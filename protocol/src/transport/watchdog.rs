@@ -1,4 +1,7 @@
 //! Ends the connection of a peer that is silent, or whose certificate is no longer valid.
+//!
+//! QUIC's own idle timer is a safety net of at least 20 s. It restarts with the first packet sent after the last
+//! received, so it cannot keep a limit.
 
 use std::sync::Arc;
 use std::time::SystemTime;

@@ -1,4 +1,7 @@
 //! Numbers with units: `1.5 Gf`, `12.5MBps`, `50 us`.
+//!
+//! They are read here, and not by what reads experiments, because SimGrid's values are the reference. SimGrid
+//! multiplies by a unit where experiments shift the decimal point, which differs in the last digit (`50 us`).
 
 use std::ops::RangeInclusive;
 

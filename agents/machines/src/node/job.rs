@@ -1,4 +1,9 @@
 //! One node's part in a job.
+//!
+//! **The end.** A node that has reported its end ignores the loss of others, so it ends last: when all processes have
+//! halted, its outputs and its part of the record are sent, and its Manager has passed the last barrier on. A node that
+//! detects a failure sends the rest of its record and the reason to the client, and closes its connections with the
+//! reason, upon which the others do the same. Nothing is restored.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
