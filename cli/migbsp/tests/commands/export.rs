@@ -286,7 +286,7 @@ fn without_a_table_there_is_a_file_for_each() {
         let file = folder.path().join(format!("tables/{name}.csv"));
         let text = fs::read_to_string(file).unwrap();
         assert!(
-            text.starts_with(&format!("# schema: migbsp.export.{name}/1\n")),
+            text.starts_with(&format!("# schema: \"migbsp.export.{name}/1\"\n")),
             "{text:.80}"
         );
     }

@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn all_rows_have_the_same_owners() {
-        let registry = Registry::shipped();
+        let registry = Registry::shipped().with_plans(lab_rules::PLANS);
         let parameters = |row| Parameters::of(row, &registry).unwrap();
         let first = parameters(&ROWS[0]);
         assert!(0.0 < first.lifetime && 1.0 < first.longest, "{first:?}");
