@@ -82,4 +82,11 @@ impl Log {
 }
 
 /// The crates whose lines a node's log has without `--verbose`.
-const OWN: [&str; 3] = ["agents", "commands", "protocol"];
+const OWN: [&str; 6] = [
+    "agents",
+    "checkpoint",
+    "commands",
+    "hosts",
+    "machines",
+    "protocol",
+];

@@ -84,7 +84,7 @@ fn every_decision_of_shipped_experiments_is_decided_again() {
 fn readings_of_the_papers_that_are_decided_are_read_and_others_are_refused() {
     let folder = Folder::new();
     recorded(&folder, "lbm.toml", &["scheduler.scenario=iii"]);
-    let path = folder.path().join("runs/lbm/run.json");
+    let path = folder.path().join("runs/lbm/iii/run.json");
     let text = fs::read_to_string(&path).unwrap();
     for (reading, code) in [("any-migrant", 0), ("computing-set", 4)] {
         let key = format!("\"scheduler\": {{\n\"occupied_by\": \"{reading}\",");
