@@ -307,7 +307,7 @@ impl AgentMessage {
     /// The bytes that a simulated network is charged for this message.
     ///
     /// This is the length of its frame, with one exception: the image of a process that declares its size
-    /// ([`EncodedState::declared`]) is charged by that size, not by its payload. The program of a modelled application
+    /// ([`EncodedState::declared`](crate::EncodedState::declared)) is charged by that size, not by its payload. The program of a modelled application
     /// consists of a few counters; what would have to move is the memory of the application it stands for.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "every message can be encoded")]
