@@ -26,7 +26,7 @@ pub struct Done {
     pub rank: Rank,
     /// Its program.
     pub program: Box<dyn HostedProgram>,
-    /// What came of it.
+    /// The messages that it sent and its output, or the error that ends the run.
     pub result: Result<Executed, RunError>,
     /// What a processor did for it.
     pub work: Instructions,

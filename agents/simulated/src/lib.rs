@@ -21,7 +21,7 @@
 //! process takes the place of its program. What is observed of receptions is kept if a history or a trace needs it.
 //! Large vectors that are empty most of the time give their memory back.
 //!
-//! In reading order: this file (the loop), `world` (what agents ask for, and what comes of it), `supersteps` and `traffic`
+//! In reading order: this file (the loop), `world` (what agents ask for, and the events that answer it), `supersteps` and `traffic`
 //! (programs and their messages), `repetition`, `transfers` and `rendezvous`, `checkpoints`, `pool` (hosts that join).
 
 mod attainable;
