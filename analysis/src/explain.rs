@@ -36,7 +36,6 @@ use bsp::Rank;
 
 use crate::explain::payback::{Payback, PaybackVerdict};
 use crate::explain::question::Question;
-use crate::pictures;
 use experiments::{Failure, Provenance};
 
 pub(crate) use crate::explain::answer::{CallAnswers, about_run, answers, answers_of};
@@ -145,14 +144,8 @@ impl Inquiry {
         csv::rows(table, &self.history, self.rank, self.superstep)
     }
 
-    /// The picture of `answer`.
-    pub fn svg(&self, answer: &Explanation) -> String {
-        match &answer.forces {
-            Some(forces) => forces.svg(),
-            None => {
-                let verdict = verdict(&self.history).unwrap_or_default();
-                pictures::supersteps(&self.history, verdict).svg
-            }
-        }
+    /// What is known of the run.
+    pub(crate) const fn history(&self) -> &History {
+        &self.history
     }
 }

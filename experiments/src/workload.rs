@@ -72,7 +72,7 @@ pub enum Supersteps {
 ///
 /// let registry = Registry::new().with::<CountdownWorkload>();
 /// assert_eq!(registry.names(), ["countdown"]);
-/// // fn main() -> std::process::ExitCode { commands::run(&registry) }
+/// // fn main() -> std::process::ExitCode { commands::Commands::new(&registry).run() }
 /// ```
 pub trait Workload: 'static {
     /// Parameters of `[application.NAME]`. Every field has a default, and `deny_unknown_fields` is set,

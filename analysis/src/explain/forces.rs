@@ -11,7 +11,7 @@ use crate::text::Layout;
 
 /// The potentials of one process for every Set, term by term.
 #[derive(Debug, Serialize)]
-pub(super) struct Forces {
+pub(crate) struct Forces {
     /// As `p21`.
     pub(super) process: String,
     /// Number of supersteps completed before the call.
@@ -74,7 +74,7 @@ impl Forces {
     }
 
     /// The chart for a page.
-    pub(super) fn svg(&self) -> String {
+    pub(crate) fn svg(&self) -> String {
         let term = |name: &str, value: &dyn Fn(&Force) -> f64| {
             (name.to_owned(), self.sets.iter().map(value).collect())
         };

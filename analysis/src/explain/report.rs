@@ -56,7 +56,7 @@ pub struct Explanation {
     /// The list of the call: all of it, or the part around the process.
     pub(super) list: Vec<Row>,
     /// Potentials of the process for each Set, or of the head of the list.
-    pub(super) forces: Option<Forces>,
+    pub(crate) forces: Option<Forces>,
     /// Further commands.
     pub(super) next: Vec<String>,
 }

@@ -2,8 +2,21 @@
 
 use super::picture::{Picture, Table};
 use crate::chart::{Layer, Mark, Panel, Plot};
-use crate::explain::{ExplainedCall, History, SuperstepDuration};
+use crate::explain::{ExplainedCall, Explanation, History, Inquiry, SuperstepDuration, verdict};
 use crate::text::{counted, rounded};
+
+impl Inquiry {
+    /// The picture of `answer`: the terms of PM if the answer has them, otherwise the supersteps of the run.
+    pub fn svg(&self, answer: &Explanation) -> String {
+        match &answer.forces {
+            Some(forces) => forces.svg(),
+            None => {
+                let history = self.history();
+                supersteps(history, verdict(history).unwrap_or_default()).svg
+            }
+        }
+    }
+}
 
 /// The superstep times of a run and of scenario i, the calls marked, under `note`. If there are many supersteps, a point
 /// of the line is a mean of several, and an area shows the shortest and the longest of them.
