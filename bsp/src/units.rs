@@ -86,6 +86,18 @@ impl Seconds {
         }
     }
 
+    /// `value` seconds, at most 1e30 in either direction; what is not a number counts as that: longer than any run, and far
+    /// enough from the largest float that sums stay finite. For times that numbers of other hosts make.
+    #[must_use]
+    pub fn bounded(value: f64) -> Self {
+        const FOREVER: f64 = 1e30;
+        if value.is_nan() {
+            Self(FOREVER)
+        } else {
+            Self(value.clamp(-FOREVER, FOREVER) + 0.0)
+        }
+    }
+
     /// The bare number, for leaf arithmetic and printing.
     #[must_use]
     #[inline]
@@ -390,6 +402,20 @@ impl fmt::Display for Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_that_no_clock_can_show_are_bounded() {
+        let forever = Seconds(1e30);
+        for (value, expected) in [
+            (f64::INFINITY, forever),
+            (f64::NEG_INFINITY, -forever),
+            (f64::NAN, forever),
+            (1.5, Seconds(1.5)),
+            (-0.0, Seconds::ZERO),
+        ] {
+            assert_eq!(Seconds::bounded(value), expected, "{value}");
+        }
+    }
 
     #[test]
     fn values_that_are_not_finite_are_refused() {

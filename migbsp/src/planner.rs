@@ -66,7 +66,7 @@ mod spacing;
 
 use bsp::units::Seconds;
 
-use crate::bounded::{count, seconds};
+use crate::bounded::count;
 use crate::when::TRIAL;
 use crate::{
     Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, LinkProbe, LoadSource,
@@ -298,8 +298,8 @@ impl Planner {
             (reverted.longest() + failed.unexplained()).max(0.0)
         };
         let balance = CostBenefit {
-            present: seconds(call.superstep),
-            planned: seconds(before),
+            present: Seconds::bounded(call.superstep),
+            planned: Seconds::bounded(before),
             cost: reverted.migration_cost(),
             horizon: call.horizon,
         };
@@ -355,12 +355,12 @@ impl Planner {
             assessment: PlanAssessment {
                 balance,
                 verdict,
-                measured: seconds(call.measured),
+                measured: Seconds::bounded(call.measured),
                 overhead: self
                     .costs
                     .overhead()
                     .filter(|_| call.snapshot.learns_cost())
-                    .map(seconds),
+                    .map(Seconds::bounded),
                 alternatives: draft.alternatives,
                 choice: draft.choice,
             },

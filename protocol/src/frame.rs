@@ -292,7 +292,7 @@ impl Message {
     )]
     pub fn payload(&self) -> Option<&Bytes> {
         match self {
-            Self::Agent(AgentMessage::State(image)) => Some(&image.payload),
+            Self::Agent(AgentMessage::State(state)) => Some(&state.payload),
             Self::Node(NodeMessage::Batch(batch)) => Some(&batch.payload),
             Self::Node(NodeMessage::Probe(probe)) => Some(&probe.payload),
             Self::Node(NodeMessage::Checkpoint(_, CheckpointMessage::Pieces(pieces))) => {
@@ -306,16 +306,17 @@ impl Message {
 impl AgentMessage {
     /// The bytes that a simulated network is charged for this message.
     ///
-    /// This is the length of its frame, with one exception: the image of a process that declares its size
-    /// ([`EncodedState::declared`](crate::EncodedState::declared)) is charged by that size, not by its payload. The program of a modelled application
-    /// consists of a few counters; what would have to move is the memory of the application it stands for.
+    /// This is the length of its frame, with one exception: the state of a process that declares its size
+    /// ([`EncodedState::declared`](crate::EncodedState::declared)) is charged by that size, not by its payload. The
+    /// program of a modelled application consists of a few counters; what would have to move is the memory of the
+    /// application it stands for.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "every message can be encoded")]
     pub fn wire_size(&self, from: Address, to: Address) -> units::Bytes {
         let head = encoded_len(&(from, to, self)).expect("every message can be encoded");
-        let payload = if let Self::State(image) = self {
-            let payload = || units::Bytes(length_of(image.payload.len()));
-            image.declared.unwrap_or_else(payload)
+        let payload = if let Self::State(state) = self {
+            let payload = || units::Bytes(length_of(state.payload.len()));
+            state.declared.unwrap_or_else(payload)
         } else {
             units::Bytes::ZERO
         };
@@ -384,7 +385,7 @@ pub fn decode(
 )]
 fn attach(mut message: Message, payload: Bytes) -> Result<Message, DecodeError> {
     match &mut message {
-        Message::Agent(AgentMessage::State(image)) => image.payload = payload,
+        Message::Agent(AgentMessage::State(state)) => state.payload = payload,
         Message::Node(NodeMessage::Batch(batch)) => batch.payload = payload,
         Message::Node(NodeMessage::Probe(probe)) => probe.payload = payload,
         Message::Node(NodeMessage::Checkpoint(_, CheckpointMessage::Pieces(pieces))) => {

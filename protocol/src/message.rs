@@ -27,7 +27,7 @@ pub enum Address {
     Node(HostId),
     /// The manager of a Set.
     SetManager(SetId),
-    /// The client of a job, which is not an agent: it only sends and receives [`JobMessage`]s and process images.
+    /// The client of a job, which is not an agent: it only sends and receives [`JobMessage`]s and states of processes.
     Client,
 }
 

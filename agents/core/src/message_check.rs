@@ -107,7 +107,7 @@ impl MessageCheck<'_> {
             (End::First, End::Manager, Address::SetManager(set), Address::SetManager(other)) => {
                 set == *first && set != other
             }
-            // Nothing else travels as a message: the image of a process has a stream of its own.
+            // Nothing else travels as a message: the state of a process has a stream of its own.
             _ => false,
         }
     }

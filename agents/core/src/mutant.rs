@@ -30,7 +30,7 @@ pub enum Mutant {
     KeepOldPlacement,
     /// A host whose processes have all left refuses batches of hosts that have gone on.
     RefuseWhenLeft,
-    /// A host refuses the image of a process that comes from where the host does not know it to run yet.
+    /// A host refuses the state of a process that comes from where the host does not know it to run yet.
     RefuseEarlyImage,
     /// A node has ended although the Managers of other Sets wait for what its own passes on.
     EndBeforeBarrier,

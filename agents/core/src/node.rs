@@ -102,14 +102,14 @@ impl Node {
                 self.remove(order.rank)?;
                 self.send(Address::Process(order.rank), message, world);
             }
-            AgentMessage::State(image) => {
-                let rank = image.rank;
+            AgentMessage::State(state) => {
+                let rank = state.rank;
                 let place = self.residents.binary_search(&rank);
                 let place = place
                     .err()
-                    .ok_or_else(|| format!("an image of {rank}, which runs on {}", self.host))?;
+                    .ok_or_else(|| format!("a state of {rank}, which runs on {}", self.host))?;
                 self.residents.insert(place, rank);
-                world.install(self.host, from, *image);
+                world.install(self.host, from, *state);
             }
             _ => return Err("a message that nodes do not receive".to_owned()),
         }

@@ -156,7 +156,7 @@ pub trait Executor {
     fn depart(&mut self, order: Migrate, agent: Vec<u8>);
 
     /// Installs a process that has arrived on its new host from the node `from`; answered by [`Event::Moved`] at its agent.
-    fn install(&mut self, host: HostId, from: Address, image: EncodedState);
+    fn install(&mut self, host: HostId, from: Address, state: EncodedState);
 
     /// The memory that a process occupies: what its program declares, or its encoded state.
     fn memory(&self, rank: Rank) -> MemorySize;

@@ -11,7 +11,6 @@ use migbsp::{
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::bounded::seconds;
 use crate::completion;
 
 /// The dynamic scheduling algorithm of Du, Sun and Wu (2007, figure 2): the slowest process moves to the host on the idle
@@ -200,13 +199,13 @@ fn choice(
     let hosts = (0..snapshot.hosts().len()).filter(|host| *host != present);
     let destination = |host: usize| {
         let found = &snapshot.hosts()[host];
-        let cost = seconds(snapshot.migration(process, host));
+        let cost = Seconds::bounded(snapshot.migration(process, host));
         let ages = if counts_ages {
             snapshot.ages(host)
         } else {
             &[]
         };
-        let dedicated = seconds(snapshot.horizon() * time_alone(snapshot, process, host));
+        let dedicated = Seconds::bounded(snapshot.horizon() * time_alone(snapshot, process, host));
         Destination {
             host: found.id,
             utilisation: found.utilisation,

@@ -13,7 +13,6 @@
 //! ```
 
 mod bonorden;
-mod bounded;
 pub mod completion;
 mod destination;
 

@@ -9,7 +9,6 @@ mod links;
 use bsp::SetId;
 use bsp::units::Seconds;
 
-use crate::bounded::seconds;
 use crate::knowledge::flows::Flows;
 use crate::knowledge::maximum::Maximum;
 use crate::{Message, MigrationSchedule, Snapshot};
@@ -294,7 +293,7 @@ impl<'a> Assignment<'a> {
     /// How long a superstep takes.
     #[must_use]
     pub fn superstep(&self) -> Seconds {
-        seconds(self.longest())
+        Seconds::bounded(self.longest())
     }
 
     /// How long the moves from the present placement take together.

@@ -3,7 +3,7 @@
 use bsp::units::{Bytes, Seconds};
 use serde::{Deserialize, Serialize};
 
-use crate::bounded::{non_negative, seconds};
+use crate::bounded::non_negative;
 
 /// The coefficients of `C = α0 + f · max(1 / r, α1 / b)`, the cost of moving a state of `f` bytes at a bandwidth of `b`.
 ///
@@ -60,7 +60,7 @@ impl CostCoefficients {
     /// Predicted time of moving `bytes` at a bandwidth that takes `per_byte` seconds for a byte.
     #[must_use]
     pub fn predict(&self, bytes: Bytes, per_byte: f64) -> Seconds {
-        seconds(self.startup.get() + bytes.as_f64() * self.transfer_rate(per_byte))
+        Seconds::bounded(self.startup.get() + bytes.as_f64() * self.transfer_rate(per_byte))
     }
 }
 

@@ -5,7 +5,6 @@ use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
 use super::MoveCost;
-use crate::bounded::seconds;
 
 /// A probe of the link between two hosts, before a large image crosses it.
 ///
@@ -72,7 +71,7 @@ impl LinkProbe {
         (least < budget).then(|| Self {
             from: step.from,
             to: step.to,
-            budget: seconds(budget),
+            budget: Seconds::bounded(budget),
         })
     }
 }

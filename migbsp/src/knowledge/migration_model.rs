@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::met_links::MetLinks;
 use super::{CallMove, CostCoefficients, ProbedLink, SteadyRate, concurrent_moves, selection};
-use crate::bounded::seconds;
 use crate::median::median;
 
 /// What a move costs, learned: the [`CostCoefficients`] are medians over the latest moves.
@@ -205,7 +204,8 @@ impl MigrationModel {
             sample.transfer(sample.bytes() * per_byte)
         };
         let startup = median(self.short.iter().map(startup).collect());
-        self.coefficients.startup = seconds(startup.unwrap_or(ROUND_TRIPS * self.round_trip));
+        self.coefficients.startup =
+            Seconds::bounded(startup.unwrap_or(ROUND_TRIPS * self.round_trip));
     }
 }
 

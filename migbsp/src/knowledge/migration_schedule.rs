@@ -2,7 +2,6 @@
 
 use bsp::units::Seconds;
 
-use crate::bounded::seconds;
 use crate::knowledge::maximum::Maximum;
 use crate::{MigrationTime, Snapshot};
 
@@ -48,7 +47,7 @@ impl<'a> MigrationSchedule<'a> {
     /// How long all moves take together.
     #[must_use]
     pub fn cost(&self) -> Seconds {
-        seconds(self.total())
+        Seconds::bounded(self.total())
     }
 
     /// The same as a bare number of seconds.

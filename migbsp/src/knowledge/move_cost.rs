@@ -4,7 +4,7 @@ use bsp::MemorySize;
 use bsp::units::Seconds;
 
 use super::{CostCoefficients, MigrationCost};
-use crate::bounded::{non_negative, seconds};
+use crate::bounded::non_negative;
 
 /// What moves cost in a call: what is stated, and what has been learned of the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,7 +27,7 @@ impl MoveCost {
         let base = self.startup();
         let data = image.data.as_f64() * self.stated.data_rate.unwrap_or(rate);
         let fixed = image.fixed.as_f64() * self.stated.fixed_rate.unwrap_or(rate);
-        seconds(data + fixed + base.get())
+        Seconds::bounded(data + fixed + base.get())
     }
 
     /// What a move takes whatever its size is, `Mig`.
@@ -56,7 +56,7 @@ impl MoveCost {
         if !bytes.is_finite() {
             return cost;
         }
-        seconds(startup + bytes * self.transfer_rate(probed))
+        Seconds::bounded(startup + bytes * self.transfer_rate(probed))
     }
 
     /// Whether the cost of moves is learned and depends on bandwidth, because the cost of a byte is not stated.

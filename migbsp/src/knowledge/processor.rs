@@ -4,8 +4,6 @@ use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank};
 use serde::{Deserialize, Serialize};
 
-use crate::bounded::seconds;
-
 /// A host and our processes on it, as its Set Manager knows them at a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Processor {
@@ -43,7 +41,7 @@ impl Processor {
         let sum: Instructions = works.clone().sum::<Instructions>();
         let longest = works.max().unwrap_or_default();
         let shared = sum.as_f64() / (self.width() * self.rate());
-        seconds(shared.max(longest.as_f64() / self.rate()))
+        Seconds::bounded(shared.max(longest.as_f64() / self.rate()))
     }
 
     /// The number of cores, as a measure to divide by.

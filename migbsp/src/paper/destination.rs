@@ -8,7 +8,7 @@ use bsp::{HostId, Rank};
 use serde::{Deserialize, Serialize};
 
 use crate::Processor;
-use crate::bounded::{non_negative, seconds};
+use crate::bounded::non_negative;
 
 /// The processors of one Set during one call, kept up to date while candidates come and go.
 ///
@@ -130,7 +130,7 @@ impl Processors {
             return Answer::Refuse(Refusal::NoProcessor);
         };
         let rest = request.bytes.as_f64() * self.transfer_rate + request.migration.get();
-        let t1_of = |time: Seconds| seconds(time.get() + rest);
+        let t1_of = |time: Seconds| Seconds::bounded(time.get() + rest);
         let host = self.processors[position].host;
         let (t1, t2) = (t1_of(time), request.t2);
         if t2 <= t1 {
@@ -157,7 +157,7 @@ impl Processors {
         let time = self.processors[position].time();
         let rest = request.bytes.as_f64() * self.transfer_rate + request.migration.get();
         self.receive(request, position);
-        let t1 = seconds(time.get() + rest);
+        let t1 = Seconds::bounded(time.get() + rest);
         Answer::Offer {
             host,
             t1,
@@ -190,7 +190,7 @@ impl Processors {
         let processor = &self.processors[*self.residences.get(&rank)?];
         let reception = bytes.as_f64() * non_negative(transfer_rate);
         let time = processor.time();
-        Some(seconds(time.get() + reception))
+        Some(Seconds::bounded(time.get() + reception))
     }
 
     /// Our processes, by host, as placed so far.

@@ -5,8 +5,6 @@
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
-use crate::bounded::seconds;
-
 /// Times of one process in one superstep, as the Managers need them to judge the balance.
 ///
 /// Kept for every superstep since the last call, hence its three words: a negative time is one that
@@ -149,8 +147,8 @@ impl Digest {
             computed: self.computed.saturating_add(other.computed),
             slowest: self.slowest.max(other.slowest),
             fastest: self.fastest.min(other.fastest),
-            computation: seconds(self.computation.get() + other.computation.get()),
-            reception: seconds(self.reception.get() + other.reception.get()),
+            computation: Seconds::bounded(self.computation.get() + other.computation.get()),
+            reception: Seconds::bounded(self.reception.get() + other.reception.get()),
             wait,
         }
     }
@@ -171,7 +169,11 @@ mod tests {
     fn times(computation: f64) -> ProcessTimes {
         let seconds = |value| Seconds::new(value).unwrap();
         let computation = (0.0 < computation).then(|| seconds(computation));
-        ProcessTimes::new(computation, seconds(0.25), Some(seconds(1.0)))
+        ProcessTimes::new(
+            computation,
+            seconds(0.25),
+            Some(seconds(1.0)),
+        )
     }
 
     #[test]

@@ -4,7 +4,7 @@ use bsp::units::Seconds;
 use bsp::{MemorySize, Rank, SetId};
 use serde::{Deserialize, Serialize};
 
-use crate::bounded::{non_negative, seconds};
+use crate::bounded::non_negative;
 use crate::{Config, CostCoefficients, Entry, MoveCost, ProcessHistory};
 
 /// The platform as a process sees it when a call begins.
@@ -169,10 +169,12 @@ impl ProcessHistory {
             pattern_computation,
             prediction_computation,
             set_index,
-            computation: seconds(pattern_computation * prediction_computation.get() * set_index),
+            computation: Seconds::bounded(
+                pattern_computation * prediction_computation.get() * set_index,
+            ),
             pattern_communication,
             prediction_communication,
-            communication: seconds(pattern_communication * prediction_communication.get()),
+            communication: Seconds::bounded(pattern_communication * prediction_communication.get()),
             migration,
         }
     }

@@ -4,7 +4,6 @@ use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId};
 use serde::{Deserialize, Serialize};
 
-use crate::bounded::seconds;
 use crate::{
     Config, Forecast, Incoming, Load, Neighbours, Noise, Potential, ProcessTimes, Received,
 };
@@ -246,7 +245,7 @@ impl ProcessHistory {
     #[must_use]
     pub fn receive_time(&self) -> Seconds {
         let times = self.senders.iter().map(|sender| sender.time_predicted);
-        seconds(times.sum())
+        Seconds::bounded(times.sum())
     }
 
     /// `P_comp(i)`, in `[0, 1]`.
@@ -258,7 +257,7 @@ impl ProcessHistory {
     /// `CTP(i)`.
     #[must_use]
     pub fn prediction_computation(&self) -> Seconds {
-        seconds(self.time_predicted)
+        Seconds::bounded(self.time_predicted)
     }
 
     /// `P_comm(i, j)`, in `[0, 1]`.
@@ -270,7 +269,7 @@ impl ProcessHistory {
     /// `BTP(i, j)`.
     #[must_use]
     pub fn prediction_communication(&self, set: SetId) -> Seconds {
-        seconds(self.sender(set).time_predicted)
+        Seconds::bounded(self.sender(set).time_predicted)
     }
 
     fn receive(&mut self, aging: Aging, config: &Config, receptions: &[Reception]) {

@@ -3,7 +3,6 @@
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
-use crate::bounded::seconds;
 use crate::{
     Alternative, Assignment, CostBenefit, DestinationChoice, Move, Snapshot, Spacing, Verdict,
 };
@@ -69,9 +68,9 @@ pub(super) fn moves(
                 from: snapshot.hosts()[*from].id,
                 to: snapshot.hosts()[*to].id,
             },
-            cost: seconds(snapshot.migration(process, *to)),
-            before: seconds(present.time(*from)),
-            after: seconds(planned.time(*to)),
+            cost: Seconds::bounded(snapshot.migration(process, *to)),
+            before: Seconds::bounded(present.time(*from)),
+            after: Seconds::bounded(planned.time(*to)),
             per_byte: snapshot.learned_per_byte(process, *to),
         })
         .collect()

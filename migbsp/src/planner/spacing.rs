@@ -1,6 +1,7 @@
 //! How far away the next call may be.
 
-use crate::bounded::seconds;
+use bsp::units::Seconds;
+
 use crate::planner::call::Call;
 use crate::planner::deferral::Undone;
 use crate::planner::{LONGER, Planner, Proposal};
@@ -22,11 +23,11 @@ impl Planner {
         let (_, again) = self.pacing.pauses(overhead);
         let limit = call.measured * LONGER + call.noise.superstep();
         let spacing = Spacing {
-            cost: seconds(overhead.unwrap_or_default()),
+            cost: Seconds::bounded(overhead.unwrap_or_default()),
             pause,
             again: again.max(self.planning.pause),
-            took: seconds(call.measured),
-            limit: proposal.is_audited.then(|| seconds(limit)),
+            took: Seconds::bounded(call.measured),
+            limit: proposal.is_audited.then(|| Seconds::bounded(limit)),
         };
         let shortest = proposal.draft.shortest.as_ref();
         let undone = shortest.and_then(|plan| self.undone(call, after.get(), plan));

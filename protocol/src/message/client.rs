@@ -1,6 +1,6 @@
 //! Messages between the client of a job and the nodes of a cluster.
 //!
-//! A client connects to every node and [`Submit`]s the job to all of them. The nodes accept, receive the images of the
+//! A client connects to every node and [`Submit`]s the job to all of them. The nodes accept, receive the states of the
 //! processes that start on them, connect to each other, and report that they are ready. Then the client starts the job
 //! on all nodes, receives the record, and at the end the outputs of the processes.
 
@@ -102,7 +102,7 @@ pub struct Ended {
     pub messages: u64,
     /// Bytes of them.
     pub bytes: u64,
-    /// Bytes of process images that left the node.
+    /// Bytes of the states of processes that left the node.
     pub moved: u64,
 }
 

@@ -282,9 +282,7 @@ impl SetManager {
 
     /// Sends the report of this Set, once all its processes have reported.
     fn send_set_report(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
-        let Some(scheduler) = &rules.scheduler else {
-            unreachable!("calls have a scheduler")
-        };
+        let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
         let when = self.when.as_ref().expect("there is a scheduler");
         let call = self.call.as_ref().expect("a call is being held");
         let reports: Vec<&Report> = call.reports.values().collect();
@@ -320,13 +318,12 @@ impl SetManager {
             inventory: None,
             remaining: scheduler.asked(|| most(reports.iter().map(|report| report.remaining))),
         };
-        for set in (0..rules.managers.len()).map(SetId::from_index) {
+        let all = (0..rules.managers.len()).map(SetId::from_index);
+        for set in all.filter(|set| *set != self.set) {
             let wants_inventory = set == rules.first && scheduler.plans();
             set_report.inventory = wants_inventory.then(|| self.inventory(rules, call, world));
-            if set != self.set {
-                let message = AgentMessage::SetReport(Box::new(set_report.clone()));
-                self.send(set, message, Cost::Encoded, world);
-            }
+            let message = AgentMessage::SetReport(Box::new(set_report.clone()));
+            self.send(set, message, Cost::Encoded, world);
         }
         let is_first = self.set == rules.first && scheduler.plans();
         set_report.inventory = is_first.then(|| self.inventory(rules, call, world));

@@ -388,11 +388,10 @@ impl Job {
             return Ok(());
         };
         let own = self.submit.host;
-        let residents = self.rules.placement.iter();
-        let residents = residents.filter(|host| **host == own).count();
+        let residents = self.rules.on_host[own.index()];
         let is_complete = gathered.limit.is_some()
             && self.are_all_here(gathered)
-            && gathered.states.len() == residents;
+            && u32::try_from(gathered.states.len()) == Ok(residents);
         match &mut self.phase {
             Phase::Gathering(gathered) if is_complete => {
                 let gathered = std::mem::take(gathered);

@@ -176,7 +176,7 @@ impl Executor for SimulatedWorld {
             agent,
             host,
             epoch: state.epoch,
-            measured: measured.expect("the image has arrived"),
+            measured: measured.expect("the state has arrived"),
         }));
         self.deliver(Delivery {
             to: Address::Process(state.rank),

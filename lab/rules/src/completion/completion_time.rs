@@ -6,7 +6,6 @@ use super::expected;
 use super::interruptions::Interruptions;
 use super::owner_jobs::OwnerJobs;
 use super::present_jobs;
-use crate::bounded;
 
 /// The time `T` from the arrival of a task at a host to its end, where the owner's jobs come first.
 ///
@@ -34,7 +33,7 @@ impl Completion {
     pub fn new(dedicated: Seconds, jobs: &OwnerJobs) -> Self {
         Self {
             jobs: *jobs,
-            dedicated: bounded::seconds(dedicated.get().max(0.0)).get(),
+            dedicated: Seconds::bounded(dedicated.get().max(0.0)).get(),
             delay: 0.0,
         }
     }
@@ -99,8 +98,8 @@ impl Completion {
             return self.earliest();
         }
         while !reached(above) {
-            if bounded::seconds(above).get() < above {
-                return bounded::seconds(above);
+            if Seconds::bounded(above).get() < above {
+                return Seconds::bounded(above);
             }
             (below, above) = (above, 2.0 * above);
         }
@@ -115,7 +114,7 @@ impl Completion {
                 below = middle;
             }
         }
-        bounded::seconds(above)
+        Seconds::bounded(above)
     }
 
     /// The time that the task takes if no job interrupts it.
@@ -131,7 +130,7 @@ impl Completion {
 
     fn after(self, delay: f64) -> Self {
         Self {
-            delay: bounded::seconds(delay).get(),
+            delay: Seconds::bounded(delay).get(),
             ..self
         }
     }

@@ -3,7 +3,6 @@
 use bsp::units::Seconds;
 
 use super::present_jobs;
-use crate::bounded;
 
 /// Highest utilisation that [`expected`] assumes, a share of the host's time.
 ///
@@ -44,7 +43,7 @@ pub(super) fn mean(dedicated: f64, utilisation: f64, delay: f64) -> Seconds {
     if dedicated <= 0.0 {
         return Seconds::ZERO;
     }
-    bounded::seconds(dedicated / (1.0 - utilisation) + delay)
+    Seconds::bounded(dedicated / (1.0 - utilisation) + delay)
 }
 
 #[cfg(test)]

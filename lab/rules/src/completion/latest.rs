@@ -3,7 +3,6 @@
 use bsp::units::Seconds;
 
 use super::completion_time::Completion;
-use crate::bounded;
 
 /// Expected time until the last of several tasks ends that run on different hosts: `∫ (1 − Π F_k(t)) dt`.
 ///
@@ -43,7 +42,7 @@ pub fn latest(completions: &[Completion]) -> Seconds {
         sum += panel.integral(&remaining, ERROR * longest_mean, (HALVINGS_MAX, false));
         number += 1.0;
     }
-    bounded::seconds(sum)
+    Seconds::bounded(sum)
 }
 
 /// A part of the axis and the function at its ends and middle.

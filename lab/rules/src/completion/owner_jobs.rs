@@ -2,8 +2,6 @@
 
 use bsp::units::Seconds;
 
-use crate::bounded;
-
 /// Jobs that arrive at a host at random (Poisson), are served in turn, and interrupt the task.
 ///
 /// Equation `OWNERS` of `docs/model.md`.
@@ -63,8 +61,8 @@ impl OwnerJobs {
         Ok(Self {
             // Adding zero turns -0.0 into 0.0.
             utilisation: utilisation + 0.0,
-            mean: bounded::seconds(mean.get().max(MEAN_MIN)),
-            deviation: bounded::seconds(deviation.get()),
+            mean: Seconds::bounded(mean.get().max(MEAN_MIN)),
+            deviation: Seconds::bounded(deviation.get()),
         })
     }
 

@@ -36,9 +36,9 @@ impl Truth {
         Sample {
             measured: MeasuredMove {
                 bytes,
-                took: seconds(took),
-                processing: seconds(bytes.as_f64() * self.processing * noise),
-                round_trip: seconds(self.startup / 4.0),
+                took: Seconds::bounded(took),
+                processing: Seconds::bounded(bytes.as_f64() * self.processing * noise),
+                round_trip: Seconds::bounded(self.startup / 4.0),
             },
             per_byte: 1.0 / predicted,
             alone: bytes.as_f64() / predicted,
@@ -123,7 +123,7 @@ fn an_outlier_and_a_bandwidth_that_jumps_change_little() {
             (bandwidth(index.max(1) - 1), bandwidth(index))
         });
         for sample in moves.iter_mut().skip(57).take(1) {
-            sample.measured.took = seconds(20.0 * sample.measured.took.get());
+            sample.measured.took = Seconds::bounded(20.0 * sample.measured.took.get());
         }
         moves
     };
@@ -193,7 +193,7 @@ fn before_the_first_move_a_prediction_is_that_of_the_bandwidth() {
 
 fn any_move() -> impl Strategy<Value = Sample> {
     let time = prop_oneof![-1.0_f64..1e3, Just(0.0), Just(1e300)];
-    let time = time.prop_map(seconds);
+    let time = time.prop_map(Seconds::bounded);
     (any::<u64>(), any::<f64>(), time.clone(), time.clone(), time).prop_map(
         |(bytes, per_byte, took, processing, round_trip)| Sample {
             measured: MeasuredMove {
@@ -234,9 +234,9 @@ fn between(predicted: f64, met: f64) -> CallMove {
     CallMove {
         measured: MeasuredMove {
             bytes,
-            took: seconds(bytes.as_f64() * met),
-            processing: seconds(0.0),
-            round_trip: seconds(0.0),
+            took: Seconds::bounded(bytes.as_f64() * met),
+            processing: Seconds::bounded(0.0),
+            round_trip: Seconds::bounded(0.0),
         },
         per_byte: predicted,
         from: (HostId(0), SetId(0)),
@@ -249,7 +249,7 @@ fn probed(per_byte: f64) -> ProbedLink {
         from: HostId(0),
         to: HostId(1),
         per_byte,
-        took: seconds(0.0),
+        took: Seconds::bounded(0.0),
     }
 }
 

@@ -25,10 +25,10 @@ fn receive(process: &mut ProcessHistory, config: &Config, instructions: u64, fro
         .map(|(set, bytes)| Reception {
             set: SetId(*set),
             bytes: Bytes(*bytes),
-            time: seconds(Bytes(*bytes).as_f64() * 1e-6),
+            time: Seconds::bounded(Bytes(*bytes).as_f64() * 1e-6),
         })
         .collect();
-    let computation_time = seconds(Instructions(instructions).as_f64() * 1e-9);
+    let computation_time = Seconds::bounded(Instructions(instructions).as_f64() * 1e-9);
     process.observe(
         config,
         Observation {
