@@ -3,7 +3,7 @@
 
 Needs OR-tools (`pip install ortools`), so it is no part of the tests.
 
-    cargo run --release -p migbsp --example rebalance_instance -- I1,1 200 100 76 > I1_1_200.json
+    cargo run --release -p migbsp-rebalancing-algorithms --example rebalance_instance -- I1,1 200 100 76 > I1_1_200.json
     python3 integration-tests/exact/cpsat.py 60 I1_1_200.json ..
 
 Solves the generalised assignment problem of every instance and target by CP-SAT with one worker for at most so

@@ -19,6 +19,7 @@ use std::num::NonZeroU64;
 
 use agents::ChunkReader;
 use bsp::Rank;
+use bsp::numbers::length;
 use bytes::Bytes;
 use protocol::transport::{CHUNK_LEN, JobId};
 
@@ -371,10 +372,6 @@ fn read_generation(reader: &mut Reader) -> Result<Generation, Ended> {
         incarnation: reader.u64()?,
         superstep: reader.u64()?,
     })
-}
-
-fn length(bytes: usize) -> u64 {
-    u64::try_from(bytes).expect("lengths fit 64 bits")
 }
 
 const MAGIC: &[u8; 4] = b"mbcd";

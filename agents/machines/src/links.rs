@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bsp::HostId;
+use bsp::numbers::real;
 use bsp::units::Seconds;
 use migbsp::BandwidthForecast;
 
@@ -89,7 +90,7 @@ impl Probed {
     /// Seconds per byte. If probes do not tell, the link is taken to move what it has been seen to move.
     pub(crate) fn per_byte(&self) -> f64 {
         let took = self.longer().unwrap_or_else(|| self.full.shortest.get());
-        took / count(self.bytes)
+        took / real(self.bytes)
     }
 }
 
@@ -133,7 +134,7 @@ impl Links {
         link.bound(took.min(transport.0.get() / 2.0));
         if BYTES_MIN <= bytes {
             link.bandwidth.observe_transport(transport.1);
-            link.bandwidth.observe(count(bytes) / (took - link.latency));
+            link.bandwidth.observe(real(bytes) / (took - link.latency));
         }
     }
 
@@ -142,15 +143,6 @@ impl Links {
         let links = self.0.iter();
         links.filter_map(|(host, link)| Some((*host, link.bandwidth.bandwidth()?.recip())))
     }
-}
-
-#[expect(
-    clippy::as_conversions,
-    clippy::cast_precision_loss,
-    reason = "a bandwidth may be rounded"
-)]
-const fn count(bytes: u64) -> f64 {
-    bytes as f64
 }
 
 /// Seconds that the schedulers of two hosts may add to a round trip.

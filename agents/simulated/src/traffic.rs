@@ -1,6 +1,7 @@
 //! The messages of programs on the simulated network.
 
 use agents::{Exchange, Setup, SuperstepPlan};
+use bsp::numbers::index;
 use bsp::units::{Bytes, Seconds};
 use bsp::{Rank, SetId};
 use migbsp::{Incoming, Reception};
@@ -243,11 +244,6 @@ impl Received {
             time,
         });
     }
-}
-
-/// The position with this number.
-fn index(number: u32) -> usize {
-    usize::try_from(number).expect("u32 fits usize")
 }
 
 #[cfg(test)]

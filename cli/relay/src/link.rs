@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 
+use bsp::numbers::whole;
 use bsp::units::{Bytes, BytesPerSecond, Instant, Seconds};
 
 use crate::level::Level;
@@ -168,15 +169,6 @@ impl<T> Link<T> {
         }
         self.clock = self.clock.max(now);
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "clamped to a range of integers"
-)]
-const fn whole(number: f64) -> u64 {
-    number as u64
 }
 
 /// The time that the datagrams of a full queue take at level 1.

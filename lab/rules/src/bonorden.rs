@@ -1,5 +1,6 @@
 //! The strategies of Bonorden (IPDPS 2007), as the MigBSP papers describe them.
 
+use bsp::numbers::length;
 use migbsp::{Assignment, Draft, Plan, Rule, Snapshot};
 
 /// Bonorden's centralised strategy: a master compares the loads of all hosts and migrates one process from
@@ -58,9 +59,9 @@ impl BonordenDistributed {
     fn partners(&self, host: usize, hosts: usize) -> impl Iterator<Item = usize> {
         let (plan, others) = (self.plans, hosts - 1);
         (0..self.asked).map(move |question| {
-            let seed = [plan, wide(host), u64::from(question)];
+            let seed = [plan, length(host), u64::from(question)];
             let mixed = seed.into_iter().fold(0, |state, part| mix(state ^ part));
-            let other = usize::try_from(mixed % wide(others)).expect("less than there are hosts");
+            let other = usize::try_from(mixed % length(others)).expect("less than there are hosts");
             // No host asks itself.
             other + usize::from(host <= other)
         })
@@ -97,10 +98,6 @@ const fn mix(state: u64) -> u64 {
     let state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     state ^ (state >> 31)
-}
-
-fn wide(number: usize) -> u64 {
-    u64::try_from(number).expect("a number of hosts fits 64 bits")
 }
 
 /// `bonorden-distributed`.

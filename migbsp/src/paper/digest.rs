@@ -169,11 +169,7 @@ mod tests {
     fn times(computation: f64) -> ProcessTimes {
         let seconds = |value| Seconds::new(value).unwrap();
         let computation = (0.0 < computation).then(|| seconds(computation));
-        ProcessTimes::new(
-            computation,
-            seconds(0.25),
-            Some(seconds(1.0)),
-        )
+        ProcessTimes::new(computation, seconds(0.25), Some(seconds(1.0)))
     }
 
     #[test]

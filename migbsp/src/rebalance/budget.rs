@@ -1,5 +1,7 @@
 //! How long to look.
 
+use bsp::numbers::real;
+
 use std::fmt;
 
 /// When to stop.
@@ -96,13 +98,6 @@ impl<'a> Meter<'a> {
     pub const fn steps(&self) -> u64 {
         self.steps
     }
-}
-
-/// As near to `count` as a floating-point number gets by basic arithmetic.
-fn real(count: u64) -> f64 {
-    let [a, b, c, d, e, f, g, h] = count.to_be_bytes();
-    let half = |bytes| f64::from(u32::from_be_bytes(bytes));
-    half([a, b, c, d]) * 4_294_967_296.0 + half([e, f, g, h])
 }
 
 /// A clock takes as long to read as some steps; these take a few microseconds.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use bsp::numbers::real;
+
 use crate::rebalance::annealing::{Annealing, Course};
 use crate::rebalance::budget::Meter;
 use crate::rebalance::draws::Draws;
@@ -92,7 +94,7 @@ fn relieved(problem: &Problem, memory: &Memory) -> Result<Vec<usize>, Vec<usize>
     for (process, &home) in homes.iter().enumerate() {
         let occupied = memory.with_blocks(process);
         if problem.is_movable(process) && 0 < occupied && !held.is_within(home) {
-            on[home].push((price(process), number(occupied), process));
+            on[home].push((price(process), real(occupied), process));
         }
     }
     for (machine, mut candidates) in on.into_iter().enumerate() {
@@ -298,15 +300,6 @@ fn cheapened(problem: &Problem, start: &[usize]) -> Vec<usize> {
     let mut meter = Meter::new(Budget::Steps(STEPS));
     Annealing::new(&problem, level, start, draws, course).run(&mut incumbent, &mut meter);
     incumbent.assignment().to_vec()
-}
-
-#[expect(
-    clippy::as_conversions,
-    clippy::cast_precision_loss,
-    reason = "a price per byte needs no exact number of bytes"
-)]
-const fn number(bytes: u64) -> f64 {
-    bytes as f64
 }
 
 /// Steps of the annealing: some milliseconds.

@@ -1,5 +1,7 @@
 //! A single call.
 
+use bsp::numbers::whole;
+
 use crate::rule::{Parameter, Rule};
 use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, When};
 
@@ -39,16 +41,6 @@ pub(super) const RULE: Rule<dyn When> =
         min: 1.0,
         max: AFTER_MAX,
     }]);
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::as_conversions,
-    reason = "the parameter is between 1 and its maximum"
-)]
-const fn whole(after: f64) -> u64 {
-    after as u64
-}
 
 const AFTER_MAX: f64 = 1e9;
 

@@ -17,6 +17,7 @@
 use std::io;
 use std::num::NonZeroU64;
 
+use bsp::numbers::length;
 use bsp::{HostId, Rank};
 use bytes::Bytes;
 use protocol::transport::{CHUNK_LEN, JobId};
@@ -196,10 +197,6 @@ fn check_head(head: &[u8]) -> Result<(), ()> {
     let (fields, checksum) = head.split_at(head.len() - CHECKSUM_LEN);
     let is_right = crc32fast::hash(fields).to_le_bytes() == *checksum;
     is_right.then_some(()).ok_or(())
-}
-
-fn length(bytes: usize) -> u64 {
-    u64::try_from(bytes).expect("lengths fit 64 bits")
 }
 
 const MAGIC: &[u8; 8] = b"migbspck";

@@ -11,6 +11,7 @@
 //! All but the value is the same byte for byte in every file. A value has no backslashes, and no more than
 //! [`PLAIN_MAX`] bytes between two quotation marks: so decoding it needs no buffer for a text or number of any length.
 
+use bsp::numbers::length;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
@@ -146,10 +147,6 @@ impl<'a> Cursor<'a> {
         self.offset += count;
         Ok(taken)
     }
-}
-
-fn length(bytes: usize) -> u64 {
-    u64::try_from(bytes).expect("lengths fit 64 bits")
 }
 
 const BEFORE: &str = "{\n\"format\": \"migbsp.checkpoint/";

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
+use bsp::numbers::length;
+
 use super::files::{Entry, Files};
 
 /// A folder in memory that fails as disks do: for tests, and for simulations of faults.
@@ -337,8 +339,4 @@ fn torn(contents: &Contents, draw: &mut dyn FnMut(u64) -> u64) -> Vec<u8> {
             bytes
         }
     }
-}
-
-fn length(bytes: usize) -> u64 {
-    u64::try_from(bytes).expect("lengths fit 64 bits")
 }

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use bsp::numbers::index;
 use bsp::reference::{self, check_length, check_receiver};
 use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{Conditions, Envelope, Inbox, MemorySize, Outbox, Payload, Program, Rank, Step};
 
 use super::outputs::Outputs;
-use super::superstep_plan::{SuperstepPlan, index};
+use super::superstep_plan::SuperstepPlan;
 use crate::encoding::{decode, encode_into, encoded_len};
 use crate::error::RunError;
 

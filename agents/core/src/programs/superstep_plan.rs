@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use bsp::numbers::index;
 use bsp::units::{Bytes, Instructions};
 use bsp::{Interaction, Rank};
 
@@ -117,9 +118,4 @@ impl RepeatedPlan {
     pub fn size(&self) -> usize {
         self.work.len() + self.receivers.len()
     }
-}
-
-/// The position with the number `place`.
-pub(crate) fn index(place: u32) -> usize {
-    usize::try_from(place).expect("u32 fits usize")
 }

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use bsp::numbers::length;
+
 use super::columns::Columns;
 use super::{MAGIC, TracedSuperstep};
 use crate::files::{TRACE, is_complete};
@@ -151,10 +153,6 @@ impl TraceReader {
             message,
         }
     }
-}
-
-fn length(length: usize) -> u64 {
-    u64::try_from(length).expect("lengths fit 64 bits")
 }
 
 /// Bytes of a body without rows, at most.

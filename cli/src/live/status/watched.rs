@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
+use bsp::numbers::real;
 use hosts::NodeAnswer;
 use protocol::{Build, Member};
 
@@ -241,7 +242,7 @@ impl WatchedJob {
     fn left(&self) -> Option<f64> {
         let rate = self.per_second.filter(|rate| 0.0 < *rate)?;
         let left = self.supersteps?.saturating_sub(self.superstep);
-        Some(number(left) / rate)
+        Some(real(left) / rate)
     }
 }
 
@@ -284,14 +285,7 @@ impl JobRate {
 }
 
 fn in_bytes(bytes: u64) -> String {
-    data(number(bytes))
-}
-
-/// `count` as a floating-point number.
-fn number(count: u64) -> f64 {
-    // More digits than these are not shown.
-    f64::from(u32::try_from(count >> 20).unwrap_or(u32::MAX)) * f64::from(1_u32 << 20)
-        + f64::from(u32::try_from(count & 0xf_ffff).unwrap_or(0))
+    data(real(bytes))
 }
 
 /// A node that is silent for less may be busy.

@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use bsp::numbers::real;
 use rebalancing_algorithms::{Group, Method};
 
 use crate::chen::cell::{Cell, Claim, Quantity};
 use crate::chen::printed::{Uniform, uniform as printed};
-use crate::chen::trial::{Trial, budget, mean, real, trial, uniform};
+use crate::chen::trial::{Trial, budget, mean, trial, uniform};
 use experiments::Failure;
 use experiments::batch::Batch;
 use rebalancing::Algorithm;

@@ -1,5 +1,6 @@
 //! Algorithms on one instance, and the budget that they have.
 
+use bsp::numbers::real;
 use migbsp::rebalance::{Budget, MoveCost, Problem};
 use rebalancing_algorithms::Method;
 
@@ -73,16 +74,6 @@ pub(super) fn mean(numbers: impl IntoIterator<Item = f64>) -> Option<f64> {
     let numbers: Vec<f64> = numbers.into_iter().collect();
     let count = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
     (0 < count).then(|| numbers.iter().sum::<f64>() / f64::from(count))
-}
-
-/// A number of steps or migrations.
-#[expect(
-    clippy::as_conversions,
-    clippy::cast_precision_loss,
-    reason = "a share of two of them needs no last digits"
-)]
-pub(super) const fn real(count: u64) -> f64 {
-    count as f64
 }
 
 const ITERATIONS: u64 = 16;

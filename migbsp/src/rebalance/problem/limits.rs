@@ -1,5 +1,7 @@
 //! Limits of assignments: processes that may not move, and the memory of machines.
 
+use bsp::numbers::real;
+
 use crate::rebalance::ProblemError;
 use crate::rebalance::memory::{Memory, MemoryUse};
 use crate::rebalance::mending::mended;
@@ -97,10 +99,10 @@ impl Problem {
         let memory = self.memory.as_ref()?;
         let mut relaxed = self.clone().without_memory().without_communication();
         for (machine, &limit) in relaxed.machines.iter_mut().zip(&memory.limits) {
-            machine.capacity = bytes(limit).max(CAPACITY_MIN);
+            machine.capacity = real(limit).max(CAPACITY_MIN);
         }
         for (resident, &used) in relaxed.residents.iter_mut().zip(&memory.uses) {
-            resident.workload = bytes(used);
+            resident.workload = real(used);
         }
         Some(relaxed)
     }
@@ -124,15 +126,6 @@ impl Problem {
         let machines = 0..self.machines.len();
         Some(machines.map(|machine| held.occupied(machine)).collect())
     }
-}
-
-#[expect(
-    clippy::as_conversions,
-    clippy::cast_precision_loss,
-    reason = "bounds are rounded by more than a number of bytes"
-)]
-const fn bytes(number: u64) -> f64 {
-    number as f64
 }
 
 /// The capacity of a machine without memory: a single byte is far above it.
