@@ -14,9 +14,10 @@ use crate::rebalance::{Budget, Problem, ProblemError, Solution};
 /// An assignment within the limits of memory, if homes exceed them, as cheap as a short search finds; levels do not
 /// count. `None`: homes are within them.
 ///
-/// To fit things into several boxes is as hard as rebalancing itself. What leaves full machines is put where it is cheapest;
-/// if that fails, everything is put anew; if that fails, processes are moved and exchanged at random as long as that makes
-/// the excess no larger. What is found is annealed.
+/// To fit things into several boxes is as hard as rebalancing itself. Of few processes the cheapest assignment is found, or
+/// that there is none. Of many, what leaves full machines is put where it is cheapest; if that fails, everything is put anew;
+/// if that fails, processes are moved and exchanged at random as long as that makes the excess no larger. What is found is
+/// annealed.
 ///
 /// # Errors
 ///
@@ -31,18 +32,22 @@ pub(super) fn mended(problem: &Problem) -> Result<Option<Vec<usize>>, ProblemErr
         return Ok(None);
     };
     check(problem, memory)?;
-    let anew = |rule| Packing::new(problem, memory, |_| true).filled(rule);
-    let found = relieved(problem, memory).or_else(|_| anew(Rule::Cheapest));
-    let found = found.or_else(|_| anew(Rule::Tightest));
-    let found = found.map_or_else(|rest| Exchanges::new(problem, memory, rest).run(), Some);
-    match found {
-        Some(found) => Ok(Some(cheapened(problem, &found))),
-        None => Err(ProblemError::MemoryExceeded {
-            machine,
-            occupied: held.occupied(machine),
-            limit: memory.limits[machine],
-        }),
-    }
+    let start = match Exhaustive::new(problem, memory).run() {
+        Searched::Whole(cheapest) => cheapest,
+        Searched::Part => {
+            let anew = |rule| Packing::new(problem, memory, |_| true).filled(rule);
+            let found = relieved(problem, memory).or_else(|_| anew(Rule::Cheapest));
+            let found = found.or_else(|_| anew(Rule::Tightest));
+            let found = found.map_or_else(|rest| Exchanges::new(problem, memory, rest).run(), Some);
+            found.map(|found| cheapened(problem, &found))
+        }
+    };
+    let exceeded = || ProblemError::MemoryExceeded {
+        machine,
+        occupied: held.occupied(machine),
+        limit: memory.limits[machine],
+    };
+    start.map(Some).ok_or_else(exceeded)
 }
 
 /// What makes every assignment exceed a limit, if that is plain.
@@ -212,6 +217,95 @@ impl<'a> Packing<'a> {
     }
 }
 
+/// Every assignment of the processes that may move, but for those that cannot be cheaper than one that was found: the
+/// largest process first, each to the cheapest machine first.
+struct Exhaustive<'a> {
+    problem: &'a Problem,
+    held: MemoryUse<'a>,
+    order: Vec<usize>,
+    /// What the processes of `order` from each on cost at least.
+    least: Vec<f64>,
+    assignment: Vec<usize>,
+    cheapest: Option<(f64, Vec<usize>)>,
+    nodes: u32,
+}
+
+/// Whether all assignments were considered.
+enum Searched {
+    /// All: the cheapest within the limits, if there is one.
+    Whole(Option<Vec<usize>>),
+    /// There are too many.
+    Part,
+}
+
+impl<'a> Exhaustive<'a> {
+    fn new(problem: &'a Problem, memory: &'a Memory) -> Self {
+        let packing = Packing::new(problem, memory, |_| true);
+        let mut order = packing.leaving;
+        order.sort_by_key(|&process| (std::cmp::Reverse(memory.with_blocks(process)), process));
+        let cheapest = |process: usize| {
+            let costs = (0..memory.limits.len()).map(|machine| problem.cost(process, machine));
+            costs.fold(f64::INFINITY, f64::min)
+        };
+        let mut least = vec![0.0];
+        for &process in order.iter().rev() {
+            least.push(least[least.len() - 1] + cheapest(process));
+        }
+        least.reverse();
+        Self {
+            problem,
+            held: packing.held,
+            order,
+            least,
+            assignment: problem.homes(),
+            cheapest: None,
+            nodes: 0,
+        }
+    }
+
+    fn run(mut self) -> Searched {
+        // Of more than these, the nodes are never enough: they are not begun.
+        if self.order.len() <= 24 && self.place(0, 0.0) {
+            Searched::Whole(self.cheapest.map(|(_, assignment)| assignment))
+        } else {
+            Searched::Part
+        }
+    }
+
+    /// Places the processes of `order` from `at` on, where those before it cost `cost`. `false`: there are too many nodes.
+    fn place(&mut self, at: usize, cost: f64) -> bool {
+        let cheapest = self.cheapest.as_ref().map_or(f64::INFINITY, |best| best.0);
+        if cheapest <= cost + self.least[at] {
+            return true;
+        }
+        let Some(&process) = self.order.get(at) else {
+            self.cheapest = Some((cost, self.assignment.clone()));
+            return true;
+        };
+        self.nodes += 1;
+        if EXHAUSTIVE_NODES < self.nodes {
+            return false;
+        }
+        let costs = (0..self.problem.machines().len())
+            .map(|machine| (self.problem.cost(process, machine), machine));
+        let mut costs: Vec<(f64, usize)> = costs.collect();
+        costs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        for (more, machine) in costs {
+            if !self.held.fits(process, machine) {
+                continue;
+            }
+            self.held.enter(process, machine);
+            self.assignment[process] = machine;
+            let is_whole = self.place(at + 1, cost + more);
+            self.held.leave(process, machine);
+            if !is_whole {
+                return false;
+            }
+        }
+        true
+    }
+}
+
 /// Moves and exchanges that are drawn, of which those remain that make the excess no larger.
 struct Exchanges<'a> {
     memory: &'a Memory,
@@ -304,6 +398,9 @@ fn cheapened(problem: &Problem, start: &[usize]) -> Vec<usize> {
 
 /// Steps of the annealing: some milliseconds.
 const STEPS: u64 = 200_000;
+
+/// Processes that an exhaustive search places before it is given up: some milliseconds.
+const EXHAUSTIVE_NODES: u32 = 50_000;
 
 /// Exchanges that are drawn.
 const EXCHANGES: u32 = 400_000;

@@ -158,6 +158,18 @@ fn a_machine_above_its_memory_is_relieved_at_the_least_cost() {
 }
 
 #[test]
+fn a_start_is_found_that_no_exchange_leads_to() {
+    // Only 5 and 5 on the first, and the others with their block on the second.
+    let machines = vec![(0.5, 0, 10), (0.5, 0, 12)];
+    let process = |bytes: u64, has_block: bool| (0.0, 0.1, bytes, 0, has_block, false);
+    let bytes = [(2, true), (5, false), (5, false), (0, true), (5, false)];
+    let processes = bytes.map(|(bytes, has_block)| process(bytes, has_block));
+    let problem = problem(&machines, &processes.to_vec()).unwrap();
+    let occupied = problem.occupied(&problem.start()).unwrap();
+    assert_eq!(occupied, [10, 11]);
+}
+
+#[test]
 fn crowded_machines_are_mended_by_exchanges() {
     // 16 machines of 10 bytes are full to the last byte when each has 7 and 3; all that is large is on the first half.
     let machines = vec![(1.0, 0, 10); 16];
