@@ -7,7 +7,7 @@ use toml::Table;
 use crate::{members, root};
 
 /// Folder and floor. A crate depends only on lower floors.
-const FLOORS: [(&str, u32); 26] = [
+const FLOORS: [(&str, u32); 27] = [
     ("bsp", 0),
     ("experiments/settings", 1),
     ("migbsp", 1),
@@ -31,6 +31,7 @@ const FLOORS: [(&str, u32); 26] = [
     ("lab/reproduce", 12),
     ("cli/migbsp", 13),
     ("integration-tests", 14),
+    ("integration-tests/fuzz", 14),
     ("examples/life", 14),
     ("examples/mandelbrot", 14),
     ("examples/policy", 14),
@@ -49,7 +50,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("brotli", &["lab/rebalancing"]),
     ("quinn", &["protocol"]),
     ("rcgen", &["protocol"]),
-    ("rustls", &["protocol"]),
+    // Fuzz targets compile what the tests of `protocol` have.
+    ("rustls", &["protocol", "integration-tests/fuzz"]),
     ("x509-parser", &["protocol"]),
     ("clap", &["cli", "lab"]),
     ("clap_complete", &["cli"]),

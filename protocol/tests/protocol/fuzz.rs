@@ -8,7 +8,7 @@
 //! | `certificates.rs` | the readers of certificates, keys and lists of revocations |
 //! | `growth.rs` | both in the worst known cases |
 //!
-//! Here the bytes are random; `protocol/fuzz` runs the same two checks with libFuzzer. A longer run:
+//! Here the bytes are random; `integration-tests/fuzz` runs the same two checks with libFuzzer. A longer run:
 //! `PROPTEST_CASES=10000000 cargo test -p migbsp-protocol --test protocol fuzz::`.
 
 mod certificates;

@@ -6,7 +6,7 @@
 //! | `mutation.rs` | deltas, manifests, descriptions and files of pieces, changed at random |
 //! | `growth.rs` | the same with the values that take the most memory for each byte |
 //!
-//! Here the bytes are random; `agents/checkpoint/fuzz` runs the first check with libFuzzer. A longer run:
+//! Here the bytes are random; `integration-tests/fuzz` runs the first check with libFuzzer. A longer run:
 //! `PROPTEST_CASES=1000000 cargo test --release -p migbsp-checkpoint --test checkpoint`.
 
 #![cfg(test)]

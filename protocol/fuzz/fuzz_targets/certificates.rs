@@ -1,8 +1,0 @@
-#![no_main]
-
-#[path = "../../tests/protocol/fuzz/certificates.rs"]
-mod certificates;
-#[path = "../../tests/protocol/fuzz/input.rs"]
-mod input;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| certificates::check(bytes));
