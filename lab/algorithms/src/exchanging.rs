@@ -3,10 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::UnknownGroup;
-use crate::count;
+use bsp::numbers::{length, real};
 use migbsp::rebalance::search::Draws;
 use migbsp::rebalance::{Machine, MoveCost, Problem, Resident};
+
+use crate::UnknownGroup;
 
 /// A group of problems whose processes exchange so much that, before any move, it is a third of all time.
 ///
@@ -60,8 +61,9 @@ impl Exchanging {
             row / PROCESSES_SIDE * self.side + column / PROCESSES_SIDE
         };
         let heaviness = |process: usize| {
-            let (row, column) = (count(process / side), count(process % side));
-            let distance = (row * row + column * column) / count(processes);
+            let [row, column, all] =
+                [process / side, process % side, processes].map(|it| real(length(it)));
+            let distance = (row * row + column * column) / all;
             match self.pattern {
                 ExchangePattern::Stencil => 1.0 + 4.0 / (1.0 + 8.0 * distance),
                 ExchangePattern::Random => 1.0,
@@ -146,7 +148,7 @@ impl FromStr for Exchanging {
         Self::all()
             .find(|group| group.to_string() == text)
             .ok_or_else(|| UnknownGroup {
-                met: text.to_owned(),
+                found: text.to_owned(),
                 expected: "from X1,1 to X2,3",
             })
     }

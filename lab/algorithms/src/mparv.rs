@@ -2,13 +2,8 @@
 
 use std::cmp::Ordering;
 
-use migbsp::rebalance::Budget;
-use migbsp::rebalance::SearchResult;
-use migbsp::rebalance::search::Incumbent;
-use migbsp::rebalance::search::Meter;
-use migbsp::rebalance::search::highest;
-use migbsp::rebalance::search::{Entry, State};
-use migbsp::rebalance::{Machine, Problem};
+use migbsp::rebalance::search::{Entry, Incumbent, Meter, State, highest};
+use migbsp::rebalance::{Budget, Machine, Problem, SearchResult};
 
 /// M-PARTITION with falling levels: partitions for the target and for every lower level at which the partition may be
 /// another one.
