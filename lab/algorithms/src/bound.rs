@@ -7,11 +7,11 @@ use migbsp::rebalance::{Problem, Resident};
 /// A cost that no assignment in `problem` which meets `target` is below; infinite if there is provably none.
 ///
 /// Lagrangian relaxation: a machine may carry too much at a price per unit of workload, but the processes that stay
-/// at home must fit there together. Then every machine is a knapsack of its own, packed exactly if it is
+/// must fit on their machine together. Then every machine is a knapsack of its own, packed exactly if it is
 /// small, and the prices are found by subgradients. At least as high as the linear relaxation of the
 /// generalised assignment problem, up to what the prices lack. Processes that may not move take their part of their
-/// machine's limit; memory and what processes exchange are left out, so that they only raise what it costs. If homes exceed
-/// memory, the same is done with memory in the place of workloads, and the higher bound counts. Takes time linear in processes times groups
+/// machine's limit; memory and what processes exchange are left out, so that they only raise what it costs. If the initial
+/// assignment exceeds memory, the same is done with memory in the place of workloads, and the higher bound counts. Takes time linear in processes times groups
 /// and in machines, with the fewer iterations the more they are.
 #[must_use]
 pub fn bound(problem: &Problem, target: f64) -> f64 {
@@ -66,8 +66,8 @@ fn cost_max(problem: &Problem) -> f64 {
         if !problem.is_movable(process) {
             return 0.0;
         }
-        let home = problem.machines()[resident.home].group;
-        let move_costs = (0..groups).map(|group| problem.move_cost(home, group));
+        let initial = problem.machines()[resident.home].group;
+        let move_costs = (0..groups).map(|group| problem.move_cost(initial, group));
         move_costs
             .map(|move_cost| move_cost.fixed + move_cost.per_size * resident.size)
             .fold(0.0, f64::max)
@@ -87,8 +87,8 @@ fn iterations(problem: &Problem) -> usize {
 struct Relaxation<'a> {
     problem: &'a Problem,
     limits: Vec<f64>,
-    /// By machine: whose home it is.
-    at_home: Vec<Vec<usize>>,
+    /// By machine: the processes that may leave it.
+    residents: Vec<Vec<usize>>,
     group_count: usize,
     /// By machine: what a unit of workload on it costs.
     prices: Vec<f64>,
@@ -116,10 +116,10 @@ struct Cheapest {
 impl<'a> Relaxation<'a> {
     fn new(problem: &'a Problem, highest: f64) -> Self {
         let machines = problem.machines();
-        let mut at_home = vec![Vec::new(); machines.len()];
+        let mut residents = vec![Vec::new(); machines.len()];
         for (process, resident) in problem.residents().iter().enumerate() {
             if problem.is_movable(process) {
-                at_home[resident.home].push(process);
+                residents[resident.home].push(process);
             }
         }
         let pinned = problem.pinned_loads();
@@ -130,7 +130,7 @@ impl<'a> Relaxation<'a> {
         Self {
             problem,
             limits: limits.collect(),
-            at_home,
+            residents,
             group_count: problem.group_count(),
             prices: vec![0.0; machines.len()],
             excess: vec![0.0; machines.len()],
@@ -152,8 +152,8 @@ impl<'a> Relaxation<'a> {
             self.magnitude += refund;
         }
         let mut items = Vec::new();
-        for home in 0..self.limits.len() {
-            self.pack(home, &mut cheapest, &mut items);
+        for initial in 0..self.limits.len() {
+            self.pack(initial, &mut cheapest, &mut items);
         }
         for (machine, &price) in self.prices.iter().enumerate() {
             let group = &cheapest[self.problem.machines()[machine].group];
@@ -166,17 +166,17 @@ impl<'a> Relaxation<'a> {
         self.value
     }
 
-    /// Decides which processes stay on `home` and where the others go.
-    fn pack(&mut self, home: usize, cheapest: &mut [Cheapest], items: &mut Vec<Item>) {
+    /// Decides which processes stay on `initial` and where the others go.
+    fn pack(&mut self, initial: usize, cheapest: &mut [Cheapest], items: &mut Vec<Item>) {
         items.clear();
-        for at in 0..self.at_home[home].len() {
-            let process = self.at_home[home][at];
+        for at in 0..self.residents[initial].len() {
+            let process = self.residents[initial][at];
             let workload = self.problem.residents()[process].workload;
-            let staying = self.prices[home] * workload;
+            let staying = self.prices[initial] * workload;
             let Some((leaving, goal)) = self.leave(process, cheapest) else {
                 self.value += staying;
                 self.magnitude += staying;
-                self.excess[home] += workload;
+                self.excess[initial] += workload;
                 continue;
             };
             self.value += leaving;
@@ -190,19 +190,19 @@ impl<'a> Relaxation<'a> {
                     goal,
                 });
             } else {
-                self.send(workload, home, goal, cheapest);
+                self.send(workload, initial, goal, cheapest);
             }
         }
         items.sort_by(|a, b| b.density.total_cmp(&a.density));
-        for (item, share) in items.iter().zip(packed(items, self.limits[home])) {
+        for (item, share) in items.iter().zip(packed(items, self.limits[initial])) {
             self.value -= share * item.profit;
-            self.excess[home] += share * item.workload;
-            self.send((1.0 - share) * item.workload, home, item.goal, cheapest);
+            self.excess[initial] += share * item.workload;
+            self.send((1.0 - share) * item.workload, initial, item.goal, cheapest);
         }
     }
 
-    /// Puts `load` that leaves `home` on `goal`, or in equal parts on all machines that are as cheap.
-    fn send(&mut self, load: f64, home: usize, goal: usize, cheapest: &mut [Cheapest]) {
+    /// Puts `load` that leaves `initial` on `goal`, or in equal parts on all machines that are as cheap.
+    fn send(&mut self, load: f64, initial: usize, goal: usize, cheapest: &mut [Cheapest]) {
         let machines = self.problem.machines();
         let group = &mut cheapest[machines[goal].group];
         let is_cheapest = |machine: usize| {
@@ -210,22 +210,22 @@ impl<'a> Relaxation<'a> {
         };
         if !is_cheapest(goal) {
             self.excess[goal] += load;
-        } else if is_cheapest(home) {
+        } else if is_cheapest(initial) {
             let part = load / (group.count - 1.0);
             group.load += part;
-            self.excess[home] -= part;
+            self.excess[initial] -= part;
         } else {
             group.load += load / group.count;
         }
     }
 
-    /// What `process` costs where it is cheapest away from home, and where that is.
+    /// What `process` costs where it is cheapest away from its initial machine, and where that is.
     fn leave(&self, process: usize, cheapest: &[Cheapest]) -> Option<(f64, usize)> {
         let resident = self.problem.residents()[process];
-        let home = resident.home;
+        let initial = resident.home;
         let goals = cheapest.iter().filter_map(|cheapest| {
             let mut goals = cheapest.machines.into_iter().flatten();
-            goals.find(|&goal| goal != home)
+            goals.find(|&goal| goal != initial)
         });
         let costs = goals.map(|goal| {
             let load = self.prices[goal] * resident.workload;
@@ -345,7 +345,7 @@ const FASTER: f64 = 1.1;
 const SLOWER: f64 = 0.66;
 const PATIENCE: u32 = 20;
 
-/// A process that stays at home or leaves.
+/// A process that stays on its machine or leaves.
 struct Item {
     workload: f64,
     /// By how much staying is cheaper than leaving, which is above 0.
@@ -357,7 +357,7 @@ struct Item {
 }
 
 /// Which share of each of `items`, by falling density, makes the most profit within `limit`: all or nothing,
-/// if they are few and it does not take long to tell.
+/// if they are few and it does not take long to find out.
 fn packed(items: &[Item], limit: f64) -> Vec<f64> {
     let mut shares = vec![0.0; items.len()];
     if items.len() <= EXACTLY {
@@ -503,10 +503,10 @@ mod tests {
             share in 0.0..1.1,
         ) {
             let machine = |&(capacity, group): &(f64, usize)| Machine { capacity, group };
-            let resident = |(workload, size, home): (f64, f64, usize)| Resident {
+            let resident = |(workload, size, initial): (f64, f64, usize)| Resident {
                 workload,
                 size,
-                home: home % machines.len(),
+                home: initial % machines.len(),
             };
             let move_cost = |fixed, per_size| MoveCost { fixed, per_size };
             let problem = Problem::new(
@@ -525,10 +525,10 @@ mod tests {
     fn what_is_certainly_impossible_has_no_bound() {
         let problem = |capacities: &[f64], residents: &[(f64, usize)]| {
             let machine = |&capacity: &f64| Machine { capacity, group: 0 };
-            let resident = |&(workload, home): &(f64, usize)| Resident {
+            let resident = |&(workload, initial): &(f64, usize)| Resident {
                 workload,
                 size: 1.0,
-                home,
+                home: initial,
             };
             let move_cost = MoveCost {
                 fixed: 0.0,

@@ -56,7 +56,7 @@ impl Exchanging {
         let mut draws = Draws::new(seed, b"exchanging: group, seed ");
         let side = self.side * PROCESSES_SIDE;
         let processes = side * side;
-        let home = |process: usize| {
+        let initial = |process: usize| {
             let (row, column) = (process / side, process % side);
             row / PROCESSES_SIDE * self.side + column / PROCESSES_SIDE
         };
@@ -73,7 +73,7 @@ impl Exchanging {
             .map(|process| Resident {
                 workload: heaviness(process) * draws.between(0.5, 1.5),
                 size: 1.0,
-                home: home(process),
+                home: initial(process),
             })
             .collect();
         let edges = match self.pattern {
@@ -91,7 +91,7 @@ impl Exchanging {
         let work: f64 = residents.iter().map(|resident| resident.workload).sum();
         let crossing = edges
             .iter()
-            .filter(|(one, other, _)| home(*one) != home(*other));
+            .filter(|(one, other, _)| initial(*one) != initial(*other));
         let exchanged: f64 = crossing.map(|(_, _, bytes)| 2.0 * bytes).sum();
         Problem::new(
             vec![machine; self.side * self.side],

@@ -123,7 +123,7 @@ impl Group {
         self.draw_with(seed, Workloads::default())
     }
 
-    /// [`Group::draw`] with the workloads of the fourth family as told.
+    /// [`Group::draw`] with the workloads of the fourth family in that reading.
     ///
     /// Capacities are such that the level is 74 where work is divided ideally. Machines are in three clusters
     /// by turns; costs are seconds for sizes in MB at 100 MB/s inside a cluster and 10 MB/s between any two.
@@ -134,7 +134,7 @@ impl Group {
     #[must_use]
     pub fn draw_with(self, seed: u64, workloads: Workloads) -> Problem {
         let mut draws = Draws::new(seed, b"balance: group, instance");
-        let homes = self.homes(&mut draws);
+        let initial_machines = self.initial_machines(&mut draws);
         let work = self.workloads(&mut draws, workloads);
         let capacities = self.capacities(&mut draws, work.iter().sum());
         let sizes = match self.family {
@@ -145,12 +145,12 @@ impl Group {
             capacity,
             group: number % CLUSTERS,
         };
-        let resident = |((home, workload), size)| Resident {
+        let resident = |((initial, workload), size)| Resident {
             workload,
             size,
-            home,
+            home: initial,
         };
-        let residents = homes.into_iter().zip(work).zip(sizes);
+        let residents = initial_machines.into_iter().zip(work).zip(sizes);
         Problem::new(
             capacities.into_iter().enumerate().map(machine).collect(),
             residents.map(resident).collect(),
@@ -159,22 +159,22 @@ impl Group {
         .expect("what is drawn is a problem")
     }
 
-    /// The home of every process: two or three on a machine, or eight to twelve, each number as likely as any
+    /// The initial machine of every process: two or three on a machine, or eight to twelve, each number as likely as any
     /// other, given how many they are in all.
-    fn homes(self, draws: &mut Draws) -> Vec<usize> {
+    fn initial_machines(self, draws: &mut Draws) -> Vec<usize> {
         let (fewest, kinds) = match self.size {
             1 | 3 | 5 => (2, 2),
             _ => (8, 5),
         };
         loop {
             let machines = 0..self.machines();
-            let homes = machines.flat_map(|machine| {
+            let initial_machines = machines.flat_map(|machine| {
                 let count = fewest + draws.below(kinds);
                 std::iter::repeat_n(machine, count)
             });
-            let homes: Vec<usize> = homes.collect();
-            if homes.len() == self.processes() {
-                return homes;
+            let initial_machines: Vec<usize> = initial_machines.collect();
+            if initial_machines.len() == self.processes() {
+                return initial_machines;
             }
         }
     }

@@ -1,29 +1,29 @@
 //! Instance files: processes, machines, and the costs of moves.
 
-mod content;
-mod place;
 mod read;
-mod source;
 mod write;
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
+use clap::ValueEnum;
 use experiments::Failure;
 use migbsp::rebalance::{Machine, Memory, MoveCost, Problem, ProblemError, Resident};
+use rebalancing_algorithms::{Exchanging, Group, Workloads};
 use settings::Node;
 
-use crate::instance::content::positions;
-use crate::instance::source::Source;
+use crate::instance::read::{Range, Source};
 
-pub(super) use content::{AMOUNT, RATE};
-pub use content::{Edge, Instance, Phase, Process};
+pub(super) use crate::instance::read::{invalid_json, json_problem, shortened};
+pub(super) use crate::instance::write::quoted;
 
 /// Cost of a move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Cost {
-    /// The seconds of the transfer: the size of the process divided by the bandwidth.
+    /// Seconds of the transfer: size divided by bandwidth
+    #[default]
     Seconds,
-    /// 1, whatever moves where.
+    /// 1 for every move
     Moves,
 }
 
@@ -230,6 +230,165 @@ impl Instance {
 )]
 fn bytes(megabytes: f64) -> u64 {
     (megabytes * 1e6).round() as u64
+}
+
+/// The contents of an instance file.
+///
+/// Invariant: all numbers are within the ranges of a file; every machine and block of a process, and every process of an
+/// edge, exists; there are at least one machine and one process, and as many clusters as machines, whose names
+/// differ; the memory of no machine is exceeded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instance {
+    /// Its name.
+    pub name: String,
+    /// Of each machine: workload that it does in a unit of time.
+    pub capacities: Vec<f64>,
+    /// Of each machine: its name; its position from 0, if the file names none.
+    pub machines: Vec<String>,
+    /// Of each machine: the number of its cluster, as written.
+    pub clusters: Vec<u64>,
+    /// MB/s between machines of one cluster.
+    pub bandwidth_intra: f64,
+    /// MB/s between machines of two.
+    pub bandwidth_inter: f64,
+    /// Of each machine: MB that its processes and their blocks may occupy; `None` if that is not limited.
+    pub memory: Option<Vec<f64>>,
+    /// MB of each block.
+    pub blocks: Vec<f64>,
+    /// The processes.
+    pub processes: Vec<Process>,
+    /// What processes exchange in a superstep.
+    pub edges: Vec<Edge>,
+    /// The level that a byte adds to that of each of two machines between which it is exchanged.
+    pub weight: f64,
+    /// Other measurements of the same processes.
+    pub phases: Vec<Phase>,
+    /// Levels to meet.
+    pub targets: Vec<f64>,
+}
+
+/// A process, where it is before any move.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Process {
+    /// Its name, if it has one; results show its position otherwise.
+    pub name: Option<String>,
+    /// Its workload.
+    pub workload: f64,
+    /// MB that a move transfers.
+    pub size: f64,
+    /// The position of its machine.
+    pub machine: usize,
+    /// Whether it may move.
+    pub movable: bool,
+    /// MB that it occupies on its machine, in addition to its blocks.
+    pub memory: f64,
+    /// The positions of the blocks that it uses: a machine holds each block once for all its processes.
+    pub blocks: Vec<usize>,
+}
+
+impl Process {
+    /// A process that may move, and occupies no memory.
+    pub const fn new(workload: f64, size: f64, machine: usize) -> Self {
+        Self {
+            name: None,
+            workload,
+            size,
+            machine,
+            movable: true,
+            memory: 0.0,
+            blocks: Vec::new(),
+        }
+    }
+
+    /// Whether workload, size and machine say all about it.
+    fn is_plain(&self) -> bool {
+        *self == Self::new(self.workload, self.size, self.machine)
+    }
+}
+
+/// What two processes exchange.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Edge {
+    /// The positions of both.
+    pub processes: (usize, usize),
+    /// Bytes in a superstep, both ways together.
+    pub bytes: f64,
+}
+
+/// What the processes computed and exchanged in another phase.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phase {
+    /// Its name, which differs from those of the others.
+    pub name: String,
+    /// The workload of each process.
+    pub workloads: Vec<f64>,
+    /// What processes exchanged.
+    pub edges: Vec<Edge>,
+}
+
+/// The names of machines that have none of their own.
+fn positions(machines: usize) -> Vec<String> {
+    (0..machines).map(|position| position.to_string()).collect()
+}
+
+/// Range of workloads, sizes, bytes and weights: no sum or product of them leaves the range of floats.
+pub(super) const AMOUNT: Range = Range {
+    low: 1e-15,
+    high: 1e15,
+    or_zero: true,
+};
+
+/// Range of capacities, bandwidths and levels.
+pub(super) const RATE: Range = Range {
+    low: 1e-12,
+    high: 1e15,
+    or_zero: false,
+};
+
+/// A group of instances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupName {
+    /// Of the paper, or with other sizes.
+    Group(Group),
+    /// With processes that exchange bytes.
+    Exchanging(Exchanging),
+}
+
+impl FromStr for GroupName {
+    type Err = String;
+
+    /// Reads `I3,5`; a point or a dash instead of the comma is unambiguous.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let name = text.trim().to_uppercase().replace(['.', '-', '_'], ",");
+        let group = name.parse().map(Self::Group);
+        group
+            .or_else(|_| name.parse().map(Self::Exchanging))
+            .map_err(|_| {
+                format!("unknown group `{text}`, must be from I1,1 to I4,5, from S1,1 to S8,5 or from X1,1 to X2,3")
+            })
+    }
+}
+
+/// The instance of `group` that `seed` draws, with `targets` that are to be met; if there are none, some within reach.
+pub fn generate(group: GroupName, seed: u64, workloads: Workloads, targets: Vec<f64>) -> Instance {
+    let (name, problem, usual) = match group {
+        GroupName::Group(group) => {
+            let how = match workloads {
+                Workloads::Literal => " literal",
+                Workloads::Swapped => "",
+            };
+            let problem = group.draw_with(seed, workloads);
+            (format!("{group}{how}"), problem, vec![76.0, 80.0, 90.0])
+        }
+        GroupName::Exchanging(group) => {
+            let problem = group.draw(seed);
+            let initial = problem.level(&problem.homes());
+            let usual = [0.8, 0.85, 0.9].map(|factor| (factor * initial).round());
+            (group.to_string(), problem, usual.to_vec())
+        }
+    };
+    let targets = if targets.is_empty() { usual } else { targets };
+    Instance::drawn(format!("{name}, seed {seed}"), &problem, targets)
 }
 
 #[cfg(test)]

@@ -3,19 +3,11 @@
 //! The format is that of `lb_data_holder.cc` and `scripts/LBDatafile_schema.py` of vt, and of `lbsVTDataReader.py` and
 //! `lbsVTDataWriter.py` of LBAF. `docs/rebalancing.md` states what of it is used.
 
-mod compression;
-mod document;
 mod dump;
 mod export;
 mod files;
 mod import;
-mod metadata;
-mod plan;
 mod snapshot;
-mod spot;
-mod task;
-mod traffic;
-
 #[cfg(test)]
 mod tests;
 

@@ -1,13 +1,14 @@
 //! The papers' numbers and ours as text.
 
-use crate::agreement::StatedReport;
-use crate::cell::Table;
-use crate::cell_report::CellReport;
-use crate::report::Report;
+use std::collections::BTreeMap;
+
 use analysis::text::{Layout, rounded};
 
+use crate::published::Table;
+use crate::report::{CellReport, Report, StatedReport};
+
 /// Tables first, then the conclusions.
-pub fn text(report: &Report, layout: Layout) -> String {
+pub(crate) fn text(report: &Report, layout: Layout) -> String {
     let mut parts: Vec<String> = report
         .tables()
         .map(|(table, cells)| cells_text(table, &cells, layout))
@@ -20,7 +21,7 @@ pub fn text(report: &Report, layout: Layout) -> String {
 }
 
 /// Conclusions: `means` of the errors, then gains, then migrations.
-pub(super) fn conclusions(
+fn conclusions(
     report: &Report,
     means: impl FnOnce(&Report, Layout) -> String,
     layout: Layout,
@@ -183,3 +184,45 @@ fn gains(report: &Report, layout: Layout) -> String {
 
 /// Mark of a cell that contradicts other cells of the papers.
 pub(super) const FLAG: &str = "contradicts other cells";
+
+/// Means by part and scenario, then gains, then migrations.
+pub fn summary(report: &Report, layout: Layout) -> String {
+    let parts: Vec<String> = conclusions(report, means_by_scenario, layout).collect();
+    parts.join("\n")
+}
+
+fn means_by_scenario(report: &Report, layout: Layout) -> String {
+    let mut rows: Vec<(&str, BTreeMap<&str, f64>)> = Vec::new();
+    for mean in &report.means {
+        if rows.last().is_none_or(|(over, _)| *over != mean.over) {
+            rows.push((&mean.over, BTreeMap::new()));
+        }
+        if let Some((_, errors)) = rows.last_mut() {
+            errors.insert(mean.scenario, mean.error);
+        }
+    }
+    let mut scenarios: Vec<&str> = Vec::new();
+    for mean in &report.means {
+        if !scenarios.contains(&mean.scenario) {
+            scenarios.push(mean.scenario);
+        }
+    }
+    let headers: Vec<&str> = ["over"].into_iter().chain(scenarios.clone()).collect();
+    let rows = rows.into_iter().map(|(over, errors)| {
+        let error = |scenario: &&str| {
+            errors
+                .get(scenario)
+                .copied()
+                .map_or_else(String::new, percent)
+        };
+        let over = over.to_owned();
+        [over]
+            .into_iter()
+            .chain(scenarios.iter().map(error))
+            .collect()
+    });
+    format!(
+        "Mean absolute relative errors\n\n{}",
+        layout.table(&headers, rows)
+    )
+}

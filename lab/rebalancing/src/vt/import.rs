@@ -8,8 +8,7 @@ use experiments::Failure;
 use crate::instance::{Edge, Instance, Process};
 use crate::vt::dump::{Dump, chosen};
 use crate::vt::files::RankFiles;
-use crate::vt::snapshot::{Snapshot, highest};
-use crate::vt::task::Task;
+use crate::vt::snapshot::{Snapshot, Task, highest};
 
 /// What an import needs to know and vt's files do not say.
 #[derive(Clone, Copy, Debug, Default)]

@@ -9,9 +9,9 @@ use proptest::prelude::{Just, Strategy, prop_assert, prop_assert_eq, prop_oneof,
 use proptest::{collection, option};
 use serde_json::{Value, json};
 
-use super::compression::compress;
 use super::*;
 use crate::instance::Instance;
+use crate::vt::files::compress;
 
 /// A task as a test writes it.
 #[derive(Clone, Debug)]

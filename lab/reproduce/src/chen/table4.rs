@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use bsp::numbers::real;
-use rebalancing_algorithms::{Group, Method};
-
-use crate::chen::cell::{Cell, Claim, Quantity};
-use crate::chen::printed::{Uniform, uniform as printed};
-use crate::chen::trial::{Trial, budget, mean, trial, uniform};
 use experiments::Failure;
 use experiments::batch::Batch;
 use rebalancing::Algorithm;
+use rebalancing_algorithms::{Group, Method};
+
+use crate::chen::{
+    Cell, Claim, Quantity, Trial, Uniform, budget, mean, printed_uniform, trial, uniform,
+};
 
 const METHODS: [Method; 3] = [Method::Islp, Method::Mparv, Method::Tabu];
 
@@ -35,7 +35,7 @@ pub(super) fn compare(
     instances: u32,
     batch: Batch<'_>,
 ) -> Result<(Vec<Cell>, Vec<Claim>), Failure> {
-    let printed = printed();
+    let printed = printed_uniform();
     let blocks: Vec<&[(Group, Uniform)]> = printed.chunks(METHODS.len()).collect();
     let mut cases: Vec<Case> = Vec::new();
     for (number, block) in blocks.iter().enumerate() {

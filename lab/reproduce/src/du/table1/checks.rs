@@ -1,11 +1,9 @@
 //! What must hold.
 
+use analysis::compare::statistics::real;
 use serde::Serialize;
 
-use super::condition::{Condition, Discipline, Network};
-use super::strategy::Strategy;
-use super::table::Table;
-use analysis::compare::statistics::real;
+use crate::du::table1::{Condition, Discipline, Network, Strategy, Table};
 
 /// A claim, and the number that decides it.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,12 +1,13 @@
 //! Results as tables of texts.
 
-use crate::chen::Part;
-use crate::chen::cell::{Cell, Quantity, Report};
-use crate::sheet::Sheet;
-use analysis::text::rounded;
+use analysis::chart::{Lines, Scale, Series, Style};
+use analysis::text::{Layout, rounded};
+
+use crate::chen::{Cell, Part, Quantity, Report};
+use crate::sheet::{self, Sheet};
 
 /// The tables of a part, in the paper's order, then the claims.
-pub(super) fn sheets(part: Part, report: &Report) -> Vec<Sheet> {
+fn sheets(part: Part, report: &Report) -> Vec<Sheet> {
     let mut sheets = match part {
         Part::Table2 => vec![levels(report)],
         Part::Table3 => vec![times(report)],
@@ -28,13 +29,11 @@ fn levels(report: &Report) -> Sheet {
             error(cell),
         ]
     };
-    Sheet {
-        title: "Table 2: the highest initial level (DC_I)".to_owned(),
-        headers: ["group", "paper", "ours", "error"]
-            .map(str::to_owned)
-            .to_vec(),
-        rows: report.cells.iter().map(row).collect(),
-    }
+    Sheet::new(
+        "Table 2: the highest initial level (DC_I)",
+        &["group", "paper", "ours", "error"],
+        report.cells.iter().map(row),
+    )
 }
 
 fn times(report: &Report) -> Sheet {
@@ -52,9 +51,12 @@ fn times(report: &Report) -> Sheet {
         ]);
         row
     });
-    Sheet {
-        title: "Table 3: total seconds, and seconds until the best was found".to_owned(),
-        headers: headers(&[
+    Sheet::new(
+        "Table 3: total seconds, and seconds until the best was found",
+        &[
+            "group",
+            "target",
+            "algorithm",
             "met",
             "cost s",
             "at least",
@@ -62,9 +64,9 @@ fn times(report: &Report) -> Sheet {
             "ours",
             "best: paper",
             "ours",
-        ]),
-        rows: rows.collect(),
-    }
+        ],
+        rows,
+    )
 }
 
 fn uniform(report: &Report) -> Sheet {
@@ -89,9 +91,12 @@ fn uniform(report: &Report) -> Sheet {
         ]);
         row
     });
-    Sheet {
-        title: "Table 4: every move costs 1".to_owned(),
-        headers: headers(&[
+    Sheet::new(
+        "Table 4: every move costs 1",
+        &[
+            "group",
+            "target",
+            "algorithm",
             "met: paper",
             "ours",
             "moves: paper",
@@ -99,9 +104,9 @@ fn uniform(report: &Report) -> Sheet {
             "error",
             "ms: paper",
             "ours",
-        ]),
-        rows: rows.collect(),
-    }
+        ],
+        rows,
+    )
 }
 
 /// One sheet for each figure and group: a row for each target, a column for each algorithm.
@@ -121,27 +126,24 @@ fn figures(report: &Report) -> Vec<Sheet> {
                 row.push(number(find(cells, Quantity::LowerBound).ours, 3));
                 row
             });
-            let mut headers = vec!["target".to_owned()];
-            headers.extend(names.iter().map(|name| short(name)));
-            headers.push("at least".to_owned());
-            Sheet {
-                title: title(&cells[0]),
-                headers,
-                rows: rows.collect(),
-            }
+            let short: Vec<String> = names.iter().map(|name| short(name)).collect();
+            let mut headers = vec!["target"];
+            headers.extend(short.iter().map(String::as_str));
+            headers.push("at least");
+            Sheet::new(title(&cells[0]), &headers, rows)
         })
         .collect()
 }
 
 /// The numbers of each figure and group.
-pub(super) fn curves(report: &Report) -> impl Iterator<Item = &[Cell]> {
+fn curves(report: &Report) -> impl Iterator<Item = &[Cell]> {
     report
         .cells
         .chunk_by(|left, right| (left.figure, &left.group) == (right.figure, &right.group))
 }
 
 /// The algorithms of a figure.
-pub(super) fn names(cells: &[Cell]) -> Vec<&str> {
+fn names(cells: &[Cell]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for name in cells.iter().filter_map(|cell| cell.algorithm.as_deref()) {
         if !names.contains(&name) {
@@ -152,7 +154,7 @@ pub(super) fn names(cells: &[Cell]) -> Vec<&str> {
 }
 
 /// Title of a figure.
-pub(super) fn title(cell: &Cell) -> String {
+fn title(cell: &Cell) -> String {
     let figure = cell.figure.unwrap_or_default();
     let varied = match figure {
         4 => ", IMLP's levels and thresholds",
@@ -166,7 +168,7 @@ pub(super) fn title(cell: &Cell) -> String {
 }
 
 /// A variant by its values alone: `6 crs2`, `full γ 1`.
-pub(super) fn short(name: &str) -> String {
+fn short(name: &str) -> String {
     let values = name.strip_prefix("imlp:").unwrap_or(name);
     let keys = [
         ("levels=", ""),
@@ -186,11 +188,11 @@ fn claims(report: &Report) -> Sheet {
             format!("{} of {}", claim.holds, claim.of),
         ]
     });
-    Sheet {
-        title: "Claims of the paper, and the number of cases in which they hold here".to_owned(),
-        headers: ["claim", "holds in"].map(str::to_owned).to_vec(),
-        rows: rows.collect(),
-    }
+    Sheet::new(
+        "Claims of the paper, and the number of cases in which they hold here",
+        &["claim", "holds in"],
+        rows,
+    )
 }
 
 /// The numbers of each group, target and algorithm.
@@ -204,15 +206,6 @@ fn rows(report: &Report) -> impl Iterator<Item = &[Cell]> {
 fn find(cells: &[Cell], quantity: Quantity) -> &Cell {
     let found = cells.iter().find(|cell| cell.quantity == quantity);
     found.expect("every row has all quantities of its table")
-}
-
-fn headers(more: &[&str]) -> Vec<String> {
-    let first = ["group", "target", "algorithm"];
-    first
-        .iter()
-        .chain(more)
-        .map(|name| (*name).to_owned())
-        .collect()
 }
 
 fn heading(cell: &Cell) -> Vec<String> {
@@ -238,4 +231,88 @@ fn percent(part: Option<f64>) -> String {
 fn error(cell: &Cell) -> String {
     cell.error
         .map_or_else(String::new, |error| format!("{:+.1} %", error * 100.0))
+}
+
+/// Tables first, then the claims, then notes on method.
+pub(crate) fn text(part: Part, report: &Report, layout: Layout) -> String {
+    sheet::text(
+        sheets(part, report),
+        &preface(part, report.instances),
+        layout,
+    )
+}
+
+/// Notes on method, and on published numbers without a counterpart.
+fn preface(part: Part, instances: u32) -> String {
+    let drawn = format!(
+        "Means over {instances} instances of each group, drawn anew; the paper has 100 of its own."
+    );
+    let budget = "Every algorithm has the steps of sixteen first iterations of IMLP;";
+    match part {
+        Part::Table2 => drawn,
+        Part::Table3 => format!(
+            "{drawn}\n{budget} steps of one take longer than those\nof another. The paper's times are those of its machine, and it does not say for which targets they are; it\nprints no costs, but an order of them. Costs are means where all four meet the target."
+        ),
+        Part::Table4 => format!(
+            "{drawn}\nISLP and TABU have the steps of sixteen first iterations of IMLP; MPARV ends by itself. Moves are means where\nthe target is met. With exchanges=needed two processes change places only where no single move meets the\ntarget, as the paper's numbers suggest and its text does not. With opt=workload a level is compared\nwith workloads, as algorithm 3 of the paper is written. Where the paper has nothing, its target is not met, or its\nnumber cannot be read."
+        ),
+        Part::Figures => format!(
+            "{drawn}\n{budget} the paper draws its curves and\nprints no numbers of them: what its text says is counted above. A cost is there where the target is met on\nall instances. The group of figures 4 and 5 is not named in the paper. `best` is not in it; it has a million\nsteps."
+        ),
+    }
+}
+
+/// The page.
+pub(crate) fn page(part: Part, report: &Report) -> String {
+    let charts: Vec<String> = match part {
+        Part::Figures => curves(report).map(chart).collect(),
+        Part::Table2 | Part::Table3 | Part::Table4 => Vec::new(),
+    };
+    sheet::page(
+        "Load rebalancing: the paper's numbers and ours",
+        &preface(part, report.instances),
+        &sheets(part, report),
+        &charts,
+    )
+}
+
+/// Costs of each algorithm, and the lower bound, by target.
+fn chart(cells: &[Cell]) -> String {
+    let points = |is_own: &dyn Fn(&Cell) -> bool| {
+        let own = cells.iter().filter(|cell| is_own(cell));
+        let point = |cell: &Cell| {
+            (
+                cell.target.unwrap_or(f64::NAN),
+                cell.ours.unwrap_or(f64::NAN),
+            )
+        };
+        own.map(point).collect()
+    };
+    let line = |name: &&str| Series {
+        name: short(name),
+        points: points(&|cell| {
+            cell.quantity == Quantity::Cost && cell.algorithm.as_deref() == Some(*name)
+        }),
+        style: Style::Line,
+        ..Series::default()
+    };
+    let mut series: Vec<Series> = names(cells).iter().map(line).collect();
+    series.push(Series {
+        name: "lower bound".to_owned(),
+        points: points(&|cell| cell.quantity == Quantity::LowerBound),
+        style: Style::Dashed,
+        ..Series::default()
+    });
+    let costs = series.iter().flat_map(|series| &series.points);
+    let costs: Vec<f64> = costs.map(|(_, cost)| *cost).collect();
+    let lines = Lines {
+        title: title(&cells[0]),
+        note: String::new(),
+        x_label: "target: highest level of a machine".to_owned(),
+        y_label: "cost of migration (seconds)".to_owned(),
+        x_is_log: false,
+        y_scale: Scale::of(&costs),
+        series,
+    };
+    lines.svg()
 }

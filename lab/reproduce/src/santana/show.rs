@@ -1,16 +1,18 @@
 //! The results as tables.
 
-use super::checks::{Check, Source};
-use super::report::{CurveReport, Report};
-use crate::sheet::{self, Sheet};
+use analysis::chart::{Lines, Scale, Series, Style};
 use analysis::text::Layout;
+
+use crate::santana::checks::{Check, Source};
+use crate::santana::{CurveReport, Report};
+use crate::sheet::{self, Sheet};
 
 /// A table for each set of rules, then the checks, then notes on method.
 pub fn text(report: &Report, layout: Layout) -> String {
     sheet::text(sheets(report), &notes(report), layout)
 }
 
-pub(super) fn sheets(report: &Report) -> Vec<Sheet> {
+fn sheets(report: &Report) -> Vec<Sheet> {
     vec![
         speedups(
             report,
@@ -27,18 +29,18 @@ pub(super) fn sheets(report: &Report) -> Vec<Sheet> {
 }
 
 fn speedups(report: &Report, title: &str, of: fn(&CurveReport) -> &[f64]) -> Sheet {
-    let mut headers = vec!["machines".to_owned(), "power".to_owned()];
-    headers.extend(report.sizes.iter().map(|size| format!("N = {size}")));
+    let sizes = report.sizes.map(|size| format!("N = {size}"));
+    let headers = [
+        &["machines", "power"][..],
+        &sizes.each_ref().map(String::as_str),
+    ]
+    .concat();
     let row = |curve: &CurveReport| {
         let mut cells = vec![curve.machines.to_owned(), format!("{:.2}", curve.power)];
         cells.extend(of(curve).iter().map(|speedup| format!("{speedup:.2}")));
         cells
     };
-    Sheet {
-        title: title.to_owned(),
-        headers,
-        rows: report.curves.iter().map(row).collect(),
-    }
+    Sheet::new(title, &headers, report.curves.iter().map(row))
 }
 
 fn checks(report: &Report) -> Sheet {
@@ -59,16 +61,14 @@ fn checks(report: &Report) -> Sheet {
             verdict.to_owned(),
         ]
     };
-    Sheet {
-        title: "Checks: C, S and D are statements of the paper, W are ours".to_owned(),
-        headers: ["check", "of", "limit", "ours", ""]
-            .map(str::to_owned)
-            .to_vec(),
-        rows: report.checks.iter().map(row).collect(),
-    }
+    Sheet::new(
+        "Checks: C, S and D are statements of the paper, W are ours",
+        &["check", "of", "limit", "ours", ""],
+        report.checks.iter().map(row),
+    )
 }
 
-pub(super) fn notes(report: &Report) -> String {
+fn notes(report: &Report) -> String {
     let constants = &report.calibration;
     let [first, second, third] = constants.creation;
     format!(
@@ -83,4 +83,61 @@ conf/santana/weighted.toml. S3b is not stated: the paper names five machines as 
         100.0 * constants.threshold,
         100.0 * constants.part,
     )
+}
+
+/// The page.
+#[must_use]
+pub fn page(report: &Report) -> String {
+    sheet::page(
+        "Hosts that join a task farm: the paper's rules and ours",
+        &notes(report),
+        &sheets(report),
+        &[chart(report), ours(report)],
+    )
+}
+
+/// Figure 7 of the paper with its rules: the speedups of all clusters by the order of the matrices.
+#[must_use]
+pub fn chart(report: &Report) -> String {
+    lines(
+        report,
+        "Figures 4 to 7: block-cyclic dealing, hosts join while all wait",
+        |curve| &curve.block_cyclic,
+    )
+}
+
+fn ours(report: &Report) -> String {
+    lines(
+        report,
+        "The same with weighted dealing and hosts that are prepared beside the computation",
+        |curve| &curve.weighted,
+    )
+}
+
+fn lines(report: &Report, title: &str, of: fn(&CurveReport) -> &[f64]) -> String {
+    let series = |curve: &CurveReport| Series {
+        name: format!("{} machines", curve.machines),
+        points: report
+            .sizes
+            .iter()
+            .map(|size| f64::from(*size))
+            .zip(of(curve).iter().copied())
+            .collect(),
+        style: if curve.machines.contains('+') {
+            Style::Dashed
+        } else {
+            Style::Line
+        },
+        ..Series::default()
+    };
+    let lines = Lines {
+        title: title.to_owned(),
+        note: "Machines are counted with the master; 3 + 2 means that two join three.".to_owned(),
+        x_label: "order of the matrices".to_owned(),
+        y_label: "speedup against worker02".to_owned(),
+        x_is_log: false,
+        y_scale: Scale::Linear,
+        series: report.curves.iter().map(series).collect(),
+    };
+    lines.svg()
 }

@@ -274,3 +274,10 @@ fn a_file_of_another_form_is_refused() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+#[test]
+fn sequences_are_all_choices_of_sets_in_all_orders() {
+    assert_eq!(sequences(2), [vec![0], vec![1], vec![0, 1], vec![1, 0]]);
+    assert_eq!(sequences(4).len(), 64);
+    assert_eq!(sequences(5).len(), 6);
+}
