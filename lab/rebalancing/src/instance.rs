@@ -12,14 +12,14 @@ use migbsp::rebalance::{Machine, Memory, MoveCost, Problem, ProblemError, Reside
 use rebalancing_algorithms::{Exchanging, Group, Workloads};
 use settings::Node;
 
-use crate::instance::read::{Range, Source};
+use crate::instance::read::Source;
 
 pub(super) use crate::instance::read::{invalid_json, json_problem, shortened};
 pub(super) use crate::instance::write::quoted;
 
 /// Cost of a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Cost {
+pub(crate) enum Cost {
     /// Seconds of the transfer: size divided by bandwidth
     #[default]
     Seconds,
@@ -36,7 +36,7 @@ enum Item {
 
 impl Cost {
     /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Seconds => "seconds",
             Self::Moves => "moves",
@@ -50,7 +50,7 @@ impl Instance {
     /// # Errors
     ///
     /// If `text` is not JSON, or has an invalid value: says where, what is there, and what is expected.
-    pub fn from_json(name: &str, text: String) -> Result<Self, Failure> {
+    pub(crate) fn from_json(name: &str, text: String) -> Result<Self, Failure> {
         let source = Source::new(name, text)?;
         Ok(read::read(&source)?)
     }
@@ -60,7 +60,7 @@ impl Instance {
     /// # Panics
     ///
     /// If the numbers of processes and machines of `problem` do not fit the instance, which drawn ones do.
-    pub fn drawn(name: String, problem: &Problem, targets: Vec<f64>) -> Self {
+    pub(crate) fn drawn(name: String, problem: &Problem, targets: Vec<f64>) -> Self {
         let machines = problem.machines().iter();
         let processes = problem.residents().iter();
         let (edges, weight) = problem.exchange();
@@ -94,7 +94,7 @@ impl Instance {
     /// # Errors
     ///
     /// If there is no such phase.
-    pub fn in_phase(mut self, name: &str) -> Result<Self, Failure> {
+    pub(crate) fn in_phase(mut self, name: &str) -> Result<Self, Failure> {
         let Some(at) = self.phases.iter().position(|phase| phase.name == name) else {
             let names: Vec<&str> = self.phases.iter().map(|phase| &*phase.name).collect();
             let known = match &names[..] {
@@ -120,7 +120,7 @@ impl Instance {
     /// # Panics
     ///
     /// If the instance is no problem, which reading it has excluded.
-    pub fn problem(&self, cost: Cost) -> Problem {
+    pub(crate) fn problem(&self, cost: Cost) -> Problem {
         self.checked_problem(cost)
             .expect("what has been read is within the bounds of a problem")
     }
@@ -200,7 +200,7 @@ impl Instance {
     /// # Panics
     ///
     /// Never: what has just been written reads back.
-    pub fn configuration(&self) -> Node {
+    pub(crate) fn configuration(&self) -> Node {
         serde_json::from_str(&self.json()).expect("an instance is JSON")
     }
 
@@ -210,13 +210,13 @@ impl Instance {
     }
 
     /// The name of a process: its position, if the file gives it none.
-    pub fn process_name(&self, process: usize) -> String {
+    pub(crate) fn process_name(&self, process: usize) -> String {
         let name = self.processes[process].name.clone();
         name.unwrap_or_else(|| process.to_string())
     }
 
     /// As JSON, with a line for each process, so that errors have a line of their own.
-    pub fn json(&self) -> String {
+    pub(crate) fn json(&self) -> String {
         write::json(self)
     }
 }
@@ -238,7 +238,7 @@ fn bytes(megabytes: f64) -> u64 {
 /// edge, exists; there are at least one machine and one process, and as many clusters as machines, whose names
 /// differ; the memory of no machine is exceeded.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Instance {
+pub(crate) struct Instance {
     /// Its name.
     pub name: String,
     /// Of each machine: workload that it does in a unit of time.
@@ -269,7 +269,7 @@ pub struct Instance {
 
 /// A process, where it is before any move.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Process {
+pub(crate) struct Process {
     /// Its name, if it has one; results show its position otherwise.
     pub name: Option<String>,
     /// Its workload.
@@ -288,7 +288,7 @@ pub struct Process {
 
 impl Process {
     /// A process that may move, and occupies no memory.
-    pub const fn new(workload: f64, size: f64, machine: usize) -> Self {
+    pub(crate) const fn new(workload: f64, size: f64, machine: usize) -> Self {
         Self {
             name: None,
             workload,
@@ -308,7 +308,7 @@ impl Process {
 
 /// What two processes exchange.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Edge {
+pub(crate) struct Edge {
     /// The positions of both.
     pub processes: (usize, usize),
     /// Bytes in a superstep, both ways together.
@@ -317,7 +317,7 @@ pub struct Edge {
 
 /// What the processes computed and exchanged in another phase.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Phase {
+pub(crate) struct Phase {
     /// Its name, which differs from those of the others.
     pub name: String,
     /// The workload of each process.
@@ -329,6 +329,31 @@ pub struct Phase {
 /// The names of machines that have none of their own.
 fn positions(machines: usize) -> Vec<String> {
     (0..machines).map(|position| position.to_string()).collect()
+}
+
+/// A range of numbers, both ends included.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Range {
+    low: f64,
+    high: f64,
+    /// Whether 0 is valid as well.
+    or_zero: bool,
+}
+
+impl Range {
+    /// Whether `number` is one of these.
+    pub(crate) fn holds(self, number: f64) -> bool {
+        (self.low..=self.high).contains(&number) || self.or_zero && number == 0.0
+    }
+
+    /// The range, for messages.
+    pub(crate) fn expected(self) -> String {
+        if self.or_zero {
+            format!("0 or a number from {:e} to {:e}", self.low, self.high)
+        } else {
+            format!("a number above 0, from {:e} to {:e}", self.low, self.high)
+        }
+    }
 }
 
 /// Range of workloads, sizes, bytes and weights: no sum or product of them leaves the range of floats.
@@ -347,7 +372,7 @@ pub(super) const RATE: Range = Range {
 
 /// A group of instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GroupName {
+pub(crate) enum GroupName {
     /// Of the paper, or with other sizes.
     Group(Group),
     /// With processes that exchange bytes.
@@ -370,7 +395,12 @@ impl FromStr for GroupName {
 }
 
 /// The instance of `group` that `seed` draws, with `targets` that are to be met; if there are none, some within reach.
-pub fn generate(group: GroupName, seed: u64, workloads: Workloads, targets: Vec<f64>) -> Instance {
+pub(crate) fn generate(
+    group: GroupName,
+    seed: u64,
+    workloads: Workloads,
+    targets: Vec<f64>,
+) -> Instance {
     let (name, problem, usual) = match group {
         GroupName::Group(group) => {
             let how = match workloads {

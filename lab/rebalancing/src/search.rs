@@ -13,7 +13,7 @@ use crate::instance::{AMOUNT, Cost, RATE};
 
 /// How to look for assignments.
 #[derive(Clone, Copy, Debug)]
-pub struct Search {
+pub(crate) struct Search {
     /// How long.
     pub limit: Limit,
     /// Where random choices begin.
@@ -275,7 +275,7 @@ const EXPECTED: &str = "\"100 ms\" or \"2.5 s\" of time, or \"2e6 steps\" (2 Mst
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Target {
+pub(crate) enum Target {
     /// The cheapest assignment where no machine is above this level.
     Level(f64),
     /// The same, as a percentage of the ideal level.
@@ -286,7 +286,7 @@ pub enum Target {
 
 impl Target {
     /// The level that no machine may be above; `None`: the lowest.
-    pub fn level(self, ideal: f64) -> Option<f64> {
+    pub(crate) fn level(self, ideal: f64) -> Option<f64> {
         match self {
             Self::Level(level) => Some(level),
             Self::OfIdeal(percent) => Some(ideal * percent / 100.0),
@@ -322,7 +322,7 @@ impl FromStr for Target {
 /// # Errors
 ///
 /// If `text` is neither.
-pub fn read_target(text: &str) -> Result<Target, String> {
+pub(crate) fn read_target(text: &str) -> Result<Target, String> {
     let Some(percent) = text.trim().strip_suffix('%') else {
         let level = read_level(text);
         return level
@@ -344,7 +344,7 @@ pub fn read_target(text: &str) -> Result<Target, String> {
 /// # Errors
 ///
 /// If `text` is no level.
-pub fn read_level(text: &str) -> Result<f64, String> {
+pub(crate) fn read_level(text: &str) -> Result<f64, String> {
     let number = text.trim().parse().ok();
     number.filter(|number| RATE.holds(*number)).ok_or_else(|| {
         format!(
@@ -359,7 +359,7 @@ pub fn read_level(text: &str) -> Result<f64, String> {
 /// # Errors
 ///
 /// If `text` is no cost.
-pub fn read_cost(text: &str) -> Result<f64, String> {
+pub(crate) fn read_cost(text: &str) -> Result<f64, String> {
     amount(text, "a cost")
 }
 
@@ -368,7 +368,7 @@ pub fn read_cost(text: &str) -> Result<f64, String> {
 /// # Errors
 ///
 /// If `text` is no weight.
-pub fn read_weight(text: &str) -> Result<f64, String> {
+pub(crate) fn read_weight(text: &str) -> Result<f64, String> {
     amount(text, "a level for each byte")
 }
 

@@ -15,14 +15,14 @@ use crate::algorithm::Algorithm;
 use crate::instance::Instance;
 use crate::search::{Found, Limit, Relaxed, Search, Target, lower_bound};
 
-pub use crate::solve::text::{complaint, text};
+pub(crate) use crate::solve::text::{complaint, text};
 
 /// The assignments that `algorithm` finds for `targets`, in their order. Reading `instance` took `reading` seconds.
 ///
 /// # Errors
 ///
 /// None: a search does not fail.
-pub fn solve(
+pub(crate) fn solve(
     (instance, reading): (&Instance, f64),
     targets: &[Target],
     algorithm: &Algorithm,
@@ -58,7 +58,7 @@ pub fn solve(
 
 /// Results of `migbsp rebalance INSTANCE`.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     /// The instance's name.
     instance: String,
     /// The algorithm.
@@ -92,7 +92,7 @@ pub struct Report {
 
 /// The seconds that each part of the command took.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Seconds {
+pub(crate) struct Seconds {
     /// Reading the instance.
     pub reading: f64,
     /// The searches of all targets.
@@ -270,7 +270,11 @@ impl Report {
     /// # Errors
     ///
     /// If the writer fails, which a buffer in memory does not.
-    pub fn csv(&self, instance: &Instance, provenance: &Provenance) -> Result<String, Failure> {
+    pub(crate) fn csv(
+        &self,
+        instance: &Instance,
+        provenance: &Provenance,
+    ) -> Result<String, Failure> {
         let mut table = CsvTable::new(Self::SCHEMA, provenance);
         for solution in &self.solutions {
             if solution.moves.is_empty() {

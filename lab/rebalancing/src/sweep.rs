@@ -16,7 +16,7 @@ use crate::search::{Found, Search, Target, lower_bound};
 /// # Errors
 ///
 /// None: a search does not fail.
-pub fn sweep(
+pub(crate) fn sweep(
     instance: &Instance,
     levels: Levels,
     algorithms: &[Algorithm],
@@ -49,7 +49,7 @@ pub fn sweep(
 
 /// The levels of a sweep.
 #[derive(Clone, Debug)]
-pub enum Levels {
+pub(crate) enum Levels {
     /// These.
     Given(Vec<Target>),
     /// At most this many, from the one before any process moves down to nearly the ideal one.
@@ -102,7 +102,7 @@ const NEAREST: f64 = 0.02;
 
 /// Results of `migbsp rebalance sweep`.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     /// The instance's name.
     instance: String,
     /// In the order they were given.
@@ -194,7 +194,7 @@ impl Report {
     /// # Errors
     ///
     /// If the writer fails, which a buffer in memory does not.
-    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+    pub(crate) fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
         let mut table = CsvTable::new(Self::SCHEMA, provenance);
         for point in &self.points {
             table.push(point)?;
@@ -203,7 +203,7 @@ impl Report {
     }
 
     /// Cost against level, on a logarithmic axis if costs span more than a decade; where an algorithm did not meet a level, its line has a gap.
-    pub fn chart(&self) -> Lines {
+    pub(crate) fn chart(&self) -> Lines {
         let bound = |level: &[Point]| (level[0].target, level[0].lower_bound.unwrap_or(f64::NAN));
         let mut series: Vec<Series> = self
             .algorithms
@@ -251,7 +251,7 @@ impl Published for Report {
 }
 
 /// A row for each level, the lowest first, and a column for each algorithm.
-pub fn text(report: &Report, layout: Layout) -> String {
+pub(crate) fn text(report: &Report, layout: Layout) -> String {
     let mut headers = vec!["target"];
     headers.extend(report.algorithms.iter().map(String::as_str));
     headers.push("at least");

@@ -11,5 +11,5 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-pub use export::{Exported, PlanSource, export};
-pub use import::{ImportOptions, Imported, import};
+pub(super) use export::{PlanSource, export};
+pub(super) use import::{ImportOptions, Imported, import};

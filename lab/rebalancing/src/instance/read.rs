@@ -8,7 +8,7 @@ use bsp::check_name;
 use experiments::Failure;
 use settings::{Fault, Node, Value, list};
 
-use crate::instance::{AMOUNT, Edge, Instance, Item, Phase, Process, RATE, positions};
+use crate::instance::{AMOUNT, Edge, Instance, Item, Phase, Process, RATE, Range, positions};
 
 /// The instance in `source`.
 pub(super) fn read(source: &Source) -> Result<Instance, Fault> {
@@ -301,31 +301,6 @@ struct Place<'a> {
 struct Entries<'a> {
     place: &'a Place<'a>,
     entries: &'a [(String, Node)],
-}
-
-/// A range of numbers, both ends included.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Range {
-    low: f64,
-    high: f64,
-    /// Whether 0 is valid as well.
-    or_zero: bool,
-}
-
-impl Range {
-    /// Whether `number` is one of these.
-    pub(super) fn holds(self, number: f64) -> bool {
-        (self.low..=self.high).contains(&number) || self.or_zero && number == 0.0
-    }
-
-    /// The range, for messages.
-    pub(super) fn expected(self) -> String {
-        if self.or_zero {
-            format!("0 or a number from {:e} to {:e}", self.low, self.high)
-        } else {
-            format!("a number above 0, from {:e} to {:e}", self.low, self.high)
-        }
-    }
 }
 
 impl<'a> Place<'a> {

@@ -9,7 +9,7 @@ use crate::solve::{Assigned, Move, Report, Seconds, level};
 
 /// The instance, the cost of each target, and for each target its moves and the resulting load of the
 /// machines.
-pub fn text(report: &Report, instance: &Instance, layout: Layout) -> String {
+pub(crate) fn text(report: &Report, instance: &Instance, layout: Layout) -> String {
     let mut clusters = instance.clusters.clone();
     clusters.sort_unstable();
     clusters.dedup();
@@ -234,7 +234,7 @@ fn unit(report: &Report, what: &str) -> String {
 const ROWS: usize = 10;
 
 /// A message for each target that is not met, one a line; `None` if all are.
-pub fn complaint(report: &Report, instance: &Instance, search: Search) -> Option<String> {
+pub(crate) fn complaint(report: &Report, instance: &Instance, search: Search) -> Option<String> {
     let missed = report
         .solutions
         .iter()

@@ -16,7 +16,7 @@ use crate::vt::snapshot::{COMMUNICATIONS, RANK_BYTES, Snapshot, TASKS, Task, Tas
 
 /// The files after a plan.
 #[derive(Clone, Debug)]
-pub struct Exported {
+pub(crate) struct Exported {
     /// One for each rank, with the name of the file that was read, and compressed if that was.
     pub files: Vec<OutputFile>,
     /// Number of tasks of the phase.
@@ -27,7 +27,7 @@ pub struct Exported {
 
 /// What an export is asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct PlanSource<'a> {
+pub(crate) struct PlanSource<'a> {
     /// The name of the plan's file in messages.
     pub name: &'a str,
     /// The plan: results of a search in an imported instance, as JSON.
@@ -45,7 +45,7 @@ pub struct PlanSource<'a> {
 /// # Errors
 ///
 /// If a file or the plan is invalid, the plan is of other tasks, or it moves a task that may not migrate.
-pub fn export(plan: PlanSource<'_>, paths: &[PathBuf]) -> Result<Exported, Failure> {
+pub(crate) fn export(plan: PlanSource<'_>, paths: &[PathBuf]) -> Result<Exported, Failure> {
     let PlanSource {
         name,
         text,

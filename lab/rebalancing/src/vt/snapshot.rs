@@ -191,7 +191,7 @@ pub(super) const RANK_BYTES: &str = "rank_working_bytes";
 
 /// The communications of a phase.
 #[derive(Clone, Debug, Default)]
-struct Traffic {
+pub(super) struct Traffic {
     /// The positions of two tasks, the lower one first, and the bytes of each communication between them.
     between: BTreeMap<(usize, usize), Vec<f64>>,
     count: usize,
