@@ -1,4 +1,4 @@
-//! What the migrations that a target takes cost at least.
+//! What the migrations that a target takes cost at least: a Lagrangian relaxation with a knapsack for each machine.
 
 use bsp::numbers::{length, real};
 use migbsp::rebalance::search::highest;

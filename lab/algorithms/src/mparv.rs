@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use bsp::numbers::length;
 use migbsp::rebalance::search::{Entry, Incumbent, Meter, State, highest};
 use migbsp::rebalance::{Budget, Machine, Problem, SearchResult};
 
@@ -142,7 +143,7 @@ fn reinserted<'a>(
         }
         loads[best] += workload;
         assignment[process] = best;
-        meter.count(u64::try_from(loads.len()).expect("a count fits 64 bits"));
+        meter.count(length(loads.len()));
     }
     Some(State::of(problem, assignment))
 }

@@ -199,10 +199,6 @@ impl Report {
     }
 
     /// One row per step and kind of fault.
-    ///
-    /// # Errors
-    ///
-    /// If the table cannot be written.
     pub(crate) fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
         let mut table = CsvTable::new(Self::SCHEMA, provenance);
         let Coverage {

@@ -18,9 +18,9 @@ use settings::{name_of, nearest, read};
 use crate::algorithm::Algorithm;
 use crate::instance::{Cost, GroupName, Instance, generate};
 use crate::search::{Limit, Search, Target, read_cost, read_level, read_target, read_weight};
-use crate::sweep::Levels;
+use crate::solve;
+use crate::sweep::{self, Levels};
 use crate::vt::{ImportOptions, Imported, PlanSource, export, import};
-use crate::{solve, sweep};
 
 /// The arguments of `rebalance`.
 #[derive(Debug, Args)]

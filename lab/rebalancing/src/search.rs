@@ -1,4 +1,4 @@
-//! The search for an assignment.
+//! The search for an assignment: its target, its budget, and what is found.
 
 use std::fmt;
 use std::str::FromStr;

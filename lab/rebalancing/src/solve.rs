@@ -18,10 +18,6 @@ use crate::search::{Found, Limit, Relaxed, Search, Target, lower_bound};
 pub(crate) use crate::solve::text::{complaint, text};
 
 /// The assignments that `algorithm` finds for `targets`, in their order. Reading `instance` took `reading` seconds.
-///
-/// # Errors
-///
-/// None: a search does not fail.
 pub(crate) fn solve(
     (instance, reading): (&Instance, f64),
     targets: &[Target],
@@ -266,10 +262,6 @@ impl Report {
     }
 
     /// One row per move, and one per target without moves.
-    ///
-    /// # Errors
-    ///
-    /// If the writer fails, which a buffer in memory does not.
     pub(crate) fn csv(
         &self,
         instance: &Instance,

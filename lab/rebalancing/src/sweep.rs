@@ -12,10 +12,6 @@ use crate::instance::Instance;
 use crate::search::{Found, Search, Target, lower_bound};
 
 /// What every one of `algorithms` finds for every one of `levels`.
-///
-/// # Errors
-///
-/// None: a search does not fail.
 pub(crate) fn sweep(
     instance: &Instance,
     levels: Levels,
@@ -190,10 +186,6 @@ impl Report {
     }
 
     /// One row per level and algorithm.
-    ///
-    /// # Errors
-    ///
-    /// If the writer fails, which a buffer in memory does not.
     pub(crate) fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
         let mut table = CsvTable::new(Self::SCHEMA, provenance);
         for point in &self.points {

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use agents::{Scheduler, Script, Setup};
 use analysis::known_best::BestPlacement;
+use bsp::numbers::length;
 use bsp::{HostId, Rank};
 use experiments::batch::{Batch, Progress, Silent};
 use experiments::{
@@ -96,7 +97,7 @@ pub fn search(search: &Search, registry: &Registry, batch: Batch<'_>) -> Result<
     let at_start = tried[0].pace.seconds;
     let by_adaptive = trial.pace(&graph.final_placement)?.seconds;
     tried.sort_by(|a, b| a.pace.seconds.total_cmp(&b.pace.seconds));
-    let left = search.budget - u64::try_from(tried.len()).unwrap_or(search.budget);
+    let left = search.budget - length(tried.len());
     let chains: Vec<Chain<'_>> = (0..CHAINS)
         .map(|number| Chain {
             trial: &trial,

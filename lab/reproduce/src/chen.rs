@@ -63,11 +63,11 @@ impl Part {
 /// Draws what `part` needs, runs it and sets it beside the paper.
 ///
 /// Means are taken over this many `instances` of each group; none: over as many as are worth waiting for.
-///
-/// # Errors
-///
-/// None: a search does not fail.
-pub(crate) fn reproduce(part: Part, instances: Option<u32>, batch: Batch<'_>) -> Result<Report, Failure> {
+pub(crate) fn reproduce(
+    part: Part,
+    instances: Option<u32>,
+    batch: Batch<'_>,
+) -> Result<Report, Failure> {
     let instances = instances.unwrap_or_else(|| part.instances());
     let (cells, claims) = match part {
         Part::Table2 => initial_levels(instances),
@@ -199,10 +199,6 @@ impl Claim {
 
 impl Report {
     /// One row per number.
-    ///
-    /// # Errors
-    ///
-    /// If the writer fails, which a buffer in memory does not.
     pub(crate) fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
         let mut table = CsvTable::new(Self::SCHEMA, provenance);
         for cell in &self.cells {

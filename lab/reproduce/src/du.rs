@@ -7,6 +7,7 @@ mod show;
 pub(crate) mod table1;
 
 use bsp::SetId;
+use bsp::numbers::{length, real};
 use bsp::units::Bytes;
 use experiments::batch::Batch;
 use experiments::{
@@ -121,9 +122,8 @@ fn checks(points: &[Point], line: Line, bandwidth: f64) -> Vec<Check> {
             [0, 1].map(|bound| STARTUP.range()[bound] + RATE.range()[bound] * point.megabytes());
         (least..=most).contains(&point.seconds)
     };
-    let number = |count: usize| u32::try_from(count).map_or(f64::NAN, f64::from);
-    let within = number(points.iter().filter(is_within).count());
-    let all = number(points.len());
+    let within = real(length(points.iter().filter(is_within).count()));
+    let all = real(length(points.len()));
     let difference = |point: &Point| (point.later_seconds / point.seconds - 1.0).abs();
     let difference = points.iter().map(difference).fold(0.0, f64::max);
     vec![
@@ -240,10 +240,6 @@ impl Point {
 
 impl Report {
     /// One row per size.
-    ///
-    /// # Errors
-    ///
-    /// If the writer fails, which a buffer in memory does not.
     pub(crate) fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
         let mut table = CsvTable::new(Self::SCHEMA, provenance);
         for point in &self.points {

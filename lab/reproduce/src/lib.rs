@@ -17,8 +17,6 @@ pub use command::command;
 pub use html::page;
 pub use papers::{Part, reproduce};
 pub use published::{Application, Table};
-pub use report::{
-    Agreement, AgreementTotal, CellReport, GainReport, Mean, Report, StatedReport,
-};
+pub use report::{Agreement, AgreementTotal, CellReport, GainReport, Mean, Report, StatedReport};
 pub use runs::Variant;
 pub use text::summary;

@@ -1,4 +1,4 @@
-//! The three applications of the papers, and the experiments that model them.
+//! What the papers print: applications, tables and migrations.
 
 use experiments::{Embedded, Scenario};
 use serde::{Deserialize, Serialize};

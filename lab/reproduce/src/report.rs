@@ -1,4 +1,4 @@
-//! The papers' numbers and ours.
+//! The papers' numbers and ours: cells, their mean errors, gains, and migrations that agree.
 
 use std::collections::BTreeMap;
 
@@ -64,10 +64,6 @@ impl Report {
     }
 
     /// The cells as rows; if there are none, the published migrations.
-    ///
-    /// # Errors
-    ///
-    /// If the writer fails, which a buffer in memory does not.
     pub(crate) fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
         let mut table = CsvTable::new(Self::SCHEMA, provenance);
         for cell in &self.cells {

@@ -1,5 +1,6 @@
-//! Our runs.
+//! Our runs: which they are, carrying them out, and the published migrations as scripts.
 
+use bsp::numbers::{length, real};
 use experiments::{Failure, PreparedExperiment, Registry, RunReport, Scenario};
 use record::Event;
 use workloads::lbm;
@@ -178,12 +179,8 @@ fn computation(prepared: &PreparedExperiment, report: &RunReport) -> f64 {
         .platform
         .host_by_name(hosts[0])
         .unwrap_or(prepared.placement[0]);
-    let share = lbm::Parameters::default().instructions / to_float(hosts.len());
-    share * to_float(residents) / prepared.platform.host(host).speed.get()
-}
-
-fn to_float(count: usize) -> f64 {
-    u32::try_from(count).map_or(f64::INFINITY, f64::from)
+    let share = lbm::Parameters::default().instructions / real(length(hosts.len()));
+    share * real(length(residents)) / prepared.platform.host(host).speed.get()
 }
 
 /// A scripted migration: after this number of supersteps a process, from 1, moves to a host.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use analysis::text::{Layout, rounded};
+use bsp::numbers::{length, real};
 
 use crate::published::Table;
 use crate::report::{CellReport, Report, StatedReport};
@@ -51,8 +52,8 @@ fn agreement(report: &Report) -> impl Iterator<Item = String> {
 
 /// `part` of `whole` in percent.
 pub(super) fn share(part: usize, whole: usize) -> String {
-    let number = |count: usize| u32::try_from(count).map_or(f64::NAN, f64::from);
-    format!("{:.0} %", number(part) / number(whole) * 100.0)
+    let part = real(length(part)) / real(length(whole));
+    format!("{:.0} %", part * 100.0)
 }
 
 /// A relative error in percent, with its sign.

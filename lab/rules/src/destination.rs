@@ -3,6 +3,7 @@
 //! Equation `DESTINATION` of `docs/model.md`.
 
 use bsp::HostId;
+use bsp::numbers::length;
 use bsp::units::Seconds;
 use migbsp::{
     Alternative, Assignment, Destination, DestinationChoice, Draft, Need, Parameter, Plan,
@@ -119,7 +120,7 @@ impl Plan for Random {
             return Draft::only(name, snapshot, snapshot.places().to_vec());
         };
         let idle: Vec<_> = idle(&choice).map(|host| host.host).collect();
-        let number = u64::try_from(idle.len()).expect("fewer hosts than 2^64");
+        let number = length(idle.len());
         // The remainder favours the first hosts by less than one part in 2^32.
         let drawn = (0 < number).then(|| self.draws.next_u64() % number);
         let drawn = drawn.and_then(|drawn| idle.get(usize::try_from(drawn).ok()?).copied());

@@ -1,4 +1,4 @@
-//! A cluster in one thread: nodes, a client, the network between them, and faults.
+//! A cluster in one thread: nodes, a client, the network between them, faults, and the queue of what happens.
 
 mod checkpoints;
 mod client;

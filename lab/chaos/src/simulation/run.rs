@@ -1,4 +1,4 @@
-//! The simulation of one seed.
+//! The simulation of one seed, with the job that resumes from its checkpoints.
 
 use std::fmt::{self, Write};
 use std::panic::{self, AssertUnwindSafe};

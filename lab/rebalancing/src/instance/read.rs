@@ -1,4 +1,4 @@
-//! Reading an instance file.
+//! Reading an instance file: the text, its values with their places, and the rules that they keep.
 
 use std::collections::BTreeSet;
 use std::iter;

@@ -1,4 +1,4 @@
-//! Results of a search as text.
+//! Results of a search as text, and why targets are not met.
 
 use analysis::text::{Layout, counted, data, duration, rounded};
 use migbsp::rebalance::Problem;

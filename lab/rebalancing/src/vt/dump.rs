@@ -1,4 +1,4 @@
-//! The file of a rank as its phases, and the phase that all ranks have.
+//! The file of a rank: what it says of itself, its phases, and the phase that all ranks have.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! A plan written into the files that vt wrote: each task in the file of its new rank.
+//! A plan, read again and written into the files that vt wrote: each task in the file of its new rank.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The files of vt's ranks: names, contents, and whether there is one for each rank.
+//! The files of vt's ranks: names, contents, compressed or not, and whether there is one for each rank.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

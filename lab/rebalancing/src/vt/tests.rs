@@ -5,7 +5,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use experiments::OutputFile;
-use proptest::prelude::{Just, Strategy, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use proptest::prelude::{
+    Just, ProptestConfig, Strategy, prop_assert, prop_assert_eq, prop_oneof, proptest,
+};
 use proptest::{collection, option};
 use serde_json::{Value, json};
 
@@ -158,6 +160,8 @@ fn drawn(ranks: usize) -> impl Strategy<Value = Drawn> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn an_export_imports_as_the_plan_says_and_is_the_same_in_all_else(
         tasks in collection::vec(drawn(3), 1..8),

@@ -1,4 +1,4 @@
-//! Results as tables of texts.
+//! The results as tables, as text and as a page.
 
 use analysis::chart::{Lines, Scale, Series, Style};
 use analysis::text::{Layout, rounded};

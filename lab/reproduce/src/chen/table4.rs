@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use bsp::numbers::real;
+use bsp::numbers::{length, real};
 use experiments::Failure;
 use experiments::batch::Batch;
 use rebalancing::Algorithm;
@@ -77,7 +77,7 @@ pub(super) fn compare(
                 .iter()
                 .map(|all| all[index])
                 .filter(|trial| trial.is_met);
-            mean(met.map(|trial| real(u64::try_from(trial.migrations).unwrap_or(u64::MAX))))
+            mean(met.map(|trial| real(length(trial.migrations))))
         }));
     }
     let fewer = |left: Option<f64>, right: Option<f64>| match (left, right) {
@@ -129,7 +129,7 @@ fn method(
         .clone()
         .map(|trial| if trial.is_met { 100.0 } else { 0.0 });
     let met = trials.clone().filter(|trial| trial.is_met);
-    let migrations = met.map(|trial| real(u64::try_from(trial.migrations).unwrap_or(u64::MAX)));
+    let migrations = met.map(|trial| real(length(trial.migrations)));
     let seconds = trials.map(|trial| trial.seconds_to_best);
     let cell = |quantity, ours, paper_value| {
         Cell::new(group, quantity, ours)

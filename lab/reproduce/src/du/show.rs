@@ -1,4 +1,4 @@
-//! The paper's numbers and ours as text.
+//! The results as tables, as text and as a page.
 
 use analysis::chart::{Lines, Scale, Series, Style};
 use analysis::text::Layout;

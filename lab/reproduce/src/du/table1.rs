@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use agents::Script;
 use analysis::compare::Seeds;
-use analysis::compare::statistics::{Estimate, real};
+use analysis::compare::statistics::Estimate;
+use bsp::numbers::{length, real};
 use bsp::{HostId, Rank};
 use experiments::batch::Batch;
 use experiments::{
@@ -28,7 +29,11 @@ pub(crate) use crate::du::table1::text::text;
 /// # Errors
 ///
 /// If a run fails.
-pub(crate) fn reproduce(seeds: &Seeds, registry: &Registry, batch: Batch<'_>) -> Result<Report, Failure> {
+pub(crate) fn reproduce(
+    seeds: &Seeds,
+    registry: &Registry,
+    batch: Batch<'_>,
+) -> Result<Report, Failure> {
     let draws: Vec<_> = conditions()
         .flat_map(|condition| seeds.all().iter().map(move |seed| (condition, *seed)))
         .collect();
@@ -141,10 +146,6 @@ impl Report {
     }
 
     /// One row for each strategy, row of the table and condition.
-    ///
-    /// # Errors
-    ///
-    /// If the writer fails, which a buffer in memory does not.
     pub(crate) fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
         let mut csv = CsvTable::new(Self::SCHEMA, provenance);
         for table in &self.tables {
@@ -199,7 +200,7 @@ impl Table {
     /// The mean over rows of a figure of a strategy.
     fn mean(&self, strategy: Strategy, figure: impl Fn(&Cell) -> f64) -> f64 {
         let sum: f64 = self.rows.iter().map(|row| figure(row.cell(strategy))).sum();
-        sum / real(self.rows.len())
+        sum / real(length(self.rows.len()))
     }
 }
 
@@ -256,7 +257,7 @@ impl Cell {
             to_dsa_range: ratio
                 .margin
                 .map(|margin| [-1.0, 1.0].map(|side| (ratio.mean + side * margin).exp())),
-            to_best: above.iter().sum::<f64>() / real(above.len()),
+            to_best: above.iter().sum::<f64>() / real(length(above.len())),
             bands: bands(&above),
             paper,
         }
@@ -268,7 +269,7 @@ fn bands(above: &[f64]) -> [f64; 4] {
     let mut bands = [0.0; 4];
     for ratio in above {
         let band = BANDS.iter().position(|most| *ratio <= 1.0 + most);
-        bands[band.unwrap_or(BANDS.len())] += 1.0 / real(above.len());
+        bands[band.unwrap_or(BANDS.len())] += 1.0 / real(length(above.len()));
     }
     bands
 }
@@ -531,14 +532,7 @@ impl Strategy {
 
     /// Its place in [`Self::ALL`].
     const fn index(self) -> usize {
-        match self {
-            Self::Dsa => 0,
-            Self::Mcm => 1,
-            Self::Etm => 2,
-            Self::Rs => 3,
-            Self::DsaPlus => 4,
-            Self::Clairvoyant => 5,
-        }
+        self as usize
     }
 }
 

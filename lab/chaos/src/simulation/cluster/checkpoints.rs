@@ -1,4 +1,4 @@
-//! What must hold of the checkpoints of a job, and the changes of their folder.
+//! What must hold of the checkpoints of a job, and their folder, which all nodes share.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,9 +1,10 @@
-//! Connections between processes of the operating system.
+//! Connections between processes of the operating system, and the paths that they take.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bsp::HostId;
+use bsp::numbers::length;
 use bsp::units::Seconds;
 use bytes::{Bytes, BytesMut};
 use machines::node::event::ConnectionId;
@@ -357,7 +358,7 @@ impl Network {
             delay += again;
             again *= 2;
         }
-        delay + u64::try_from(bytes).expect("lengths fit 64 bits") * self.per_byte
+        delay + length(bytes) * self.per_byte
     }
 }
 

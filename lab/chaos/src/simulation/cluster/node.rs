@@ -1,4 +1,4 @@
-//! Events of nodes, and what nodes do.
+//! Nodes in a fault simulation: their events, what they do, and what each has.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use agents::process_state::{self, PackingTimes, ProcessState};
 use agents::{ChunkReader, Delivery, Event, Node, Process, Rules, SetManager, World};
+use bsp::numbers::length;
 use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId};
 use bytes::Bytes;
@@ -386,7 +387,7 @@ impl Cluster<'_> {
             return Some(JobEvent::Failed(error.into()));
         }
         let payload = Bytes::from(chunks.concat());
-        let bytes = u64::try_from(payload.len()).expect("lengths fit 64 bits");
+        let bytes = length(payload.len());
         let state = EncodedState {
             rank: order.rank,
             epoch: order.epoch,

@@ -1,4 +1,4 @@
-//! What travels between processes.
+//! How processes connect, what travels between them, and connections whose ends hear nothing of each other.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! What must hold.
 
-use analysis::compare::statistics::real;
+use bsp::numbers::{length, real};
 use serde::Serialize;
 
 use crate::du::table1::{Condition, Discipline, Network, Strategy, Table};
@@ -59,7 +59,7 @@ fn of_rows(table: &Table) -> [Check; 7] {
     let plus = most(ratios(Strategy::DsaPlus, &all));
     let plus_short = ratios(Strategy::DsaPlus, &is_short);
     let logarithms = plus_short.iter().map(|ratio| ratio.ln()).sum::<f64>();
-    let plus_short = (logarithms / real(plus_short.len())).exp();
+    let plus_short = (logarithms / real(length(plus_short.len()))).exp();
     [
         at_least("mcm", "MCM / DSA in every row", mcm, 1.08),
         at_least("rs", "RS / DSA in every row", random, 1.35),
