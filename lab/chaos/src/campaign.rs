@@ -262,7 +262,7 @@ pub(crate) fn text(report: &Report, own: &str, layout: Layout) -> String {
     let part = 100.0 * real(*pairs_hit) / real((*pairs).max(1));
     writeln!(
         text,
-        "\n{pairs_hit} of {pairs} pairs of a fault and a step were met ({part:.0} %). Identity: {digest}"
+        "\n{pairs_hit} of {pairs} pairs of a fault and a step were hit ({part:.0} %). Identity: {digest}"
     )
     .unwrap_or_default();
     for seed in failing {
