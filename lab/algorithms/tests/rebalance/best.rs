@@ -13,13 +13,13 @@ use crate::size;
 #[test]
 fn reference_costs_are_met_within_two_per_cent_in_the_mean() {
     const SEEDS: u32 = size(4, 1);
-    for reference in references() {
+    for reference in references().into_iter().take(size(2, 1)) {
         let problem = &reference.problem;
         for (at, &target) in reference.targets.iter().enumerate() {
             let (known, lower) = (reference.best_known[at], reference.lower_bounds[at]);
             let mut mean = 0.0;
             for seed in 1..=SEEDS {
-                let budget = Budget::Steps(size(40_000_000, 5_000_000));
+                let budget = Budget::Steps(size(40_000_000, 10_000_000));
                 let solution = Method::Best.solve(problem, target, budget, seed.into());
                 check(problem, target, &solution, &clusters());
                 assert!(solution.feasible, "{target}");
@@ -52,7 +52,7 @@ fn at_equal_steps_the_best_is_cheaper_than_annealing_and_that_than_local_search(
                 let solution = method.solve(
                     &problem,
                     target,
-                    Budget::Steps(size(4_000_000, 1_000_000)),
+                    Budget::Steps(size(4_000_000, 2_000_000)),
                     1,
                 );
                 check(&problem, target, &solution, &clusters());

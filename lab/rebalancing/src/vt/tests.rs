@@ -170,8 +170,8 @@ proptest! {
     ) {
         let ranks = Ranks::new(&files(3, &tasks, &pairs));
         let before = ranks.imported();
-        let homes: Vec<usize> = before.processes.iter().map(|process| process.machine).collect();
-        prop_assert_eq!(ranks.exported(&homes).imported().json(), before.json());
+        let initial: Vec<usize> = before.processes.iter().map(|process| process.machine).collect();
+        prop_assert_eq!(ranks.exported(&initial).imported().json(), before.json());
         let mut after = before.clone();
         for (process, rank) in after.processes.iter_mut().zip(&moves) {
             if process.movable {
@@ -182,7 +182,7 @@ proptest! {
         let exported = ranks.exported(&places);
         prop_assert_eq!(exported.imported(), after);
         // The way back.
-        prop_assert_eq!(exported.exported(&homes).imported(), before);
+        prop_assert_eq!(exported.exported(&initial).imported(), before);
         for rank in 0..3 {
             let name = format!("data.{rank}.json{}", if rank % 2 == 0 { "" } else { ".br" });
             prop_assert!(exported.folder.path().join(name).exists());

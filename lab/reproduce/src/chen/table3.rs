@@ -87,10 +87,10 @@ fn append(
     let target = target(group);
     // Costs are compared where all algorithms have one.
     let is_met = |(trials, _): &&&Outcome| trials.iter().all(|trial| trial.is_met);
-    let met: Vec<&&Outcome> = outcomes.iter().filter(is_met).collect();
+    let reached: Vec<&&Outcome> = outcomes.iter().filter(is_met).collect();
     let indices = [0, 1, 2, 3];
     let means = indices.map(|index| {
-        let cost = mean(met.iter().map(|(trials, _)| trials[index].cost));
+        let cost = mean(reached.iter().map(|(trials, _)| trials[index].cost));
         let seconds = mean(
             outcomes
                 .iter()
@@ -108,7 +108,7 @@ fn append(
         add(Quantity::Cost, cost, None);
         add(
             Quantity::LowerBound,
-            mean(met.iter().map(|(_, bound)| *bound)),
+            mean(reached.iter().map(|(_, bound)| *bound)),
             None,
         );
         let total = mean(outcomes.iter().map(|(trials, _)| trials[index].seconds));

@@ -73,11 +73,11 @@ pub(super) fn compare(
             }
         }
         numbers.push([0, 1, 2].map(|index| {
-            let met = own
+            let reached = own
                 .iter()
                 .map(|all| all[index])
                 .filter(|trial| trial.is_met);
-            mean(met.map(|trial| real(length(trial.migrations))))
+            mean(reached.map(|trial| real(length(trial.migrations))))
         }));
     }
     let fewer = |left: Option<f64>, right: Option<f64>| match (left, right) {
@@ -128,8 +128,8 @@ fn method(
     let success = trials
         .clone()
         .map(|trial| if trial.is_met { 100.0 } else { 0.0 });
-    let met = trials.clone().filter(|trial| trial.is_met);
-    let migrations = met.map(|trial| real(length(trial.migrations)));
+    let reached = trials.clone().filter(|trial| trial.is_met);
+    let migrations = reached.map(|trial| real(length(trial.migrations)));
     let seconds = trials.map(|trial| trial.seconds_to_best);
     let cell = |quantity, ours, paper_value| {
         Cell::new(group, quantity, ours)
