@@ -63,7 +63,7 @@ fn many_machines(criterion: &mut Criterion) {
     benchmarks.finish();
 }
 
-/// Machines of three capacities in three clusters, each the home of ten, whose workloads are from 20 to 200.
+/// Machines of three capacities in three clusters, each with ten processes, whose workloads are from 20 to 200.
 fn many() -> Problem {
     const PRIME: u32 = 1_000_003;
     let machine = |number: u32| Machine {

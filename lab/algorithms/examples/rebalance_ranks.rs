@@ -65,7 +65,7 @@ fn draw(ranks: usize, tasks: usize, move_cost: MoveCost) -> Problem {
         // A sum of twelve is near enough to the normal distribution.
         let mut normal = || (0..12).map(|_| unit()).sum::<f64>() - 6.0;
         let of_four = task % 4;
-        let home = if of_four == 0 {
+        let initial = if of_four == 0 {
             loaded + task / 4 % (ranks - loaded)
         } else {
             task % loaded
@@ -73,7 +73,7 @@ fn draw(ranks: usize, tasks: usize, move_cost: MoveCost) -> Problem {
         Resident {
             workload: 0.01 * normal().exp(),
             size: (1.5 * normal()).exp(),
-            home,
+            home: initial,
         }
     });
     let machine = Machine {

@@ -80,7 +80,7 @@ impl Study {
         let mut options = BTreeMap::new();
         for pair in arguments.chunks(2) {
             let [name, value] = pair else {
-                panic!("met {pair:?}, expected an option and its value");
+                panic!("found {pair:?}, expected an option and its value");
             };
             options.insert(name.as_str(), value.as_str());
         }

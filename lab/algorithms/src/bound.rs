@@ -1,22 +1,17 @@
-//! What the migrations that a target takes cost at least.
+//! What the migrations that a target takes cost at least: a Lagrangian relaxation with a knapsack for each machine.
 
-mod ascent;
-
-use crate::bound::ascent::Ascent;
-use crate::conceivable::{ROUNDED, is_conceivable};
-use crate::count;
-use crate::knapsack::{Item, packed};
+use bsp::numbers::{length, real};
 use migbsp::rebalance::search::highest;
 use migbsp::rebalance::{Problem, Resident};
 
 /// A cost that no assignment in `problem` which meets `target` is below; infinite if there is provably none.
 ///
 /// Lagrangian relaxation: a machine may carry too much at a price per unit of workload, but the processes that stay
-/// at home must fit there together. Then every machine is a knapsack of its own, packed exactly if it is
+/// must fit on their machine together. Then every machine is a knapsack of its own, packed exactly if it is
 /// small, and the prices are found by subgradients. At least as high as the linear relaxation of the
 /// generalised assignment problem, up to what the prices lack. Processes that may not move take their part of their
-/// machine's limit; memory and what processes exchange are left out, so that they only raise what it costs. If homes exceed
-/// memory, the same is done with memory in the place of workloads, and the higher bound counts. Takes time linear in processes times groups
+/// machine's limit; memory and what processes exchange are left out, so that they only raise what it costs. If the initial
+/// assignment exceeds memory, the same is done with memory in the place of workloads, and the higher bound counts. Takes time linear in processes times groups
 /// and in machines, with the fewer iterations the more they are.
 #[must_use]
 pub fn bound(problem: &Problem, target: f64) -> f64 {
@@ -71,8 +66,8 @@ fn cost_max(problem: &Problem) -> f64 {
         if !problem.is_movable(process) {
             return 0.0;
         }
-        let home = problem.machines()[resident.home].group;
-        let move_costs = (0..groups).map(|group| problem.move_cost(home, group));
+        let initial = problem.machines()[resident.home].group;
+        let move_costs = (0..groups).map(|group| problem.move_cost(initial, group));
         move_costs
             .map(|move_cost| move_cost.fixed + move_cost.per_size * resident.size)
             .fold(0.0, f64::max)
@@ -92,8 +87,8 @@ fn iterations(problem: &Problem) -> usize {
 struct Relaxation<'a> {
     problem: &'a Problem,
     limits: Vec<f64>,
-    /// By machine: whose home it is.
-    at_home: Vec<Vec<usize>>,
+    /// By machine: the processes that may leave it.
+    residents: Vec<Vec<usize>>,
     group_count: usize,
     /// By machine: what a unit of workload on it costs.
     prices: Vec<f64>,
@@ -121,10 +116,10 @@ struct Cheapest {
 impl<'a> Relaxation<'a> {
     fn new(problem: &'a Problem, highest: f64) -> Self {
         let machines = problem.machines();
-        let mut at_home = vec![Vec::new(); machines.len()];
+        let mut residents = vec![Vec::new(); machines.len()];
         for (process, resident) in problem.residents().iter().enumerate() {
             if problem.is_movable(process) {
-                at_home[resident.home].push(process);
+                residents[resident.home].push(process);
             }
         }
         let pinned = problem.pinned_loads();
@@ -135,14 +130,14 @@ impl<'a> Relaxation<'a> {
         Self {
             problem,
             limits: limits.collect(),
-            at_home,
+            residents,
             group_count: problem.group_count(),
             prices: vec![0.0; machines.len()],
             excess: vec![0.0; machines.len()],
             value: 0.0,
             magnitude: 0.0,
             rounding: f64::EPSILON
-                * (3.0 * count(problem.residents().len()) + 2.0 * count(machines.len()) + 8.0),
+                * real(3 * length(problem.residents().len()) + 2 * length(machines.len()) + 8),
         }
     }
 
@@ -157,8 +152,8 @@ impl<'a> Relaxation<'a> {
             self.magnitude += refund;
         }
         let mut items = Vec::new();
-        for home in 0..self.limits.len() {
-            self.pack(home, &mut cheapest, &mut items);
+        for initial in 0..self.limits.len() {
+            self.pack(initial, &mut cheapest, &mut items);
         }
         for (machine, &price) in self.prices.iter().enumerate() {
             let group = &cheapest[self.problem.machines()[machine].group];
@@ -171,17 +166,17 @@ impl<'a> Relaxation<'a> {
         self.value
     }
 
-    /// Decides which processes stay on `home` and where the others go.
-    fn pack(&mut self, home: usize, cheapest: &mut [Cheapest], items: &mut Vec<Item>) {
+    /// Decides which processes stay on `initial` and where the others go.
+    fn pack(&mut self, initial: usize, cheapest: &mut [Cheapest], items: &mut Vec<Item>) {
         items.clear();
-        for at in 0..self.at_home[home].len() {
-            let process = self.at_home[home][at];
+        for at in 0..self.residents[initial].len() {
+            let process = self.residents[initial][at];
             let workload = self.problem.residents()[process].workload;
-            let staying = self.prices[home] * workload;
+            let staying = self.prices[initial] * workload;
             let Some((leaving, goal)) = self.leave(process, cheapest) else {
                 self.value += staying;
                 self.magnitude += staying;
-                self.excess[home] += workload;
+                self.excess[initial] += workload;
                 continue;
             };
             self.value += leaving;
@@ -195,19 +190,19 @@ impl<'a> Relaxation<'a> {
                     goal,
                 });
             } else {
-                self.send(workload, home, goal, cheapest);
+                self.send(workload, initial, goal, cheapest);
             }
         }
         items.sort_by(|a, b| b.density.total_cmp(&a.density));
-        for (item, share) in items.iter().zip(packed(items, self.limits[home])) {
+        for (item, share) in items.iter().zip(packed(items, self.limits[initial])) {
             self.value -= share * item.profit;
-            self.excess[home] += share * item.workload;
-            self.send((1.0 - share) * item.workload, home, item.goal, cheapest);
+            self.excess[initial] += share * item.workload;
+            self.send((1.0 - share) * item.workload, initial, item.goal, cheapest);
         }
     }
 
-    /// Puts `load` that leaves `home` on `goal`, or in equal parts on all machines that are as cheap.
-    fn send(&mut self, load: f64, home: usize, goal: usize, cheapest: &mut [Cheapest]) {
+    /// Puts `load` that leaves `initial` on `goal`, or in equal parts on all machines that are as cheap.
+    fn send(&mut self, load: f64, initial: usize, goal: usize, cheapest: &mut [Cheapest]) {
         let machines = self.problem.machines();
         let group = &mut cheapest[machines[goal].group];
         let is_cheapest = |machine: usize| {
@@ -215,22 +210,22 @@ impl<'a> Relaxation<'a> {
         };
         if !is_cheapest(goal) {
             self.excess[goal] += load;
-        } else if is_cheapest(home) {
+        } else if is_cheapest(initial) {
             let part = load / (group.count - 1.0);
             group.load += part;
-            self.excess[home] -= part;
+            self.excess[initial] -= part;
         } else {
             group.load += load / group.count;
         }
     }
 
-    /// What `process` costs where it is cheapest away from home, and where that is.
+    /// What `process` costs where it is cheapest away from its initial machine, and where that is.
     fn leave(&self, process: usize, cheapest: &[Cheapest]) -> Option<(f64, usize)> {
         let resident = self.problem.residents()[process];
-        let home = resident.home;
+        let initial = resident.home;
         let goals = cheapest.iter().filter_map(|cheapest| {
             let mut goals = cheapest.machines.into_iter().flatten();
-            goals.find(|&goal| goal != home)
+            goals.find(|&goal| goal != initial)
         });
         let costs = goals.map(|goal| {
             let load = self.prices[goal] * resident.workload;
@@ -272,12 +267,210 @@ const TERMS: usize = 40_000_000;
 const ITERATIONS_MIN: usize = 30;
 const ITERATIONS_MAX: usize = 1000;
 
+/// The volume algorithm (Barahona, Anbil 2000): from the best prices on, along the excess that the solutions of
+/// all iterations have in the mean, the later ones more than the earlier.
+struct Ascent {
+    /// The best value, and its prices.
+    value: f64,
+    prices: Vec<f64>,
+    direction: Vec<f64>,
+    /// A value that is thought to be in reach.
+    aim: f64,
+    /// The share of the way to the aim that a step would go, were all linear.
+    pace: f64,
+    fruitless: u32,
+}
+
+impl Ascent {
+    /// At the prices and the solution of `relaxation`.
+    fn new(relaxation: &Relaxation<'_>) -> Self {
+        Self {
+            value: relaxation.value,
+            prices: relaxation.prices.clone(),
+            direction: relaxation.excess.clone(),
+            aim: AIM * relaxation.value,
+            pace: 0.1,
+            fruitless: 0,
+        }
+    }
+
+    /// Whether there is anywhere to go.
+    fn step(&mut self, relaxation: &mut Relaxation<'_>) -> bool {
+        let is_free = |(price, excess): &(&f64, &f64)| 0.0 < **price || 0.0 < **excess;
+        let free = self.prices.iter().zip(&self.direction).filter(is_free);
+        let square: f64 = free.map(|(_, excess)| excess * excess).sum();
+        if square <= 0.0 {
+            return false;
+        }
+        let step = self.pace * (self.aim - self.value) / square;
+        let changes = self.prices.iter().zip(&self.direction);
+        for (price, (center, excess)) in relaxation.prices.iter_mut().zip(changes) {
+            *price = (center + step * excess).max(0.0);
+        }
+        let value = relaxation.solve();
+        let pairs = self.direction.iter().zip(&relaxation.excess);
+        let agreement: f64 = pairs.map(|(mean, excess)| mean * excess).sum();
+        for (mean, excess) in self.direction.iter_mut().zip(&relaxation.excess) {
+            *mean += RECENT * (excess - *mean);
+        }
+        if self.value < value {
+            self.value = value;
+            self.prices.clone_from(&relaxation.prices);
+            self.fruitless = 0;
+            if 0.0 <= agreement {
+                self.pace = (self.pace * FASTER).min(2.0);
+            }
+        } else {
+            self.fruitless += 1;
+            if self.fruitless == PATIENCE {
+                self.fruitless = 0;
+                self.pace *= SLOWER;
+            }
+        }
+        if self.aim < NEAR * self.value {
+            self.aim = AIM * self.value;
+        }
+        true
+    }
+}
+
+/// How far the aim is above the best value, and how near that may come before there is a new one.
+const AIM: f64 = 1.2;
+const NEAR: f64 = 1.05;
+
+/// The share of the last solution in the mean.
+const RECENT: f64 = 0.03;
+
+const FASTER: f64 = 1.1;
+const SLOWER: f64 = 0.66;
+const PATIENCE: u32 = 20;
+
+/// A process that stays on its machine or leaves.
+struct Item {
+    workload: f64,
+    /// By how much staying is cheaper than leaving, which is above 0.
+    profit: f64,
+    /// Profit per workload: infinite if it computes nothing.
+    density: f64,
+    /// Where it goes if it leaves.
+    goal: usize,
+}
+
+/// Which share of each of `items`, by falling density, makes the most profit within `limit`: all or nothing,
+/// if they are few and it does not take long to find out.
+fn packed(items: &[Item], limit: f64) -> Vec<f64> {
+    let mut shares = vec![0.0; items.len()];
+    if items.len() <= EXACTLY {
+        let mut packing = Packing {
+            items,
+            best: 0.0,
+            best_set: 0,
+            looks: LOOKS,
+        };
+        packing.extend(0, limit, 0.0, 0);
+        if 0 < packing.looks {
+            for (at, share) in shares.iter_mut().enumerate() {
+                *share = f64::from(packing.best_set >> at & 1);
+            }
+            return shares;
+        }
+    }
+    let mut room = limit;
+    for (item, share) in items.iter().zip(&mut shares) {
+        if room < 0.0 {
+            break;
+        }
+        *share = if item.workload <= room {
+            1.0
+        } else {
+            room / item.workload
+        };
+        room -= item.workload;
+    }
+    shares
+}
+
+/// A knapsack, packed by branch and bound.
+struct Packing<'a> {
+    items: &'a [Item],
+    best: f64,
+    best_set: u32,
+    /// How many sets may be looked at yet; if none, there may be better ones.
+    looks: u32,
+}
+
+impl Packing<'_> {
+    /// Looks at all ways to pack the items from `at` on, beside those of `set`.
+    fn extend(&mut self, at: usize, room: f64, profit: f64, set: u32) {
+        if self.best < profit {
+            self.best = profit;
+            self.best_set = set;
+        }
+        self.looks = self.looks.saturating_sub(1);
+        let Some(item) = self.items.get(at) else {
+            return;
+        };
+        if self.looks == 0 || profit + self.rest(at, room) <= self.best {
+            return;
+        }
+        if item.workload <= room {
+            let (room, profit) = (room - item.workload, profit + item.profit);
+            self.extend(at + 1, room, profit, set | 1 << at);
+        }
+        self.extend(at + 1, room, profit, set);
+    }
+
+    /// No more profit than this fits into `room` from `at` on.
+    fn rest(&self, at: usize, mut room: f64) -> f64 {
+        let mut profit = 0.0;
+        for item in &self.items[at..] {
+            if room < item.workload {
+                return profit + item.density * room;
+            }
+            room -= item.workload;
+            profit += item.profit;
+        }
+        profit
+    }
+}
+
+/// Up to this number of processes of a machine are packed exactly, unless that takes too many evaluations: many that are alike
+/// are one as good as the other.
+const EXACTLY: usize = 14;
+const LOOKS: u32 = 400;
+
+/// Whether no single reason makes it impossible that no machine is above level `highest`: all work together, one process
+/// alone, or the processes of one machine that may not move.
+fn is_conceivable(problem: &Problem, highest: f64) -> bool {
+    problem.ideal() * (1.0 - ROUNDED) <= highest
+        && has_room_for_each(problem, highest)
+        && has_room_for_pins(problem, highest)
+}
+
+/// Whether there is a machine for each process that it would not be too much for alone.
+fn has_room_for_each(problem: &Problem, highest: f64) -> bool {
+    let capacities = problem.machines().iter().map(|machine| machine.capacity);
+    let room = highest * capacities.fold(0.0, f64::max) * (1.0 + ROUNDED);
+    let mut residents = problem.residents().iter();
+    residents.all(|resident| resident.workload <= room)
+}
+
+/// Whether the processes that may not move meet the target.
+fn has_room_for_pins(problem: &Problem, highest: f64) -> bool {
+    let machines = problem.machines().iter();
+    let mut loads = machines.zip(problem.pinned_loads());
+    loads.all(|(machine, load)| load <= highest * machine.capacity * (1.0 + ROUNDED))
+}
+
+/// Levels and costs are rounded by less.
+const ROUNDED: f64 = 1e-9;
+
 #[cfg(test)]
 mod tests {
+    use migbsp::rebalance::{Machine, MoveCost, Resident};
     use proptest::prelude::*;
 
     use super::*;
-    use migbsp::rebalance::{Machine, MoveCost, Resident};
 
     /// The least cost of all assignments that meet `target`.
     fn cheapest(problem: &Problem, target: f64) -> f64 {
@@ -310,10 +503,10 @@ mod tests {
             share in 0.0..1.1,
         ) {
             let machine = |&(capacity, group): &(f64, usize)| Machine { capacity, group };
-            let resident = |(workload, size, home): (f64, f64, usize)| Resident {
+            let resident = |(workload, size, initial): (f64, f64, usize)| Resident {
                 workload,
                 size,
-                home: home % machines.len(),
+                home: initial % machines.len(),
             };
             let move_cost = |fixed, per_size| MoveCost { fixed, per_size };
             let problem = Problem::new(
@@ -332,10 +525,10 @@ mod tests {
     fn what_is_certainly_impossible_has_no_bound() {
         let problem = |capacities: &[f64], residents: &[(f64, usize)]| {
             let machine = |&capacity: &f64| Machine { capacity, group: 0 };
-            let resident = |&(workload, home): &(f64, usize)| Resident {
+            let resident = |&(workload, initial): &(f64, usize)| Resident {
                 workload,
                 size: 1.0,
-                home,
+                home: initial,
             };
             let move_cost = MoveCost {
                 fixed: 0.0,

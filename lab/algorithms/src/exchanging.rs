@@ -3,10 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::UnknownGroup;
-use crate::count;
+use bsp::numbers::{length, real};
 use migbsp::rebalance::search::Draws;
 use migbsp::rebalance::{Machine, MoveCost, Problem, Resident};
+
+use crate::UnknownGroup;
 
 /// A group of problems whose processes exchange so much that, before any move, it is a third of all time.
 ///
@@ -55,13 +56,14 @@ impl Exchanging {
         let mut draws = Draws::new(seed, b"exchanging: group, seed ");
         let side = self.side * PROCESSES_SIDE;
         let processes = side * side;
-        let home = |process: usize| {
+        let initial = |process: usize| {
             let (row, column) = (process / side, process % side);
             row / PROCESSES_SIDE * self.side + column / PROCESSES_SIDE
         };
         let heaviness = |process: usize| {
-            let (row, column) = (count(process / side), count(process % side));
-            let distance = (row * row + column * column) / count(processes);
+            let [row, column, all] =
+                [process / side, process % side, processes].map(|it| real(length(it)));
+            let distance = (row * row + column * column) / all;
             match self.pattern {
                 ExchangePattern::Stencil => 1.0 + 4.0 / (1.0 + 8.0 * distance),
                 ExchangePattern::Random => 1.0,
@@ -71,7 +73,7 @@ impl Exchanging {
             .map(|process| Resident {
                 workload: heaviness(process) * draws.between(0.5, 1.5),
                 size: 1.0,
-                home: home(process),
+                home: initial(process),
             })
             .collect();
         let edges = match self.pattern {
@@ -89,7 +91,7 @@ impl Exchanging {
         let work: f64 = residents.iter().map(|resident| resident.workload).sum();
         let crossing = edges
             .iter()
-            .filter(|(one, other, _)| home(*one) != home(*other));
+            .filter(|(one, other, _)| initial(*one) != initial(*other));
         let exchanged: f64 = crossing.map(|(_, _, bytes)| 2.0 * bytes).sum();
         Problem::new(
             vec![machine; self.side * self.side],
@@ -146,7 +148,7 @@ impl FromStr for Exchanging {
         Self::all()
             .find(|group| group.to_string() == text)
             .ok_or_else(|| UnknownGroup {
-                met: text.to_owned(),
+                found: text.to_owned(),
                 expected: "from X1,1 to X2,3",
             })
     }

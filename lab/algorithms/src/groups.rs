@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::spread::Spread;
 use migbsp::rebalance::search::Draws;
 use migbsp::rebalance::{Machine, MoveCost, Problem, Resident};
 
@@ -30,22 +29,24 @@ pub enum Family {
     I3,
     /// Machines as in I2, and one process in five light, the others heavy.
     I4,
-    /// As I2, with lognormal sizes around 10 MB; the logarithm has standard deviation 1.
-    S1,
-    /// The same with standard deviation 2.
-    S2,
-    /// The same with standard deviation 3.
-    S3,
-    /// The same with standard deviation 4: sizes over ten orders of magnitude.
-    S4,
-    /// The same with standard deviation 5.
-    S5,
-    /// As I2, with sizes of a Pareto distribution from 1 MB on, of exponent 1/3.
-    S6,
-    /// As I2, and the process with the largest workload has 10¹² MB.
-    S7,
-    /// As I2, with half of the processes of 1 MB and the others of 10¹⁰ MB.
-    S8,
+    /// As I2, with sizes that differ by orders of magnitude: S1 to S8.
+    Spread(Spread),
+}
+
+/// How far the sizes of the processes of a drawn problem differ.
+///
+/// The families of the paper have sizes within two orders of magnitude. Images of real processes have longer
+/// tails, and a search that is right about the mean of their costs may be wrong about all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Spread {
+    /// Lognormal, the median 10 MB, with this standard deviation of the logarithm, from 1 to 5.
+    Lognormal(u8),
+    /// Pareto from 1 MB on, with exponent 1/3: neither variance nor mean exists.
+    Pareto,
+    /// As in the paper, but for the process with the largest workload: 10¹² MB.
+    Giant,
+    /// Half of the processes 1 MB, the others 10¹⁰ MB.
+    TwoKinds,
 }
 
 /// How the workloads of [`Family::I4`] are read.
@@ -60,10 +61,10 @@ pub enum Workloads {
 
 /// A text that names no group.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid group `{met}`: must be {expected}")]
+#[error("invalid group `{found}`: must be {expected}")]
 pub struct UnknownGroup {
     /// The text.
-    pub met: String,
+    pub found: String,
     /// What names a group.
     pub expected: &'static str,
 }
@@ -122,7 +123,7 @@ impl Group {
         self.draw_with(seed, Workloads::default())
     }
 
-    /// [`Group::draw`] with the workloads of the fourth family as told.
+    /// [`Group::draw`] with the workloads of the fourth family in that reading.
     ///
     /// Capacities are such that the level is 74 where work is divided ideally. Machines are in three clusters
     /// by turns; costs are seconds for sizes in MB at 100 MB/s inside a cluster and 10 MB/s between any two.
@@ -133,23 +134,23 @@ impl Group {
     #[must_use]
     pub fn draw_with(self, seed: u64, workloads: Workloads) -> Problem {
         let mut draws = Draws::new(seed, b"balance: group, instance");
-        let homes = self.homes(&mut draws);
+        let initial_machines = self.initial_machines(&mut draws);
         let work = self.workloads(&mut draws, workloads);
         let capacities = self.capacities(&mut draws, work.iter().sum());
-        let sizes = match self.family.sizes() {
-            None => self.sizes(&mut draws),
-            Some(spread) => spread.sizes(&work, &mut draws, |draws| self.sizes(draws)),
+        let sizes = match self.family {
+            Family::Spread(spread) => spread.sizes(&work, &mut draws, |draws| self.sizes(draws)),
+            Family::I1 | Family::I2 | Family::I3 | Family::I4 => self.sizes(&mut draws),
         };
         let machine = |(number, capacity)| Machine {
             capacity,
             group: number % CLUSTERS,
         };
-        let resident = |((home, workload), size)| Resident {
+        let resident = |((initial, workload), size)| Resident {
             workload,
             size,
-            home,
+            home: initial,
         };
-        let residents = homes.into_iter().zip(work).zip(sizes);
+        let residents = initial_machines.into_iter().zip(work).zip(sizes);
         Problem::new(
             capacities.into_iter().enumerate().map(machine).collect(),
             residents.map(resident).collect(),
@@ -158,22 +159,22 @@ impl Group {
         .expect("what is drawn is a problem")
     }
 
-    /// The home of every process: two or three on a machine, or eight to twelve, each number as likely as any
+    /// The initial machine of every process: two or three on a machine, or eight to twelve, each number as likely as any
     /// other, given how many they are in all.
-    fn homes(self, draws: &mut Draws) -> Vec<usize> {
+    fn initial_machines(self, draws: &mut Draws) -> Vec<usize> {
         let (fewest, kinds) = match self.size {
             1 | 3 | 5 => (2, 2),
             _ => (8, 5),
         };
         loop {
             let machines = 0..self.machines();
-            let homes = machines.flat_map(|machine| {
+            let initial_machines = machines.flat_map(|machine| {
                 let count = fewest + draws.below(kinds);
                 std::iter::repeat_n(machine, count)
             });
-            let homes: Vec<usize> = homes.collect();
-            if homes.len() == self.processes() {
-                return homes;
+            let initial_machines: Vec<usize> = initial_machines.collect();
+            if initial_machines.len() == self.processes() {
+                return initial_machines;
             }
         }
     }
@@ -207,16 +208,9 @@ impl Group {
                 draws.shuffle(&mut capacities);
                 capacities
             }
-            Family::I2
-            | Family::I4
-            | Family::S1
-            | Family::S2
-            | Family::S3
-            | Family::S4
-            | Family::S5
-            | Family::S6
-            | Family::S7
-            | Family::S8 => (0..machines).map(|_| draws.between(0.6, 1.4)).collect(),
+            Family::I2 | Family::I4 | Family::Spread(_) => {
+                (0..machines).map(|_| draws.between(0.6, 1.4)).collect()
+            }
         };
         let all: f64 = capacities.iter().sum();
         for capacity in &mut capacities {
@@ -247,54 +241,37 @@ impl Family {
     /// All of the paper.
     pub const ALL: [Self; 4] = [Self::I1, Self::I2, Self::I3, Self::I4];
 
-    /// Those whose processes differ in size by orders of magnitude.
+    /// Those whose processes differ in size by orders of magnitude: S1 to S8.
     pub const SPREAD: [Self; 8] = [
-        Self::S1,
-        Self::S2,
-        Self::S3,
-        Self::S4,
-        Self::S5,
-        Self::S6,
-        Self::S7,
-        Self::S8,
+        Self::Spread(Spread::Lognormal(1)),
+        Self::Spread(Spread::Lognormal(2)),
+        Self::Spread(Spread::Lognormal(3)),
+        Self::Spread(Spread::Lognormal(4)),
+        Self::Spread(Spread::Lognormal(5)),
+        Self::Spread(Spread::Pareto),
+        Self::Spread(Spread::Giant),
+        Self::Spread(Spread::TwoKinds),
     ];
+}
 
-    /// How sizes differ; none if as in the paper.
-    const fn sizes(self) -> Option<Spread> {
+impl fmt::Display for Family {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::I1 | Self::I2 | Self::I3 | Self::I4 => None,
-            Self::S1 => Some(Spread::Lognormal(1)),
-            Self::S2 => Some(Spread::Lognormal(2)),
-            Self::S3 => Some(Spread::Lognormal(3)),
-            Self::S4 => Some(Spread::Lognormal(4)),
-            Self::S5 => Some(Spread::Lognormal(5)),
-            Self::S6 => Some(Spread::Pareto),
-            Self::S7 => Some(Spread::Giant),
-            Self::S8 => Some(Spread::TwoKinds),
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::I1 => "I1",
-            Self::I2 => "I2",
-            Self::I3 => "I3",
-            Self::I4 => "I4",
-            Self::S1 => "S1",
-            Self::S2 => "S2",
-            Self::S3 => "S3",
-            Self::S4 => "S4",
-            Self::S5 => "S5",
-            Self::S6 => "S6",
-            Self::S7 => "S7",
-            Self::S8 => "S8",
+            Self::I1 => formatter.write_str("I1"),
+            Self::I2 => formatter.write_str("I2"),
+            Self::I3 => formatter.write_str("I3"),
+            Self::I4 => formatter.write_str("I4"),
+            Self::Spread(Spread::Lognormal(deviation)) => write!(formatter, "S{deviation}"),
+            Self::Spread(Spread::Pareto) => formatter.write_str("S6"),
+            Self::Spread(Spread::Giant) => formatter.write_str("S7"),
+            Self::Spread(Spread::TwoKinds) => formatter.write_str("S8"),
         }
     }
 }
 
 impl fmt::Display for Group {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(&format!("{},{}", self.family.name(), self.size))
+        formatter.pad(&format!("{},{}", self.family, self.size))
     }
 }
 
@@ -306,7 +283,7 @@ impl FromStr for Group {
             .chain(Self::spread())
             .find(|group| group.to_string() == text)
             .ok_or_else(|| UnknownGroup {
-                met: text.to_owned(),
+                found: text.to_owned(),
                 expected: "from I1,1 to I4,5 or from S1,1 to S8,5",
             })
     }
@@ -327,6 +304,55 @@ const CLUSTERS: usize = 3;
 
 /// The level where work is divided ideally.
 const IDEAL: f64 = 74.0;
+
+impl Spread {
+    /// Size in MB of each process, by its workload; `ordinary` draws sizes as in the paper.
+    fn sizes(
+        self,
+        workloads: &[f64],
+        draws: &mut Draws,
+        ordinary: impl FnOnce(&mut Draws) -> Vec<f64>,
+    ) -> Vec<f64> {
+        let mut each = |size: &dyn Fn(&mut Draws) -> f64| {
+            let sizes = workloads.iter().map(|_| size(draws));
+            sizes.collect::<Vec<f64>>()
+        };
+        match self {
+            Self::Lognormal(deviation) => {
+                each(&|draws| MEDIAN * libm::exp(f64::from(deviation) * normal(draws)))
+            }
+            Self::Pareto => each(&|draws| libm::pow(1.0 - draws.unit(), -3.0)),
+            Self::Giant => {
+                let mut sizes = ordinary(draws);
+                let largest = (0..workloads.len())
+                    .max_by(|&a, &b| workloads[a].total_cmp(&workloads[b]).then(b.cmp(&a)));
+                if let Some(process) = largest {
+                    sizes[process] = GIANT;
+                }
+                sizes
+            }
+            Self::TwoKinds => {
+                let mut sizes = vec![SMALL; workloads.len()];
+                sizes[..workloads.len() / 2].fill(LARGE);
+                draws.shuffle(&mut sizes);
+                sizes
+            }
+        }
+    }
+}
+
+/// From the standard normal distribution, by the method of Box and Muller.
+fn normal(draws: &mut Draws) -> f64 {
+    let (radius, angle) = (1.0 - draws.unit(), draws.unit());
+    let angle = 2.0 * std::f64::consts::PI * angle;
+    libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(angle)
+}
+
+/// MB.
+const MEDIAN: f64 = 10.0;
+const GIANT: f64 = 1e12;
+const SMALL: f64 = 1.0;
+const LARGE: f64 = 1e10;
 
 #[cfg(test)]
 mod tests {
@@ -387,5 +413,41 @@ mod tests {
                 "{group}: {mean:.1}, printed {printed}"
             );
         }
+    }
+
+    fn drawn(spread: Spread, count: u32) -> Vec<f64> {
+        let workloads: Vec<f64> = (0..count).map(|process| f64::from(process % 7)).collect();
+        let mut draws = Draws::new(1, b"the tests of this module");
+        spread.sizes(&workloads, &mut draws, |_| vec![3.0; workloads.len()])
+    }
+
+    #[test]
+    fn logarithms_of_lognormal_sizes_have_the_deviation_of_their_family() {
+        for deviation in 1..=5 {
+            let sizes = drawn(Spread::Lognormal(deviation), 20_000);
+            let logarithms = sizes.iter().map(|size| (size / MEDIAN).ln());
+            let mean = logarithms.clone().sum::<f64>() / 20_000.0;
+            let square = logarithms.map(|value| value * value).sum::<f64>() / 20_000.0;
+            let expected = f64::from(deviation);
+            assert!(mean.abs() < 0.03 * expected, "{mean}");
+            assert!((square.sqrt() / expected - 1.0).abs() < 0.02, "{square}");
+        }
+    }
+
+    #[test]
+    fn an_eighth_of_the_sizes_of_a_pareto_is_above_512_times_the_least() {
+        let sizes = drawn(Spread::Pareto, 20_000);
+        assert!(sizes.iter().all(|&size| 1.0 <= size));
+        let above = sizes.iter().filter(|&&size| 512.0 < size).count();
+        assert!((2300..2700).contains(&above), "{above}");
+    }
+
+    #[test]
+    fn one_process_is_a_giant_and_half_are_of_the_large_kind() {
+        let giants = drawn(Spread::Giant, 40);
+        assert_eq!(giants.iter().position(|&size| size > 3.0), Some(6));
+        assert_eq!(giants.iter().filter(|&&size| size > 3.0).count(), 1);
+        let kinds = drawn(Spread::TwoKinds, 40);
+        assert_eq!(kinds.iter().filter(|&&size| size > 1.0).count(), 20);
     }
 }

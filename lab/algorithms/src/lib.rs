@@ -6,24 +6,15 @@
 //! what goes beyond them, each file.
 
 mod bound;
-mod conceivable;
 mod exchanging;
 mod groups;
-mod hyb;
-mod knapsack;
 mod lowest;
 mod method;
 mod mparv;
-mod spread;
 
 pub use bound::{bound, bound_while};
 pub use exchanging::{ExchangePattern, Exchanging};
-pub use groups::{Family, Group, UnknownGroup, Workloads};
+pub use groups::{Family, Group, Spread, UnknownGroup, Workloads};
 pub use lowest::lowest;
 pub use method::{Method, UnknownMethod};
 pub use mparv::{Opt, Partition};
-
-/// How many there are, as a measure to divide by.
-fn count(number: usize) -> f64 {
-    u32::try_from(number).map_or(f64::MAX, f64::from)
-}

@@ -80,7 +80,7 @@ fn part(
             clippy::cast_sign_loss,
             clippy::cast_precision_loss,
             clippy::as_conversions,
-            reason = "a part of a number of steps, to the nearest that a float can tell"
+            reason = "a part of a number of steps, to the nearest that a float can represent"
         )]
         Budget::Steps(steps) => search(Budget::Steps((steps as f64 * (end - begin)) as u64)),
         Budget::Spent(spent) => {

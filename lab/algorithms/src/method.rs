@@ -3,14 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::hyb::hyb;
-use crate::mparv::Partition;
-use migbsp::rebalance::search::Incumbent;
-use migbsp::rebalance::search::Meter;
-use migbsp::rebalance::search::best;
-use migbsp::rebalance::search::refine;
-use migbsp::rebalance::search::tabu;
+use migbsp::rebalance::search::{Annealing, Course, Draws, Incumbent, Meter, best, refine, tabu};
 use migbsp::rebalance::{Budget, Problem, SearchResult, Solution, Variant};
+
+use crate::mparv::Partition;
 
 /// How to look for an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +32,11 @@ pub enum Method {
 /// A name that no method has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "invalid algorithm `{met}`: must be one of imlp, islp, mlp, tabu, mparv, refine, hyb, best"
+    "invalid algorithm `{found}`: must be one of imlp, islp, mlp, tabu, mparv, refine, hyb, best"
 )]
 pub struct UnknownMethod {
     /// The name.
-    pub met: String,
+    pub found: String,
 }
 
 impl Method {
@@ -123,7 +119,27 @@ impl FromStr for Method {
         let mut all = Self::ALL.into_iter();
         all.find(|method| method.name() == text)
             .ok_or_else(|| UnknownMethod {
-                met: text.to_owned(),
+                found: text.to_owned(),
             })
     }
 }
+
+/// Spends a part of the budget on IMLP and anneals its best with the rest: by moves, exchanges and
+/// ejections of one process by another.
+fn hyb(problem: &Problem, seed: u64, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
+    meter.limit(IMLP);
+    Variant::IMLP.improve(problem, incumbent, meter);
+    meter.limit(100);
+    let course = Course {
+        hops: 2,
+        sharings: 0,
+        returns: 256,
+        hot: 0.5,
+    };
+    let draws = Draws::new(seed, b"annealing after IMLP ...");
+    let start = incumbent.assignment().to_vec();
+    Annealing::new(problem, incumbent.target(), &start, draws, course).run(incumbent, meter);
+}
+
+/// Per cent of the budget.
+const IMLP: u8 = 15;

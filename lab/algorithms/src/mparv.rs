@@ -2,13 +2,9 @@
 
 use std::cmp::Ordering;
 
-use migbsp::rebalance::Budget;
-use migbsp::rebalance::SearchResult;
-use migbsp::rebalance::search::Incumbent;
-use migbsp::rebalance::search::Meter;
-use migbsp::rebalance::search::highest;
-use migbsp::rebalance::search::{Entry, State};
-use migbsp::rebalance::{Machine, Problem};
+use bsp::numbers::length;
+use migbsp::rebalance::search::{Entry, Incumbent, Meter, State, highest};
+use migbsp::rebalance::{Budget, Machine, Problem, SearchResult};
 
 /// M-PARTITION with falling levels: partitions for the target and for every lower level at which the partition may be
 /// another one.
@@ -48,16 +44,16 @@ impl Partition {
         incumbent: &mut Incumbent,
         meter: &mut Meter<'_>,
     ) {
-        let homes = State::at_start(problem);
+        let start = State::at_start(problem);
         let unit = self.opt.unit(problem);
-        let mut levels = breakpoints(&homes, unit);
+        let mut levels = breakpoints(&start, unit);
         levels.retain(|&level| level < incumbent.target());
         levels.push(incumbent.target());
         for &level in levels.iter().rev() {
             if meter.is_spent() {
                 return;
             }
-            if let Some(state) = partition(&homes, level, unit, meter) {
+            if let Some(state) = partition(&start, level, unit, meter) {
                 incumbent.see(&state, meter.steps());
             }
         }
@@ -82,47 +78,47 @@ impl Opt {
 /// largest leaves until the rest fits. Then those that left are put, the largest first, where the
 /// level is lowest with them.
 fn partition<'a>(
-    homes: &State<'a>,
+    start: &State<'a>,
     level: f64,
     unit: f64,
     meter: &mut Meter<'_>,
 ) -> Option<State<'a>> {
-    let problem = homes.problem();
+    let problem = start.problem();
     let bound = level * unit / 2.0;
     let machines = 0..problem.machines().len();
     let mut departures: Vec<_> = machines
-        .map(|machine| Departures::of(homes, machine, level, bound))
+        .map(|machine| Departures::of(start, machine, level, bound))
         .collect();
     let large = departures.iter().map(|departures| departures.large).sum();
     departures.sort_by(Departures::order);
     let mut leaving = Vec::new();
     for (place, departures) in departures.iter().enumerate() {
-        leaving.extend(departures.leaving(homes, place < large).concat());
+        leaving.extend(departures.leaving(start, place < large).concat());
     }
     leaving.sort_unstable_by(|a, b| b.order(a));
-    reinserted(homes, &leaving, meter)
+    reinserted(start, &leaving, meter)
 }
 
 /// Every process where the search begins but those that leave, which go where the level is lowest with them; back, if
 /// it is lowest there, too.
 fn reinserted<'a>(
-    homes: &State<'a>,
+    start: &State<'a>,
     leaving: &[Entry],
     meter: &mut Meter<'_>,
 ) -> Option<State<'a>> {
-    let problem = homes.problem();
+    let problem = start.problem();
     let mut loads: Vec<f64> = (0..problem.machines().len())
-        .map(|machine| homes.load(machine))
+        .map(|machine| start.load(machine))
         .collect();
-    let mut memory = problem.memory_use(homes.assignment());
+    let mut memory = problem.memory_use(start.assignment());
     for entry in leaving {
-        let home = homes.assignment()[entry.process];
-        loads[home] -= entry.workload;
+        let initial = start.assignment()[entry.process];
+        loads[initial] -= entry.workload;
         if let Some(memory) = &mut memory {
-            memory.leave(entry.process, home);
+            memory.leave(entry.process, initial);
         }
     }
-    let mut assignment = homes.assignment().to_vec();
+    let mut assignment = start.assignment().to_vec();
     for &Entry { workload, process } in leaving {
         let level =
             |machine: usize| (loads[machine] + workload) / problem.machines()[machine].capacity;
@@ -132,8 +128,8 @@ fn reinserted<'a>(
                 .as_ref()
                 .is_none_or(|held| held.fits(process, machine))
         };
-        let home = homes.assignment()[process];
-        let mut best = fits(home).then_some(home);
+        let initial = start.assignment()[process];
+        let mut best = fits(initial).then_some(initial);
         let mut lowest = best.map_or(f64::INFINITY, level);
         for machine in 0..loads.len() {
             if level(machine) < lowest && fits(machine) {
@@ -147,7 +143,7 @@ fn reinserted<'a>(
         }
         loads[best] += workload;
         assignment[process] = best;
-        meter.count(u64::try_from(loads.len()).expect("a count fits 64 bits"));
+        meter.count(length(loads.len()));
     }
     Some(State::of(problem, assignment))
 }
@@ -165,12 +161,12 @@ struct Departures {
 }
 
 impl Departures {
-    fn of(homes: &State<'_>, machine: usize, level: f64, bound: f64) -> Self {
-        let list = homes.list(machine);
+    fn of(start: &State<'_>, machine: usize, level: f64, bound: f64) -> Self {
+        let list = start.list(machine);
         let small = list.partition_point(|entry| entry.workload <= bound);
         let kept = list.len().min(small + 1);
-        let room = level * homes.problem().machines()[machine].capacity;
-        let pinned = homes.pinned_load(machine);
+        let room = level * start.problem().machines()[machine].capacity;
+        let pinned = start.pinned_load(machine);
         Self {
             machine,
             small,
@@ -188,8 +184,8 @@ impl Departures {
     }
 
     /// The processes that leave, if the machine is chosen to hold a large one, or if it is not.
-    fn leaving<'a>(&self, homes: &'a State<'_>, is_chosen: bool) -> [&'a [Entry]; 2] {
-        let list = homes.list(self.machine);
+    fn leaving<'a>(&self, start: &'a State<'_>, is_chosen: bool) -> [&'a [Entry]; 2] {
+        let list = start.list(self.machine);
         let kept = list.len().min(self.small + 1);
         let (kept, extra) = list.split_at(kept);
         if is_chosen {
@@ -211,13 +207,13 @@ fn fitting(list: &[Entry], mut taken: f64, room: f64) -> usize {
 
 /// The levels at which a process becomes large, or one more has to leave a machine, in ascending order:
 /// not below that of the smallest process, in a `unit` of work.
-fn breakpoints(homes: &State<'_>, unit: f64) -> Vec<f64> {
-    let problem = homes.problem();
+fn breakpoints(start: &State<'_>, unit: f64) -> Vec<f64> {
+    let problem = start.problem();
     let mut smallest = f64::INFINITY;
     let mut levels = Vec::new();
     for (machine, &Machine { capacity, .. }) in problem.machines().iter().enumerate() {
-        let mut load = homes.pinned_load(machine);
-        for entry in homes.list(machine) {
+        let mut load = start.pinned_load(machine);
+        for entry in start.list(machine) {
             load += entry.workload;
             smallest = smallest.min(entry.workload);
             levels.extend([
@@ -263,11 +259,11 @@ mod tests {
             fixed: 1.0,
             per_size: 0.0,
         };
-        let of = |(home, workloads): (usize, &&[f64])| {
+        let of = |(initial, workloads): (usize, &&[f64])| {
             let resident = move |&workload: &f64| Resident {
                 workload: workload * unit,
                 size: 1.0,
-                home,
+                home: initial,
             };
             workloads.iter().map(resident).collect::<Vec<_>>()
         };
@@ -327,8 +323,8 @@ mod tests {
         let problem = problem_in(8.0, &machines);
         let partition = |opt: Opt| {
             let mut meter = Meter::new(Budget::Steps(u64::MAX));
-            let homes = State::at_start(&problem);
-            let state = partition(&homes, 10.0, opt.unit(&problem), &mut meter);
+            let start = State::at_start(&problem);
+            let state = partition(&start, 10.0, opt.unit(&problem), &mut meter);
             let away = state
                 .as_ref()
                 .unwrap()
@@ -338,7 +334,7 @@ mod tests {
             away.count()
         };
         assert_eq!(partition(Opt::Level), 0);
-        // Two leave; the second is as well off at home.
+        // Two leave; the second is as well off where it is.
         assert_eq!(partition(Opt::Workload), 1);
     }
 

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use agents::mutant::Mutant;
 use analysis::compare::Seeds;
 use clap::Args;
 use commands::output::{Format, print, print_json, print_text};
@@ -9,8 +10,8 @@ use commands::{Command, CommandFailure, Context, JobsArguments, RunBar};
 use experiments::Failure;
 use experiments::batch::Batch;
 
+use crate::campaign::{Report, campaign, mutants, text};
 use crate::simulation::{SeedOptions, faults_of, simulate_seed};
-use crate::{ChaosReport, campaign, check_mutants, mutants, text};
 
 /// Arguments of `chaos`.
 #[derive(Debug, Args)]
@@ -63,8 +64,10 @@ fn execute(arguments: &ChaosArguments, context: &Context<'_>) -> Result<(), Comm
         Some(seed) => vec![seed],
         None => arguments.seeds.all().to_vec(),
     };
-    if arguments.has_mutants {
-        check_mutants()?;
+    if arguments.has_mutants && !Mutant::ARE_BUILT {
+        let problem =
+            "this program was built without mutants: build it with RUSTFLAGS='--cfg mutant'";
+        return Err(Failure::Usage(problem.to_owned()).into());
     }
     let bar = RunBar::new(context.has_progress());
     let batch = Batch {
@@ -82,7 +85,7 @@ fn execute(arguments: &ChaosArguments, context: &Context<'_>) -> Result<(), Comm
     }
 }
 
-fn show(report: &ChaosReport, format: Format, context: &Context<'_>) -> Result<(), CommandFailure> {
+fn show(report: &Report, format: Format, context: &Context<'_>) -> Result<(), CommandFailure> {
     match format {
         Format::Table => print_text(false, |layout| text(report, context.program(), layout)),
         Format::Json => print_json(&context.provenance()?, report),

@@ -15,23 +15,15 @@
 //! `agents::mutant` names deliberate defects, which simulations have to find. In builds without `--cfg mutant` the
 //! question whether a defect is switched on is the constant `false`.
 
-mod agents;
-mod checkpoints;
 mod cluster;
-mod connection;
-mod disk;
 mod fault;
-mod happening;
-mod network;
-mod node_process;
 mod overtaking;
 mod program;
 mod random;
-mod resumption;
 mod run;
 mod scenario;
 #[cfg(test)]
 mod tests;
-mod trace;
 
-pub(crate) use run::{SeedOptions, SeedRun, faults_of, kinds_and_steps, shrink, simulate_seed};
+pub(crate) use fault::FaultKind;
+pub(crate) use run::{SeedOptions, SeedRun, faults_of, shrink, simulate_seed};

@@ -5,10 +5,7 @@ use std::str::FromStr;
 
 use migbsp::rebalance::{Budget, Exchanges, Penalised, Problem, SearchResult, Thresholds, Variant};
 use rebalancing_algorithms::{Method, Opt, Partition};
-
-use settings::Named;
-use settings::list;
-use settings::nearest;
+use settings::{Named, list, nearest};
 
 /// A search algorithm.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,17 +115,17 @@ fn method(text: &str) -> Result<Method, String> {
 
 /// `variant` with the parameter `key`.
 fn with(mut variant: Variant, (key, value): (&str, &str)) -> Result<Variant, String> {
-    let met = |expected: &str| invalid(key, value, expected);
+    let refused = |expected: &str| invalid(key, value, expected);
     match key {
         "levels" => {
             let levels = value.parse().ok();
             variant.levels = levels
                 .filter(|levels| (1..=LEVELS_MAX).contains(levels))
-                .ok_or_else(|| met(&format!("a whole number from 1 to {LEVELS_MAX}")))?;
+                .ok_or_else(|| refused(&format!("a whole number from 1 to {LEVELS_MAX}")))?;
         }
         "thresholds" => {
             variant.thresholds = thresholds(value).ok_or_else(|| {
-                met("`crs2` (or another ratio above 1, as `crs1.5`), `as` or `count`")
+                refused("`crs2` (or another ratio above 1, as `crs1.5`), `as` or `count`")
             })?;
         }
         "penalisation" => {
@@ -136,14 +133,14 @@ fn with(mut variant: Variant, (key, value): (&str, &str)) -> Result<Variant, Str
                 "full" => Penalised::Full,
                 "limit" => Penalised::Limit,
                 "none" => Penalised::None,
-                _ => return Err(met("`full`, `limit` or `none`")),
+                _ => return Err(refused("`full`, `limit` or `none`")),
             };
         }
         "exchanges" => {
             variant.exchanges = match value {
                 "always" => Exchanges::Always,
                 "needed" => Exchanges::Needed,
-                _ => return Err(met("`always` or `needed`")),
+                _ => return Err(refused("`always` or `needed`")),
             };
         }
         "gamma" => {
@@ -151,7 +148,7 @@ fn with(mut variant: Variant, (key, value): (&str, &str)) -> Result<Variant, Str
             variant.gamma = gamma
                 .filter(|gamma| (0.0..=GAMMA_MAX).contains(gamma))
                 .ok_or_else(|| {
-                    met(&format!(
+                    refused(&format!(
                         "a number from 0 to {GAMMA_MAX:e}, in units of level"
                     ))
                 })?;

@@ -3,21 +3,13 @@
 //! The format is that of `lb_data_holder.cc` and `scripts/LBDatafile_schema.py` of vt, and of `lbsVTDataReader.py` and
 //! `lbsVTDataWriter.py` of LBAF. `docs/rebalancing.md` states what of it is used.
 
-mod compression;
-mod document;
 mod dump;
 mod export;
 mod files;
 mod import;
-mod metadata;
-mod plan;
 mod snapshot;
-mod spot;
-mod task;
-mod traffic;
-
 #[cfg(test)]
 mod tests;
 
-pub use export::{Exported, PlanSource, export};
-pub use import::{ImportOptions, Imported, import};
+pub(super) use export::{PlanSource, export};
+pub(super) use import::{ImportOptions, Imported, import};

@@ -2,16 +2,23 @@
 
 use std::path::PathBuf;
 
+use analysis::compare::Seeds;
+use analysis::text::Layout;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-
-use crate::{Part, Table, Variant, chen, du, page, reproduce, santana, summary, text};
-use analysis::compare::Seeds;
 use commands::file::{HTML, check_output, write};
 use commands::output::{Format, print, print_json, print_text};
 use commands::{Command, CommandFailure, Context, JobsArguments, RunBar};
-use experiments::Failure;
 use experiments::batch::Batch;
+use experiments::{Failure, Provenance, Published};
+
+use crate::html::page;
+use crate::papers::{Part, reproduce};
+use crate::published::Table;
+use crate::report::Report;
+use crate::runs::Variant;
+use crate::text::{summary, text};
+use crate::{chen, du, santana};
 
 /// The arguments of `reproduce`.
 #[derive(Debug, Args)]
@@ -60,8 +67,8 @@ enum PartArgument {
     Papers(Part),
     /// Chen, Wang and Lau 2008.
     Chen(chen::Part),
-    /// Du, Sun and Wu 2007.
-    Du(du::Part),
+    /// Du, Sun and Wu 2007: the cost of a migration by the size of the state.
+    DuFigure1,
     /// Their choice of hosts, over seeds.
     DuTable1,
     /// Their measurements, which need real nodes.
@@ -85,225 +92,155 @@ pub fn command() -> Command {
 ///
 /// If an option does not apply to the part, or results cannot be written.
 fn execute(arguments: &ReproduceArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
-    if arguments.moves.is_some() && !matches!(arguments.part, PartArgument::DuCost) {
-        let problem = "--moves applies to du2007-cost only";
-        return Err(Failure::Usage(problem.to_owned()).into());
+    arguments.check()?;
+    if let Some(file) = &arguments.html {
+        // An unwritable place is reported before the runs, not after them.
+        check_output(file, HTML)?;
     }
-    if arguments.seeds.is_some() && !matches!(arguments.part, PartArgument::DuTable1) {
-        let problem = "--seeds applies to du2007-table1 only";
-        return Err(Failure::Usage(problem.to_owned()).into());
-    }
-    let part = match arguments.part {
-        PartArgument::Papers(part) => part,
-        PartArgument::Chen(part) => return chen_command(part, arguments, context),
-        PartArgument::Du(part) => return du_command(part, arguments, context),
-        PartArgument::DuTable1 => return du_table1_command(arguments, context),
-        PartArgument::DuCost => return du_cost_command(arguments, context),
-        PartArgument::Santana => return santana_command(arguments, context),
+    let bar = RunBar::new(context.has_progress());
+    let batch = Batch {
+        jobs: arguments.jobs.threads(),
+        progress: &bar,
     };
-    if arguments.summary && arguments.format != Format::Table {
-        let problem = "--summary cannot be used with --format";
-        return Err(Failure::Usage(problem.to_owned()).into());
-    }
-    arguments.refuse_instances()?;
-    arguments.check_html()?;
-    let bar = RunBar::new(context.has_progress());
-    let batch = arguments.batch(&bar);
-    let ties: &[Variant] = match arguments.ties {
-        None => &[Variant::Iii, Variant::ReceiveTime],
-        Some(Ties::Rank) => &[Variant::Iii],
-        Some(Ties::ReceiveTime) => &[Variant::ReceiveTime],
-    };
-    let report = reproduce(part, ties, batch)?;
-    if let Some(file) = &arguments.html {
-        write(file, &page(&report))?;
-    }
-    match arguments.format {
-        Format::Table if arguments.summary => print_text(true, |layout| summary(&report, layout)),
-        Format::Table => print_text(true, |layout| text(&report, layout)),
-        Format::Json => print_json(&context.provenance()?, &report),
-        Format::Csv => print(&report.csv(&context.provenance()?)?),
-    }
-}
-
-/// Draws the instances of a part, runs the algorithms and shows the results beside the published ones.
-fn chen_command(
-    part: chen::Part,
-    arguments: &ReproduceArguments,
-    context: &Context<'_>,
-) -> Result<(), CommandFailure> {
-    arguments.refuse_options_of_rescheduling("chen2008, which has no rescheduling")?;
-    arguments.check_html()?;
-    let bar = RunBar::new(context.has_progress());
-    let report = chen::reproduce(part, arguments.instances, arguments.batch(&bar))?;
-    if let Some(file) = &arguments.html {
-        write(file, &chen::page(part, &report))?;
-    }
-    match arguments.format {
-        Format::Table => print_text(true, |layout| chen::text(part, &report, layout)),
-        Format::Json => print_json(&context.provenance()?, &report),
-        Format::Csv => print(&report.csv(&context.provenance()?)?),
-    }
-}
-
-/// Simulates the migrations of a part and shows what they cost beside the published costs.
-fn du_command(
-    part: du::Part,
-    arguments: &ReproduceArguments,
-    context: &Context<'_>,
-) -> Result<(), CommandFailure> {
-    arguments.refuse_options_of_rescheduling("du2007, whose moves are given")?;
-    arguments.refuse_instances()?;
-    arguments.check_html()?;
-    let bar = RunBar::new(context.has_progress());
-    let report = du::reproduce(part, arguments.batch(&bar))?;
-    if let Some(file) = &arguments.html {
-        write(file, &du::page(&report))?;
-    }
-    match arguments.format {
-        Format::Table => print_text(true, |layout| du::text(&report, layout)),
-        Format::Json => print_json(&context.provenance()?, &report),
-        Format::Csv => print(&report.csv(&context.provenance()?)?),
+    match arguments.part {
+        PartArgument::Papers(part) => {
+            let ties: &[Variant] = match arguments.ties {
+                None => &[Variant::Iii, Variant::ReceiveTime],
+                Some(Ties::Rank) => &[Variant::Iii],
+                Some(Ties::ReceiveTime) => &[Variant::ReceiveTime],
+            };
+            let report = reproduce(part, ties, batch)?;
+            arguments.write_page(|| page(&report))?;
+            let text = |layout| match arguments.summary {
+                true => summary(&report, layout),
+                false => text(&report, layout),
+            };
+            arguments.show(context, &report, Report::csv, text)
+        }
+        PartArgument::Chen(part) => {
+            let report = chen::reproduce(part, arguments.instances, batch)?;
+            arguments.write_page(|| chen::page(part, &report))?;
+            let text = |layout| chen::text(part, &report, layout);
+            arguments.show(context, &report, chen::Report::csv, text)
+        }
+        PartArgument::DuFigure1 => {
+            let report = du::reproduce(batch)?;
+            arguments.write_page(|| du::page(&report))?;
+            let text = |layout| du::text(&report, layout);
+            arguments.show(context, &report, du::Report::csv, text)
+        }
+        PartArgument::DuTable1 => {
+            let seeds = arguments.seeds.clone();
+            let seeds = seeds.unwrap_or_else(|| TABLE1_SEEDS.parse().expect("a range of seeds"));
+            let report = du::table1::reproduce(&seeds, context.registry(), batch)?;
+            let text = |layout| du::table1::text(&report, layout);
+            arguments.show(context, &report, du::table1::Report::csv, text)
+        }
+        PartArgument::DuCost => measure_cost(arguments, context),
+        PartArgument::Santana => {
+            let report = santana::reproduce(&santana::Constants::default(), batch)?;
+            arguments.write_page(|| santana::page(&report))?;
+            let text = |layout| santana::text(&report, layout);
+            arguments.show(context, &report, santana::Report::csv, text)
+        }
     }
 }
 
-/// Runs the choices of hosts with all seeds, and shows them beside the published ones.
-fn du_table1_command(
+/// Measures moves between two nodes of this machine, and shows the errors of predictions beside the published ones.
+fn measure_cost(
     arguments: &ReproduceArguments,
     context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
-    arguments.refuse_options_of_rescheduling("du2007-table1")?;
-    arguments.refuse_instances()?;
-    if arguments.html.is_some() {
-        let problem = "--html does not apply to du2007-table1";
-        return Err(Failure::Usage(problem.to_owned()).into());
-    }
-    let bar = RunBar::new(context.has_progress());
-    let seeds = arguments
-        .seeds
-        .clone()
-        .unwrap_or_else(|| TABLE1_SEEDS.parse().expect("a range of seeds"));
-    let report = du::table1::reproduce(&seeds, context.registry(), arguments.batch(&bar))?;
-    match arguments.format {
-        Format::Table => print_text(true, |layout| du::table1::text(&report, layout)),
-        Format::Json => print_json(&context.provenance()?, &report),
-        Format::Csv => print(&report.csv(&context.provenance()?)?),
-    }
+    let moves = arguments.moves.unwrap_or(MOVES).to_string();
+    let format = arguments.format.to_possible_value();
+    let format = format.as_ref().map_or("table", PossibleValue::get_name);
+    let link =
+        "up --local 2 --sets 2 --between 11.8MBps -- bench migration --level 0.1..0.9 --dwell 10s";
+    let link: Vec<&str> = link.split(' ').collect();
+    context.execute(&[&link[..], &["--moves", &moves, "--format", format]].concat())
 }
 
 /// Seeds of du2007-table1, if none are given.
 const TABLE1_SEEDS: &str = "1..400";
 
-/// Runs a task farm on a cluster that hosts join, and shows its speedups and what the paper states of them.
-fn santana_command(
-    arguments: &ReproduceArguments,
-    context: &Context<'_>,
-) -> Result<(), CommandFailure> {
-    arguments.refuse_options_of_rescheduling("santana, which has no rescheduling")?;
-    arguments.refuse_instances()?;
-    arguments.check_html()?;
-    let bar = RunBar::new(context.has_progress());
-    let report = santana::reproduce(&santana::Constants::default(), arguments.batch(&bar))?;
-    if let Some(file) = &arguments.html {
-        write(file, &santana::page(&report))?;
-    }
-    match arguments.format {
-        Format::Table => print_text(true, |layout| santana::text(&report, layout)),
-        Format::Json => print_json(&context.provenance()?, &report),
-        Format::Csv => print(&report.csv(&context.provenance()?)?),
-    }
-}
-
-/// Measures moves between two nodes of this machine, and shows the errors of predictions beside the published ones.
-fn du_cost_command(
-    arguments: &ReproduceArguments,
-    context: &Context<'_>,
-) -> Result<(), CommandFailure> {
-    arguments.refuse_options_of_rescheduling("du2007, whose moves are given")?;
-    arguments.refuse_instances()?;
-    if arguments.html.is_some() {
-        let problem =
-            "--html does not apply to du2007-cost: `bench migration --svg FILE` makes a chart";
-        return Err(Failure::Usage(problem.to_owned()).into());
-    }
-    let moves = arguments.moves.unwrap_or(MOVES).to_string();
-    let format = arguments.format.to_possible_value();
-    let format = format.as_ref().map_or("table", PossibleValue::get_name);
-    let bench = [
-        "bench",
-        "migration",
-        "--level",
-        "0.1..0.9",
-        "--dwell",
-        "10s",
-    ];
-    let bench = [&bench[..], &["--moves", &moves, "--format", format]].concat();
-    let link = [
-        "up",
-        "--local",
-        "2",
-        "--sets",
-        "2",
-        "--between",
-        "11.8MBps",
-        "--",
-    ];
-    context.execute(&[&link[..], &bench].concat())
-}
-
 /// Moves of each kind of state: the paper has six.
 const MOVES: u32 = 60;
 
 impl ReproduceArguments {
-    /// Refuses `--ties` and `--summary` for parts of `paper`.
-    fn refuse_options_of_rescheduling(&self, paper: &str) -> Result<(), Failure> {
-        let options = [(self.ties.is_some(), "--ties"), (self.summary, "--summary")];
-        match options.into_iter().find(|(is_given, _)| *is_given) {
-            Some((_, option)) => Err(Failure::Usage(format!(
-                "{option} does not apply to {paper}"
-            ))),
-            None => Ok(()),
-        }
+    /// Refuses options that do not apply to the part.
+    fn check(&self) -> Result<(), Failure> {
+        let only = |is_given: bool, option: &str, part: &str| {
+            is_given.then(|| format!("{option} applies to {part} only"))
+        };
+        let not = |is_given: bool, option: &str, paper: &str| {
+            is_given.then(|| format!("{option} does not apply to {paper}"))
+        };
+        let (has_instances, has_html) = (self.instances.is_some(), self.html.is_some());
+        let is_chen = matches!(self.part, PartArgument::Chen(_));
+        let paper = match self.part {
+            PartArgument::Papers(_) => None,
+            PartArgument::Chen(_) => Some("chen2008, which has no rescheduling"),
+            PartArgument::DuFigure1 | PartArgument::DuCost => Some("du2007, whose moves are given"),
+            PartArgument::DuTable1 => Some("du2007-table1"),
+            PartArgument::Santana => Some("santana, which has no rescheduling"),
+        };
+        let is_table1 = matches!(self.part, PartArgument::DuTable1);
+        let is_cost = matches!(self.part, PartArgument::DuCost);
+        let has_format = self.summary && self.format != Format::Table;
+        let problem = only(self.moves.is_some() && !is_cost, "--moves", "du2007-cost")
+            .or_else(|| {
+                only(
+                    self.seeds.is_some() && !is_table1,
+                    "--seeds",
+                    "du2007-table1",
+                )
+            })
+            .or_else(|| not(self.ties.is_some(), "--ties", paper?))
+            .or_else(|| not(self.summary, "--summary", paper?))
+            .or_else(|| has_format.then(|| "--summary cannot be used with --format".to_owned()))
+            .or_else(|| only(has_instances && !is_chen, "--instances", "chen2008"))
+            .or_else(|| not(has_html && is_table1, "--html", "du2007-table1"))
+            .or_else(|| not(has_html && is_cost, "--html", COST_HAS_CHART));
+        problem.map_or(Ok(()), |problem| Err(Failure::Usage(problem)))
     }
 
-    fn refuse_instances(&self) -> Result<(), Failure> {
-        if self.instances.is_none() {
-            return Ok(());
-        }
-        let problem = "--instances applies to chen2008 only";
-        Err(Failure::Usage(problem.to_owned()))
-    }
-
-    /// Checks the place of the page: an unwritable one is reported before the runs, not after them.
-    fn check_html(&self) -> Result<(), CommandFailure> {
+    fn write_page(&self, page: impl FnOnce() -> String) -> Result<(), CommandFailure> {
         match &self.html {
-            Some(file) => Ok(check_output(file, HTML)?),
+            Some(file) => Ok(write(file, &page())?),
             None => Ok(()),
         }
     }
 
-    fn batch<'a>(&self, bar: &'a RunBar) -> Batch<'a> {
-        Batch {
-            jobs: self.jobs.threads(),
-            progress: bar,
+    fn show<R: Published>(
+        &self,
+        context: &Context<'_>,
+        report: &R,
+        csv: impl FnOnce(&R, &Provenance) -> Result<String, Failure>,
+        text: impl FnOnce(Layout) -> String,
+    ) -> Result<(), CommandFailure> {
+        match self.format {
+            Format::Table => print_text(true, text),
+            Format::Json => print_json(&context.provenance()?, report),
+            Format::Csv => print(&csv(report, &context.provenance()?)?),
         }
     }
 }
 
+const COST_HAS_CHART: &str = "du2007-cost: `bench migration --svg FILE` makes a chart";
+
 impl PartArgument {
     fn all() -> impl Iterator<Item = Self> {
         let papers = Part::all().map(Self::Papers);
-        let others = chen::Part::ALL.map(Self::Chen);
-        let du = du::Part::ALL.map(Self::Du).into_iter();
-        let du = du.chain([Self::DuTable1, Self::DuCost, Self::Santana]);
-        papers.chain(others).chain(du)
+        let chen = chen::Part::ALL.map(Self::Chen);
+        let others = [Self::DuFigure1, Self::DuTable1, Self::DuCost, Self::Santana];
+        papers.chain(chen).chain(others)
     }
 
     const fn name(self) -> &'static str {
         match self {
             Self::Papers(part) => part.name(),
             Self::Chen(part) => part.name(),
-            Self::Du(part) => part.name(),
+            Self::DuFigure1 => "du2007-figure1",
             Self::DuTable1 => "du2007-table1",
             Self::DuCost => "du2007-cost",
             Self::Santana => "santana",
@@ -329,9 +266,7 @@ impl PartArgument {
             Self::Chen(chen::Part::Table3) => "cost and search time of rebalancing algorithms",
             Self::Chen(chen::Part::Table4) => "number of moves that they need",
             Self::Chen(chen::Part::Figures) => "costs against levels, figures 4 to 7",
-            Self::Du(du::Part::Figure1) => {
-                "Du, Sun and Wu 2007: cost of a migration by size of the state"
-            }
+            Self::DuFigure1 => "Du, Sun and Wu 2007: cost of a migration by size of the state",
             Self::DuTable1 => "choice of a host for a process that has to leave its own",
             Self::DuCost => {
                 "figures 3 to 6: errors of predicted costs, measured on two nodes of this machine"

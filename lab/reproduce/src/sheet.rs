@@ -1,16 +1,34 @@
 //! Results as tables of texts, for a terminal or a page.
 
-use maud::{Markup, PreEscaped, Render, html};
-
 use analysis::page::{Heading, page_of};
 use analysis::text::Layout;
+use maud::{Markup, PreEscaped, Render, html};
 
 /// A table.
 #[derive(Clone, Debug)]
 pub(crate) struct Sheet {
-    pub(crate) title: String,
-    pub(crate) headers: Vec<String>,
-    pub(crate) rows: Vec<Vec<String>>,
+    title: String,
+    headers: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Sheet {
+    pub(crate) fn new(
+        title: impl Into<String>,
+        headers: &[&str],
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            headers: headers.iter().map(|name| (*name).to_owned()).collect(),
+            rows: rows.into_iter().collect(),
+        }
+    }
+}
+
+/// What a check says of a claim.
+pub(crate) fn verdict(holds: bool) -> String {
+    if holds { "holds" } else { "missed" }.to_owned()
 }
 
 /// The tables, then `notes`, whose lines are broken for files.

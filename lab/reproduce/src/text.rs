@@ -1,13 +1,15 @@
 //! The papers' numbers and ours as text.
 
-use crate::agreement::StatedReport;
-use crate::cell::Table;
-use crate::cell_report::CellReport;
-use crate::report::Report;
+use std::collections::BTreeMap;
+
 use analysis::text::{Layout, rounded};
+use bsp::numbers::{length, real};
+
+use crate::published::Table;
+use crate::report::{CellReport, Report, StatedReport};
 
 /// Tables first, then the conclusions.
-pub fn text(report: &Report, layout: Layout) -> String {
+pub(crate) fn text(report: &Report, layout: Layout) -> String {
     let mut parts: Vec<String> = report
         .tables()
         .map(|(table, cells)| cells_text(table, &cells, layout))
@@ -20,7 +22,7 @@ pub fn text(report: &Report, layout: Layout) -> String {
 }
 
 /// Conclusions: `means` of the errors, then gains, then migrations.
-pub(super) fn conclusions(
+fn conclusions(
     report: &Report,
     means: impl FnOnce(&Report, Layout) -> String,
     layout: Layout,
@@ -50,8 +52,8 @@ fn agreement(report: &Report) -> impl Iterator<Item = String> {
 
 /// `part` of `whole` in percent.
 pub(super) fn share(part: usize, whole: usize) -> String {
-    let number = |count: usize| u32::try_from(count).map_or(f64::NAN, f64::from);
-    format!("{:.0} %", number(part) / number(whole) * 100.0)
+    let part = real(length(part)) / real(length(whole));
+    format!("{:.0} %", part * 100.0)
 }
 
 /// A relative error in percent, with its sign.
@@ -183,3 +185,45 @@ fn gains(report: &Report, layout: Layout) -> String {
 
 /// Mark of a cell that contradicts other cells of the papers.
 pub(super) const FLAG: &str = "contradicts other cells";
+
+/// Means by part and scenario, then gains, then migrations.
+pub fn summary(report: &Report, layout: Layout) -> String {
+    let parts: Vec<String> = conclusions(report, means_by_scenario, layout).collect();
+    parts.join("\n")
+}
+
+fn means_by_scenario(report: &Report, layout: Layout) -> String {
+    let mut rows: Vec<(&str, BTreeMap<&str, f64>)> = Vec::new();
+    for mean in &report.means {
+        if rows.last().is_none_or(|(over, _)| *over != mean.over) {
+            rows.push((&mean.over, BTreeMap::new()));
+        }
+        if let Some((_, errors)) = rows.last_mut() {
+            errors.insert(mean.scenario, mean.error);
+        }
+    }
+    let mut scenarios: Vec<&str> = Vec::new();
+    for mean in &report.means {
+        if !scenarios.contains(&mean.scenario) {
+            scenarios.push(mean.scenario);
+        }
+    }
+    let headers: Vec<&str> = ["over"].into_iter().chain(scenarios.clone()).collect();
+    let rows = rows.into_iter().map(|(over, errors)| {
+        let error = |scenario: &&str| {
+            errors
+                .get(scenario)
+                .copied()
+                .map_or_else(String::new, percent)
+        };
+        let over = over.to_owned();
+        [over]
+            .into_iter()
+            .chain(scenarios.iter().map(error))
+            .collect()
+    });
+    format!(
+        "Mean absolute relative errors\n\n{}",
+        layout.table(&headers, rows)
+    )
+}

@@ -3,6 +3,7 @@
 //! Equation `DESTINATION` of `docs/model.md`.
 
 use bsp::HostId;
+use bsp::numbers::length;
 use bsp::units::Seconds;
 use migbsp::{
     Alternative, Assignment, Destination, DestinationChoice, Draft, Need, Parameter, Plan,
@@ -13,29 +14,54 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::completion;
 
-/// The dynamic scheduling algorithm of Du, Sun and Wu (2007, figure 2): the slowest process moves to the host on the idle
-/// list with the least sum of the time of the move, `C`, and of the expected time of the rest, `E[T]`.
-///
-/// With ages, `E[T]` counts what owners' jobs that run now are expected to take still.
+/// The slowest process moves to the host on the idle list where the aim is least, that of the lowest id among equals.
 #[derive(Clone, Copy, Debug)]
-struct Dsa {
+struct Least {
+    name: &'static str,
+    aim: Aim,
     planning: Planning,
-    counts_ages: bool,
 }
 
-impl Plan for Dsa {
+/// How a host is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Aim {
+    /// The least sum of the time of the move, `C`, and of the expected time of the rest, `E[T]`: the dynamic scheduling
+    /// algorithm of Du, Sun and Wu (2007, figure 2).
+    Completion,
+    /// The same, where `E[T]` counts what owners' jobs that run now are expected to take still.
+    CompletionWithAges,
+    /// The least time of the move: migration-cost minimum (section 5).
+    Cost,
+    /// The least expected time of the rest, whatever the move takes: execution-time minimum (section 5).
+    Execution,
+}
+
+impl Plan for Least {
     fn draft(&mut self, snapshot: &Snapshot) -> Draft {
-        let name = if self.counts_ages {
-            DSA_PLUS.name()
-        } else {
-            DSA.name()
-        };
-        best(
+        let Self {
             name,
-            (snapshot, &self.planning),
-            Aim::Completion,
-            self.counts_ages,
-        )
+            aim,
+            planning,
+        } = self;
+        match choice(snapshot, planning, *aim == Aim::CompletionWithAges) {
+            None => Draft::only(name, snapshot, snapshot.places().to_vec()),
+            Some(choice) => {
+                let best = idle(&choice).min_by_key(|host| (aim.of(host), host.host));
+                let target = best.map(|host| host.host);
+                draft(choice, name, snapshot, target)
+            }
+        }
+    }
+}
+
+impl Aim {
+    /// What is made least.
+    fn of(self, host: &Destination) -> Seconds {
+        match self {
+            Self::Completion | Self::CompletionWithAges => host.completion(),
+            Self::Cost => host.cost,
+            Self::Execution => host.execution,
+        }
     }
 }
 
@@ -43,12 +69,7 @@ impl Plan for Dsa {
 pub(super) const DSA: Rule<dyn Plan> = Rule::<dyn Plan>::new(
     "dsa",
     "moves the slowest process to the host where it is expected to be complete first (Du, Sun and Wu, 2007)",
-    |settings| {
-        Box::new(Dsa {
-            planning: *settings.planning,
-            counts_ages: false,
-        })
-    },
+    |settings| least("dsa", Aim::Completion, settings.planning),
 )
 .with_need(Need::Utilisation);
 
@@ -56,52 +77,33 @@ pub(super) const DSA: Rule<dyn Plan> = Rule::<dyn Plan>::new(
 pub(super) const DSA_PLUS: Rule<dyn Plan> = Rule::<dyn Plan>::new(
     "dsa-plus",
     "as dsa, and expects jobs of owners to go on for as long again as they have run",
-    |settings| {
-        Box::new(Dsa {
-            planning: *settings.planning,
-            counts_ages: true,
-        })
-    },
+    |settings| least("dsa-plus", Aim::CompletionWithAges, settings.planning),
 )
 .with_need(Need::Utilisation);
-
-/// Migration-cost minimum (Du, Sun and Wu 2007, section 5): the slowest process moves to the host on the idle list to which
-/// the move takes least.
-#[derive(Clone, Copy, Debug)]
-struct Mcm(Planning);
-
-impl Plan for Mcm {
-    fn draft(&mut self, snapshot: &Snapshot) -> Draft {
-        best(MCM.name(), (snapshot, &self.0), Aim::Cost, false)
-    }
-}
 
 /// `mcm`.
 pub(super) const MCM: Rule<dyn Plan> = Rule::<dyn Plan>::new(
     "mcm",
     "moves the slowest process to the host that is reached soonest (Du, Sun and Wu, 2007)",
-    |settings| Box::new(Mcm(*settings.planning)),
+    |settings| least("mcm", Aim::Cost, settings.planning),
 )
 .with_need(Need::Utilisation);
-
-/// Execution-time minimum (Du, Sun and Wu 2007, section 5): the slowest process moves to the host on the idle list where
-/// the rest is expected to take least, whatever the move takes.
-#[derive(Clone, Copy, Debug)]
-struct Etm(Planning);
-
-impl Plan for Etm {
-    fn draft(&mut self, snapshot: &Snapshot) -> Draft {
-        best(ETM.name(), (snapshot, &self.0), Aim::Execution, false)
-    }
-}
 
 /// `etm`.
 pub(super) const ETM: Rule<dyn Plan> = Rule::<dyn Plan>::new(
     "etm",
     "moves the slowest process to the host where the rest takes least (Du, Sun and Wu, 2007)",
-    |settings| Box::new(Etm(*settings.planning)),
+    |settings| least("etm", Aim::Execution, settings.planning),
 )
 .with_need(Need::Utilisation);
+
+fn least(name: &'static str, aim: Aim, planning: &Planning) -> Box<dyn Plan> {
+    Box::new(Least {
+        name,
+        aim,
+        planning: *planning,
+    })
+}
 
 /// Random selection (Du, Sun and Wu 2007, section 5): the slowest process moves to a host of the idle list, each with the
 /// same probability.
@@ -118,7 +120,7 @@ impl Plan for Random {
             return Draft::only(name, snapshot, snapshot.places().to_vec());
         };
         let idle: Vec<_> = idle(&choice).map(|host| host.host).collect();
-        let number = u64::try_from(idle.len()).expect("fewer hosts than 2^64");
+        let number = length(idle.len());
         // The remainder favours the first hosts by less than one part in 2^32.
         let drawn = (0 < number).then(|| self.draws.next_u64() % number);
         let drawn = drawn.and_then(|drawn| idle.get(usize::try_from(drawn).ok()?).copied());
@@ -146,46 +148,6 @@ pub(super) const RANDOM: Rule<dyn Plan> = Rule::<dyn Plan>::new(
     min: 0.0,
     max: 1e9,
 }]);
-
-/// How a host is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Aim {
-    /// The least sum of the time of the move and of the execution.
-    Completion,
-    /// The least time of the move.
-    Cost,
-    /// The least time of the execution.
-    Execution,
-}
-
-impl Aim {
-    /// What is made least.
-    fn of(self, host: &Destination) -> Seconds {
-        match self {
-            Self::Completion => host.completion(),
-            Self::Cost => host.cost,
-            Self::Execution => host.execution,
-        }
-    }
-}
-
-/// The plan that moves the slowest process to the host on the idle list where `aim` is least, that of the lowest id among
-/// equals.
-fn best(
-    name: &str,
-    (snapshot, planning): (&Snapshot, &Planning),
-    aim: Aim,
-    counts_ages: bool,
-) -> Draft {
-    match choice(snapshot, planning, counts_ages) {
-        None => Draft::only(name, snapshot, snapshot.places().to_vec()),
-        Some(choice) => {
-            let best = idle(&choice).min_by_key(|host| (aim.of(host), host.host));
-            let target = best.map(|host| host.host);
-            draft(choice, name, snapshot, target)
-        }
-    }
-}
 
 /// The hosts for the slowest process of `snapshot`; `None` if no process runs. `counts_ages`: what other programs run
 /// now is expected to go on for as long again as it has run.
@@ -327,7 +289,7 @@ mod tests {
             (3, false, 3.0, 133.333_333),
         ];
         assert_eq!(found, expected);
-        let chosen = |aim| target(&best("dsa", (&snapshot, &planning), aim, false));
+        let chosen = |aim| target(&least("dsa", aim, &planning).draft(&snapshot));
         assert_eq!(chosen(Aim::Completion), 1);
         assert_eq!(chosen(Aim::Execution), 1);
         // All moves cost the same.
@@ -339,21 +301,16 @@ mod tests {
         let loads = [external(1, 0.4, &[60.0]), external(2, 0.45, &[])];
         let snapshot = snapshot(&[0.25, 1.0, 1.0], &[(0, 1.0)]).with_external(&loads);
         let planning = Planning::default();
-        let chosen = |ages| target(&best("dsa", (&snapshot, &planning), Aim::Completion, ages));
-        assert_eq!(chosen(false), 1);
-        assert_eq!(chosen(true), 2);
+        let chosen = |aim| target(&least("dsa", aim, &planning).draft(&snapshot));
+        assert_eq!(chosen(Aim::Completion), 1);
+        assert_eq!(chosen(Aim::CompletionWithAges), 2);
     }
 
     #[test]
     fn no_process_moves_if_no_host_is_on_the_idle_list() {
         let loads = [external(1, 0.9, &[]), external(2, 1.0, &[])];
         let snapshot = snapshot(&[0.25, 1.0, 1.0], &[(0, 1.0)]).with_external(&loads);
-        let draft = best(
-            "dsa",
-            (&snapshot, &Planning::default()),
-            Aim::Completion,
-            false,
-        );
+        let draft = least("dsa", Aim::Completion, &Planning::default()).draft(&snapshot);
         assert_eq!(draft.places, [0]);
         let choice = draft.choice.unwrap();
         assert!(choice.destinations.iter().all(|host| !host.is_idle));
@@ -387,8 +344,13 @@ mod tests {
                 .map(|((host, utilisation), age)| external(host, *utilisation, &[*age]))
                 .collect();
             let snapshot = snapshot(&speeds, &[(0, 1.0)]).with_external(&loads);
-            for aim in [Aim::Completion, Aim::Cost, Aim::Execution] {
-                let draft = best("dsa", (&snapshot, &Planning::default()), aim, true);
+            for aim in [
+                Aim::Completion,
+                Aim::CompletionWithAges,
+                Aim::Cost,
+                Aim::Execution,
+            ] {
+                let draft = least("dsa", aim, &Planning::default()).draft(&snapshot);
                 let choice = draft.choice.unwrap();
                 let chosen = snapshot.hosts()[draft.places[0]].id;
                 let chosen = choice.destinations.iter().find(|host| host.host == chosen);

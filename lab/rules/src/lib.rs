@@ -1,6 +1,6 @@
 //! Plans that reproduce one table of one paper, for the program `migbsp`.
 //!
-//! [`completion`] is the time that a task takes where an owner's jobs come first, by which some of them choose. They are
+//! [`completion`] is the mean time that a task takes where an owner's jobs come first, by which some of them choose. They are
 //! made with the public interface of `migbsp` and registered as a user's plans are:
 //!
 //! ```

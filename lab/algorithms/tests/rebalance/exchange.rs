@@ -32,9 +32,9 @@ fn minding_the_exchange_makes_the_slowest_machine_faster() {
 fn a_third_of_the_time_before_any_move_is_exchange() {
     for group in Exchanging::all() {
         let problem = group.draw(3);
-        let homes = problem.homes();
-        let all: f64 = problem.levels(&homes).iter().sum();
-        let work: f64 = problem.loads(&homes).iter().sum();
+        let initial = problem.homes();
+        let all: f64 = problem.levels(&initial).iter().sum();
+        let work: f64 = problem.loads(&initial).iter().sum();
         assert!(((all - work) / all - 1.0 / 3.0).abs() < 1e-9, "{group}");
         assert_eq!(group.to_string().parse(), Ok(group));
         assert_eq!(problem, group.draw(3));

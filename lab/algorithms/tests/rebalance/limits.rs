@@ -4,11 +4,13 @@ use migbsp::rebalance::{Budget, Machine, Memory, MoveCost, Problem, Resident};
 use proptest::prelude::*;
 use rebalancing_algorithms::{Method, bound};
 
+use crate::size;
+
 /// What a problem is made of, so that everything about it can be computed again.
 #[derive(Clone, Debug)]
 struct Parts {
     capacities: Vec<f64>,
-    /// Workload, size, home and whether it stays there.
+    /// Workload, size, initial machine and whether it stays there.
     processes: Vec<(f64, f64, usize, bool)>,
     /// What machines hold in addition to what is on them before any move.
     spare: Vec<u64>,
@@ -21,16 +23,16 @@ struct Parts {
 const BLOCKS: [u64; 3] = [5, 8, 13];
 
 impl Parts {
-    fn homes(&self) -> Vec<usize> {
+    fn initial_machines(&self) -> Vec<usize> {
         self.processes.iter().map(|process| process.2).collect()
     }
 
     fn problem(&self) -> Problem {
         let machine = |&capacity: &f64| Machine { capacity, group: 0 };
-        let resident = |&(workload, size, home, _): &(f64, f64, usize, bool)| Resident {
+        let resident = |&(workload, size, initial, _): &(f64, f64, usize, bool)| Resident {
             workload,
             size,
-            home,
+            home: initial,
         };
         let move_cost = MoveCost {
             fixed: 0.5,
@@ -57,7 +59,7 @@ impl Parts {
     }
 
     fn limits(&self) -> Vec<u64> {
-        let occupied = self.occupied(&self.homes());
+        let occupied = self.occupied(&self.initial_machines());
         let limits = occupied.iter().zip(&self.spare);
         limits.map(|(occupied, spare)| occupied + spare).collect()
     }
@@ -149,14 +151,15 @@ fn parts(processes: std::ops::Range<usize>) -> impl Strategy<Value = Parts> {
             let (machines, count) = (capacities.len(), processes.len());
             spare.truncate(machines);
             let (processes, memory): (Vec<_>, Vec<_>) = processes.into_iter().unzip();
-            let home = |(workload, size, home, pin)| (workload, size, home % machines, pin);
+            let initial =
+                |(workload, size, initial, pin)| (workload, size, initial % machines, pin);
             let blocks = |(bytes, blocks): (u64, std::collections::BTreeSet<usize>)| {
                 (bytes, blocks.into_iter().collect())
             };
             let edge = |(one, other, bytes)| (one % count, other % count, bytes);
             Parts {
                 capacities,
-                processes: processes.into_iter().map(home).collect(),
+                processes: processes.into_iter().map(initial).collect(),
                 spare,
                 memory: memory.into_iter().map(blocks).collect(),
                 edges: edges.into_iter().map(edge).collect(),
@@ -166,13 +169,13 @@ fn parts(processes: std::ops::Range<usize>) -> impl Strategy<Value = Parts> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(size(300, 100)))]
 
     /// Whatever the method: its assignment is allowed, and worth what it says.
     #[test]
     fn every_method_keeps_the_limits(parts in parts(1..9), share in 0.0..1.0_f64) {
         let problem = parts.problem();
-        let initial = parts.level(&parts.homes());
+        let initial = parts.level(&parts.initial_machines());
         let target = problem.ideal() + share * (initial - problem.ideal()).max(0.0);
         for method in Method::ALL {
             let found = method.solve(&problem, target, Budget::Steps(3000), 1);
@@ -205,7 +208,7 @@ proptest! {
     #[test]
     fn no_assignment_costs_less_than_the_bound(parts in parts(1..7), share in 0.0..1.0_f64) {
         let problem = parts.problem();
-        let initial = parts.level(&parts.homes());
+        let initial = parts.level(&parts.initial_machines());
         let target = problem.ideal() + share * (initial - problem.ideal()).max(0.0);
         let meets = |(level, _): &(f64, f64)| *level <= target;
         let costs = parts.all().into_iter().filter(meets).map(|(_, cost)| cost);
@@ -224,14 +227,14 @@ fn best_is_near_the_optimum_of_small_problems() {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let (mut product, mut compared, mut missed) = (0.0, 0.0, 0);
-    for _ in 0..150 {
+    for _ in 0..size(150, 60) {
         let parts = parts(6..9).new_tree(&mut runner).unwrap().current();
         let all = parts.all();
         let lowest = all
             .iter()
             .map(|(level, _)| *level)
             .fold(f64::INFINITY, f64::min);
-        let initial = parts.level(&parts.homes());
+        let initial = parts.level(&parts.initial_machines());
         let target = 0.7 * lowest + 0.3 * initial;
         let meeting = all.iter().filter(|(level, _)| *level <= target);
         let least = meeting.map(|(_, cost)| *cost).fold(f64::INFINITY, f64::min);
@@ -246,7 +249,7 @@ fn best_is_near_the_optimum_of_small_problems() {
         }
     }
     let mean = f64::exp(product / compared);
-    assert!(100.0 < compared, "{compared} compared");
+    assert!(size(100.0, 40.0) < compared, "{compared} compared");
     assert!(mean <= 1.05, "{mean} of the optimum");
     assert_eq!(missed, 0);
 }

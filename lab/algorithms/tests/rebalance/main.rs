@@ -11,6 +11,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
+/// The size of a test: with `--features long-tests`, and without.
+const fn size<T: Copy>(long: T, short: T) -> T {
+    if cfg!(feature = "long-tests") {
+        long
+    } else {
+        short
+    }
+}
+
 mod best;
 mod checked;
 mod exchange;

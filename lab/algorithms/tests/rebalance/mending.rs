@@ -1,4 +1,4 @@
-//! Starts within the limits of memory, where homes exceed them.
+//! Starts within the limits of memory, where the initial assignment exceeds them.
 
 use migbsp::rebalance::{
     Budget, Machine, Memory, MoveCost, Problem, ProblemError, Resident, Solution,
@@ -8,20 +8,20 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use rebalancing_algorithms::{Method, bound};
 
-/// Capacity, group and bytes of each machine; workload, size, bytes, home, whether it uses the block, and whether it may
+/// Capacity, group and bytes of each machine; workload, size, bytes, initial machine, whether it uses the block, and whether it may
 /// not move, of each process.
 type Machines = Vec<(f64, usize, u64)>;
 type Processes = Vec<(f64, f64, u64, usize, bool, bool)>;
 
 fn problem(machines: &Machines, processes: &Processes) -> Result<Problem, ProblemError> {
-    let homes = |home: usize| home % machines.len();
+    let initial_machines = |initial: usize| initial % machines.len();
     let machine = |&(capacity, group, _): &(f64, usize, u64)| Machine { capacity, group };
-    let resident = |&(workload, size, _, home, _, _): &(f64, f64, u64, usize, bool, bool)| {
-        let home = homes(home);
+    let resident = |&(workload, size, _, initial, _, _): &(f64, f64, u64, usize, bool, bool)| {
+        let initial = initial_machines(initial);
         Resident {
             workload,
             size,
-            home,
+            home: initial,
         }
     };
     let move_cost = |fixed, per_size| MoveCost { fixed, per_size };
@@ -88,14 +88,16 @@ fn all(machines: &Machines, processes: &Processes) -> Vec<(f64, f64)> {
 }
 
 fn cheapest(all: &[(f64, f64)], target: f64) -> f64 {
-    let met = all
+    let feasible = all
         .iter()
         .filter(|(_, level)| *level <= target * (1.0 + 1e-9));
-    met.map(|(cost, _)| *cost).fold(f64::INFINITY, f64::min)
+    feasible
+        .map(|(cost, _)| *cost)
+        .fold(f64::INFINITY, f64::min)
 }
 
-fn near(met: f64, expected: f64) -> bool {
-    (met - expected).abs() <= 1e-9 * expected.abs()
+fn near(found: f64, expected: f64) -> bool {
+    (found - expected).abs() <= 1e-9 * expected.abs()
 }
 
 /// Machines, processes, and where between the ideal and the start's level the target is.

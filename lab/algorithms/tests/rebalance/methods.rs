@@ -9,6 +9,7 @@ use rebalancing_algorithms::{Group, Method};
 
 use crate::checked::check;
 use crate::reference::{clusters, references};
+use crate::size;
 
 /// The methods that are there to be compared.
 const PUBLISHED: [Method; 6] = [
@@ -38,11 +39,12 @@ fn times_first_iteration(problem: &Problem, target: f64, times: u64) -> Budget<'
 
 #[test]
 fn reference_instances_are_solved_above_their_bounds_and_near_their_costs() {
+    const STEPS: u64 = size(1_000_000, 200_000);
     for reference in references() {
         let problem = &reference.problem;
         for (at, &target) in reference.targets.iter().enumerate() {
             for method in Method::ALL {
-                let solution = method.solve(problem, target, Budget::Steps(1_000_000), 5);
+                let solution = method.solve(problem, target, Budget::Steps(STEPS), 5);
                 check(problem, target, &solution, &clusters());
                 let bound = reference.lower_bounds[at] - 1e-6;
                 assert!(!solution.feasible || bound <= solution.cost, "{method}");
@@ -215,10 +217,10 @@ fn problems() -> impl Strategy<Value = Problem> {
     let machines = prop::collection::vec(machine, 1..7);
     let residents = prop::collection::vec((0.0..9.0, 0.0..50.0, 0..7_usize), 1..25);
     (machines, residents).prop_map(|(machines, residents)| {
-        let resident = |(workload, size, home): (f64, f64, usize)| Resident {
+        let resident = |(workload, size, initial): (f64, f64, usize)| Resident {
             workload,
             size,
-            home: home % machines.len(),
+            home: initial % machines.len(),
         };
         let residents = residents.into_iter().map(resident).collect();
         Problem::new(machines, residents, clusters()).unwrap()

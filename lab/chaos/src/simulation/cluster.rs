@@ -1,14 +1,10 @@
-//! A cluster in one thread: nodes, a client, the network between them, and faults.
+//! A cluster in one thread: nodes, a client, the network between them, faults, and the queue of what happens.
 
-mod checkpoint_watch;
 mod checkpoints;
 mod client;
-mod client_process;
-mod connecting;
-mod fault_states;
+mod connection;
 mod faults;
 mod node;
-mod silence;
 mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,25 +14,28 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agents::ProgramType;
+use bsp::numbers::length;
 use bsp::{HostId, Rank};
+use bytes::Bytes;
 use checkpoint::{Generation, SimulatedFiles};
-use machines::{Prepared, members};
+use machines::client::event::ClientEvent;
+use machines::client::job_result::JobResult;
+use machines::node::event::JobEvent;
+use machines::{JobError, Prepared, members};
 use protocol::Step;
 use protocol::identity::{Role, Subject};
 use protocol::transport::{JobId, PeerInfo};
 
-use super::connection::Connection;
-use super::disk::Disk;
-use super::fault::FaultKind;
-use super::happening::{Happening, Owner, Queue};
-use super::network::Network;
-use super::node_process::NodeProcess;
-use super::random::{Purpose, Random};
-use super::scenario::Scenario;
-use super::trace::Trace;
-use checkpoint_watch::CheckpointWatch;
-use client_process::ClientProcess;
-use fault_states::Faults;
+use crate::simulation::cluster::checkpoints::Disk;
+use crate::simulation::cluster::client::ClientProcess;
+use crate::simulation::cluster::connection::{Connection, Lane, Network, Packet};
+use crate::simulation::cluster::faults::Faults;
+use crate::simulation::cluster::node::NodeProcess;
+use crate::simulation::fault::{FaultKind, SECOND};
+use crate::simulation::program::Mixer;
+use crate::simulation::random::{Purpose, Random};
+use crate::simulation::run::Trace;
+use crate::simulation::scenario::Scenario;
 
 /// A cluster in one thread.
 pub(super) struct Cluster<'a> {
@@ -59,7 +58,8 @@ pub(super) struct Cluster<'a> {
     executed: BTreeMap<(JobId, Rank), u64>,
     disk: Disk,
     has_described: bool,
-    watch: CheckpointWatch,
+    /// The newest complete checkpoint on each node, and the job.
+    complete: BTreeMap<usize, (JobId, Generation)>,
     /// What must not happen and did.
     violations: Vec<String>,
 }
@@ -87,11 +87,11 @@ impl Place {
 }
 
 /// What a simulation found.
-pub(crate) struct Found {
+pub(super) struct Found {
     pub(super) violations: Vec<String>,
     pub(super) trace: Trace,
     /// Faults that have happened, each with the step in which it hit a node.
-    pub(super) met: Vec<(FaultKind, Step)>,
+    pub(super) hits: Vec<(FaultKind, Step)>,
     /// The virtual time that has passed, in nanoseconds.
     pub(super) passed: u64,
     /// Whether the job was completed in spite of the faults.
@@ -133,7 +133,7 @@ impl<'a> Cluster<'a> {
             executed: BTreeMap::new(),
             disk: Disk::new(SimulatedFiles::default(), random(Purpose::Disk)),
             has_described: false,
-            watch: CheckpointWatch::default(),
+            complete: BTreeMap::new(),
             violations: Vec::new(),
         };
         for host in 0..cluster.nodes.len() {
@@ -150,7 +150,7 @@ impl<'a> Cluster<'a> {
         let Scenario { request, .. } = self.scenario;
         let prepared = Prepared {
             setup: request.setup.clone(),
-            program_type: ProgramType::new::<super::program::Mixer>(),
+            program_type: ProgramType::new::<Mixer>(),
             supersteps: None,
         };
         let (name, now) = (&request.members[host].name, self.instant());
@@ -164,7 +164,7 @@ impl<'a> Cluster<'a> {
         let mut is_completed = false;
         let end = self.run_until_over(true);
         let is_followed = self.is_followed_at_once();
-        if let Some(result) = self.client.as_mut().and_then(|client| client.result.take()) {
+        if let Some(result) = self.result() {
             is_completed = result.is_ok();
             self.check(result, !self.faults.were_harmful());
         }
@@ -177,42 +177,43 @@ impl<'a> Cluster<'a> {
             for host in 0..self.nodes.len() {
                 self.start(host);
             }
-            self.submit();
-            self.run_until_over(false);
-            match self.client.as_mut().and_then(|client| client.result.take()) {
-                Some(result) => self.check(result, true),
-                None => self.violate("the job after the faults has no result".to_owned()),
-            }
+            self.run_without_faults("the job after the faults has no result");
             if is_followed {
                 self.run_until(self.now + FREE_AFTER);
                 self.check_free();
             }
         }
-        Found {
-            violations: self.violations,
-            trace: self.trace,
-            met: self.faults.met,
-            passed: self.now,
-            is_completed,
-            folder,
-        }
+        self.found(is_completed, folder)
     }
 
     /// Runs the job of a scenario that resumes another one, without faults.
     pub(super) fn run_resumed(mut self) -> Found {
+        self.run_without_faults("the job that resumes has no result");
+        let folder = (self.disk.files.clone(), None);
+        self.found(true, folder)
+    }
+
+    /// Runs a job that has to be completed; `missing` is what is violated if it is not.
+    fn run_without_faults(&mut self, missing: &str) {
         self.submit();
         self.run_until_over(false);
-        match self.client.as_mut().and_then(|client| client.result.take()) {
+        match self.result() {
             Some(result) => self.check(result, true),
-            None => self.violate("the job that resumes has no result".to_owned()),
+            None => self.violate(missing.to_owned()),
         }
-        let folder = (self.disk.files, None);
+    }
+
+    fn result(&mut self) -> Option<Result<JobResult, JobError>> {
+        self.client.as_mut()?.result.take()
+    }
+
+    fn found(self, is_completed: bool, folder: (SimulatedFiles, Option<Generation>)) -> Found {
         Found {
             violations: self.violations,
             trace: self.trace,
-            met: self.faults.met,
+            hits: self.faults.hits,
             passed: self.now,
-            is_completed: true,
+            is_completed,
             folder,
         }
     }
@@ -273,8 +274,7 @@ impl<'a> Cluster<'a> {
             return false;
         };
         self.now = self.now.max(at);
-        let connections = &self.connections;
-        let needs = happening.needs(|connection, end| connections[connection].ends[end].place);
+        let needs = happening.needs(&self.connections);
         if let Some(place) = needs
             && 0 < self.places[place].stopped
         {
@@ -402,7 +402,136 @@ fn place(number: u8, (role, name): (Role, String)) -> Place {
 }
 
 /// After which time all nodes have to be free, in nanoseconds: what it takes to find out that others are gone.
-const FREE_AFTER: u64 = 13 * super::fault::SECOND;
+const FREE_AFTER: u64 = 13 * SECOND;
+
+/// Something that happens at a date.
+enum Happening {
+    /// A packet arrives at an end of a connection.
+    Arrive(usize, usize, (Lane, u64), Box<Packet>),
+    /// The peer has ended the connection because of what this end sent, or no longer knows it.
+    Aborted(usize, usize, String),
+    /// The state that an end sent first of those under way has been taken.
+    Taken(usize, usize),
+    /// An end has heard nothing for too long, if it has heard nothing since this date.
+    Silent(usize, usize, u64),
+    /// A process connects to another one.
+    Connect(Connecting),
+    /// Something that a node has caused itself, in its job of this number.
+    Local(Owner, u64, Box<JobEvent>),
+    /// Something that the client has caused itself.
+    ClientLocal(u64, Box<ClientEvent>),
+    /// A process wakes at a date it has chosen.
+    Timer(Owner, u64),
+    /// A fault ends.
+    Heal(usize),
+    /// A node ends after its signal to end.
+    Exit(Owner),
+    /// A change of the checkpoint folder is made.
+    Disk(u64),
+    /// Executions of a node have ended.
+    Executed(Owner, u64, u64),
+}
+
+/// A process of the operating system: its place, and which of those that have run there it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Owner {
+    place: usize,
+    incarnation: u64,
+}
+
+/// A process connects to another one.
+struct Connecting {
+    from: Owner,
+    to: usize,
+    job: Option<JobId>,
+    /// Which of the jobs of the node that connects.
+    number: u64,
+    /// The role that the other one has to have.
+    role: Role,
+    /// When it gives up.
+    limit: u64,
+}
+
+/// What happens, by date; at one date, in the order in which it was added.
+#[derive(Default)]
+struct Queue {
+    happenings: BTreeMap<(u64, u64), Happening>,
+    added: u64,
+}
+
+impl Queue {
+    fn add(&mut self, at: u64, happening: Happening) {
+        self.happenings.insert((at, self.added), happening);
+        self.added += 1;
+    }
+
+    /// Removes what happens next, with its date.
+    fn next(&mut self) -> Option<(u64, Happening)> {
+        let ((at, _), happening) = self.happenings.pop_first()?;
+        Some((at, happening))
+    }
+
+    /// When something happens next.
+    fn next_date(&self) -> Option<u64> {
+        self.happenings.keys().next().map(|(at, _)| *at)
+    }
+}
+
+impl Happening {
+    /// The process that has to run for it to happen, if one has to.
+    fn needs(&self, connections: &[Connection]) -> Option<usize> {
+        match self {
+            Self::Arrive(connection, end, ..)
+            | Self::Aborted(connection, end, _)
+            | Self::Taken(connection, end)
+            | Self::Silent(connection, end, _) => Some(connections[*connection].ends[*end].place),
+            Self::Local(owner, ..)
+            | Self::Timer(owner, _)
+            | Self::Executed(owner, ..)
+            | Self::Exit(owner) => Some(owner.place),
+            Self::Connect(_) | Self::ClientLocal(..) | Self::Heal(_) | Self::Disk(_) => None,
+        }
+    }
+
+    /// A number for the kind and two for the content, for the identity of a trace.
+    fn identity(&self) -> [u64; 3] {
+        let number = |index: &usize| length(*index);
+        match self {
+            Self::Arrive(connection, end, (lane, sequence), packet) => {
+                let check = match &**packet {
+                    Packet::Frame(_, bytes) => checksum(bytes),
+                    Packet::State(_, _, state) => checksum(&state.payload),
+                    Packet::Pieces(_, _, (_, encoded)) => checksum(encoded),
+                    Packet::Close(reason) => checksum(&Bytes::copy_from_slice(reason.as_bytes())),
+                };
+                [
+                    *lane as u64 + 1,
+                    number(connection) << 32 | number(end) << 24 | *sequence,
+                    length(packet.len()) << 32 | check,
+                ]
+            }
+            Self::Aborted(connection, end, _) => [3, number(connection), number(end)],
+            Self::Taken(connection, end) => [4, number(connection), number(end)],
+            Self::Silent(connection, end, since) => {
+                [5, number(connection) << 1 | number(end), *since]
+            }
+            Self::Connect(connecting) => {
+                [6, number(&connecting.from.place), number(&connecting.to)]
+            }
+            Self::Local(owner, job, _) => [7, number(&owner.place), *job],
+            Self::ClientLocal(incarnation, _) => [8, *incarnation, 0],
+            Self::Timer(owner, at) => [9, number(&owner.place), *at],
+            Self::Heal(fault) => [10, number(fault), 0],
+            Self::Disk(number) => [11, *number, 0],
+            Self::Exit(owner) => [12, number(&owner.place), owner.incarnation],
+            Self::Executed(owner, job, count) => [14, number(&owner.place) << 32 | *job, *count],
+        }
+    }
+}
+
+fn checksum(bytes: &Bytes) -> u64 {
+    crc32fast::hash(bytes).into()
+}
 
 #[cfg(test)]
 mod tests {

@@ -70,7 +70,7 @@ pub(crate) enum When {
 
 impl FaultKind {
     /// All kinds.
-    pub(super) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Crash,
         Self::Stop,
         Self::Slow,

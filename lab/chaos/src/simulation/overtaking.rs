@@ -11,11 +11,10 @@ use machines::client::Request;
 use machines::members;
 use protocol::Step;
 
-use super::checkpoints;
 use super::fault::{Fault, FaultKind, HARMLESS, SECOND, When};
 use super::program::Mixer;
 use super::random::{Purpose, Random};
-use super::scenario::{Scenario, programs, request};
+use super::scenario::{Scenario, draw_checkpoints, programs, request};
 
 /// What a scenario is aimed at.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +45,7 @@ pub(super) fn draw(seed: u64) -> Scenario {
     // The first Manager is that of the first process: on host 0.
     request.setup.placement[0] = HostId(0);
     let saves = aim == Aim::Checkpoints || random.percent(25);
-    checkpoints::draw(seed, &mut request, saves.then_some(Step::Save));
+    draw_checkpoints(seed, &mut request, saves.then_some(Step::Save));
     let shapes = match aim {
         Aim::Moves => [
             Shape::Central,

@@ -1,5 +1,6 @@
 //! The program that runs in fault simulations.
 
+use bsp::numbers::length;
 use bsp::units::{Bytes, Instructions};
 use bsp::{Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
@@ -35,8 +36,7 @@ impl Program for Mixer {
         for (from, (value, bytes)) in ctx.receive() {
             self.mix(u64::from(from.0));
             self.mix(value);
-            let bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-            self.mix(bytes);
+            self.mix(length(bytes.len()));
         }
         let sized: Vec<(Rank, Bytes)> = ctx.receive_sized().to_vec();
         for (from, bytes) in sized {

@@ -22,15 +22,7 @@ impl Random {
     /// The numbers of `seed` for `purpose`.
     pub(super) fn new(seed: u64, purpose: Purpose) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        random.set_stream(match purpose {
-            Purpose::Job => 1,
-            Purpose::Faults => 2,
-            Purpose::Network => 3,
-            Purpose::Computation => 4,
-            Purpose::Checkpoints => 5,
-            Purpose::Disk => 6,
-            Purpose::Overtaking => 7,
-        });
+        random.set_stream(purpose as u64);
         Self(random)
     }
 

@@ -1,17 +1,23 @@
-//! The simulation of one seed.
+//! The simulation of one seed, with the job that resumes from its checkpoints.
 
+use std::fmt::{self, Write};
 use std::panic::{self, AssertUnwindSafe};
 
 use agents::mutant::{self, Mutant};
+use agents::resumed_placement;
 use bsp::HostId;
-use checkpoint::Store;
+use bytes::Bytes;
+use checkpoint::{Condition, Latest, SimulatedFiles, Store};
+use protocol::Step;
+use sha2::{Digest, Sha256};
 
-use super::cluster::{Cluster, Found};
-use super::resumption;
-use super::scenario::Scenario;
+use crate::simulation::cluster::{Cluster, Found};
+use crate::simulation::fault::FaultKind;
+use crate::simulation::random::{Purpose, Random};
+use crate::simulation::scenario::Scenario;
 
 /// What the simulation of a seed found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SeedRun {
     /// The seed.
     pub seed: u64,
@@ -26,7 +32,7 @@ pub(crate) struct SeedRun {
     /// Virtual time that passed, in nanoseconds.
     pub nanoseconds: u64,
     /// The faults that happened: the kind, and the step of the protocol in which each hit a node.
-    pub faults: Vec<(String, String)>,
+    pub faults: Vec<(FaultKind, Step)>,
     /// Whether the job was completed in spite of them.
     pub is_completed: bool,
 }
@@ -46,7 +52,6 @@ pub(crate) struct SeedOptions {
 
 impl SeedOptions {
     /// All faults of `seed`, without a description.
-    #[must_use]
     pub(crate) const fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -58,7 +63,6 @@ impl SeedOptions {
 }
 
 /// Simulates a seed.
-#[must_use]
 pub(crate) fn simulate_seed(options: &SeedOptions) -> SeedRun {
     let mut scenario = Scenario::draw(options.seed);
     if let Some(chosen) = &options.faults {
@@ -74,7 +78,6 @@ pub(crate) fn simulate_seed(options: &SeedOptions) -> SeedRun {
         Ok(found) => {
             let events = found.trace.events;
             let (digest, trace) = found.trace.finish();
-            let faults = found.met.iter();
             SeedRun {
                 seed: options.seed,
                 violations: found.violations,
@@ -82,9 +85,7 @@ pub(crate) fn simulate_seed(options: &SeedOptions) -> SeedRun {
                 trace,
                 events,
                 nanoseconds: found.passed,
-                faults: faults
-                    .map(|(kind, step)| (kind.to_string(), step.to_string()))
-                    .collect(),
+                faults: found.hits,
                 is_completed: found.is_completed,
             }
         }
@@ -94,12 +95,7 @@ pub(crate) fn simulate_seed(options: &SeedOptions) -> SeedRun {
                 "panic: {}",
                 bsp::reference::panic_message(&*payload)
             )],
-            digest: String::new(),
-            trace: String::new(),
-            events: 0,
-            nanoseconds: 0,
-            faults: Vec::new(),
-            is_completed: false,
+            ..SeedRun::default()
         },
     }
 }
@@ -120,7 +116,7 @@ pub(super) fn simulate(scenario: &Scenario, has_trace: bool) -> Found {
         (Ok(latest), complete) if Some(latest.checkpoint.generation) < complete => {
             Err("the newest checkpoint is lost".to_owned())
         }
-        (Ok(latest), _) => resumption::resumed(scenario, files.clone(), &latest).map(Some),
+        (Ok(latest), _) => resumed(scenario, files.clone(), &latest).map(Some),
         (Err(none), None) if none.damaged.is_empty() => Ok(None),
         (Err(none), _) => Err(none.to_string()),
     };
@@ -138,14 +134,12 @@ pub(super) fn simulate(scenario: &Scenario, has_trace: bool) -> Found {
 }
 
 /// The number of faults that the scenario of `seed` has.
-#[must_use]
 pub(crate) fn faults_of(seed: u64) -> usize {
     Scenario::draw(seed).faults.len()
 }
 
 /// The smallest set of faults of a failing seed that is found by leaving out one after the other, as long as something
 /// still happens that must not.
-#[must_use]
 pub(crate) fn shrink(seed: u64) -> Vec<usize> {
     let mut faults: Vec<usize> = (0..faults_of(seed)).collect();
     let mut place = 0;
@@ -165,13 +159,94 @@ pub(crate) fn shrink(seed: u64) -> Vec<usize> {
     faults
 }
 
-/// All kinds of faults, and all steps of the protocol, by name.
-#[must_use]
-pub(crate) fn kinds_and_steps() -> (Vec<String>, Vec<String>) {
-    let kinds = super::fault::FaultKind::ALL.iter();
-    let steps = protocol::Step::ALL.iter();
-    (
-        kinds.map(ToString::to_string).collect(),
-        steps.map(ToString::to_string).collect(),
-    )
+/// The job that resumes from `latest`, without faults, on some of the hosts.
+///
+/// # Errors
+///
+/// What is wrong with the checkpoint.
+fn resumed(
+    scenario: &Scenario,
+    mut files: SimulatedFiles,
+    latest: &Latest,
+) -> Result<Scenario, String> {
+    let mut random = Random::new(scenario.seed, Purpose::Checkpoints);
+    let checkpoint = &latest.checkpoint;
+    let mut resumed = scenario.clone();
+    resumed.faults.clear();
+    let setup = &mut resumed.request.setup;
+    setup.resumed = Some(latest.resumed()?);
+    let mut store = Store::new(&mut files, HostId(0));
+    let mut work = vec![None; setup.placement.len()];
+    let mut states = vec![Bytes::new(); setup.placement.len()];
+    for host in checkpoint.hosts().collect::<Vec<_>>() {
+        let pieces = store.pieces(checkpoint, host);
+        for piece in pieces.map_err(|damage| damage.to_string())? {
+            let index = piece.head.rank.index();
+            let is_running = piece.head.condition == Condition::Running;
+            work[index] = is_running.then_some(piece.head.work);
+            let chunks = piece.content.chunks().iter();
+            let chunks: Vec<&[u8]> = chunks.map(|chunk| &chunk.bytes()[..]).collect();
+            states[index] = chunks.concat().into();
+        }
+    }
+    let hosts = 1 + random.index(setup.platform.hosts().len());
+    setup.placement = resumed_placement(&work, &vec![1.0; hosts]);
+    resumed.saved = Some(states);
+    resumed.request.checkpoint = None;
+    Ok(resumed)
+}
+
+/// What happened: its digest, and lines if they are wanted.
+pub(super) struct Trace {
+    digest: Sha256,
+    pub(super) events: u64,
+    lines: Option<String>,
+}
+
+impl Trace {
+    /// Nothing has happened; `has_lines` says whether lines are wanted.
+    pub(super) fn new(has_lines: bool) -> Self {
+        Self {
+            digest: Sha256::new(),
+            events: 0,
+            lines: has_lines.then(String::new),
+        }
+    }
+
+    /// Something has happened.
+    pub(super) fn add(&mut self, at: u64, identity: [u64; 3]) {
+        self.events += 1;
+        let mut bytes = [0; 32];
+        let words = [at].into_iter().chain(identity);
+        for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        self.digest.update(bytes);
+    }
+
+    /// Adds a line about something that happened at `at`.
+    pub(super) fn line(&mut self, at: u64, line: fmt::Arguments<'_>) {
+        if let Some(lines) = &mut self.lines {
+            let (seconds, nanoseconds) = (at / 1_000_000_000, at % 1_000_000_000);
+            writeln!(lines, "{seconds}.{nanoseconds:09} {line}").unwrap_or_default();
+        }
+    }
+
+    /// Adds what has happened in another simulation, after this one.
+    fn append(&mut self, other: Self) {
+        self.events += other.events;
+        self.digest.update(other.digest.finalize());
+        if let (Some(lines), Some(others)) = (&mut self.lines, other.lines) {
+            lines.push_str("The job resumes.\n");
+            lines.push_str(&others);
+        }
+    }
+
+    /// The digest in hexadecimal, and the lines.
+    fn finish(self) -> (String, String) {
+        (
+            hex::encode(self.digest.finalize()),
+            self.lines.unwrap_or_default(),
+        )
+    }
 }

@@ -3,21 +3,25 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agents::{Barrier, Collection, Scheduler, Script, Setup, Shape, TransferStart};
-use bsp::units::{self, Seconds};
+use agents::{
+    Barrier, CheckpointCosts, CheckpointInterval, Checkpointing, Collection, Scheduler, Script,
+    Setup, Shape, TransferStart,
+};
+use bsp::units::{self, BytesPerSecond, Seconds};
 use bsp::{HostId, Rank, reference};
 use bytes::Bytes;
+use checkpoint::JobDescription;
 use machines::Builds;
 use machines::client::Request;
 use migbsp::{Config, CostSource, Policies};
+use protocol::transport::JobId;
 use protocol::{Build, Member, Step};
 use simulator::{NetworkOptions, Platform};
 
-use super::checkpoints;
-use super::fault::{Fault, FaultKind, SECOND, When};
-use super::overtaking;
-use super::program::Mixer;
-use super::random::{Purpose, Random};
+use crate::simulation::fault::{Fault, FaultKind, SECOND, When};
+use crate::simulation::overtaking;
+use crate::simulation::program::Mixer;
+use crate::simulation::random::{Purpose, Random};
 
 /// A job and its faults.
 #[derive(Clone)]
@@ -60,7 +64,7 @@ impl Scenario {
         let least = if is_heavy { 6 } else { 1 };
         let processes = usize::try_from(job.between(least, 12)).expect("small");
         let mut request = request(job, &sets, processes, step);
-        checkpoints::draw(seed, &mut request, step);
+        draw_checkpoints(seed, &mut request, step);
         let programs = programs(job, seed, processes, is_heavy);
         let mut faults = Vec::new();
         if let Some((kind, step)) = aim {
@@ -300,3 +304,55 @@ fn platform(sets: &[usize]) -> Platform {
 /// Nanoseconds for a byte, on links of 1 Gbit/s and of 10 Mbit/s.
 const GBIT_1: u64 = 8;
 const MBIT_10: u64 = 800;
+
+/// Gives half of all jobs checkpoints, and those that aim at a step of checkpoints.
+pub(super) fn draw_checkpoints(seed: u64, request: &mut Request, step: Option<Step>) {
+    let mut random = Random::new(seed, Purpose::Checkpoints);
+    let is_aimed = matches!(
+        step,
+        Some(Step::Save | Step::Copy | Step::Write | Step::Collect)
+    );
+    if !is_aimed && random.percent(50) {
+        return;
+    }
+    let interval = if random.percent(50) {
+        CheckpointInterval::Supersteps(random.between(1, 8))
+    } else {
+        let nanoseconds = random.duration(100_000, 50_000_000);
+        let seconds = Seconds::new(nanoseconds as f64 * 1e-9).expect("finite");
+        CheckpointInterval::Time(seconds)
+    };
+    let rate = BytesPerSecond::new(1e9).expect("a positive rate");
+    request.setup.checkpointing = Some(Checkpointing {
+        interval,
+        mtbf: Seconds::new(1e6).expect("finite"),
+        copies: is_aimed || random.percent(75),
+        // Of the simulated world.
+        costs: CheckpointCosts {
+            encoding: rate,
+            fork: rate,
+            forks: true,
+            bytes: None,
+            change: 1.0,
+        },
+    });
+    if is_aimed || random.percent(75) {
+        request.checkpoint = Some("/checkpoints".to_owned());
+    }
+}
+
+/// What the client of `request` says of its job in the folder.
+pub(super) fn describe_job(request: &Request, job: JobId) -> Option<JobDescription> {
+    request.checkpoint.as_ref()?;
+    let build = &request.builds.own;
+    Some(JobDescription {
+        job,
+        incarnation: request.setup.incarnation(),
+        workload: request.workload.clone(),
+        processes: u32::try_from(request.setup.placement.len()).expect("few processes"),
+        program: build.program().to_owned(),
+        version: build.version().to_owned(),
+        build: build.sha256(),
+        experiment: "the experiment".to_owned(),
+    })
+}

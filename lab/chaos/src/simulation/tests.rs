@@ -85,7 +85,7 @@ fn a_process_that_moves_on_arrives_before_its_first_move_is_announced() {
 }
 
 /// The second Set has its processes on another host than its Manager, which knows from their batches that all have halted
-/// before the first Manager tells it.
+/// before the first Manager says so.
 #[test]
 fn a_path_between_two_managers_that_is_cut_at_any_time_ends_the_job() {
     let scenario = scenario(Shape::Hierarchical, &[0, 2], &[2, 2], &[]);

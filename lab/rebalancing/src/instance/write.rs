@@ -4,9 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::instance::content::Edge;
-use crate::instance::content::Process;
-use crate::instance::content::{Instance, positions};
+use crate::instance::{Edge, Instance, Process, positions};
 
 /// As JSON, with a line for each process, edge and phase, so that errors have a line of their own.
 pub(super) fn json(instance: &Instance) -> String {
@@ -103,6 +101,7 @@ fn numbers(numbers: &[f64]) -> String {
     format!("[{}]", texts.join(", "))
 }
 
-fn quoted(text: &str) -> String {
+/// `text` as a string of JSON.
+pub(crate) fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }

@@ -8,12 +8,11 @@ use experiments::Failure;
 use crate::instance::{Edge, Instance, Process};
 use crate::vt::dump::{Dump, chosen};
 use crate::vt::files::RankFiles;
-use crate::vt::snapshot::{Snapshot, highest};
-use crate::vt::task::Task;
+use crate::vt::snapshot::{Snapshot, Task, highest};
 
 /// What an import needs to know and vt's files do not say.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ImportOptions {
+pub(crate) struct ImportOptions {
     /// The phase; `None`: the last one that all ranks have.
     pub phase: Option<u64>,
     /// MB that each rank may occupy; `None`: any number.
@@ -22,7 +21,7 @@ pub struct ImportOptions {
 
 /// An instance, and what of the files it does not show.
 #[derive(Clone, Debug)]
-pub struct Imported {
+pub(crate) struct Imported {
     /// The instance.
     pub instance: Instance,
     /// Sentences about the files, for people.
@@ -35,7 +34,7 @@ pub struct Imported {
 /// # Errors
 ///
 /// If a file cannot be read or is invalid, ranks disagree, or the memory of `options` does not hold what ranks have.
-pub fn import(paths: &[PathBuf], options: ImportOptions) -> Result<Imported, Failure> {
+pub(crate) fn import(paths: &[PathBuf], options: ImportOptions) -> Result<Imported, Failure> {
     let files = RankFiles::read(paths)?;
     let dumps = Dump::all(&files)?;
     let phase = chosen(&dumps, options.phase)?;

@@ -5,13 +5,15 @@ use std::fs;
 use std::path::PathBuf;
 
 use experiments::OutputFile;
-use proptest::prelude::{Just, Strategy, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use proptest::prelude::{
+    Just, ProptestConfig, Strategy, prop_assert, prop_assert_eq, prop_oneof, proptest,
+};
 use proptest::{collection, option};
 use serde_json::{Value, json};
 
-use super::compression::compress;
 use super::*;
 use crate::instance::Instance;
+use crate::vt::files::compress;
 
 /// A task as a test writes it.
 #[derive(Clone, Debug)]
@@ -158,6 +160,8 @@ fn drawn(ranks: usize) -> impl Strategy<Value = Drawn> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn an_export_imports_as_the_plan_says_and_is_the_same_in_all_else(
         tasks in collection::vec(drawn(3), 1..8),
@@ -166,8 +170,8 @@ proptest! {
     ) {
         let ranks = Ranks::new(&files(3, &tasks, &pairs));
         let before = ranks.imported();
-        let homes: Vec<usize> = before.processes.iter().map(|process| process.machine).collect();
-        prop_assert_eq!(ranks.exported(&homes).imported().json(), before.json());
+        let initial: Vec<usize> = before.processes.iter().map(|process| process.machine).collect();
+        prop_assert_eq!(ranks.exported(&initial).imported().json(), before.json());
         let mut after = before.clone();
         for (process, rank) in after.processes.iter_mut().zip(&moves) {
             if process.movable {
@@ -178,7 +182,7 @@ proptest! {
         let exported = ranks.exported(&places);
         prop_assert_eq!(exported.imported(), after);
         // The way back.
-        prop_assert_eq!(exported.exported(&homes).imported(), before);
+        prop_assert_eq!(exported.exported(&initial).imported(), before);
         for rank in 0..3 {
             let name = format!("data.{rank}.json{}", if rank % 2 == 0 { "" } else { ".br" });
             prop_assert!(exported.folder.path().join(name).exists());

@@ -6,7 +6,7 @@ use experiments::{Failure, PreparedExperiment, Registry, Scenario, Supersteps};
 use record::{Event, Superstep};
 use settings::Value;
 
-use crate::best_placement::trial::SUPERSTEPS;
+use crate::best_placement::SUPERSTEPS;
 
 /// That all supersteps of `prepared`, the experiment in `file`, are alike. It is run once.
 ///

@@ -5,13 +5,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use rebalancing_algorithms::{Family, Group};
-
-use crate::chen::cell::{Cell, Claim, Quantity};
-use crate::chen::trial::{Trial, budget, mean, trial};
 use experiments::Failure;
 use experiments::batch::Batch;
 use rebalancing::{Algorithm, lower_bound};
+use rebalancing_algorithms::{Family, Group};
+
+use crate::chen::{Cell, Claim, Quantity, Trial, budget, mean, trial};
 
 /// All algorithms of a figure, on one instance, for one target.
 #[derive(Clone, Copy, Debug)]

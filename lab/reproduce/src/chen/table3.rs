@@ -2,14 +2,12 @@
 
 use std::cmp::Reverse;
 
-use rebalancing_algorithms::{Family, Group, Method};
-
-use crate::chen::cell::{Cell, Claim, Quantity};
-use crate::chen::printed::times;
-use crate::chen::trial::{Trial, budget, mean, trial};
 use experiments::Failure;
 use experiments::batch::Batch;
 use rebalancing::{Algorithm, lower_bound};
+use rebalancing_algorithms::{Family, Group, Method};
+
+use crate::chen::{Cell, Claim, Quantity, Trial, budget, mean, printed_times, trial};
 
 const METHODS: [Method; 4] = [Method::Imlp, Method::Islp, Method::Mlp, Method::Tabu];
 
@@ -20,7 +18,7 @@ pub(super) fn compare(
     instances: u32,
     batch: Batch<'_>,
 ) -> Result<(Vec<Cell>, Vec<Claim>), Failure> {
-    let printed = times();
+    let printed = printed_times();
     let mut cases: Vec<(Group, u64)> = printed
         .iter()
         .flat_map(|(group, _)| (1..=u64::from(instances)).map(|seed| (*group, seed)))
@@ -89,10 +87,10 @@ fn append(
     let target = target(group);
     // Costs are compared where all algorithms have one.
     let is_met = |(trials, _): &&&Outcome| trials.iter().all(|trial| trial.is_met);
-    let met: Vec<&&Outcome> = outcomes.iter().filter(is_met).collect();
+    let reached: Vec<&&Outcome> = outcomes.iter().filter(is_met).collect();
     let indices = [0, 1, 2, 3];
     let means = indices.map(|index| {
-        let cost = mean(met.iter().map(|(trials, _)| trials[index].cost));
+        let cost = mean(reached.iter().map(|(trials, _)| trials[index].cost));
         let seconds = mean(
             outcomes
                 .iter()
@@ -110,7 +108,7 @@ fn append(
         add(Quantity::Cost, cost, None);
         add(
             Quantity::LowerBound,
-            mean(met.iter().map(|(_, bound)| *bound)),
+            mean(reached.iter().map(|(_, bound)| *bound)),
             None,
         );
         let total = mean(outcomes.iter().map(|(trials, _)| trials[index].seconds));

@@ -3,15 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use bsp::numbers::real;
-use rebalancing_algorithms::{Group, Method};
-
-use crate::chen::cell::{Cell, Claim, Quantity};
-use crate::chen::printed::{Uniform, uniform as printed};
-use crate::chen::trial::{Trial, budget, mean, trial, uniform};
+use bsp::numbers::{length, real};
 use experiments::Failure;
 use experiments::batch::Batch;
 use rebalancing::Algorithm;
+use rebalancing_algorithms::{Group, Method};
+
+use crate::chen::{
+    Cell, Claim, Quantity, Trial, Uniform, budget, mean, printed_uniform, trial, uniform,
+};
 
 const METHODS: [Method; 3] = [Method::Islp, Method::Mparv, Method::Tabu];
 
@@ -35,7 +35,7 @@ pub(super) fn compare(
     instances: u32,
     batch: Batch<'_>,
 ) -> Result<(Vec<Cell>, Vec<Claim>), Failure> {
-    let printed = printed();
+    let printed = printed_uniform();
     let blocks: Vec<&[(Group, Uniform)]> = printed.chunks(METHODS.len()).collect();
     let mut cases: Vec<Case> = Vec::new();
     for (number, block) in blocks.iter().enumerate() {
@@ -73,11 +73,11 @@ pub(super) fn compare(
             }
         }
         numbers.push([0, 1, 2].map(|index| {
-            let met = own
+            let reached = own
                 .iter()
                 .map(|all| all[index])
                 .filter(|trial| trial.is_met);
-            mean(met.map(|trial| real(u64::try_from(trial.migrations).unwrap_or(u64::MAX))))
+            mean(reached.map(|trial| real(length(trial.migrations))))
         }));
     }
     let fewer = |left: Option<f64>, right: Option<f64>| match (left, right) {
@@ -128,8 +128,8 @@ fn method(
     let success = trials
         .clone()
         .map(|trial| if trial.is_met { 100.0 } else { 0.0 });
-    let met = trials.clone().filter(|trial| trial.is_met);
-    let migrations = met.map(|trial| real(u64::try_from(trial.migrations).unwrap_or(u64::MAX)));
+    let reached = trials.clone().filter(|trial| trial.is_met);
+    let migrations = reached.map(|trial| real(length(trial.migrations)));
     let seconds = trials.map(|trial| trial.seconds_to_best);
     let cell = |quantity, ours, paper_value| {
         Cell::new(group, quantity, ours)

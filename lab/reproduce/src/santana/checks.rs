@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use super::cluster::{CURVES, SIZES};
-use super::trial::Trial;
+use crate::santana::{CURVES, SIZES, Trial};
 
 /// A statement, and whether it holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]

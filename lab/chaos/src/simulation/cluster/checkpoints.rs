@@ -1,22 +1,21 @@
-//! What must hold of the checkpoints of a job, and the changes of their folder.
+//! What must hold of the checkpoints of a job, and their folder, which all nodes share.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use agents::HostedProgram;
-use bsp::Rank;
 use bsp::units::Seconds;
-use bytes::Bytes;
-use checkpoint::{Delta, Generation, Generations};
-use machines::node::action::JobAction;
+use bsp::{HostId, Rank};
+use checkpoint::{
+    DiskFault, Generation, Generations, JobDescription, Piece, SimulatedFiles, Store, WrittenPieces,
+};
 use machines::node::event::JobEvent;
 use machines::time::seconds;
 use machines::{SavedPiece, Saving, members};
-use protocol::Address;
 use protocol::transport::JobId;
 
-use super::Cluster;
-use crate::simulation::disk::{Change, DiskWork};
-use crate::simulation::happening::Happening;
+use crate::simulation::cluster::{Cluster, Happening, Owner};
+use crate::simulation::random::Random;
 
 impl Cluster<'_> {
     /// Saves a process before its superstep; its piece is there after some time.
@@ -37,40 +36,10 @@ impl Cluster<'_> {
         self.later(place, after, event);
     }
 
-    /// Performs what a node decides about checkpoints. Returns the event that follows from it immediately.
-    pub(super) fn perform_for_checkpoint(
-        &mut self,
-        place: usize,
-        action: JobAction,
-    ) -> Option<JobEvent> {
-        match action {
-            JobAction::SendPieces(host, superstep, changed) => {
-                let node = self.nodes[place].as_ref()?;
-                let job = node.job.as_ref()?;
-                let (at, epoch) = (*job.peers.get(&host)?, node.session.state().epoch);
-                let ends = (Address::Node(job.own), Address::Node(host));
-                let parts: Vec<Bytes> = Delta::encode_all(&changed).collect();
-                let sent = self.send_pieces(at, epoch, ends, (superstep, parts.concat().into()));
-                return sent.err().map(|error| JobEvent::Failed(error.into()));
-            }
-            JobAction::WritePieces(generation, pieces) => {
-                self.change_folder(place, Change::Write(generation, pieces));
-            }
-            JobAction::FinishCheckpoint(generation, files) => {
-                self.change_folder(place, Change::Finish(generation, files));
-            }
-            _ => unreachable!("performed elsewhere"),
-        }
-        None
-    }
-
     /// Begins a change of the checkpoint folder by a node.
-    fn change_folder(&mut self, place: usize, change: Change) {
+    pub(super) fn change_folder(&mut self, place: usize, change: Change) {
         let owner = self.owner(place);
-        let Some(job) = self.nodes[place]
-            .as_ref()
-            .and_then(|node| node.job.as_ref())
-        else {
+        let Some(job) = self.job(place) else {
             return;
         };
         let processes = self.scenario.request.setup.placement.len();
@@ -106,7 +75,7 @@ impl Cluster<'_> {
         let Some(complete) = complete.flatten() else {
             return;
         };
-        let before = self.watch.complete.insert(place, (job, complete));
+        let before = self.complete.insert(place, (job, complete));
         if before == Some((job, complete)) {
             return;
         }
@@ -123,11 +92,10 @@ impl Cluster<'_> {
         if place == collector.index() {
             problems.extend(self.missing_piece(job, complete));
         } else {
-            let announced = self.watch.complete.get(&collector.index());
+            let announced = self.complete.get(&collector.index());
             let is_known = announced.is_some_and(|(of, at)| *of == job && complete <= *at);
             // What the node that collects knew is gone with its part in the job.
-            let collecting = self.nodes[collector.index()].as_ref();
-            let collecting = collecting.and_then(|node| node.job.as_ref());
+            let collecting = self.job(collector.index());
             if !is_known && collecting.is_some_and(|of| of.id == job) {
                 let problem = format!("{name} takes {complete} for complete, which it is not");
                 problems.push(problem);
@@ -163,5 +131,133 @@ impl Cluster<'_> {
             }
         }
         None
+    }
+}
+
+/// The disk with the checkpoint folder.
+pub(super) struct Disk {
+    pub(super) files: SimulatedFiles,
+    random: Random,
+    /// What is under way.
+    work: BTreeMap<u64, DiskWork>,
+    begun: u64,
+    /// The newest checkpoint whose completion has succeeded.
+    pub(super) complete: Option<Generation>,
+}
+
+/// A change of the folder that is under way.
+struct DiskWork {
+    owner: Owner,
+    /// Which of the jobs of the node.
+    number: u64,
+    job: JobId,
+    processes: u32,
+    change: Change,
+}
+
+/// A change of the folder.
+pub(super) enum Change {
+    /// A node writes its pieces.
+    Write(Generation, Vec<Piece>),
+    /// A checkpoint is completed, and those before it are removed.
+    Finish(Generation, BTreeMap<HostId, WrittenPieces>),
+}
+
+impl Disk {
+    pub(super) fn new(files: SimulatedFiles, random: Random) -> Self {
+        Self {
+            files,
+            random,
+            work: BTreeMap::new(),
+            begun: 0,
+            complete: None,
+        }
+    }
+
+    /// A client describes its job.
+    pub(super) fn describe(&mut self, job: &JobDescription) -> Result<(), String> {
+        let begun = Store::new(&mut self.files, HostId(0)).begin(job);
+        begun.map_err(|error| error.to_string())
+    }
+
+    /// Begins a change. Returns its number, and how long it takes.
+    fn begin(&mut self, work: DiskWork) -> (u64, u64) {
+        self.begun += 1;
+        self.work.insert(self.begun, work);
+        (self.begun, self.random.duration(10_000, 100_000_000))
+    }
+
+    /// A change is made: the node it is of, and its event there.
+    fn end(&mut self, number: u64) -> Option<(Owner, u64, JobEvent)> {
+        let work = self.work.remove(&number)?;
+        let (owner, number) = (work.owner, work.number);
+        let generation = match &work.change {
+            Change::Write(generation, _) | Change::Finish(generation, _) => *generation,
+        };
+        let event = self.perform(work);
+        if matches!(event, JobEvent::CheckpointFinished(_, Ok(()))) {
+            self.complete = self.complete.max(Some(generation));
+        }
+        Some((owner, number, event))
+    }
+
+    /// An operation fails, after some others.
+    pub(super) fn fail_soon(&mut self, others: u64) {
+        let at = self.files.operations() + others % 20;
+        self.files.fail_at(at, DiskFault::Error);
+    }
+
+    /// A node dies in the middle of its changes, or all do.
+    pub(super) fn interrupt(&mut self, place: Option<usize>) {
+        let is_interrupted =
+            |_: &u64, work: &mut DiskWork| place.is_none_or(|place| work.owner.place == place);
+        let interrupted: Vec<DiskWork> = self
+            .work
+            .extract_if(.., is_interrupted)
+            .map(|(_, work)| work)
+            .collect();
+        for work in interrupted {
+            let at = self.files.operations() + self.random.between(0, 25);
+            self.files.fail_at(at, DiskFault::Stop);
+            drop(self.perform(work));
+            if place.is_some() {
+                self.files.repair();
+            }
+        }
+    }
+
+    /// All changes stop in the middle, and what has not reached the disk is lost in part.
+    pub(super) fn lose_power(&mut self) {
+        self.interrupt(None);
+        let random = &mut self.random;
+        self.files
+            .power_loss(&mut |below| random.between(0, below.max(1) - 1));
+    }
+
+    fn perform(&mut self, work: DiskWork) -> JobEvent {
+        let DiskWork {
+            owner,
+            job,
+            processes,
+            change,
+            ..
+        } = work;
+        let mut store = Store::new(&mut self.files, HostId::from_index(owner.place));
+        match change {
+            Change::Write(generation, pieces) => {
+                let written = store.write_pieces(job, generation, &pieces);
+                let written = written.map_err(|error| error.to_string());
+                JobEvent::Written(generation.superstep, written)
+            }
+            Change::Finish(generation, files) => {
+                let finished = store.complete(job, generation, processes, &files);
+                if finished.is_ok() {
+                    // Those that stay are removed later.
+                    drop(store.prune(generation));
+                }
+                let finished = finished.map_err(|error| error.to_string());
+                JobEvent::CheckpointFinished(generation.superstep, finished)
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@
 use agents::encoding::decode;
 use agents::{Programs, process_state};
 use bsp::{HostId, Rank};
+use bytes::Bytes;
 use machines::client::event::{ClientAction, ClientEvent, NodeWord};
 use machines::client::job_result::JobResult;
 use machines::client::{ClientMachine, initial};
@@ -10,13 +11,10 @@ use machines::{InputMemory, JobError};
 use protocol::{Address, Message};
 use record::Event;
 
-use super::Cluster;
-use super::client_process::ClientProcess;
-use super::connecting::CONNECTING;
-use super::wire::At;
-use crate::simulation::checkpoints;
-use crate::simulation::connection::{Packet, Untaken};
-use crate::simulation::happening::{Connecting, Happening};
+use crate::simulation::cluster::connection::{Packet, Untaken};
+use crate::simulation::cluster::wire::{At, CONNECTING};
+use crate::simulation::cluster::{Cluster, Connecting, Happening};
+use crate::simulation::scenario::describe_job;
 
 impl Cluster<'_> {
     /// Starts a client, which submits the job.
@@ -25,7 +23,7 @@ impl Cluster<'_> {
         let place = self.client_place();
         self.places[place].incarnation += 1;
         let scenario = self.scenario;
-        if let Some(description) = checkpoints::description(&scenario.request, job)
+        if let Some(description) = describe_job(&scenario.request, job)
             && let Err(problem) = self.disk.describe(&description)
             && !self.has_described
         {
@@ -269,4 +267,15 @@ impl Cluster<'_> {
             }
         }
     }
+}
+
+/// The client: its machine, and what its shell would have.
+pub(super) struct ClientProcess<'a> {
+    machine: ClientMachine<'a>,
+    /// The encoded processes.
+    states: Vec<Bytes>,
+    connections: Vec<Option<(usize, usize)>>,
+    timer: Option<u64>,
+    pub(super) began: u64,
+    pub(super) result: Option<Result<JobResult, JobError>>,
 }

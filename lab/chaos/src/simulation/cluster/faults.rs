@@ -4,10 +4,10 @@ use machines::client::event::ClientEvent;
 use machines::node::event::NodeEvent;
 use protocol::Step;
 
-use super::Cluster;
-use super::fault_states::State;
+use crate::simulation::cluster::node::NodeProcess;
+use crate::simulation::cluster::{Cluster, Happening};
 use crate::simulation::fault::{Fault, FaultKind, When};
-use crate::simulation::happening::Happening;
+use crate::simulation::scenario::Scenario;
 
 impl Cluster<'_> {
     /// Has the faults happen that are due.
@@ -34,7 +34,7 @@ impl Cluster<'_> {
 
     /// The first node that is at `step`.
     fn node_at(&self, step: Step) -> Option<usize> {
-        let at = |node: &Option<super::NodeProcess>| {
+        let at = |node: &Option<NodeProcess>| {
             node.as_ref()
                 .is_some_and(|node| node.machine.step() == step)
         };
@@ -50,7 +50,7 @@ impl Cluster<'_> {
             self.faults.all[index].1 = State::Over;
             return;
         };
-        self.faults.met.push((fault.kind, step));
+        self.faults.hits.push((fault.kind, step));
         self.trace
             .line(self.now, format_args!("FAULT at {step}: {fault}"));
         let end = self.now + fault.lasts;
@@ -238,3 +238,67 @@ impl Cluster<'_> {
 const MILLISECOND: u64 = 1_000_000;
 /// The time from the signal until a node ends, in nanoseconds.
 const EXIT: u64 = 200_000_000;
+
+/// The faults of a scenario.
+pub(super) struct Faults {
+    all: Vec<(Fault, State)>,
+    /// Faults that have happened, each with the step in which it hit a node.
+    pub(super) hits: Vec<(FaultKind, Step)>,
+    /// When the last of those that have happened ends.
+    latest_end: u64,
+}
+
+/// What has become of a fault.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It waits; how often a node has entered the step that it is aimed at.
+    Waiting(u64),
+    /// It has happened at this node, and lasts.
+    Active(usize),
+    Over,
+}
+
+impl Faults {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let all = scenario.faults.iter().cloned();
+        Self {
+            all: all.map(|fault| (fault, State::Waiting(0))).collect(),
+            hits: Vec::new(),
+            latest_end: 0,
+        }
+    }
+
+    /// Whether a fault lasts.
+    pub(super) fn are_active(&self) -> bool {
+        let mut states = self.all.iter().map(|(_, state)| state);
+        states.any(|state| matches!(state, State::Active(_)))
+    }
+
+    /// Whether a fault has happened for which a job may fail. Several together may, even if none alone does.
+    pub(super) fn were_harmful(&self) -> bool {
+        let happened = self
+            .all
+            .iter()
+            .filter(|(_, state)| !matches!(state, State::Waiting(_)));
+        let interruptions = happened
+            .clone()
+            .filter(|(fault, _)| {
+                !matches!(
+                    fault.kind,
+                    FaultKind::Slow
+                        | FaultKind::Delay
+                        | FaultKind::Loss
+                        | FaultKind::Late
+                        | FaultKind::DiskError
+                        | FaultKind::DiskFull
+                )
+            })
+            .count();
+        1 < interruptions || happened.into_iter().any(|(fault, _)| !fault.is_harmless())
+    }
+
+    /// When the last of the faults that have happened ends.
+    pub(super) const fn latest_end(&self) -> u64 {
+        self.latest_end
+    }
+}

@@ -1,26 +1,34 @@
-//! Events of nodes, and what nodes do.
+//! Nodes in a fault simulation: their events, what they do, and what each has.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use agents::process_state::{PackingTimes, ProcessState};
-use agents::{ChunkReader, process_state};
-use bsp::units::{Instructions, Seconds};
-use bsp::{HostId, MemorySize, Rank};
+use agents::process_state::{self, PackingTimes, ProcessState};
+use agents::{ChunkReader, Delivery, Event, Node, Process, Rules, SetManager, World};
+use bsp::numbers::length;
+use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
+use bsp::{HostId, MemorySize, Rank, SetId};
 use bytes::Bytes;
+use checkpoint::Delta;
 use machines::client::initial;
-use machines::node::action::{JobAction, JobEnd, NodeAction};
+use machines::node::action::{JobAction, JobEnd, NodeAction, StartedJob};
 use machines::node::event::{ConnectionId, JobEvent, NodeEvent};
+use machines::node::{NodeMachine, NodeParts};
 use machines::time::seconds;
-use machines::{ArrivedProcess, Done, InputMemory, Task, Transfer};
+use machines::{
+    ArrivedProcess, Builds, Done, Execution, HostMeter, InitialStateDecoder, InputMemory, JobError,
+    Prepared, Residents, Routes, Task, Transfer,
+};
+use protocol::transport::{JobId, Session};
 use protocol::{Address, EncodedState, Migrate};
 
-use super::Cluster;
-use super::connecting::CONNECTING;
-use super::wire::At;
-use crate::simulation::connection::{EndRole, Untaken};
-use crate::simulation::happening::{Connecting, Happening, Owner};
-use crate::simulation::node_process::{NodeProcess, SimulatedJob};
+use crate::simulation::cluster::checkpoints::Change;
+use crate::simulation::cluster::connection::{EndRole, Untaken};
+use crate::simulation::cluster::wire::{At, CONNECTING};
+use crate::simulation::cluster::{Cluster, Connecting, Happening, Owner};
 
 impl Cluster<'_> {
     /// Tells a node of an event, and performs what it decides.
@@ -87,10 +95,9 @@ impl Cluster<'_> {
 
     /// A node has caused something itself, in its job of this number.
     pub(super) fn local(&mut self, owner: Owner, number: u64, event: JobEvent) {
-        let job = self.nodes[owner.place]
-            .as_ref()
-            .and_then(|node| node.job.as_ref());
-        let is_current = job.is_some_and(|job| job.number == number);
+        let is_current = self
+            .job(owner.place)
+            .is_some_and(|job| job.number == number);
         if !self.is_alive(owner) || !is_current {
             return;
         }
@@ -111,12 +118,15 @@ impl Cluster<'_> {
         self.queue.add(self.now + after, local);
     }
 
+    /// The job of the node at a place, if it has one.
+    pub(super) fn job(&self, place: usize) -> Option<&SimulatedJob> {
+        self.nodes[place].as_ref()?.job.as_ref()
+    }
+
     /// Whether the states are read that the client at an end sends.
     pub(super) fn reads_states(&self, at: At) -> bool {
         let end = &self.connections[at.0].ends[at.1];
-        let node = self.nodes[end.place].as_ref();
-        let job = node.and_then(|node| node.job.as_ref());
-        job.is_some_and(|job| job.client == end.id)
+        self.job(end.place).is_some_and(|job| job.client == end.id)
     }
 
     fn perform(&mut self, place: usize, action: NodeAction) -> Option<JobEvent> {
@@ -248,15 +258,26 @@ impl Cluster<'_> {
                 }
             }
             JobAction::Release(ranks) => job.agents.as_mut()?.release(&ranks),
-            of_checkpoint => return self.perform_for_checkpoint(place, of_checkpoint),
+            JobAction::SendPieces(host, superstep, changed) => {
+                let at = *job.peers.get(&host)?;
+                let ends = (Address::Node(job.own), Address::Node(host));
+                let parts: Vec<Bytes> = Delta::encode_all(&changed).collect();
+                let pieces = (superstep, parts.concat().into());
+                return self.send_pieces(at, epoch, ends, pieces).err().map(failed);
+            }
+            JobAction::WritePieces(generation, pieces) => {
+                self.change_folder(place, Change::Write(generation, pieces));
+            }
+            JobAction::FinishCheckpoint(generation, files) => {
+                self.change_folder(place, Change::Finish(generation, files));
+            }
         }
         None
     }
 
     /// Decodes the state of a process that starts at a node, which has it after some time.
     pub(super) fn decode_initial(&mut self, place: usize, state: EncodedState) {
-        let node = self.nodes[place].as_ref();
-        let Some(job) = node.and_then(|node| node.job.as_ref()) else {
+        let Some(job) = self.job(place) else {
             return;
         };
         let mut source = vec![state.payload].into_iter();
@@ -337,8 +358,7 @@ impl Cluster<'_> {
 
     /// Notes that a process executes a superstep, which has to be the next one.
     fn note_execution(&mut self, place: usize, rank: Rank, superstep: u64) {
-        let node = self.nodes[place].as_ref();
-        let Some(job) = node.and_then(|node| node.job.as_ref()) else {
+        let Some(job) = self.job(place) else {
             return;
         };
         let last = self.executed.insert((job.id, rank), superstep);
@@ -367,7 +387,7 @@ impl Cluster<'_> {
             return Some(JobEvent::Failed(error.into()));
         }
         let payload = Bytes::from(chunks.concat());
-        let bytes = u64::try_from(payload.len()).expect("lengths fit 64 bits");
+        let bytes = length(payload.len());
         let state = EncodedState {
             rank: order.rank,
             epoch: order.epoch,
@@ -392,8 +412,7 @@ impl Cluster<'_> {
         ends: (Address, Address),
         mut head: EncodedState,
     ) {
-        let node = self.nodes[place].as_ref();
-        let Some(job) = node.and_then(|node| node.job.as_ref()) else {
+        let Some(job) = self.job(place) else {
             return;
         };
         let mut source = vec![std::mem::take(&mut head.payload)].into_iter();
@@ -424,5 +443,200 @@ impl Cluster<'_> {
             }
         };
         self.later(place, after, event);
+    }
+}
+
+/// A node: its machine, and what its shell would have.
+pub(super) struct NodeProcess {
+    pub(super) machine: NodeMachine,
+    pub(super) session: Session,
+    pub(super) meter: Rc<SimulatedMeter>,
+    /// Where each connection is: its number in the simulation, and its end.
+    connections: BTreeMap<ConnectionId, (usize, usize)>,
+    connected: u64,
+    pub(super) job: Option<SimulatedJob>,
+    /// The number of jobs that have begun.
+    pub(super) jobs: u64,
+    /// The date at which it wakes.
+    timer: Option<u64>,
+    /// What other nodes have sent that it does not take yet.
+    pub(super) peer_events: VecDeque<JobEvent>,
+}
+
+/// What a node has for a job.
+pub(super) struct SimulatedJob {
+    /// Which of its jobs it is.
+    pub(super) number: u64,
+    pub(super) id: JobId,
+    client: ConnectionId,
+    pub(super) own: HostId,
+    pub(super) peers: BTreeMap<HostId, (usize, usize)>,
+    agents: Option<DirectAgents>,
+    decoder: InitialStateDecoder,
+    /// When each processor is free.
+    processors: Vec<u64>,
+}
+
+impl SimulatedJob {
+    /// Starts the agents, and the processors that execute supersteps.
+    fn start(&mut self, started: StartedJob) {
+        let slots = usize::try_from(started.slots.get()).expect("few processors");
+        self.processors = vec![0; slots];
+        self.agents = Some(DirectAgents::new(started));
+    }
+}
+
+impl NodeProcess {
+    /// The node `name`, which starts at `now`. Jobs are `prepared`.
+    pub(super) fn start(name: &str, builds: &Builds, prepared: Prepared, now: Instant) -> Self {
+        let meter = Rc::new(SimulatedMeter::default());
+        let parts = NodeParts {
+            name: name.to_owned(),
+            builds: builds.clone(),
+            routes: Routes::default(),
+            prepare: Box::new(move |_| Ok(prepared.clone())),
+            meter: Rc::clone(&meter) as Rc<dyn HostMeter>,
+        };
+        Self {
+            machine: NodeMachine::new(parts, now),
+            session: Session::default(),
+            meter,
+            connections: BTreeMap::new(),
+            connected: 0,
+            job: None,
+            jobs: 0,
+            timer: None,
+            peer_events: VecDeque::new(),
+        }
+    }
+
+    /// The number of a new connection, which is `at` in the simulation.
+    pub(super) fn connect(&mut self, at: (usize, usize)) -> ConnectionId {
+        self.connected += 1;
+        let id = ConnectionId(self.connected);
+        self.connections.insert(id, at);
+        id
+    }
+}
+
+/// What a simulated node measures: nothing disturbs its host but faults.
+#[derive(Default)]
+pub(super) struct SimulatedMeter {
+    /// The number of supersteps that are executed, in the job that runs or in one that has ended.
+    pub(super) executing: Cell<u64>,
+}
+
+impl HostMeter for SimulatedMeter {
+    fn offered(&self, factor: f64) -> InstructionsPerSecond {
+        InstructionsPerSecond::new(1e9 * factor).expect("a positive speed")
+    }
+
+    fn counts(&self) -> bool {
+        false
+    }
+
+    fn is_a_host(&self) -> bool {
+        true
+    }
+
+    fn load(&self, _: Seconds) -> f64 {
+        0.0
+    }
+
+    fn withheld(&self, _: Seconds) -> f64 {
+        0.0
+    }
+
+    fn busy_periods(&self, _: Seconds) -> u64 {
+        0
+    }
+
+    fn ages(&self) -> Vec<Seconds> {
+        Vec::new()
+    }
+
+    fn overhead(&self) -> Seconds {
+        Seconds::ZERO
+    }
+
+    fn oldest_execution(&self) -> Option<Execution> {
+        (0 < self.executing.get()).then_some(Execution {
+            rank: Rank(0),
+            superstep: 0,
+            age: Duration::ZERO,
+        })
+    }
+}
+
+/// The agents of one host.
+struct DirectAgents {
+    own: HostId,
+    rules: Arc<Rules>,
+    world: Rc<RefCell<dyn World>>,
+    processes: BTreeMap<Rank, Process>,
+    node: Node,
+    manager: Option<(SetId, SetManager)>,
+}
+
+impl DirectAgents {
+    fn new(started: StartedJob) -> Self {
+        let StartedJob {
+            own,
+            rules,
+            world,
+            processes,
+            ..
+        } = started;
+        let Residents { ranks, manager } = Residents::of(&rules, own);
+        let manages = |(set, hosts)| (set, SetManager::new(&rules, set, hosts));
+        Self {
+            own,
+            world,
+            processes,
+            manager: manager.map(manages),
+            node: Node::new(&rules, own, ranks),
+            rules,
+        }
+    }
+
+    /// Has an agent handle an event.
+    fn deliver(&mut self, delivery: Delivery) -> Result<(), JobError> {
+        let Delivery { to, event } = delivery;
+        if let (Address::Process(rank), Event::Moved(_)) = (to, &event) {
+            let process = Process::new(&self.rules, rank, self.own);
+            self.processes.insert(rank, process);
+        }
+        let (rules, world) = (&self.rules, &mut *self.world.borrow_mut());
+        match to {
+            Address::Process(rank) => {
+                if let Some(process) = self.processes.get_mut(&rank) {
+                    process.handle(rules, event, world);
+                    return Ok(());
+                }
+            }
+            Address::Node(host) if host == self.own => {
+                self.node.handle(rules, event, world);
+                return Ok(());
+            }
+            Address::SetManager(set) => {
+                if let Some((own, manager)) = &mut self.manager
+                    && *own == set
+                {
+                    manager.handle(rules, event, world);
+                    return Ok(());
+                }
+            }
+            Address::Node(_) | Address::Client => {}
+        }
+        Err(JobError::cluster(format!(
+            "a message for {to:?}, which is not here: {event:?}"
+        )))
+    }
+
+    /// Processes have left, or are done.
+    fn release(&mut self, ranks: &[Rank]) {
+        for rank in ranks {
+            self.processes.remove(rank);
+        }
     }
 }

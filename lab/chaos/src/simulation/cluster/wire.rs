@@ -1,16 +1,24 @@
-//! What travels between processes.
+//! How processes connect, what travels between them, and connections whose ends hear nothing of each other.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use bsp::HostId;
+use bsp::units::Seconds;
 use bytes::Bytes;
 use checkpoint::Delta;
 use machines::client::event::{ClientEvent, NodeWord};
-use machines::node::event::{IncomingPieces, JobEvent, NodeEvent, NodeInput};
+use machines::node::event::{
+    ConnectionId, IncomingPieces, JobEvent, NewPeer, NodeEvent, NodeInput,
+};
 use machines::{InputMemory, JobError};
-use protocol::transport::{PeerError, SessionState, StreamContent};
+use protocol::transport::{ConnectError, JobId, PeerError, SessionState, Stamp, StreamContent};
 use protocol::{Address, EncodedState, Frame, Message, Pieces};
 
-use super::Cluster;
-use crate::simulation::connection::{EndRole, Lane, Packet, Untaken};
-use crate::simulation::happening::Happening;
+use crate::simulation::cluster::connection::{
+    Connection, End, EndRole, Lane, Packet, Party, Untaken,
+};
+use crate::simulation::cluster::{Cluster, Connecting, Happening, Owner};
 
 /// A connection and one of its ends.
 pub(super) type At = (usize, usize);
@@ -23,13 +31,7 @@ impl Cluster<'_> {
         epoch: u64,
         frame: &Frame,
     ) -> Result<(), PeerError> {
-        let (job, end) = self.end(at);
-        if !end.is_open {
-            return Err(end.closed_here());
-        }
-        let (stamp, number) = end.stamp(Lane::Frames, job, epoch);
-        self.transmit(at, (Lane::Frames, number), Packet::frame(stamp, frame));
-        Ok(())
+        self.send(at, epoch, None, |stamp| Packet::frame(stamp, frame))
     }
 
     /// Sends a state.
@@ -40,15 +42,9 @@ impl Cluster<'_> {
         (ends, state): ((Address, Address), EncodedState),
         untaken: Untaken,
     ) -> Result<(), PeerError> {
-        let (job, end) = self.end(at);
-        if !end.is_open {
-            return Err(end.closed_here());
-        }
-        let (stamp, number) = end.stamp(Lane::States, job, epoch);
-        end.untaken.push_back(untaken);
-        let packet = Packet::State(stamp, ends, state);
-        self.transmit(at, (Lane::States, number), packet);
-        Ok(())
+        self.send(at, epoch, Some(untaken), |stamp| {
+            Packet::State(stamp, ends, state)
+        })
     }
 
     /// Sends the pieces of a checkpoint, encoded, for the one before a superstep.
@@ -59,14 +55,30 @@ impl Cluster<'_> {
         ends: (Address, Address),
         pieces: (u64, Bytes),
     ) -> Result<(), PeerError> {
+        self.send(at, epoch, Some(Untaken::Pieces), |stamp| {
+            Packet::Pieces(stamp, ends, pieces)
+        })
+    }
+
+    /// Sends a packet, a frame or what its peer has to take.
+    fn send(
+        &mut self,
+        at: At,
+        epoch: u64,
+        untaken: Option<Untaken>,
+        packet: impl FnOnce(Stamp) -> Packet,
+    ) -> Result<(), PeerError> {
         let (job, end) = self.end(at);
         if !end.is_open {
             return Err(end.closed_here());
         }
-        let (stamp, number) = end.stamp(Lane::States, job, epoch);
-        end.untaken.push_back(Untaken::Pieces);
-        let packet = Packet::Pieces(stamp, ends, pieces);
-        self.transmit(at, (Lane::States, number), packet);
+        let lane = match untaken {
+            None => Lane::Frames,
+            Some(_) => Lane::States,
+        };
+        let (stamp, number) = end.stamp(lane, job, epoch);
+        end.untaken.extend(untaken);
+        self.transmit(at, (lane, number), packet(stamp));
         Ok(())
     }
 
@@ -114,7 +126,7 @@ impl Cluster<'_> {
     }
 
     /// How long a short message to an end takes now.
-    pub(super) fn delay_to(&mut self, at: At) -> u64 {
+    fn delay_to(&mut self, at: At) -> u64 {
         let ends = &self.connections[at.0].ends;
         let (from, to) = (ends[1 - at.1].place, ends[at.1].place);
         self.network.delay(from, to, 100)
@@ -257,7 +269,7 @@ impl Cluster<'_> {
                         ends: (from, to),
                         message,
                         arrived,
-                        transport: (bsp::units::Seconds::ZERO, 1e8),
+                        transport: (Seconds::ZERO, 1e8),
                         memory: InputMemory::default(),
                     }))
                 })
@@ -319,7 +331,7 @@ impl Cluster<'_> {
             Untaken::Initial => self.tell_client(ClientEvent::StateSent(Ok(()))),
             Untaken::Output | Untaken::Pieces => {}
             Untaken::State(host, bytes, began) => {
-                let took = std::time::Duration::from_nanos(self.now - began);
+                let took = Duration::from_nanos(self.now - began);
                 let took = machines::time::seconds(took);
                 self.tell_node(place, JobEvent::Sent(host, bytes, took).into());
             }
@@ -337,7 +349,7 @@ impl Cluster<'_> {
     }
 
     /// A connection ends with an error, which is an event of its owner.
-    pub(super) fn end_with(&mut self, at: At, error: PeerError) {
+    fn end_with(&mut self, at: At, error: PeerError) {
         let (_, end) = self.end(at);
         let (place, role, id) = (end.place, end.role, end.id);
         self.lose(at);
@@ -373,13 +385,7 @@ impl Cluster<'_> {
     }
 
     /// An end, and the job of its connection.
-    pub(super) fn end(
-        &mut self,
-        at: At,
-    ) -> (
-        Option<protocol::transport::JobId>,
-        &mut crate::simulation::connection::End,
-    ) {
+    pub(super) fn end(&mut self, at: At) -> (Option<JobId>, &mut End) {
         let connection = &mut self.connections[at.0];
         (connection.job, &mut connection.ends[at.1])
     }
@@ -400,3 +406,172 @@ fn without_payload(state: &EncodedState) -> EncodedState {
         ..state.clone()
     }
 }
+
+impl Cluster<'_> {
+    /// A process connects to another one, or tries again.
+    pub(super) fn connect(&mut self, connecting: Connecting) {
+        let (from, to) = (connecting.from, connecting.to);
+        let is_current = match self.nodes.get(from.place) {
+            Some(node) => node
+                .as_ref()
+                .is_some_and(|node| node.job.is_some() && node.jobs == connecting.number),
+            None => true,
+        };
+        if !self.is_alive(from) || !is_current {
+            return;
+        }
+        let target = self.owner(to);
+        let answers = self.network.are_connected(from.place, to)
+            && self.is_alive(target)
+            && self.places[to].stopped == 0
+            && self.places[from.place].stopped == 0;
+        if !answers {
+            if connecting.limit <= self.now {
+                let peer = Arc::clone(&self.places[to].info);
+                let after = Duration::from_nanos(CONNECTING);
+                let error = ConnectError::TimedOut {
+                    peer,
+                    after,
+                    is_closed: false,
+                };
+                return self.unreachable(&connecting, error.into());
+            }
+            let again = (self.now + AGAIN).min(connecting.limit);
+            return self.queue.add(again, Happening::Connect(connecting));
+        }
+        let Some(node) = &self.nodes[to] else { return };
+        let session = node.session.state();
+        if connecting.job.is_some() && session.job != connecting.job {
+            let error = ConnectError::Rejected {
+                peer: Arc::clone(&self.places[to].info),
+                problem: "it has another job".to_owned(),
+            };
+            return self.unreachable(&connecting, error.into());
+        }
+        if self.places[to].info.subject.role != connecting.role {
+            let error = JobError::cluster("a peer in another role");
+            return self.unreachable(&connecting, error);
+        }
+        self.connected(&connecting, session);
+    }
+
+    /// Both ends have a connection.
+    fn connected(&mut self, connecting: &Connecting, session: SessionState) {
+        let (from, to) = (connecting.from, self.owner(connecting.to));
+        let number = self.connections.len();
+        let from_epoch = match self.nodes.get(from.place) {
+            Some(Some(node)) => node.session.state().epoch,
+            Some(None) | None => 0,
+        };
+        let mut id = |place: usize, end| match self.nodes.get_mut(place) {
+            Some(Some(node)) => node.connect((number, end)),
+            Some(None) | None => ConnectionId(0),
+        };
+        let ids = [id(from.place, 0), id(to.place, 1)];
+        let party = |owner: Owner, epoch| Party {
+            place: owner.place,
+            incarnation: owner.incarnation,
+            info: Arc::clone(&self.places[owner.place].info),
+            epoch,
+        };
+        let (opening, answering) = (party(from, from_epoch), party(to, session.epoch));
+        let connection = Connection::new(connecting.job, &opening, &answering, ids);
+        self.connections.push(connection);
+        self.update_silence();
+        self.tell_of_connection((number, 1), connecting.job);
+        if from.place == self.client_place() {
+            self.client_connected((number, 0), connecting.to);
+        } else {
+            self.tell_of_connection((number, 0), connecting.job);
+        }
+    }
+
+    fn tell_of_connection(&mut self, at: At, job: Option<JobId>) {
+        let (_, end) = self.end(at);
+        let (place, connection, info) = (end.place, end.id, Arc::clone(&end.peer));
+        let build = self.scenario.request.builds.own.clone();
+        let peer = NewPeer {
+            connection,
+            info,
+            job,
+            build,
+        };
+        self.tell_node(place, NodeEvent::Connected(peer));
+    }
+
+    fn unreachable(&mut self, connecting: &Connecting, error: JobError) {
+        let place = connecting.from.place;
+        if place == self.client_place() {
+            let host = HostId::from_index(connecting.to);
+            return self.tell_client(ClientEvent::Connected(host, Err(error)));
+        }
+        self.tell_node(place, JobEvent::Failed(error).into());
+    }
+}
+
+/// How long a process tries to connect, in nanoseconds.
+pub(super) const CONNECTING: u64 = 5_000_000_000;
+/// After which time a process without an answer tries again.
+const AGAIN: u64 = 200_000_000;
+
+impl Cluster<'_> {
+    /// Notes which ends hear their peers from now on.
+    pub(super) fn update_silence(&mut self) {
+        for connection in 0..self.connections.len() {
+            for end in 0..2 {
+                let is_heard = self.hears((connection, end));
+                let own = &mut self.connections[connection].ends[end];
+                match (own.is_open && !is_heard, own.silent_since) {
+                    (false, _) => own.silent_since = None,
+                    (true, Some(_)) => {}
+                    (true, None) => {
+                        own.silent_since = Some(self.now);
+                        let limit = SILENCE + self.random.between(0, SILENCE_SPREAD);
+                        let happening = Happening::Silent(connection, end, self.now);
+                        self.queue.add(self.now + limit, happening);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether signs of life of the peer arrive at an end.
+    fn hears(&self, at: At) -> bool {
+        let ends = &self.connections[at.0].ends;
+        let (own, peer) = (&ends[at.1], &ends[1 - at.1]);
+        let owner = Owner {
+            place: peer.place,
+            incarnation: peer.incarnation,
+        };
+        (peer.is_open || peer.is_closing)
+            && self.is_alive(owner)
+            && self.network.is_open(peer.place, own.place)
+            && self.places[peer.place].stopped == 0
+            && self.places[own.place].stopped == 0
+    }
+
+    /// An end has heard nothing for too long, unless it has since `since`.
+    pub(super) fn silent(&mut self, at: At, since: u64) {
+        let own = &self.connections[at.0].ends[at.1];
+        if !own.is_open || own.silent_since != Some(since) {
+            return;
+        }
+        let after = Seconds::new(2.5).expect("finite");
+        let error = own.silent(after);
+        // What the peer sends from now on is answered: the connection is not known here.
+        let other = (at.0, 1 - at.1);
+        let delay = SIGN_OF_LIFE + self.delay_to(other);
+        let reason = "the connection is not known any more".to_owned();
+        self.queue.add(
+            self.now + delay,
+            Happening::Aborted(other.0, other.1, reason),
+        );
+        self.end_with(at, error);
+    }
+}
+
+/// The silence after which a connection is lost, in nanoseconds, and by how much later it may be noticed.
+const SILENCE: u64 = 2_500_000_000;
+const SILENCE_SPREAD: u64 = 200_000_000;
+/// The time between two signs of life.
+const SIGN_OF_LIFE: u64 = 500_000_000;

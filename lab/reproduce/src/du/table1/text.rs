@@ -1,14 +1,13 @@
 //! The table as text.
 
-use super::checks::Check;
-use super::report::{Parameters, Report};
-use super::strategy::Strategy;
-use super::table::{Table, TableRow};
-use crate::sheet::{self, Sheet};
 use analysis::text::Layout;
 
+use super::checks::Check;
+use crate::du::table1::{Parameters, Report, Strategy, Table, TableRow};
+use crate::sheet::{self, Sheet, verdict};
+
 /// A table for each condition, then the checks, then notes on method.
-pub fn text(report: &Report, layout: Layout) -> String {
+pub(crate) fn text(report: &Report, layout: Layout) -> String {
     let mut sheets: Vec<Sheet> = report.tables.iter().flat_map(sheets).collect();
     sheets.push(checks(report));
     sheet::text(sheets, &notes(report), layout)
@@ -32,14 +31,14 @@ fn seconds(table: &Table) -> Sheet {
         cells
     };
     let strategies = Strategy::ALL.map(Strategy::name);
-    Sheet {
-        title: format!(
+    Sheet::new(
+        format!(
             "Seconds from the decision to the end, {}",
             table.condition.name()
         ),
-        headers: headers(&[&["row", "work s", "state MB"][..], &strategies].concat()),
-        rows: table.rows.iter().map(row).collect(),
-    }
+        &[&["row", "work s", "state MB"][..], &strategies].concat(),
+        table.rows.iter().map(row),
+    )
 }
 
 fn ratios(table: &Table) -> Sheet {
@@ -62,14 +61,14 @@ fn ratios(table: &Table) -> Sheet {
         cells
     };
     let [_, ours @ ..] = Strategy::ALL.map(Strategy::name);
-    Sheet {
-        title: format!(
+    Sheet::new(
+        format!(
             "The same as a multiple of DSA, paired by seed, geometric means (95 %), {}",
             table.condition.name()
         ),
-        headers: headers(&[&["row"][..], &ours, &["paper: MCM", "ETM", "RS"]].concat()),
-        rows: table.rows.iter().map(row).collect(),
-    }
+        &[&["row"][..], &ours, &["paper: MCM", "ETM", "RS"]].concat(),
+        table.rows.iter().map(row),
+    )
 }
 
 fn bands(table: &Table) -> Sheet {
@@ -81,12 +80,12 @@ fn bands(table: &Table) -> Sheet {
         cells.push(format!("{:.3}", table.mean(strategy, |cell| cell.to_dsa)));
         cells
     };
-    Sheet {
-        title: format!(
+    Sheet::new(
+        format!(
             "Trials by how far they are above the best of the paper's four, {}",
             table.condition.name()
         ),
-        headers: headers(&[
+        &[
             "strategy",
             "≤ 5 %",
             "5-20 %",
@@ -94,9 +93,9 @@ fn bands(table: &Table) -> Sheet {
             "> 50 %",
             "times best",
             "times DSA",
-        ]),
-        rows: Strategy::ALL.map(row).to_vec(),
-    }
+        ],
+        Strategy::ALL.map(row),
+    )
 }
 
 fn checks(report: &Report) -> Sheet {
@@ -106,14 +105,14 @@ fn checks(report: &Report) -> Sheet {
             check.claim.clone(),
             format!("{:.3}", check.limit),
             format!("{:.3}", check.value),
-            if check.holds { "holds" } else { "missed" }.to_owned(),
+            verdict(check.holds),
         ]
     };
-    Sheet {
-        title: "Checks, busy network".to_owned(),
-        headers: headers(&["check", "of", "limit", "ours", ""]),
-        rows: report.checks.iter().map(row).collect(),
-    }
+    Sheet::new(
+        "Checks, busy network",
+        &["check", "of", "limit", "ours", ""],
+        report.checks.iter().map(row),
+    )
 }
 
 fn notes(report: &Report) -> String {
@@ -137,8 +136,4 @@ DSA+ expects a job to go on for as long again as it has run. The clairvoyant cho
 best of all, idle or not. Means of short rows hang on a few long interruptions: the checks are about ratios with equal
 seeds."
     )
-}
-
-fn headers(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
 }
