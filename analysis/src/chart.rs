@@ -12,12 +12,10 @@ mod intervals;
 mod lines;
 mod network;
 mod plot;
-mod terminal;
 
-pub use bars::Bars;
+pub use bars::{Bars, text_bars};
 pub use heat_map::{HeatMap, HeatPanel};
 pub use intervals::{Group, Interval, Intervals};
 pub use lines::{Lines, Scale, Series, Style};
 pub use network::{Arrow, Network, NetworkLink, NetworkNode};
 pub use plot::{Cell, Layer, Mark, Panel, Plot};
-pub use terminal::text_bars;

@@ -4,11 +4,11 @@ mod flows;
 
 use bsp::units::{BytesPerSecond, Seconds};
 use bsp::{HostId, SetId};
+use experiments::{CsvTable, Failure, Provenance, Published};
 use serde::Serialize;
 use simulator::{Host, NetworkModel, Platform};
 
 use crate::text::Layout;
-use experiments::{CsvTable, Failure, Provenance, Published};
 
 pub use flows::{Flows, whole_bytes};
 

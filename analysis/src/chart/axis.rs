@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
-use super::frame::{GAP, text_width};
+use crate::chart::frame::{GAP, text_width};
 
 /// The scale of one axis.
 ///

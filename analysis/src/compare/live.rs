@@ -1,20 +1,19 @@
 //! Comparisons on real hosts: repetitions, each of which has all runs once in an order that is drawn.
 
+use std::collections::BTreeSet;
+
 use experiments::{Failure, Finished, Loaded, PreparedExperiment, Provenance, Registry};
 use protocol::Member;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
 
-use crate::compare::claim::Claim;
+use crate::compare::arguments::{Claim, Seeds};
 use crate::compare::ledger::{Ledger, NamedRun};
 use crate::compare::report::Report;
 use crate::compare::results::{FailedRun, Outcome, Results, Run, Subject};
-use crate::compare::seeds::Seeds;
-use crate::compare::variant::Variant;
-use crate::compare::{Comparison, results_so_far};
+use crate::compare::{Comparison, Variant, results_so_far};
 
 /// A comparison on real hosts. Its blocks are repetitions, which count from 1 and take the places of seeds; the seed of an
 /// experiment is the same in all of them.
@@ -219,9 +218,8 @@ fn shuffle<T>(items: &mut [T], random: &mut ChaCha8Rng) {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
+    use std::path::Path;
 
     fn comparison(repetitions: u32, order_seed: u64) -> LiveComparison {
         let experiment = |file: &str| Variant::of_file(Path::new(file), &[]);

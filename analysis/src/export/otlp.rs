@@ -5,14 +5,12 @@
 
 use std::io::Write;
 
+use bsp::HostId;
 use experiments::{Failure, Provenance};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::export::happening::{Reading, process_name};
-use crate::export::spans::{self, Span, Time};
-use crate::refused::refused;
-use bsp::HostId;
+use crate::export::{Reading, Span, Time, each_span, process_name, refused};
 
 /// Writes the record.
 ///
@@ -45,7 +43,7 @@ pub(super) fn write(
     )
     .map_err(refused)?;
     let (mut number, mut superstep, mut end) = (RUN, RUN, 0);
-    spans::each(reading, &mut |time, span| {
+    each_span(reading, &mut |time, span| {
         number += 1;
         end = end.max(time.end);
         let parent = match span {

@@ -9,9 +9,7 @@ use std::io::Write;
 use bsp::Rank;
 use experiments::{Failure, Provenance};
 
-use crate::export::happening::{Reading, process_name};
-use crate::export::spans::{self, Span, Time};
-use crate::refused::refused;
+use crate::export::{Reading, Span, Time, each_span, process_name, refused};
 
 /// Writes the record.
 ///
@@ -37,7 +35,7 @@ pub(super) fn write(
         file.line(format_args!("5 0 H {alias} h{}", host.index()))?;
     }
     let mut end = 0;
-    spans::each(reading, &mut |time, span| {
+    each_span(reading, &mut |time, span| {
         end = end.max(time.end);
         match span {
             Span::Superstep(_) => {

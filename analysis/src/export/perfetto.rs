@@ -5,14 +5,12 @@
 
 use std::io::Write;
 
+use bsp::{HostId, Rank};
 use experiments::{Failure, Provenance};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::export::happening::{Reading, process_name};
-use crate::export::spans::{self, Span, Time};
-use crate::refused::refused;
-use bsp::{HostId, Rank};
+use crate::export::{Reading, Span, Time, each_span, process_name, refused};
 
 /// Writes the record.
 ///
@@ -42,7 +40,7 @@ pub(super) fn write(
             events.name("thread_name", (group, track(rank)), &process_name(rank))?;
         }
     }
-    spans::each(reading, &mut |time, span| {
+    each_span(reading, &mut |time, span| {
         events.push(&slice(&hosts, time, span))
     })?;
     events.end()

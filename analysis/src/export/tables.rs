@@ -12,9 +12,7 @@ use record::{Call, Moved};
 use serde::Serialize;
 
 use crate::explain::{Disposition, Rules};
-use crate::export::happening::{Happening, Reading, process_name};
-use crate::export::spans::phases;
-use crate::refused::refused;
+use crate::export::{Happening, Reading, phases, process_name, refused};
 
 /// A table of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 
 use bsp::SetId;
 
-use super::colours::SetColours;
-use super::picture::{Picture, Table};
 use crate::chart::{Arrow, Network, NetworkLink, NetworkNode};
+use crate::pictures::{Picture, SetColours, Table};
 use crate::text::{counted, data};
 use crate::view::{Flow, View};
 

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use bsp::Rank;
 
-use super::colours::SetColours;
-use super::hosts::hosts_panel;
-use super::picture::{Picture, Table, is_early, position};
-use super::supersteps::superstep_panel;
 use crate::chart::{Cell, Layer, Mark, Panel, Plot};
 use crate::explain::History;
+use crate::pictures::hosts::hosts_panel;
+use crate::pictures::supersteps::superstep_panel;
+use crate::pictures::{Picture, SetColours, Table, is_early, position};
 use crate::text::counted;
 use crate::view::{Segment, View};
 

@@ -1,14 +1,20 @@
-//! A sweep over one or two of its parameters as a chart.
+//! Charts of a sweep, and the page that has them.
+
+use std::collections::BTreeMap;
 
 use experiments::Failure;
+use maud::{Markup, PreEscaped, html};
 use settings::{list, nearest};
 
 use crate::chart::{Group, HeatMap, HeatPanel, Interval, Intervals, Lines, Scale, Series, Style};
-use crate::sweep::grid::Grid;
-use crate::sweep::mean::{gain, groups, makespan, spread};
+use crate::compare::statistics::mean;
+use crate::compare::{Results, failed_of};
+use crate::page::{Heading, page_of};
+use crate::sweep::grid::{Grid, Point};
 use crate::sweep::parameter::{Parameter, shown};
-use crate::sweep::swept::Swept;
-use crate::text::counted;
+use crate::sweep::plan::seeds;
+use crate::sweep::report::{Report, Swept, SweptSummary, percent};
+use crate::text::{counted, rounded};
 
 /// The places of the one or two parameters that a chart shows: those that are `named`, else those that vary.
 ///
@@ -226,11 +232,191 @@ fn note(swept: &Swept, over: &[usize], of_seeds: &str) -> String {
 /// By how much larger the last distance of numbers on a logarithmic axis is than the first.
 const APART: f64 = 3.0;
 
+/// Combinations, as places in a list, by the places of their values of the parameters `over`.
+pub(super) fn groups(points: &[Point], over: &[usize]) -> BTreeMap<Vec<usize>, Vec<usize>> {
+    let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+    for (place, point) in points.iter().enumerate() {
+        let key = over
+            .iter()
+            .map(|parameter| point.choice[*parameter])
+            .collect();
+        groups.entry(key).or_default().push(place);
+    }
+    groups
+}
+
+/// The geometric mean of makespans under `policy` over seeds and then over those of `points` with results, all of the
+/// same weight; NaN if there are none.
+pub(super) fn makespan(results: &Results, points: &[usize], policy: usize) -> f64 {
+    let of = |point: &usize| {
+        let logarithms = logarithms(results, *point, policy);
+        let logarithms: Vec<f64> = logarithms.into_iter().map(|(_, value)| value).collect();
+        (!logarithms.is_empty()).then(|| mean(&logarithms))
+    };
+    let means: Vec<f64> = points.iter().filter_map(of).collect();
+    if means.is_empty() {
+        f64::NAN
+    } else {
+        mean(&means).exp()
+    }
+}
+
+/// The least and the greatest geometric mean over `points` of the makespans with the same seed; `None`: there is one
+/// seed, or points have different ones.
+pub(super) fn spread(results: &Results, points: &[usize], policy: usize) -> Option<(f64, f64)> {
+    let all: Vec<Vec<(u64, f64)>> = points
+        .iter()
+        .map(|point| logarithms(results, *point, policy))
+        .collect();
+    let seeds = |of: &[(u64, f64)]| of.iter().map(|(seed, _)| *seed).collect::<Vec<u64>>();
+    let first = seeds(all.first()?);
+    if first.len() < 2 || all.iter().any(|other| seeds(other) != first) {
+        return None;
+    }
+    let of = |seed: usize| mean(&all.iter().map(|of| of[seed].1).collect::<Vec<f64>>()).exp();
+    let means = || (0..first.len()).map(of);
+    Some((
+        means().fold(f64::INFINITY, f64::min),
+        means().fold(f64::NEG_INFINITY, f64::max),
+    ))
+}
+
+/// Gain of `policy` over the reference, as a part of its makespan: the geometric mean over seeds and then over those of
+/// `points` with a gain; NaN if there are none.
+pub(super) fn gain(results: &Results, points: &[usize], policy: usize) -> f64 {
+    let of = |point: &usize| {
+        let ratio = results.blocks(&[*point], policy, results.reference).ratio();
+        ratio.map(f64::ln)
+    };
+    let logarithms: Vec<f64> = points.iter().filter_map(of).collect();
+    if logarithms.is_empty() {
+        f64::NAN
+    } else {
+        1.0 - mean(&logarithms).exp()
+    }
+}
+
+/// The logarithms of makespans, with their seeds.
+fn logarithms(results: &Results, point: usize, policy: usize) -> Vec<(u64, f64)> {
+    let runs = results.of(point, policy);
+    runs.map(|run| (run.seed, run.seconds.ln())).collect()
+}
+
+/// The page: what was run, charts over every parameter and every two of the first ones, and a table.
+pub fn page(swept: &Swept) -> String {
+    let report = Report::new(swept);
+    let headings = [
+        Heading::new("sweep", "Sweep"),
+        Heading::new("charts", "Charts"),
+        Heading::new("results", "Results"),
+    ];
+    let [sweep, charts, results] = &headings;
+    let sections = html! {
+        (sweep)
+        (planned(swept))
+        (charts)
+        @for svg in drawn(swept) { figure { (PreEscaped(svg)) } }
+        (results)
+        (table(&report))
+    };
+    let title = format!("Sweep of {}", swept.plan.grid.experiments.join(", "));
+    page_of(&title, PREFACE, &headings, &sections)
+}
+
+/// Charts over every parameter that varies, then over every two of the first ones.
+fn drawn(swept: &Swept) -> Vec<String> {
+    let varying: Vec<usize> = swept.plan.grid.varying().map(|(place, _)| place).collect();
+    let first = &varying[..varying.len().min(PAIRED)];
+    let pairs = first.iter().enumerate().flat_map(|(place, x)| {
+        let others = first[place + 1..].iter();
+        others.map(move |y| vec![*x, *y])
+    });
+    let single = varying.iter().map(|place| vec![*place]);
+    single
+        .chain(pairs)
+        .map(|over| chart(swept, &over))
+        .collect()
+}
+
+fn planned(swept: &Swept) -> Markup {
+    let (plan, grid) = (&swept.plan, &swept.plan.grid);
+    html! {
+        table {
+            tr { th { "parameter" } th { "values" } }
+            tr { td { "experiment" } td { (grid.experiments.join(", ")) } }
+            @for parameter in &grid.parameters {
+                tr { td { (parameter.key()) } td { (parameter.list()) } }
+            }
+            tr { td { "policy" } td { (plan.policies.join(", ")) } }
+            tr { td { "seed" } td { (seeds(&grid.seeds)) } }
+            @if let Some(shard) = grid.shard { tr { td { "shard" } td { (shard) } } }
+            tr { td { "runs" } td { (swept.runs()) " of " (plan.runs) } }
+            tr { td { "program" } td { (swept.version) ", build " code { (swept.build) } } }
+        }
+    }
+}
+
+fn table(report: &Report) -> Markup {
+    let varying: Vec<usize> = (0..report.parameters.len())
+        .filter(|place| report.parameters[*place].varies())
+        .collect();
+    let has_files = 1 < report.experiments.len();
+    let has_failures = !report.failures.is_empty();
+    let shown_rows = &report.summaries[..report.summaries.len().min(ROWS)];
+    let row = |summary: &SweptSummary| {
+        html! {
+            tr {
+                @if has_files { td { (summary.experiment) } }
+                @for place in &varying { td { (shown(&summary.values[*place])) } }
+                td { (summary.policy) }
+                td.number { (summary.runs) }
+                td.number { @if let Some(seconds) = summary.seconds { (rounded(seconds, 3)) } }
+                td.number { @if let Some(margin) = summary.seconds_margin { (rounded(margin, 3)) } }
+                td.number { @if let Some(gain) = summary.gain { (unbroken(gain)) } }
+                td.number { @if let Some(calls) = summary.calls { (rounded(calls, 1)) } }
+                td.number { @if let Some(moves) = summary.migrations { (rounded(moves, 1)) } }
+                td.number { @if let Some(overhead) = summary.overhead { (unbroken(overhead)) } }
+                @if has_failures { td { (failed_of(summary.failed, summary.runs)) } }
+            }
+        }
+    };
+    html! {
+        table {
+            tr {
+                @if has_files { th { "experiment" } }
+                @for place in &varying { th { (report.parameters[*place].key()) } }
+                th { "policy" } th { "runs" } th { "seconds" } th { "±" } th { "gain" } th { "calls" }
+                th { "moves" } th { "in calls" }
+                @if has_failures { th { "error" } }
+            }
+            @for summary in shown_rows { (row(summary)) }
+        }
+        @if shown_rows.len() < report.summaries.len() {
+            p { (report.summaries.len() - shown_rows.len()) " more rows are in runs.csv." }
+        }
+    }
+}
+
+/// A percentage, number and sign in one line.
+fn unbroken(part: f64) -> String {
+    percent(part).replace(' ', "\u{a0}")
+}
+
+const PREFACE: &str = "Every combination of values under every policy. Makespans are means over the seeds of experiments \
+    that draw random numbers, ± half of a 95 % confidence interval; gains are parts of the makespan of scenario i, \
+    geometric means over pairs of runs with the same seed. In charts over one or two parameters the others are averaged.";
+
+/// Parameters of which every two have a chart.
+const PAIRED: usize = 3;
+/// Rows of the table.
+const ROWS: usize = 2000;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::fail;
     use crate::sweep::grid::tests::grid;
-    use crate::sweep::swept::tests::swept;
+    use crate::sweep::report::tests::swept;
 
     const TWO: [&[&[f64]]; 4] = [
         &[&[10.0, 12.0], &[9.0, 10.0]],
@@ -344,5 +530,72 @@ mod tests {
         for over in [&[0][..], &[1], &[0, 1]] {
             assert!(chart(&empty, over).ends_with("</svg>\n"));
         }
+    }
+
+    const ONE: &[&[f64]] = &[&[1.0], &[1.0]];
+    const PAIR: &[&[f64]] = &[&[1.0, 2.0], &[1.0, 2.0]];
+
+    fn near(left: f64, right: f64) {
+        assert!((left - right).abs() < 1e-12, "{left} is not {right}");
+    }
+
+    #[test]
+    fn combinations_are_grouped_by_some_of_their_values() {
+        let points = swept(&["a.x=1,2", "a.y=1,2,3"], &[ONE; 6]).points;
+        let by_y = groups(&points, &[1]);
+        assert_eq!(by_y[&vec![2]], [2, 5]);
+        assert_eq!(groups(&points, &[1, 0])[&vec![2, 1]], [5]);
+        assert_eq!(groups(&points, &[]).len(), 1);
+    }
+
+    #[test]
+    fn means_are_geometric_and_pair_seeds() {
+        let of: &[&[&[f64]]] = &[&[&[1.0, 4.0], &[0.5, 1.0]], &[&[16.0, 64.0], &[8.0, 16.0]]];
+        let results = swept(&["a.x=1,2"], of).results;
+        near(makespan(&results, &[0], 0), 2.0);
+        near(makespan(&results, &[0, 1], 0), 8.0);
+        let (low, high) = spread(&results, &[0, 1], 0).unwrap();
+        near(low, 4.0);
+        near(high, 16.0);
+        near(gain(&results, &[0, 1], 1), 1.0 - 0.125_f64.sqrt());
+        near(gain(&results, &[0, 1], 0), 0.0);
+    }
+
+    #[test]
+    fn one_seed_and_different_seeds_have_no_spread() {
+        let one = swept(&["a.x=1"], &[ONE]).results;
+        assert_eq!(spread(&one, &[0], 0), None);
+        let mut two = swept(&["a.x=1,2"], &[PAIR; 2]).results;
+        assert!(spread(&two, &[0, 1], 0).is_some());
+        fail(&mut two, 1, 0, 1);
+        assert_eq!(spread(&two, &[0, 1], 0), None);
+        fail(&mut two, 1, 0, 0);
+        near(makespan(&two, &[0, 1], 0), makespan(&two, &[0], 0));
+        near(gain(&two, &[0, 1], 1), 0.0);
+        assert!(makespan(&two, &[1], 0).is_nan() && gain(&two, &[1], 1).is_nan());
+    }
+
+    #[test]
+    fn the_page_has_charts_over_parameters_and_pairs() {
+        let makespans: &[&[f64]] = &[&[10.0, 12.0], &[9.0, 10.0]];
+        let page = page(&swept(&["a.x=1,2", "a.y=u,v", "a.z=3"], &[makespans; 4]));
+        assert_eq!(page.matches("<svg").count(), 3, "{page}");
+        for text in [
+            "<title>Sweep of a.toml</title>",
+            "1, 2",
+            "16 of 16",
+            "migbsp 0.1.0",
+        ] {
+            assert!(page.contains(text), "{text}: {page}");
+        }
+    }
+
+    #[test]
+    fn names_are_escaped() {
+        let makespans: &[&[f64]] = &[&[1.0], &[1.0]];
+        let mut swept = swept(&["a.x=1,\"<b>\""], &[makespans; 2]);
+        swept.plan.grid.experiments[0] = "<i>.toml".to_owned();
+        let page = page(&swept);
+        assert!(!page.contains("<b>") && !page.contains("<i>"), "{page}");
     }
 }

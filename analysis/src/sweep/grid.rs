@@ -1,13 +1,15 @@
 //! The combinations of a sweep: experiments × values of every parameter × seeds.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
+use experiments::Failure;
 use serde::{Deserialize, Serialize};
 use settings::Node;
 
 use crate::compare::{Variant, stem};
 use crate::sweep::parameter::{Parameter, shown};
-use crate::sweep::shard::Shard;
 
 /// What a sweep goes through, or a shard of it.
 ///
@@ -198,6 +200,151 @@ fn product(numbers: impl IntoIterator<Item = usize>) -> u128 {
     })
 }
 
+/// One of several parts of a sweep.
+///
+/// Invariant: `1 <= number <= of`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Shard {
+    number: u64,
+    of: u64,
+}
+
+impl Shard {
+    /// All of a sweep, as one part.
+    pub(super) const WHOLE: Self = Self { number: 1, of: 1 };
+
+    /// Which part it is, from 1.
+    pub fn number(self) -> u64 {
+        self.number
+    }
+
+    /// How many parts there are.
+    pub fn of(self) -> u64 {
+        self.of
+    }
+
+    /// The number of items that it has of `all`.
+    pub(super) fn count(self, all: u128) -> u128 {
+        let rounds = all / u128::from(self.of);
+        rounds + u128::from(self.item(rounds) < all)
+    }
+
+    /// The items that it has of `all`, in ascending order.
+    ///
+    /// Every round deals an item to each shard, and begins with another shard than the round before: where the number
+    /// of values is a multiple of the number of shards, no shard has all items with the longest runs.
+    pub(super) fn items(self, all: u128) -> impl Iterator<Item = u128> {
+        (0..self.count(all)).map(move |round| self.item(round))
+    }
+
+    /// The item that it has of `round`.
+    fn item(self, round: u128) -> u128 {
+        let (number, of) = (u128::from(self.number), u128::from(self.of));
+        round * of + (number - 1 + of - round % of) % of
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.number, self.of)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let malformed = || format!("must be NUMBER/COUNT, as 2/4, not `{text}`");
+        let (number, of) = text.split_once('/').ok_or_else(malformed)?;
+        let read = |text: &str| text.trim().parse::<u64>().map_err(|_| malformed());
+        let (number, of) = (read(number)?, read(of)?);
+        if of == 0 {
+            return Err(format!("`{text}`: there is at least one shard, 1/1"));
+        }
+        if !(1..=of).contains(&number) {
+            return Err(format!(
+                "`{text}`: shards have the numbers 1/{of} to {of}/{of}"
+            ));
+        }
+        Ok(Self { number, of })
+    }
+}
+
+impl TryFrom<String> for Shard {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Shard> for String {
+    fn from(shard: Shard) -> Self {
+        shard.to_string()
+    }
+}
+
+/// Checks that a sweep of `policies` policies, or the shard of it, has at most `most` runs, of experiments that all draw.
+///
+/// # Errors
+///
+/// If it has more.
+pub fn check_runs(grid: &Grid, policies: usize, most: u64) -> Result<(), Failure> {
+    let runs = grid.pairs().saturating_mul(policies as u128);
+    if runs <= u128::from(most) {
+        return Ok(());
+    }
+    let what = match grid.shard {
+        Some(shard) => format!("shard {shard}"),
+        None => "the sweep".to_owned(),
+    };
+    let shards = {
+        let all = grid.shard.map_or(1, |shard| u128::from(shard.of()));
+        runs.saturating_mul(all).div_ceil(u128::from(most.max(1)))
+    };
+    Err(Failure::Usage(format!(
+        "{what} has {runs} runs ({}), more than {most}\n  \
+         help: fewer values, `--max-runs {runs}` to allow them, or `--shard 1/{shards}` and so on to split them",
+        factors(grid, policies)
+    )))
+}
+
+/// `3 × 4 combinations, 2 policies, 5 seeds`.
+pub(super) fn factors(grid: &Grid, policies: usize) -> String {
+    let varying = grid
+        .varying()
+        .map(|(_, parameter)| parameter.values().len());
+    let files = Some(grid.experiments.len()).filter(|files| 1 < *files);
+    let counts: Vec<String> = files
+        .into_iter()
+        .chain(varying)
+        .map(|count| count.to_string())
+        .collect();
+    let counts = if counts.is_empty() {
+        "1".to_owned()
+    } else {
+        counts.join(" × ")
+    };
+    let plural = |count: usize, one: &str, many: &str| {
+        let name = if count == 1 { one } else { many };
+        format!("{count} {name}")
+    };
+    let combinations = if counts == "1" {
+        "combination"
+    } else {
+        "combinations"
+    };
+    format!(
+        "{counts} {combinations}, {}, {}",
+        plural(policies, "policy", "policies"),
+        plural(grid.seeds.len(), "seed", "seeds")
+    )
+}
+
+/// Maximum number of runs that are allowed without a word of the user.
+pub const RUNS_MAX: u64 = 100_000;
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -297,5 +444,100 @@ pub(super) mod tests {
         let nested = "--set a.x.y and --set a.x set the same values";
         assert_eq!(fault(&["a.x={y=1}", "a.x.y=3"]), nested);
         assert_eq!(grid(&["a.toml"], &["a.x=1", "a.xy=3"], 1).check(), Ok(()));
+    }
+
+    fn shards(of: u64) -> Vec<Shard> {
+        (1..=of).map(|number| Shard { number, of }).collect()
+    }
+
+    #[test]
+    fn every_item_is_in_one_shard() {
+        for of in 1..9 {
+            for all in 0..40_u128 {
+                let mut found: Vec<u128> = Vec::new();
+                for shard in shards(of) {
+                    let items: Vec<u128> = shard.items(all).collect();
+                    assert!(items.is_sorted());
+                    assert_eq!(items.len() as u128, shard.count(all), "{shard} of {all}");
+                    assert!(items.len() as u128 <= all.div_ceil(u128::from(of)));
+                    found.extend(items);
+                }
+                found.sort_unstable();
+                assert_eq!(found, (0..all).collect::<Vec<u128>>());
+            }
+        }
+    }
+
+    #[test]
+    fn no_shard_has_all_items_of_a_value() {
+        // Four values of the parameter that varies fastest, and four shards.
+        for shard in shards(4) {
+            let mut values: Vec<u128> = shard.items(16).map(|item| item % 4).collect();
+            values.sort_unstable();
+            assert_eq!(values, [0, 1, 2, 3]);
+        }
+    }
+
+    #[test]
+    fn a_shard_is_found_without_a_look_at_all_items() {
+        let shard: Shard = "3/1000000000".parse().unwrap();
+        assert_eq!(
+            shard.items(2_000_000_000).collect::<Vec<_>>(),
+            [2, 1_000_000_001]
+        );
+        assert_eq!(
+            (shard.count(2_000_000_000), shard.count(2_000_000_001)),
+            (2, 3)
+        );
+    }
+
+    #[test]
+    fn malformed_shards_are_refused() {
+        let fault = |text: &str| text.parse::<Shard>().unwrap_err();
+        for text in ["", "1", "x/4", "1/x", "1/4/4", "-1/4", "1.5/4"] {
+            assert!(
+                fault(text).starts_with("must be NUMBER/COUNT, as 2/4"),
+                "{text}"
+            );
+        }
+        for text in ["0/4", "5/4"] {
+            let rule = format!("`{text}`: shards have the numbers 1/4 to 4/4");
+            assert_eq!(fault(text), rule);
+        }
+        assert!(fault("0/0").contains("at least one shard"));
+        assert_eq!(serde_json::to_string(&shards(2)[1]).unwrap(), "\"2/2\"");
+    }
+
+    #[test]
+    fn too_many_runs_are_refused_with_their_number_and_ways_out() {
+        let set = ["a.x=1..1000", "a.y=1..1000", "a.z=1..500"];
+        let mut grid = grid(&["a.toml"], &set, 1);
+        let problem = check_runs(&grid, 2, RUNS_MAX).unwrap_err().to_string();
+        for words in [
+            "the sweep has 1000000000 runs (1000 × 1000 × 500 combinations, 2 policies, 1 seed)",
+            "more than 100000",
+            "`--max-runs 1000000000`",
+            "`--shard 1/10000`",
+        ] {
+            assert!(problem.contains(words), "{words}: {problem}");
+        }
+        assert!(check_runs(&grid, 2, 1_000_000_000).is_ok());
+        grid.shard = Some("3/10000".parse().unwrap());
+        assert!(check_runs(&grid, 2, RUNS_MAX).is_ok());
+        grid.shard = Some("3/5000".parse().unwrap());
+        let problem = check_runs(&grid, 2, RUNS_MAX).unwrap_err().to_string();
+        assert!(
+            problem.contains("shard 3/5000 has 200000 runs"),
+            "{problem}"
+        );
+        assert!(problem.contains("`--shard 1/10000`"), "{problem}");
+    }
+
+    #[test]
+    fn factors_are_files_values_policies_and_seeds() {
+        let one = grid(&["a.toml"], &["a.x=1"], 1);
+        assert_eq!(factors(&one, 1), "1 combination, 1 policy, 1 seed");
+        let more = grid(&["a.toml", "b.toml"], &["a.x=1,2,3", "a.y=1"], 5);
+        assert_eq!(factors(&more, 2), "2 × 3 combinations, 2 policies, 5 seeds");
     }
 }

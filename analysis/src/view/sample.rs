@@ -4,7 +4,7 @@ use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, Round, SetId};
 use record::{Event, Join, Run, Superstep};
 
-use super::{View, Viewing};
+use crate::view::{View, Viewing};
 
 /// A run of `processes` on as many hosts in two Sets, in which a process moves to a host before each of the supersteps
 /// `moves`. A superstep takes a second.
