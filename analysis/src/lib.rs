@@ -3,11 +3,6 @@
 //! Nothing here reads arguments or writes to stdout; a command calls a module and prints what it returns.
 
 pub mod advise;
-/// What a cluster is capable of, from the events of jobs.
-pub mod bench {
-    pub mod migration;
-    pub mod superstep;
-}
 pub mod certificates;
 pub mod chart;
 pub mod compare;
@@ -25,3 +20,9 @@ pub mod sweep;
 pub mod text;
 pub mod verify;
 mod view;
+
+/// What a cluster is capable of, from the events of jobs.
+pub mod bench {
+    pub mod migration;
+    pub mod superstep;
+}

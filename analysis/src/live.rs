@@ -12,7 +12,6 @@ use record::{Event, ResumedRun, Run};
 use serde::Serialize;
 
 use crate::advise::{Advice, Evidence, Settings, advice};
-
 use crate::explain::{Balance, MoveReport, Reading};
 use crate::sentences;
 use crate::simulate::shortened;

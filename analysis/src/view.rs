@@ -4,7 +4,6 @@
 //! hosts in [`HostRows`].
 
 mod load;
-#[cfg(test)]
 pub(crate) mod sample;
 
 use std::collections::BTreeMap;

@@ -385,7 +385,6 @@ const BAR_STEPS: i32 = 41;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use colour_scale::BAR_STEPS;
 
     fn map(cells: Vec<Vec<f64>>, is_around_zero: bool) -> HeatMap {
         let names = |count: usize| (0..count).map(|place| format!("v{place}")).collect();

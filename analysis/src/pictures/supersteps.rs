@@ -1,9 +1,9 @@
 //! How long supersteps took, with those of scenario i and the calls, and where their time went.
 
-use crate::chart::{Layer, Mark, Panel, Plot};
-use crate::explain::{ExplainedCall, Explanation, History, Inquiry, SuperstepTimes, verdict};
 use bsp::numbers::length;
 
+use crate::chart::{Layer, Mark, Panel, Plot};
+use crate::explain::{ExplainedCall, Explanation, History, Inquiry, SuperstepTimes, verdict};
 use crate::pictures::{Picture, Table, is_at_start, is_early, position};
 use crate::text::{counted, duration, rounded};
 use crate::view::{Bin, View};

@@ -12,8 +12,7 @@ use settings::{Files, Override, Value};
 use sha2::{Digest, Sha256};
 
 use crate::compare::{Contender, DoneRun, Ledger, Line, Results, Subject, read_lines};
-use crate::sweep::grid::{Grid, Point, Shard};
-use crate::sweep::parameter::Parameter;
+use crate::sweep::grid::{Grid, Parameter, Point, Shard};
 use crate::sweep::report::Swept;
 
 /// A sweep, or a shard of one, as `plan.json` has it.

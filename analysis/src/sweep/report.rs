@@ -1,18 +1,21 @@
-//! Results of a sweep, as JSON, CSV and text.
+//! Results of a sweep: as JSON, CSV and text, as charts, and as a page.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use experiments::{CsvTable, Failure, Provenance, Published};
+use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
-use settings::Node;
+use settings::{Node, list, nearest};
 
+use crate::chart::{Group, HeatMap, HeatPanel, Interval, Intervals, Lines, Scale, Series, Style};
+use crate::compare::statistics::mean;
 use crate::compare::{
     DoneRun, Results, Run, Subject, Summary, failed_of, failure, failures, summaries,
 };
 use crate::export::Cell;
-use crate::sweep::grid::{Point, Shard, factors};
-use crate::sweep::parameter::{Parameter, cell, shown};
+use crate::page::{Heading, page_of};
+use crate::sweep::grid::{Grid, Parameter, Point, Shard, cell, factors, shown};
 use crate::sweep::plan::{Plan, seeds};
 use crate::text::{Layout, TimeUnit, counted, rounded};
 
@@ -513,169 +516,400 @@ pub(super) fn percent(part: f64) -> String {
 /// Rows that are shown of a long table.
 const ROWS: usize = 40;
 
-#[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-    use experiments::Registry;
-
-    use crate::compare::{fail, results_of};
-    use crate::sweep::plan::tests::plan;
-
-    /// Policies `none` and `adaptive` on the combinations of `set`: their makespans by seed.
-    pub(crate) fn swept(set: &[&str], makespans: &[&[&[f64]]]) -> Swept {
-        let seeds = makespans.first().map_or(1, |policies| policies[0].len());
-        let plan = plan(set, u64::try_from(seeds).unwrap());
-        let points: Vec<Point> = plan
-            .grid
-            .points()
-            .into_iter()
-            .take(makespans.len())
-            .collect();
-        let drawn: Vec<(bool, &[&[f64]])> = makespans.iter().map(|of| (true, *of)).collect();
-        let mut results = results_of(&drawn);
-        results.policies.clone_from(&plan.policies);
-        for (subject, point) in results.experiments.iter_mut().zip(&points) {
-            subject.name.clone_from(&point.name);
+/// The places of the one or two parameters that a chart shows: those that are `named`, else those that vary.
+///
+/// # Errors
+///
+/// If a name is no parameter that varies or is given twice, or there are none or more than two.
+pub fn chart_parameters(grid: &Grid, named: &[String]) -> Result<Vec<usize>, Failure> {
+    let varying: Vec<(usize, &str)> = grid
+        .varying()
+        .map(|(place, parameter)| (place, parameter.key()))
+        .collect();
+    let keys: Vec<&str> = varying.iter().map(|(_, key)| *key).collect();
+    let known = || {
+        if keys.is_empty() {
+            "none".to_owned()
+        } else {
+            list(&keys)
         }
-        Swept {
-            plan,
-            version: "migbsp 0.1.0".to_owned(),
-            build: "cd34".to_owned(),
-            points,
-            results,
+    };
+    let mut places = Vec::new();
+    for name in named {
+        let Some((place, _)) = varying.iter().find(|(_, key)| key == name) else {
+            let help = match nearest(name, &keys) {
+                Some(nearest) => format!("did you mean `{nearest}`?"),
+                None => format!("parameters with several values: {}", known()),
+            };
+            let problem =
+                format!("--over {name}: no parameter with several values\n  help: {help}");
+            return Err(Failure::Usage(problem));
+        };
+        if places.contains(place) {
+            return Err(Failure::Usage(format!("--over {name} is given twice")));
         }
+        places.push(*place);
     }
-
-    #[test]
-    fn a_sweep_is_complete_with_all_runs_of_its_plan() {
-        let all: &[&[&[f64]]] = &[&[&[10.0], &[9.0]], &[&[10.0], &[9.0]]];
-        assert!(swept(&["a.x=1,2"], all).is_complete());
-        let part = swept(&["a.x=1,2"], &all[..1]);
-        assert_eq!((part.runs(), part.is_complete()), (2, false));
+    if named.is_empty() {
+        places = varying.iter().map(|(place, _)| *place).collect();
     }
-
-    #[test]
-    fn without_scenario_i_there_are_no_gains() {
-        let mut swept = swept(&["a.x=1"], &[&[&[10.0, 20.0], &[9.0, 15.0]]]);
-        assert_eq!(Report::new(&swept).summaries[0].gain, Some(0.0));
-        swept.plan.reference = None;
-        let report = Report::new(&swept);
-        assert!(report.runs.iter().all(|row| row.gain.is_none()));
-        assert!(report.summaries.iter().all(|summary| summary.gain.is_none()
-            && summary.gain_low.is_none()
-            && summary.gain_high.is_none()));
-    }
-
-    #[test]
-    fn a_sweep_without_runs_has_an_empty_report() {
-        let report = Report::new(&swept(&["a.x=1"], &[]));
-        assert!(report.runs.is_empty() && report.summaries.is_empty());
-    }
-
-    #[test]
-    fn a_table_has_a_row_per_run_and_a_column_per_parameter() {
-        let set = ["a.x=1,\"u, v\"", "a.y=7"];
-        let mut swept = swept(
-            &set,
-            &[&[&[10.0, 20.0], &[9.0, 15.0]], &[&[0.0, 4.0], &[0.0, 5.0]]],
-        );
-        fail(&mut swept.results, 0, 1, 0);
-        let provenance = Provenance::of_program(&Registry::new()).unwrap();
-        let csv = Report::new(&swept).csv(&provenance).unwrap();
-        let lines: Vec<&str> = csv.lines().filter(|line| !line.starts_with('#')).collect();
-        assert_eq!(
-            lines[0],
-            "experiment,a.x,a.y,policy,seed,seconds,supersteps,calls,migrations,moved_bytes,call_seconds,gain,attainable_seconds,imbalance_seconds,error,version,build_sha256,configuration_sha256,run_sha256"
-        );
-        assert_eq!(lines.len(), 1 + 8);
-        assert_eq!(
-            lines[3],
-            "a.toml,1,7,adaptive,1,,,,,,,,,,out of road,migbsp 0.1.0,cd34,ab12,ef56"
-        );
-        assert_eq!(
-            lines[4],
-            "a.toml,1,7,adaptive,2,15.0,10,2,1,1000000,0.1,0.25,0.5,1.0,,migbsp 0.1.0,cd34,ab12,ef56"
-        );
-        assert!(
-            lines[5].starts_with("a.toml,\"u, v\",7,none,1,0.0,"),
-            "{}",
-            lines[5]
-        );
-        assert!(lines[7].contains(",0.1,0.0,0.5,"), "{}", lines[7]);
-    }
-
-    const MAKESPANS: [&[&[f64]]; 2] = [
-        &[&[10.0, 20.0], &[9.0, 18.0]],
-        &[&[10.0, 20.0], &[8.0, 16.0]],
-    ];
-
-    #[test]
-    fn the_text_shows_every_combination_and_the_best_one() {
-        let report = Report::new(&swept(&["a.x=2,4", "a.y=7"], &MAKESPANS));
-        let text = text(&report, Layout::default());
-        assert_eq!(format!("\n{text}"), EXPECTED, "{text}");
-    }
-
-    const EXPECTED: &str = "
-     a.x  policy    runs  seconds       ±     gain          gain, 95 %  calls  moves  in calls
-       2  none         2   15.000  63.531                                 2.0    1.0    0.67 %
-       2  adaptive     2   13.500  57.178  10.00 %  10.00 % to 10.00 %    2.0    1.0    0.74 %
-       4  none         2   15.000  63.531                                 2.0    1.0    0.67 %
-       4  adaptive     2   12.000  50.825  20.00 %  20.00 % to 20.00 %    2.0    1.0    0.83 %
-
-    Largest gains against none
-
-     policy       gain  with
-     adaptive  20.00 %  a.x=4
-    ";
-
-    #[test]
-    fn without_scenario_i_the_shortest_makespan_is_the_best() {
-        let mut swept = swept(&["a.x=2,4"], &MAKESPANS);
-        swept.plan.reference = None;
-        let text = text(&Report::new(&swept), Layout::default());
-        assert!(!text.contains("gain"), "{text}");
-        assert!(text.contains("Shortest makespans"), "{text}");
-        assert!(text.contains(" none       15.000  a.x=2\n"), "{text}");
-    }
-
-    #[test]
-    fn long_tables_are_cut_unless_they_are_asked_for() {
-        let makespans = vec![MAKESPANS[0]; 30];
-        let report = Report::new(&swept(&["a.x=1..30"], &makespans));
-        let cut = text(&report, Layout::default());
-        assert!(cut.contains("… 20 rows more: --all shows them"), "{cut}");
-        let is_whole = true;
-        let whole = text(
-            &report,
-            Layout {
-                is_whole,
-                ..Layout::default()
-            },
-        );
-        assert!(
-            60 < whole.lines().count() && !whole.contains("--all"),
-            "{whole}"
-        );
-    }
-
-    #[test]
-    fn a_plan_shows_what_it_goes_through() {
-        let mut swept = swept(&["a.x=2,4", "a.y=7"], &MAKESPANS);
-        swept.results.experiments[0].draws = false;
-        let text = planned(&swept.plan, &swept.results.experiments, Layout::default());
-        let expected = "\
-    8 runs: 2 combinations, 2 policies, 2 seeds
-
-     parameter   values
-     experiment  a.toml
-     a.x         2, 4
-     a.y         7
-     policy      none, adaptive
-     seed        1..2
-
-    1 combination of 2 without random numbers: run with seed 1 alone.
-    ";
-        assert_eq!(text, expected, "{text}");
+    match places.len() {
+        1 | 2 => Ok(places),
+        0 => Err(Failure::Usage(
+            "--svg shows one or two parameters, and none has several values".to_owned(),
+        )),
+        count => Err(Failure::Usage(format!(
+            "--svg shows one or two parameters, not {count}\n  \
+             help: choose with --over KEY, or --over KEY --over KEY: {}",
+            known()
+        ))),
     }
 }
+
+/// The chart over the parameters at these one or two places, as SVG: the others are averaged.
+pub fn chart(swept: &Swept, over: &[usize]) -> String {
+    match over {
+        [x, y, ..] => heat_map(swept, *x, *y).svg(),
+        [x] => match swept.plan.grid.parameters[*x].numbers() {
+            Some(numbers) => lines(swept, *x, &numbers).svg(),
+            None => intervals(swept, *x).svg(),
+        },
+        [] => Lines::default().svg(),
+    }
+}
+
+/// Makespans over a parameter whose values are numbers, a line for each policy.
+fn lines(swept: &Swept, over: usize, numbers: &[f64]) -> Lines {
+    let parameter = &swept.plan.grid.parameters[over];
+    let groups = groups(&swept.points, &[over]);
+    let mut by_number: Vec<(f64, &Vec<usize>)> = groups
+        .iter()
+        .map(|(place, points)| (numbers[place[0]], points))
+        .collect();
+    by_number.sort_by(|left, right| left.0.total_cmp(&right.0));
+    let results = &swept.results;
+    let (mut series, mut heights) = (Vec::new(), Vec::new());
+    for (policy, name) in results.policies.iter().enumerate() {
+        let point = |(x, points): &(f64, &Vec<usize>)| (*x, makespan(results, points, policy));
+        let points: Vec<(f64, f64)> = by_number.iter().map(point).collect();
+        heights.extend(points.iter().map(|(_, height)| *height));
+        series.push(Series {
+            name: name.clone(),
+            points,
+            ..Series::default()
+        });
+        let ends = by_number.iter().filter_map(|(x, points)| {
+            let (low, high) = spread(results, points, policy)?;
+            Some([(*x, low), (*x, high)])
+        });
+        series.push(Series {
+            points: ends.flatten().collect(),
+            style: Style::Spread,
+            is_paired: true,
+            ..Series::default()
+        });
+    }
+    Lines {
+        title: format!("Makespan over {}", parameter.key()),
+        note: note(swept, &[over], "Bars: the least and the greatest over"),
+        x_label: parameter.key().to_owned(),
+        y_label: "seconds".to_owned(),
+        x_is_log: is_log(by_number.iter().map(|(x, _)| *x)),
+        y_scale: Scale::of(&heights),
+        series,
+    }
+}
+
+/// Whether ascending numbers are positive and further and further apart, as 1, 2, 4, 8 are.
+fn is_log(numbers: impl Iterator<Item = f64>) -> bool {
+    let numbers: Vec<f64> = numbers.collect();
+    let ([first, second, ..], [.., before, last]) = (&numbers[..], &numbers[..]) else {
+        return false;
+    };
+    0.0 < *first && APART * (second - first) <= last - before
+}
+
+/// Makespans over a parameter whose values are no numbers, a bar for each policy.
+fn intervals(swept: &Swept, over: usize) -> Intervals {
+    let parameter = &swept.plan.grid.parameters[over];
+    let results = &swept.results;
+    let groups = groups(&swept.points, &[over]).into_iter();
+    let group = |(place, points): (Vec<usize>, Vec<usize>)| {
+        let row = |(policy, name): (usize, &String)| {
+            let (low, high) = spread(results, &points, policy).unwrap_or((f64::NAN, f64::NAN));
+            Interval {
+                name: name.clone(),
+                colour: policy,
+                mean: makespan(results, &points, policy),
+                low,
+                high,
+            }
+        };
+        Group {
+            name: shown(&parameter.values()[place[0]]),
+            rows: results.policies.iter().enumerate().map(row).collect(),
+        }
+    };
+    Intervals {
+        title: format!(
+            "Makespan over {}, least and greatest over seeds",
+            parameter.key()
+        ),
+        unit: "seconds".to_owned(),
+        groups: groups.map(group).collect(),
+    }
+}
+
+/// Gains over two parameters, or makespans if there is no scenario i; a panel for each policy.
+fn heat_map(swept: &Swept, x: usize, y: usize) -> HeatMap {
+    let grid = &swept.plan.grid;
+    let results = &swept.results;
+    let groups = groups(&swept.points, &[x, y]);
+    let reference = swept.plan.reference.as_ref();
+    let count = |parameter: usize| grid.parameters[parameter].values().len();
+    let panel = |(policy, name): (usize, &String)| {
+        let cell = |row: usize, column: usize| match groups.get(&vec![column, row]) {
+            None => f64::NAN,
+            Some(points) if reference.is_some() => 100.0 * gain(results, points, policy),
+            Some(points) => makespan(results, points, policy),
+        };
+        let cells = |row| (0..count(x)).map(|column| cell(row, column)).collect();
+        HeatPanel {
+            name: name.clone(),
+            cells: (0..count(y)).map(cells).collect(),
+        }
+    };
+    let shown_policies = results.policies.iter().enumerate();
+    let shown_policies = shown_policies.filter(|(_, name)| Some(*name) != reference);
+    let names = |parameter: &Parameter| parameter.values().iter().map(shown).collect();
+    let (x_label, y_label) = (grid.parameters[x].key(), grid.parameters[y].key());
+    let (what, unit) = match reference {
+        Some(reference) => (
+            format!("Gain against {reference}"),
+            format!("gain, % of the makespan of {reference}"),
+        ),
+        None => ("Makespan".to_owned(), "makespan in seconds".to_owned()),
+    };
+    HeatMap {
+        title: what,
+        note: note(swept, &[x, y], "Geometric mean over"),
+        unit,
+        x_label: x_label.to_owned(),
+        y_label: y_label.to_owned(),
+        columns: names(&grid.parameters[x]),
+        rows: names(&grid.parameters[y]),
+        panels: shown_policies.map(panel).collect(),
+        is_around_zero: reference.is_some(),
+    }
+}
+
+/// What is averaged in a chart over these parameters; `of_seeds` is said of the seeds, if there are several.
+fn note(swept: &Swept, over: &[usize], of_seeds: &str) -> String {
+    let grid = &swept.plan.grid;
+    let mut sentences = Vec::new();
+    if let [experiment] = &grid.experiments[..] {
+        sentences.push(format!("{experiment}."));
+    }
+    let others = grid.varying().filter(|(place, _)| !over.contains(place));
+    let mut others: Vec<&str> = others.map(|(_, parameter)| parameter.key()).collect();
+    if 1 < grid.experiments.len() {
+        others.push("experiments");
+    }
+    if !others.is_empty() {
+        sentences.push(format!("Geometric mean over {}.", others.join(", ")));
+    }
+    if swept
+        .results
+        .experiments
+        .iter()
+        .any(|subject| 1 < subject.seeds.len())
+    {
+        sentences.push(format!("{of_seeds} {}.", counted(grid.seeds.len(), "seed")));
+    }
+    sentences.join(" ")
+}
+
+/// By how much larger the last distance of numbers on a logarithmic axis is than the first.
+const APART: f64 = 3.0;
+
+/// Combinations, as places in a list, by the places of their values of the parameters `over`.
+pub(super) fn groups(points: &[Point], over: &[usize]) -> BTreeMap<Vec<usize>, Vec<usize>> {
+    let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+    for (place, point) in points.iter().enumerate() {
+        let key = over
+            .iter()
+            .map(|parameter| point.choice[*parameter])
+            .collect();
+        groups.entry(key).or_default().push(place);
+    }
+    groups
+}
+
+/// The geometric mean of makespans under `policy` over seeds and then over those of `points` with results, all of the
+/// same weight; NaN if there are none.
+pub(super) fn makespan(results: &Results, points: &[usize], policy: usize) -> f64 {
+    let of = |point: &usize| {
+        let logarithms = logarithms(results, *point, policy);
+        let logarithms: Vec<f64> = logarithms.into_iter().map(|(_, value)| value).collect();
+        (!logarithms.is_empty()).then(|| mean(&logarithms))
+    };
+    let means: Vec<f64> = points.iter().filter_map(of).collect();
+    if means.is_empty() {
+        f64::NAN
+    } else {
+        mean(&means).exp()
+    }
+}
+
+/// The least and the greatest geometric mean over `points` of the makespans with the same seed; `None`: there is one
+/// seed, or points have different ones.
+pub(super) fn spread(results: &Results, points: &[usize], policy: usize) -> Option<(f64, f64)> {
+    let all: Vec<Vec<(u64, f64)>> = points
+        .iter()
+        .map(|point| logarithms(results, *point, policy))
+        .collect();
+    let seeds = |of: &[(u64, f64)]| of.iter().map(|(seed, _)| *seed).collect::<Vec<u64>>();
+    let first = seeds(all.first()?);
+    if first.len() < 2 || all.iter().any(|other| seeds(other) != first) {
+        return None;
+    }
+    let of = |seed: usize| mean(&all.iter().map(|of| of[seed].1).collect::<Vec<f64>>()).exp();
+    let means = || (0..first.len()).map(of);
+    Some((
+        means().fold(f64::INFINITY, f64::min),
+        means().fold(f64::NEG_INFINITY, f64::max),
+    ))
+}
+
+/// Gain of `policy` over the reference, as a part of its makespan: the geometric mean over seeds and then over those of
+/// `points` with a gain; NaN if there are none.
+pub(super) fn gain(results: &Results, points: &[usize], policy: usize) -> f64 {
+    let of = |point: &usize| {
+        let ratio = results.blocks(&[*point], policy, results.reference).ratio();
+        ratio.map(f64::ln)
+    };
+    let logarithms: Vec<f64> = points.iter().filter_map(of).collect();
+    if logarithms.is_empty() {
+        f64::NAN
+    } else {
+        1.0 - mean(&logarithms).exp()
+    }
+}
+
+/// The logarithms of makespans, with their seeds.
+fn logarithms(results: &Results, point: usize, policy: usize) -> Vec<(u64, f64)> {
+    let runs = results.of(point, policy);
+    runs.map(|run| (run.seed, run.seconds.ln())).collect()
+}
+
+/// The page: what was run, charts over every parameter and every two of the first ones, and a results_table.
+pub fn page(swept: &Swept) -> String {
+    let report = Report::new(swept);
+    let headings = [
+        Heading::new("sweep", "Sweep"),
+        Heading::new("charts", "Charts"),
+        Heading::new("results", "Results"),
+    ];
+    let [sweep, charts, results] = &headings;
+    let sections = html! {
+        (sweep)
+        (plan_table(swept))
+        (charts)
+        @for svg in all_charts(swept) { figure { (PreEscaped(svg)) } }
+        (results)
+        (results_table(&report))
+    };
+    let title = format!("Sweep of {}", swept.plan.grid.experiments.join(", "));
+    page_of(&title, PREFACE, &headings, &sections)
+}
+
+/// Charts over every parameter that varies, then over every two of the first ones.
+fn all_charts(swept: &Swept) -> Vec<String> {
+    let varying: Vec<usize> = swept.plan.grid.varying().map(|(place, _)| place).collect();
+    let first = &varying[..varying.len().min(PAIRED)];
+    let pairs = first.iter().enumerate().flat_map(|(place, x)| {
+        let others = first[place + 1..].iter();
+        others.map(move |y| vec![*x, *y])
+    });
+    let single = varying.iter().map(|place| vec![*place]);
+    single
+        .chain(pairs)
+        .map(|over| chart(swept, &over))
+        .collect()
+}
+
+fn plan_table(swept: &Swept) -> Markup {
+    let (plan, grid) = (&swept.plan, &swept.plan.grid);
+    html! {
+        results_table {
+            tr { th { "parameter" } th { "values" } }
+            tr { td { "experiment" } td { (grid.experiments.join(", ")) } }
+            @for parameter in &grid.parameters {
+                tr { td { (parameter.key()) } td { (parameter.list()) } }
+            }
+            tr { td { "policy" } td { (plan.policies.join(", ")) } }
+            tr { td { "seed" } td { (seeds(&grid.seeds)) } }
+            @if let Some(shard) = grid.shard { tr { td { "shard" } td { (shard) } } }
+            tr { td { "runs" } td { (swept.runs()) " of " (plan.runs) } }
+            tr { td { "program" } td { (swept.version) ", build " code { (swept.build) } } }
+        }
+    }
+}
+
+fn results_table(report: &Report) -> Markup {
+    let varying: Vec<usize> = (0..report.parameters.len())
+        .filter(|place| report.parameters[*place].varies())
+        .collect();
+    let has_files = 1 < report.experiments.len();
+    let has_failures = !report.failures.is_empty();
+    let shown_rows = &report.summaries[..report.summaries.len().min(PAGE_ROWS)];
+    let row = |summary: &SweptSummary| {
+        html! {
+            tr {
+                @if has_files { td { (summary.experiment) } }
+                @for place in &varying { td { (shown(&summary.values[*place])) } }
+                td { (summary.policy) }
+                td.number { (summary.runs) }
+                td.number { @if let Some(seconds) = summary.seconds { (rounded(seconds, 3)) } }
+                td.number { @if let Some(margin) = summary.seconds_margin { (rounded(margin, 3)) } }
+                td.number { @if let Some(gain) = summary.gain { (unbroken(gain)) } }
+                td.number { @if let Some(calls) = summary.calls { (rounded(calls, 1)) } }
+                td.number { @if let Some(moves) = summary.migrations { (rounded(moves, 1)) } }
+                td.number { @if let Some(overhead) = summary.overhead { (unbroken(overhead)) } }
+                @if has_failures { td { (failed_of(summary.failed, summary.runs)) } }
+            }
+        }
+    };
+    html! {
+        results_table {
+            tr {
+                @if has_files { th { "experiment" } }
+                @for place in &varying { th { (report.parameters[*place].key()) } }
+                th { "policy" } th { "runs" } th { "seconds" } th { "±" } th { "gain" } th { "calls" }
+                th { "moves" } th { "in calls" }
+                @if has_failures { th { "error" } }
+            }
+            @for summary in shown_rows { (row(summary)) }
+        }
+        @if shown_rows.len() < report.summaries.len() {
+            p { (report.summaries.len() - shown_rows.len()) " more rows are in runs.csv." }
+        }
+    }
+}
+
+/// A percentage, number and sign in one line.
+fn unbroken(part: f64) -> String {
+    percent(part).replace(' ', "\u{a0}")
+}
+
+const PREFACE: &str = "Every combination of values under every policy. Makespans are means over the seeds of experiments \
+    that draw random numbers, ± half of a 95 % confidence interval; gains are parts of the makespan of scenario i, \
+    geometric means over pairs of runs with the same seed. In charts over one or two parameters the others are averaged.";
+
+/// Parameters of which every two have a chart.
+const PAIRED: usize = 3;
+/// Rows of the results_table.
+const PAGE_ROWS: usize = 2000;
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,5 +1,4 @@
 use super::*;
-use crate::compare::results;
 
 /// Experiments e0, e1, …: whether they draw, and the makespans of policies a, b, … by seed; a is the
 /// reference, and others have a quarter of its imbalance left.
