@@ -74,18 +74,20 @@ impl Report {
             .iter()
             .filter(|row| seen.insert(&row.sha256))
             .collect();
-        let headers = [
-            "file",
-            "name",
-            "role",
-            "cluster",
-            "not before",
-            "not after",
-            "days",
-            "",
-        ];
-        let cells = rows.iter().map(|row| row.cells());
-        let mut text = layout.reduced_table(&headers, cells, &[4, 3, 6, 0]);
+        let mut text = layout.columns(
+            &rows,
+            &[
+                ("file", &|row| row.file.clone()),
+                ("name", &|row| row.name.clone().unwrap_or_default()),
+                ("role", &|row| row.role.clone()),
+                ("cluster", &|row| row.cluster.clone()),
+                ("not before", &|row| row.not_before.clone()),
+                ("not after", &|row| row.not_after.clone()),
+                ("days", &|row| row.days_left.to_string()),
+                ("", &|row| row.state.to_owned()),
+            ],
+            &[4, 3, 6, 0],
+        );
         text.push_str("\nSHA-256:\n");
         let width = rows.iter().map(|row| row.label().len()).max().unwrap_or(0);
         for row in rows {
@@ -148,19 +150,6 @@ impl Row {
 
     fn label(&self) -> &str {
         self.name.as_ref().unwrap_or(&self.role)
-    }
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.file.clone(),
-            self.name.clone().unwrap_or_default(),
-            self.role.clone(),
-            self.cluster.clone(),
-            self.not_before.clone(),
-            self.not_after.clone(),
-            self.days_left.to_string(),
-            self.state.to_owned(),
-        ]
     }
 }
 

@@ -184,29 +184,28 @@ impl Report {
             text.push_str(&format!("{}\n\n", sentences::resumed(resumed)));
         }
         let rows = self.run.calls.iter().flat_map(|call| {
-            call.migrations.iter().map(|migration| {
-                vec![
-                    call.summary.superstep.to_string(),
-                    migration.step.process.clone(),
-                    migration.step.from.clone(),
-                    migration.step.to.clone(),
-                    rounded(migration.t1 * 1e3, 3),
-                    rounded(migration.t2 * 1e3, 3),
-                    rounded(call.summary.cost_seconds * 1e3, 3),
-                ]
-            })
+            let migrations = call.migrations.iter();
+            migrations.map(move |migration| (&call.summary, migration))
         });
         let rows: Vec<_> = rows.collect();
         if rows.is_empty() {
             let calls = counted(self.run.calls.len(), "call");
             text.push_str(&format!("No process moved in {calls}.\n"));
         } else {
-            let headers = [
-                "after", "process", "from", "to", "t1 ms", "t2 ms", "call ms",
-            ];
             let (shown, more) = layout.cut(rows.len(), ROWS);
-            let rows = rows.into_iter().take(shown);
-            text.push_str(&layout.reduced_table(&headers, rows, &[4, 5, 6]));
+            text.push_str(&layout.columns(
+                &rows[..shown],
+                &[
+                    ("after", &|(call, _)| call.superstep.to_string()),
+                    ("process", &|(_, moved)| moved.step.process.clone()),
+                    ("from", &|(_, moved)| moved.step.from.clone()),
+                    ("to", &|(_, moved)| moved.step.to.clone()),
+                    ("t1 ms", &|(_, moved)| rounded(moved.t1 * 1e3, 3)),
+                    ("t2 ms", &|(_, moved)| rounded(moved.t2 * 1e3, 3)),
+                    ("call ms", &|(call, _)| rounded(call.cost_seconds * 1e3, 3)),
+                ],
+                &[4, 5, 6],
+            ));
             if 0 < more {
                 text.push_str(&format!(
                     " … {more} more; --all or --format json shows all of them\n"

@@ -56,6 +56,17 @@ impl Layout {
         text
     }
 
+    /// The table of `rows`: of each column its heading, and the cell of a row.
+    pub(crate) fn columns<R>(
+        self,
+        rows: impl IntoIterator<Item = R>,
+        columns: &[(&str, &dyn Fn(&R) -> String)],
+        dispensable: &[usize],
+    ) -> String {
+        let headers: Vec<&str> = columns.iter().map(|(header, _)| *header).collect();
+        self.reduced_table(&headers, cells(rows, columns), dispensable)
+    }
+
     /// A paragraph whose lines are broken for files: a terminal has its own.
     pub fn paragraph(self, text: &str) -> String {
         let ends = text.len() - text.trim_end_matches('\n').len();
@@ -93,6 +104,20 @@ impl Layout {
         let lines: Vec<String> = text.split('\n').map(wrap).collect();
         lines.join("\n")
     }
+}
+
+/// The cells of a table of `rows`: of each column its heading, and the cell of a row.
+pub(crate) fn cells<R>(
+    rows: impl IntoIterator<Item = R>,
+    columns: &[(&str, &dyn Fn(&R) -> String)],
+) -> Vec<Vec<String>> {
+    let row = |row: R| columns.iter().map(|(_, cell)| cell(&row)).collect();
+    rows.into_iter().map(row).collect()
+}
+
+/// The text of a value; nothing without one.
+pub(crate) fn maybe<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(String::new, text)
 }
 
 /// The table of the columns that are `kept`.

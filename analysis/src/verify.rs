@@ -297,9 +297,16 @@ pub fn text(report: &Report, layout: Layout) -> String {
     }
     let calls = &report.calls;
     if !calls.is_empty() {
-        text += &layout.table(
-            &["after", "processes", "candidates", "moves", ""],
-            calls.iter().map(row),
+        text += &layout.columns(
+            calls,
+            &[
+                ("after", &|call| call.superstep.to_string()),
+                ("processes", &|call| call.processes.to_string()),
+                ("candidates", &|call| call.candidates.to_string()),
+                ("moves", &|call| call.moves.to_string()),
+                ("", &|call| call.verdict()),
+            ],
+            &[],
         );
         text.push('\n');
     }
@@ -325,14 +332,4 @@ pub fn text(report: &Report, layout: Layout) -> String {
         text += &format!("{number} held to the interval between them.\n");
     }
     text
-}
-
-fn row(call: &Call) -> Vec<String> {
-    vec![
-        call.superstep.to_string(),
-        call.processes.to_string(),
-        call.candidates.to_string(),
-        call.moves.to_string(),
-        call.verdict(),
-    ]
 }

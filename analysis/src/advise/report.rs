@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::compare::Verdict;
-use crate::text::{Layout, counted, rounded};
+use crate::text::{Layout, counted, maybe, rounded};
 
 /// Where a recorded run lost time, and which keys would shorten it.
 #[derive(Debug, Serialize)]
@@ -260,19 +260,20 @@ pub fn text(report: &Report, layout: Layout) -> String {
         text.push_str(&recommendation(index + 1, advised, layout));
     }
     if !report.rejected.is_empty() {
-        let row = |advised: &Recommendation| {
-            let measured = advised.measured.map(|measured| measured_text(&measured));
-            let verdict = advised.measured.map(|measured| measured.verdict.words());
-            vec![
-                advised.change.clone(),
-                promised(advised),
-                measured.unwrap_or_default(),
-                verdict.unwrap_or_default().to_owned(),
-            ]
-        };
-        let table = layout.table(
-            &["change", "promised", "measured", ""],
-            report.rejected.iter().map(row),
+        let measured = |advised: &&Recommendation| maybe(advised.measured, |of| measured_text(&of));
+        let table = layout.columns(
+            &report.rejected,
+            &[
+                ("change", &|advised| advised.change.clone()),
+                ("promised", &|advised| promised(advised)),
+                ("measured", &measured),
+                ("", &|advised| {
+                    maybe(advised.measured, |measured| {
+                        measured.verdict.words().to_owned()
+                    })
+                }),
+            ],
+            &[],
         );
         text.push_str(&format!("\nTried, and not better:\n\n{table}"));
     }
@@ -306,17 +307,18 @@ fn measured_text(measured: &Measured) -> String {
 }
 
 fn workers(farm: &FarmReport, layout: Layout) -> String {
-    let rows = farm.workers.iter().map(|worker| {
-        vec![
-            worker.process.clone(),
-            worker.tasks.to_string(),
-            rounded(worker.seconds, 3),
-            worker
-                .rate
-                .map_or_else(String::new, |rate| rounded(rate, 3)),
-        ]
-    });
-    let table = layout.table(&["worker", "tasks", "seconds", "tasks/s"], rows);
+    let table = layout.columns(
+        &farm.workers,
+        &[
+            ("worker", &|worker| worker.process.clone()),
+            ("tasks", &|worker| worker.tasks.to_string()),
+            ("seconds", &|worker| rounded(worker.seconds, 3)),
+            ("tasks/s", &|worker| {
+                maybe(worker.rate, |rate| rounded(rate, 3))
+            }),
+        ],
+        &[],
+    );
     let tasks = usize::try_from(farm.tasks).unwrap_or(usize::MAX);
     // Adding zero turns -0.0 into 0.0.
     let error = (farm.replay_error * 1e3).round() / 10.0 + 0.0;
@@ -331,25 +333,27 @@ fn workers(farm: &FarmReport, layout: Layout) -> String {
 }
 
 fn losses(report: &Report, layout: Layout) -> String {
-    let row = |name: &str, seconds: f64| {
-        let share = seconds / report.seconds * 100.0;
-        vec![
-            name.to_owned(),
-            rounded(seconds, 3),
-            format!("{share:.1} %"),
-        ]
-    };
     let ideal = if report.farm.is_some() {
         "ideal: all workers are busy"
     } else {
         "ideal: mean computation"
     };
-    let mut rows = vec![row(ideal, report.ideal_seconds)];
     let losses = report.losses.iter();
     let losses = losses.filter(|loss| SHOWN < loss.seconds.abs() / report.seconds);
-    rows.extend(losses.map(|loss| row(loss.part, loss.seconds)));
-    rows.push(row("makespan", report.seconds));
-    let table = layout.table(&["part", "seconds", "share"], rows);
+    let rows = std::iter::once((ideal, report.ideal_seconds))
+        .chain(losses.map(|loss| (loss.part, loss.seconds)))
+        .chain([("makespan", report.seconds)]);
+    let table = layout.columns(
+        rows,
+        &[
+            ("part", &|(name, _)| (*name).to_owned()),
+            ("seconds", &|(_, seconds)| rounded(*seconds, 3)),
+            ("share", &|(_, seconds)| {
+                format!("{:.1} %", seconds / report.seconds * 100.0)
+            }),
+        ],
+        &[],
+    );
     format!("\nWhere the time went:\n\n{table}")
 }
 
@@ -361,18 +365,19 @@ fn recommendation(number: usize, advised: &Recommendation, layout: Layout) -> St
     let promised = promised(advised);
     let mut text = format!("\n{number}. {}: {promised}{measured}\n", advised.change);
     text.push_str(&format!("   {}.\n\n", advised.reason));
-    let row = |change: &KeyChange| {
-        let gain = change.predicted_gain;
-        vec![
-            change.key.clone(),
-            shown(&change.now),
-            shown(&change.better),
-            gain.map_or_else(String::new, |gain| format!("{:.1} %", gain * 100.0)),
-        ]
-    };
-    text.push_str(&layout.table(
-        &["key", "now", "better", "alone"],
-        advised.keys.iter().map(row),
+    text.push_str(&layout.columns(
+        &advised.keys,
+        &[
+            ("key", &|change| change.key.clone()),
+            ("now", &|change| shown(&change.now)),
+            ("better", &|change| shown(&change.better)),
+            ("alone", &|change| {
+                maybe(change.predicted_gain, |gain| {
+                    format!("{:.1} %", gain * 100.0)
+                })
+            }),
+        ],
+        &[],
     ));
     match &advised.replaces {
         None => {

@@ -389,16 +389,41 @@ impl Report {
                 "repetition"
             ),
         );
-        let headers = ["between", "g flop", "l flop", "g", "l", "h = 0", "residual"];
         let pairs = self.pairs.iter();
-        let pairs = pairs.map(|pair| row(&pair.sets.join(", "), &pair.measured));
-        let rows = std::iter::once(row("all processes", &self.all)).chain(pairs);
-        text.push_str(&layout.reduced_table(&headers, rows, &[6, 5]));
+        let pairs = pairs.map(|pair| (pair.sets.join(", "), &pair.measured));
+        let rows = std::iter::once(("all processes".to_owned(), &self.all)).chain(pairs);
+        let flops = |flops: Option<f64>| flops.map_or_else(unknown, |flops| rounded(flops, 1));
+        let time = |seconds: Option<f64>| seconds.map_or_else(unknown, duration);
+        text.push_str(&layout.columns(
+            rows,
+            &[
+                ("between", &|(name, _)| name.clone()),
+                ("g flop", &|(_, measured)| flops(measured.g_flops)),
+                ("l flop", &|(_, measured)| flops(measured.l_flops)),
+                ("g", &|(_, measured)| time(measured.g_seconds)),
+                ("l", &|(_, measured)| time(measured.l_seconds)),
+                ("h = 0", &|(_, measured)| time(measured.empty_seconds)),
+                ("residual", &|(_, measured)| {
+                    let residual = measured.residual;
+                    residual.map_or_else(unknown, |part| format!("{} %", rounded(part * 1e2, 1)))
+                }),
+            ],
+            &[6, 5],
+        ));
         text.push('\n');
         let every = if layout.is_whole { 1 } else { SHOWN };
-        let relations = self.all.each.iter().step_by(every).map(relation_row);
-        let headers = ["words", "data", "measured", "fit"];
-        text.push_str(&layout.table(&headers, relations));
+        text.push_str(&layout.columns(
+            self.all.each.iter().step_by(every),
+            &[
+                ("words", &|relation| relation.words.to_string()),
+                ("data", &|relation| data(f64::from(relation.words) * 8.0)),
+                ("measured", &|relation| duration(relation.seconds)),
+                ("fit", &|relation| {
+                    relation.fitted_seconds.map_or_else(unknown, duration)
+                }),
+            ],
+            &[],
+        ));
         text.push_str(
             "\nA superstep of w flop and an h-relation takes (w + g·h + l) / r; a word has 8 bytes.\n",
         );
@@ -412,30 +437,6 @@ impl Report {
         }
         text
     }
-}
-
-fn row(name: &str, measured: &Measured) -> Vec<String> {
-    let flops = |flops: Option<f64>| flops.map_or_else(unknown, |flops| rounded(flops, 1));
-    let time = |seconds: Option<f64>| seconds.map_or_else(unknown, duration);
-    let residual = measured.residual;
-    vec![
-        name.to_owned(),
-        flops(measured.g_flops),
-        flops(measured.l_flops),
-        time(measured.g_seconds),
-        time(measured.l_seconds),
-        time(measured.empty_seconds),
-        residual.map_or_else(unknown, |part| format!("{} %", rounded(part * 1e2, 1))),
-    ]
-}
-
-fn relation_row(relation: &Relation) -> Vec<String> {
-    vec![
-        relation.words.to_string(),
-        data(f64::from(relation.words) * 8.0),
-        duration(relation.seconds),
-        relation.fitted_seconds.map_or_else(unknown, duration),
-    ]
 }
 
 fn unknown() -> String {

@@ -260,11 +260,11 @@ mod bars {
     fn bars_grow_to_the_right_and_losses_to_the_left() {
         let rows = rows(&[("Comp", 0.75), ("Comm", 0.0), ("Mem", -0.25), ("PM", 0.3)]);
         let expected = " \
-    Comp   0.7500    │██████
-     Comm   0.0000    │
-     Mem   -0.2500  ██│
-     PM     0.3000    │██▍
-    ";
+Comp   0.7500    │██████
+ Comm   0.0000    │
+ Mem   -0.2500  ██│
+ PM     0.3000    │██▍
+";
         assert_eq!(text_bars(&rows, 8, Layout::default()), expected);
     }
 
