@@ -25,7 +25,7 @@ pub use results::{
 };
 
 pub(crate) use ledger::{Line, read_lines};
-pub(crate) use report::{failed_of, failure, failures};
+pub(crate) use report::{failed_of, failure, failures, percent};
 pub(crate) use results::{on_each, summaries};
 
 #[cfg(test)]

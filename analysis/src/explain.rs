@@ -11,12 +11,12 @@ mod run;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bsp::Rank;
+use bsp::{HostId, Rank, SetId};
 use experiments::{CsvTable, Failure, Provenance, Published};
 use migbsp::Potential;
 use record::{Evaluation, Run};
-use serde::Serialize;
 
+use crate::cells::{Columns, push};
 use crate::explain::call::Terms;
 use crate::explain::history::ListedProcess;
 use crate::explain::payback::{Payback, PaybackVerdict};
@@ -116,20 +116,49 @@ impl Inquiry {
     ///
     /// If the record is not readable any more.
     pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        let mut table = CsvTable::with_header(Explanation::SCHEMA, provenance, HEADER)?;
-        let mut failed = None;
+        let columns: &Columns<'_, CsvRow> = &[
+            ("superstep", &|row| row.superstep.into()),
+            ("process", &|row| row.rank.into()),
+            ("host", &|row| self.history.host(row.host).into()),
+            ("set", &|row| self.history.set(row.set).into()),
+            ("pattern_computation", &|row| {
+                row.terms.pattern_computation.into()
+            }),
+            ("prediction_computation", &|row| {
+                row.terms.prediction_computation.into()
+            }),
+            ("set_index", &|row| row.terms.set_index.into()),
+            ("computation", &|row| row.terms.computation.into()),
+            ("pattern_communication", &|row| {
+                row.terms.pattern_communication.into()
+            }),
+            ("prediction_communication", &|row| {
+                row.terms.prediction_communication.into()
+            }),
+            ("communication", &|row| row.terms.communication.into()),
+            ("migration", &|row| row.terms.migration.into()),
+            ("potential", &|row| row.terms.potential.into()),
+            ("position", &|row| {
+                row.place.map(|(position, _)| position).into()
+            }),
+            ("target", &|row| {
+                row.place.map(|(_, target)| self.history.set(target)).into()
+            }),
+            ("disposition", &|row| row.disposition.into()),
+        ];
+        let header = columns.iter().map(|(name, _)| *name);
+        let mut table = CsvTable::with_header(Explanation::SCHEMA, provenance, header)?;
+        let mut written = Ok(());
         let is_asked = |called| self.superstep.is_none_or(|superstep| superstep == called);
         self.history.details(is_asked, |detail| {
             for row in rows_of(&self.history, detail, self.rank) {
-                if failed.is_none() {
-                    failed = table.push(row).err();
+                if written.is_ok() {
+                    written = push(&mut table, columns, &row);
                 }
             }
         })?;
-        match failed {
-            Some(error) => Err(error),
-            None => table.text(),
-        }
+        written?;
+        table.text()
     }
 
     /// What is known of the run.
@@ -396,67 +425,43 @@ fn blank_in_run(history: &History) -> Explanation {
     }
 }
 
-/// A row: the potential of a process for a Set in a call; times in seconds.
-#[derive(Debug, Serialize)]
+/// The potential of a process for a Set in a call; times in seconds.
 struct CsvRow {
     superstep: u64,
-    process: String,
-    host: String,
-    set: String,
+    rank: Rank,
+    host: HostId,
+    set: SetId,
     terms: Terms,
-    position: Option<usize>,
-    target: Option<String>,
+    /// Its position in the list, and its target.
+    place: Option<(usize, SetId)>,
     disposition: Option<&'static str>,
 }
 
 /// The rows of one call, in rank order.
 fn rows_of(history: &History, detail: &Detail, rank: Option<Rank>) -> Vec<CsvRow> {
     let dispositions = Disposition::all(&detail.call, &history.rules);
-    let list = detail.call.list.iter().enumerate();
-    let places: BTreeMap<Rank, (usize, String)> = list
-        .map(|(index, entry)| (entry.rank, (index + 1, history.set(entry.target))))
+    let list = (1..).zip(&detail.call.list);
+    let places: BTreeMap<Rank, (usize, SetId)> = list
+        .map(|(position, entry)| (entry.rank, (position, entry.target)))
         .collect();
     let all = detail.evaluated.iter().flat_map(|found| &found.processes);
     let mut asked: Vec<&Evaluation> = all
         .filter(|evaluation| rank.is_none_or(|rank| rank == evaluation.rank))
         .collect();
     asked.sort_by_key(|evaluation| evaluation.rank);
-    let row = |evaluation: &Evaluation, potential: &Potential| {
-        let place = places.get(&evaluation.rank);
-        CsvRow {
-            superstep: detail.call.superstep,
-            process: evaluation.rank.to_string(),
-            host: history.host(evaluation.host),
-            set: history.set(potential.set),
-            terms: Terms::new(potential),
-            position: place.map(|(position, _)| *position),
-            target: place.map(|(_, target)| target.clone()),
-            disposition: dispositions.get(&evaluation.rank).map(Disposition::name),
-        }
+    let row = |evaluation: &Evaluation, potential: &Potential| CsvRow {
+        superstep: detail.call.superstep,
+        rank: evaluation.rank,
+        host: evaluation.host,
+        set: potential.set,
+        terms: Terms::new(potential),
+        place: places.get(&evaluation.rank).copied(),
+        disposition: dispositions.get(&evaluation.rank).map(Disposition::name),
     };
+    let row = &row;
     let rows = asked.into_iter().flat_map(|evaluation| {
         let potentials = evaluation.potentials.iter();
         potentials.map(move |potential| row(evaluation, potential))
     });
     rows.collect()
 }
-
-/// Names of the columns: the header is written even if there are no rows.
-const HEADER: [&str; 16] = [
-    "superstep",
-    "process",
-    "host",
-    "set",
-    "pattern_computation",
-    "prediction_computation",
-    "set_index",
-    "computation",
-    "pattern_communication",
-    "prediction_communication",
-    "communication",
-    "migration",
-    "potential",
-    "position",
-    "target",
-    "disposition",
-];

@@ -21,8 +21,6 @@ use record::{Call, Event, EventKind, Moved, Run, Superstep, TraceReader, Traced,
 
 pub use tables::Table;
 
-pub(crate) use tables::Cell;
-
 /// A timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timeline {

@@ -1,5 +1,6 @@
 //! Runs on real hosts, as reports.
 
+use bsp::numbers::{index, position};
 use std::path::{Path, PathBuf};
 
 use bsp::units::{Bytes, Seconds};
@@ -166,10 +167,10 @@ impl Report {
 
     /// For people.
     pub fn text(&self, layout: Layout) -> String {
-        let processes = usize::try_from(self.processes).unwrap_or(usize::MAX);
+        let processes = index(self.processes);
         let first = self.resumed.as_ref().map_or(0, |resumed| resumed.superstep);
         let supersteps = self.run.supersteps.saturating_sub(first);
-        let supersteps = usize::try_from(supersteps).unwrap_or(usize::MAX);
+        let supersteps = position(supersteps);
         let mut text = format!(
             "{} of {} on {} in {} under {}: {} in {}\n\n",
             counted(processes, "process"),

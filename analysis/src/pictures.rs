@@ -64,11 +64,6 @@ fn is_at_start(length: u64, last_move: Option<u64>) -> bool {
     last_move.is_some_and(|last| 100 <= length && last <= length / 10)
 }
 
-/// A superstep as a position.
-fn position(superstep: u64) -> f64 {
-    superstep as f64
-}
-
 /// Name and version of the form of all tables.
 const SCHEMA: &str = "migbsp.report/1";
 

@@ -8,7 +8,7 @@ use experiments::{CsvTable, Failure, Provenance, Published};
 use serde::Serialize;
 use simulator::{Host, NetworkModel, Platform};
 
-use crate::text::Layout;
+use crate::text::{Layout, without_zeros};
 
 pub use flows::{Flows, whole_bytes};
 
@@ -192,8 +192,7 @@ fn mega(bytes_per_second: f64) -> String {
 
 /// At most three digits behind the point.
 fn short(number: f64) -> String {
-    let text = format!("{number:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    without_zeros(&format!("{number:.3}"))
 }
 
 /// Maximum number of Sets for a table of all pairs.

@@ -2,6 +2,7 @@
 
 mod page;
 
+use bsp::numbers::position;
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
@@ -110,7 +111,7 @@ impl ReportedRun {
 
     /// What the run was, in a sentence.
     fn headline(&self) -> String {
-        let supersteps = usize::try_from(self.history.end.supersteps).unwrap_or(usize::MAX);
+        let supersteps = position(self.history.end.supersteps);
         format!(
             "scenario {}, {}, {} in {}. {}",
             self.history.run.scenario,

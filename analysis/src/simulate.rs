@@ -1,15 +1,16 @@
 //! Simulated runs of an experiment, as text.
 
 use agents::Script;
+use bsp::numbers::index;
 use experiments::{Report, RunReport, Scenario};
 use simulator::Platform;
 
 use crate::sentences;
-use crate::text::{Layout, TimeUnit, rounded, significant};
+use crate::text::{Layout, TimeUnit, counted, maybe, rounded, significant};
 
 /// The scenarios, the calls with migrations, and the gain.
 pub fn text(report: &Report, layout: Layout) -> String {
-    let processes = usize::try_from(report.processes).unwrap_or(usize::MAX);
+    let processes = index(report.processes);
     let mut text = format!(
         "{} of {} on {} ({} in {}), seed {}\n\n",
         counted(processes, "process"),
@@ -129,7 +130,7 @@ fn calls(run: &RunReport, layout: Layout) -> String {
                 migration.step.process.clone(),
                 migration.step.from.clone(),
                 migration.step.to.clone(),
-                migration.potential.map_or_else(String::new, time),
+                maybe(migration.potential, time),
                 time(migration.t1),
                 time(migration.t2),
                 time(migration.cost_seconds),
@@ -190,18 +191,6 @@ fn price(report: &Report) -> Option<String> {
     let cost = rounded(cost, 3);
     let calls = counted(watching.calls.len(), "call");
     Some(format!("Its {calls} alone (scenario ii) cost {cost} s."))
-}
-
-fn counted(number: usize, name: &str) -> String {
-    format!("{number} {}", plural(number, name))
-}
-
-fn plural(number: usize, name: &str) -> String {
-    match (number, name.ends_with('s')) {
-        (1, _) => name.to_owned(),
-        (_, true) => format!("{name}es"),
-        (_, false) => format!("{name}s"),
-    }
 }
 
 /// Number of migrations that are shown.

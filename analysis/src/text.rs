@@ -280,11 +280,18 @@ fn three_digits(number: f64) -> String {
         ..99.95 => 1,
         _ => 0,
     };
-    let text = format!("{number:.decimals$}");
-    if decimals == 0 {
-        return text;
+    without_zeros(&format!("{number:.decimals$}"))
+}
+
+/// `number` without zeros at the end of a fraction.
+pub(crate) fn without_zeros(number: &str) -> String {
+    let Some((whole, fraction)) = number.split_once('.') else {
+        return number.to_owned();
+    };
+    match fraction.trim_end_matches('0') {
+        "" => whole.to_owned(),
+        fraction => format!("{whole}.{fraction}"),
     }
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// The unit of all times of a table: that in which the longest one is at least 1, but no longer one than seconds.

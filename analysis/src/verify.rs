@@ -8,12 +8,13 @@ use agents::replay::{Checked, Difference, Replay, ReplayError};
 use bsp::HostId;
 use experiments::record::{Manifest, adapted, fault, manifest, shortfall};
 use experiments::{
-    CheckpointSection, CsvTable, Failure, Provenance, Published, Registry, Scenario, Scheduler,
+    CheckpointSection, Failure, Provenance, Published, Registry, Scenario, Scheduler,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use settings::{Fault, Node, tree_of};
 
+use crate::cells::csv;
 use crate::text::{Layout, counted};
 
 /// Decides the calls of the run in `folder` again. Returns the comparison, and whether the run ended.
@@ -174,18 +175,6 @@ struct Call {
     differences: Vec<Difference>,
 }
 
-/// A row of `--format csv`.
-#[derive(Debug, Serialize)]
-struct Row<'a> {
-    superstep: u64,
-    processes: usize,
-    candidates: usize,
-    moves: usize,
-    what: &'a str,
-    recorded: &'a str,
-    recomputed: &'a str,
-}
-
 impl Report {
     fn new(head: Head) -> Self {
         Self {
@@ -208,11 +197,32 @@ impl Report {
     ///
     /// Never: rows are plain data.
     pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        let mut table = CsvTable::with_header(Self::SCHEMA, provenance, HEADER)?;
-        for row in self.calls.iter().flat_map(Call::rows) {
-            table.push(row)?;
-        }
-        table.text()
+        let rows = self.calls.iter().flat_map(|call| {
+            let differences = call.differences.iter().map(Some);
+            let none = call.differences.is_empty().then_some(None);
+            differences
+                .chain(none)
+                .map(move |difference| (call, difference))
+        });
+        csv(
+            (Self::SCHEMA, provenance),
+            rows,
+            &[
+                ("superstep", &|(call, _)| call.superstep.into()),
+                ("processes", &|(call, _)| call.processes.into()),
+                ("candidates", &|(call, _)| call.candidates.into()),
+                ("moves", &|(call, _)| call.moves.into()),
+                ("what", &|(_, differs)| {
+                    differs.map(|found| &*found.what).into()
+                }),
+                ("recorded", &|(_, differs)| {
+                    differs.map(|found| &*found.recorded).into()
+                }),
+                ("recomputed", &|(_, differs)| {
+                    differs.map(|found| &*found.recomputed).into()
+                }),
+            ],
+        )
     }
 }
 
@@ -237,25 +247,6 @@ impl Call {
         };
         format!("differs: {what}: recorded {recorded}, recomputed {recomputed}{more}")
     }
-
-    fn rows(&self) -> Vec<Row<'_>> {
-        let row = |what, recorded, recomputed| Row {
-            superstep: self.superstep,
-            processes: self.processes,
-            candidates: self.candidates,
-            moves: self.moves,
-            what,
-            recorded,
-            recomputed,
-        };
-        if self.differences.is_empty() {
-            return vec![row("", "", "")];
-        }
-        let differences = self.differences.iter();
-        differences
-            .map(|differs| row(&differs.what, &differs.recorded, &differs.recomputed))
-            .collect()
-    }
 }
 
 impl From<Checked> for Call {
@@ -274,16 +265,6 @@ impl From<Checked> for Call {
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }
-
-const HEADER: [&str; 7] = [
-    "superstep",
-    "processes",
-    "candidates",
-    "moves",
-    "what",
-    "recorded",
-    "recomputed",
-];
 
 /// The report as text.
 pub fn text(report: &Report, layout: Layout) -> String {

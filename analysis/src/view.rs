@@ -4,6 +4,7 @@
 //! hosts in [`HostRows`].
 
 mod load;
+#[cfg(test)]
 pub(crate) mod sample;
 
 use std::collections::BTreeMap;
@@ -40,7 +41,7 @@ pub(crate) struct Viewing {
     bins: Bins,
     placement: Placement,
     load: LoadReading,
-    sets: SetsReading,
+    sets: Sets,
 }
 
 impl Viewing {
@@ -52,7 +53,7 @@ impl Viewing {
             end: first,
             bins: Bins::new(first),
             load: LoadReading::new(&run, &placement),
-            sets: SetsReading::new(&run),
+            sets: Sets::new(&run),
             placement,
             run,
         }
@@ -100,15 +101,14 @@ impl Viewing {
     pub(crate) fn end(mut self) -> View {
         self.bins.end();
         self.load.settle(&self.placement);
-        let sets = self.sets.end();
-        let load = self.load.end(&self.run, &sets);
+        let load = self.load.end(&self.run, &self.sets);
         View {
             run: self.run,
             end: self.end,
             bins: self.bins,
             placement: self.placement,
             load,
-            sets,
+            sets: self.sets,
         }
     }
 }
@@ -271,13 +271,7 @@ pub(crate) struct Flow {
     pub(crate) moves: u64,
 }
 
-/// The Sets, as far as the record has been read.
-#[derive(Clone, Debug)]
-struct SetsReading {
-    sets: Sets,
-}
-
-impl SetsReading {
+impl Sets {
     /// What the head of a record says.
     fn new(run: &Run) -> Self {
         let mut of_hosts: Vec<Option<SetId>> = run.sets_of_hosts().map(Some).collect();
@@ -286,11 +280,9 @@ impl SetsReading {
         }
         of_hosts.resize(run.hosts.len(), None);
         Self {
-            sets: Sets {
-                names: run.sets.clone(),
-                of_hosts,
-                rates: BTreeMap::new(),
-            },
+            names: run.sets.clone(),
+            of_hosts,
+            rates: BTreeMap::new(),
         }
     }
 
@@ -298,21 +290,14 @@ impl SetsReading {
     fn evaluate(&mut self, evaluated: &Evaluated) {
         let hosts = evaluated.hosts.iter().flat_map(|hosts| hosts.ids());
         for host in hosts {
-            if let Some(set) = self.sets.of_hosts.get_mut(host.index()) {
+            if let Some(set) = self.of_hosts.get_mut(host.index()) {
                 *set = Some(evaluated.set);
             }
         }
         let rates = evaluated.transfer_rates.clone();
-        self.sets.rates.insert(evaluated.set, rates);
+        self.rates.insert(evaluated.set, rates);
     }
 
-    /// All of the record has been read.
-    fn end(self) -> Sets {
-        self.sets
-    }
-}
-
-impl Sets {
     /// Number of Sets.
     pub(crate) fn len(&self) -> usize {
         self.names.len()

@@ -640,31 +640,26 @@ impl Parts {
 
     /// The sum of both, part by part.
     fn plus(&self, other: &Self) -> Self {
-        Self {
-            ideal: self.ideal + other.ideal,
-            sharing: self.sharing + other.sharing,
-            first: self.first + other.first,
-            middle: self.middle + other.middle,
-            last: self.last + other.last,
-            dealing: self.dealing + other.dealing,
-            collecting: self.collecting + other.collecting,
-            telling: self.telling + other.telling,
-            rest: self.rest + other.rest,
-        }
+        self.with(other, |one, other| one + other)
     }
 
     /// Each part times `factor`.
     fn times(&self, factor: f64) -> Self {
+        self.with(self, |part, _| part * factor)
+    }
+
+    /// Each part made of those of both.
+    fn with(&self, other: &Self, part: impl Fn(f64, f64) -> f64) -> Self {
         Self {
-            ideal: self.ideal * factor,
-            sharing: self.sharing * factor,
-            first: self.first * factor,
-            middle: self.middle * factor,
-            last: self.last * factor,
-            dealing: self.dealing * factor,
-            collecting: self.collecting * factor,
-            telling: self.telling * factor,
-            rest: self.rest * factor,
+            ideal: part(self.ideal, other.ideal),
+            sharing: part(self.sharing, other.sharing),
+            first: part(self.first, other.first),
+            middle: part(self.middle, other.middle),
+            last: part(self.last, other.last),
+            dealing: part(self.dealing, other.dealing),
+            collecting: part(self.collecting, other.collecting),
+            telling: part(self.telling, other.telling),
+            rest: part(self.rest, other.rest),
         }
     }
 }

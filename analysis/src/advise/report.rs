@@ -1,9 +1,11 @@
 //! Advice about a run, as text, JSON and CSV.
 
-use experiments::{CsvTable, Failure, Provenance, Published};
+use bsp::numbers::position;
+use experiments::{Failure, Provenance, Published};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::cells::csv;
 use crate::compare::Verdict;
 use crate::text::{Layout, counted, maybe, rounded};
 
@@ -122,22 +124,6 @@ pub(super) struct Measured {
     pub(super) verdict: Verdict,
 }
 
-/// A row of the CSV table.
-#[derive(Serialize)]
-struct Row<'a> {
-    number: usize,
-    change: &'a str,
-    set: String,
-    replaces: Option<&'a str>,
-    predicted_gain: f64,
-    predicted_seconds: f64,
-    is_bound: bool,
-    measured_gain: Option<f64>,
-    measured_seconds: Option<f64>,
-    verdict: Option<&'static str>,
-    reason: &'a str,
-}
-
 impl Published for Report {
     const SCHEMA: &'static str = "migbsp.advise/2";
 }
@@ -191,41 +177,41 @@ impl Report {
     ///
     /// If the writer fails, which a buffer in memory does not.
     pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        const HEADER: [&str; 11] = [
-            "number",
-            "change",
-            "set",
-            "replaces",
-            "predicted_gain",
-            "predicted_seconds",
-            "is_bound",
-            "measured_gain",
-            "measured_seconds",
-            "verdict",
-            "reason",
-        ];
-        let mut table = CsvTable::with_header(Self::SCHEMA, provenance, HEADER)?;
-        for (index, advised) in self
-            .recommendations
-            .iter()
-            .chain(&self.rejected)
-            .enumerate()
-        {
-            table.push(Row {
-                number: index + 1,
-                change: &advised.change,
-                set: advised.set.join(" "),
-                replaces: advised.replaces.as_deref(),
-                predicted_gain: advised.predicted_gain,
-                predicted_seconds: advised.predicted_seconds,
-                is_bound: advised.is_bound,
-                measured_gain: advised.measured.and_then(|measured| measured.gain),
-                measured_seconds: advised.measured.map(|measured| measured.seconds),
-                verdict: advised.measured.map(|measured| measured.verdict.words()),
-                reason: &advised.reason,
-            })?;
-        }
-        table.text()
+        let advised = self.recommendations.iter().chain(&self.rejected);
+        csv(
+            (Self::SCHEMA, provenance),
+            (1_usize..).zip(advised),
+            &[
+                ("number", &|(number, _)| (*number).into()),
+                ("change", &|(_, advised)| advised.change.as_str().into()),
+                ("set", &|(_, advised)| advised.set.join(" ").into()),
+                ("replaces", &|(_, advised)| {
+                    advised.replaces.as_deref().into()
+                }),
+                ("predicted_gain", &|(_, advised)| {
+                    advised.predicted_gain.into()
+                }),
+                ("predicted_seconds", &|(_, advised)| {
+                    advised.predicted_seconds.into()
+                }),
+                ("is_bound", &|(_, advised)| {
+                    advised.is_bound.to_string().into()
+                }),
+                ("measured_gain", &|(_, advised)| {
+                    advised.measured.and_then(|measured| measured.gain).into()
+                }),
+                ("measured_seconds", &|(_, advised)| {
+                    advised.measured.map(|measured| measured.seconds).into()
+                }),
+                ("verdict", &|(_, advised)| {
+                    advised
+                        .measured
+                        .map(|measured| measured.verdict.words())
+                        .into()
+                }),
+                ("reason", &|(_, advised)| advised.reason.as_str().into()),
+            ],
+        )
     }
 }
 
@@ -319,7 +305,7 @@ fn workers(farm: &FarmReport, layout: Layout) -> String {
         ],
         &[],
     );
-    let tasks = usize::try_from(farm.tasks).unwrap_or(usize::MAX);
+    let tasks = position(farm.tasks);
     // Adding zero turns -0.0 into 0.0.
     let error = (farm.replay_error * 1e3).round() / 10.0 + 0.0;
     format!(

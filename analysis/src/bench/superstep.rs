@@ -1,5 +1,6 @@
 //! `migbsp bench superstep`: r, g and l of a cluster, as Bisseling's `bspbench` defines them.
 
+use bsp::numbers::index;
 use bsp::units::Instant;
 use experiments::{CsvTable, Failure, Provenance, Published};
 use migbsp::median;
@@ -377,17 +378,14 @@ impl Report {
     /// g and l of all processes and of pairs of Sets, and measured times beside the fit.
     #[must_use]
     pub fn text(&self, layout: Layout) -> String {
-        let processes = usize::try_from(self.processes).unwrap_or(usize::MAX);
+        let processes = index(self.processes);
         let rate = self.flops_per_second;
         let rate = rate.map_or_else(unknown, |rate| rounded(rate / 1e6, 1));
         let mut text = format!(
             "p = {} on {}, r = {rate} Mflop/s, median of {}\n\n",
             counted(processes, "process"),
             counted(self.nodes, "node"),
-            counted(
-                usize::try_from(self.repetitions).unwrap_or(usize::MAX),
-                "repetition"
-            ),
+            counted(index(self.repetitions), "repetition"),
         );
         let pairs = self.pairs.iter();
         let pairs = pairs.map(|pair| (pair.sets.join(", "), &pair.measured));

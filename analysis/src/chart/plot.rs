@@ -3,6 +3,7 @@
 //! A program that shows the chart can move the axis: the data are elements of groups `data`, the axis is a group `x-axis`,
 //! and attributes of the root say where both are.
 
+use bsp::numbers::position;
 use std::io;
 use std::ops::Range;
 
@@ -523,9 +524,7 @@ impl SuperstepAxis {
         }
         let step = round_step(length.div_ceil(TICKS));
         let first = self.from.div_ceil(step) * step;
-        (first..=self.to)
-            .step_by(usize::try_from(step).unwrap_or(usize::MAX))
-            .collect()
+        (first..=self.to).step_by(position(step)).collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Runs of a comparison that are done, in memory and in a file.
 
+use bsp::numbers::length;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -118,7 +119,7 @@ impl Ledger {
             entry.names.insert((name.experiment, name.policy));
         }
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        let length = u64::try_from(whole).unwrap_or(u64::MAX);
+        let length = length(whole);
         file.set_len(length).map_err(unwritable)?;
         Ok(Self {
             state: Mutex::new(State {

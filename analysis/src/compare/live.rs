@@ -1,5 +1,6 @@
 //! Comparisons on real hosts: repetitions, each of which has all runs once in an order that is drawn.
 
+use bsp::numbers::length;
 use std::collections::BTreeSet;
 
 use experiments::{Failure, Finished, Loaded, PreparedExperiment, Provenance, Registry};
@@ -210,7 +211,7 @@ impl LiveComparison {
 /// Puts `items` into an order that is drawn (Fisher and Yates), which is the same on all machines.
 fn shuffle<T>(items: &mut [T], random: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {
-        let number = u64::try_from(last + 1).unwrap_or(u64::MAX);
+        let number = length(last + 1);
         let drawn = u64::from(random.next_u32()).saturating_mul(number) >> 32;
         items.swap(last, usize::try_from(drawn).unwrap_or(last));
     }

@@ -507,7 +507,7 @@ fn legend(report: &Report) -> String {
 }
 
 /// A part as a percentage; values near zero have no sign.
-fn percent(part: f64) -> String {
+pub(crate) fn percent(part: f64) -> String {
     let text = format!("{:.2} %", part * 100.0);
     match text.strip_prefix("-0.00") {
         Some(_) => "0.00 %".to_owned(),

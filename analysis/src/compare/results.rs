@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use bsp::numbers::{length, real};
 use bsp::units::{Bytes, Seconds};
 use experiments::Finished;
 use serde::{Deserialize, Serialize};
 
-use crate::compare::statistics::{Estimate, SIGNIFICANT, holm, mean, real};
+use crate::compare::statistics::{Estimate, SIGNIFICANT, holm, mean};
 use crate::known_best::KnownBest;
 
 /// Experiments, policies, and the runs of each experiment under each policy.
@@ -438,8 +439,8 @@ impl Summary {
                 let ratios = ratios.collect::<Option<Vec<f64>>>();
                 ratios.filter(|all| !all.is_empty()).map(|all| mean(&all))
             },
-            calls: mean_of(|run| real(run.calls)),
-            migrations: mean_of(|run| real(run.migrations)),
+            calls: mean_of(|run| real(length(run.calls))),
+            migrations: mean_of(|run| real(length(run.migrations))),
             moved_bytes: mean_of(|run| Bytes(run.moved_bytes).as_f64()),
             call_seconds,
             overhead: overhead.map(|(calls, all)| if 0.0 < all { calls / all } else { 0.0 }),

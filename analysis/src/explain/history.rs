@@ -1,5 +1,6 @@
 //! The record of a run, as far as questions need it.
 
+use bsp::numbers::{length, position};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -111,7 +112,7 @@ impl History {
     /// The place of superstep `superstep` among [`Self::supersteps`].
     pub(crate) fn place(&self, superstep: u64) -> usize {
         let place = superstep.saturating_sub(self.run.first_superstep());
-        usize::try_from(place).unwrap_or(usize::MAX)
+        position(place)
     }
 
     /// The call after `superstep`, with the findings of its processes.
@@ -547,7 +548,7 @@ impl Reading {
 
     /// The run so far, compared with no other.
     pub(crate) fn so_far(self) -> History {
-        let supersteps = u64::try_from(self.supersteps.len()).unwrap_or(u64::MAX);
+        let supersteps = length(self.supersteps.len());
         let extent = Extent {
             is_complete: self.has_end,
             has_end: self.has_end,
@@ -630,7 +631,7 @@ impl Baseline {
                 "{folder}: it begins with superstep {first}, after the beginning of the run"
             )));
         };
-        let more = usize::try_from(more).unwrap_or(usize::MAX);
+        let more = position(more);
         supersteps.drain(..more.min(supersteps.len()));
         Ok(Self {
             folder: folder.to_path_buf(),

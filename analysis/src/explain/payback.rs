@@ -1,5 +1,6 @@
 //! What migrations gained: those of a call, and all of a run.
 
+use bsp::numbers::position;
 use std::ops::Range;
 
 use migbsp::median;
@@ -307,7 +308,7 @@ impl Moves {
             cost: calls().map(|call| call.summary.cost_seconds).sum(),
             predicted: calls().map(|call| call.predicted_seconds).sum(),
             begin: history.place(calls().next()?.summary.superstep),
-            first: usize::try_from(first).unwrap_or(usize::MAX),
+            first: position(first),
         })
     }
 
@@ -505,7 +506,7 @@ impl Pace {
     pub(super) fn of(history: &History, range: Range<usize>) -> Self {
         let supersteps = &history.supersteps;
         let round = history.run.round;
-        let length = usize::try_from(round.length).unwrap_or(usize::MAX).max(1);
+        let length = position(round.length).max(1);
         let first = history.run.first_superstep();
         let begin = range.start.max(COLD);
         let ends = range.filter(|place| {

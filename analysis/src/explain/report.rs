@@ -1,5 +1,6 @@
 //! The answer as JSON, as text and as a part of a page.
 
+use bsp::numbers::position;
 use std::collections::BTreeMap;
 
 use experiments::{CallSummary, Published};
@@ -226,10 +227,7 @@ pub fn text(answer: &Explanation, layout: Layout) -> String {
         answer.record,
         answer.scenario,
         counted(answer.processes, "process"),
-        counted(
-            usize::try_from(answer.supersteps).unwrap_or(usize::MAX),
-            "superstep"
-        ),
+        counted(position(answer.supersteps), "superstep"),
         rounded(answer.seconds, 3)
     );
     for sentence in &answer.sentences {

@@ -1,5 +1,6 @@
 //! Summary of a run: its calls, moves, checkpoints, and hosts that joined.
 
+use bsp::numbers::position;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -158,7 +159,7 @@ pub(super) fn explained_joins(history: &History) -> Vec<ExplainedJoin> {
         let summary = JoinSummary::new(join, name);
         let interactions = &history.interactions;
         let (before, after) = if interactions.is_empty() {
-            let at = usize::try_from(join.superstep).unwrap_or(usize::MAX);
+            let at = position(join.superstep);
             let pace = |range| mean(&history.supersteps, range).map(|seconds| 1.0 / seconds);
             let end = at.saturating_add(SUPERSTEPS).min(history.supersteps.len());
             (pace(at.saturating_sub(SUPERSTEPS)..at), pace(at..end))

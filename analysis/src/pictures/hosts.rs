@@ -1,12 +1,13 @@
 //! Hosts over supersteps: how many processes they had, and how busy they were.
 
+use bsp::numbers::{position, real};
 use std::collections::BTreeMap;
 
 use bsp::HostId;
 
 use crate::chart::{Cell, Layer, Panel, Plot};
-use crate::pictures::{Picture, SetColours, Table, is_early, position};
-use crate::text::{counted, rounded};
+use crate::pictures::{Picture, SetColours, Table, is_early};
+use crate::text::{counted, rounded, without_zeros};
 use crate::view::{LoadBin, View};
 
 /// Hosts over supersteps, the stronger the more processes they had.
@@ -35,8 +36,8 @@ pub(super) fn hosts_panel(view: &View) -> (Plot, Table) {
         let cells = layers.entry((colours.of_host(view, host), level));
         cells.or_default().push(Cell {
             row: span.row,
-            from: position(span.from),
-            to: position(span.to),
+            from: real(span.from),
+            to: real(span.to),
         });
     }
     let layers = layers.into_iter();
@@ -47,7 +48,7 @@ pub(super) fn hosts_panel(view: &View) -> (Plot, Table) {
     });
     let note = format!(
         "The stronger a colour, the more processes a host had; the strongest stands for {}.",
-        shortest(most)
+        without_zeros(&format!("{most:.2}"))
     );
     let description = format!(
         "Rows are hosts, the axis is supersteps. {} of hosts that had processes. {note}",
@@ -93,12 +94,6 @@ fn level(share: f64) -> u64 {
     (1..LEVELS)
         .find(|level| share * LEVELS as f64 <= *level as f64)
         .unwrap_or(LEVELS)
-}
-
-/// A number with two decimals, or with none if it needs none.
-fn shortest(number: f64) -> String {
-    let text = format!("{number:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A row of hosts had a number of processes.
@@ -229,7 +224,7 @@ fn layers(view: &View, colour: usize, value: &dyn Fn(&LoadBin, u64) -> Option<f6
             let supersteps = view.load.supersteps(index, view.end);
             let length = supersteps.end.saturating_sub(supersteps.start).max(1);
             let load_level = value(bin, length).map_or(0, load_level);
-            let (from, to) = (position(supersteps.start), position(supersteps.end));
+            let (from, to) = (real(supersteps.start), real(supersteps.end));
             match &mut last {
                 Some((before, cell)) if *before == load_level => cell.to = to,
                 _ => {
@@ -272,7 +267,7 @@ fn description(view: &View) -> String {
         format!(
             "The slowest process was on {name} in {} of {}: {} %.",
             supersteps,
-            counted(usize::try_from(all).unwrap_or(usize::MAX), "superstep"),
+            counted(position(all), "superstep"),
             rounded(share, 1)
         )
     })

@@ -1,6 +1,7 @@
 //! The Sets, what moved between them, and what their links carry.
 
 use bsp::SetId;
+use bsp::numbers::position;
 
 use crate::chart::{Arrow, Network, NetworkLink, NetworkNode};
 use crate::pictures::{Picture, SetColours, Table};
@@ -25,7 +26,7 @@ pub(crate) fn sets(view: &View) -> Option<Picture> {
     let shown = shown(view, &flows, &start);
     let most = end.iter().copied().max().unwrap_or(1).max(1);
     let colours = SetColours::new(view);
-    let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let number = |count: u64| position(count);
     let nodes = shown.iter().map(|set| {
         let (start, end) = (start[set.index()], end[set.index()]);
         NetworkNode {
@@ -91,7 +92,7 @@ fn description(view: &View, flows: &[Flow]) -> String {
     let mut text = "Nodes are Sets, arrows are moves between them.".to_owned();
     for flow in flows {
         let (from, to) = (view.sets.name(flow.from), view.sets.name(flow.to));
-        let moves = counted(usize::try_from(flow.moves).unwrap_or(usize::MAX), "move");
+        let moves = counted(position(flow.moves), "move");
         text.push_str(&if flow.from == flow.to {
             format!(" {moves} within {from}.")
         } else {

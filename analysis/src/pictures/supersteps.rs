@@ -1,12 +1,11 @@
 //! How long supersteps took, with those of scenario i and the calls, and where their time went.
 
-use bsp::numbers::length;
-
 use crate::chart::{Layer, Mark, Panel, Plot};
 use crate::explain::{ExplainedCall, Explanation, History, Inquiry, SuperstepTimes, verdict};
-use crate::pictures::{Picture, Table, is_at_start, is_early, position};
+use crate::pictures::{Picture, Table, is_at_start, is_early};
 use crate::text::{counted, duration, rounded};
 use crate::view::{Bin, View};
+use bsp::numbers::{length, position, real};
 
 impl Inquiry {
     /// The picture of `answer`: the terms of PM if the answer has them, otherwise the supersteps of the run.
@@ -179,7 +178,7 @@ fn points(history: &History, supersteps: &[SuperstepTimes]) -> Vec<Point> {
         let number = chunk.len();
         let point = Point {
             from,
-            to: from + u64::try_from(number).unwrap_or_default(),
+            to: from + length(number),
             mean: seconds().sum::<f64>() / number as f64,
             least: seconds().fold(f64::INFINITY, f64::min),
             greatest: seconds().fold(0.0, f64::max),
@@ -216,7 +215,7 @@ fn label(size: Option<usize>) -> String {
 
 fn ends(history: &History) -> (u64, u64) {
     let first = history.run.first_superstep();
-    let number = u64::try_from(history.supersteps.len()).unwrap_or_default();
+    let number = length(history.supersteps.len());
     (first, first + number)
 }
 
@@ -315,7 +314,7 @@ pub(crate) fn breakdown(view: &View) -> Picture {
         let mut points = Vec::new();
         for ((first, bin), low) in bins.iter().zip(&mut floor) {
             let high = *low + bin.per_superstep(part(bin, name));
-            let (from, to) = (position(first), position(first + bin.supersteps));
+            let (from, to) = (real(first), real(first + bin.supersteps));
             points.extend([(from, *low, high), (to, *low, high)]);
             *low = high;
         }
@@ -339,7 +338,7 @@ pub(crate) fn breakdown(view: &View) -> Picture {
         supersteps: (view.first(), view.end),
         is_log: is_early(view),
         panels: vec![Panel {
-            label: label(Some(bsp::numbers::position(bins.size()))),
+            label: label(Some(position(bins.size()))),
             rows: None,
             is_compact: false,
             layers,

@@ -1,5 +1,6 @@
 //! Which process was on the hosts of which Set, and when it moved.
 
+use bsp::numbers::real;
 use std::collections::BTreeMap;
 
 use bsp::Rank;
@@ -8,7 +9,7 @@ use crate::chart::{Cell, Layer, Mark, Panel, Plot};
 use crate::explain::History;
 use crate::pictures::hosts::hosts_panel;
 use crate::pictures::supersteps::superstep_panel;
-use crate::pictures::{Picture, SetColours, Table, is_early, position};
+use crate::pictures::{Picture, SetColours, Table, is_early};
 use crate::text::counted;
 use crate::view::{Segment, View};
 
@@ -132,8 +133,8 @@ fn cells(
         let colour = colours.of_host(view, segment.host);
         by_colour.entry(colour).or_default().push(Cell {
             row: rows[&segment.rank],
-            from: position(segment.from),
-            to: position(segment.to),
+            from: real(segment.from),
+            to: real(segment.to),
         });
     }
     let layers = by_colour.into_iter();
@@ -157,7 +158,7 @@ fn moves(view: &View, rows: &BTreeMap<Rank, usize>, colours: &SetColours) -> Vec
         if let Some(row) = rows.get(&moved.rank) {
             let height = rows.len() as f64 - *row as f64 - 0.5;
             let points = by_colour.entry(colours.of_host(view, moved.to));
-            let point = (position(moved.superstep), height);
+            let point = (real(moved.superstep), height);
             points.or_default().push(point);
         }
     }

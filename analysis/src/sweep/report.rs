@@ -1,6 +1,6 @@
 //! Results of a sweep: as JSON, CSV and text, as charts, and as a page.
 
-use std::borrow::Cow;
+use bsp::numbers::position;
 use std::collections::{BTreeMap, BTreeSet};
 
 use experiments::{CsvTable, Failure, Provenance, Published};
@@ -8,12 +8,12 @@ use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 use settings::{Node, list, nearest};
 
+use crate::cells::Cell;
 use crate::chart::{Group, HeatMap, HeatPanel, Interval, Intervals, Lines, Scale, Series, Style};
 use crate::compare::statistics::mean;
 use crate::compare::{
-    DoneRun, Results, Run, Subject, Summary, failed_of, failure, failures, summaries,
+    DoneRun, Results, Run, Subject, Summary, failed_of, failure, failures, percent, summaries,
 };
-use crate::export::Cell;
 use crate::page::{Heading, page_of};
 use crate::sweep::grid::{Grid, Parameter, Point, Shard, cell, factors, shown};
 use crate::sweep::plan::{Plan, seeds};
@@ -269,72 +269,47 @@ impl Report {
     /// If the writer fails, which a buffer in memory does not.
     pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
         let parameters = self.parameters.iter().map(Parameter::key);
-        let header = ["experiment"].into_iter().chain(parameters).chain(COLUMNS);
+        let header = ["experiment"].into_iter().chain(parameters);
+        let header = header.chain(COLUMNS.iter().map(|(name, _)| *name));
         let mut table = CsvTable::with_header(Self::SCHEMA, provenance, header)?;
         for row in &self.runs {
-            let values = row.values.iter().map(cell);
-            let values = values.map(|value| Cell::Text(Cow::Owned(value)));
-            let mut cells = vec![text_cell(&row.experiment)];
-            cells.extend(values);
-            cells.extend(self.run_cells(row));
+            let mut cells: Vec<Cell> = vec![row.experiment.as_str().into()];
+            cells.extend(row.values.iter().map(|value| Cell::Text(cell(value))));
+            cells.extend(COLUMNS.iter().map(|(_, cell)| cell(self, row)));
             table.push(&cells)?;
         }
         table.text()
     }
-
-    /// The cells of [`COLUMNS`].
-    fn run_cells<'a>(&'a self, row: &'a Row) -> [Cell<'a>; COLUMNS.len()] {
-        let real = |value: Option<f64>| value.map_or(Cell::Missing, Cell::Real);
-        let count = |value: Option<u64>| value.map_or(Cell::Missing, Cell::Integer);
-        [
-            text_cell(&row.policy),
-            Cell::Integer(row.seed),
-            real(row.seconds),
-            count(row.supersteps),
-            count(row.calls.map(|calls| calls as u64)),
-            count(row.migrations.map(|migrations| migrations as u64)),
-            count(row.moved_bytes),
-            real(row.call_seconds),
-            real(row.gain),
-            real(row.attainable_seconds),
-            real(row.imbalance_seconds),
-            row.error.as_deref().map_or(Cell::Missing, text_cell),
-            text_cell(&self.made_by[0]),
-            text_cell(&self.made_by[1]),
-            text_cell(&row.configuration_sha256),
-            text_cell(&row.run_sha256),
-        ]
-    }
 }
 
 /// The columns after those of the parameters.
-const COLUMNS: [&str; 16] = [
-    "policy",
-    "seed",
-    "seconds",
-    "supersteps",
-    "calls",
-    "migrations",
-    "moved_bytes",
-    "call_seconds",
-    "gain",
-    "attainable_seconds",
-    "imbalance_seconds",
-    "error",
-    "version",
-    "build_sha256",
-    "configuration_sha256",
-    "run_sha256",
+const COLUMNS: [(&str, fn(&Report, &Row) -> Cell); 16] = [
+    ("policy", |_, row| row.policy.as_str().into()),
+    ("seed", |_, row| row.seed.into()),
+    ("seconds", |_, row| row.seconds.into()),
+    ("supersteps", |_, row| row.supersteps.into()),
+    ("calls", |_, row| row.calls.into()),
+    ("migrations", |_, row| row.migrations.into()),
+    ("moved_bytes", |_, row| row.moved_bytes.into()),
+    ("call_seconds", |_, row| row.call_seconds.into()),
+    ("gain", |_, row| row.gain.into()),
+    ("attainable_seconds", |_, row| row.attainable_seconds.into()),
+    ("imbalance_seconds", |_, row| row.imbalance_seconds.into()),
+    ("error", |_, row| row.error.as_deref().into()),
+    ("version", |report, _| report.made_by[0].as_str().into()),
+    ("build_sha256", |report, _| {
+        report.made_by[1].as_str().into()
+    }),
+    ("configuration_sha256", |_, row| {
+        row.configuration_sha256.as_str().into()
+    }),
+    ("run_sha256", |_, row| row.run_sha256.as_str().into()),
 ];
-
-fn text_cell(text: &str) -> Cell<'_> {
-    Cell::Text(Cow::Borrowed(text))
-}
 
 /// What a sweep will do: the number of runs, and what it goes through.
 pub fn planned(plan: &Plan, subjects: &[Subject], layout: Layout) -> String {
     let grid = &plan.grid;
-    let runs = usize::try_from(plan.runs).unwrap_or(usize::MAX);
+    let runs = position(plan.runs);
     let part = grid
         .shard
         .map_or_else(String::new, |shard| format!(" in shard {shard}"));
@@ -502,15 +477,6 @@ pub(super) fn combination(report: &Report, summary: &SweptSummary) -> String {
         .chain(values)
         .collect::<Vec<String>>()
         .join(" ")
-}
-
-/// A part as a percentage; values near zero have no sign.
-pub(super) fn percent(part: f64) -> String {
-    let text = format!("{:.2} %", part * 100.0);
-    match text.strip_prefix("-0.00") {
-        Some(_) => "0.00 %".to_owned(),
-        None => text,
-    }
 }
 
 /// Rows that are shown of a long table.

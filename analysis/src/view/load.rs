@@ -1,5 +1,6 @@
 //! Supersteps in bins, and how busy hosts were in them; a bin and a row of hosts join several where there are many.
 
+use bsp::numbers::{length, position};
 use std::ops::Range;
 
 use bsp::HostId;
@@ -116,7 +117,7 @@ impl Bins {
 
     /// All bins, each with its first superstep.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &Bin)> {
-        let firsts = (self.first..).step_by(usize::try_from(self.size).unwrap_or(usize::MAX));
+        let firsts = (self.first..).step_by(position(self.size));
         firsts.zip(&self.all)
     }
 
@@ -166,7 +167,7 @@ pub(crate) struct Load {
 impl Load {
     /// The supersteps of a bin, in a run that ends before superstep `end`.
     pub(crate) fn supersteps(&self, bin: usize, end: u64) -> Range<u64> {
-        let bin = u64::try_from(bin).unwrap_or(u64::MAX);
+        let bin = length(bin);
         let from = self.first.saturating_add(bin.saturating_mul(self.size));
         from..from.saturating_add(self.size).min(end)
     }

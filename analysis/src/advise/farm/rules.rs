@@ -1,6 +1,7 @@
 //! The rules that are tried instead of that of the record, and which of them to recommend.
 
 use bsp::farm::{BlockCyclic, Dealing, Reference, Weighted};
+use bsp::numbers::length;
 use experiments::DealingParameters;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -24,7 +25,7 @@ pub(super) fn recommendations(
     (now, table): (&Dealing, &str),
     recorded: &Parts,
 ) -> Vec<Recommendation> {
-    let workers = u64::try_from(model.rates.len()).unwrap_or(u64::MAX);
+    let workers = length(model.rates.len());
     let mut tried: Vec<Tried> = all(now, noise, (model.tasks, workers))
         .into_iter()
         .map(|dealing| Tried::new(model, dealing))

@@ -2,7 +2,7 @@ use super::*;
 use bsp::{Round, SetId};
 use record::Run;
 
-use crate::view::SetsReading;
+use crate::view::Sets;
 
 mod bins {
     use super::*;
@@ -70,7 +70,7 @@ mod load {
     use bsp::{Rank, Round, SetId};
     use record::{Evaluation, Hosts};
 
-    use crate::view::SetsReading;
+    use crate::view::Sets;
 
     fn run(hosts: usize, placement: &[usize]) -> Run {
         let names: Vec<String> = (0..hosts).map(|host| format!("h{host}")).collect();
@@ -143,7 +143,7 @@ mod load {
             reading.elapse(&superstep(index, 1), &placement);
         }
         reading.settle(&placement);
-        reading.end(run, &SetsReading::new(run).end())
+        reading.end(run, &Sets::new(run))
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod load {
             reading.elapse(&superstep(index, 0), &placement);
         }
         reading.settle(&placement);
-        let load = reading.end(&run, &SetsReading::new(&run).end());
+        let load = reading.end(&run, &Sets::new(&run));
         let slowest: Vec<u64> = load
             .bins
             .iter()
@@ -228,7 +228,7 @@ mod load {
         }
         reading.evaluate(&evaluated(&[50, 50, 50]));
         reading.settle(&placement);
-        let load = reading.end(&run, &SetsReading::new(&run).end());
+        let load = reading.end(&run, &Sets::new(&run));
         assert_eq!(load.bins[0].len(), 4);
         assert!(
             load.bins
@@ -254,7 +254,7 @@ fn rows(hosts: u32) -> HostRows {
     };
     let used = (0..names.len()).step_by(2).map(|host| host..host + 1);
     let used: Vec<Range<usize>> = used.collect();
-    HostRows::new(&used, &names, &SetsReading::new(&run).end())
+    HostRows::new(&used, &names, &Sets::new(&run))
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::condition::{Condition, Discipline, Network};
 use super::strategy::Strategy;
 use super::table::Table;
-use analysis::compare::statistics::real;
+use bsp::numbers::{length, real};
 
 /// A claim, and the number that decides it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -61,7 +61,7 @@ fn of_rows(table: &Table) -> [Check; 7] {
     let plus = most(ratios(Strategy::DsaPlus, &all));
     let plus_short = ratios(Strategy::DsaPlus, &is_short);
     let logarithms = plus_short.iter().map(|ratio| ratio.ln()).sum::<f64>();
-    let plus_short = (logarithms / real(plus_short.len())).exp();
+    let plus_short = (logarithms / real(length(plus_short.len()))).exp();
     [
         at_least("mcm", "MCM / DSA in every row", mcm, 1.08),
         at_least("rs", "RS / DSA in every row", random, 1.35),

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::strategy::Strategy;
 use super::trial::Completions;
-use analysis::compare::statistics::{Estimate, real};
+use analysis::compare::statistics::Estimate;
+use bsp::numbers::{length, real};
 
 /// A number with half the width of its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -53,7 +54,7 @@ impl Cell {
             to_dsa_range: ratio
                 .margin
                 .map(|margin| [-1.0, 1.0].map(|side| (ratio.mean + side * margin).exp())),
-            to_best: above.iter().sum::<f64>() / real(above.len()),
+            to_best: above.iter().sum::<f64>() / real(length(above.len())),
             bands: bands(&above),
             paper,
         }
@@ -65,7 +66,7 @@ fn bands(above: &[f64]) -> [f64; 4] {
     let mut bands = [0.0; 4];
     for ratio in above {
         let band = BANDS.iter().position(|most| *ratio <= 1.0 + most);
-        bands[band.unwrap_or(BANDS.len())] += 1.0 / real(above.len());
+        bands[band.unwrap_or(BANDS.len())] += 1.0 / real(length(above.len()));
     }
     bands
 }

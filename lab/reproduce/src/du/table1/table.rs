@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::condition::Condition;
 use super::figures::Cell;
 use super::strategy::Strategy;
-use analysis::compare::statistics::real;
+use bsp::numbers::{length, real};
 
 /// All rows under one condition.
 #[derive(Clone, Debug, Serialize)]
@@ -28,7 +28,7 @@ impl Table {
     /// The mean over rows of a figure of a strategy.
     pub(super) fn mean(&self, strategy: Strategy, figure: impl Fn(&Cell) -> f64) -> f64 {
         let sum: f64 = self.rows.iter().map(|row| figure(row.cell(strategy))).sum();
-        sum / real(self.rows.len())
+        sum / real(length(self.rows.len()))
     }
 }
 
