@@ -16,11 +16,11 @@ use experiments::{CsvTable, Failure, Provenance, Published};
 use migbsp::Potential;
 use record::{Evaluation, Run};
 
-use crate::cells::{Columns, push};
 use crate::explain::call::Terms;
 use crate::explain::history::ListedProcess;
 use crate::explain::payback::{Payback, PaybackVerdict};
 use crate::sentences;
+use crate::text::{Columns, push};
 
 pub use report::{Explanation, text};
 
@@ -118,7 +118,7 @@ impl Inquiry {
     pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
         let columns: &Columns<'_, CsvRow> = &[
             ("superstep", &|row| row.superstep.into()),
-            ("process", &|row| row.rank.into()),
+            ("process", &|row| row.rank.to_string().into()),
             ("host", &|row| self.history.host(row.host).into()),
             ("set", &|row| self.history.set(row.set).into()),
             ("pattern_computation", &|row| {

@@ -3,7 +3,6 @@
 //! Nothing here reads arguments or writes to stdout; a command calls a module and prints what it returns.
 
 pub mod advise;
-mod cells;
 pub mod certificates;
 pub mod chart;
 pub mod compare;

@@ -8,7 +8,7 @@ use experiments::{CsvTable, Failure, Provenance, Published};
 use serde::Serialize;
 use simulator::{Host, NetworkModel, Platform};
 
-use crate::text::{Layout, without_zeros};
+use crate::text::{Layout, maybe, without_zeros};
 
 pub use flows::{Flows, whole_bytes};
 
@@ -139,9 +139,7 @@ impl SetView {
         let set = platform.set(id);
         let hosts = || set.hosts.iter().map(|host| platform.host(*host));
         let speeds = || hosts().map(|host| host.speed.get());
-        let name = |host: Option<&HostId>| {
-            host.map_or_else(String::new, |host| platform.host(*host).name.clone())
-        };
+        let name = |host: Option<&HostId>| maybe(host, |host| platform.host(*host).name.clone());
         let has_profile = |host: &&Host| host.availability.is_some() || host.load.is_some();
         Self {
             name: set.name.clone(),

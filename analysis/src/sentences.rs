@@ -5,7 +5,7 @@ use experiments::{CheckpointSummary, JoinSummary};
 use record::ResumedRun;
 use simulator::Platform;
 
-use crate::text::{counted, rounded, significant};
+use crate::text::{counted, maybe, rounded, significant};
 
 /// How many checkpoints there were, what they took, and what a failure would have lost.
 pub fn checkpoints(summary: &CheckpointSummary) -> String {
@@ -47,7 +47,7 @@ pub fn missing_checkpoints(
 pub(crate) fn joined(join: &JoinSummary) -> String {
     let host = &join.host;
     if !join.joined {
-        let rest = join.remaining_seconds.map_or_else(String::new, |left| {
+        let rest = maybe(join.remaining_seconds, |left| {
             format!(", and the rest takes {} s without it", rounded(left, 3))
         });
         return format!(
@@ -60,7 +60,7 @@ pub(crate) fn joined(join: &JoinSummary) -> String {
         [] => "no process waited for it".to_owned(),
         processes => format!("{} moved to it", processes.join(", ")),
     };
-    let expected = join.saves_seconds.map_or_else(String::new, |saves| {
+    let expected = maybe(join.saves_seconds, |saves| {
         format!(" It was expected to save {} s.", rounded(saves, 3))
     });
     let creation = match join.creation_seconds {

@@ -2,6 +2,9 @@
 
 use bsp::units::Bytes;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use experiments::{CsvTable, Failure, Provenance};
+use serde_json::Value;
+use std::io::Write;
 use textwrap::core::display_width;
 
 /// How much of a text for people is shown, and in which width.
@@ -113,6 +116,41 @@ pub(crate) fn cells<R>(
 ) -> Vec<Vec<String>> {
     let row = |row: R| columns.iter().map(|(_, cell)| cell(&row)).collect();
     rows.into_iter().map(row).collect()
+}
+
+/// The columns of a table of comma-separated values: of each its name, and the cell of a row.
+pub(crate) type Columns<'a, R> = [(&'a str, &'a dyn Fn(&R) -> Value)];
+
+/// Appends a row to `table`, which has the header of `columns`.
+///
+/// # Errors
+///
+/// If its output refuses.
+pub(crate) fn push<R, W: Write>(
+    table: &mut CsvTable<W>,
+    columns: &Columns<'_, R>,
+    row: &R,
+) -> Result<(), Failure> {
+    let cells: Vec<Value> = columns.iter().map(|(_, cell)| cell(row)).collect();
+    table.push(cells)
+}
+
+/// The table of `rows`, of the form `schema`.
+///
+/// # Errors
+///
+/// If the writer fails, which a buffer in memory does not.
+pub(crate) fn csv<R>(
+    (schema, provenance): (&'static str, &Provenance),
+    rows: impl IntoIterator<Item = R>,
+    columns: &Columns<'_, R>,
+) -> Result<String, Failure> {
+    let header = columns.iter().map(|(name, _)| *name);
+    let mut table = CsvTable::with_header(schema, provenance, header)?;
+    for row in rows {
+        push(&mut table, columns, &row)?;
+    }
+    table.text()
 }
 
 /// The text of a value; nothing without one.

@@ -14,8 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use settings::{Fault, Node, tree_of};
 
-use crate::cells::csv;
-use crate::text::{Layout, counted};
+use crate::text::{Layout, counted, csv};
 
 /// Decides the calls of the run in `folder` again. Returns the comparison, and whether the run ended.
 ///

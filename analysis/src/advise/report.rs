@@ -5,9 +5,8 @@ use experiments::{Failure, Provenance, Published};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cells::csv;
 use crate::compare::Verdict;
-use crate::text::{Layout, counted, maybe, rounded};
+use crate::text::{Layout, counted, csv, maybe, rounded};
 
 /// Where a recorded run lost time, and which keys would shorten it.
 #[derive(Debug, Serialize)]
@@ -194,9 +193,7 @@ impl Report {
                 ("predicted_seconds", &|(_, advised)| {
                     advised.predicted_seconds.into()
                 }),
-                ("is_bound", &|(_, advised)| {
-                    advised.is_bound.to_string().into()
-                }),
+                ("is_bound", &|(_, advised)| advised.is_bound.into()),
                 ("measured_gain", &|(_, advised)| {
                     advised.measured.and_then(|measured| measured.gain).into()
                 }),
@@ -345,7 +342,7 @@ fn losses(report: &Report, layout: Layout) -> String {
 
 fn recommendation(number: usize, advised: &Recommendation, layout: Layout) -> String {
     let measured = advised.measured.as_ref();
-    let measured = measured.map_or_else(String::new, |measured| {
+    let measured = maybe(measured, |measured| {
         format!(", {}", measured_text(measured))
     });
     let promised = promised(advised);

@@ -7,7 +7,7 @@ use record::{Evaluated, Event, Moved};
 use serde::Serialize;
 
 use crate::chart::{Lines, Scale, Series, Style};
-use crate::text::{Layout, counted, data, rounded};
+use crate::text::{Layout, counted, data, maybe, rounded};
 
 /// The numbers of complete supersteps after which `moves` moves are made: three to eight supersteps apart, drawn from
 /// `seed`.
@@ -516,9 +516,9 @@ impl Report {
         }
         for kind in &self.kinds {
             if let Some(model) = &kind.model {
-                let processing = model
-                    .processing_rate
-                    .map_or_else(String::new, |rate| format!(", packing {}/s", data(rate)));
+                let processing = maybe(model.processing_rate, |rate| {
+                    format!(", packing {}/s", data(rate))
+                });
                 text.push_str(&format!(
                     "\n{}: α0 = {} ms, α1 = {}{processing}",
                     kind.kind,
@@ -569,7 +569,7 @@ fn percent(part: f64) -> String {
 
 fn summary_row(name: &str, summary: &Summary, ranges: [String; 3]) -> Vec<String> {
     let of = |errors: Option<Errors>, which: fn(Errors) -> f64| {
-        errors.map_or_else(String::new, |errors| percent(which(errors)))
+        maybe(errors, |errors| percent(which(errors)))
     };
     let [state, predicted, frozen] = ranges;
     vec![
@@ -584,7 +584,7 @@ fn summary_row(name: &str, summary: &Summary, ranges: [String; 3]) -> Vec<String
         of(summary.of_added.map(|of_added| of_added.errors), |errors| {
             errors.mean_error
         }),
-        summary.paper.map_or_else(String::new, percent),
+        maybe(summary.paper, percent),
     ]
 }
 

@@ -11,7 +11,7 @@ use crate::compare::live::LiveConditions;
 use crate::compare::results;
 use crate::compare::results::{DoneRun, Overall, Pair, Results, Run, Subject, Summary, Verdict};
 use crate::compare::statistics::COUNT_MAX;
-use crate::text::{Layout, TimeUnit, counted, data, rounded};
+use crate::text::{Layout, TimeUnit, counted, data, maybe, rounded};
 
 /// Results of a comparison.
 #[derive(Clone, Debug, Serialize)]
@@ -349,12 +349,12 @@ fn experiment(report: &Report, subject: &Subject, layout: Layout) -> String {
         headers.push("of best placement");
         for (row, summary) in rows.iter_mut().zip(&summaries) {
             let ratio = summary.of_best_placement;
-            row.push(ratio.map_or_else(String::new, |ratio| format!("{ratio:.3}")));
+            row.push(maybe(ratio, |ratio| format!("{ratio:.3}")));
         }
     }
     let table = layout.reduced_table(&headers, rows, &DISPENSABLE);
     let stale = known.filter(|best| best.seconds_per_superstep.is_none());
-    let stale = stale.map_or_else(String::new, |best| {
+    let stale = maybe(stale, |best| {
         let file = &best.file;
         layout.paragraph(&format!(
             "\n{file} is of another experiment or an earlier form of this one.\n"
@@ -381,8 +381,7 @@ fn blocks(subject: &Subject, block: &str) -> String {
 }
 
 fn summary_row(summary: &Summary, pair: Option<&Pair>, unit: TimeUnit) -> Vec<String> {
-    let shown =
-        |value: Option<f64>, form: &dyn Fn(f64) -> String| value.map_or_else(String::new, form);
+    let shown = |value: Option<f64>, form: &dyn Fn(f64) -> String| maybe(value, form);
     let compared = |value: Option<f64>| shown(value.filter(|_| pair.is_some()), &percent);
     let ends = summary.gain_high.zip(summary.gain_low);
     let mean = |value: Option<f64>| shown(value, &|value| rounded(value, 1));
@@ -398,7 +397,7 @@ fn summary_row(summary: &Summary, pair: Option<&Pair>, unit: TimeUnit) -> Vec<St
         mean(summary.migrations),
         shown(summary.moved_bytes, &data),
         shown(summary.overhead, &percent),
-        pair.map_or_else(String::new, |pair| pair.verdict.words().to_owned()),
+        maybe(pair, |pair| pair.verdict.words().to_owned()),
     ]
 }
 
@@ -411,7 +410,7 @@ fn all(report: &Report, layout: Layout) -> String {
         vec![
             overall.policy.clone(),
             ratio.unwrap_or_default(),
-            compared(overall.gain.map_or_else(String::new, percent)),
+            compared(maybe(overall.gain, percent)),
             compared(overall.better.to_string()),
             compared(overall.worse.to_string()),
         ]
@@ -434,7 +433,7 @@ fn differences(report: &Report, layout: Layout) -> String {
             _ => String::new(),
         };
         let confidence = pair.confidence.filter(|_| !interval.is_empty());
-        let p = pair.p_corrected.map_or_else(String::new, |p| match p {
+        let p = maybe(pair.p_corrected, |p| match p {
             0.0001.. => format!("{p:.4}"),
             f64::MIN_POSITIVE.. => format!("{p:.1e}"),
             _ => "0.0000".to_owned(),
@@ -442,12 +441,10 @@ fn differences(report: &Report, layout: Layout) -> String {
         vec![
             pair.policy.clone(),
             pair.against.clone(),
-            pair.seeds
-                .map_or_else(String::new, |seeds| seeds.to_string()),
-            pair.ratio
-                .map_or_else(String::new, |ratio| format!("{ratio:.4}")),
+            maybe(pair.seeds, |seeds| seeds.to_string()),
+            maybe(pair.ratio, |ratio| format!("{ratio:.4}")),
             interval,
-            confidence.map_or_else(String::new, |part| format!("{:.1} %", part * 100.0)),
+            maybe(confidence, |part| format!("{:.1} %", part * 100.0)),
             p,
             verdict(pair, block),
         ]

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::explain::history::{ExplainedCall, History};
 use crate::explain::report::Sheet;
-use crate::text::{Layout, counted, data, rounded};
+use crate::text::{Layout, counted, data, maybe, rounded};
 
 /// A migration with what it took, as far as the record says; times in seconds, bandwidths in bytes per second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -81,7 +81,7 @@ impl MoveReport {
         let bytes = self.bytes?;
         let parts = self.program_bytes.zip(self.messages_bytes);
         let parts = parts.zip(self.agent_bytes);
-        let parts = parts.map_or_else(String::new, |((program, messages), agent)| {
+        let parts = maybe(parts, |((program, messages), agent)| {
             format!(": program {program}, messages {messages}, agent {agent}")
         });
         let per_second = |bandwidth: f64| format!("{}/s", data(bandwidth));
@@ -98,8 +98,7 @@ impl MoveReport {
 
     /// The process, and its times with the error.
     pub(crate) fn row(&self) -> Vec<String> {
-        let seconds =
-            |value: Option<f64>| value.map_or_else(String::new, |value| rounded(value, 4));
+        let seconds = |value: Option<f64>| maybe(value, |value| rounded(value, 4));
         vec![
             self.step.process.clone(),
             seconds(self.packing_seconds),
@@ -114,7 +113,7 @@ impl MoveReport {
 
 /// A part as a percentage.
 pub(crate) fn percent(part: Option<f64>) -> String {
-    part.map_or_else(String::new, |part| format!("{} %", rounded(part * 1e2, 1)))
+    maybe(part, |part| format!("{} %", rounded(part * 1e2, 1)))
 }
 
 impl ExplainedCall {
@@ -174,7 +173,7 @@ pub(super) fn summary(history: &History) -> Option<String> {
     let number = errors.len();
     let median = median(errors)?;
     let learned = calls.rev().find_map(|call| call.learned);
-    let learned = learned.map_or_else(String::new, |learned| {
+    let learned = maybe(learned, |learned| {
         format!(" {}", learned_in_words(&learned))
     });
     Some(format!(
@@ -194,7 +193,7 @@ fn learned_in_words(learned: &CostCoefficients) -> String {
     } else {
         String::new()
     };
-    let steady = learned.steady.map_or_else(String::new, |steady| {
+    let steady = maybe(learned.steady, |steady| {
         let rate = data(steady.per_byte.recip());
         format!("; {rate}/s, whatever bandwidth is predicted, has been nearer")
     });

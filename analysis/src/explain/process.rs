@@ -12,7 +12,7 @@ use crate::explain::call::{Disposition, Forces, first_of, meaning, report, rows,
 use crate::explain::history::{Detail, History};
 use crate::explain::payback::{Against, Payback, PaybackVerdict};
 use crate::explain::report::{Explanation, Predicted, ProcessReport, Row, Time};
-use crate::text::{counted, duration, rounded};
+use crate::text::{counted, duration, maybe, rounded};
 
 /// Why the process `rank` moved or stayed in the call at position `index`, which was named or
 /// searched, and of which `detail` has the findings.
@@ -380,7 +380,7 @@ impl Narrative<'_> {
         match why {
             NotSelected::OwnSet => {
                 let best = self.forces.and_then(Forces::best_elsewhere);
-                let best = best.map_or_else(String::new, |best| {
+                let best = maybe(best, |best| {
                     let potential = rounded(best.terms.potential, 4);
                     format!("; the best other Set is {} with {potential} s", best.set)
                 });
@@ -392,8 +392,7 @@ impl Narrative<'_> {
             NotSelected::BelowThreshold => format!(
                 "its potential of {potential} s for {target}, number {} of {all}, does not exceed the threshold of {} s",
                 self.process.position.unwrap_or_default(),
-                call.threshold
-                    .map_or_else(String::new, |least| rounded(least.get(), 4))
+                maybe(call.threshold, |least| rounded(least.get(), 4))
             ),
             NotSelected::NotFirst => {
                 let head = call.list.first().copied().unwrap_or(self.entry);

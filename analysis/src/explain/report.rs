@@ -14,7 +14,7 @@ use crate::explain::moves::MoveReport;
 use crate::explain::payback::{Against, Balance, Payback, PaybackVerdict};
 use crate::explain::process::Neighbour;
 use crate::explain::run::{ExplainedCheckpoints, ExplainedJoin};
-use crate::text::{Layout, counted, rounded};
+use crate::text::{Layout, counted, maybe, rounded};
 
 /// The answer to a question about a run.
 #[derive(Debug, Serialize)]
@@ -314,19 +314,15 @@ fn calls(calls: &[CallReport]) -> Option<Sheet> {
         vec![
             call.summary.superstep.to_string(),
             rounded(call.summary.cost_seconds, 4),
-            call.summary
-                .interval
-                .map_or_else(String::new, |interval| interval.to_string()),
-            call.summary
-                .tolerance
-                .map_or_else(String::new, |tolerance| rounded(tolerance, 3)),
+            maybe(call.summary.interval, |interval| interval.to_string()),
+            maybe(call.summary.tolerance, |tolerance| rounded(tolerance, 3)),
             if call.assessment.is_some() {
                 String::new()
             } else {
                 call.candidates.to_string()
             },
             first_of(moved),
-            payback.map_or_else(String::new, gained),
+            maybe(payback, gained),
             match payback {
                 Some(payback) => paid(payback),
                 None if call.moved.is_empty() => String::new(),
@@ -440,7 +436,7 @@ fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool) -> Option<She
         rows.sort_by_key(|row| !is_moved(row));
     }
     let threshold = call.and_then(|call| call.threshold);
-    let threshold = threshold.map_or_else(String::new, |threshold| {
+    let threshold = maybe(threshold, |threshold| {
         format!("; threshold {} s", rounded(threshold, 4))
     });
     let mut shown = Vec::new();
@@ -512,7 +508,7 @@ fn times(process: &ProcessReport) -> Option<Sheet> {
         });
     }
     let headers = vec!["", "host", "time(p)", "B·T", "Mem", "sum"];
-    let part = |part: Option<f64>| part.map_or_else(String::new, |part| rounded(part, 4));
+    let part = |part: Option<f64>| maybe(part, |part| rounded(part, 4));
     let rows = process.times.iter().map(|time| {
         vec![
             time.name.to_owned(),

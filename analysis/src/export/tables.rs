@@ -9,9 +9,9 @@ use experiments::{CsvTable, Failure, Provenance};
 use migbsp::{Answer, Entry};
 use record::{Call, Migration, Moved, Superstep, Traced};
 
-use crate::cells::{Columns, push};
 use crate::explain::{Disposition, Rules};
 use crate::export::{Happening, Reading, phases, refused};
+use crate::text::{Columns, push};
 
 /// A table of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,11 +114,15 @@ type Form<'a> = (&'static str, &'a Provenance);
 fn supersteps(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(), Failure> {
     let columns: &Columns<'_, Superstep> = &[
         ("superstep", &|superstep| superstep.index.into()),
-        ("started", &|superstep| superstep.started.into()),
-        ("ended", &|superstep| superstep.ended.into()),
-        ("slowest", &|superstep| superstep.slowest.into()),
-        ("computation", &|superstep| superstep.computation.into()),
-        ("computation_mean", &|superstep| superstep.mean.into()),
+        ("started", &|superstep| superstep.started.get().into()),
+        ("ended", &|superstep| superstep.ended.get().into()),
+        ("slowest", &|superstep| superstep.slowest.to_string().into()),
+        ("computation", &|superstep| {
+            superstep.computation.get().into()
+        }),
+        ("computation_mean", &|superstep| {
+            superstep.mean.map(Seconds::get).into()
+        }),
         ("messages", &|superstep| superstep.messages.into()),
     ];
     let mut rows = Rows::begin(form, output, columns)?;
@@ -132,11 +136,11 @@ fn supersteps(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Resul
 fn calls(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(), Failure> {
     let columns: &Columns<'_, Call> = &[
         ("superstep", &|call| call.superstep.into()),
-        ("at", &|call| call.at.into()),
-        ("cost", &|call| call.cost.into()),
+        ("at", &|call| call.at.get().into()),
+        ("cost", &|call| call.cost.get().into()),
         ("interval", &|call| call.interval.into()),
         ("tolerance", &|call| call.tolerance.into()),
-        ("threshold", &|call| call.threshold.into()),
+        ("threshold", &|call| call.threshold.map(Seconds::get).into()),
         ("listed", &|call| call.list.len().into()),
         ("candidates", &|call| call.considered.len().into()),
         ("moves", &|call| call.migrations.len().into()),
@@ -166,13 +170,13 @@ fn candidates(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Resul
     let columns: &Columns<'_, Candidate> = &[
         ("superstep", &|row| row.superstep.into()),
         ("position", &|row| row.position.into()),
-        ("process", &|row| row.entry.rank.into()),
+        ("process", &|row| row.entry.rank.to_string().into()),
         ("own", &|row| set(row.entry.own)),
         ("target", &|row| set(row.entry.target)),
-        ("potential", &|row| row.entry.potential.into()),
+        ("potential", &|row| row.entry.potential.get().into()),
         ("disposition", &|row| row.disposition.into()),
-        ("t1", &|row| row.t1.into()),
-        ("t2", &|row| row.t2.into()),
+        ("t1", &|row| row.t1.map(Seconds::get).into()),
+        ("t2", &|row| row.t2.map(Seconds::get).into()),
     ];
     let mut rows = Rows::begin(form, output, columns)?;
     reading.each(&mut |happening| {
@@ -210,15 +214,25 @@ fn moves(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(),
     let host = |id: HostId| hosts[id.index()].as_str().into();
     let columns: &Columns<'_, (u64, Migration, Option<Moved>)> = &[
         ("superstep", &|(superstep, ..)| (*superstep).into()),
-        ("process", &|(_, migration, _)| migration.rank.into()),
+        ("process", &|(_, migration, _)| {
+            migration.rank.to_string().into()
+        }),
         ("from", &|(_, migration, _)| host(migration.from)),
         ("to", &|(_, migration, _)| host(migration.to)),
-        ("potential", &|(_, migration, _)| migration.potential.into()),
-        ("t1", &|(_, migration, _)| migration.t1.into()),
-        ("t2", &|(_, migration, _)| migration.t2.into()),
-        ("predicted", &|(_, migration, _)| migration.cost.into()),
-        ("arrived", &|(.., moved)| moved.map(|moved| moved.at).into()),
-        ("took", &|(.., moved)| moved.map(|moved| moved.took).into()),
+        ("potential", &|(_, migration, _)| {
+            migration.potential.map(Seconds::get).into()
+        }),
+        ("t1", &|(_, migration, _)| migration.t1.get().into()),
+        ("t2", &|(_, migration, _)| migration.t2.get().into()),
+        ("predicted", &|(_, migration, _)| {
+            migration.cost.get().into()
+        }),
+        ("arrived", &|(.., moved)| {
+            moved.map(|moved| moved.at.get()).into()
+        }),
+        ("took", &|(.., moved)| {
+            moved.map(|moved| moved.took.get()).into()
+        }),
         ("bytes", &|(.., moved)| {
             moved.map(|moved| moved.bytes.0).into()
         }),
@@ -246,13 +260,15 @@ fn traces(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<()
     let hosts = reading.run.hosts.clone();
     let columns: &Columns<'_, (Traced, Instant)> = &[
         ("superstep", &|(traced, _)| traced.superstep.into()),
-        ("process", &|(traced, _)| traced.rank.into()),
+        ("process", &|(traced, _)| traced.rank.to_string().into()),
         ("host", &|(traced, _)| {
             hosts[traced.host.index()].as_str().into()
         }),
-        ("started", &|(traced, _)| traced.started.into()),
-        ("computation", &|(traced, _)| traced.computation.into()),
-        ("exchange", &|(traced, _)| traced.exchange.into()),
+        ("started", &|(traced, _)| traced.started.get().into()),
+        ("computation", &|(traced, _)| {
+            traced.computation.get().into()
+        }),
+        ("exchange", &|(traced, _)| traced.exchange.get().into()),
         ("waiting", &|(traced, ended)| {
             let [_, _, waiting] = phases(traced, *ended);
             (waiting.nanoseconds() as f64 / 1e9).into()

@@ -7,7 +7,7 @@ use bsp::HostId;
 
 use crate::chart::{Cell, Layer, Panel, Plot};
 use crate::pictures::{Picture, SetColours, Table, is_early};
-use crate::text::{counted, rounded, without_zeros};
+use crate::text::{counted, maybe, rounded, without_zeros};
 use crate::view::{LoadBin, View};
 
 /// Hosts over supersteps, the stronger the more processes they had.
@@ -262,7 +262,7 @@ fn description(view: &View) -> String {
     });
     let all = view.end - view.first();
     let most = slowest.reduce(|one, other| if one.0 < other.0 { other } else { one });
-    most.map_or_else(String::new, |(supersteps, name)| {
+    maybe(most, |(supersteps, name)| {
         let share = 100.0 * supersteps as f64 / all.max(1) as f64;
         format!(
             "The slowest process was on {name} in {} of {}: {} %.",

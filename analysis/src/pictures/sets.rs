@@ -5,7 +5,7 @@ use bsp::numbers::position;
 
 use crate::chart::{Arrow, Network, NetworkLink, NetworkNode};
 use crate::pictures::{Picture, SetColours, Table};
-use crate::text::{counted, data};
+use crate::text::{counted, data, maybe};
 use crate::view::{Flow, View};
 
 /// The Sets as nodes, moves between them as arrows; `None` if the record does not say which hosts a Set has, or there is
@@ -147,7 +147,7 @@ fn table(view: &View, flows: &[Flow]) -> Table {
                 view.sets.name(from).to_owned(),
                 view.sets.name(to).to_owned(),
                 flow.map_or(0, |flow| flow.moves).to_string(),
-                rate.map_or_else(String::new, |rate| rate.to_string()),
+                maybe(rate, |rate| rate.to_string()),
             ]);
         }
     }

@@ -14,7 +14,7 @@ use crate::explain::{
 use crate::pictures;
 use crate::pictures::{Picture, Table};
 use crate::report::ReportedRun;
-use crate::text::{counted, duration, rounded};
+use crate::text::{counted, duration, maybe, rounded};
 
 /// What a page is for.
 #[derive(Clone, Copy, Debug)]
@@ -535,9 +535,7 @@ fn all_calls(run: &ReportedRun) -> Table {
             summary.superstep.to_string(),
             summary.at.to_string(),
             summary.cost_seconds.to_string(),
-            summary
-                .interval
-                .map_or_else(String::new, |interval| interval.to_string()),
+            maybe(summary.interval, |interval| interval.to_string()),
             call.listed.to_string(),
             call.candidates.to_string(),
             call.migrations.len().to_string(),

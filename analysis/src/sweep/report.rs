@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use experiments::{CsvTable, Failure, Provenance, Published};
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
+use serde_json::Value;
 use settings::{Node, list, nearest};
 
-use crate::cells::Cell;
 use crate::chart::{Group, HeatMap, HeatPanel, Interval, Intervals, Lines, Scale, Series, Style};
 use crate::compare::statistics::mean;
 use crate::compare::{
@@ -17,7 +17,7 @@ use crate::compare::{
 use crate::page::{Heading, page_of};
 use crate::sweep::grid::{Grid, Parameter, Point, Shard, cell, factors, shown};
 use crate::sweep::plan::{Plan, seeds};
-use crate::text::{Layout, TimeUnit, counted, rounded};
+use crate::text::{Layout, TimeUnit, counted, maybe, rounded};
 
 /// A sweep, and the runs of it that are done.
 #[derive(Clone, Debug)]
@@ -273,8 +273,8 @@ impl Report {
         let header = header.chain(COLUMNS.iter().map(|(name, _)| *name));
         let mut table = CsvTable::with_header(Self::SCHEMA, provenance, header)?;
         for row in &self.runs {
-            let mut cells: Vec<Cell> = vec![row.experiment.as_str().into()];
-            cells.extend(row.values.iter().map(|value| Cell::Text(cell(value))));
+            let mut cells: Vec<Value> = vec![row.experiment.as_str().into()];
+            cells.extend(row.values.iter().map(|value| Value::from(cell(value))));
             cells.extend(COLUMNS.iter().map(|(_, cell)| cell(self, row)));
             table.push(&cells)?;
         }
@@ -283,7 +283,7 @@ impl Report {
 }
 
 /// The columns after those of the parameters.
-const COLUMNS: [(&str, fn(&Report, &Row) -> Cell); 16] = [
+const COLUMNS: [(&str, fn(&Report, &Row) -> Value); 16] = [
     ("policy", |_, row| row.policy.as_str().into()),
     ("seed", |_, row| row.seed.into()),
     ("seconds", |_, row| row.seconds.into()),
@@ -310,9 +310,7 @@ const COLUMNS: [(&str, fn(&Report, &Row) -> Cell); 16] = [
 pub fn planned(plan: &Plan, subjects: &[Subject], layout: Layout) -> String {
     let grid = &plan.grid;
     let runs = position(plan.runs);
-    let part = grid
-        .shard
-        .map_or_else(String::new, |shard| format!(" in shard {shard}"));
+    let part = maybe(grid.shard, |shard| format!(" in shard {shard}"));
     let mut text = format!(
         "{}{part}: {}\n\n",
         counted(runs, "run"),
@@ -397,8 +395,8 @@ pub fn text(report: &Report, layout: Layout) -> String {
 
 /// The cells after those of the combination.
 fn cells(report: &Report, summary: &SweptSummary, unit: TimeUnit) -> Vec<String> {
-    let time = |seconds: Option<f64>| seconds.map_or_else(String::new, |time| unit.text(time, 3));
-    let mean = |mean: Option<f64>| mean.map_or_else(String::new, |mean| rounded(mean, 1));
+    let time = |seconds: Option<f64>| maybe(seconds, |time| unit.text(time, 3));
+    let mean = |mean: Option<f64>| maybe(mean, |mean| rounded(mean, 1));
     let mut cells = vec![
         summary.policy.clone(),
         summary.runs.to_string(),
@@ -417,7 +415,7 @@ fn cells(report: &Report, summary: &SweptSummary, unit: TimeUnit) -> Vec<String>
     cells.extend([
         mean(summary.calls),
         mean(summary.migrations),
-        summary.overhead.map_or_else(String::new, percent),
+        maybe(summary.overhead, percent),
     ]);
     if !report.failures.is_empty() {
         cells.push(failed_of(summary.failed, summary.runs));
