@@ -103,7 +103,7 @@ impl Reading {
 }
 
 /// Simulates the experiment of the record in `folder` with each of the best recommendations of `report`, with the same
-/// scenario, and notes what came. An experiment that draws is simulated with the seed of the record and the next ones,
+/// scenario, and notes the results. An experiment that draws is simulated with the seed of the record and the next ones,
 /// with its own configuration, too. What is not better is no recommendation any more. `file` is the file of the
 /// experiment, if it is named.
 ///

@@ -409,19 +409,12 @@ fn blank_in_run(history: &History) -> Explanation {
         seconds: history.end.seconds.get(),
         sets: history.run.sets.clone(),
         is_complete: history.end.extent.is_complete,
-        sentences: Vec::new(),
-        calls: Vec::new(),
-        joins: Vec::new(),
         checkpoints: history.checkpoints,
         baseline: history
             .baseline
             .as_ref()
             .map(|baseline| baseline.folder.display().to_string()),
-        balance: None,
-        process: None,
-        list: Vec::new(),
-        forces: None,
-        next: Vec::new(),
+        ..Explanation::default()
     }
 }
 

@@ -200,11 +200,6 @@ fn next(trace: &mut TraceReader, index: u64) -> Result<&TracedSuperstep, Failure
     }
 }
 
-/// The name of a process: p1 is that of rank 0.
-fn process_name(rank: Rank) -> String {
-    rank.to_string()
-}
-
 /// A span of time, in whole nanoseconds since the run began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Time {

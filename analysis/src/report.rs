@@ -15,7 +15,7 @@ use crate::explain::{Detail, Findings, History, Reading, verdict};
 use crate::pictures::Picture;
 use crate::report::page::PageKind;
 use crate::text::{counted, duration};
-use crate::view::{View, Viewing};
+use crate::view::{View, ViewReading};
 use crate::{pictures, sentences};
 
 /// A picture of a run.
@@ -94,8 +94,8 @@ impl ReportedRun {
     pub fn read(name: &str, folder: &Path, against: Option<&Path>) -> Result<Self, Failure> {
         let manifest = manifest(folder)?;
         let mut reading = Reading::new(folder, None)?;
-        let mut viewing = Viewing::new(record::head(folder).map_err(fault)?);
-        let needed = |header| Reading::needs(header) || Viewing::needs(header);
+        let mut viewing = ViewReading::new(record::head(folder).map_err(fault)?);
+        let needed = |header| Reading::needs(header) || ViewReading::needs(header);
         let extent = record::scan(folder, needed, |event| {
             viewing.take(&event);
             reading.take(&event);
@@ -195,7 +195,7 @@ impl ReportedRun {
 #[derive(Clone, Debug)]
 pub struct LiveRun {
     constants: Arc<Constants>,
-    viewing: Viewing,
+    viewing: ViewReading,
     reading: Reading,
     /// The findings of the call that has not ended.
     findings: Findings,
@@ -239,7 +239,7 @@ impl LiveRun {
                 registry: registry.clone(),
                 kept,
             }),
-            viewing: Viewing::new(run),
+            viewing: ViewReading::new(run),
             reading,
             findings: Findings::default(),
             details: VecDeque::new(),

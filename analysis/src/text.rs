@@ -335,7 +335,6 @@ pub(crate) fn without_zeros(number: &str) -> String {
 /// The unit of all times of a table: that in which the longest one is at least 1, but no longer one than seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeUnit {
-    heading: &'static str,
     name: &'static str,
     per_second: f64,
 }
@@ -343,28 +342,9 @@ pub struct TimeUnit {
 impl TimeUnit {
     /// Seconds.
     pub const SECONDS: Self = Self {
-        heading: "seconds",
         name: "s",
         per_second: 1.0,
     };
-
-    const SHORTER: [Self; 3] = [
-        Self {
-            heading: "ms",
-            name: "ms",
-            per_second: 1e3,
-        },
-        Self {
-            heading: "us",
-            name: "us",
-            per_second: 1e6,
-        },
-        Self {
-            heading: "ns",
-            name: "ns",
-            per_second: 1e9,
-        },
-    ];
 
     /// The unit for these times in seconds.
     pub fn of(times: impl IntoIterator<Item = f64>) -> Self {
@@ -372,18 +352,21 @@ impl TimeUnit {
         let longest = sizes
             .filter(|size| size.is_finite())
             .fold(0.0_f64, f64::max);
-        let [milli, micro, nano] = Self::SHORTER;
-        match longest {
-            0.0 | 1.0.. => Self::SECONDS,
-            1e-3.. => milli,
-            1e-6.. => micro,
-            _ => nano,
-        }
+        let (name, per_second) = match longest {
+            0.0 | 1.0.. => return Self::SECONDS,
+            1e-3.. => ("ms", 1e3),
+            1e-6.. => ("us", 1e6),
+            _ => ("ns", 1e9),
+        };
+        Self { name, per_second }
     }
 
     /// The heading of a column of times.
-    pub const fn heading(self) -> &'static str {
-        self.heading
+    pub fn heading(self) -> &'static str {
+        match self.name {
+            "s" => "seconds",
+            name => name,
+        }
     }
 
     /// Its symbol, as in `5 ms`.

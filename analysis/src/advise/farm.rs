@@ -73,7 +73,7 @@ impl Farm {
         let rates = Rates::of(&interactions);
         if rates.workers.iter().all(Option::is_none) {
             return Err(reading.fault(
-                "no interaction has the time of a worker, so there are no rates to judge\n  help: a task has to take \
+                "no interaction has the time of a worker, so no rates are known\n  help: a task has to take \
                  time: `Work::charge` says how much in a simulation",
             ));
         }
@@ -402,8 +402,8 @@ impl Line {
 impl Costs {
     /// The costs that `interactions` show.
     fn of(interactions: &[TimedInteraction]) -> Self {
-        let tells: Vec<f64> = interactions.iter().map(|one| one.tell).collect();
-        let tell = if tells.is_empty() { 0.0 } else { mean(&tells) };
+        let times: Vec<f64> = interactions.iter().map(|one| one.tell).collect();
+        let tell = if times.is_empty() { 0.0 } else { mean(&times) };
         let outcomes = outcomes(interactions);
         // Workers pass on what they share while the first interaction is dealt.
         let later = interactions.get(1..).unwrap_or_default();

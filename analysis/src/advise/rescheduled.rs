@@ -287,7 +287,7 @@ impl Case<'_> {
             note("Gains are upper bounds: what the cause of a recommendation took from the run.");
             if self.settled.is_none() {
                 note(
-                    "Without the record of scenario i beside this one, it is not judged whether moves paid.",
+                    "Without the record of scenario i beside this one, it is not known whether moves paid.",
                 );
             }
         } else {

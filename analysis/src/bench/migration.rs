@@ -176,7 +176,7 @@ struct Model {
     startup_seconds: f64,
     /// α1.
     overlap: f64,
-    /// Bytes per second of packing and unpacking; not set: no move was held up by it.
+    /// Bytes per second of packing and unpacking; not set: no move was delayed by it.
     processing_rate: Option<f64>,
 }
 
@@ -402,7 +402,7 @@ struct Estimator {
 /// What the bandwidth of a move is estimated from.
 #[derive(Clone, Copy, Debug)]
 enum Source {
-    /// What the move was priced by: a probe just before it, unless it confirmed what earlier moves had met.
+    /// What the move was priced by: a probe just before it, unless it confirmed what earlier moves had found.
     Used,
     /// A probe just before it or, where there was none, the forecast.
     Probe,
@@ -438,7 +438,7 @@ fn compare(kinds: &[&[TimedMove]]) -> Vec<Estimator> {
 /// The errors of predictions of `moves` with bandwidths from `source`.
 fn errors(moves: &[TimedMove], source: Source) -> Vec<f64> {
     let mut model = MigrationModel::default();
-    let mut met = BandwidthForecast::default();
+    let mut found = BandwidthForecast::default();
     let mut errors = Vec::new();
     for timed in moves {
         let measured = timed.moved.measured();
@@ -447,7 +447,7 @@ fn errors(moves: &[TimedMove], source: Source) -> Vec<f64> {
             Source::Used => timed.per_byte,
             Source::Probe => timed.probed.map_or(forecast, |link| link.per_byte),
             Source::Forecast => forecast,
-            Source::Predictor(index) => met
+            Source::Predictor(index) => found
                 .predictions()
                 .map_or(forecast, |predictions| predictions[index].recip()),
         };
@@ -455,8 +455,8 @@ fn errors(moves: &[TimedMove], source: Source) -> Vec<f64> {
         let took = measured.took.get();
         errors.push(((predicted - took) / took).abs());
         let startup = model.coefficients().startup.get();
-        met.observe(measured.bytes.as_f64() / (took - startup));
-        // Two hosts, wherever they are: there is one move at a time.
+        found.observe(measured.bytes.as_f64() / (took - startup));
+        // Any two hosts will do: there is one move at a time.
         model.observe(&[CallMove {
             measured,
             per_byte,
@@ -645,16 +645,16 @@ impl Report {
     /// A platform with two hosts and the link between them, and in comments what an experiment on it states of the cost of
     /// moves. `None`: no move has been measured.
     ///
-    /// The bandwidth of the link is the median of what bytes of moves met, its latency half of the shortest round trip.
+    /// The bandwidth of the link is the median of what bytes of moves found, its latency half of the shortest round trip.
     #[must_use]
     pub fn platform(&self, places: [Place<'_>; 2]) -> Option<String> {
         let moves = self.kinds.iter().flat_map(|kind| &kind.timeline.moves);
         let startup = self.model?.startup_seconds;
-        let met = moves.clone().filter_map(|timed| {
+        let found = moves.clone().filter_map(|timed| {
             let seconds = timed.moved.took.get() - startup;
             (startup < seconds).then(|| timed.moved.bytes.as_f64() / seconds)
         });
-        let bandwidth = median(met.collect())?;
+        let bandwidth = median(found.collect())?;
         let trips = moves.filter_map(|timed| timed.moved.times);
         let trips = trips.map(|times| times.round_trip.get());
         let latency = trips.reduce(f64::min)? / 2.0;
@@ -747,8 +747,8 @@ mod tests {
         assert_eq!(Errors::of(Vec::new()), None);
     }
 
-    /// A move of a megabyte over a link that takes `met` seconds per byte.
-    fn timed(met: f64, probed: Option<f64>, forecast: f64) -> TimedMove {
+    /// A move of a megabyte over a link that takes `found` seconds per byte.
+    fn timed(found: f64, probed: Option<f64>, forecast: f64) -> TimedMove {
         TimedMove {
             superstep: 1,
             moved: Moved {
@@ -757,7 +757,7 @@ mod tests {
                 host: HostId(1),
                 epoch: 1,
                 bytes: Bytes(1_000_000),
-                took: Seconds::new(1e6 * met).unwrap(),
+                took: Seconds::new(1e6 * found).unwrap(),
                 times: None,
                 parts: None,
                 declared: None,

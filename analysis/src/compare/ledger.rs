@@ -29,7 +29,7 @@ struct State {
     /// Runs that are under way, by digest: the places that wait for each.
     under_way: BTreeMap<String, Vec<(Place, NamedRun)>>,
     done: BTreeMap<Place, DoneRun>,
-    recalled: usize,
+    from_file: usize,
 }
 
 /// A run that is over.
@@ -37,7 +37,7 @@ struct State {
 struct Kept {
     outcome: Outcome,
     /// Whether the file had it.
-    is_recalled: bool,
+    is_from_file: bool,
     /// Experiment and policy of each line that has it.
     names: BTreeSet<(String, String)>,
 }
@@ -108,7 +108,7 @@ impl Ledger {
         for (_, Line { name, outcome }) in read_lines(&path, &text)? {
             let entry = kept.entry(name.digest).or_insert_with(|| Kept {
                 outcome: outcome.clone(),
-                is_recalled: true,
+                is_from_file: true,
                 names: BTreeSet::new(),
             });
             if entry.outcome.run().is_some() != outcome.run().is_some() {
@@ -141,8 +141,8 @@ impl Ledger {
     }
 
     /// Number of runs that were taken from the file.
-    pub fn recalled(&self) -> usize {
-        self.state().recalled
+    pub fn from_file(&self) -> usize {
+        self.state().from_file
     }
 
     /// Forgets the runs that failed, so that they are made again.
@@ -166,7 +166,7 @@ impl Ledger {
         let mut state = self.state();
         if let Some(kept) = state.kept.get(&named.digest) {
             let outcome = kept.outcome.clone();
-            state.recalled += usize::from(kept.is_recalled);
+            state.from_file += usize::from(kept.is_from_file);
             state.note(place, &named, &outcome)?;
             return Ok(false);
         }
@@ -179,7 +179,7 @@ impl Ledger {
         Ok(true)
     }
 
-    /// Notes how the run with this digest ended, wherever it is waited for.
+    /// Notes how the run with this digest ended, at each place that waits for it.
     ///
     /// # Errors
     ///
@@ -188,7 +188,7 @@ impl Ledger {
         let mut state = self.state();
         let kept = Kept {
             outcome: outcome.clone(),
-            is_recalled: false,
+            is_from_file: false,
             names: BTreeSet::new(),
         };
         state.kept.insert(digest.to_owned(), kept);
@@ -268,10 +268,10 @@ pub(crate) struct Name {
 }
 
 /// The schema of a line with a result.
-pub(super) const LEDGER_SCHEMA: &str = "migbsp.compare-runs/2";
+const LEDGER_SCHEMA: &str = "migbsp.compare-runs/2";
 
 /// The schema of a line about a run without one.
-pub(super) const FAILURE_SCHEMA: &str = "migbsp.compare-failures/1";
+const FAILURE_SCHEMA: &str = "migbsp.compare-failures/1";
 
 /// The whole lines of `text`, which is that of the file `path`, each with its text; lines of other schemas are left
 /// out. Of two lines about the same run, the later one counts.
@@ -352,7 +352,7 @@ mod tests {
         let run = second.done((3, 1, 7)).unwrap();
         let seconds = run.outcome.run().unwrap().seconds;
         assert_eq!(seconds.to_bits(), 2.5_f64.to_bits());
-        assert_eq!((second.len(), second.recalled()), (1, 1));
+        assert_eq!((second.len(), second.from_file()), (1, 1));
         assert_eq!(text(folder.path()), written);
         assert!(make(&second, (0, 0, 1), named("b")));
     }
@@ -396,7 +396,7 @@ mod tests {
             .map(|run| run.outcome.configuration_sha256());
         assert_eq!(configurations, ["ab12", "cd34", "cd34"]);
         assert_eq!(text(folder.path()).lines().count(), 2);
-        assert_eq!(ledger.recalled(), 0);
+        assert_eq!(ledger.from_file(), 0);
     }
 
     #[test]

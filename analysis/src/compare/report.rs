@@ -166,11 +166,11 @@ impl CheckedClaim {
             Some(experiment) => format!("on {experiment}"),
             None => "over all experiments".to_owned(),
         };
-        let met = match ratio {
+        let found = match ratio {
             Some(ratio) => format!("the makespans' ratio is {ratio:.4}, its limit {limit}"),
             None => "the makespans have no ratio".to_owned(),
         };
-        format!("`{claim}` does not hold {place}: {met}")
+        format!("`{claim}` does not hold {place}: {found}")
     }
 }
 

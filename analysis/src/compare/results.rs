@@ -166,7 +166,7 @@ impl Results {
         Blocks::Drawn(by_seed.into_values().map(of_seed).collect())
     }
 
-    /// The runs without a result, each with the names of its experiment and policy, the seed or whatever a `block` is, and the
+    /// The runs without a result, each with the names of its experiment and policy, the seed or repetition, as `block` says, and the
     /// reason.
     pub fn failures(&self, block: &str) -> Vec<String> {
         let mut failures = Vec::new();

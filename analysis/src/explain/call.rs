@@ -463,7 +463,7 @@ impl ChoiceReport {
 }
 
 /// Why the process of `choice` stays, if no host is on the idle list.
-pub(super) fn no_idle_host(choice: &DestinationChoice, history: &History) -> Option<String> {
+fn no_idle_host(choice: &DestinationChoice, history: &History) -> Option<String> {
     if choice.destinations.iter().any(|found| found.is_idle) {
         return None;
     }

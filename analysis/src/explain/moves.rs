@@ -19,7 +19,7 @@ pub(crate) struct MoveReport {
     /// The predicted cost of the move, Mem.
     predicted_seconds: f64,
     /// From the beginning of packing until the process was unpacked.
-    pub(crate) took_seconds: Option<f64>,
+    took_seconds: Option<f64>,
     /// The difference between the two, as a part of what the move took.
     pub(crate) error: Option<f64>,
     /// Packing and unpacking, without waiting for the network, and sending. They overlap.
@@ -33,7 +33,7 @@ pub(crate) struct MoveReport {
     program_bytes: Option<u64>,
     messages_bytes: Option<u64>,
     agent_bytes: Option<u64>,
-    /// The bandwidth that was predicted, if the cost of moves is learned, and the one that was met.
+    /// The bandwidth that was predicted, if the cost of moves is learned, and the one that was measured.
     predicted_bandwidth: Option<f64>,
     met_bandwidth: Option<f64>,
 }
@@ -86,11 +86,11 @@ impl MoveReport {
         });
         let per_second = |bandwidth: f64| format!("{}/s", data(bandwidth));
         let bandwidth = match (self.predicted_bandwidth, self.met_bandwidth) {
-            (Some(predicted), Some(met)) => {
-                let (predicted, met) = (per_second(predicted), per_second(met));
-                format!("; {predicted} were predicted on the network, {met} met")
+            (Some(predicted), Some(measured)) => {
+                let (predicted, measured) = (per_second(predicted), per_second(measured));
+                format!("; {predicted} were predicted on the network, {measured} measured")
             }
-            (None, Some(met)) => format!("; it was sent at {}", per_second(met)),
+            (None, Some(measured)) => format!("; it was sent at {}", per_second(measured)),
             (_, None) => String::new(),
         };
         Some(format!("State of {bytes} bytes{parts}{bandwidth}."))
@@ -195,7 +195,7 @@ fn learned_in_words(learned: &CostCoefficients) -> String {
     };
     let steady = maybe(learned.steady, |steady| {
         let rate = data(steady.per_byte.recip());
-        format!("; {rate}/s, whatever bandwidth is predicted, has been nearer")
+        format!("; {rate}/s, with any predicted bandwidth, has been nearer")
     });
     format!(
         "Before the last call, a move was expected to take {startup} ms (α0) and {overlap} times (α1) what its bytes take on the \
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(
             report.state().unwrap(),
             "State of 1000000 bytes: program 999000, messages 900, agent 100; 1 MB/s were predicted on the network, 2 \
-             MB/s met."
+             MB/s measured."
         );
     }
 

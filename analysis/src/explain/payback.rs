@@ -35,7 +35,7 @@ pub(super) struct Payback {
     /// The basis of comparison.
     pub(super) against: Against,
     /// Mean of the supersteps since the call before, in seconds; on real hosts, the median since the previous move.
-    pub(super) before_seconds: f64,
+    before_seconds: f64,
     /// Mean of the supersteps until the next call, in seconds; without the first of several if the
     /// migrant paid for its move in it. On real hosts, the median until the next move.
     pub(super) after_seconds: f64,
@@ -226,7 +226,7 @@ pub(super) fn means_around_moves(history: &History) -> Option<(f64, f64)> {
 }
 
 /// The supersteps before the first move, since the call before it, and those after the last.
-pub(super) fn around_moves(history: &History) -> Option<(Range<usize>, Range<usize>)> {
+fn around_moves(history: &History) -> Option<(Range<usize>, Range<usize>)> {
     let calls = &history.calls;
     let moved = |call: &ExplainedCall| !call.migrations.is_empty();
     let first = calls.iter().position(moved)?;
@@ -265,7 +265,7 @@ pub(crate) struct Balance {
     /// Number of supersteps that were compared.
     pub(super) supersteps: usize,
     /// Before the first move: on real hosts the median of rounds, in a simulation the mean since the call before.
-    pub(super) before_seconds: Option<f64>,
+    before_seconds: Option<f64>,
     /// The same of the supersteps after the last move.
     pub(super) after_seconds: Option<f64>,
     /// What the supersteps after the last move would have taken without any, in seconds.
@@ -280,10 +280,10 @@ pub(crate) struct Balance {
     /// Supersteps after the first move after which this was never negative.
     pub(super) paid_after: Option<usize>,
     /// The same, counted from the beginning of the run.
-    pub(super) paid_by: Option<usize>,
+    paid_by: Option<usize>,
     /// On real hosts: complete rounds before the first move that count, and after the last.
-    pub(super) rounds_before: Option<usize>,
-    pub(super) rounds_after: Option<usize>,
+    rounds_before: Option<usize>,
+    rounds_after: Option<usize>,
     /// Whether the moves have paid for the calls.
     pub(super) verdict: PaybackVerdict,
 }
@@ -496,7 +496,7 @@ const INSTEAD: &str = "`run FILE --policy none --out DIR` records scenario i; se
 ///
 /// Equation `PACE` of `docs/model.md`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pace {
+struct Pace {
     /// Seconds of a superstep in each round, the shortest first.
     rounds: Vec<f64>,
 }
@@ -557,7 +557,7 @@ impl Pace {
     }
 
     /// Whether the two paces differ by more than they vary.
-    pub(super) fn differs_from(&self, other: &Self) -> bool {
+    fn differs_from(&self, other: &Self) -> bool {
         match (self.interval(), other.interval()) {
             (Some(one), Some(other)) => one.1 < other.0 || other.1 < one.0,
             _ => false,
@@ -566,20 +566,20 @@ impl Pace {
 }
 
 /// The first supersteps of a run on real hosts: caches, connections and threads are cold, and they do not count.
-pub(super) const COLD: usize = 5;
+const COLD: usize = 5;
 
 /// The part of samples whose median is below the interval, and that of those whose median is above it.
 const TAIL: f64 = 0.025;
 
 /// Number of rounds below which there is no interval.
-pub(super) const ROUNDS_MIN: usize = 6;
+const ROUNDS_MIN: usize = 6;
 
 /// Savings of supersteps less costs of calls, in seconds.
 ///
 /// Migrations have paid for themselves after the first superstep from which on the difference is never
 /// negative.
 #[derive(Debug, Default)]
-pub(crate) struct Amortisation {
+pub(super) struct Amortisation {
     net: f64,
     supersteps: usize,
     paid_after: Option<usize>,

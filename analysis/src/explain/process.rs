@@ -238,7 +238,7 @@ fn around(rows: Vec<Row>, position: Option<usize>) -> Vec<Row> {
 const NEIGHBOURS: usize = 3;
 
 /// Facts about a process in a call.
-pub(super) struct Narrative<'a> {
+struct Narrative<'a> {
     pub(super) history: &'a History,
     pub(super) detail: &'a Detail,
     pub(super) entry: Entry,
@@ -426,7 +426,7 @@ impl Narrative<'_> {
     }
 
     /// The gain of the migration, if there was one.
-    pub(super) fn what_it_won(&self) -> Option<String> {
+    fn what_it_won(&self) -> Option<String> {
         let payback = self.process.payback.as_ref()?;
         let it = if self.process.moved_with.is_empty() {
             "It".to_owned()
@@ -512,8 +512,8 @@ pub(super) struct Neighbour {
     pub(super) before: String,
     pub(super) after: String,
     /// Whether the messages cross from Set to Set before the call, and after it.
-    pub(super) crosses_before: bool,
-    pub(super) crosses_after: bool,
+    crosses_before: bool,
+    crosses_after: bool,
 }
 
 /// The neighbours of `rank` in the call, the one with most bytes first.
@@ -569,7 +569,7 @@ pub(super) fn neighbours(history: &History, detail: &Detail, rank: Rank) -> Vec<
 }
 
 /// A sentence about the neighbours of the process `rank`; `None` without any.
-pub(super) fn neighbours_sentence(rank: Rank, neighbours: &[Neighbour]) -> Option<String> {
+fn neighbours_sentence(rank: Rank, neighbours: &[Neighbour]) -> Option<String> {
     let first = neighbours.first()?;
     let crossing =
         |crosses: fn(&Neighbour) -> bool| neighbours.iter().filter(|one| crosses(one)).count();

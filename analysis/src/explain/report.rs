@@ -17,7 +17,7 @@ use crate::explain::run::{ExplainedCheckpoints, ExplainedJoin};
 use crate::text::{Layout, counted, maybe, rounded};
 
 /// The answer to a question about a run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Explanation {
     /// The folder of the record.
     pub(super) record: String,
@@ -255,7 +255,7 @@ pub fn text(answer: &Explanation, layout: Layout) -> String {
 }
 
 /// All tables of an answer, in order.
-pub(super) fn sheets(answer: &Explanation, layout: Layout) -> Vec<Sheet> {
+fn sheets(answer: &Explanation, layout: Layout) -> Vec<Sheet> {
     let mut sheets = Vec::new();
     let assessment = answer.assessment();
     if let Some(assessment) = assessment {

@@ -182,7 +182,7 @@ pub(super) fn explained_joins(history: &History) -> Vec<ExplainedJoin> {
 }
 
 /// What a host took and brought, in a sentence.
-pub(super) fn join_sentence(join: &ExplainedJoin) -> String {
+fn join_sentence(join: &ExplainedJoin) -> String {
     let mut sentence = sentences::joined(&join.summary);
     if let (true, Some(before), Some(after)) = (join.summary.joined, join.before, join.after) {
         let (before, after) = (rounded(before, 2), rounded(after, 2));
@@ -241,13 +241,13 @@ pub(crate) struct ExplainedCheckpoints {
     /// half of the weight.
     pub(super) cost_seconds: f64,
     /// From the beginning of one to that of the next, on average; the first counts from the start of the run.
-    pub(super) interval_seconds: f64,
+    interval_seconds: f64,
     /// The mean time between failures of one node.
-    pub(super) mtbf_seconds: f64,
+    mtbf_seconds: f64,
     /// The number of nodes: the hosts on which processes started.
     pub(super) nodes: usize,
     /// The interval that loses least time, equation `YOUNG`.
-    pub(super) optimal_seconds: f64,
+    optimal_seconds: f64,
 }
 
 /// The checkpoints of a record as they are read.
@@ -323,7 +323,7 @@ impl CheckpointReading {
 }
 
 /// What the checkpoints took and how often they are worth it, in sentences.
-pub(super) fn checkpoint_sentence(explained: &ExplainedCheckpoints) -> String {
+fn checkpoint_sentence(explained: &ExplainedCheckpoints) -> String {
     format!(
         "{} They began every {} s. One cost {} s, and if each of {} nodes fails in {} days on average, an interval of \
          {} s loses least (Young and Daly).",

@@ -5,12 +5,12 @@
 
 use std::io::Write;
 
-use bsp::HostId;
+use bsp::{HostId, Rank};
 use experiments::{Failure, Provenance};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::export::{Reading, Span, Time, each_span, process_name, refused};
+use crate::export::{Reading, Span, Time, each_span, refused};
 
 /// Writes the record.
 ///
@@ -65,7 +65,7 @@ pub(super) fn write(
 
 fn describe(hosts: &[String], span: Span<'_>) -> (&'static str, Vec<Value>) {
     let host = |id: HostId| attribute("migbsp.host", &json!(hosts[id.index()]));
-    let process = |rank| attribute("migbsp.process", &json!(process_name(rank)));
+    let process = |rank: Rank| attribute("migbsp.process", &json!(rank.to_string()));
     let number = |key: &str, number: u64| attribute(key, &json!(number));
     match span {
         Span::Superstep(superstep) => (

@@ -9,7 +9,7 @@ use std::io::Write;
 use bsp::Rank;
 use experiments::{Failure, Provenance};
 
-use crate::export::{Reading, Span, Time, each_span, process_name, refused};
+use crate::export::{Reading, Span, Time, each_span, refused};
 
 /// Writes the record.
 ///
@@ -30,7 +30,7 @@ pub(super) fn write(
     file.define(provenance, &hosts)?;
     for (rank, host) in placement.iter().enumerate() {
         let rank = Rank::from_index(rank);
-        let (alias, name) = (container(rank), process_name(rank));
+        let (alias, name) = (container(rank), rank.to_string());
         file.line(format_args!("3 0 {alias} P run {}", quoted(&name)))?;
         file.line(format_args!("5 0 H {alias} h{}", host.index()))?;
     }

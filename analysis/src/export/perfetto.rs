@@ -10,7 +10,7 @@ use experiments::{Failure, Provenance};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::export::{Reading, Span, Time, each_span, process_name, refused};
+use crate::export::{Reading, Span, Time, each_span, refused};
 
 /// Writes the record.
 ///
@@ -37,7 +37,7 @@ pub(super) fn write(
     events.name("thread_name", (RUN, CALLS), "calls")?;
     for rank in (0..processes).map(Rank::from_index) {
         for group in [PROCESSES, PLACEMENT] {
-            events.name("thread_name", (group, track(rank)), &process_name(rank))?;
+            events.name("thread_name", (group, track(rank)), &rank.to_string())?;
         }
     }
     each_span(reading, &mut |time, span| {
@@ -66,7 +66,7 @@ fn slice<'a>(hosts: &'a [String], time: Time, span: Span<'_>) -> Slice<'a> {
             "superstep",
             "superstep",
             (RUN, SUPERSTEPS),
-            json!({"superstep": superstep.index, "slowest": process_name(superstep.slowest),
+            json!({"superstep": superstep.index, "slowest": superstep.slowest.to_string(),
                 "computation": superstep.computation, "messages": superstep.messages}),
         ),
         Span::Call(call) => (

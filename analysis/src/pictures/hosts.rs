@@ -311,7 +311,7 @@ const SLOWEST: usize = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::sample;
+    use crate::view::tests::run;
 
     fn rows(view: &View) -> Vec<String> {
         hosts(view)
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn processes_are_counted_on_every_host_that_had_any() {
-        let view = sample::run(4, 20, &[(4, 0, 3), (4, 1, 3), (9, 0, 1)]);
+        let view = run(4, 20, &[(4, 0, 3), (4, 1, 3), (9, 0, 1)]);
         assert_eq!(
             rows(&view),
             [
@@ -355,7 +355,7 @@ mod tests {
         let moves: Vec<(u64, u32, u32)> = (1..9_600)
             .map(|superstep| (superstep, 1, u32::from(superstep % 2 == 0)))
             .collect();
-        let view = sample::run(2, 9_600, &moves);
+        let view = run(2, 9_600, &moves);
         let rows = rows(&view);
         assert!(rows.len() <= 2 * 241, "{}", rows.len());
         let last = rows.last().unwrap();
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn equal_neighbours_are_one_rectangle() {
-        let view = sample::run(4, 200, &[(100, 0, 3)]);
+        let view = run(4, 200, &[(100, 0, 3)]);
         let svg = load(&view).svg;
         // The slowest process was on one host, and then on another.
         assert_eq!(svg.matches("<rect").count(), 2, "{svg}");

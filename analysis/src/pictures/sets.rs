@@ -169,11 +169,11 @@ const ROWS: usize = 5_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::sample;
+    use crate::view::tests::run;
 
     #[test]
     fn moves_between_sets_are_counted_and_those_within_one_are_none() {
-        let view = sample::run(4, 20, &[(4, 0, 3), (5, 1, 2), (6, 1, 3), (7, 3, 0)]);
+        let view = run(4, 20, &[(4, 0, 3), (5, 1, 2), (6, 1, 3), (7, 3, 0)]);
         let picture = sets(&view).unwrap();
         let rows: Vec<String> = picture.table.rows.iter().map(|row| row.join(" ")).collect();
         assert_eq!(rows, ["one other 2 ", "other one 1 ", "other other 1 "]);

@@ -434,11 +434,11 @@ const ROWS: usize = 2_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::sample;
+    use crate::view::tests::run;
 
     #[test]
     fn the_parts_of_a_superstep_are_all_of_it() {
-        let picture = breakdown(&sample::run(2, 8, &[]));
+        let picture = breakdown(&run(2, 8, &[]));
         let words = "Of 8 s: mean computation 4 s (50.0 %), waiting for the slowest process 2 s (25.0 %), communication and \
                      barrier 2 s (25.0 %), calls and joins 0 s (0.0 %).";
         assert!(picture.svg.contains(words), "{}", picture.svg);
@@ -451,7 +451,7 @@ mod tests {
 
     #[test]
     fn a_run_without_supersteps_has_an_empty_picture() {
-        let picture = breakdown(&sample::run(2, 0, &[]));
+        let picture = breakdown(&run(2, 0, &[]));
         assert!(
             picture.svg.contains("No superstep took any time."),
             "{}",

@@ -235,7 +235,7 @@ const MOVE: usize = 6;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::sample;
+    use crate::view::tests::run;
 
     /// Rows of a table without the set.
     fn rows(view: &View) -> Vec<String> {
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn rows_are_processes_and_every_move_is_a_point() {
-        let view = sample::run(4, 100, &[(4, 0, 3), (9, 0, 1), (9, 2, 0)]);
+        let view = run(4, 100, &[(4, 0, 3), (9, 0, 1), (9, 2, 0)]);
         assert_eq!(
             rows(&view),
             [
@@ -268,7 +268,7 @@ mod tests {
             "{svg}"
         );
         assert!(svg.contains("data-scale=\"log\""), "{svg}");
-        let late = sample::run(4, 100, &[(11, 0, 3)]);
+        let late = run(4, 100, &[(11, 0, 3)]);
         assert!(
             timeline(&late)
                 .unwrap()
@@ -279,9 +279,9 @@ mod tests {
 
     #[test]
     fn of_many_processes_those_that_moved_are_shown() {
-        let still = sample::run(300, 10, &[]);
+        let still = run(300, 10, &[]);
         assert!(timeline(&still).is_none());
-        let view = sample::run(300, 10, &[(4, 7, 250), (5, 299, 0)]);
+        let view = run(300, 10, &[(4, 7, 250), (5, 299, 0)]);
         assert_eq!(
             rows(&view),
             ["p8 0 4 h7", "p8 4 10 h250", "p300 0 5 h299", "p300 5 10 h0"]
@@ -295,7 +295,7 @@ mod tests {
         let moves: Vec<(u64, u32, u32)> = (1..20_000)
             .map(|superstep| (superstep, 1, u32::from(superstep % 2 == 0)))
             .collect();
-        let view = sample::run(2, 20_000, &moves);
+        let view = run(2, 20_000, &moves);
         let svg = timeline(&view).unwrap().svg;
         assert!(svg.matches("<rect").count() < 200, "{}", svg.len());
         assert!(!svg.contains("r=\"80\""), "moves are not marked");

@@ -310,7 +310,7 @@ fn differences(runs: &[ReportedRun], first: &ReportedRun) -> Vec<String> {
 }
 
 /// A picture of the page: its place, its title, and how it is drawn; `None`: the record does not have what it shows.
-pub(super) struct PageFigure {
+struct PageFigure {
     /// The anchor of its section.
     pub(super) id: &'static str,
     /// The title of its section.
@@ -319,7 +319,7 @@ pub(super) struct PageFigure {
 }
 
 /// All pictures, in the order of the page.
-pub(super) const FIGURES: [PageFigure; 6] = [
+const FIGURES: [PageFigure; 6] = [
     PageFigure {
         id: "timeline",
         title: "Processes over supersteps",

@@ -212,7 +212,7 @@ pub struct Shard {
 
 impl Shard {
     /// All of a sweep, as one part.
-    pub(super) const WHOLE: Self = Self { number: 1, of: 1 };
+    const WHOLE: Self = Self { number: 1, of: 1 };
 
     /// Which part it is, from 1.
     pub fn number(self) -> u64 {
@@ -532,7 +532,7 @@ pub(super) fn items(text: &str) -> Result<Vec<&str>, String> {
 /// # Errors
 ///
 /// If the range begins with a number, and is malformed, has no number or too large a number of them.
-pub(super) fn numbers_of_range(text: &str) -> Result<Option<Vec<Node>>, String> {
+fn numbers_of_range(text: &str) -> Result<Option<Vec<Node>>, String> {
     let Some((first, rest)) = text.split_once("..") else {
         return Ok(None);
     };

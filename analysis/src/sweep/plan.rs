@@ -405,9 +405,9 @@ fn written(path: &Path) -> Result<Option<Written>, Failure> {
     let unreadable = |error: serde_json::Error| fault(error.to_string());
     let head: Head = serde_json::from_str(&text).map_err(unreadable)?;
     if head.schema != Plan::SCHEMA {
-        let (met, expected) = (head.schema, Plan::SCHEMA);
+        let (found, expected) = (head.schema, Plan::SCHEMA);
         return Err(fault(format!(
-            "invalid value `{met}` for `schema`: must be {expected}"
+            "invalid value `{found}` for `schema`: must be {expected}"
         )));
     }
     serde_json::from_str(&text).map_err(unreadable).map(Some)

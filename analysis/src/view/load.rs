@@ -179,7 +179,7 @@ pub(crate) struct LoadBin {
     /// Seconds that hosts with processes computed.
     pub(crate) computed: f64,
     /// Seconds that they could have computed.
-    pub(crate) available: f64,
+    available: f64,
     /// Number of supersteps in which the process that computed longest was on one of the hosts.
     pub(crate) slowest: u64,
 }

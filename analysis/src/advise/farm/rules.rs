@@ -259,14 +259,14 @@ pub(super) fn changed(dealing: &Dealing, base: &Dealing) -> Vec<Key> {
 }
 
 /// `base` with another value of one key; `None`: that is no rule.
-pub(super) fn with_key(base: &Dealing, (key, value): &Key) -> Option<Dealing> {
+fn with_key(base: &Dealing, (key, value): &Key) -> Option<Dealing> {
     let mut table = table(base);
     table.insert(key.clone(), value.clone());
     rule(table)
 }
 
 /// The rule that a kind has without keys.
-pub(super) fn default_of(dealing: &Dealing) -> Dealing {
+fn default_of(dealing: &Dealing) -> Dealing {
     let kind = Map::from_iter([(KIND.to_owned(), json!(kind(dealing)))]);
     rule(kind).unwrap_or_else(|| dealing.clone())
 }

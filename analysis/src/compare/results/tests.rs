@@ -95,9 +95,12 @@ fn a_makespan_of_nothing_has_no_ratio() {
     assert_eq!(results.blocks(&[1], 1, 0).ratio(), Some(1.0));
 }
 
-fn near(met: Option<f64>, expected: f64) {
-    let met = met.unwrap();
-    assert!((met - expected).abs() < 1e-12, "{met} is not {expected}");
+fn near(found: Option<f64>, expected: f64) {
+    let found = found.unwrap();
+    assert!(
+        (found - expected).abs() < 1e-12,
+        "{found} is not {expected}"
+    );
 }
 
 #[test]
@@ -222,8 +225,8 @@ fn experiments_that_share_seeds_are_no_more_evidence_than_seeds() {
     ];
     let pair = &over_all(&results(&experiments.map(|of| (true, of))))[0];
     assert_eq!((pair.runs, pair.seeds), (15, Some(5)));
-    let near = |met: Option<f64>, expected: f64| {
-        assert!((met.unwrap() - expected).abs() < 1e-6, "{pair:?}");
+    let near = |found: Option<f64>, expected: f64| {
+        assert!((found.unwrap() - expected).abs() < 1e-6, "{pair:?}");
     };
     near(pair.p, 0.098_912_970_7);
     near(pair.ratio, 0.868_334_835_9);
