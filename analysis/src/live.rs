@@ -1,8 +1,8 @@
 //! Runs on real hosts, as reports.
 
-use bsp::numbers::{index, position};
 use std::path::{Path, PathBuf};
 
+use bsp::numbers::{index, position};
 use bsp::units::{Bytes, Seconds};
 use experiments::record::Manifest;
 use experiments::submission::scenario;

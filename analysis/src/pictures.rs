@@ -9,6 +9,7 @@ use bsp::{HostId, SetId};
 use experiments::{CsvTable, Failure, Provenance};
 
 use crate::chart::Mark;
+use crate::text::cells;
 use crate::view::View;
 
 pub(crate) use hosts::{hosts, load};
@@ -35,6 +36,17 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// The table of `rows`: of each column its name, and the cell of a row.
+    pub(crate) fn of<R>(
+        rows: impl IntoIterator<Item = R>,
+        columns: &[(&'static str, &dyn Fn(&R) -> String)],
+    ) -> Self {
+        Self {
+            header: columns.iter().map(|(name, _)| *name).collect(),
+            rows: cells(rows, columns),
+        }
+    }
+
     /// The table as CSV, after what made it.
     ///
     /// # Errors

@@ -2,11 +2,11 @@
 
 mod page;
 
-use bsp::numbers::position;
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
+use bsp::numbers::position;
 use experiments::record::{Manifest, fault, manifest};
 use experiments::{Failure, Provenance, Registry};
 use record::{Event, Run};

@@ -1,10 +1,11 @@
 //! Numbers, quantities and tables as text for people.
 
+use std::io::Write;
+
 use bsp::units::Bytes;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use experiments::{CsvTable, Failure, Provenance};
 use serde_json::Value;
-use std::io::Write;
 use textwrap::core::display_width;
 
 /// How much of a text for people is shown, and in which width.

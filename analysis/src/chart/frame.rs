@@ -1,8 +1,8 @@
 //! What surrounds the data of every chart: title, legend, colours, fonts.
 
-use bsp::numbers::index;
 use std::io;
 
+use bsp::numbers::index;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};

@@ -3,10 +3,10 @@
 //! A program that shows the chart can move the axis: the data are elements of groups `data`, the axis is a group `x-axis`,
 //! and attributes of the root say where both are.
 
-use bsp::numbers::position;
 use std::io;
 use std::ops::Range;
 
+use bsp::numbers::position;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged};
 use plotters::coord::types::RangedCoordf64;

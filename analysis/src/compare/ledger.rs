@@ -1,12 +1,12 @@
 //! Runs of a comparison that are done, in memory and in a file.
 
-use bsp::numbers::length;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bsp::numbers::length;
 use experiments::{Failure, Provenance};
 use serde::{Deserialize, Serialize};
 

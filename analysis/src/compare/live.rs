@@ -1,8 +1,8 @@
 //! Comparisons on real hosts: repetitions, each of which has all runs once in an order that is drawn.
 
-use bsp::numbers::length;
 use std::collections::BTreeSet;
 
+use bsp::numbers::length;
 use experiments::{Failure, Finished, Loaded, PreparedExperiment, Provenance, Registry};
 use protocol::Member;
 use rand_chacha::ChaCha8Rng;

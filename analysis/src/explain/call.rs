@@ -429,35 +429,39 @@ impl ChoiceReport {
             let idle = other.is_idle.cmp(&one.is_idle);
             idle.then(one.completion_seconds.total_cmp(&other.completion_seconds))
         });
-        let row = |found: &&DestinationReport| {
+        let note = |found: &&&DestinationReport| {
             let note = match (found.chosen, found.is_idle) {
                 (true, _) => "chosen",
                 (false, true) => "",
                 (false, false) => "not idle",
             };
-            vec![
-                found.host.clone(),
-                format!("{:.1} %", 100.0 * found.utilisation),
-                rounded(found.cost_seconds, 4),
-                rounded(found.execution_seconds, 4),
-                rounded(found.completion_seconds, 4),
-                note.to_owned(),
-            ]
+            note.to_owned()
         };
-        let more = found.len().saturating_sub(ROWS);
-        let rows: Vec<Vec<String>> = found.iter().take(ROWS).map(row).collect();
+        let caption = format!(
+            "Hosts that were compared for {}, now on {} (seconds)",
+            self.process, self.from
+        );
+        let more = found.len().saturating_sub(DESTINATIONS);
+        let sheet = Sheet::of(
+            caption,
+            found.iter().take(DESTINATIONS),
+            &[
+                ("host", &|found| found.host.clone()),
+                ("utilisation", &|found| {
+                    format!("{:.1} %", 100.0 * found.utilisation)
+                }),
+                ("C", &|found| rounded(found.cost_seconds, 4)),
+                ("E[T]", &|found| rounded(found.execution_seconds, 4)),
+                ("C + E[T]", &|found| rounded(found.completion_seconds, 4)),
+                ("", &note),
+            ],
+        );
         Sheet {
-            caption: format!(
-                "Hosts that were compared for {}, now on {} (seconds)",
-                self.process, self.from
-            ),
-            headers: vec!["host", "utilisation", "C", "E[T]", "C + E[T]", ""],
-            rows,
-            dispensable: &[],
             rest: match more {
                 0 => String::new(),
                 more => format!("\n{} more; --format json has all.", counted(more, "host")),
             },
+            ..sheet
         }
     }
 }
@@ -476,7 +480,7 @@ fn no_idle_host(choice: &DestinationChoice, history: &History) -> Option<String>
 }
 
 /// Number of hosts that are shown.
-const ROWS: usize = 20;
+const DESTINATIONS: usize = 20;
 
 /// The potentials of one process for every Set, term by term.
 #[derive(Debug, Serialize)]

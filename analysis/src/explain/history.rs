@@ -1,11 +1,11 @@
 //! The record of a run, as far as questions need it.
 
-use bsp::numbers::{length, position};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bsp::numbers::{length, position};
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Interaction, Rank, SetId};
 use experiments::record::{Manifest, RecordedFailure, fault, manifest, shortfall};

@@ -1,8 +1,8 @@
 //! What migrations gained: those of a call, and all of a run.
 
-use bsp::numbers::position;
 use std::ops::Range;
 
+use bsp::numbers::position;
 use migbsp::median;
 use serde::Serialize;
 use statrs::distribution::{Binomial, DiscreteCDF};

@@ -1,20 +1,20 @@
 //! The answer as JSON, as text and as a part of a page.
 
-use bsp::numbers::position;
 use std::collections::BTreeMap;
 
+use bsp::numbers::position;
 use experiments::{CallSummary, Published};
 use maud::{Markup, PreEscaped, html};
 use record::ResumedRun;
 use serde::Serialize;
 
-use crate::explain::call::{ChoiceReport, Forces, first_of};
+use crate::explain::call::{ChoiceReport, Force, Forces, first_of};
 use crate::explain::moves;
 use crate::explain::moves::MoveReport;
 use crate::explain::payback::{Against, Balance, Payback, PaybackVerdict};
 use crate::explain::process::Neighbour;
 use crate::explain::run::{ExplainedCheckpoints, ExplainedJoin};
-use crate::text::{Layout, counted, maybe, rounded};
+use crate::text::{Layout, cells, counted, maybe, rounded};
 
 /// The answer to a question about a run.
 #[derive(Debug, Default, Serialize)]
@@ -388,37 +388,41 @@ const UNKNOWN: &str = "cannot be told";
 
 /// Each term of PM for every Set.
 fn terms(forces: &Forces) -> Sheet {
-    let headers = vec![
-        "Set", "P_comp", "CTP", "ISet", "Comp", "P_comm", "BTP", "Comm", "Mem", "PM", "",
-    ];
-    let rows = forces.sets.iter().map(|force| {
-        let role = match (force.is_own, force.is_target) {
-            (true, true) => "own, preferred",
-            (true, false) => "own",
-            (false, true) => "preferred",
-            (false, false) => "",
-        };
-        vec![
-            force.set.clone(),
-            rounded(force.terms.pattern_computation, 2),
-            rounded(force.terms.prediction_computation, 4),
-            rounded(force.terms.set_index, 3),
-            rounded(force.terms.computation, 4),
-            rounded(force.terms.pattern_communication, 2),
-            rounded(force.terms.prediction_communication, 4),
-            rounded(force.terms.communication, 4),
-            rounded(force.terms.migration, 4),
-            rounded(force.terms.potential, 4),
-            role.to_owned(),
-        ]
-    });
+    let caption = "PM = Comp + Comm − Mem, with Comp = P_comp · CTP · ISet and Comm = P_comm · BTP (times in seconds)";
+    let role = |force: &&Force| match (force.is_own, force.is_target) {
+        (true, true) => "own, preferred".to_owned(),
+        (true, false) => "own".to_owned(),
+        (false, true) => "preferred".to_owned(),
+        (false, false) => String::new(),
+    };
+    let sheet = Sheet::of(
+        caption.to_owned(),
+        &forces.sets,
+        &[
+            ("Set", &|force| force.set.clone()),
+            ("P_comp", &|force| {
+                rounded(force.terms.pattern_computation, 2)
+            }),
+            ("CTP", &|force| {
+                rounded(force.terms.prediction_computation, 4)
+            }),
+            ("ISet", &|force| rounded(force.terms.set_index, 3)),
+            ("Comp", &|force| rounded(force.terms.computation, 4)),
+            ("P_comm", &|force| {
+                rounded(force.terms.pattern_communication, 2)
+            }),
+            ("BTP", &|force| {
+                rounded(force.terms.prediction_communication, 4)
+            }),
+            ("Comm", &|force| rounded(force.terms.communication, 4)),
+            ("Mem", &|force| rounded(force.terms.migration, 4)),
+            ("PM", &|force| rounded(force.terms.potential, 4)),
+            ("", &role),
+        ],
+    );
     Sheet {
-        caption: "PM = Comp + Comm − Mem, with Comp = P_comp · CTP · ISet and Comm = P_comm · BTP (times in seconds)"
-            .to_owned(),
-        headers,
-        rows: rows.collect(),
         dispensable: &[6, 3, 2, 5, 1, 8, 7, 4],
-        rest: String::new(),
+        ..sheet
     }
 }
 
@@ -492,40 +496,35 @@ fn times(process: &ProcessReport) -> Option<Sheet> {
     }
     let negotiated = process.times.iter().any(|time| time.computation.is_some());
     if !negotiated {
-        let rows = process.times.iter().map(|time| {
-            vec![
-                time.name.to_owned(),
-                time.host.clone(),
-                rounded(time.seconds, 4),
-            ]
-        });
-        return Some(Sheet {
-            caption: "Predicted superstep time on the target, as planned (t1), and on the present host (t2), in seconds"
-                .to_owned(),
-            headers: vec!["", "host", "seconds"],
-            rows: rows.collect(),
-            ..Sheet::default()
-        });
+        let caption = "Predicted superstep time on the target, as planned (t1), and on the present host (t2), in seconds";
+        return Some(Sheet::of(
+            caption.to_owned(),
+            &process.times,
+            &[
+                ("", &|time| time.name.to_owned()),
+                ("host", &|time| time.host.clone()),
+                ("seconds", &|time| rounded(time.seconds, 4)),
+            ],
+        ));
     }
-    let headers = vec!["", "host", "time(p)", "B·T", "Mem", "sum"];
+    let caption = "Predicted superstep time on the target (t1, own work not counted) and on the present host (t2), in \
+                   seconds";
     let part = |part: Option<f64>| maybe(part, |part| rounded(part, 4));
-    let rows = process.times.iter().map(|time| {
-        vec![
-            time.name.to_owned(),
-            time.host.clone(),
-            part(time.computation),
-            part(time.reception),
-            part(time.migration),
-            rounded(time.seconds, 4),
-        ]
-    });
+    let sheet = Sheet::of(
+        caption.to_owned(),
+        &process.times,
+        &[
+            ("", &|time| time.name.to_owned()),
+            ("host", &|time| time.host.clone()),
+            ("time(p)", &|time| part(time.computation)),
+            ("B·T", &|time| part(time.reception)),
+            ("Mem", &|time| part(time.migration)),
+            ("sum", &|time| rounded(time.seconds, 4)),
+        ],
+    );
     Some(Sheet {
-        caption: "Predicted superstep time on the target (t1, own work not counted) and on the present host (t2), in seconds"
-            .to_owned(),
-        headers,
-        rows: rows.collect(),
         dispensable: &[4, 3, 2],
-        rest: String::new(),
+        ..sheet
     })
 }
 
@@ -644,6 +643,20 @@ pub(crate) struct Sheet {
 }
 
 impl Sheet {
+    /// The table of `rows`: of each column its name, and the cell of a row.
+    pub(crate) fn of<R>(
+        caption: String,
+        rows: impl IntoIterator<Item = R>,
+        columns: &[(&'static str, &dyn Fn(&R) -> String)],
+    ) -> Self {
+        Self {
+            caption,
+            headers: columns.iter().map(|(name, _)| *name).collect(),
+            rows: cells(rows, columns),
+            ..Self::default()
+        }
+    }
+
     /// The table with its caption and what follows it, as text.
     pub(super) fn text(&self, layout: Layout) -> String {
         let rows = self.rows.iter().cloned();

@@ -1,11 +1,11 @@
 //! Summary of a run: its calls, moves, checkpoints, and hosts that joined.
 
-use bsp::numbers::position;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use agents::CheckpointSchedule;
 use bsp::Interaction;
+use bsp::numbers::position;
 use bsp::units::{Instant, Seconds};
 use experiments::record::Manifest;
 use experiments::{CheckpointSummary, Failure, JoinSummary};

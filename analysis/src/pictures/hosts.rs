@@ -1,9 +1,9 @@
 //! Hosts over supersteps: how many processes they had, and how busy they were.
 
-use bsp::numbers::{position, real};
 use std::collections::BTreeMap;
 
 use bsp::HostId;
+use bsp::numbers::{position, real};
 
 use crate::chart::{Cell, Layer, Panel, Plot};
 use crate::pictures::{Picture, SetColours, Table, is_early};
@@ -72,20 +72,16 @@ pub(super) fn hosts_panel(view: &View) -> (Plot, Table) {
         .iter()
         .map(|row| (row.name.as_str(), row.set.as_str()))
         .collect();
-    let row = |span: &Span| {
-        let (name, set) = named[span.row];
-        vec![
-            name.to_owned(),
-            span.from.to_string(),
-            span.to.to_string(),
-            set.to_owned(),
-            span.processes.to_string(),
-        ]
-    };
-    let table = Table {
-        header: vec!["host", "from", "to", "set", "processes"],
-        rows: spans.iter().map(row).collect(),
-    };
+    let table = Table::of(
+        &spans,
+        &[
+            ("host", &|span| named[span.row].0.to_owned()),
+            ("from", &|span| span.from.to_string()),
+            ("to", &|span| span.to.to_string()),
+            ("set", &|span| named[span.row].1.to_owned()),
+            ("processes", &|span| span.processes.to_string()),
+        ],
+    );
     (plot, table)
 }
 
@@ -274,24 +270,23 @@ fn description(view: &View) -> String {
 }
 
 fn table(view: &View) -> Table {
-    let mut rows = Vec::new();
-    for (row, bins) in view.load.rows.iter().zip(&view.load.bins) {
-        for (index, bin) in bins.iter().enumerate() {
-            let supersteps = view.load.supersteps(index, view.end);
-            rows.push(vec![
-                row.name.clone(),
-                supersteps.start.to_string(),
-                supersteps.end.to_string(),
-                bin.share()
-                    .map_or_else(String::new, |share| format!("{share:.4}")),
-                bin.slowest.to_string(),
-            ]);
-        }
-    }
-    Table {
-        header: vec!["host", "from", "to", "busy", "slowest_supersteps"],
+    let load = &view.load;
+    let rows = load.rows.iter().zip(&load.bins).flat_map(|(row, bins)| {
+        let bins = bins.iter().enumerate();
+        bins.map(move |(index, bin)| (row, load.supersteps(index, view.end), bin))
+    });
+    Table::of(
         rows,
-    }
+        &[
+            ("host", &|(row, ..)| row.name.clone()),
+            ("from", &|(_, supersteps, _)| supersteps.start.to_string()),
+            ("to", &|(_, supersteps, _)| supersteps.end.to_string()),
+            ("busy", &|(.., bin)| {
+                maybe(bin.share(), |share| format!("{share:.4}"))
+            }),
+            ("slowest_supersteps", &|(.., bin)| bin.slowest.to_string()),
+        ],
+    )
 }
 
 /// How the load is known.

@@ -134,27 +134,27 @@ fn links(view: &View, shown: &[SetId], arrows: &[Arrow]) -> Vec<NetworkLink> {
 
 /// Pairs of Sets between which processes moved or whose rates are known.
 fn table(view: &View, flows: &[Flow]) -> Table {
-    let mut rows = Vec::new();
-    for from in view.sets.ids() {
-        for to in view.sets.ids() {
-            let mut flows = flows.iter();
-            let flow = flows.find(|flow| (flow.from, flow.to) == (from, to));
-            let rate = view.sets.bandwidth(from, to);
-            if (flow.is_none() && rate.is_none()) || ROWS <= rows.len() {
-                continue;
-            }
-            rows.push(vec![
-                view.sets.name(from).to_owned(),
-                view.sets.name(to).to_owned(),
-                flow.map_or(0, |flow| flow.moves).to_string(),
-                maybe(rate, |rate| rate.to_string()),
-            ]);
-        }
-    }
-    Table {
-        header: vec!["from_set", "to_set", "moves", "bytes_per_second"],
-        rows,
-    }
+    let sets = &view.sets;
+    let pairs = sets
+        .ids()
+        .flat_map(|from| sets.ids().map(move |to| (from, to)));
+    let rows = pairs.filter_map(|(from, to)| {
+        let flow = flows.iter().find(|flow| (flow.from, flow.to) == (from, to));
+        let rate = sets.bandwidth(from, to);
+        let moves = flow.map_or(0, |flow| flow.moves);
+        (flow.is_some() || rate.is_some()).then_some((from, to, moves, rate))
+    });
+    Table::of(
+        rows.take(ROWS),
+        &[
+            ("from_set", &|(from, ..)| sets.name(*from).to_owned()),
+            ("to_set", &|(_, to, ..)| sets.name(*to).to_owned()),
+            ("moves", &|(.., moves, _)| moves.to_string()),
+            ("bytes_per_second", &|(.., rate)| {
+                maybe(*rate, |rate| rate.to_string())
+            }),
+        ],
+    )
 }
 
 /// The most Sets that are shown if not all have processes.

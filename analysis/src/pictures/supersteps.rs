@@ -1,11 +1,12 @@
 //! How long supersteps took, with those of scenario i and the calls, and where their time went.
 
+use bsp::numbers::{length, position, real};
+
 use crate::chart::{Layer, Mark, Panel, Plot};
 use crate::explain::{ExplainedCall, Explanation, History, Inquiry, SuperstepTimes, verdict};
 use crate::pictures::{Picture, Table, is_at_start, is_early};
-use crate::text::{counted, duration, rounded};
+use crate::text::{counted, duration, maybe, rounded};
 use crate::view::{Bin, View};
-use bsp::numbers::{length, position, real};
 
 impl Inquiry {
     /// The picture of `answer`: the terms of PM if the answer has them, otherwise the supersteps of the run.
@@ -261,29 +262,19 @@ fn table(history: &History) -> Table {
     let own = points(history, &history.supersteps);
     let alone = history.baseline.as_ref();
     let alone = alone.map_or_else(Vec::new, |baseline| points(history, &baseline.supersteps));
-    let rows = own.iter().enumerate().map(|(index, point)| {
-        vec![
-            point.from.to_string(),
-            point.to.to_string(),
-            point.mean.to_string(),
-            point.least.to_string(),
-            point.greatest.to_string(),
-            alone
-                .get(index)
-                .map_or_else(String::new, |alone| alone.mean.to_string()),
-        ]
-    });
-    Table {
-        header: vec![
-            "from",
-            "to",
-            "mean_seconds",
-            "least_seconds",
-            "greatest_seconds",
-            "scenario_i_seconds",
+    Table::of(
+        own.iter().enumerate(),
+        &[
+            ("from", &|(_, point)| point.from.to_string()),
+            ("to", &|(_, point)| point.to.to_string()),
+            ("mean_seconds", &|(_, point)| point.mean.to_string()),
+            ("least_seconds", &|(_, point)| point.least.to_string()),
+            ("greatest_seconds", &|(_, point)| point.greatest.to_string()),
+            ("scenario_i_seconds", &|(index, _)| {
+                maybe(alone.get(*index), |alone| alone.mean.to_string())
+            }),
         ],
-        rows: rows.collect(),
-    }
+    )
 }
 
 /// The most points of a line.
@@ -392,32 +383,24 @@ fn sentence(total: &Bin, parts: &[(&str, usize)]) -> String {
 fn breakdown_table(view: &View, parts: &[(&str, usize)]) -> Table {
     let has_mean = 3 < parts.len();
     let bins = view.bins.reduced(ROWS);
-    let rows = bins.iter().map(|(first, bin)| {
-        let mean = |seconds: f64| bin.per_superstep(seconds).to_string();
-        vec![
-            first.to_string(),
-            (first + bin.supersteps).to_string(),
-            if has_mean {
-                mean(part(bin, MEAN))
-            } else {
-                String::new()
-            },
-            mean(bin.computation),
-            mean(part(bin, REST)),
-            mean(bin.calls),
-        ]
-    });
-    Table {
-        header: vec![
-            "from",
-            "to",
-            "mean_computation_seconds",
-            "slowest_computation_seconds",
-            "rest_seconds",
-            "call_seconds",
+    let mean = |bin: &Bin, seconds: f64| bin.per_superstep(seconds).to_string();
+    Table::of(
+        bins.iter(),
+        &[
+            ("from", &|(first, _)| first.to_string()),
+            ("to", &|(first, bin)| (first + bin.supersteps).to_string()),
+            ("mean_computation_seconds", &|(_, bin)| {
+                maybe(has_mean.then(|| part(bin, MEAN)), |seconds| {
+                    mean(bin, seconds)
+                })
+            }),
+            ("slowest_computation_seconds", &|(_, bin)| {
+                mean(bin, bin.computation)
+            }),
+            ("rest_seconds", &|(_, bin)| mean(bin, part(bin, REST))),
+            ("call_seconds", &|(_, bin)| mean(bin, bin.calls)),
         ],
-        rows: rows.collect(),
-    }
+    )
 }
 
 /// Names of parts.

@@ -1,9 +1,9 @@
 //! Which process was on the hosts of which Set, and when it moved.
 
-use bsp::numbers::real;
 use std::collections::BTreeMap;
 
 use bsp::Rank;
+use bsp::numbers::real;
 
 use crate::chart::{Cell, Layer, Mark, Panel, Plot};
 use crate::explain::History;
@@ -198,19 +198,16 @@ fn description(view: &View, note: &str) -> String {
 }
 
 fn table(view: &View, segments: &[Segment]) -> Table {
-    let row = |segment: &Segment| {
-        vec![
-            segment.rank.to_string(),
-            segment.from.to_string(),
-            segment.to.to_string(),
-            view.host(segment.host).to_owned(),
-            view.sets.name_of(segment.host).to_owned(),
-        ]
-    };
-    Table {
-        header: vec!["process", "from", "to", "host", "set"],
-        rows: segments.iter().take(ROWS).map(row).collect(),
-    }
+    Table::of(
+        segments.iter().take(ROWS),
+        &[
+            ("process", &|segment| segment.rank.to_string()),
+            ("from", &|segment| segment.from.to_string()),
+            ("to", &|segment| segment.to.to_string()),
+            ("host", &|segment| view.host(segment.host).to_owned()),
+            ("set", &|segment| view.sets.name_of(segment.host).to_owned()),
+        ],
+    )
 }
 
 /// The most processes that are shown.

@@ -236,59 +236,48 @@ pub(super) fn comparison(runs: &[ReportedRun]) -> Markup {
 }
 
 fn sheet(runs: &[ReportedRun], first: &ReportedRun) -> Sheet {
-    let rows = runs.iter().map(|run| {
-        let against = |other: Option<f64>| match other {
-            Some(other) if 0.0 < other && run.is_complete() => {
-                format!("{:+.2} %", (run.seconds() / other - 1.0) * 100.0)
-            }
-            _ => String::new(),
-        };
-        let total = run.view.bins.total();
-        let others =
-            Some(first.seconds()).filter(|_| first.is_complete() && run.name != first.name);
-        vec![
-            run.name.clone(),
-            run.manifest.policy().unwrap_or("none").to_owned(),
-            run.history.run.scenario.clone(),
-            run.history.end.supersteps.to_string(),
-            if run.is_complete() {
-                rounded(run.seconds(), 3)
-            } else {
-                format!("{}, not ended", rounded(run.seconds(), 3))
-            },
-            against(others),
-            against(run.alone_seconds()),
-            run.history.calls.len().to_string(),
-            run.moves().to_string(),
-            rounded(total.calls, 3),
-            if total.supersteps == 0 {
-                String::new()
-            } else {
-                duration(total.per_superstep(total.seconds))
-            },
-        ]
-    });
-    Sheet {
-        caption: format!(
-            "Runs (times in seconds; shares of {} and of scenario i)",
-            first.name
-        ),
-        headers: vec![
-            "run",
-            "policy",
-            "scenario",
-            "supersteps",
-            "time",
-            "against the first",
-            "against i",
-            "calls",
-            "moves",
-            "calls took",
-            "mean superstep",
+    let against = |run: &ReportedRun, other: Option<f64>| match other {
+        Some(other) if 0.0 < other && run.is_complete() => {
+            format!("{:+.2} %", (run.seconds() / other - 1.0) * 100.0)
+        }
+        _ => String::new(),
+    };
+    let caption = format!(
+        "Runs (times in seconds; shares of {} and of scenario i)",
+        first.name
+    );
+    Sheet::of(
+        caption,
+        runs,
+        &[
+            ("run", &|run| run.name.clone()),
+            ("policy", &|run| {
+                run.manifest.policy().unwrap_or("none").to_owned()
+            }),
+            ("scenario", &|run| run.history.run.scenario.clone()),
+            ("supersteps", &|run| run.history.end.supersteps.to_string()),
+            ("time", &|run| {
+                let ended = if run.is_complete() { "" } else { ", not ended" };
+                format!("{}{ended}", rounded(run.seconds(), 3))
+            }),
+            ("against the first", &|run| {
+                let is_other = first.is_complete() && run.name != first.name;
+                against(run, is_other.then(|| first.seconds()))
+            }),
+            ("against i", &|run| against(run, run.alone_seconds())),
+            ("calls", &|run| run.history.calls.len().to_string()),
+            ("moves", &|run| run.moves().to_string()),
+            ("calls took", &|run| rounded(run.view.bins.total().calls, 3)),
+            ("mean superstep", &|run| {
+                let total = run.view.bins.total();
+                let has_any = 0 < total.supersteps;
+                maybe(
+                    has_any.then(|| total.per_superstep(total.seconds)),
+                    duration,
+                )
+            }),
         ],
-        rows: rows.collect(),
-        ..Sheet::default()
-    }
+    )
 }
 
 /// Why runs cannot be compared as runs of one experiment.
@@ -529,30 +518,22 @@ fn part(anchor: &str, call: &ExplainedCall, found: &CallAnswers, charts: &mut us
 
 /// All calls.
 fn all_calls(run: &ReportedRun) -> Table {
-    let row = |call: &ExplainedCall| {
-        let summary = &call.summary;
-        vec![
-            summary.superstep.to_string(),
-            summary.at.to_string(),
-            summary.cost_seconds.to_string(),
-            maybe(summary.interval, |interval| interval.to_string()),
-            call.listed.to_string(),
-            call.candidates.to_string(),
-            call.migrations.len().to_string(),
-        ]
-    };
-    Table {
-        header: vec![
-            "superstep",
-            "at_seconds",
-            "cost_seconds",
-            "interval",
-            "processes",
-            "candidates",
-            "moves",
+    Table::of(
+        run.history.calls.iter().take(ROWS),
+        &[
+            ("superstep", &|call| call.summary.superstep.to_string()),
+            ("at_seconds", &|call| call.summary.at.to_string()),
+            ("cost_seconds", &|call| {
+                call.summary.cost_seconds.to_string()
+            }),
+            ("interval", &|call| {
+                maybe(call.summary.interval, |interval| interval.to_string())
+            }),
+            ("processes", &|call| call.listed.to_string()),
+            ("candidates", &|call| call.candidates.to_string()),
+            ("moves", &|call| call.migrations.len().to_string()),
         ],
-        rows: run.history.calls.iter().take(ROWS).map(row).collect(),
-    }
+    )
 }
 
 /// The most calls that are explained.

@@ -1,8 +1,8 @@
 //! Results of a sweep: as JSON, CSV and text, as charts, and as a page.
 
-use bsp::numbers::position;
 use std::collections::{BTreeMap, BTreeSet};
 
+use bsp::numbers::position;
 use experiments::{CsvTable, Failure, Provenance, Published};
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;

@@ -1,9 +1,9 @@
 //! Supersteps in bins, and how busy hosts were in them; a bin and a row of hosts join several where there are many.
 
-use bsp::numbers::{length, position};
 use std::ops::Range;
 
 use bsp::HostId;
+use bsp::numbers::{length, position};
 use record::{Evaluated, Run, Superstep};
 
 use crate::view::{Placement, Sets};
