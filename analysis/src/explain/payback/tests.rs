@@ -265,7 +265,7 @@ fn measured(call_after: u64, before: &[[f64; 3]], after: &[[f64; 3]]) -> History
 }
 
 #[test]
-fn measured_moves_are_judged_by_medians_of_rounds_without_the_cold_ones() {
+fn measured_moves_are_compared_by_medians_of_rounds_without_the_cold_ones() {
     // Six supersteps count as cold: two whole rounds that begin before the sixth superstep.
     let cold = [[90.0, 90.0, 90.0]; 2];
     let before = [&cold[..], &[[5.6, 18.4, 19.1]; 7]].concat();
