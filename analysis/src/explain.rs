@@ -116,7 +116,7 @@ impl Inquiry {
     ///
     /// If the record is not readable any more.
     pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        let columns: &Columns<'_, CsvRow> = &[
+        let columns: &Columns<'_, '_, CsvRow> = &[
             ("superstep", &|row| row.superstep.into()),
             ("process", &|row| row.rank.to_string().into()),
             ("host", &|row| self.history.host(row.host).into()),

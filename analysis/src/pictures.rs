@@ -9,7 +9,7 @@ use bsp::{HostId, SetId};
 use experiments::{CsvTable, Failure, Provenance};
 
 use crate::chart::Mark;
-use crate::text::cells;
+use crate::text::{Columns, cells};
 use crate::view::View;
 
 pub(crate) use hosts::{hosts, load};
@@ -39,7 +39,7 @@ impl Table {
     /// The table of `rows`: of each column its name, and the cell of a row.
     pub(crate) fn of<R>(
         rows: impl IntoIterator<Item = R>,
-        columns: &[(&'static str, &dyn Fn(&R) -> String)],
+        columns: &Columns<'static, '_, R, String>,
     ) -> Self {
         Self {
             header: columns.iter().map(|(name, _)| *name).collect(),

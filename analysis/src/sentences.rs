@@ -1,4 +1,4 @@
-//! Sentences that several reports have: about checkpoints, hosts that joined, runs that resume, and what rescheduling saved.
+//! Sentences that several reports have: about checkpoints, hosts that joined, runs that resume, and savings.
 
 use agents::Elasticity;
 use experiments::{CheckpointSummary, JoinSummary};

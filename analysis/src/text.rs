@@ -64,7 +64,7 @@ impl Layout {
     pub(crate) fn columns<R>(
         self,
         rows: impl IntoIterator<Item = R>,
-        columns: &[(&str, &dyn Fn(&R) -> String)],
+        columns: &Columns<'_, '_, R, String>,
         dispensable: &[usize],
     ) -> String {
         let headers: Vec<&str> = columns.iter().map(|(header, _)| *header).collect();
@@ -113,14 +113,14 @@ impl Layout {
 /// The cells of a table of `rows`: of each column its heading, and the cell of a row.
 pub(crate) fn cells<R>(
     rows: impl IntoIterator<Item = R>,
-    columns: &[(&str, &dyn Fn(&R) -> String)],
+    columns: &Columns<'_, '_, R, String>,
 ) -> Vec<Vec<String>> {
     let row = |row: R| columns.iter().map(|(_, cell)| cell(&row)).collect();
     rows.into_iter().map(row).collect()
 }
 
-/// The columns of a table of comma-separated values: of each its name, and the cell of a row.
-pub(crate) type Columns<'a, R> = [(&'a str, &'a dyn Fn(&R) -> Value)];
+/// The columns of a table: of each its name, and the cell of a row, as a text or as a value for CSV.
+pub(crate) type Columns<'n, 'a, R, C = Value> = [(&'n str, &'a dyn Fn(&R) -> C)];
 
 /// Appends a row to `table`, which has the header of `columns`.
 ///
@@ -129,7 +129,7 @@ pub(crate) type Columns<'a, R> = [(&'a str, &'a dyn Fn(&R) -> Value)];
 /// If its output refuses.
 pub(crate) fn push<R, W: Write>(
     table: &mut CsvTable<W>,
-    columns: &Columns<'_, R>,
+    columns: &Columns<'_, '_, R>,
     row: &R,
 ) -> Result<(), Failure> {
     let cells: Vec<Value> = columns.iter().map(|(_, cell)| cell(row)).collect();
@@ -144,7 +144,7 @@ pub(crate) fn push<R, W: Write>(
 pub(crate) fn csv<R>(
     (schema, provenance): (&'static str, &Provenance),
     rows: impl IntoIterator<Item = R>,
-    columns: &Columns<'_, R>,
+    columns: &Columns<'_, '_, R>,
 ) -> Result<String, Failure> {
     let header = columns.iter().map(|(name, _)| *name);
     let mut table = CsvTable::with_header(schema, provenance, header)?;

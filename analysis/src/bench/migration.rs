@@ -645,7 +645,7 @@ impl Report {
     /// A platform with two hosts and the link between them, and in comments what an experiment on it states of the cost of
     /// moves. `None`: no move has been measured.
     ///
-    /// The bandwidth of the link is the median of what bytes of moves found, its latency half of the shortest round trip.
+    /// The bandwidth of the link is the median of those that moves had, its latency half of the shortest round trip.
     #[must_use]
     pub fn platform(&self, places: [Place<'_>; 2]) -> Option<String> {
         let moves = self.kinds.iter().flat_map(|kind| &kind.timeline.moves);

@@ -14,7 +14,7 @@ use crate::explain::moves::MoveReport;
 use crate::explain::payback::{Against, Balance, Payback, PaybackVerdict};
 use crate::explain::process::Neighbour;
 use crate::explain::run::{ExplainedCheckpoints, ExplainedJoin};
-use crate::text::{Layout, cells, counted, maybe, rounded};
+use crate::text::{Columns, Layout, cells, counted, maybe, rounded};
 
 /// The answer to a question about a run.
 #[derive(Debug, Default, Serialize)]
@@ -647,7 +647,7 @@ impl Sheet {
     pub(crate) fn of<R>(
         caption: String,
         rows: impl IntoIterator<Item = R>,
-        columns: &[(&'static str, &dyn Fn(&R) -> String)],
+        columns: &Columns<'static, '_, R, String>,
     ) -> Self {
         Self {
             caption,
@@ -670,7 +670,7 @@ impl Sheet {
     }
 }
 
-/// A call in one line: when it was, what it moves_in_words, what that took and whether it paid.
+/// A call in one line: when it was, what it moved, what that took and whether it paid.
 pub(crate) fn call_line(answer: &Explanation) -> String {
     let Some(call) = answer.calls.first() else {
         return String::new();

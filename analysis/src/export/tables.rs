@@ -86,14 +86,14 @@ impl Table {
 /// Writes a table row by row. Times are in seconds since the run began, durations in seconds, sizes in bytes.
 struct Rows<'a, R> {
     table: CsvTable<&'a mut dyn Write>,
-    columns: &'a Columns<'a, R>,
+    columns: &'a Columns<'a, 'a, R>,
 }
 
 impl<'a, R> Rows<'a, R> {
     fn begin(
         (schema, provenance): (&'static str, &Provenance),
         output: &'a mut dyn Write,
-        columns: &'a Columns<'a, R>,
+        columns: &'a Columns<'a, 'a, R>,
     ) -> Result<Self, Failure> {
         let header = columns.iter().map(|(name, _)| *name);
         let table = CsvTable::streamed(schema, provenance, header, output).map_err(refused)?;
@@ -112,7 +112,7 @@ impl<'a, R> Rows<'a, R> {
 type Form<'a> = (&'static str, &'a Provenance);
 
 fn supersteps(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(), Failure> {
-    let columns: &Columns<'_, Superstep> = &[
+    let columns: &Columns<'_, '_, Superstep> = &[
         ("superstep", &|superstep| superstep.index.into()),
         ("started", &|superstep| superstep.started.get().into()),
         ("ended", &|superstep| superstep.ended.get().into()),
@@ -134,7 +134,7 @@ fn supersteps(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Resul
 }
 
 fn calls(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(), Failure> {
-    let columns: &Columns<'_, Call> = &[
+    let columns: &Columns<'_, '_, Call> = &[
         ("superstep", &|call| call.superstep.into()),
         ("at", &|call| call.at.get().into()),
         ("cost", &|call| call.cost.get().into()),
@@ -167,7 +167,7 @@ fn candidates(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Resul
     let rules = Rules::of_record(&reading.folder)?;
     let sets = reading.run.sets.clone();
     let set = |id: SetId| sets[id.index()].as_str().into();
-    let columns: &Columns<'_, Candidate> = &[
+    let columns: &Columns<'_, '_, Candidate> = &[
         ("superstep", &|row| row.superstep.into()),
         ("position", &|row| row.position.into()),
         ("process", &|row| row.entry.rank.to_string().into()),
@@ -212,7 +212,7 @@ fn candidates(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Resul
 fn moves(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(), Failure> {
     let hosts = reading.run.hosts.clone();
     let host = |id: HostId| hosts[id.index()].as_str().into();
-    let columns: &Columns<'_, (u64, Migration, Option<Moved>)> = &[
+    let columns: &Columns<'_, '_, (u64, Migration, Option<Moved>)> = &[
         ("superstep", &|(superstep, ..)| (*superstep).into()),
         ("process", &|(_, migration, _)| {
             migration.rank.to_string().into()
@@ -258,7 +258,7 @@ fn moves(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(),
 
 fn traces(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(), Failure> {
     let hosts = reading.run.hosts.clone();
-    let columns: &Columns<'_, (Traced, Instant)> = &[
+    let columns: &Columns<'_, '_, (Traced, Instant)> = &[
         ("superstep", &|(traced, _)| traced.superstep.into()),
         ("process", &|(traced, _)| traced.rank.to_string().into()),
         ("host", &|(traced, _)| {

@@ -411,7 +411,7 @@ const REST: &str = "communication and barrier";
 const CALLS: &str = "calls and joins";
 /// The most bins that are drawn.
 const BINS: usize = 500;
-/// The most rows of the breakdown_table.
+/// The most rows of the table of parts.
 const ROWS: usize = 2_000;
 
 #[cfg(test)]

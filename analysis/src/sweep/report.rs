@@ -101,7 +101,7 @@ pub struct Report {
     pub(super) made_by: [String; 2],
 }
 
-/// A run, with its experiment_and_values, policy and seed.
+/// A run, with its combination, policy and seed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub(super) experiment: String,
@@ -206,7 +206,7 @@ fn rows(swept: &Swept) -> Vec<Row> {
 }
 
 impl Row {
-    /// The run `done` of the experiment_and_values `point` under `policy`.
+    /// The run `done` of the combination `point` under `policy`.
     fn new(swept: &Swept, point: usize, policy: &str, done: &DoneRun) -> Self {
         let (experiment, values) = experiment_and_values(swept, point);
         let run = done.outcome.run();
@@ -254,7 +254,7 @@ fn summarised(swept: &Swept, point: usize, summary: &Summary) -> SweptSummary {
     }
 }
 
-/// The experiment and the values of a experiment_and_values.
+/// The experiment and the values of a combination.
 fn experiment_and_values(swept: &Swept, point: usize) -> (String, Vec<Node>) {
     let (grid, point) = (&swept.plan.grid, &swept.points[point]);
     let experiment = grid.experiments[point.experiment].clone();
@@ -282,8 +282,11 @@ impl Report {
     }
 }
 
+/// The name of a column, and the cell of a run.
+type RunColumn = (&'static str, fn(&Report, &Row) -> Value);
+
 /// The columns after those of the parameters.
-const COLUMNS: [(&str, fn(&Report, &Row) -> Value); 16] = [
+const COLUMNS: [RunColumn; 16] = [
     ("policy", |_, row| row.policy.as_str().into()),
     ("seed", |_, row| row.seed.into()),
     ("seconds", |_, row| row.seconds.into()),
@@ -766,7 +769,7 @@ fn logarithms(results: &Results, point: usize, policy: usize) -> Vec<(u64, f64)>
     runs.map(|run| (run.seed, run.seconds.ln())).collect()
 }
 
-/// The page: what was run, charts over every parameter and every two of the first ones, and a results_table.
+/// The page: what was run, charts over every parameter and every two of the first ones, and a table.
 pub fn page(swept: &Swept) -> String {
     let report = Report::new(swept);
     let headings = [
@@ -872,7 +875,7 @@ const PREFACE: &str = "Every combination of values under every policy. Makespans
 
 /// Parameters of which every two have a chart.
 const PAIRED: usize = 3;
-/// Rows of the results_table.
+/// Rows of the table of the page.
 const PAGE_ROWS: usize = 2000;
 
 #[cfg(test)]
