@@ -808,7 +808,7 @@ fn all_charts(swept: &Swept) -> Vec<String> {
 fn plan_table(swept: &Swept) -> Markup {
     let (plan, grid) = (&swept.plan, &swept.plan.grid);
     html! {
-        results_table {
+        table {
             tr { th { "parameter" } th { "values" } }
             tr { td { "experiment" } td { (grid.experiments.join(", ")) } }
             @for parameter in &grid.parameters {
@@ -848,7 +848,7 @@ fn results_table(report: &Report) -> Markup {
         }
     };
     html! {
-        results_table {
+        table {
             tr {
                 @if has_files { th { "experiment" } }
                 @for place in &varying { th { (report.parameters[*place].key()) } }
