@@ -212,20 +212,20 @@ fn layers(view: &View, colour: usize, value: &dyn Fn(&LoadBin, u64) -> Option<f6
     for (row, bins) in view.load.bins.iter().enumerate() {
         let mut last: Option<(u64, Cell)> = None;
         let mut close = |last: &mut Option<(u64, Cell)>| {
-            if let Some((load_level, cell)) = last.take() {
-                by_level.entry(load_level).or_default().push(cell);
+            if let Some((level, cell)) = last.take() {
+                by_level.entry(level).or_default().push(cell);
             }
         };
         for (index, bin) in bins.iter().enumerate() {
             let supersteps = view.load.supersteps(index, view.end);
             let length = supersteps.end.saturating_sub(supersteps.start).max(1);
-            let load_level = value(bin, length).map_or(0, load_level);
+            let level = value(bin, length).map_or(0, load_level);
             let (from, to) = (real(supersteps.start), real(supersteps.end));
             match &mut last {
-                Some((before, cell)) if *before == load_level => cell.to = to,
+                Some((before, cell)) if *before == level => cell.to = to,
                 _ => {
                     close(&mut last);
-                    last = (0 < load_level).then_some((load_level, Cell { row, from, to }));
+                    last = (0 < level).then_some((level, Cell { row, from, to }));
                 }
             }
         }
@@ -233,9 +233,9 @@ fn layers(view: &View, colour: usize, value: &dyn Fn(&LoadBin, u64) -> Option<f6
     }
     let layers = by_level.into_iter();
     layers
-        .map(|(load_level, cells)| Layer::Cells {
+        .map(|(level, cells)| Layer::Cells {
             colour,
-            strength: load_level as f64 / LOAD_LEVELS as f64,
+            strength: level as f64 / LOAD_LEVELS as f64,
             cells,
         })
         .collect()
@@ -243,10 +243,10 @@ fn layers(view: &View, colour: usize, value: &dyn Fn(&LoadBin, u64) -> Option<f6
 
 /// The strength of a colour for a share, from 0 for nothing.
 fn load_level(share: f64) -> u64 {
-    let load_level = (share.clamp(0.0, 1.0) * LOAD_LEVELS as f64).ceil();
+    let level = (share.clamp(0.0, 1.0) * LOAD_LEVELS as f64).ceil();
     (0..=LOAD_LEVELS)
         .rev()
-        .find(|number| *number as f64 <= load_level)
+        .find(|number| *number as f64 <= level)
         .unwrap_or_default()
 }
 

@@ -202,11 +202,11 @@ fn a_chart_shows_one_or_two_parameters() {
 #[test]
 fn numbers_are_lines_with_their_spread() {
     let swept = swept(&["a.x=8,2", "a.y=1,2"], &TWO);
-    let charts = lines(&swept, 0, &[8.0, 2.0]);
-    assert_eq!(charts.title, "Makespan over a.x");
+    let drawn = lines(&swept, 0, &[8.0, 2.0]);
+    assert_eq!(drawn.title, "Makespan over a.x");
     let note = "a.toml. Geometric mean over a.y. Bars: the least and the greatest over 2 seeds.";
-    assert_eq!(charts.note, note);
-    let adaptive = &charts.series[2];
+    assert_eq!(drawn.note, note);
+    let adaptive = &drawn.series[2];
     assert_eq!(adaptive.name, "adaptive");
     // By ascending x: the values 2 come last in the list.
     let expected = [
@@ -216,7 +216,7 @@ fn numbers_are_lines_with_their_spread() {
     for ((x, y), (expected_x, expected_y)) in adaptive.points.iter().zip(expected) {
         assert!((x - expected_x).abs() < 1e-9 && (y - expected_y).abs() < 1e-9);
     }
-    assert_eq!(charts.series[3].points.len(), 4);
+    assert_eq!(drawn.series[3].points.len(), 4);
     assert!(chart(&swept, &[0]).contains("Makespan over a.x"));
 }
 
