@@ -1,19 +1,16 @@
 //! `migbsp cert show`: certificates, and their state at a point in time.
 
-mod date;
-
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
+use experiments::{CsvTable, Failure, Provenance, Published};
 use protocol::identity::{Holder, ListedCertificate, Serial, Validity};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
-use crate::certificates::date::days;
 use crate::text::Layout;
-use experiments::{CsvTable, Failure, Provenance, Published};
-
-pub use crate::certificates::date::date;
 
 /// Certificates at a point in time.
 #[derive(Debug, Serialize)]
@@ -77,18 +74,20 @@ impl Report {
             .iter()
             .filter(|row| seen.insert(&row.sha256))
             .collect();
-        let headers = [
-            "file",
-            "name",
-            "role",
-            "cluster",
-            "not before",
-            "not after",
-            "days",
-            "",
-        ];
-        let cells = rows.iter().map(|row| row.cells());
-        let mut text = layout.reduced_table(&headers, cells, &[4, 3, 6, 0]);
+        let mut text = layout.columns(
+            &rows,
+            &[
+                ("file", &|row| row.file.clone()),
+                ("name", &|row| row.name.clone().unwrap_or_default()),
+                ("role", &|row| row.role.clone()),
+                ("cluster", &|row| row.cluster.clone()),
+                ("not before", &|row| row.not_before.clone()),
+                ("not after", &|row| row.not_after.clone()),
+                ("days", &|row| row.days_left.to_string()),
+                ("", &|row| row.state.to_owned()),
+            ],
+            &[4, 3, 6, 0],
+        );
         text.push_str("\nSHA-256:\n");
         let width = rows.iter().map(|row| row.label().len()).max().unwrap_or(0);
         for row in rows {
@@ -152,19 +151,6 @@ impl Row {
     fn label(&self) -> &str {
         self.name.as_ref().unwrap_or(&self.role)
     }
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.file.clone(),
-            self.name.clone().unwrap_or_default(),
-            self.role.clone(),
-            self.cluster.clone(),
-            self.not_before.clone(),
-            self.not_after.clone(),
-            self.days_left.to_string(),
-            self.state.to_owned(),
-        ]
-    }
 }
 
 fn state(validity: Validity, now: SystemTime) -> &'static str {
@@ -174,5 +160,60 @@ fn state(validity: Validity, now: SystemTime) -> &'static str {
         "not yet valid"
     } else {
         "expired"
+    }
+}
+
+/// The time as in RFC 3339, in UTC, to the second.
+///
+/// # Panics
+///
+/// If it is after the year 9999; certificates and clocks end before.
+pub fn date(time: SystemTime) -> String {
+    let to_the_second = OffsetDateTime::from(time).replace_nanosecond(0);
+    let time = to_the_second.expect("0 is a number of nanoseconds");
+    time.format(&Rfc3339).expect("the year has four digits")
+}
+
+/// Whole days from `now` until `until`, rounded down.
+fn days(now: SystemTime, until: SystemTime) -> i64 {
+    let left = OffsetDateTime::from(until) - OffsetDateTime::from(now);
+    let days = left.whole_days();
+    if left.is_negative() && !(left - time::Duration::days(days)).is_zero() {
+        days - 1
+    } else {
+        days
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn at(seconds: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn dates_are_in_utc() {
+        assert_eq!(date(at(0)), "1970-01-01T00:00:00Z");
+        assert_eq!(date(at(951_782_399)), "2000-02-28T23:59:59Z");
+        assert_eq!(date(at(951_782_400)), "2000-02-29T00:00:00Z");
+        assert_eq!(date(at(1_800_000_000)), "2027-01-15T08:00:00Z");
+    }
+
+    #[test]
+    fn days_are_rounded_down() {
+        let now = 1_800_000_000;
+        for (until, expect) in [
+            (now, 0),
+            (now + 86_399, 0),
+            (now + 86_400, 1),
+            (now - 1, -1),
+            (now - 86_400, -1),
+            (now - 86_401, -2),
+        ] {
+            assert_eq!(days(at(now), at(until)), expect, "{until}");
+        }
     }
 }

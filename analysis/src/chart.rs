@@ -5,19 +5,13 @@
 //! have no page of their own, and are read on white and dark ones; they have a title and a description.
 
 mod axis;
-mod bars;
+mod cartesian;
 mod frame;
 mod heat_map;
-mod intervals;
-mod lines;
 mod network;
 mod plot;
-mod terminal;
 
-pub use bars::Bars;
+pub use cartesian::{Bars, Group, Interval, Intervals, Lines, Scale, Series, Style, text_bars};
 pub use heat_map::{HeatMap, HeatPanel};
-pub use intervals::{Group, Interval, Intervals};
-pub use lines::{Lines, Scale, Series, Style};
 pub use network::{Arrow, Network, NetworkLink, NetworkNode};
 pub use plot::{Cell, Layer, Mark, Panel, Plot};
-pub use terminal::text_bars;

@@ -1,53 +1,35 @@
 //! `migbsp compare`: experiments under several policies, with several seeds.
 
-mod chart;
-mod claim;
-mod contender;
+mod arguments;
 mod ledger;
-mod line;
 mod live;
-mod pairs;
 mod report;
 mod results;
-mod seeds;
 pub mod statistics;
-mod summary;
-mod text;
-mod variant;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use experiments::batch::Batch;
+use experiments::{Failure, Loaded, PreparedExperiment, Provenance, Registry, Scenario};
 
 use crate::compare::ledger::{NamedRun, Place};
 use crate::known_best::{KnownBest, file_of};
-use experiments::Failure;
-use experiments::Loaded;
-use experiments::PreparedExperiment;
-use experiments::Provenance;
-use experiments::Registry;
-use experiments::Scenario;
-use experiments::batch::Batch;
 
-pub use chart::chart;
-pub use claim::Claim;
-pub use contender::Contender;
+pub use arguments::{Claim, Contender, Seeds};
 pub use ledger::Ledger;
-pub(crate) use line::{Line, read_lines};
 pub use live::{LiveCase, LiveComparison, LiveConditions, OrderedRun};
-pub(crate) use pairs::on_each;
-pub use pairs::{Pair, Verdict};
-pub(crate) use report::failure;
-pub use report::{CheckedClaim, Report, Row};
+pub use report::{CheckedClaim, Report, Row, chart, text};
+pub use results::{
+    Blocks, DoneRun, FailedRun, Outcome, Overall, Pair, Results, Run, Subject, Summary, Verdict,
+};
+
+pub(crate) use ledger::{Line, read_lines};
+pub(crate) use report::{failed_of, failure, failures, percent};
+pub(crate) use results::{on_each, summaries};
+
 #[cfg(test)]
 pub(crate) use results::tests::{fail, results as results_of};
-pub use results::{Blocks, DoneRun, FailedRun, Outcome, Results, Run, Subject};
-pub use seeds::Seeds;
-pub(crate) use summary::summaries;
-pub use summary::{Overall, Summary};
-pub use text::text;
-pub(crate) use text::{failed_of, failures};
-pub use variant::Variant;
-pub(crate) use variant::stem;
 
 /// A comparison that is asked for.
 #[derive(Clone, Debug)]
@@ -280,4 +262,63 @@ fn reference(comparison: &Comparison) -> usize {
         None => policy.scenario == Scenario::I,
     };
     comparison.policies.iter().position(is_meant).unwrap_or(0)
+}
+
+/// An experiment that is compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// The file, TOML.
+    pub file: PathBuf,
+    /// Its name in results, which no other experiment has.
+    pub name: String,
+    /// Its name in charts.
+    pub label: String,
+    /// Values that are changed (`section.key=value`).
+    pub set: Vec<String>,
+}
+
+impl Variant {
+    /// The experiment in `file` with the values `set`, which its name does not show.
+    pub fn of_file(file: &Path, set: &[String]) -> Self {
+        Self {
+            file: file.to_owned(),
+            name: file.display().to_string(),
+            label: stem(file),
+            set: set.to_vec(),
+        }
+    }
+
+    /// `failure`, with the name of the experiment in front if that is more than the file.
+    fn named(&self, failure: Failure) -> Failure {
+        if self.file.as_os_str() == &*self.name {
+            failure
+        } else {
+            failure.of(&self.name)
+        }
+    }
+}
+
+/// `drift` of `conf/dynamic/drift.toml`.
+pub(crate) fn stem(file: &Path) -> String {
+    let stem = file.file_stem().unwrap_or(file.as_os_str());
+    stem.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_name_the_values_of_an_experiment() {
+        let file = Variant::of_file(Path::new("conf/a.toml"), &[]);
+        assert_eq!((&*file.name, &*file.label), ("conf/a.toml", "a"));
+        let changed = Variant {
+            name: "conf/a.toml run.seed=2".to_owned(),
+            ..file.clone()
+        };
+        let failure = || Failure::Usage("no".to_owned());
+        assert_eq!(file.named(failure()).to_string(), "no");
+        let text = changed.named(failure()).to_string();
+        assert_eq!(text, "conf/a.toml run.seed=2: no");
+    }
 }

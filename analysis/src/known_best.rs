@@ -67,9 +67,9 @@ impl KnownBest {
         let written: Written =
             serde_json::from_str(&text).map_err(|error| fault(error.to_string()))?;
         if written.schema != BestPlacement::SCHEMA {
-            let (met, expected) = (written.schema, BestPlacement::SCHEMA);
+            let (found, expected) = (written.schema, BestPlacement::SCHEMA);
             return Err(fault(format!(
-                "invalid value `{met}` for `schema`: must be {expected}"
+                "invalid value `{found}` for `schema`: must be {expected}"
             )));
         }
         let seconds = written.seconds_per_superstep;

@@ -1,7 +1,371 @@
 //! Runs on real hosts, as reports.
 
-mod hints;
-mod report;
+use std::path::{Path, PathBuf};
 
-pub use hints::hints;
-pub use report::{Report, Simulated, Watch};
+use bsp::numbers::{index, position};
+use bsp::units::{Bytes, Seconds};
+use experiments::record::Manifest;
+use experiments::submission::scenario;
+use experiments::{
+    Failure, PreparedExperiment, Published, Registry, RunReport, Scenario, TransferReport,
+};
+use record::{Event, ResumedRun, Run};
+use serde::Serialize;
+
+use crate::advise::{Advice, Evidence, Settings, advice};
+use crate::explain::{Balance, MoveReport, Reading};
+use crate::sentences;
+use crate::simulate::shortened;
+use crate::text::{Layout, counted, data, duration, rounded};
+
+/// Results of a run on real hosts, for `--format json`.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Name of the workload.
+    workload: String,
+    /// Number of processes.
+    processes: u32,
+    /// The hosts, Set by Set.
+    hosts: Vec<String>,
+    /// Number of Sets.
+    sets: usize,
+    /// The checkpoint that the run resumes, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resumed: Option<ResumedRun>,
+    /// The result.
+    run: RunReport,
+    /// The final host of every process, by rank.
+    placement: Vec<String>,
+    /// The gain of the migrations; not set: there were none, or no superstep followed.
+    payback: Option<Balance>,
+    /// Number of supersteps of a round, for the text.
+    #[serde(skip)]
+    round: u64,
+    /// What every move took, beside what was predicted.
+    moves: Vec<LiveMove>,
+    /// The same run in simulation; not set: its nodes played no platform.
+    simulation: Option<SimulationReport>,
+    /// What to try next, the most valuable first.
+    advice: Vec<Advice>,
+    /// The name of the policy, for the text.
+    #[serde(skip)]
+    policy: String,
+}
+
+/// The simulation of a run whose nodes play the platform of its experiment.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    /// The file of the platform.
+    pub platform: PathBuf,
+    /// The makespan in simulation.
+    pub makespan: Seconds,
+}
+
+/// A run in simulation, beside the live one.
+#[derive(Debug, Serialize)]
+struct SimulationReport {
+    /// The file of the platform that nodes played.
+    platform: String,
+    /// The makespan in simulation.
+    seconds: f64,
+    /// The makespan of the live run divided by it.
+    live_over_simulated: f64,
+}
+
+/// A move, with the number of complete supersteps.
+#[derive(Debug, Serialize)]
+struct LiveMove {
+    superstep: u64,
+    #[serde(flatten)]
+    took: MoveReport,
+}
+
+/// The events that a report needs.
+#[derive(Debug)]
+pub struct Watch {
+    /// What explanations of the record are made of.
+    reading: Reading,
+    evidence: Evidence,
+}
+
+impl Watch {
+    /// Before the first event of a run whose record would begin like this.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration is none of an experiment.
+    pub fn new((manifest, run): (Manifest, Run)) -> Result<Self, Failure> {
+        Ok(Self {
+            reading: Reading::of((Path::new(""), run), &manifest, None)?,
+            evidence: Evidence::default(),
+        })
+    }
+
+    /// The next event of the run.
+    pub fn observe(&mut self, event: &Event) {
+        self.reading.take(event);
+        self.evidence.observe(event);
+    }
+}
+
+impl Report {
+    /// The report of `run`, which `watch` has followed.
+    /// `simulated` is the same run in simulation, if the nodes played its platform.
+    pub fn new(
+        prepared: &PreparedExperiment,
+        run: RunReport,
+        watch: &Watch,
+        simulated: Option<&Simulated>,
+    ) -> Self {
+        let platform = &prepared.platform;
+        let history = watch.reading.clone().so_far();
+        let mut placement = prepared.placement.clone();
+        let name = |host| platform.host(host).name.clone();
+        let mut moves = Vec::new();
+        for call in &history.calls {
+            for migration in &call.migrations {
+                placement[migration.rank.index()] = migration.to;
+            }
+            moves.extend(call.moves(name).map(|took| LiveMove {
+                superstep: call.summary.superstep,
+                took,
+            }));
+        }
+        let application = &prepared.loaded.experiment.application;
+        let scheduler = &prepared.loaded.experiment.scheduler;
+        let settings = Settings::new(scheduler, scenario(prepared));
+        let simulation = simulated.map(|simulated| SimulationReport {
+            platform: simulated.platform.display().to_string(),
+            seconds: simulated.makespan.get(),
+            live_over_simulated: run.seconds / simulated.makespan.get(),
+        });
+        Self {
+            workload: application.workload.clone(),
+            processes: application.processes,
+            hosts: platform
+                .hosts()
+                .iter()
+                .map(|host| host.name.clone())
+                .collect(),
+            sets: platform.sets().len(),
+            resumed: prepared.resumed.clone(),
+            run,
+            placement: placement.into_iter().map(name).collect(),
+            payback: Balance::of(&history),
+            round: history.run.round.length,
+            moves,
+            simulation,
+            advice: advice(&watch.evidence, &settings),
+            policy: scheduler.policy_name(),
+        }
+    }
+
+    /// The run.
+    pub const fn run(&self) -> &RunReport {
+        &self.run
+    }
+
+    /// For people.
+    pub fn text(&self, layout: Layout) -> String {
+        let processes = index(self.processes);
+        let first = self.resumed.as_ref().map_or(0, |resumed| resumed.superstep);
+        let supersteps = self.run.supersteps.saturating_sub(first);
+        let supersteps = position(supersteps);
+        let mut text = format!(
+            "{} of {} on {} in {} under {}: {} in {}\n\n",
+            counted(processes, "process"),
+            self.workload,
+            counted(self.hosts.len(), "host"),
+            counted(self.sets, "Set"),
+            self.policy,
+            counted(supersteps, "superstep"),
+            duration(self.run.seconds),
+        );
+        if let Some(resumed) = &self.resumed {
+            text.push_str(&format!("{}\n\n", sentences::resumed(resumed)));
+        }
+        let rows = self.run.calls.iter().flat_map(|call| {
+            let migrations = call.migrations.iter();
+            migrations.map(move |migration| (&call.summary, migration))
+        });
+        let rows: Vec<_> = rows.collect();
+        if rows.is_empty() {
+            let calls = counted(self.run.calls.len(), "call");
+            text.push_str(&format!("No process moved in {calls}.\n"));
+        } else {
+            let (shown, more) = layout.cut(rows.len(), ROWS);
+            text.push_str(&layout.columns(
+                &rows[..shown],
+                &[
+                    ("after", &|(call, _)| call.superstep.to_string()),
+                    ("process", &|(_, moved)| moved.step.process.clone()),
+                    ("from", &|(_, moved)| moved.step.from.clone()),
+                    ("to", &|(_, moved)| moved.step.to.clone()),
+                    ("t1 ms", &|(_, moved)| rounded(moved.t1 * 1e3, 3)),
+                    ("t2 ms", &|(_, moved)| rounded(moved.t2 * 1e3, 3)),
+                    ("call ms", &|(call, _)| rounded(call.cost_seconds * 1e3, 3)),
+                ],
+                &[4, 5, 6],
+            ));
+            if 0 < more {
+                text.push_str(&format!(
+                    " … {more} more; --all or --format json shows all of them\n"
+                ));
+            }
+        }
+        if let Some(sentence) = self.run.transfers.as_ref().and_then(transfers) {
+            text.push_str(&format!("\n{sentence}\n"));
+        }
+        if let Some(checkpoints) = &self.run.checkpoints {
+            text.push_str(&format!("\n{}\n", sentences::checkpoints(checkpoints)));
+        }
+        if let Some(payback) = &self.payback {
+            text.push_str(&format!("\n{}\n", payback.sentence(self.round)));
+        }
+        if let Some(simulation) = &self.simulation {
+            text.push_str(&format!("\n{}\n", simulation.sentence()));
+        }
+        if let Some(verified) = &self.run.verified {
+            text.push_str(&format!("\n{}\n", shortened(verified)));
+        }
+        for advice in &self.advice {
+            text.push_str(&format!("\n{}\n", advice.sentence()));
+        }
+        text
+    }
+}
+
+impl SimulationReport {
+    /// The same as a sentence.
+    fn sentence(&self) -> String {
+        format!(
+            "The simulation of {} takes {}: live over simulated {}.",
+            self.platform,
+            duration(self.seconds),
+            rounded(self.live_over_simulated, 3)
+        )
+    }
+}
+
+/// How long processes and outputs were on their way; `None` if that is hardly noticed.
+fn transfers(transfers: &TransferReport) -> Option<String> {
+    let (sending, receiving) = (transfers.sending_seconds, transfers.receiving_seconds);
+    let size = |bytes: u64| data(Bytes(bytes).as_f64());
+    (NOTICED <= sending + receiving).then(|| {
+        format!(
+            "Sending the processes took {} ({}) before the first superstep, and receiving their outputs {} ({}) after the \
+             last.",
+            duration(sending),
+            size(transfers.sent_bytes),
+            duration(receiving),
+            size(transfers.received_bytes)
+        )
+    })
+}
+
+/// Seconds that are noticed.
+const NOTICED: f64 = 1.0;
+
+impl Published for Report {
+    const SCHEMA: &'static str = "migbsp.live/1";
+}
+
+/// Number of migrations that are shown.
+const ROWS: usize = 20;
+
+/// Why processes of `prepared` have no reason to move, or no way to, on real hosts. `plays`: nodes play the platform of the
+/// experiment.
+///
+/// # Errors
+///
+/// If this binary does not know the workload.
+pub fn hints(
+    prepared: &PreparedExperiment,
+    registry: &Registry,
+    plays: bool,
+) -> Result<Vec<String>, Failure> {
+    let experiment = &prepared.loaded.experiment;
+    let mut hints = Vec::new();
+    let name = &experiment.application.workload;
+    if registry.find(name, None)?.is_model() && !plays {
+        hints.push(format!(
+            "{name} is a model: it charges for computations that it does not execute, so it takes no time on real hosts, \
+             and a slow host is as fast as the others; `up --play -- run FILE` plays what it charges"
+        ));
+    }
+    let policy = experiment.scheduler.policy.as_ref();
+    let moves_between_sets = policy.is_some_and(|policy| !policy.names_processors())
+        && scenario(prepared) == Scenario::Iii
+        && prepared.script.is_none();
+    if moves_between_sets && prepared.platform.sets().len() == 1 {
+        let policy = &experiment.scheduler.policy_name();
+        hints.push(format!(
+            "the policy {policy} moves processes between Sets alone, and there is one Set: no process will move; try \
+             `--policy adaptive`, or hosts in several Sets"
+        ));
+    }
+    Ok(hints)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use experiments::load_text_for_cluster;
+    use experiments::submission::request;
+    use protocol::Member;
+
+    /// The hints about the experiment in `text` on two hosts in these Sets.
+    fn hinted(text: &str, sets: [&str; 2], plays: bool) -> Vec<String> {
+        let registry = Registry::shipped();
+        let loaded = load_text_for_cluster(text, "the test", &registry).unwrap();
+        let members = [("a", sets[0]), ("b", sets[1])].map(|(name, set)| Member {
+            name: name.to_owned(),
+            address: String::new(),
+            set: set.to_owned(),
+            slots: 1,
+            speed: 1.0,
+        });
+        let (prepared, _) = request(&loaded, &members, &registry, false, plays).unwrap();
+        hints(&prepared, &registry, plays).unwrap()
+    }
+
+    #[test]
+    fn models_and_policies_that_cannot_move_are_named_and_adaptive_is_the_default() {
+        let of = |workload: &str, more: &str| {
+            format!(
+                "[application]\nworkload = \"{workload}\"\nprocesses = 4\nsupersteps = 8\n{more}"
+            )
+        };
+        let (one, two) = (["x", "x"], ["x", "y"]);
+        let none: [String; 0] = [];
+        assert_eq!(hinted(&of("heat", ""), one, false), none);
+        let model = hinted(&of("synthetic", ""), one, false);
+        assert_eq!(model.len(), 1);
+        assert!(
+            model[0].starts_with("synthetic is a model: ") && model[0].contains("up --play"),
+            "{model:?}"
+        );
+        assert_eq!(hinted(&of("synthetic", ""), one, true), none);
+        let paper = of("heat", "[scheduler]\npolicy = \"migbsp\"");
+        let still = hinted(&paper, one, false);
+        assert!(
+            still.len() == 1 && still[0].contains("between Sets alone, and there is one Set"),
+            "{still:?}"
+        );
+        assert_eq!(hinted(&paper, two, false), none);
+        // What does not move processes anyway needs no hint.
+        for scheduler in [
+            "policy = \"none\"",
+            "policy = \"migbsp\"\nscenario = \"ii\"",
+        ] {
+            assert_eq!(
+                hinted(
+                    &of("heat", &format!("[scheduler]\n{scheduler}")),
+                    one,
+                    false
+                ),
+                none
+            );
+        }
+    }
+}

@@ -1,18 +1,159 @@
 //! Pictures of a run, each with the data that it shows.
 
-mod breakdown;
-mod colours;
 mod hosts;
-mod load;
-mod picture;
 mod sets;
 mod supersteps;
 mod timeline;
 
-pub(crate) use breakdown::breakdown;
-pub(crate) use hosts::hosts;
-pub(crate) use load::load;
-pub(crate) use picture::{Picture, Table};
+use bsp::{HostId, SetId};
+use experiments::{CsvTable, Failure, Provenance};
+
+use crate::chart::Mark;
+use crate::text::{Columns, cells};
+use crate::view::View;
+
+pub(crate) use hosts::{hosts, load};
 pub(crate) use sets::sets;
-pub(crate) use supersteps::{compared, supersteps};
+pub(crate) use supersteps::{breakdown, compared, supersteps};
 pub(crate) use timeline::{timeline, timeline_with_supersteps};
+
+/// A picture and its data.
+#[derive(Clone, Debug)]
+pub(crate) struct Picture {
+    /// As SVG.
+    pub(crate) svg: String,
+    /// The data.
+    pub(crate) table: Table,
+}
+
+/// Rows under a header. Where the header has `from` and `to`, a row is about the supersteps from the one to before the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    /// Names of the columns.
+    pub(crate) header: Vec<&'static str>,
+    /// Each with a cell for every column.
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// The table of `rows`: of each column its name, and the cell of a row.
+    pub(crate) fn of<R>(
+        rows: impl IntoIterator<Item = R>,
+        columns: &Columns<'static, '_, R, String>,
+    ) -> Self {
+        Self {
+            header: columns.iter().map(|(name, _)| *name).collect(),
+            rows: cells(rows, columns),
+        }
+    }
+
+    /// The table as CSV, after what made it.
+    ///
+    /// # Errors
+    ///
+    /// If the writer fails, which a buffer in memory does not.
+    pub(crate) fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let header = self.header.iter().copied();
+        let mut table = CsvTable::with_header(SCHEMA, provenance, header)?;
+        for row in &self.rows {
+            table.push(row)?;
+        }
+        table.text()
+    }
+}
+
+/// Whether supersteps are drawn over a logarithmic axis: all moves are in the first tenth of a long run.
+fn is_early(view: &View) -> bool {
+    let last = view.placement.moves().last();
+    is_at_start(
+        view.end - view.first(),
+        last.map(|last| last.superstep - view.first()),
+    )
+}
+
+/// Whether the last move, after this number of supersteps, is in the first tenth of a run of `length`, which is long.
+fn is_at_start(length: u64, last_move: Option<u64>) -> bool {
+    last_move.is_some_and(|last| 100 <= length && last <= length / 10)
+}
+
+/// Name and version of the form of all tables.
+const SCHEMA: &str = "migbsp.report/1";
+
+/// The colour of every Set: the same in all runs of a platform with few Sets. If more Sets have processes than there are colours,
+/// the others share the last one.
+#[derive(Clone, Debug)]
+struct SetColours {
+    /// Sets with a colour of their own.
+    own: Vec<SetId>,
+    /// The Sets that have processes.
+    used: Vec<SetId>,
+    /// Whether there are others.
+    has_others: bool,
+}
+
+impl SetColours {
+    /// The colours of the Sets that have processes.
+    fn new(view: &View) -> Self {
+        let start = view.sets.counts(view.placement.start());
+        let now = view.sets.counts(view.placement.now());
+        let mut numbers: Vec<u64> = start
+            .iter()
+            .zip(now)
+            .map(|(start, now)| start + now)
+            .collect();
+        for moved in view.placement.moves() {
+            if let Some(set) = view.sets.of(moved.to) {
+                numbers[set.index()] += 1;
+            }
+        }
+        let mut used: Vec<SetId> = view
+            .sets
+            .ids()
+            .filter(|set| 0 < numbers[set.index()])
+            .collect();
+        if view.sets.len() <= COLOURS {
+            return Self {
+                own: view.sets.ids().collect(),
+                used,
+                has_others: false,
+            };
+        }
+        let has_others = COLOURS < used.len();
+        if has_others {
+            used.sort_by_key(|set| std::cmp::Reverse(numbers[set.index()]));
+            used.truncate(COLOURS - 1);
+            used.sort_unstable();
+        }
+        Self {
+            own: used.clone(),
+            used,
+            has_others,
+        }
+    }
+
+    /// Number of the colour of a Set.
+    fn of(&self, set: Option<SetId>) -> usize {
+        let own = set.and_then(|set| self.own.binary_search(&set).ok());
+        own.unwrap_or(COLOURS - 1)
+    }
+
+    /// Number of the colour of the Set of a host.
+    fn of_host(&self, view: &View, host: HostId) -> usize {
+        self.of(view.sets.of(host))
+    }
+
+    /// The legend.
+    fn legend(&self, view: &View) -> Vec<(String, Mark, usize)> {
+        let named = self.used.iter().map(|set| {
+            let name = view.sets.name(*set).to_owned();
+            (name, Mark::Area, self.of(Some(*set)))
+        });
+        let others = self
+            .has_others
+            .then(|| ("other Sets".to_owned(), Mark::Area, COLOURS - 1));
+        named.chain(others).collect()
+    }
+}
+
+/// Number of colours.
+const COLOURS: usize = 7;

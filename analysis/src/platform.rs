@@ -4,11 +4,11 @@ mod flows;
 
 use bsp::units::{BytesPerSecond, Seconds};
 use bsp::{HostId, SetId};
+use experiments::{CsvTable, Failure, Provenance, Published};
 use serde::Serialize;
 use simulator::{Host, NetworkModel, Platform};
 
-use crate::text::Layout;
-use experiments::{CsvTable, Failure, Provenance, Published};
+use crate::text::{Layout, maybe, without_zeros};
 
 pub use flows::{Flows, whole_bytes};
 
@@ -63,49 +63,42 @@ impl PlatformView {
 
     /// Tables for people.
     pub fn text(&self, layout: Layout) -> String {
-        let speed = |set: &SetView| {
-            let giga = |speed: f64| format!("{}", speed / 1e9);
+        let giga = |speed: f64| format!("{}", speed / 1e9);
+        let speed = |set: &&SetView| {
             if set.speed_min < set.speed_max {
                 format!("{} to {}", giga(set.speed_min), giga(set.speed_max))
             } else {
                 giga(set.speed_min)
             }
         };
-        let sets = self.sets.iter().map(|set| {
-            vec![
-                set.name.clone(),
-                set.hosts.to_string(),
-                set.cores.to_string(),
-                speed(set),
-                set.profiles.to_string(),
-                format!("{} .. {}", set.first, set.last),
-            ]
-        });
-        let headers = ["Set", "hosts", "cores", "Ginstr/s", "profiles", "names"];
-        let mut text = layout.reduced_table(&headers, sets, &[5, 4, 2]);
+        let mut text = layout.columns(
+            &self.sets,
+            &[
+                ("Set", &|set| set.name.clone()),
+                ("hosts", &|set| set.hosts.to_string()),
+                ("cores", &|set| set.cores.to_string()),
+                ("Ginstr/s", &speed),
+                ("profiles", &|set| set.profiles.to_string()),
+                ("names", &|set| format!("{} .. {}", set.first, set.last)),
+            ],
+            &[5, 4, 2],
+        );
+        text.push('\n');
         let few = self.sets.len() <= SETS_PAIRED;
         let shown = |route: &&RouteView| few || route.from == route.to;
-        let routes = self.routes.iter().filter(shown).map(|route| {
-            vec![
-                route.from.clone(),
-                route.to.clone(),
-                route.links.to_string(),
-                micro(route.latency_seconds),
-                micro(route.lv08_latency_seconds),
-                mega(route.bandwidth_bytes_per_second),
-            ]
-        });
-        text.push('\n');
-        text.push_str(&layout.table(
+        text.push_str(&layout.columns(
+            self.routes.iter().filter(shown),
             &[
-                "from",
-                "to",
-                "links",
-                "latency [us]",
-                "lv08 [us]",
-                "bandwidth [MB/s]",
+                ("from", &|route| route.from.clone()),
+                ("to", &|route| route.to.clone()),
+                ("links", &|route| route.links.to_string()),
+                ("latency [us]", &|route| micro(route.latency_seconds)),
+                ("lv08 [us]", &|route| micro(route.lv08_latency_seconds)),
+                ("bandwidth [MB/s]", &|route| {
+                    mega(route.bandwidth_bytes_per_second)
+                }),
             ],
-            routes,
+            &[],
         ));
         if self.routes.iter().any(|route| 0.0 < route.latency_seconds) {
             text.push_str(&format!(
@@ -146,9 +139,7 @@ impl SetView {
         let set = platform.set(id);
         let hosts = || set.hosts.iter().map(|host| platform.host(*host));
         let speeds = || hosts().map(|host| host.speed.get());
-        let name = |host: Option<&HostId>| {
-            host.map_or_else(String::new, |host| platform.host(*host).name.clone())
-        };
+        let name = |host: Option<&HostId>| maybe(host, |host| platform.host(*host).name.clone());
         let has_profile = |host: &&Host| host.availability.is_some() || host.load.is_some();
         Self {
             name: set.name.clone(),
@@ -199,8 +190,7 @@ fn mega(bytes_per_second: f64) -> String {
 
 /// At most three digits behind the point.
 fn short(number: f64) -> String {
-    let text = format!("{number:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    without_zeros(&format!("{number:.3}"))
 }
 
 /// Maximum number of Sets for a table of all pairs.

@@ -1,33 +1,20 @@
 //! `migbsp verify`: recomputes the decisions of a recorded run, and reports differences.
 
-mod report;
-mod text;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use agents::Checkpointing;
-use agents::replay::{Replay, ReplayError};
+use agents::replay::{Checked, Difference, Replay, ReplayError};
 use bsp::HostId;
-use serde::Deserialize;
+use experiments::record::{Manifest, adapted, fault, manifest, shortfall};
+use experiments::{
+    CheckpointSection, Failure, Provenance, Published, Registry, Scenario, Scheduler,
+};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use settings::{Fault, Node, tree_of};
 
-use crate::verify::report::Head;
-use experiments::CheckpointSection;
-use experiments::Failure;
-use experiments::Registry;
-use experiments::Scenario;
-use experiments::Scheduler;
-use experiments::record::adapted;
-use experiments::record::fault;
-use experiments::record::manifest;
-use experiments::record::shortfall;
-use settings::Fault;
-use settings::Node;
-use settings::tree_of;
-
-pub use report::Report;
-pub use text::text;
+use crate::text::{Layout, counted, csv};
 
 /// Decides the calls of the run in `folder` again. Returns the comparison, and whether the run ended.
 ///
@@ -50,7 +37,7 @@ pub fn verify(
     let (policy, scheduler) = configured.map_err(|problem| at_fault(problem.to_string()))?;
     let broken = |error: ReplayError| at_fault(error.to_string());
     let absent = absent(&manifest.configuration["elasticity"], &run);
-    let checkpointing = checkpointing(&manifest.configuration["checkpoint"], folder);
+    let checkpointing = checkpointing(&manifest, folder);
     let checkpointing = checkpointing.map_err(|problem| at_fault(problem.to_string()))?;
     let replay = Replay::new(scheduler, &run, absent).map_err(broken)?;
     let mut replay = replay.with_checkpoints(checkpointing.as_ref());
@@ -92,13 +79,20 @@ fn absent(section: &Value, run: &record::Run) -> BTreeSet<HostId> {
     names.filter_map(host).map(HostId::from_index).collect()
 }
 
-/// The checkpoints that the `section` of a record's configuration describes.
-fn checkpointing(section: &Value, folder: &Path) -> Result<Option<Checkpointing>, Fault> {
-    let fault = |error: serde_json::Error| Fault::new(None, "checkpoint", error.to_string());
-    let node = match section {
+/// The checkpoints that the configuration of a record in `folder` describes.
+///
+/// # Errors
+///
+/// If it describes none that this version knows.
+pub(crate) fn checkpointing(
+    manifest: &Manifest,
+    folder: &Path,
+) -> Result<Option<Checkpointing>, Fault> {
+    let node = match &manifest.configuration["checkpoint"] {
         // Records of older versions have no such section.
         Value::Null => return Ok(None),
-        section => Node::deserialize(section).map_err(fault)?,
+        section => Node::deserialize(section)
+            .map_err(|error| Fault::new(None, "checkpoint", error.to_string()))?,
     };
     let section = ("checkpoint", &node);
     let section = adapted(folder, section, CheckpointSection::of, |section| {
@@ -139,4 +133,183 @@ fn configured(
         // What probes found is in the record.
         scheduler.agents(scenario, script, 0),
     ))
+}
+
+/// Results of a verification, for `--format json`.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    #[serde(flatten)]
+    head: Head,
+    /// Every call, and calls that the record lacks.
+    calls: Vec<Call>,
+}
+
+/// Which run.
+#[derive(Debug, Serialize)]
+struct Head {
+    record: String,
+    scenario: String,
+    /// The name of the policy, for the text.
+    #[serde(skip)]
+    policy: String,
+    processes: usize,
+    /// Whether the record has the whole run and its result.
+    #[serde(rename = "complete")]
+    is_complete: bool,
+    /// What it lacks otherwise, in sentences.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shortfall: Option<String>,
+    /// The number of checkpoints, each held to the interval between them.
+    #[serde(skip_serializing_if = "is_zero")]
+    checkpoints: usize,
+}
+
+/// Result for one call.
+#[derive(Debug, Serialize)]
+struct Call {
+    superstep: u64,
+    processes: usize,
+    candidates: usize,
+    moves: usize,
+    differences: Vec<Difference>,
+}
+
+impl Report {
+    fn new(head: Head) -> Self {
+        Self {
+            head,
+            calls: Vec::new(),
+        }
+    }
+
+    /// The first difference in the first call that differs.
+    pub fn first(&self) -> Option<String> {
+        let mut calls = self.calls.iter();
+        let first = calls.find(|call| !call.differences.is_empty())?;
+        let after = first.superstep;
+        Some(format!("after superstep {after} {}", first.verdict()))
+    }
+
+    /// A row per difference, and one per call without any.
+    ///
+    /// # Errors
+    ///
+    /// Never: rows are plain data.
+    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let rows = self.calls.iter().flat_map(|call| {
+            let differences = call.differences.iter().map(Some);
+            let none = call.differences.is_empty().then_some(None);
+            differences
+                .chain(none)
+                .map(move |difference| (call, difference))
+        });
+        csv(
+            (Self::SCHEMA, provenance),
+            rows,
+            &[
+                ("superstep", &|(call, _)| call.superstep.into()),
+                ("processes", &|(call, _)| call.processes.into()),
+                ("candidates", &|(call, _)| call.candidates.into()),
+                ("moves", &|(call, _)| call.moves.into()),
+                ("what", &|(_, differs)| {
+                    differs.map(|found| &*found.what).into()
+                }),
+                ("recorded", &|(_, differs)| {
+                    differs.map(|found| &*found.recorded).into()
+                }),
+                ("recomputed", &|(_, differs)| {
+                    differs.map(|found| &*found.recomputed).into()
+                }),
+            ],
+        )
+    }
+}
+
+impl Published for Report {
+    const SCHEMA: &'static str = "migbsp.verify/1";
+}
+
+impl Call {
+    /// `verified`, or the difference.
+    fn verdict(&self) -> String {
+        let Some(first) = self.differences.first() else {
+            return "verified".to_owned();
+        };
+        let Difference {
+            what,
+            recorded,
+            recomputed,
+        } = first;
+        let more = match self.differences.len() - 1 {
+            0 => String::new(),
+            more => format!("; {more} more"),
+        };
+        format!("differs: {what}: recorded {recorded}, recomputed {recomputed}{more}")
+    }
+}
+
+impl From<Checked> for Call {
+    fn from(checked: Checked) -> Self {
+        Self {
+            superstep: checked.superstep,
+            processes: checked.processes,
+            candidates: checked.candidates,
+            moves: checked.moves,
+            differences: checked.differences,
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// The report as text.
+pub fn text(report: &Report, layout: Layout) -> String {
+    let head = &report.head;
+    let mut text = format!(
+        "{}: scenario {}, policy {}, {} processes\n\n",
+        head.record, head.scenario, head.policy, head.processes
+    );
+    if let Some(shortfall) = &head.shortfall {
+        text += &format!("{shortfall}\n\n");
+    }
+    let calls = &report.calls;
+    if !calls.is_empty() {
+        text += &layout.columns(
+            calls,
+            &[
+                ("after", &|call| call.superstep.to_string()),
+                ("processes", &|call| call.processes.to_string()),
+                ("candidates", &|call| call.candidates.to_string()),
+                ("moves", &|call| call.moves.to_string()),
+                ("", &|call| call.verdict()),
+            ],
+            &[],
+        );
+        text.push('\n');
+    }
+    let differing = calls.iter().filter(|call| !call.differences.is_empty());
+    let moves: usize = calls.iter().map(|call| call.moves).sum();
+    text += &match (calls.len(), differing.count()) {
+        (0, _) if head.shortfall.is_some() => "No call is complete.\n".to_owned(),
+        (0, _) => "No call was held, and none was due.\n".to_owned(),
+        (number, 0) => format!(
+            "{} with {} verified: decided again from what was observed, all is as recorded, to the last digit.\n",
+            counted(number, "call"),
+            counted(moves, "move"),
+        ),
+        (number, differing) => {
+            let all = counted(number, "call");
+            format!(
+                "Decided again from what was observed, {differing} of {all} went otherwise than recorded.\n"
+            )
+        }
+    };
+    if 0 < head.checkpoints {
+        let number = counted(head.checkpoints, "checkpoint");
+        text += &format!("{number} held to the interval between them.\n");
+    }
+    text
 }

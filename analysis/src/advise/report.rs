@@ -1,10 +1,12 @@
-//! Advice about a run, for `--format json` and `csv`.
+//! Advice about a run, as text, JSON and CSV.
 
-use experiments::{CsvTable, Failure, Provenance, Published};
+use bsp::numbers::position;
+use experiments::{Failure, Provenance, Published};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::compare::Verdict;
+use crate::text::{Layout, counted, csv, maybe, rounded};
 
 /// Where a recorded run lost time, and which keys would shorten it.
 #[derive(Debug, Serialize)]
@@ -121,22 +123,6 @@ pub(super) struct Measured {
     pub(super) verdict: Verdict,
 }
 
-/// A row of the CSV table.
-#[derive(Serialize)]
-struct Row<'a> {
-    number: usize,
-    change: &'a str,
-    set: String,
-    replaces: Option<&'a str>,
-    predicted_gain: f64,
-    predicted_seconds: f64,
-    is_bound: bool,
-    measured_gain: Option<f64>,
-    measured_seconds: Option<f64>,
-    verdict: Option<&'static str>,
-    reason: &'a str,
-}
-
 impl Published for Report {
     const SCHEMA: &'static str = "migbsp.advise/2";
 }
@@ -190,40 +176,217 @@ impl Report {
     ///
     /// If the writer fails, which a buffer in memory does not.
     pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
-        const HEADER: [&str; 11] = [
-            "number",
-            "change",
-            "set",
-            "replaces",
-            "predicted_gain",
-            "predicted_seconds",
-            "is_bound",
-            "measured_gain",
-            "measured_seconds",
-            "verdict",
-            "reason",
-        ];
-        let mut table = CsvTable::with_header(Self::SCHEMA, provenance, HEADER)?;
-        for (index, advised) in self
-            .recommendations
-            .iter()
-            .chain(&self.rejected)
-            .enumerate()
-        {
-            table.push(Row {
-                number: index + 1,
-                change: &advised.change,
-                set: advised.set.join(" "),
-                replaces: advised.replaces.as_deref(),
-                predicted_gain: advised.predicted_gain,
-                predicted_seconds: advised.predicted_seconds,
-                is_bound: advised.is_bound,
-                measured_gain: advised.measured.and_then(|measured| measured.gain),
-                measured_seconds: advised.measured.map(|measured| measured.seconds),
-                verdict: advised.measured.map(|measured| measured.verdict.words()),
-                reason: &advised.reason,
-            })?;
-        }
-        table.text()
+        let advised = self.recommendations.iter().chain(&self.rejected);
+        csv(
+            (Self::SCHEMA, provenance),
+            (1_usize..).zip(advised),
+            &[
+                ("number", &|(number, _)| (*number).into()),
+                ("change", &|(_, advised)| advised.change.as_str().into()),
+                ("set", &|(_, advised)| advised.set.join(" ").into()),
+                ("replaces", &|(_, advised)| {
+                    advised.replaces.as_deref().into()
+                }),
+                ("predicted_gain", &|(_, advised)| {
+                    advised.predicted_gain.into()
+                }),
+                ("predicted_seconds", &|(_, advised)| {
+                    advised.predicted_seconds.into()
+                }),
+                ("is_bound", &|(_, advised)| advised.is_bound.into()),
+                ("measured_gain", &|(_, advised)| {
+                    advised.measured.and_then(|measured| measured.gain).into()
+                }),
+                ("measured_seconds", &|(_, advised)| {
+                    advised.measured.map(|measured| measured.seconds).into()
+                }),
+                ("verdict", &|(_, advised)| {
+                    advised
+                        .measured
+                        .map(|measured| measured.verdict.words())
+                        .into()
+                }),
+                ("reason", &|(_, advised)| advised.reason.as_str().into()),
+            ],
+        )
     }
 }
+
+/// Where the time was lost, and what to change.
+pub fn text(report: &Report, layout: Layout) -> String {
+    let mut text = format!(
+        "{}: scenario {}, {}, {} s\n",
+        report.record,
+        report.scenario,
+        report.workload,
+        rounded(report.seconds, 3)
+    );
+    if let Some(farm) = &report.farm {
+        text.push_str(&workers(farm, layout));
+    }
+    text.push_str(&losses(report, layout));
+    for note in &report.notes {
+        text.push_str(&format!("\n{note}"));
+    }
+    if !report.notes.is_empty() {
+        text.push('\n');
+    }
+    let is_predicted = report.farm.as_ref().is_none_or(FarmReport::is_faithful);
+    if report.recommendations.is_empty() && is_predicted {
+        text.push_str(if report.rejected.is_empty() {
+            "\nNo change is predicted to save more than 1 % of this run.\n"
+        } else {
+            "\nNo change that was tried is better.\n"
+        });
+    }
+    for (index, advised) in report.recommendations.iter().enumerate() {
+        text.push_str(&recommendation(index + 1, advised, layout));
+    }
+    if !report.rejected.is_empty() {
+        let measured = |advised: &&Recommendation| maybe(advised.measured, |of| measured_text(&of));
+        let table = layout.columns(
+            &report.rejected,
+            &[
+                ("change", &|advised| advised.change.clone()),
+                ("promised", &|advised| promised(advised)),
+                ("measured", &measured),
+                ("", &|advised| {
+                    maybe(advised.measured, |measured| {
+                        measured.verdict.words().to_owned()
+                    })
+                }),
+            ],
+            &[],
+        );
+        text.push_str(&format!("\nTried, and not better:\n\n{table}"));
+    }
+    text
+}
+
+/// The gain that is predicted, or its bound.
+fn promised(advised: &Recommendation) -> String {
+    let gain = advised.predicted_gain * 100.0;
+    if advised.is_bound {
+        format!("at most {gain:.1} %")
+    } else {
+        format!("{gain:.1} % predicted")
+    }
+}
+
+/// What the runs with a change gained and took.
+fn measured_text(measured: &Measured) -> String {
+    let percent = |gain: f64| format!("{:.1} %", gain * 100.0);
+    let seconds = rounded(measured.seconds, 3);
+    let gain = measured.gain.map_or_else(|| "no gain".to_owned(), percent);
+    match measured.gain_low.zip(measured.gain_high) {
+        Some((low, high)) => format!(
+            "{gain} measured, {} to {} ({} seeds, {seconds} s)",
+            percent(low),
+            percent(high),
+            measured.seeds
+        ),
+        None => format!("{gain} measured ({seconds} s)"),
+    }
+}
+
+fn workers(farm: &FarmReport, layout: Layout) -> String {
+    let table = layout.columns(
+        &farm.workers,
+        &[
+            ("worker", &|worker| worker.process.clone()),
+            ("tasks", &|worker| worker.tasks.to_string()),
+            ("seconds", &|worker| rounded(worker.seconds, 3)),
+            ("tasks/s", &|worker| {
+                maybe(worker.rate, |rate| rounded(rate, 3))
+            }),
+        ],
+        &[],
+    );
+    let tasks = position(farm.tasks);
+    // Adding zero turns -0.0 into 0.0.
+    let error = (farm.replay_error * 1e3).round() / 10.0 + 0.0;
+    format!(
+        "\n{} in {}; the time of a task varied by {:.2} % between them:\n\n{table}\nThe replay of the rule of the \
+         record predicts {} s ({error:+.1} %).\n",
+        counted(tasks, "task"),
+        counted(farm.interactions, "interaction"),
+        farm.noise * 100.0,
+        rounded(farm.replayed_seconds, 3),
+    )
+}
+
+fn losses(report: &Report, layout: Layout) -> String {
+    let ideal = if report.farm.is_some() {
+        "ideal: all workers are busy"
+    } else {
+        "ideal: mean computation"
+    };
+    let losses = report.losses.iter();
+    let losses = losses.filter(|loss| SHOWN < loss.seconds.abs() / report.seconds);
+    let rows = std::iter::once((ideal, report.ideal_seconds))
+        .chain(losses.map(|loss| (loss.part, loss.seconds)))
+        .chain([("makespan", report.seconds)]);
+    let table = layout.columns(
+        rows,
+        &[
+            ("part", &|(name, _)| (*name).to_owned()),
+            ("seconds", &|(_, seconds)| rounded(*seconds, 3)),
+            ("share", &|(_, seconds)| {
+                format!("{:.1} %", seconds / report.seconds * 100.0)
+            }),
+        ],
+        &[],
+    );
+    format!("\nWhere the time went:\n\n{table}")
+}
+
+fn recommendation(number: usize, advised: &Recommendation, layout: Layout) -> String {
+    let measured = advised.measured.as_ref();
+    let measured = maybe(measured, |measured| {
+        format!(", {}", measured_text(measured))
+    });
+    let promised = promised(advised);
+    let mut text = format!("\n{number}. {}: {promised}{measured}\n", advised.change);
+    text.push_str(&format!("   {}.\n\n", advised.reason));
+    text.push_str(&layout.columns(
+        &advised.keys,
+        &[
+            ("key", &|change| change.key.clone()),
+            ("now", &|change| shown(&change.now)),
+            ("better", &|change| shown(&change.better)),
+            ("alone", &|change| {
+                maybe(change.predicted_gain, |gain| {
+                    format!("{:.1} %", gain * 100.0)
+                })
+            }),
+        ],
+        &[],
+    ));
+    match &advised.replaces {
+        None => {
+            let set: Vec<String> = advised
+                .set
+                .iter()
+                .map(|set| format!("--set {set}"))
+                .collect();
+            text.push_str(&format!("\n   {}\n", set.join(" ")));
+        }
+        Some(table) => text.push_str(&replacement(table, &advised.keys)),
+    }
+    text
+}
+
+/// The table that replaces the present one in the experiment.
+fn replacement(table: &str, keys: &[KeyChange]) -> String {
+    let lines = keys.iter().map(|change| {
+        let name = change.key.rsplit('.').next().unwrap_or_default();
+        format!("   {name} = {}\n", change.better)
+    });
+    let lines: String = lines.collect();
+    format!(
+        "\n   [{table}]   # in place of the present table: the other keys belong to the present kind\n{lines}"
+    )
+}
+
+/// The part of a makespan below which a loss is not shown.
+const SHOWN: f64 = 5e-5;

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
-use super::frame::{GAP, text_width};
+use crate::chart::frame::{GAP, text_width};
+use crate::text::without_zeros;
 
 /// The scale of one axis.
 ///
@@ -238,17 +239,6 @@ fn decimals(step: f64) -> usize {
         decimals += 1;
     }
     decimals
-}
-
-fn without_zeros(number: &str) -> String {
-    if number.contains('.') {
-        number
-            .trim_end_matches('0')
-            .trim_end_matches('.')
-            .to_owned()
-    } else {
-        number.to_owned()
-    }
 }
 
 /// About how many numbers stand at an axis, less one.

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use bsp::numbers::index;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -122,7 +123,7 @@ impl Frame<'_> {
     /// The note, wrapped to the width of the chart.
     fn note_lines(&self) -> Vec<String> {
         let room = self.width.saturating_sub(2 * MARGIN.unsigned_abs());
-        let columns = usize::try_from(room).unwrap_or(usize::MAX) / NOTE_CHARACTER_WIDTH;
+        let columns = index(room) / NOTE_CHARACTER_WIDTH;
         let note = clean(self.note);
         let lines = textwrap::wrap(&note, columns.max(1)).into_iter();
         lines
@@ -279,8 +280,7 @@ pub(super) fn clean(text: &str) -> String {
 /// `text`, cleaned and cut to fit into this many pixels.
 pub(super) fn shown(text: &str, width: u32) -> String {
     let cleaned = clean(text);
-    let room =
-        usize::try_from(width).unwrap_or(usize::MAX) / CHARACTER_WIDTH.unsigned_abs() as usize;
+    let room = index(width) / CHARACTER_WIDTH.unsigned_abs() as usize;
     if cleaned.chars().count() <= room {
         return cleaned;
     }

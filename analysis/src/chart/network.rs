@@ -7,7 +7,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::frame::{
+use crate::chart::frame::{
     Frame, GRID, LABEL_SIZE, LINE_HEIGHT, clean, colour, shown, text_style, text_width,
 };
 

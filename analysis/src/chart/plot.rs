@@ -3,26 +3,23 @@
 //! A program that shows the chart can move the axis: the data are elements of groups `data`, the axis is a group `x-axis`,
 //! and attributes of the root say where both are.
 
-mod layer;
-mod superstep_axis;
-
 use std::io;
+use std::ops::Range;
 
+use bsp::numbers::position;
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::axis::Axis;
-use super::frame::{
-    Frame, GAP, GRID, INK, Key, LABEL_SIZE, LINE_HEIGHT, MARGIN, inner, shown, text_style,
+use crate::chart::axis::Axis;
+use crate::chart::frame::{
+    Frame, GAP, GRID, INK, Key, LABEL_SIZE, LINE_HEIGHT, MARGIN, colour, inner, shown, text_style,
     text_width, with_layers,
 };
-use layer::FINE;
-use superstep_axis::SuperstepAxis;
 
-pub use super::frame::Mark;
-pub use layer::{Cell, Layer};
+pub use crate::chart::frame::Mark;
 
 /// Panels below each other, over one axis of supersteps.
 #[derive(Clone, Debug, Default)]
@@ -305,6 +302,273 @@ const ROWS_HEIGHT: i32 = 640;
 const ROW_HEIGHTS: (i32, i32) = (3, LINE_HEIGHT);
 /// Pixels of the longest name of a row that is shown in full.
 const ROW_NAME: i32 = 220;
+
+/// Data of a panel that are drawn alike. Positions are supersteps, heights are in the unit of the panel.
+#[derive(Clone, Debug)]
+pub enum Layer {
+    /// Rectangles in rows.
+    Cells {
+        /// Number of the colour.
+        colour: usize,
+        /// How opaque they are, in `(0, 1]`.
+        strength: f64,
+        /// In any order.
+        cells: Vec<Cell>,
+    },
+    /// The area between two lines: position, lower and upper height.
+    Area {
+        /// Number of the colour.
+        colour: usize,
+        /// How opaque it is, in `(0, 1]`.
+        strength: f64,
+        /// By position.
+        points: Vec<(f64, f64, f64)>,
+    },
+    /// A line.
+    Line {
+        /// Number of the colour.
+        colour: usize,
+        /// Whether it is dashed.
+        is_dashed: bool,
+        /// By position.
+        points: Vec<(f64, f64)>,
+    },
+    /// Points.
+    Points {
+        /// Number of the colour.
+        colour: usize,
+        /// Whether they are not filled.
+        is_ring: bool,
+        /// Their radius in pixels.
+        radius: i32,
+        /// Positions and heights.
+        points: Vec<(f64, f64)>,
+    },
+}
+
+/// A rectangle in a row of a panel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// Its row, from the top.
+    pub row: usize,
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+}
+
+/// What a layer is drawn on.
+type Plane<'a> = DrawingArea<SVGBackend<'a>, Cartesian2d<SuperstepAxis, Axis>>;
+
+impl Layer {
+    /// The heights that the axis has to hold.
+    fn heights(&self) -> Vec<f64> {
+        match self {
+            Self::Cells { .. } => Vec::new(),
+            Self::Area { points, .. } => points.iter().map(|(_, _, high)| *high).collect(),
+            Self::Line { points, .. } | Self::Points { points, .. } => {
+                points.iter().map(|(_, height)| *height).collect()
+            }
+        }
+    }
+
+    /// Draws it.
+    fn draw(&self, area: &Plane<'_>) -> Result<(), DrawingAreaErrorKind<io::Error>> {
+        let high = area.get_y_range().end;
+        match self {
+            Self::Cells {
+                colour: number,
+                strength,
+                cells,
+            } => {
+                let style = colour(*number).mix(*strength).filled();
+                for cell in cells {
+                    let top = high - cell.row as f64;
+                    let corners = [(cell.from, top - ROW_GAP), (cell.to, top - 1.0 + ROW_GAP)];
+                    area.draw(&Rectangle::new(corners, style))?;
+                }
+            }
+            Self::Area {
+                colour: number,
+                strength,
+                points,
+            } => {
+                let upper = points.iter().map(|(x, _, high)| (*x, *high));
+                let lower = points.iter().rev().map(|(x, low, _)| (*x, *low));
+                let outline: Vec<(f64, f64)> = upper.chain(lower).collect();
+                let style = colour(*number).mix(*strength).filled();
+                area.draw(&Polygon::new(outline, style))?;
+            }
+            Self::Line {
+                colour: number,
+                points,
+                ..
+            } => {
+                // A line through one point would not be seen.
+                if let [lone] = points[..] {
+                    let style = colour(*number).filled();
+                    area.draw(&Circle::new(lone, LONE_RADIUS * FINE, style))?;
+                } else {
+                    let style = colour(*number).stroke_width(LINE_WIDTH * FINE.unsigned_abs());
+                    area.draw(&PathElement::new(points.clone(), style))?;
+                }
+            }
+            Self::Points {
+                colour: number,
+                is_ring,
+                radius,
+                points,
+            } => {
+                let style = if *is_ring {
+                    colour(*number).stroke_width(RING_WIDTH * FINE.unsigned_abs())
+                } else {
+                    colour(*number).filled()
+                };
+                for point in points {
+                    area.draw(&Circle::new(*point, radius * FINE, style))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `drawn` as a group. What its elements have in common is said once.
+    fn group(&self, drawn: &str) -> String {
+        let is_dashed = matches!(
+            self,
+            Self::Line {
+                is_dashed: true,
+                ..
+            }
+        );
+        if is_dashed {
+            let (dash, gap) = (7 * FINE, 5 * FINE);
+            return format!("<g stroke-dasharray=\"{dash} {gap}\">\n{drawn}</g>\n");
+        }
+        let Some(style) = shared_style(drawn) else {
+            return format!("<g>\n{drawn}</g>\n");
+        };
+        let elements = drawn.replace(style, "");
+        format!("<g{style}>\n{elements}</g>\n")
+    }
+}
+
+/// The attributes of style with which all elements end, each of which is a line.
+fn shared_style(drawn: &str) -> Option<&str> {
+    let first = drawn.lines().next()?;
+    let style = first.get(first.find(" opacity=")?..)?.strip_suffix("/>")?;
+    let has_style = |line: &str| {
+        line.strip_suffix("/>")
+            .is_some_and(|line| line.ends_with(style))
+    };
+    (!style.contains("points=") && drawn.lines().all(has_style)).then_some(style)
+}
+
+/// Parts of a pixel in which layers are drawn, so that data stay in place when a program stretches the axis.
+const FINE: i32 = 20;
+/// Part of a row above and below its rectangles.
+const ROW_GAP: f64 = 0.06;
+/// In pixels.
+const LINE_WIDTH: u32 = 2;
+/// In pixels.
+const RING_WIDTH: u32 = 2;
+/// Radius of a line's only point, in pixels.
+const LONE_RADIUS: i32 = 3;
+
+/// Supersteps from the first one on; logarithmic by the number of supersteps since then, so that it begins with zero.
+///
+/// Invariant: the second end is above the first one.
+#[derive(Clone, Debug)]
+struct SuperstepAxis {
+    from: u64,
+    to: u64,
+    is_log: bool,
+}
+
+impl SuperstepAxis {
+    /// The axis from superstep `from` until before `to`.
+    fn new((from, to): (u64, u64), is_log: bool) -> Self {
+        Self {
+            from,
+            to: to.max(from.saturating_add(1)),
+            is_log,
+        }
+    }
+
+    /// The labels of the axis with their pixels, if its ends are at `pixels`.
+    fn places(&self, pixels: (i32, i32)) -> Vec<(String, i32)> {
+        let ticks = self.ticks().into_iter();
+        let place = |tick: u64| (tick.to_string(), self.map(&(tick as f64), pixels));
+        let mut places: Vec<(String, i32)> = Vec::new();
+        for (label, x) in ticks.map(place) {
+            // Labels of a logarithmic axis come near each other.
+            let is_near = |(_, last): &(String, i32)| x - last < LABEL_WIDTH;
+            if !places.last().is_some_and(is_near) {
+                places.push((label, x));
+            }
+        }
+        places
+    }
+
+    fn ticks(&self) -> Vec<u64> {
+        let length = self.to - self.from;
+        if self.is_log {
+            let decades = (0..20).map(|power| 10_u64.pow(power));
+            let steps =
+                decades.flat_map(|decade| [1, 2, 5].map(|step| decade.saturating_mul(step)));
+            let since = std::iter::once(0).chain(steps);
+            return since
+                .take_while(|since| *since <= length)
+                .map(|since| self.from + since)
+                .collect();
+        }
+        let step = round_step(length.div_ceil(TICKS));
+        let first = self.from.div_ceil(step) * step;
+        (first..=self.to).step_by(position(step)).collect()
+    }
+}
+
+impl Ranged for SuperstepAxis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
+        let since = (value - self.from as f64).max(0.0);
+        let length = (self.to - self.from) as f64;
+        let share = if self.is_log {
+            since.ln_1p() / length.ln_1p()
+        } else {
+            since / length
+        };
+        let pixel = f64::from(from) + share * f64::from(to - from);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "pixels are whole numbers, and what lies outside of them is cut off"
+        )]
+        let pixel = pixel.round() as i32;
+        pixel
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _hint: Hint) -> Vec<f64> {
+        self.ticks().into_iter().map(|tick| tick as f64).collect()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.from as f64..self.to as f64
+    }
+}
+
+/// The least of 1, 2, 5, 10, … that is not below `least`.
+fn round_step(least: u64) -> u64 {
+    let decades = (0..20).map(|power| 10_u64.pow(power));
+    let mut steps = decades.flat_map(|decade| [1, 2, 5].map(|step| decade.saturating_mul(step)));
+    steps.find(|step| least <= *step).unwrap_or(u64::MAX)
+}
+
+/// About how many labels a linear axis has.
+const TICKS: u64 = 10;
+/// Pixels between labels.
+const LABEL_WIDTH: i32 = 44;
 
 #[cfg(test)]
 mod tests;

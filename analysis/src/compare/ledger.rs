@@ -6,11 +6,11 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde::Serialize;
-
-use crate::compare::line::{FAILURE_SCHEMA, LEDGER_SCHEMA, Line, read_lines};
-use crate::compare::results::{DoneRun, Outcome};
+use bsp::numbers::length;
 use experiments::{Failure, Provenance};
+use serde::{Deserialize, Serialize};
+
+use crate::compare::results::{DoneRun, FailedRun, Outcome, Run};
 
 /// The runs of a comparison that are done.
 ///
@@ -29,7 +29,7 @@ struct State {
     /// Runs that are under way, by digest: the places that wait for each.
     under_way: BTreeMap<String, Vec<(Place, NamedRun)>>,
     done: BTreeMap<Place, DoneRun>,
-    recalled: usize,
+    from_file: usize,
 }
 
 /// A run that is over.
@@ -37,7 +37,7 @@ struct State {
 struct Kept {
     outcome: Outcome,
     /// Whether the file had it.
-    is_recalled: bool,
+    is_from_file: bool,
     /// Experiment and policy of each line that has it.
     names: BTreeSet<(String, String)>,
 }
@@ -108,7 +108,7 @@ impl Ledger {
         for (_, Line { name, outcome }) in read_lines(&path, &text)? {
             let entry = kept.entry(name.digest).or_insert_with(|| Kept {
                 outcome: outcome.clone(),
-                is_recalled: true,
+                is_from_file: true,
                 names: BTreeSet::new(),
             });
             if entry.outcome.run().is_some() != outcome.run().is_some() {
@@ -119,7 +119,7 @@ impl Ledger {
             entry.names.insert((name.experiment, name.policy));
         }
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        let length = u64::try_from(whole).unwrap_or(u64::MAX);
+        let length = length(whole);
         file.set_len(length).map_err(unwritable)?;
         Ok(Self {
             state: Mutex::new(State {
@@ -141,8 +141,8 @@ impl Ledger {
     }
 
     /// Number of runs that were taken from the file.
-    pub fn recalled(&self) -> usize {
-        self.state().recalled
+    pub fn from_file(&self) -> usize {
+        self.state().from_file
     }
 
     /// Forgets the runs that failed, so that they are made again.
@@ -166,7 +166,7 @@ impl Ledger {
         let mut state = self.state();
         if let Some(kept) = state.kept.get(&named.digest) {
             let outcome = kept.outcome.clone();
-            state.recalled += usize::from(kept.is_recalled);
+            state.from_file += usize::from(kept.is_from_file);
             state.note(place, &named, &outcome)?;
             return Ok(false);
         }
@@ -179,7 +179,7 @@ impl Ledger {
         Ok(true)
     }
 
-    /// Notes how the run with this digest ended, wherever it is waited for.
+    /// Notes how the run with this digest ended, at each place that waits for it.
     ///
     /// # Errors
     ///
@@ -188,7 +188,7 @@ impl Ledger {
         let mut state = self.state();
         let kept = Kept {
             outcome: outcome.clone(),
-            is_recalled: false,
+            is_from_file: false,
             names: BTreeSet::new(),
         };
         state.kept.insert(digest.to_owned(), kept);
@@ -240,12 +240,76 @@ impl State {
     }
 }
 
+/// As much of a line as says whether it is one of these schemas.
+#[derive(Debug, Deserialize)]
+struct Head {
+    schema: String,
+}
+
+/// A line of the file, as it is read.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub(crate) name: Name,
+    pub(crate) outcome: Outcome,
+}
+
+/// The names of a run.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Name {
+    /// Of everything that the run depends on.
+    pub(crate) digest: String,
+    /// The experiment, as it was named.
+    pub(crate) experiment: String,
+    /// Whether its result depends on the seed; earlier versions did not write that.
+    #[serde(default)]
+    pub(crate) draws: bool,
+    /// Label of the policy.
+    pub(crate) policy: String,
+}
+
+/// The schema of a line with a result.
+const LEDGER_SCHEMA: &str = "migbsp.compare-runs/2";
+
+/// The schema of a line about a run without one.
+const FAILURE_SCHEMA: &str = "migbsp.compare-failures/1";
+
+/// The whole lines of `text`, which is that of the file `path`, each with its text; lines of other schemas are left
+/// out. Of two lines about the same run, the later one counts.
+///
+/// # Errors
+///
+/// If a line is no run of a comparison.
+pub(crate) fn read_lines<'a>(path: &Path, text: &'a str) -> Result<Vec<(&'a str, Line)>, Failure> {
+    // A run that was noted when the process ended has no whole line.
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let mut lines = Vec::new();
+    for (index, line) in whole.lines().enumerate() {
+        let unreadable = |error: serde_json::Error| {
+            let (place, number) = (path.display(), index + 1);
+            Failure::Input(format!(
+                "{place}:{number}: is no run of a comparison: {error}"
+            ))
+        };
+        let head: Head = serde_json::from_str(line).map_err(unreadable)?;
+        let outcome = match &*head.schema {
+            LEDGER_SCHEMA => serde_json::from_str::<Run>(line).map(Outcome::Finished),
+            FAILURE_SCHEMA => serde_json::from_str::<FailedRun>(line).map(Outcome::Failed),
+            _ => continue,
+        };
+        let outcome = outcome.map_err(unreadable)?;
+        let name = serde_json::from_str(line).map_err(unreadable)?;
+        lines.push((line, Line { name, outcome }));
+    }
+    Ok(lines)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use experiments::Registry;
+
     use crate::compare::results::FailedRun;
     use crate::compare::results::tests::results;
-    use experiments::Registry;
 
     fn named(digest: &str) -> NamedRun {
         NamedRun {
@@ -288,7 +352,7 @@ mod tests {
         let run = second.done((3, 1, 7)).unwrap();
         let seconds = run.outcome.run().unwrap().seconds;
         assert_eq!(seconds.to_bits(), 2.5_f64.to_bits());
-        assert_eq!((second.len(), second.recalled()), (1, 1));
+        assert_eq!((second.len(), second.from_file()), (1, 1));
         assert_eq!(text(folder.path()), written);
         assert!(make(&second, (0, 0, 1), named("b")));
     }
@@ -332,7 +396,7 @@ mod tests {
             .map(|run| run.outcome.configuration_sha256());
         assert_eq!(configurations, ["ab12", "cd34", "cd34"]);
         assert_eq!(text(folder.path()).lines().count(), 2);
-        assert_eq!(ledger.recalled(), 0);
+        assert_eq!(ledger.from_file(), 0);
     }
 
     #[test]

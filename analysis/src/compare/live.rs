@@ -1,20 +1,20 @@
 //! Comparisons on real hosts: repetitions, each of which has all runs once in an order that is drawn.
 
+use std::collections::BTreeSet;
+
+use bsp::numbers::length;
 use experiments::{Failure, Finished, Loaded, PreparedExperiment, Provenance, Registry};
 use protocol::Member;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
 
-use crate::compare::claim::Claim;
+use crate::compare::arguments::{Claim, Seeds};
 use crate::compare::ledger::{Ledger, NamedRun};
 use crate::compare::report::Report;
 use crate::compare::results::{FailedRun, Outcome, Results, Run, Subject};
-use crate::compare::seeds::Seeds;
-use crate::compare::variant::Variant;
-use crate::compare::{Comparison, results_so_far};
+use crate::compare::{Comparison, Variant, results_so_far};
 
 /// A comparison on real hosts. Its blocks are repetitions, which count from 1 and take the places of seeds; the seed of an
 /// experiment is the same in all of them.
@@ -211,7 +211,7 @@ impl LiveComparison {
 /// Puts `items` into an order that is drawn (Fisher and Yates), which is the same on all machines.
 fn shuffle<T>(items: &mut [T], random: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {
-        let number = u64::try_from(last + 1).unwrap_or(u64::MAX);
+        let number = length(last + 1);
         let drawn = u64::from(random.next_u32()).saturating_mul(number) >> 32;
         items.swap(last, usize::try_from(drawn).unwrap_or(last));
     }
@@ -219,9 +219,8 @@ fn shuffle<T>(items: &mut [T], random: &mut ChaCha8Rng) {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
+    use std::path::Path;
 
     fn comparison(repetitions: u32, order_seed: u64) -> LiveComparison {
         let experiment = |file: &str| Variant::of_file(Path::new(file), &[]);

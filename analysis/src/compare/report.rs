@@ -1,13 +1,17 @@
-//! Results of a comparison, for `--format json` and `csv`.
+//! Results of a comparison, as text, JSON, CSV and as a chart.
 
+use std::fmt::Write as _;
+
+use experiments::{CsvTable, Failure, Provenance, Published};
 use serde::Serialize;
 
-use crate::compare::claim::Claim;
+use crate::chart::{Group, Interval, Intervals};
+use crate::compare::arguments::Claim;
 use crate::compare::live::LiveConditions;
-use crate::compare::pairs::{self, Pair};
-use crate::compare::results::{DoneRun, Results, Run, Subject};
-use crate::compare::summary::{self, Overall, Summary};
-use experiments::{CsvTable, Failure, Provenance, Published};
+use crate::compare::results;
+use crate::compare::results::{DoneRun, Overall, Pair, Results, Run, Subject, Summary, Verdict};
+use crate::compare::statistics::COUNT_MAX;
+use crate::text::{Layout, TimeUnit, counted, data, maybe, rounded};
 
 /// Results of a comparison.
 #[derive(Clone, Debug, Serialize)]
@@ -76,10 +80,10 @@ impl Report {
     /// The report of `results`, with `claims` about all experiments together and `claims_each` about
     /// every single one.
     pub fn new(results: &Results, claims: &[Claim], claims_each: &[Claim]) -> Self {
-        let each = pairs::on_each(results);
-        let overall = summary::overall(results, &each);
-        let summaries = summary::summaries(results, &each);
-        let mut pairs = pairs::over_all(results);
+        let each = results::on_each(results);
+        let overall = results::overall(results, &each);
+        let summaries = results::summaries(results, &each);
+        let mut pairs = results::over_all(results);
         pairs.extend(each);
         Self {
             live: None,
@@ -162,11 +166,11 @@ impl CheckedClaim {
             Some(experiment) => format!("on {experiment}"),
             None => "over all experiments".to_owned(),
         };
-        let met = match ratio {
+        let found = match ratio {
             Some(ratio) => format!("the makespans' ratio is {ratio:.4}, its limit {limit}"),
             None => "the makespans have no ratio".to_owned(),
         };
-        format!("`{claim}` does not hold {place}: {met}")
+        format!("`{claim}` does not hold {place}: {found}")
     }
 }
 
@@ -198,7 +202,7 @@ fn check(results: &Results, claim: &Claim, experiment: Option<usize>) -> Checked
         found.expect("claims name policies that take part")
     };
     let (left, right) = (place(&claim.left), place(&claim.right));
-    let ratio = summary::ratio(results, experiment, left, right);
+    let ratio = results::ratio(results, experiment, left, right);
     CheckedClaim {
         claim: claim.to_string(),
         experiment: experiment.map(|index| results.experiments[index].name.clone()),
@@ -231,58 +235,363 @@ impl Row {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::compare::results::tests::{fail, results};
-    use experiments::Registry;
-
-    fn claims(texts: &[&str]) -> Vec<Claim> {
-        texts.iter().map(|text| text.parse().unwrap()).collect()
+/// Every experiment, all of them together, the significant differences, the claims, and the runs that failed.
+pub fn text(report: &Report, layout: Layout) -> String {
+    let mut text = String::new();
+    if let Some(live) = &report.live {
+        text.push_str(&layout.paragraph(&conditions(live)));
+        text.push('\n');
     }
-
-    #[test]
-    fn claims_are_held_against_all_experiments_or_each() {
-        let results = results(&[(false, &[&[10.0], &[5.0]]), (false, &[&[10.0], &[11.0]])]);
-        let report = Report::new(
-            &results,
-            &claims(&["b < a"]),
-            &claims(&["b <= a", "b <= 1.2 * a"]),
-        );
-        let holds: Vec<bool> = report.claims.iter().map(|checked| checked.holds).collect();
-        assert_eq!(holds, [true, true, false, true, true]);
-        assert_eq!(
-            report.complaint().unwrap(),
-            "`b <= a` does not hold on e1: the makespans' ratio is 1.1000, its limit 1"
-        );
-        assert_eq!(
-            Report::new(&results, &claims(&["b <= a"]), &[]).complaint(),
-            None
-        );
-        let all = Report::new(&results, &claims(&["b <= 0.5 * a"]), &[]);
-        assert_eq!(
-            all.complaint().unwrap(),
-            "`b <= 0.5 * a` does not hold over all experiments: the makespans' ratio is 0.7416, its limit 0.5"
-        );
+    for subject in &report.experiments {
+        text.push_str(&experiment(report, subject, layout));
+        text.push('\n');
     }
+    if 1 < report.experiments.len() {
+        text.push_str(&all(report, layout));
+        text.push('\n');
+    }
+    if 1 < report.overall.len() {
+        text.push_str(&differences(report, layout));
+        text.push('\n');
+    }
+    for checked in &report.claims {
+        let holds = if checked.holds {
+            "holds"
+        } else {
+            "DOES NOT HOLD"
+        };
+        let place = checked.experiment.iter().map(|name| format!(" on {name}"));
+        let place: String = place.collect();
+        let ratio = match checked.ratio {
+            Some(ratio) => format!("the ratio is {ratio:.4}"),
+            None => "there is no ratio".to_owned(),
+        };
+        let claim = &checked.claim;
+        writeln!(text, "{claim}{place}: {holds} ({ratio})").expect(INFALLIBLE);
+    }
+    if !report.claims.is_empty() {
+        text.push('\n');
+    }
+    if !report.failures.is_empty() {
+        text.push_str(&failures(&report.failures));
+        text.push('\n');
+    }
+    text.push_str(&layout.paragraph(&legend(report)));
+    text
+}
 
-    #[test]
-    fn csv_has_a_row_per_run() {
-        let mut results = results(&[(true, &[&[10.0, 11.0], &[9.0, 8.5]])]);
-        fail(&mut results, 0, 1, 0);
-        let provenance = Provenance::of_program(&Registry::new()).unwrap();
-        let csv = Report::new(&results, &[], &[]).csv(&provenance).unwrap();
-        let lines = csv.lines().filter(|line| !line.starts_with('#'));
-        let lines: Vec<&str> = lines.collect();
-        assert_eq!(
-            lines[0],
-            "experiment,policy,seed,seconds,supersteps,calls,migrations,moved_bytes,call_seconds,attainable_seconds,imbalance_seconds,of_best_placement,error,configuration_sha256,run_sha256"
-        );
-        assert_eq!(lines[3], "e0,b,1,,,,,,,,,,out of road,ab12,ef56");
-        assert_eq!(
-            lines[4],
-            "e0,b,2,8.5,10,2,1,1000000,0.1,0.5,1.0,,,ab12,ef56"
-        );
-        assert_eq!(lines.len(), 5);
+/// How runs on real hosts were made.
+fn conditions(live: &LiveConditions) -> String {
+    let LiveConditions {
+        hosts,
+        sets,
+        repetitions,
+        order_seed,
+        ..
+    } = live;
+    let repetitions = counted(*repetitions, "repetition");
+    let (hosts, sets) = (counted(*hosts, "host"), counted(*sets, "Set"));
+    format!(
+        "On {hosts} in {sets}: {repetitions}, each with all runs in an order that seed {order_seed} draws.\n"
+    )
+}
+
+/// The first runs without a result, and how many more there are.
+pub(crate) fn failures(failures: &[String]) -> String {
+    let mut text = "Runs without a result\n\n".to_owned();
+    for failure in failures.iter().take(FAILURES) {
+        writeln!(text, " {failure}").expect(INFALLIBLE);
+    }
+    if FAILURES < failures.len() {
+        writeln!(text, " … {} more", failures.len() - FAILURES).expect(INFALLIBLE);
+    }
+    text
+}
+
+fn experiment(report: &Report, subject: &Subject, layout: Layout) -> String {
+    let summaries = report.summaries.iter();
+    let summaries: Vec<&Summary> = summaries
+        .filter(|summary| summary.experiment == subject.name)
+        .collect();
+    let unit = TimeUnit::of(summaries.iter().filter_map(|summary| summary.seconds));
+    let against = format!("against {}", report.reference);
+    let mut headers = vec![
+        "policy",
+        unit.heading(),
+        "±",
+        "gain",
+        "±",
+        "of balance",
+        "of mapping",
+        "calls",
+        "moves",
+        "moved",
+        "in calls",
+        &against,
+    ];
+    let rows = summaries.iter().map(|summary| {
+        let verdict = report.pairs.iter().find(|pair| {
+            pair.experiment.as_deref() == Some(&subject.name)
+                && pair.policy == summary.policy
+                && pair.against == report.reference
+        });
+        summary_row(summary, verdict, unit)
+    });
+    let mut rows: Vec<Vec<String>> = rows.collect();
+    if summaries.iter().any(|summary| 0 < summary.failed) {
+        headers.push("error");
+        for (row, summary) in rows.iter_mut().zip(&summaries) {
+            row.push(failed_of(summary.failed, summary.runs));
+        }
+    }
+    let known = subject.best_placement.as_ref();
+    if known.is_some_and(|best| best.seconds_per_superstep.is_some()) {
+        headers.push("of best placement");
+        for (row, summary) in rows.iter_mut().zip(&summaries) {
+            let ratio = summary.of_best_placement;
+            row.push(maybe(ratio, |ratio| format!("{ratio:.3}")));
+        }
+    }
+    let table = layout.reduced_table(&headers, rows, &DISPENSABLE);
+    let stale = known.filter(|best| best.seconds_per_superstep.is_none());
+    let stale = maybe(stale, |best| {
+        let file = &best.file;
+        layout.paragraph(&format!(
+            "\n{file} is of another experiment or an earlier form of this one.\n"
+        ))
+    });
+    let blocks = blocks(subject, report.block());
+    format!("{}, {blocks}\n\n{table}{stale}", subject.name)
+}
+
+/// `2 of 5 failed`, beside `runs` with a result; nothing if none failed.
+pub(crate) fn failed_of(failed: usize, runs: usize) -> String {
+    match failed {
+        0 => String::new(),
+        _ => format!("{failed} of {} failed", failed + runs),
     }
 }
+
+fn blocks(subject: &Subject, block: &str) -> String {
+    match subject.seeds[..] {
+        _ if !subject.draws => "one run: the same for all seeds".to_owned(),
+        [seed] => format!("{block} {seed}"),
+        _ => counted(subject.seeds.len(), block),
+    }
+}
+
+fn summary_row(summary: &Summary, pair: Option<&Pair>, unit: TimeUnit) -> Vec<String> {
+    let shown = |value: Option<f64>, form: &dyn Fn(f64) -> String| maybe(value, form);
+    let compared = |value: Option<f64>| shown(value.filter(|_| pair.is_some()), &percent);
+    let ends = summary.gain_high.zip(summary.gain_low);
+    let mean = |value: Option<f64>| shown(value, &|value| rounded(value, 1));
+    vec![
+        summary.policy.clone(),
+        shown(summary.seconds, &|seconds| unit.text(seconds, 3)),
+        shown(summary.seconds_margin, &|margin| unit.text(margin, 3)),
+        compared(summary.gain),
+        compared(ends.map(|(high, low)| (high - low) / 2.0)),
+        compared(summary.share_of_balance),
+        compared(summary.share_of_mapping),
+        mean(summary.calls),
+        mean(summary.migrations),
+        shown(summary.moved_bytes, &data),
+        shown(summary.overhead, &percent),
+        maybe(pair, |pair| pair.verdict.words().to_owned()),
+    ]
+}
+
+fn all(report: &Report, layout: Layout) -> String {
+    let reference = &report.reference;
+    let row = |overall: &Overall| {
+        let is_compared = overall.policy != *reference;
+        let compared = |text: String| if is_compared { text } else { String::new() };
+        let ratio = overall.ratio.map(|ratio| format!("{ratio:.4}"));
+        vec![
+            overall.policy.clone(),
+            ratio.unwrap_or_default(),
+            compared(maybe(overall.gain, percent)),
+            compared(overall.better.to_string()),
+            compared(overall.worse.to_string()),
+        ]
+    };
+    let times = format!("times {reference}");
+    let headers = ["policy", &times, "gain", "better on", "worse on"];
+    format!(
+        "All {} experiments, geometric mean\n\n{}",
+        report.experiments.len(),
+        layout.table(&headers, report.overall.iter().map(row))
+    )
+}
+
+fn differences(report: &Report, layout: Layout) -> String {
+    let block = report.block();
+    let pairs = report.pairs.iter().filter(|pair| pair.experiment.is_none());
+    let row = |pair: &Pair| {
+        let interval = match (pair.ratio_low, pair.ratio_high) {
+            (Some(low), Some(high)) => format!("{low:.4} to {high:.4}"),
+            _ => String::new(),
+        };
+        let confidence = pair.confidence.filter(|_| !interval.is_empty());
+        let p = maybe(pair.p_corrected, |p| match p {
+            0.0001.. => format!("{p:.4}"),
+            f64::MIN_POSITIVE.. => format!("{p:.1e}"),
+            _ => "0.0000".to_owned(),
+        });
+        vec![
+            pair.policy.clone(),
+            pair.against.clone(),
+            maybe(pair.seeds, |seeds| seeds.to_string()),
+            maybe(pair.ratio, |ratio| format!("{ratio:.4}")),
+            interval,
+            maybe(confidence, |part| format!("{:.1} %", part * 100.0)),
+            p,
+            verdict(pair, block),
+        ]
+    };
+    let blocks = format!("{block}s");
+    let headers = [
+        "policy", "against", &blocks, "ratio", "interval", "level", "p", "",
+    ];
+    let rows = layout.reduced_table(&headers, pairs.map(row), &[2, 5, 6, 4]);
+    format!(
+        "Significant differences: t-tests on the logarithms of makespans, a value for each {block}; p and intervals after Holm\n\n{rows}"
+    )
+}
+
+/// The verdict, with the reason if there is none, and with what would show a difference.
+fn verdict(pair: &Pair, block: &str) -> String {
+    let words = pair.verdict.words();
+    match (pair.verdict, pair.seeds_needed) {
+        (Verdict::Untested, _) if pair.runs == 0 => format!("{words}: no runs of both"),
+        (Verdict::Untested, _) if pair.seeds == Some(1) => format!("{words}: one {block}"),
+        (Verdict::Untested, _) => format!("{words}: 0 s has no ratio"),
+        (Verdict::NotShown, Some(needed)) => {
+            format!("{words}: about {needed} {block}s would show it")
+        }
+        (Verdict::NotShown, None) => format!("{words}: {COUNT_MAX} {block}s would not show it"),
+        _ => words.to_owned(),
+    }
+}
+
+fn legend(report: &Report) -> String {
+    let (reference, block) = (&report.reference, report.block());
+    let mut legend = format!(
+        "± is half of a confidence interval: of makespans 95 %, of gains the level of their test. Gains are shares of\n\
+         {reference}'s makespan, paired by {block}; `of balance` and `of mapping` are saved shares of the computation that\n\
+         perfect balance, or the best mapping of every superstep, would have saved {reference}. `in calls` is the share of\n\
+         the makespan that calls take.\n"
+    );
+    let is_zero = |seconds: Option<f64>| seconds.is_some_and(|seconds| seconds == 0.0);
+    if report
+        .summaries
+        .iter()
+        .any(|summary| is_zero(summary.seconds))
+    {
+        legend.push_str("A makespan of 0 s has no ratio to others, and no gain.\n");
+    }
+    let mut pairs = report.pairs.iter();
+    if pairs.any(|pair| pair.verdict == Verdict::NotShown) {
+        legend.push_str(&format!(
+            "`not shown`: {block}s alone make differences of this size; policies may differ or not.\n"
+        ));
+    }
+    let mut summaries = report.summaries.iter();
+    if summaries.any(|summary| summary.of_best_placement.is_some()) {
+        legend.push_str(OF_BEST_PLACEMENT);
+    }
+    legend
+}
+
+/// A part as a percentage; values near zero have no sign.
+pub(crate) fn percent(part: f64) -> String {
+    let text = format!("{:.2} %", part * 100.0);
+    match text.strip_prefix("-0.00") {
+        Some(_) => "0.00 %".to_owned(),
+        None => text,
+    }
+}
+
+/// Columns of an experiment that are left out where lines are short, the first one first: the share of the
+/// best mapping and of balance, bytes moved, the share of calls, the margins, calls, moves.
+const DISPENSABLE: [usize; 8] = [6, 5, 9, 10, 4, 2, 7, 8];
+
+const OF_BEST_PLACEMENT: &str = "\
+`of best placement` is the makespan divided by the time of all supersteps under the best placement known, from the
+start.
+";
+
+/// Runs without a result that are listed.
+const FAILURES: usize = 10;
+
+const INFALLIBLE: &str = "a string takes everything";
+
+/// The gain of every policy: over all experiments first, if there are several, then on each. A policy has the same
+/// colour everywhere.
+pub fn chart(report: &Report) -> Intervals {
+    let compared = |policy: &String| *policy != report.reference;
+    let policies: Vec<&str> = report.overall.iter().map(|row| &*row.policy).collect();
+    let percent = |part: Option<f64>| part.map_or(f64::NAN, |part| part * 100.0);
+    let all = |overall: &Overall| {
+        let pair = report.pairs.iter().find(|pair| {
+            pair.experiment.is_none()
+                && pair.policy == overall.policy
+                && pair.against == report.reference
+        });
+        let gain = |ratio: Option<f64>| percent(ratio.map(|ratio| 1.0 - ratio));
+        Interval {
+            name: overall.policy.clone(),
+            colour: colour(&policies, &overall.policy),
+            mean: percent(overall.gain),
+            low: gain(pair.and_then(|pair| pair.ratio_high)),
+            high: gain(pair.and_then(|pair| pair.ratio_low)),
+        }
+    };
+    let single = |summary: &Summary| Interval {
+        name: summary.policy.clone(),
+        colour: colour(&policies, &summary.policy),
+        mean: percent(summary.gain),
+        low: percent(summary.gain_low),
+        high: percent(summary.gain_high),
+    };
+    let mut groups = Vec::new();
+    if 1 < report.experiments.len() {
+        let overall = report.overall.iter().filter(|row| compared(&row.policy));
+        groups.push(Group {
+            name: format!("All {}, geometric mean", report.experiments.len()),
+            rows: overall.map(all).collect(),
+        });
+    }
+    let summaries = report.summaries.chunks(policies.len());
+    for (subject, summaries) in report.experiments.iter().zip(summaries) {
+        let rows = summaries.iter().filter(|row| compared(&row.policy));
+        groups.push(Group {
+            name: subject.label.clone(),
+            rows: rows.map(single).collect(),
+        });
+    }
+    Intervals {
+        title: format!(
+            "Gain against {}, with confidence intervals",
+            report.reference
+        ),
+        unit: "% of the makespan".to_owned(),
+        groups,
+    }
+}
+
+/// The number of the colour of `policy`. `migbsp` and `adaptive` have theirs in all comparisons, others by their places
+/// among `policies`.
+fn colour(policies: &[&str], policy: &str) -> usize {
+    let kept = |policy: &str| KEPT.iter().position(|kept| *kept == policy);
+    kept(policy).unwrap_or_else(|| {
+        let mut others = policies.iter().filter(|policy| kept(policy).is_none());
+        KEPT.len() + others.position(|other| *other == policy).unwrap_or(0)
+    })
+}
+
+/// Policies that have the same colour in all comparisons.
+const KEPT: [&str; 2] = ["migbsp", "adaptive"];
+
+#[cfg(test)]
+mod tests;

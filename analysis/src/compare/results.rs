@@ -1,12 +1,13 @@
-//! Every single run of a comparison.
+//! Every single run of a comparison, means of them, and significant differences.
 
 use std::collections::BTreeMap;
 
-use bsp::units::Seconds;
+use bsp::numbers::{length, real};
+use bsp::units::{Bytes, Seconds};
 use experiments::Finished;
 use serde::{Deserialize, Serialize};
 
-use crate::compare::statistics::mean;
+use crate::compare::statistics::{Estimate, SIGNIFICANT, holm, mean};
 use crate::known_best::KnownBest;
 
 /// Experiments, policies, and the runs of each experiment under each policy.
@@ -165,7 +166,7 @@ impl Results {
         Blocks::Drawn(by_seed.into_values().map(of_seed).collect())
     }
 
-    /// The runs without a result, each with the names of its experiment and policy, the seed or whatever a `block` is, and the
+    /// The runs without a result, each with the names of its experiment and policy, the seed or repetition, as `block` says, and the
     /// reason.
     pub fn failures(&self, block: &str) -> Vec<String> {
         let mut failures = Vec::new();
@@ -283,102 +284,361 @@ fn log_ratio(left: f64, right: f64) -> f64 {
     }
 }
 
-#[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
+/// A policy on one experiment: means over the seeds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The experiment.
+    pub experiment: String,
+    /// The policy's label.
+    pub policy: String,
+    /// Number of runs with a result; without any, the means are `None`.
+    pub runs: usize,
+    /// Number of runs without one.
+    pub failed: usize,
+    /// The makespan.
+    pub seconds: Option<f64>,
+    /// Half the width of its 95 % confidence interval; `None` if there is one run.
+    pub seconds_margin: Option<f64>,
+    /// Gain as a part of the reference's makespan: a geometric mean over pairs of runs. `None`: a makespan is 0, or no
+    /// run has a pair.
+    pub gain: Option<f64>,
+    /// Lower end of its confidence interval, that of the pair with the reference, or 95 % without pairs; `None` if there
+    /// is one run.
+    pub gain_low: Option<f64>,
+    /// Upper end.
+    pub gain_high: Option<f64>,
+    /// Imbalance of the reference that is gone: of the seconds of computation that perfect balance would have saved it,
+    /// the part that perfect balance would not save this policy any more. `None` if the reference had none.
+    pub share_of_balance: Option<f64>,
+    /// The same for the best mapping of every superstep.
+    pub share_of_mapping: Option<f64>,
+    /// Ratio of the makespan to that of all supersteps under the best placement from the start; `None`: it is not
+    /// known.
+    pub of_best_placement: Option<f64>,
+    /// Rescheduling calls.
+    pub calls: Option<f64>,
+    /// Processes that moved.
+    pub migrations: Option<f64>,
+    /// Bytes of their states.
+    pub moved_bytes: Option<f64>,
+    /// Seconds for which processes waited for calls.
+    pub call_seconds: Option<f64>,
+    /// The same as a part of the makespan.
+    pub overhead: Option<f64>,
+}
 
-    /// Experiments e0, e1, …: whether they draw, and the makespans of policies a, b, … by seed; a is the
-    /// reference, and others have a quarter of its imbalance left.
-    pub(crate) fn results(experiments: &[(bool, &[&[f64]])]) -> Results {
-        let subject = |(index, (draws, policies)): (usize, &(bool, &[&[f64]]))| Subject {
-            name: format!("e{index}"),
-            label: format!("e{index}"),
-            draws: *draws,
-            seeds: (1..).take(policies[0].len()).collect(),
-            best_placement: None,
+/// A policy on all experiments, each of the same weight.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Overall {
+    /// The policy's label.
+    pub policy: String,
+    /// Ratio to the reference's makespan: the geometric mean. `None`: there is none.
+    pub ratio: Option<f64>,
+    /// Gain as a part of the reference's makespan.
+    pub gain: Option<f64>,
+    /// Number of experiments on which it is better than the reference.
+    pub better: usize,
+    /// Number of experiments on which it is worse.
+    pub worse: usize,
+}
+
+/// Every policy on every experiment. Of those in `pairs`, gains have the intervals of their pairs with the reference.
+pub(crate) fn summaries(results: &Results, pairs: &[Pair]) -> Vec<Summary> {
+    let policies = 0..results.policies.len();
+    let mut summaries: Vec<Summary> = (0..results.experiments.len())
+        .flat_map(|experiment| {
+            let summary = move |policy| Summary::new(results, experiment, policy);
+            policies.clone().map(summary)
+        })
+        .collect();
+    let reference = &results.policies[results.reference];
+    for summary in &mut summaries {
+        let is_meant = |pair: &&Pair| {
+            pair.experiment.as_ref() == Some(&summary.experiment)
+                && pair.policy == summary.policy
+                && pair.against == *reference
         };
-        let run = |policy: usize, (seed, seconds): (u64, &f64)| Run {
-            seed,
-            seconds: *seconds,
-            supersteps: 10,
-            calls: 2,
-            migrations: 1,
-            moved_bytes: 1_000_000,
-            call_seconds: 0.1,
-            attainable_seconds: Some(if policy == 0 { 2.0 } else { 0.5 }),
-            imbalance_seconds: Some(if policy == 0 { 4.0 } else { 1.0 }),
-            configuration_sha256: "ab12".to_owned(),
-        };
-        let of = |(_, policies): &(bool, &[&[f64]])| -> Vec<Vec<DoneRun>> {
-            let runs = |(policy, makespans): (usize, &&[f64])| {
-                let done = |makespan| DoneRun {
-                    run_sha256: "ef56".to_owned(),
-                    outcome: Outcome::Finished(run(policy, makespan)),
-                };
-                (1..).zip(*makespans).map(done).collect()
+        if let Some(pair) = pairs.iter().find(is_meant) {
+            summary.gain_low = pair.ratio_high.map(|ratio| 1.0 - ratio);
+            summary.gain_high = pair.ratio_low.map(|ratio| 1.0 - ratio);
+        }
+    }
+    summaries
+}
+
+/// Every policy on all experiments; `pairs` are those on single ones.
+pub(super) fn overall(results: &Results, pairs: &[Pair]) -> Vec<Overall> {
+    let reference = &results.policies[results.reference];
+    let of = |(index, policy): (usize, &String)| {
+        let count = |verdict: Verdict| {
+            let is_meant = |pair: &&Pair| {
+                pair.policy == *policy && pair.against == *reference && pair.verdict == verdict
             };
-            policies.iter().enumerate().map(runs).collect()
+            pairs.iter().filter(is_meant).count()
         };
-        let policies = experiments
-            .first()
-            .map_or(0, |(_, policies)| policies.len());
-        let labels = ('a'..='z').take(policies);
-        Results {
-            experiments: experiments.iter().enumerate().map(subject).collect(),
-            policies: labels.map(String::from).collect(),
-            reference: 0,
-            against_reference: false,
-            runs: experiments.iter().map(of).collect(),
+        let ratio = ratio(results, None, index, results.reference);
+        Overall {
+            policy: policy.clone(),
+            ratio,
+            gain: ratio.map(|ratio| 1.0 - ratio),
+            better: count(Verdict::Better),
+            worse: count(Verdict::Worse),
+        }
+    };
+    results.policies.iter().enumerate().map(of).collect()
+}
+
+/// Ratio of the makespan of policy `left` to that of policy `right`: the geometric mean over the runs
+/// of an experiment; `None`: of all, each of which weighs the same. There is none where a makespan is 0.
+pub(super) fn ratio(
+    results: &Results,
+    experiment: Option<usize>,
+    left: usize,
+    right: usize,
+) -> Option<f64> {
+    let all: Vec<usize> = match experiment {
+        Some(experiment) => vec![experiment],
+        None => (0..results.experiments.len()).collect(),
+    };
+    results.blocks(&all, left, right).ratio()
+}
+
+impl Summary {
+    fn new(results: &Results, experiment: usize, policy: usize) -> Self {
+        let subject = &results.experiments[experiment];
+        let runs: Vec<&Run> = results.of(experiment, policy).collect();
+        let values = |of: fn(&Run) -> f64| -> Vec<f64> { runs.iter().map(|run| of(run)).collect() };
+        let mean_of = |of: fn(&Run) -> f64| (!runs.is_empty()).then(|| mean(&values(of)));
+        let seconds = (!runs.is_empty()).then(|| Estimate::of(&values(|run| run.seconds)));
+        let ratios = results.blocks(&[experiment], policy, results.reference);
+        let gain = |logarithm: f64| 1.0 - logarithm.exp();
+        let interval = match &ratios {
+            Blocks::Drawn(values) if !values.is_empty() => {
+                let estimate = Estimate::of(values);
+                estimate.margin.map(|margin| (estimate.mean, margin))
+            }
+            Blocks::Drawn(_) | Blocks::Certain(_) => None,
+        };
+        let (call_seconds, makespan) =
+            (mean_of(|run| run.call_seconds), mean_of(|run| run.seconds));
+        let overhead = call_seconds.zip(makespan);
+        Self {
+            experiment: subject.name.clone(),
+            policy: results.policies[policy].clone(),
+            runs: runs.len(),
+            failed: results.runs[experiment][policy].len() - runs.len(),
+            seconds: makespan,
+            seconds_margin: seconds.and_then(|seconds| seconds.margin),
+            gain: ratios.ratio().map(|ratio| 1.0 - ratio),
+            gain_low: interval.map(|(mean, margin)| gain(mean + margin)),
+            gain_high: interval.map(|(mean, margin)| gain(mean - margin)),
+            share_of_balance: gone(results, experiment, policy, |run| run.imbalance_seconds),
+            share_of_mapping: gone(results, experiment, policy, |run| run.attainable_seconds),
+            of_best_placement: {
+                let ratios = runs.iter().map(|run| subject.of_best_placement(run));
+                let ratios = ratios.collect::<Option<Vec<f64>>>();
+                ratios.filter(|all| !all.is_empty()).map(|all| mean(&all))
+            },
+            calls: mean_of(|run| real(length(run.calls))),
+            migrations: mean_of(|run| real(length(run.migrations))),
+            moved_bytes: mean_of(|run| Bytes(run.moved_bytes).as_f64()),
+            call_seconds,
+            overhead: overhead.map(|(calls, all)| if 0.0 < all { calls / all } else { 0.0 }),
+        }
+    }
+}
+
+/// Of the seconds `possible` of the reference, those that are not among the seconds `possible` of the policy, as a part;
+/// over the seeds with which both have a result. `None` if there are none, or they are not known.
+fn gone(
+    results: &Results,
+    experiment: usize,
+    policy: usize,
+    possible: fn(&Run) -> Option<f64>,
+) -> Option<f64> {
+    let mut sums = [0.0; 3];
+    for run in results.of(experiment, policy) {
+        let mut others = results.of(experiment, results.reference);
+        if let Some(before) = others.find(|before| before.seed == run.seed) {
+            let of_seed = [before.seconds, possible(before)?, possible(run)?];
+            sums.iter_mut()
+                .zip(of_seed)
+                .for_each(|(sum, of_seed)| *sum += of_seed);
+        }
+    }
+    let [makespans, before, after] = sums;
+    // A saving within rounding is none.
+    (ROUNDED * makespans < before).then(|| (before - after) / before)
+}
+
+/// Part of a makespan that counts as rounding.
+const ROUNDED: f64 = 1e-9;
+
+/// Two policies, compared by their makespans on the same experiments with the same seeds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    /// The experiment; `None`: all together.
+    pub experiment: Option<String>,
+    /// The compared policy.
+    pub policy: String,
+    /// The policy that it is compared with.
+    pub against: String,
+    /// Number of runs of each.
+    pub runs: usize,
+    /// Number of seeds, the values that are tested; `None`: no experiment draws.
+    pub seeds: Option<usize>,
+    /// Ratio of the policy's makespan to the other's, as a geometric mean: over experiments, each of the same weight, and
+    /// over seeds. `None`: there is none, because a makespan is 0, or no run of both has a result.
+    pub ratio: Option<f64>,
+    /// Lower end of its confidence interval; `None` if there are fewer than two seeds.
+    pub ratio_low: Option<f64>,
+    /// Upper end.
+    pub ratio_high: Option<f64>,
+    /// Confidence of the interval: that of the test, so that the interval is without 1 exactly if policies differ.
+    pub confidence: Option<f64>,
+    /// Probability of a difference like this if it is due to seeds alone: a t-test on the logarithms, each seed with the
+    /// mean over the experiments.
+    pub p: Option<f64>,
+    /// The same, corrected for the number of tests (Holm): pairs of policies on the same experiment, or on
+    /// all together, are one family.
+    pub p_corrected: Option<f64>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Number of seeds with which a test of this level would show a difference like this in 80 % of all cases; `None`: it
+    /// is shown, or not tested, or there is no such number.
+    pub seeds_needed: Option<u32>,
+}
+
+/// Whether a policy is better than another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Its makespans are shorter.
+    Better,
+    /// They are longer.
+    Worse,
+    /// They are the same with every seed.
+    Equal,
+    /// Chance alone makes differences like this in 5 % of all cases or more.
+    NotShown,
+    /// One seed of many possible ones, or no ratio: no test.
+    Untested,
+}
+
+/// The pairs of policies on all experiments together; the reference is the right one of a pair.
+pub(super) fn over_all(results: &Results) -> Vec<Pair> {
+    let all: Vec<usize> = (0..results.experiments.len()).collect();
+    family(results, &all, None)
+}
+
+/// The pairs of policies on every single experiment.
+pub(crate) fn on_each(results: &Results) -> Vec<Pair> {
+    let experiments = results.experiments.iter().enumerate();
+    experiments
+        .flat_map(|(index, subject)| family(results, &[index], Some(&subject.name)))
+        .collect()
+}
+
+/// The pairs of policies on `experiments`, one family of tests.
+fn family(results: &Results, experiments: &[usize], name: Option<&str>) -> Vec<Pair> {
+    let all = pairs(results);
+    let blocks: Vec<Blocks> = all
+        .iter()
+        .map(|(policy, against)| results.blocks(experiments, *policy, *against))
+        .collect();
+    let estimates: Vec<Option<Estimate>> = blocks.iter().map(estimate).collect();
+    let p = |estimate: &Option<Estimate>| estimate.and_then(|estimate| estimate.p);
+    let tests = holm(&estimates.iter().map(p).collect::<Vec<_>>());
+    let tested = all
+        .iter()
+        .zip(&blocks)
+        .zip(estimates.into_iter().zip(tests));
+    tested
+        .map(|(((policy, against), blocks), (estimate, test))| {
+            let runs = experiments
+                .iter()
+                .map(|experiment| results.log_ratios(*experiment, *policy, *against).len());
+            let level = test.map(|test| test.level);
+            let margin = |estimate: Estimate| Some((estimate.mean, estimate.margin_at(level?)?));
+            let interval = estimate.and_then(margin);
+            let verdict = Verdict::of(blocks, test.map(|test| test.p));
+            let unshown = level.filter(|_| verdict == Verdict::NotShown);
+            Pair {
+                experiment: name.map(str::to_owned),
+                policy: results.policies[*policy].clone(),
+                against: results.policies[*against].clone(),
+                runs: runs.sum(),
+                seeds: match blocks {
+                    Blocks::Drawn(values) => Some(values.len()),
+                    Blocks::Certain(_) => None,
+                },
+                ratio: blocks.ratio(),
+                ratio_low: interval.map(|(mean, margin)| (mean - margin).exp()),
+                ratio_high: interval.map(|(mean, margin)| (mean + margin).exp()),
+                confidence: level.map(|level| 1.0 - level),
+                p: estimate.and_then(|estimate| estimate.p),
+                p_corrected: test.map(|test| test.p),
+                verdict,
+                seeds_needed: unshown.and_then(|level| estimate?.count_needed(level)),
+            }
+        })
+        .collect()
+}
+
+/// Every two policies, or each with the reference, as their places.
+fn pairs(results: &Results) -> Vec<(usize, usize)> {
+    let mut order: Vec<usize> = (0..results.policies.len()).collect();
+    order.sort_by_key(|policy| (*policy != results.reference, *policy));
+    let mut pairs = Vec::new();
+    for (place, policy) in order.iter().enumerate() {
+        let most = if results.against_reference { 1 } else { place };
+        let others = order[..place].iter().take(most);
+        pairs.extend(others.map(|against| (*policy, *against)));
+    }
+    pairs
+}
+
+/// The estimate of what seeds vary.
+fn estimate(blocks: &Blocks) -> Option<Estimate> {
+    match blocks {
+        Blocks::Drawn(values) if !values.is_empty() => Some(Estimate::of(values)),
+        Blocks::Drawn(_) | Blocks::Certain(_) => None,
+    }
+}
+
+impl Verdict {
+    /// The verdict about logarithms of ratios, from p as it is corrected.
+    fn of(blocks: &Blocks, p: Option<f64>) -> Self {
+        let (mean, is_shown) = match blocks {
+            Blocks::Certain(value) => (*value, true),
+            Blocks::Drawn(values) => {
+                let Some(p) = p else { return Self::Untested };
+                if values.iter().all(|value| *value == 0.0) {
+                    return Self::Equal;
+                }
+                (Estimate::of(values).mean, p < SIGNIFICANT)
+            }
+        };
+        match mean {
+            _ if mean.is_nan() => Self::Untested,
+            _ if !is_shown => Self::NotShown,
+            ..0.0 => Self::Better,
+            0.0 => Self::Equal,
+            _ => Self::Worse,
         }
     }
 
-    /// The run of an experiment under a policy at this place fails.
-    pub(crate) fn fail(results: &mut Results, experiment: usize, policy: usize, place: usize) {
-        let run = &mut results.runs[experiment][policy][place];
-        run.outcome = Outcome::Failed(FailedRun {
-            seed: run.outcome.seed(),
-            error: "out of road".to_owned(),
-            configuration_sha256: "ab12".to_owned(),
-        });
-    }
-
-    #[test]
-    fn runs_are_paired_by_seed_and_zero_makespans_are_equal() {
-        let mut results = results(&[(true, &[&[2.0, 0.0, 3.0], &[4.0, 0.0, 3.0]])]);
-        let two = (1, 2.0_f64.ln());
-        assert_eq!(results.log_ratios(0, 1, 0), [two, (2, 0.0), (3, 0.0)]);
-        fail(&mut results, 0, 1, 1);
-        assert_eq!(results.log_ratios(0, 1, 0), [two, (3, 0.0)]);
-        assert_eq!(results.of(0, 1).count(), 2);
-        assert_eq!(results.failures("seed"), ["e0, b, seed 2: out of road"]);
-    }
-
-    #[test]
-    fn seeds_are_blocks_with_the_mean_of_the_experiments_that_have_them() {
-        let e = std::f64::consts::E;
-        let drawn: &[&[f64]] = &[&[1.0, 1.0], &[e, e * e]];
-        let other: &[&[f64]] = &[&[1.0], &[e * e * e]];
-        let constant: &[&[f64]] = &[&[1.0], &[1.0]];
-        let results = results(&[(true, drawn), (true, other), (false, constant)]);
-        let blocks = |experiments: &[usize]| match results.blocks(experiments, 1, 0) {
-            Blocks::Drawn(values) => values
-                .iter()
-                .map(|value| (value * 12.0).round() / 12.0)
-                .collect::<Vec<f64>>(),
-            Blocks::Certain(value) => vec![value],
-        };
-        assert_eq!(blocks(&[0]), [1.0, 2.0]);
-        assert_eq!(blocks(&[0, 1]), [2.0, 2.0]);
-        assert_eq!(blocks(&[0, 1, 2]), [16.0 / 12.0, 1.0]);
-        assert_eq!(results.blocks(&[2], 1, 0), Blocks::Certain(0.0));
-        assert_eq!(results.blocks(&[], 1, 0), Blocks::Drawn(Vec::new()));
-    }
-
-    #[test]
-    fn a_makespan_of_nothing_has_no_ratio() {
-        let results = results(&[(false, &[&[0.0], &[1.0]]), (false, &[&[0.0], &[0.0]])]);
-        assert_eq!(results.blocks(&[0], 1, 0).ratio(), None);
-        assert_eq!(results.blocks(&[0], 0, 1).ratio(), None);
-        assert_eq!(results.blocks(&[1], 1, 0).ratio(), Some(1.0));
+    /// In words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Equal => "equal",
+            Self::NotShown => "not shown",
+            Self::Untested => "untested",
+        }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

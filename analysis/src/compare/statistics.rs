@@ -1,5 +1,6 @@
 //! Means, their confidence, and tests of differences.
 
+use bsp::numbers::{length, real};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::function::erf::erfc;
 use statrs::function::gamma::ln_gamma;
@@ -27,7 +28,7 @@ impl Estimate {
     /// If there are none.
     pub fn of(values: &[f64]) -> Self {
         let mean = mean(values);
-        let count = real(values.len());
+        let count = real(length(values.len()));
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let variance = squares / (count - 1.0) / count;
         if values.len() < 2 || !mean.is_finite() || !variance.is_finite() {
@@ -134,7 +135,7 @@ fn power(effect: f64, count: u32, level: f64) -> f64 {
 /// If there are no values.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     assert!(!values.is_empty(), "nothing has no mean");
-    values.iter().sum::<f64>() / real(values.len())
+    values.iter().sum::<f64>() / real(length(values.len()))
 }
 
 /// A test among others.
@@ -161,27 +162,18 @@ pub(crate) fn holm(values: &[Option<f64>]) -> Vec<Option<Corrected>> {
         .collect();
     order.sort_by(|left, right| left.1.total_cmp(&right.1).then(left.0.cmp(&right.0)));
     let mut corrected = vec![None; values.len()];
-    let (mut least, mut left) = (0.0_f64, real(order.len()));
+    let (mut least, mut left) = (0.0_f64, real(length(order.len())));
     for (place, (index, p)) in order.iter().enumerate() {
         if least < SIGNIFICANT {
-            left = real(order.len() - place);
+            left = real(length(order.len() - place));
         }
-        least = least.max((p * real(order.len() - place)).min(1.0));
+        least = least.max((p * real(length(order.len() - place))).min(1.0));
         corrected[*index] = Some(Corrected {
             p: least,
             level: SIGNIFICANT / left,
         });
     }
     corrected
-}
-
-/// A count as a number to calculate with.
-///
-/// # Panics
-///
-/// If it is above 2³², which no count here reaches.
-pub fn real(count: usize) -> f64 {
-    f64::from(u32::try_from(count).expect("a count that a run reached"))
 }
 
 /// Level of confidence.
@@ -219,8 +211,8 @@ mod tests {
             (100, 1.984_217),
         ] {
             // Half of them at +d, half at -d, the odd one at 0.
-            let all = real(count);
-            let distance = (all * (all - 1.0) / (2.0 * real(count / 2))).sqrt();
+            let all = real(length(count));
+            let distance = (all * (all - 1.0) / (2.0 * real(length(count / 2)))).sqrt();
             let mut values = [distance, -distance].repeat(count / 2);
             values.resize(count, 0.0);
             near(Estimate::of(&values).margin.unwrap(), quantile, 1e-5);

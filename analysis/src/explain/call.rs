@@ -1,17 +1,23 @@
 //! The decisions of a call.
 
-use bsp::units::Seconds;
-use migbsp::{Alternative, PlanAssessment, Refusal, Verdict};
-use record::Call;
+use std::collections::BTreeMap;
 
-use crate::explain::choice::{ChoiceReport, no_idle_host};
-use crate::explain::disposition::{Disposition, meaning};
-use crate::explain::forces::Forces;
-use crate::explain::history::{Detail, ExplainedCall, History};
-use crate::explain::moves;
+use bsp::units::Seconds;
+use bsp::{HostId, Rank, SetId};
+use migbsp::{
+    Alternative, Answer, DestinationChoice, NotSelected, PlanAssessment, Potential, Refusal,
+    Verdict,
+};
+use record::{Call, Migration};
+use serde::Serialize;
+
+use crate::chart::{Bars, text_bars};
+use crate::explain::history::{Detail, ExplainedCall, History, Rules};
 use crate::explain::payback::Payback;
-use crate::explain::report::{AlternativeReport, AssessmentReport, CallReport, Explanation, Row};
-use crate::text::{counted, rounded};
+use crate::explain::report::{
+    AlternativeReport, AssessmentReport, CallReport, Explanation, Row, Sheet,
+};
+use crate::text::{Layout, counted, rounded};
 
 /// The decisions of the call at position `index`, of which `detail` has the findings.
 pub(super) fn explain(answer: &mut Explanation, history: &History, index: usize, detail: &Detail) {
@@ -47,7 +53,7 @@ pub(super) fn report(history: &History, index: usize) -> CallReport {
         processes: call.listed,
         candidates: call.candidates,
         dispositions: call.dispositions.clone(),
-        moved: moves::moves(history, call),
+        moved: call.moves(|host| history.host(host)).collect(),
         payback: Payback::of(history, index),
         assessment: call
             .assessment
@@ -261,3 +267,358 @@ pub(super) fn first_of(names: impl Iterator<Item = String>) -> String {
 
 /// Maximum number of names listed.
 const NAMES: usize = 8;
+
+/// The outcome of a call for a process.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Disposition {
+    /// It moved.
+    Moved(Migration),
+    /// It would have moved in a scenario in which processes migrate.
+    Offered(HostId),
+    /// The Manager of the target Set refused it.
+    Refused(Refusal),
+    /// It was no candidate.
+    PassedOver(NotSelected),
+    /// The plan did not move it, or was not carried out.
+    NotPlanned,
+    /// The script did not move it.
+    NotScripted,
+}
+
+impl Disposition {
+    /// The outcome for every process that took part in `call`.
+    pub(crate) fn all(call: &Call, rules: &Rules) -> BTreeMap<Rank, Self> {
+        let left = || match call.assessment {
+            None if rules.is_scripted => Self::NotScripted,
+            _ => Self::NotPlanned,
+        };
+        let mut dispositions: BTreeMap<Rank, Self> =
+            call.list.iter().map(|entry| (entry.rank, left())).collect();
+        for (entry, why) in &call.passed_over {
+            dispositions.insert(entry.rank, Self::PassedOver(*why));
+        }
+        for considered in &call.considered {
+            let disposition = match considered.answer {
+                Answer::Offer { host, .. } => Self::Offered(host),
+                Answer::Refuse(refusal) => Self::Refused(refusal),
+            };
+            dispositions.insert(considered.entry.rank, disposition);
+        }
+        for migration in &call.migrations {
+            dispositions.insert(migration.rank, Self::Moved(*migration));
+        }
+        dispositions
+    }
+
+    /// Its name in JSON and CSV.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Moved(_) => "moved",
+            Self::Offered(_) => "offered",
+            Self::Refused(Refusal::NoFasterPlace { .. }) => "no-faster-place",
+            Self::Refused(Refusal::Idle) => "idle",
+            Self::Refused(Refusal::NoProcessor) => "no-processor",
+            Self::PassedOver(NotSelected::OwnSet) => "own-set",
+            Self::PassedOver(NotSelected::NotPositive) => "not-positive",
+            Self::PassedOver(NotSelected::BelowThreshold) => "below-threshold",
+            Self::PassedOver(NotSelected::NotFirst) => "not-first",
+            Self::NotPlanned => "not-planned",
+            Self::NotScripted => "not-scripted",
+        }
+    }
+
+    /// Distance from moving: the higher, the nearer.
+    pub(super) const fn nearness(&self) -> u32 {
+        match self {
+            Self::Moved(_) => 8,
+            Self::Offered(_) => 7,
+            Self::Refused(Refusal::NoFasterPlace { .. }) => 6,
+            Self::Refused(Refusal::NoProcessor | Refusal::Idle) => 5,
+            Self::PassedOver(NotSelected::NotFirst | NotSelected::BelowThreshold) => 4,
+            Self::PassedOver(NotSelected::NotPositive) => 3,
+            Self::PassedOver(NotSelected::OwnSet) => 2,
+            Self::NotPlanned | Self::NotScripted => 1,
+        }
+    }
+}
+
+/// The meaning of a disposition's name, for `number` processes.
+pub(super) fn meaning(name: &str, number: usize) -> &'static str {
+    match (name, number) {
+        ("moved", _) => "moved",
+        ("offered", _) => "would have moved",
+        ("no-faster-place", 1) => "was refused: no processor is faster",
+        ("no-faster-place", _) => "were refused: no processor is faster",
+        ("idle", 1) => "was refused: it did not compute",
+        ("idle", _) => "were refused: they did not compute",
+        ("no-processor", 1) => "was refused: no processor is left",
+        ("no-processor", _) => "were refused: no processor is left",
+        ("own-set", 1) => "prefers its own Set",
+        ("own-set", _) => "prefer their own Set",
+        ("not-positive", _) => "would gain nothing in any Set",
+        ("below-threshold", 1) => "is not above the threshold",
+        ("below-threshold", _) => "are not above the threshold",
+        ("not-first", 1) => "is not first on the list",
+        ("not-first", _) => "are not first on the list",
+        ("not-planned", 1) => "is left where it is",
+        ("not-planned", _) => "are left where they are",
+        ("not-scripted", 1) => "is not named by the script",
+        (_, _) => "are not named by the script",
+    }
+}
+
+/// The hosts that were compared for one process.
+#[derive(Debug, Serialize)]
+pub(super) struct ChoiceReport {
+    /// As `p21`.
+    process: String,
+    /// Its host.
+    from: String,
+    /// No host whose utilisation is higher is on the idle list.
+    idle_below: f64,
+    destinations: Vec<DestinationReport>,
+}
+
+/// A host that the process could move to.
+#[derive(Debug, Serialize)]
+struct DestinationReport {
+    host: String,
+    /// The part of its cores that other programs used.
+    utilisation: f64,
+    /// Whether it is on the idle list.
+    is_idle: bool,
+    /// `C`.
+    cost_seconds: f64,
+    /// `E[T]`.
+    execution_seconds: f64,
+    /// `C + E[T]`.
+    completion_seconds: f64,
+    /// Whether the process moved there.
+    chosen: bool,
+}
+
+impl ChoiceReport {
+    /// The report on `choice`, after which the process moved to `target`.
+    pub(super) fn new(
+        choice: &DestinationChoice,
+        target: Option<HostId>,
+        history: &History,
+    ) -> Self {
+        let destinations = choice.destinations.iter();
+        let destinations = destinations.map(|found| DestinationReport {
+            host: history.host(found.host),
+            utilisation: found.utilisation,
+            is_idle: found.is_idle,
+            cost_seconds: found.cost.get(),
+            execution_seconds: found.execution.get(),
+            completion_seconds: found.completion().get(),
+            chosen: Some(found.host) == target,
+        });
+        Self {
+            process: choice.rank.to_string(),
+            from: history.host(choice.from),
+            idle_below: choice.idle_below,
+            destinations: destinations.collect(),
+        }
+    }
+
+    /// The hosts that are compared, the nearest completion first; those that are not on the idle list last.
+    pub(super) fn sheet(&self) -> Sheet {
+        let mut found: Vec<&DestinationReport> = self.destinations.iter().collect();
+        found.sort_by(|one, other| {
+            let idle = other.is_idle.cmp(&one.is_idle);
+            idle.then(one.completion_seconds.total_cmp(&other.completion_seconds))
+        });
+        let note = |found: &&&DestinationReport| {
+            let note = match (found.chosen, found.is_idle) {
+                (true, _) => "chosen",
+                (false, true) => "",
+                (false, false) => "not idle",
+            };
+            note.to_owned()
+        };
+        let caption = format!(
+            "Hosts that were compared for {}, now on {} (seconds)",
+            self.process, self.from
+        );
+        let more = found.len().saturating_sub(DESTINATIONS);
+        let sheet = Sheet::of(
+            caption,
+            found.iter().take(DESTINATIONS),
+            &[
+                ("host", &|found| found.host.clone()),
+                ("utilisation", &|found| {
+                    format!("{:.1} %", 100.0 * found.utilisation)
+                }),
+                ("C", &|found| rounded(found.cost_seconds, 4)),
+                ("E[T]", &|found| rounded(found.execution_seconds, 4)),
+                ("C + E[T]", &|found| rounded(found.completion_seconds, 4)),
+                ("", &note),
+            ],
+        );
+        Sheet {
+            rest: match more {
+                0 => String::new(),
+                more => format!("\n{} more; --format json has all.", counted(more, "host")),
+            },
+            ..sheet
+        }
+    }
+}
+
+/// Why the process of `choice` stays, if no host is on the idle list.
+fn no_idle_host(choice: &DestinationChoice, history: &History) -> Option<String> {
+    if choice.destinations.iter().any(|found| found.is_idle) {
+        return None;
+    }
+    Some(format!(
+        "{} stays on {}: no other host is on the idle list, because the utilisation of each is above {}.",
+        choice.rank,
+        history.host(choice.from),
+        choice.idle_below
+    ))
+}
+
+/// Number of hosts that are shown.
+const DESTINATIONS: usize = 20;
+
+/// The potentials of one process for every Set, term by term.
+#[derive(Debug, Serialize)]
+pub(crate) struct Forces {
+    /// As `p21`.
+    pub(super) process: String,
+    /// Number of supersteps completed before the call.
+    pub(super) superstep: u64,
+    /// By Set.
+    pub(super) sets: Vec<Force>,
+}
+
+/// The potential of a process for one Set.
+#[derive(Debug, Serialize)]
+pub(super) struct Force {
+    /// Name of the Set.
+    pub(super) set: String,
+    /// Whether the process runs there.
+    pub(super) is_own: bool,
+    /// Whether its potential is highest there.
+    pub(super) is_target: bool,
+    /// The terms of the potential.
+    #[serde(flatten)]
+    pub(super) terms: Terms,
+}
+
+impl Forces {
+    /// The potentials of the process of `entry` in a call; `None` if it reported nothing.
+    pub(super) fn of(history: &History, detail: &Detail, entry: &migbsp::Entry) -> Option<Self> {
+        let evaluation = detail.evaluation(entry.rank)?;
+        let potentials = evaluation.potentials.iter();
+        Some(Self {
+            process: entry.rank.to_string(),
+            superstep: detail.call.superstep,
+            sets: potentials
+                .map(|potential| {
+                    Force::new(
+                        history.set(potential.set),
+                        potential,
+                        (entry.own, entry.target),
+                    )
+                })
+                .collect(),
+        })
+    }
+
+    /// The highest potential for a Set other than its own.
+    pub(super) fn best_elsewhere(&self) -> Option<&Force> {
+        let others = self.sets.iter().filter(|force| !force.is_own);
+        others.max_by(|one, other| one.terms.potential.total_cmp(&other.terms.potential))
+    }
+
+    /// The chart for a terminal.
+    pub(super) fn bars(&self, layout: Layout) -> String {
+        let rows = self.sets.iter().flat_map(|force| {
+            let name = |term: &str| format!("{}  {term}", force.set);
+            [
+                (name("Comp"), force.terms.computation),
+                (name("Comm"), force.terms.communication),
+                (name("Mem"), 0.0 - force.terms.migration),
+            ]
+        });
+        text_bars(&rows.collect::<Vec<_>>(), BAR_WIDTH, layout)
+    }
+
+    /// The chart for a page.
+    pub(crate) fn svg(&self) -> String {
+        let term = |name: &str, value: &dyn Fn(&Force) -> f64| {
+            (name.to_owned(), self.sets.iter().map(value).collect())
+        };
+        Bars {
+            title: format!(
+                "Potentials of {} for each Set after superstep {}",
+                self.process, self.superstep
+            ),
+            unit: "seconds".to_owned(),
+            categories: self.sets.iter().map(|force| force.set.clone()).collect(),
+            series: vec![
+                term("Comp", &|force| force.terms.computation),
+                term("Comm", &|force| force.terms.communication),
+                term("−Mem", &|force| 0.0 - force.terms.migration),
+                term("PM", &|force| force.terms.potential),
+            ],
+        }
+        .svg()
+    }
+}
+
+impl Force {
+    fn new(set: String, potential: &Potential, (own, target): (SetId, SetId)) -> Self {
+        Self {
+            set,
+            is_own: potential.set == own,
+            is_target: potential.set == target,
+            terms: Terms::new(potential),
+        }
+    }
+}
+
+/// Characters of all bars in a terminal.
+const BAR_WIDTH: usize = 48;
+
+/// The potential of a process for a Set, term by term: equation `PM` of `docs/model.md`; times in seconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Terms {
+    /// `P_comp(i)`.
+    pub(super) pattern_computation: f64,
+    /// `CTP(i)`.
+    pub(super) prediction_computation: f64,
+    /// `ISet(j)`.
+    pub(super) set_index: f64,
+    /// `Comp(i, j)`.
+    pub(super) computation: f64,
+    /// `P_comm(i, j)`.
+    pub(super) pattern_communication: f64,
+    /// `BTP(i, j)`.
+    pub(super) prediction_communication: f64,
+    /// `Comm(i, j)`.
+    pub(super) communication: f64,
+    /// `Mem(i, j)`.
+    pub(super) migration: f64,
+    /// `PM(i, j)`.
+    pub(super) potential: f64,
+}
+
+impl Terms {
+    /// The terms of `potential`.
+    pub(super) fn new(potential: &Potential) -> Self {
+        Self {
+            pattern_computation: potential.pattern_computation,
+            prediction_computation: potential.prediction_computation.get(),
+            set_index: potential.set_index,
+            computation: potential.computation.get(),
+            pattern_communication: potential.pattern_communication,
+            prediction_communication: potential.prediction_communication.get(),
+            communication: potential.communication.get(),
+            migration: potential.migration.get(),
+            potential: potential.total().get(),
+        }
+    }
+}

@@ -1,14 +1,24 @@
-//! What migrations gained, from the record.
+//! What migrations gained: those of a call, and all of a run.
 
 use std::ops::Range;
 
+use bsp::numbers::position;
+use migbsp::median;
 use serde::Serialize;
+use statrs::distribution::{Binomial, DiscreteCDF};
 
-use crate::amortisation::Amortisation;
-use crate::explain::against::Against;
-use crate::explain::durations::{SuperstepDuration, mean};
-use crate::explain::history::{ExplainedCall, History};
-use crate::explain::pace::Pace;
+use crate::explain::history::{ExplainedCall, History, SuperstepTimes, mean};
+use crate::text::{counted, duration, rounded};
+
+/// The basis of comparison of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Against {
+    /// The same supersteps of scenario i.
+    ScenarioI,
+    /// Its own supersteps before the migration, assuming that they would have stayed like that.
+    Before,
+}
 
 /// The gain of one call's migrations: the supersteps after it compared with the same ones without it.
 ///
@@ -25,7 +35,7 @@ pub(super) struct Payback {
     /// The basis of comparison.
     pub(super) against: Against,
     /// Mean of the supersteps since the call before, in seconds; on real hosts, the median since the previous move.
-    pub(super) before_seconds: f64,
+    before_seconds: f64,
     /// Mean of the supersteps until the next call, in seconds; without the first of several if the
     /// migrant paid for its move in it. On real hosts, the median until the next move.
     pub(super) after_seconds: f64,
@@ -216,7 +226,7 @@ pub(super) fn means_around_moves(history: &History) -> Option<(f64, f64)> {
 }
 
 /// The supersteps before the first move, since the call before it, and those after the last.
-pub(super) fn around_moves(history: &History) -> Option<(Range<usize>, Range<usize>)> {
+fn around_moves(history: &History) -> Option<(Range<usize>, Range<usize>)> {
     let calls = &history.calls;
     let moved = |call: &ExplainedCall| !call.migrations.is_empty();
     let first = calls.iter().position(moved)?;
@@ -236,7 +246,7 @@ fn index_before(history: &History, index: usize) -> usize {
 }
 
 /// The supersteps of the run that scenario i has, too; all of them if it is not known.
-pub(super) fn compared(history: &History) -> &[SuperstepDuration] {
+pub(super) fn compared(history: &History) -> &[SuperstepTimes] {
     let own = &history.supersteps;
     let number = history.baseline.as_ref().map_or(own.len(), |baseline| {
         baseline.supersteps.len().min(own.len())
@@ -244,351 +254,364 @@ pub(super) fn compared(history: &History) -> &[SuperstepDuration] {
     &own[..number]
 }
 
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-    use std::path::PathBuf;
+/// The total gain of a run's migrations: in a simulation compared with scenario i, on real hosts with the supersteps
+/// before the first.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Balance {
+    /// The basis of comparison. In a simulation it is scenario i, because other changes of the load count otherwise.
+    pub(super) against: Against,
+    /// Processes that moved, each as often as it did.
+    pub(super) migrations: usize,
+    /// Number of supersteps that were compared.
+    pub(super) supersteps: usize,
+    /// Before the first move: on real hosts the median of rounds, in a simulation the mean since the call before.
+    before_seconds: Option<f64>,
+    /// The same of the supersteps after the last move.
+    pub(super) after_seconds: Option<f64>,
+    /// What the supersteps after the last move would have taken without any, in seconds.
+    pub(super) otherwise_seconds: Option<f64>,
+    /// Duration of the calls that moved processes, in seconds.
+    pub(super) cost_seconds: f64,
+    /// Predicted duration of these calls, in seconds.
+    pub(super) predicted_seconds: f64,
+    /// Total time that supersteps saved, less the cost of calls, in seconds: of all calls in a simulation, on real hosts of
+    /// those that moved processes. Not set: it cannot be told.
+    pub(super) net_seconds: Option<f64>,
+    /// Supersteps after the first move after which this was never negative.
+    pub(super) paid_after: Option<usize>,
+    /// The same, counted from the beginning of the run.
+    paid_by: Option<usize>,
+    /// On real hosts: complete rounds before the first move that count, and after the last.
+    rounds_before: Option<usize>,
+    rounds_after: Option<usize>,
+    /// Whether the moves have paid for the calls.
+    pub(super) verdict: PaybackVerdict,
+}
 
-    use bsp::units::{Instant, Seconds};
-    use bsp::{HostId, Rank};
-    use record::{Extent, Migration, ResumedRun, Run};
+/// Migrations and calls that moved processes.
+struct Moves {
+    migrations: usize,
+    cost: f64,
+    predicted: f64,
+    /// The places of the first superstep after the first move, and of the first of the run.
+    begin: usize,
+    first: usize,
+}
 
-    use experiments::CallSummary;
-
-    use super::*;
-    use crate::explain::balance::Balance;
-    use crate::explain::baseline::Baseline;
-    use crate::explain::history::Ending;
-    use crate::explain::rules::Rules;
-
-    fn seconds(value: f64) -> Seconds {
-        Seconds::new(value).unwrap()
-    }
-
-    /// A call that cost a second, with or without a migration.
-    fn call(superstep: u64, moved: bool) -> ExplainedCall {
-        let migration = Migration {
-            rank: Rank(0),
-            from: HostId(0),
-            to: HostId(1),
-            potential: None,
-            t1: seconds(1.0),
-            t2: seconds(2.0),
-            cost: seconds(0.5),
-            per_byte: None,
-        };
-        ExplainedCall {
-            summary: CallSummary {
-                superstep,
-                at: 0.0,
-                cost_seconds: 1.0,
-                interval: None,
-                tolerance: None,
-            },
-            threshold: None,
-            listed: 1,
-            head: None,
-            candidates: 0,
-            dispositions: BTreeMap::new(),
-            assessment: None,
-            migrations: if moved { vec![migration] } else { Vec::new() },
-            arrivals: Vec::new(),
-            learned: None,
-            predicted_seconds: 0.5,
-            remaining: None,
-            asked: None,
-        }
-    }
-
-    fn history(times: &[f64], calls: Vec<ExplainedCall>) -> History {
-        let duration = |seconds: &f64| SuperstepDuration {
-            seconds: *seconds,
-            slowest: Rank(0),
-        };
-        History {
-            folder: PathBuf::new(),
-            run: Run {
-                schema: String::new(),
-                scenario: "iii".to_owned(),
-                sets: Vec::new(),
-                hosts: Vec::new(),
-                members: Vec::new(),
-                placement: vec!["a".to_owned()],
-                round: bsp::Round::SUPERSTEP,
-                resumed: None,
-            },
-            supersteps: times.iter().map(duration).collect(),
-            baseline: None,
-            unusable: None,
-            calls,
-            joins: Vec::new(),
-            checkpoints: None,
-            interactions: Vec::new(),
-            end: Ending {
-                failure: None,
-                extent: Extent {
-                    is_complete: true,
-                    has_end: true,
-                    supersteps: 0,
-                    is_torn: false,
-                },
-                seconds: Instant::START,
-                attainable: None,
-                supersteps: 0,
-            },
-            rules: Rules::default(),
-        }
-    }
-
-    #[test]
-    fn supersteps_of_a_run_that_resumes_are_counted_from_its_first() {
-        let times = [2.0, 2.0, 1.5, 1.5, 1.5, 1.5];
-        let mut history = history(&times, vec![call(102, true), call(104, false)]);
-        history.run.resumed = Some(ResumedRun {
-            job: "ab".to_owned(),
-            incarnation: 1,
-            superstep: 100,
-        });
-        let payback = Payback::of(&history, 0).unwrap();
-        assert_eq!(payback.paid_after, Some(2));
-        assert_eq!(means_around_moves(&history), Some((2.0, 1.5)));
-        let supersteps = history.supersteps.clone();
-        history.baseline = Some(Baseline {
-            folder: PathBuf::new(),
-            supersteps,
-            end: None,
-        });
-        assert_eq!(Balance::of(&history).unwrap().paid_by, None);
-    }
-
-    #[test]
-    fn a_migration_is_paid_when_the_saving_reaches_the_cost() {
-        let times = [2.0, 2.0, 1.5, 1.5, 1.5, 1.5];
-        let history = history(&times, vec![call(2, true), call(4, false)]);
-        let payback = Payback::of(&history, 0).unwrap();
-        assert_eq!(payback.paid_after, Some(2));
-        assert_eq!(payback.next_move, None);
-        assert!((payback.gain() - 0.5).abs() < 1e-12);
-        assert!((payback.saved_seconds - 2.0).abs() < 1e-12);
-        assert_eq!(Payback::of(&history, 1), None);
-        // Whether the load changed is not known.
-        assert_eq!(Balance::of(&history), None);
-        let (before, after) = means_around_moves(&history).unwrap();
-        assert!((before - after - 0.5).abs() < 1e-12);
-    }
-
-    #[test]
-    fn savings_after_the_next_migration_do_not_count() {
-        let times = [2.0, 2.0, 1.9, 1.9, 0.5, 0.5];
-        let history = history(&times, vec![call(2, true), call(4, true)]);
-        let payback = Payback::of(&history, 0).unwrap();
-        assert_eq!((payback.paid_after, payback.next_move), (None, Some(4)));
-        assert_eq!(payback.supersteps, 2);
-        assert!((payback.saved_seconds - 0.2).abs() < 1e-12);
-    }
-
-    #[test]
-    fn a_migrants_payment_counts_in_the_sum_but_not_in_the_mean() {
-        let times = [2.0, 2.0, 4.0, 1.0, 1.0];
-        let mut history = history(&times, vec![call(2, true)]);
-        history.rules.migrant_pays = true;
-        let payback = Payback::of(&history, 0).unwrap();
-        assert!((payback.gain() - 1.0).abs() < 1e-12);
-        assert!(payback.saved_seconds.abs() < 1e-12);
-        assert_eq!(payback.paid_after, None);
-    }
-
-    #[test]
-    fn scenario_i_is_the_basis_if_its_record_exists() {
-        let times = [1.0, 1.0, 2.0, 2.0];
-        let mut history = history(&times, vec![call(2, true)]);
-        let longer = |duration: &SuperstepDuration| SuperstepDuration {
-            seconds: duration.seconds * 2.0,
-            ..*duration
-        };
-        let supersteps = history.supersteps.iter().map(longer).collect();
-        history.baseline = Some(Baseline {
-            folder: PathBuf::new(),
-            supersteps,
-            end: None,
-        });
-        let balance = Balance::of(&history).unwrap();
-        assert_eq!(balance.against, Against::ScenarioI);
-        assert!((balance.net_seconds.unwrap() - 5.0).abs() < 1e-12);
-        assert_eq!(balance.paid_by, Some(3));
-    }
-
-    /// Supersteps of scenario i.
-    fn alone(times: &[f64]) -> Option<Baseline> {
-        Some(Baseline {
-            folder: PathBuf::new(),
-            supersteps: history(times, Vec::new()).supersteps,
-            end: None,
+impl Moves {
+    fn of(history: &History) -> Option<Self> {
+        let moved = |call: &&ExplainedCall| !call.migrations.is_empty();
+        let calls = || history.calls.iter().filter(moved);
+        let first = history.run.first_superstep();
+        Some(Self {
+            migrations: calls().map(|call| call.migrations.len()).sum(),
+            cost: calls().map(|call| call.summary.cost_seconds).sum(),
+            predicted: calls().map(|call| call.predicted_seconds).sum(),
+            begin: history.place(calls().next()?.summary.superstep),
+            first: position(first),
         })
     }
 
-    #[test]
-    fn supersteps_that_shorten_without_a_migration_are_no_saving() {
-        let mut history = history(&[8.0, 6.0, 4.0, 2.0], vec![call(2, true)]);
-        let payback = Payback::of(&history, 0).unwrap();
-        assert_eq!(payback.against, Against::Before);
-        assert!((payback.saved_seconds - 8.0).abs() < 1e-12);
-        history.baseline = alone(&[8.0, 6.0, 4.5, 2.25]);
-        let payback = Payback::of(&history, 0).unwrap();
-        assert_eq!(payback.against, Against::ScenarioI);
-        assert!((payback.before_seconds - 7.0).abs() < 1e-12);
-        assert!((payback.otherwise_seconds - 3.375).abs() < 1e-12);
-        assert!((payback.gain() - 0.375).abs() < 1e-12);
-        assert!((payback.saved_seconds - 0.75).abs() < 1e-12);
-        assert_eq!(payback.paid_after, None);
-    }
-
-    #[test]
-    fn the_supersteps_that_both_runs_have_are_compared() {
-        let mut history = history(&[2.0, 2.0, 1.0, 1.0], vec![call(2, true)]);
-        for (times, supersteps, net) in [
-            (&[2.0, 2.0, 2.0][..], 3, 0.0),
-            (&[2.0, 2.0, 2.0, 2.0, 2.0], 4, 1.0),
-        ] {
-            history.baseline = alone(times);
-            let balance = Balance::of(&history).unwrap();
-            assert_eq!(balance.supersteps, supersteps);
-            assert!(
-                (balance.net_seconds.unwrap() - net).abs() < 1e-12,
-                "{balance:?}"
-            );
-            assert!((balance.otherwise_seconds.unwrap() - 2.0).abs() < 1e-12);
-            let payback = Payback::of(&history, 0).unwrap();
-            assert_eq!(payback.supersteps, supersteps - 2);
-        }
-        // Nothing of scenario i after the move.
-        history.baseline = alone(&[2.0, 2.0]);
-        assert_eq!(Balance::of(&history), None);
-        assert_eq!(Payback::of(&history, 0), None);
-    }
-
-    #[test]
-    fn growing_load_is_no_loss_beside_scenario_i() {
-        let mut history = history(&[1.0, 2.0, 2.0, 3.0, 4.0], vec![call(2, true)]);
-        assert_eq!(Balance::of(&history), None);
-        history.baseline = alone(&[1.0, 2.0, 4.0, 6.0, 8.0]);
-        let balance = Balance::of(&history).unwrap();
-        assert!((balance.net_seconds.unwrap() - 8.0).abs() < 1e-12);
-        assert!(balance.before_seconds < balance.after_seconds);
-    }
-
-    #[test]
-    fn savings_of_an_earlier_migration_are_not_counted_again() {
-        let times = [8.0, 4.0, 2.0, 0.5];
-        let mut history = history(&times, vec![call(1, true), call(2, true)]);
-        history.baseline = alone(&[8.0, 8.0, 4.0, 2.0]);
-        let first = Payback::of(&history, 0).unwrap();
-        assert!((first.saved_seconds - 4.0).abs() < 1e-12);
-        assert_eq!(first.paid_after, Some(1));
-        // Half of the time in scenario i was saved before: 2 and 1 seconds would have remained.
-        let second = Payback::of(&history, 1).unwrap();
-        assert!((second.saved_seconds - 0.5).abs() < 1e-12);
-        assert!((second.gain() - 0.25).abs() < 1e-12);
-        assert_eq!(second.paid_after, None);
-    }
-
-    #[test]
-    fn a_call_at_the_end_of_a_run_has_no_payback() {
-        let history = history(&[2.0, 2.0], vec![call(2, true)]);
-        assert_eq!(Payback::of(&history, 0), None);
-        assert_eq!(Balance::of(&history), None);
-    }
-
-    /// A run on real hosts whose rounds of three supersteps end with superstep 3, 6, …, and a call that moves a process
-    /// after this number of supersteps: what each superstep of a round takes, in ms, before and after it.
-    fn measured(call_after: u64, before: &[[f64; 3]], after: &[[f64; 3]]) -> History {
-        let rounds = before.iter().chain(after).flatten();
-        let milliseconds: Vec<f64> = [&50.0].into_iter().chain(rounds).copied().collect();
-        let times: Vec<f64> = milliseconds.iter().map(|time| time / 1e3).collect();
-        let mut history = history(&times, vec![call(call_after, true)]);
-        history.calls[0].summary.cost_seconds = 0.1;
-        history.calls[0].predicted_seconds = 0.05;
-        history.run.round = bsp::Round { length: 3, last: 0 };
-        history.rules.is_measured = true;
-        history
-    }
-
-    #[test]
-    fn measured_moves_are_judged_by_medians_of_rounds_without_the_cold_ones() {
-        // Six supersteps count as cold: two whole rounds that begin before the sixth superstep.
-        let cold = [[90.0, 90.0, 90.0]; 2];
-        let before = [&cold[..], &[[5.6, 18.4, 19.1]; 7]].concat();
-        let mut after = vec![[4.0, 12.0, 14.0]; 20];
-        // One spike of others changes no median.
-        after[3][1] = 4000.0;
-        let history = measured(28, &before, &after);
-        let balance = Balance::of(&history).unwrap();
-        // 43.1 ms and 30 ms a round: 13.1 / 3 ms are saved in each superstep, and 100 ms are paid after 22.9 of them.
-        assert!((balance.before_seconds.unwrap() * 3e3 - 43.1).abs() < 1e-9);
-        assert!((balance.after_seconds.unwrap() * 3e3 - 30.0).abs() < 1e-9);
-        assert_eq!((balance.paid_after, balance.paid_by), (Some(23), Some(51)));
-        let net = 60.0 * 13.1 / 3e3 - 0.1;
-        assert!((balance.net_seconds.unwrap() - net).abs() < 1e-9);
-        assert_eq!(
-            balance.sentence(3),
-            "1 migration: the calls cost 100 ms, where 50 ms were predicted. A superstep took 14.4 ms before the first \
-             (median of 7 rounds of 3 supersteps) and 10 ms after the last (median of 20 rounds of 3 supersteps). If the \
-             load has not changed, they had paid for themselves after 23 supersteps."
-        );
-        let payback = Payback::of(&history, 0).unwrap();
-        assert_eq!(payback.paid_after, balance.paid_after);
-        assert_eq!(payback.verdict, balance.verdict);
-        assert!((payback.before_seconds * 3e3 - 43.1).abs() < 1e-9);
-        // Scenario i on real hosts is another noisy run.
-        let mut compared = measured(28, &before, &after);
-        compared.baseline = alone(&[1.0; 88]);
-        assert_eq!(Balance::of(&compared), Some(balance));
-        assert_eq!(Payback::of(&compared, 0), Some(payback));
-    }
-
-    #[test]
-    fn few_or_noisy_rounds_give_no_verdict() {
-        let after = [[4.0, 12.0, 14.0]; 20];
-        // As reported: three rounds before the call after superstep 10.
-        let history = measured(10, &[[5.6, 18.4, 19.1]; 3], &after);
-        let balance = Balance::of(&history).unwrap();
-        assert_eq!((balance.paid_after, balance.net_seconds), (None, None));
-        assert_eq!(balance.verdict, PaybackVerdict::Unknown);
-        assert_eq!(
-            Payback::of(&history, 0).unwrap().verdict,
-            PaybackVerdict::Unknown
-        );
-        let sentence = balance.sentence(3);
-        assert!(
-            sentence.contains(
-                "cannot be told from 1 round of 3 supersteps before the first: it takes 6"
-            ),
-            "{sentence}"
-        );
-        // Ten rounds of 9, 12 and 15 ms a superstep: from 9 to 15 ms, with 95 % confidence.
-        let noisy: Vec<[f64; 3]> = (0..10)
-            .map(|index| [9.0 + 3.0 * f64::from(index % 3); 3])
-            .collect();
-        let before = [&[[90.0; 3]; 2], &noisy[..]].concat();
-        let balance = Balance::of(&measured(37, &before, &after)).unwrap();
-        assert_eq!(balance.verdict, PaybackVerdict::Unknown);
-        let sentence = balance.sentence(3);
-        assert!(
-            sentence.contains("cannot be told from 10 rounds of 3 supersteps before and 20 after"),
-            "{sentence}"
-        );
-        // Longer supersteps after a move are a loss, or another load.
-        let lost = measured(
-            28,
-            &[&[[90.0; 3]; 2], &[[4.0, 12.0, 14.0]; 7][..]].concat(),
-            &[[40.0; 3]; 7],
-        );
-        let balance = Balance::of(&lost).unwrap();
-        assert_eq!(balance.verdict, PaybackVerdict::NotPaid);
-        assert!(
-            balance
-                .sentence(3)
-                .ends_with("They did not pay, or the load has changed.")
-        );
+    /// `paid_after` and `paid_by` of moves that had paid after this number of supersteps from the first move on.
+    fn paid(&self, after: Option<usize>) -> (Option<usize>, Option<usize>) {
+        let by = after.map(|after| (self.begin + after).saturating_add(self.first));
+        (after, by)
     }
 }
+
+impl Balance {
+    /// Gain of all migrations; `None` if no process moved, no superstep followed or, in a simulation, scenario i is not
+    /// known.
+    pub(crate) fn of(history: &History) -> Option<Self> {
+        if history.rules.is_measured {
+            Self::measured(history)
+        } else {
+            Self::simulated(history)
+        }
+    }
+
+    fn simulated(history: &History) -> Option<Self> {
+        let alone = &history.baseline.as_ref()?.supersteps;
+        let moves = Moves::of(history)?;
+        let own = compared(history);
+        let (before, after) = around_moves(history)?;
+        let mut pending = history.calls.iter().peekable();
+        let mut amortisation = Amortisation::default();
+        for (index, (own, alone)) in own.iter().zip(alone).enumerate() {
+            while let Some(call) =
+                pending.next_if(|call| history.place(call.summary.superstep) <= index)
+            {
+                amortisation.charge(call.summary.cost_seconds);
+            }
+            amortisation.save(alone.seconds - own.seconds);
+        }
+        // Savings before the first migration are not its own.
+        let paid_after = amortisation.paid_after();
+        let paid_after = paid_after.map(|paid| paid.saturating_sub(moves.begin).max(1));
+        let (paid_after, paid_by) = moves.paid(paid_after);
+        Some(Self {
+            against: Against::ScenarioI,
+            migrations: moves.migrations,
+            supersteps: own.len(),
+            before_seconds: Some(mean(own, before)?),
+            after_seconds: Some(mean(own, after.clone())?),
+            otherwise_seconds: Some(mean(alone, after)?),
+            cost_seconds: moves.cost,
+            predicted_seconds: moves.predicted,
+            net_seconds: Some(amortisation.net()),
+            paid_after,
+            paid_by,
+            rounds_before: None,
+            rounds_after: None,
+            verdict: PaybackVerdict::of(paid_after),
+        })
+    }
+
+    fn measured(history: &History) -> Option<Self> {
+        let moves = Moves::of(history)?;
+        let (_, after) = around_moves(history)?;
+        let supersteps = history.supersteps.len();
+        if after.start.min(supersteps) == supersteps {
+            return None;
+        }
+        let after = Pace::of(history, after.start..supersteps);
+        let before = Pace::of(history, 0..moves.begin);
+        let is_told = before.differs_from(&after);
+        let pace = before.median().filter(|_| is_told);
+        let saved = pace.map(|before| saved(history, 0..history.calls.len(), before));
+        let (paid_after, paid_by) = moves.paid(saved.as_ref().and_then(Amortisation::paid_after));
+        Some(Self {
+            against: Against::Before,
+            migrations: moves.migrations,
+            supersteps,
+            before_seconds: before.median(),
+            after_seconds: after.median(),
+            otherwise_seconds: before.median(),
+            cost_seconds: moves.cost,
+            predicted_seconds: moves.predicted,
+            net_seconds: saved.as_ref().map(Amortisation::net),
+            paid_after,
+            paid_by,
+            rounds_before: Some(before.number()),
+            rounds_after: Some(after.number()),
+            verdict: if is_told {
+                PaybackVerdict::of(paid_after)
+            } else {
+                PaybackVerdict::Unknown
+            },
+        })
+    }
+
+    /// The same in words; `length` is the number of supersteps of a round.
+    pub(crate) fn sentence(&self, length: u64) -> String {
+        match (self.rounds_before, self.rounds_after) {
+            (Some(before), Some(after)) => self.measured_sentence(before, after, length),
+            _ => self.simulated_sentence(),
+        }
+    }
+
+    fn simulated_sentence(&self) -> String {
+        let shown = |seconds: Option<f64>| rounded(seconds.unwrap_or_default(), 4);
+        let (after, otherwise) = (shown(self.after_seconds), shown(self.otherwise_seconds));
+        let net = rounded(self.net_seconds.unwrap_or_default().abs(), 3);
+        let outcome = match self.paid_by {
+            Some(superstep) => format!(
+                "the moves had paid for all calls by superstep {superstep} and saved {net} s by the end"
+            ),
+            None => format!("the moves did not pay for the calls and cost {net} s by the end"),
+        };
+        format!(
+            "After the last move a superstep took {after} s, and {otherwise} s in scenario i: {outcome}."
+        )
+    }
+
+    fn measured_sentence(&self, before: usize, after: usize, length: u64) -> String {
+        let moves = counted(self.migrations, "migration");
+        let (cost, predicted) = (
+            duration(self.cost_seconds),
+            duration(self.predicted_seconds),
+        );
+        let rounds = |number: usize| {
+            if length <= 1 {
+                counted(number, "superstep")
+            } else {
+                format!("{} of {length} supersteps", counted(number, "round"))
+            }
+        };
+        let paces = [
+            (self.before_seconds, before, "before the first"),
+            (self.after_seconds, after, "after the last"),
+        ];
+        let paces = paces.into_iter().filter_map(|(seconds, number, when)| {
+            let seconds = duration(seconds?);
+            Some(format!("{seconds} {when} (median of {})", rounds(number)))
+        });
+        let paces = paces.collect::<Vec<_>>().join(" and ");
+        let paces = if paces.is_empty() {
+            String::new()
+        } else {
+            format!(" A superstep took {paces}.")
+        };
+        let outcome = match self.verdict {
+            PaybackVerdict::Paid => format!(
+                "If the load has not changed, they had paid for themselves after {}.",
+                counted(self.paid_after.unwrap_or_default(), "superstep")
+            ),
+            PaybackVerdict::NotPaid if self.before_seconds < self.after_seconds => {
+                "They did not pay, or the load has changed.".to_owned()
+            }
+            PaybackVerdict::NotPaid => "They had not paid for themselves by the end.".to_owned(),
+            PaybackVerdict::Unknown => self.unknown(before, after, &rounds),
+        };
+        format!(
+            "{moves}: the calls cost {cost}, where {predicted} were predicted.{paces} {outcome}"
+        )
+    }
+
+    /// Why there is no verdict.
+    fn unknown(&self, before: usize, after: usize, rounds: &dyn Fn(usize) -> String) -> String {
+        let few = [(before, "before the first"), (after, "after the last")];
+        let few = few.into_iter().find(|(number, _)| *number < ROUNDS_MIN);
+        let reason = match few {
+            Some((number, when)) => format!(
+                "Whether they paid for themselves cannot be told from {} {when}: it takes {ROUNDS_MIN}, and the first {} of a run do not count.",
+                rounds(number),
+                counted(COLD, "superstep")
+            ),
+            None => format!(
+                "Whether they paid for themselves cannot be told from {} before and {after} after: these differ as much \
+                 among each other.",
+                rounds(before)
+            ),
+        };
+        format!("{reason} {INSTEAD}")
+    }
+}
+
+/// How to learn what moves gain on real hosts.
+const INSTEAD: &str = "`run FILE --policy none --out DIR` records scenario i; several runs of each policy, in turn, tell \
+                       a difference from noise.";
+
+/// How long supersteps took, by complete rounds, without the first ones of the run.
+///
+/// Equation `PACE` of `docs/model.md`.
+#[derive(Clone, Debug, PartialEq)]
+struct Pace {
+    /// Seconds of a superstep in each round, the shortest first.
+    rounds: Vec<f64>,
+}
+
+impl Pace {
+    /// The pace of the complete rounds in `range`.
+    pub(super) fn of(history: &History, range: Range<usize>) -> Self {
+        let supersteps = &history.supersteps;
+        let round = history.run.round;
+        let length = position(round.length).max(1);
+        let first = history.run.first_superstep();
+        let begin = range.start.max(COLD);
+        let ends = range.filter(|place| {
+            let index = u64::try_from(*place).map_or(u64::MAX, |place| first.saturating_add(place));
+            let is_whole = (place + 1)
+                .checked_sub(length)
+                .is_some_and(|start| begin <= start);
+            is_whole && round.ends_with(index)
+        });
+        let seconds = ends.filter_map(|last| {
+            let of_round = supersteps.get(last + 1 - length..=last)?;
+            let sum: f64 = of_round.iter().map(|superstep| superstep.seconds).sum();
+            Some(sum / f64::from(u32::try_from(length).ok()?))
+        });
+        Self::new(seconds.collect())
+    }
+
+    fn new(mut rounds: Vec<f64>) -> Self {
+        rounds.sort_by(f64::total_cmp);
+        Self { rounds }
+    }
+
+    /// Number of rounds.
+    pub(super) const fn number(&self) -> usize {
+        self.rounds.len()
+    }
+
+    /// Median seconds of a superstep; `None` without rounds.
+    pub(super) fn median(&self) -> Option<f64> {
+        median(self.rounds.clone())
+    }
+
+    /// The interval that covers the median of the source of these rounds with 95 % confidence, from their order alone;
+    /// `None` if they are too few.
+    pub(super) fn interval(&self) -> Option<(f64, f64)> {
+        let number = u32::try_from(self.rounds.len()).ok()?;
+        let binomial = Binomial::new(0.5, number.into()).ok()?;
+        // Some places before the first one that the tail reaches.
+        let spread = 1.1 * f64::from(number).sqrt() + 1.0;
+        let below = |place: &u32| f64::from(*place) < f64::from(number) / 2.0 - spread;
+        let start = (0..number).take_while(below).count();
+        let reaches =
+            |place: &usize| u64::try_from(*place).is_ok_and(|place| TAIL <= binomial.cdf(place));
+        let place = (start..self.rounds.len()).find(reaches)?;
+        let low = self.rounds.get(place.checked_sub(1)?)?;
+        let high = self.rounds.get(self.rounds.len() - place)?;
+        Some((*low, *high))
+    }
+
+    /// Whether the two paces differ by more than they vary.
+    fn differs_from(&self, other: &Self) -> bool {
+        match (self.interval(), other.interval()) {
+            (Some(one), Some(other)) => one.1 < other.0 || other.1 < one.0,
+            _ => false,
+        }
+    }
+}
+
+/// The first supersteps of a run on real hosts: caches, connections and threads are cold, and they do not count.
+const COLD: usize = 5;
+
+/// The part of samples whose median is below the interval, and that of those whose median is above it.
+const TAIL: f64 = 0.025;
+
+/// Number of rounds below which there is no interval.
+const ROUNDS_MIN: usize = 6;
+
+/// Savings of supersteps less costs of calls, in seconds.
+///
+/// Migrations have paid for themselves after the first superstep from which on the difference is never
+/// negative.
+#[derive(Debug, Default)]
+pub(super) struct Amortisation {
+    net: f64,
+    supersteps: usize,
+    paid_after: Option<usize>,
+}
+
+impl Amortisation {
+    /// Subtracts the cost of a call.
+    pub(crate) fn charge(&mut self, cost: f64) {
+        self.net -= cost;
+    }
+
+    /// Adds the saving of the next superstep; a negative one is a loss.
+    pub(crate) fn save(&mut self, seconds: f64) {
+        self.net += seconds;
+        self.supersteps += 1;
+        if self.net < 0.0 {
+            self.paid_after = None;
+        } else {
+            self.paid_after.get_or_insert(self.supersteps);
+        }
+    }
+
+    /// Savings less costs so far.
+    pub(crate) const fn net(&self) -> f64 {
+        self.net
+    }
+
+    /// Number of supersteps after which the migrations had paid for themselves; `None`: they have not.
+    pub(crate) const fn paid_after(&self) -> Option<usize> {
+        self.paid_after
+    }
+}
+
+#[cfg(test)]
+mod tests;

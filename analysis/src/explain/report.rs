@@ -1,23 +1,23 @@
-//! The answer, as `--format json` shows it.
+//! The answer as JSON, as text and as a part of a page.
 
-use crate::explain::choice::ChoiceReport;
-use crate::explain::neighbours::Neighbour;
 use std::collections::BTreeMap;
 
+use bsp::numbers::position;
 use experiments::{CallSummary, Published};
+use maud::{Markup, PreEscaped, html};
+use record::ResumedRun;
 use serde::Serialize;
 
-use record::ResumedRun;
-
-use crate::explain::balance::Balance;
-use crate::explain::checkpoints::ExplainedCheckpoints;
-use crate::explain::forces::Forces;
-use crate::explain::joins::ExplainedJoin;
-use crate::explain::payback::Payback;
-use crate::move_report::MoveReport;
+use crate::explain::call::{ChoiceReport, Force, Forces, first_of};
+use crate::explain::moves;
+use crate::explain::moves::MoveReport;
+use crate::explain::payback::{Against, Balance, Payback, PaybackVerdict};
+use crate::explain::process::Neighbour;
+use crate::explain::run::{ExplainedCheckpoints, ExplainedJoin};
+use crate::text::{Columns, Layout, cells, counted, maybe, rounded};
 
 /// The answer to a question about a run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Explanation {
     /// The folder of the record.
     pub(super) record: String,
@@ -218,4 +218,554 @@ impl Explanation {
 
 impl Published for Explanation {
     const SCHEMA: &'static str = "migbsp.explain/2";
+}
+
+/// First the answer in words, then the tables, then the forces.
+pub fn text(answer: &Explanation, layout: Layout) -> String {
+    let mut text = format!(
+        "{}: scenario {}, {}, {} in {} s\n",
+        answer.record,
+        answer.scenario,
+        counted(answer.processes, "process"),
+        counted(position(answer.supersteps), "superstep"),
+        rounded(answer.seconds, 3)
+    );
+    for sentence in &answer.sentences {
+        text.push_str(&format!("\n{sentence}\n"));
+    }
+    for sheet in sheets(answer, layout) {
+        text.push_str(&sheet.text(layout));
+    }
+    if let Some(forces) = &answer.forces {
+        let decided = if answer.assessment().is_some() {
+            ", which do not decide"
+        } else {
+            ""
+        };
+        text.push_str(&format!(
+            "\nPotentials of {} for each Set{decided} (seconds; the migration cost counts against a Set):\n\n{}",
+            forces.process,
+            forces.bars(layout)
+        ));
+    }
+    if !answer.next.is_empty() {
+        text.push_str(&format!("\nSee also:\n  {}\n", answer.next.join("\n  ")));
+    }
+    text
+}
+
+/// All tables of an answer, in order.
+fn sheets(answer: &Explanation, layout: Layout) -> Vec<Sheet> {
+    let mut sheets = Vec::new();
+    let assessment = answer.assessment();
+    if let Some(assessment) = assessment {
+        sheets.push(alternatives(assessment));
+        sheets.extend(assessment.choice.as_ref().map(ChoiceReport::sheet));
+    }
+    let call = answer.calls.first();
+    if let Some(process) = &answer.process {
+        sheets.extend(answer.forces.as_ref().map(terms));
+        sheets.extend(list(&answer.list, call, false));
+        sheets.extend(times(process));
+        sheets.extend(gains(process));
+        sheets.extend(moved(answer, Some(&process.process), layout));
+    } else if answer.list.is_empty() {
+        sheets.extend(calls(&answer.calls));
+    } else {
+        let is_planned = assessment.is_some() && answer.list.iter().any(is_moved);
+        sheets.extend(list(&answer.list, call, is_planned));
+        sheets.extend(moved(answer, None, layout));
+    }
+    sheets
+}
+
+/// The moves of the call, or that of one process.
+fn moved(answer: &Explanation, process: Option<&str>, layout: Layout) -> Option<Sheet> {
+    let calls = answer.calls.iter();
+    let moves = calls.flat_map(|call| &call.moved);
+    let asked = moves.filter(|one| process.is_none_or(|process| one.process() == process));
+    moves::sheet(&asked.collect::<Vec<_>>(), layout)
+}
+
+/// The calls of a run.
+fn calls(calls: &[CallReport]) -> Option<Sheet> {
+    if calls.is_empty() {
+        return None;
+    }
+    let headers = vec![
+        "after",
+        "cost",
+        "interval",
+        "tolerance",
+        "candidates",
+        "moved",
+        "per superstep",
+        "paid after",
+    ];
+    let is_quiet = |index: usize| calls.get(index).is_some_and(|call| call.moved.is_empty());
+    // Of consecutive calls without migrations, the first and the last are shown.
+    let is_left_out = |index: &usize| (index.saturating_sub(1)..=index + 1).all(is_quiet);
+    let left_out = (1..calls.len()).filter(is_left_out).count();
+    let kept = |index: &usize| *index == 0 || !is_left_out(index);
+    let rows = (0..calls.len()).filter(kept).map(|index| {
+        let call = &calls[index];
+        let moved = call.moved.iter().map(|moved| moved.process().to_owned());
+        let payback = call.payback.as_ref();
+        vec![
+            call.summary.superstep.to_string(),
+            rounded(call.summary.cost_seconds, 4),
+            maybe(call.summary.interval, |interval| interval.to_string()),
+            maybe(call.summary.tolerance, |tolerance| rounded(tolerance, 3)),
+            if call.assessment.is_some() {
+                String::new()
+            } else {
+                call.candidates.to_string()
+            },
+            first_of(moved),
+            maybe(payback, gained),
+            match payback {
+                Some(payback) => paid(payback),
+                None if call.moved.is_empty() => String::new(),
+                None => UNKNOWN.to_owned(),
+            },
+        ]
+    });
+    let left_out = match left_out {
+        0 => String::new(),
+        more => format!(
+            " {} without migrations left out; --format json shows all",
+            counted(more, "call")
+        ),
+    };
+    let paybacks = calls.iter().filter_map(|call| call.payback.as_ref());
+    let against = match paybacks.map(|payback| payback.against).next() {
+        Some(Against::ScenarioI) => " compared with scenario i",
+        Some(Against::Before) => {
+            " compared with before it, a gain only if supersteps had stayed as before"
+        }
+        None => "",
+    };
+    Some(Sheet {
+        caption: format!(
+            "Calls (cost in seconds; saving per superstep{against}, in seconds; supersteps until the savings paid for the call)"
+        ),
+        headers,
+        rows: rows.collect(),
+        dispensable: &[4, 3, 2, 1],
+        rest: left_out,
+    })
+}
+
+/// The saving per superstep; values below a hundred thousandth of a superstep are zero.
+pub(super) fn gained(payback: &Payback) -> String {
+    let gain = payback.gain();
+    if gain.abs() < payback.otherwise_seconds * 1e-5 {
+        return rounded(0.0, 4);
+    }
+    let number = rounded(gain, 4);
+    if gain < 0.0 {
+        number
+    } else {
+        format!("+{number}")
+    }
+}
+
+/// After how many supersteps savings had paid for the call.
+pub(super) fn paid(payback: &Payback) -> String {
+    if payback.verdict == PaybackVerdict::Unknown {
+        return UNKNOWN.to_owned();
+    }
+    match (payback.paid_after, payback.next_move) {
+        (Some(number), _) => counted(number, "superstep"),
+        (None, Some(superstep)) => format!("not before {superstep}"),
+        (None, None) if payback.saved_seconds <= 0.0 => "never".to_owned(),
+        (None, None) => "not before the end".to_owned(),
+    }
+}
+
+/// What is said of moves without a verdict.
+const UNKNOWN: &str = "cannot be told";
+
+/// Each term of PM for every Set.
+fn terms(forces: &Forces) -> Sheet {
+    let caption = "PM = Comp + Comm − Mem, with Comp = P_comp · CTP · ISet and Comm = P_comm · BTP (times in seconds)";
+    let role = |force: &&Force| match (force.is_own, force.is_target) {
+        (true, true) => "own, preferred".to_owned(),
+        (true, false) => "own".to_owned(),
+        (false, true) => "preferred".to_owned(),
+        (false, false) => String::new(),
+    };
+    let sheet = Sheet::of(
+        caption.to_owned(),
+        &forces.sets,
+        &[
+            ("Set", &|force| force.set.clone()),
+            ("P_comp", &|force| {
+                rounded(force.terms.pattern_computation, 2)
+            }),
+            ("CTP", &|force| {
+                rounded(force.terms.prediction_computation, 4)
+            }),
+            ("ISet", &|force| rounded(force.terms.set_index, 3)),
+            ("Comp", &|force| rounded(force.terms.computation, 4)),
+            ("P_comm", &|force| {
+                rounded(force.terms.pattern_communication, 2)
+            }),
+            ("BTP", &|force| {
+                rounded(force.terms.prediction_communication, 4)
+            }),
+            ("Comm", &|force| rounded(force.terms.communication, 4)),
+            ("Mem", &|force| rounded(force.terms.migration, 4)),
+            ("PM", &|force| rounded(force.terms.potential, 4)),
+            ("", &role),
+        ],
+    );
+    Sheet {
+        dispensable: &[6, 3, 2, 5, 1, 8, 7, 4],
+        ..sheet
+    }
+}
+
+fn is_moved(row: &Row) -> bool {
+    row.disposition == "moved"
+}
+
+/// Rows of the list of a call, abridged; if a plan decided, the processes that it moves come first.
+fn list(rows: &[Row], call: Option<&CallReport>, is_planned: bool) -> Option<Sheet> {
+    if rows.is_empty() {
+        return None;
+    }
+    let mut rows: Vec<&Row> = rows.iter().collect();
+    if is_planned {
+        rows.sort_by_key(|row| !is_moved(row));
+    }
+    let threshold = call.and_then(|call| call.threshold);
+    let threshold = maybe(threshold, |threshold| {
+        format!("; threshold {} s", rounded(threshold, 4))
+    });
+    let mut shown = Vec::new();
+    let mut last = 0;
+    for row in rows.iter().take(ROWS) {
+        if last + 1 < row.position && !is_planned {
+            let mut gap = vec![String::new(); 6];
+            "…".clone_into(&mut gap[1]);
+            shown.push(gap);
+        }
+        last = row.position;
+        shown.push(vec![
+            row.position.to_string(),
+            row.process.clone(),
+            row.own.clone(),
+            row.target.clone(),
+            rounded(row.potential, 4),
+            row.note.clone(),
+        ]);
+    }
+    let all = call.map_or(rows.len(), |call| call.processes);
+    let headers = vec!["#", "process", "in", "prefers", "PM", "outcome"];
+    let left_out = if is_planned {
+        all - shown.len()
+    } else {
+        all - last
+    };
+    let order = if is_planned {
+        ", processes that the plan moves first; the plan does not follow PM"
+    } else {
+        ""
+    };
+    Some(Sheet {
+        caption: format!(
+            "The list of {}{order} (PM in seconds{threshold})",
+            counted(all, "process")
+        ),
+        headers,
+        rows: shown,
+        dispensable: &[2, 3, 0],
+        rest: if 0 < left_out {
+            format!(" … {left_out} more; --format json and csv show all of them")
+        } else {
+            String::new()
+        },
+    })
+}
+
+/// What supersteps would take on other hosts.
+fn times(process: &ProcessReport) -> Option<Sheet> {
+    if process.times.is_empty() {
+        return None;
+    }
+    let negotiated = process.times.iter().any(|time| time.computation.is_some());
+    if !negotiated {
+        let caption = "Predicted superstep time on the target, as planned (t1), and on the present host (t2), in seconds";
+        return Some(Sheet::of(
+            caption.to_owned(),
+            &process.times,
+            &[
+                ("", &|time| time.name.to_owned()),
+                ("host", &|time| time.host.clone()),
+                ("seconds", &|time| rounded(time.seconds, 4)),
+            ],
+        ));
+    }
+    let caption = "Predicted superstep time on the target (t1, own work not counted) and on the present host (t2), in \
+                   seconds";
+    let part = |part: Option<f64>| maybe(part, |part| rounded(part, 4));
+    let sheet = Sheet::of(
+        caption.to_owned(),
+        &process.times,
+        &[
+            ("", &|time| time.name.to_owned()),
+            ("host", &|time| time.host.clone()),
+            ("time(p)", &|time| part(time.computation)),
+            ("B·T", &|time| part(time.reception)),
+            ("Mem", &|time| part(time.migration)),
+            ("sum", &|time| rounded(time.seconds, 4)),
+        ],
+    );
+    Some(Sheet {
+        dispensable: &[4, 3, 2],
+        ..sheet
+    })
+}
+
+/// What a process gained, as predicted and as measured.
+fn gains(process: &ProcessReport) -> Option<Sheet> {
+    let mut rows = Vec::new();
+    if let Some(predicted) = process.predicted {
+        if let Some(first) = predicted.first_seconds {
+            let why = "t2 − t1, Mem counted".to_owned();
+            rows.push(vec![
+                "predicted, first superstep".to_owned(),
+                rounded(first, 4),
+                why,
+            ]);
+        }
+        let why = "t2 − t1, Mem not counted".to_owned();
+        let later = rounded(predicted.later_seconds, 4);
+        rows.push(vec!["predicted, later supersteps".to_owned(), later, why]);
+    }
+    if let Some(payback) = &process.payback {
+        let otherwise = match payback.against {
+            Against::ScenarioI => "without the call, from scenario i",
+            Against::Before => "before, if supersteps had stayed so",
+        };
+        let why = format!(
+            "{} {otherwise}; {} after",
+            rounded(payback.otherwise_seconds, 4),
+            rounded(payback.after_seconds, 4)
+        );
+        let measured = if payback.is_measured {
+            "measured, median until the next move"
+        } else {
+            "measured, mean until the next call"
+        };
+        rows.push(vec![measured.to_owned(), gained(payback), why]);
+        let until = match payback.next_move {
+            Some(_) => "until the next move",
+            None => "until the end",
+        };
+        let until = format!("in {}, {until}", counted(payback.supersteps, "superstep"));
+        rows.push(vec![
+            "measured, total".to_owned(),
+            rounded(payback.saved_seconds, 4),
+            until,
+        ]);
+        rows.push(vec![
+            "cost of the call".to_owned(),
+            rounded(payback.cost_seconds, 4),
+            String::new(),
+        ]);
+    }
+    (!rows.is_empty()).then(|| Sheet {
+        caption: "Gain".to_owned(),
+        headers: vec!["gain", "seconds", ""],
+        rows,
+        ..Sheet::default()
+    })
+}
+
+/// The plans that were compared.
+fn alternatives(assessment: &AssessmentReport) -> Sheet {
+    let headers = vec!["plan", "superstep", "cost", "moves", ""];
+    let mut rows = vec![vec![
+        "stay".to_owned(),
+        rounded(assessment.present_seconds, 4),
+        rounded(0.0, 4),
+        "0".to_owned(),
+        measured(assessment),
+    ]];
+    let chosen = match assessment.verdict {
+        "admitted" => "chosen",
+        _ => "best",
+    };
+    rows.extend(assessment.alternatives.iter().map(|plan| {
+        vec![
+            plan.name.clone(),
+            rounded(plan.superstep_seconds, 4),
+            rounded(plan.cost_seconds, 4),
+            plan.moves.to_string(),
+            if plan.chosen { chosen } else { "" }.to_owned(),
+        ]
+    }));
+    Sheet {
+        caption: "Plans that were compared (seconds)".to_owned(),
+        headers,
+        rows,
+        dispensable: &[2],
+        rest: String::new(),
+    }
+}
+
+/// What supersteps took in the present placement; records of earlier versions do not say it.
+fn measured(assessment: &AssessmentReport) -> String {
+    if assessment.measured_seconds <= 0.0 {
+        return String::new();
+    }
+    format!("measured {}", rounded(assessment.measured_seconds, 4))
+}
+
+/// Number of rows of a list that are shown.
+const ROWS: usize = 20;
+
+/// A table of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sheet {
+    /// What it shows.
+    pub(crate) caption: String,
+    /// Names of the columns.
+    pub(crate) headers: Vec<&'static str>,
+    /// Each with a cell for every column.
+    pub(crate) rows: Vec<Vec<String>>,
+    /// The columns that a narrow table can do without, by position, in the order in which they are left out.
+    pub(crate) dispensable: &'static [usize],
+    /// What follows it; may be empty.
+    pub(crate) rest: String,
+}
+
+impl Sheet {
+    /// The table of `rows`: of each column its name, and the cell of a row.
+    pub(crate) fn of<R>(
+        caption: String,
+        rows: impl IntoIterator<Item = R>,
+        columns: &Columns<'static, '_, R, String>,
+    ) -> Self {
+        Self {
+            caption,
+            headers: columns.iter().map(|(name, _)| *name).collect(),
+            rows: cells(rows, columns),
+            ..Self::default()
+        }
+    }
+
+    /// The table with its caption and what follows it, as text.
+    pub(super) fn text(&self, layout: Layout) -> String {
+        let rows = self.rows.iter().cloned();
+        let table = layout.reduced_table(&self.headers, rows, self.dispensable);
+        let rest = if self.rest.is_empty() {
+            String::new()
+        } else {
+            format!("{}\n", self.rest)
+        };
+        format!("\n{}:\n\n{table}{rest}", self.caption)
+    }
+}
+
+/// A call in one line: when it was, what it moved, what that took and whether it paid.
+pub(crate) fn call_line(answer: &Explanation) -> String {
+    let Some(call) = answer.calls.first() else {
+        return String::new();
+    };
+    let mut parts = vec![format!("After superstep {}", call.summary.superstep)];
+    parts.push(moves_in_words(call));
+    parts.push(format!("cost {} s", rounded(call.summary.cost_seconds, 4)));
+    if let Some(payback) = &call.payback {
+        parts.push(format!("{} s per superstep", gained(payback)));
+        parts.push(format!("paid after: {}", paid(payback)));
+    }
+    parts.join(" · ")
+}
+
+fn moves_in_words(call: &CallReport) -> String {
+    match &call.moved[..] {
+        [] => "no move".to_owned(),
+        several => counted(several.len(), "move"),
+    }
+}
+
+/// The answer: its sentences, its tables and, if asked for, the chart of the potentials.
+pub(crate) fn answer_page(answer: &Explanation, has_chart: bool) -> Markup {
+    let forces = answer.forces.as_ref().filter(|_| has_chart);
+    html! {
+        @for sentence in &answer.sentences { p { (sentence) } }
+        @for sheet in sheets(answer, Layout::default()) { (table(&sheet)) }
+        @if let Some(forces) = forces {
+            figure.forces { (PreEscaped(forces.svg())) }
+        }
+    }
+}
+
+/// A table of an answer. Columns of numbers are aligned to the right.
+pub(crate) fn table(sheet: &Sheet) -> Markup {
+    let columns = 0..sheet.headers.len();
+    let is_number: Vec<bool> = columns.map(|column| is_number(sheet, column)).collect();
+    html! {
+        div.scroll {
+            table {
+                caption { (sheet.caption) }
+                thead {
+                    tr {
+                        @for (header, is_number) in sheet.headers.iter().zip(&is_number) {
+                            th class=[is_number.then_some("number")] scope="col" { (header) }
+                        }
+                    }
+                }
+                tbody {
+                    @for row in &sheet.rows {
+                        tr {
+                            @for (cell, is_number) in row.iter().zip(&is_number) {
+                                td class=[is_number.then_some("number")] { (cell) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @if !sheet.rest.is_empty() { p.rest { (sheet.rest.trim()) } }
+    }
+}
+
+/// Whether a column has numbers, which may be parts in percent, and nothing else.
+fn is_number(sheet: &Sheet, column: usize) -> bool {
+    let cells = || sheet.rows.iter().map(|row| row[column].as_str());
+    let is_part = |character: char| character.is_ascii_digit() || "+-.e %".contains(character);
+    cells().any(|cell| !cell.is_empty())
+        && cells().all(|cell| cell.chars().all(is_part) || cell == "…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_numbers_are_aligned_and_no_others() {
+        let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        let sheet = Sheet {
+            caption: "a < b".to_owned(),
+            headers: vec!["#", "share", "name", "why"],
+            rows: vec![
+                row(["1", "+5.0 %", "p21", "0.5 without the call"]),
+                row(["…", "", "7", "1e-3"]),
+            ],
+            ..Sheet::default()
+        };
+        let columns: Vec<bool> = (0..4).map(|column| is_number(&sheet, column)).collect();
+        assert_eq!(columns, [true, true, false, false]);
+        let page = table(&sheet).into_string();
+        assert!(page.contains("<caption>a &lt; b</caption>"), "{page}");
+        assert!(
+            page.contains("<th class=\"number\" scope=\"col\">share</th>"),
+            "{page}"
+        );
+        assert!(page.contains("<td>p21</td>"), "{page}");
+    }
 }

@@ -5,14 +5,12 @@
 
 use std::io::Write;
 
+use bsp::{HostId, Rank};
 use experiments::{Failure, Provenance};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::export::happening::{Reading, process_name};
-use crate::export::spans::{self, Span, Time};
-use crate::refused::refused;
-use bsp::HostId;
+use crate::export::{Reading, Span, Time, each_span, refused};
 
 /// Writes the record.
 ///
@@ -45,7 +43,7 @@ pub(super) fn write(
     )
     .map_err(refused)?;
     let (mut number, mut superstep, mut end) = (RUN, RUN, 0);
-    spans::each(reading, &mut |time, span| {
+    each_span(reading, &mut |time, span| {
         number += 1;
         end = end.max(time.end);
         let parent = match span {
@@ -67,7 +65,7 @@ pub(super) fn write(
 
 fn describe(hosts: &[String], span: Span<'_>) -> (&'static str, Vec<Value>) {
     let host = |id: HostId| attribute("migbsp.host", &json!(hosts[id.index()]));
-    let process = |rank| attribute("migbsp.process", &json!(process_name(rank)));
+    let process = |rank: Rank| attribute("migbsp.process", &json!(rank.to_string()));
     let number = |key: &str, number: u64| attribute(key, &json!(number));
     match span {
         Span::Superstep(superstep) => (

@@ -9,9 +9,7 @@ use std::io::Write;
 use bsp::Rank;
 use experiments::{Failure, Provenance};
 
-use crate::export::happening::{Reading, process_name};
-use crate::export::spans::{self, Span, Time};
-use crate::refused::refused;
+use crate::export::{Reading, Span, Time, each_span, refused};
 
 /// Writes the record.
 ///
@@ -32,12 +30,12 @@ pub(super) fn write(
     file.define(provenance, &hosts)?;
     for (rank, host) in placement.iter().enumerate() {
         let rank = Rank::from_index(rank);
-        let (alias, name) = (container(rank), process_name(rank));
+        let (alias, name) = (container(rank), rank.to_string());
         file.line(format_args!("3 0 {alias} P run {}", quoted(&name)))?;
         file.line(format_args!("5 0 H {alias} h{}", host.index()))?;
     }
     let mut end = 0;
-    spans::each(reading, &mut |time, span| {
+    each_span(reading, &mut |time, span| {
         end = end.max(time.end);
         match span {
             Span::Superstep(_) => {

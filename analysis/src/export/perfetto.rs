@@ -5,14 +5,12 @@
 
 use std::io::Write;
 
+use bsp::{HostId, Rank};
 use experiments::{Failure, Provenance};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::export::happening::{Reading, process_name};
-use crate::export::spans::{self, Span, Time};
-use crate::refused::refused;
-use bsp::{HostId, Rank};
+use crate::export::{Reading, Span, Time, each_span, refused};
 
 /// Writes the record.
 ///
@@ -39,10 +37,10 @@ pub(super) fn write(
     events.name("thread_name", (RUN, CALLS), "calls")?;
     for rank in (0..processes).map(Rank::from_index) {
         for group in [PROCESSES, PLACEMENT] {
-            events.name("thread_name", (group, track(rank)), &process_name(rank))?;
+            events.name("thread_name", (group, track(rank)), &rank.to_string())?;
         }
     }
-    spans::each(reading, &mut |time, span| {
+    each_span(reading, &mut |time, span| {
         events.push(&slice(&hosts, time, span))
     })?;
     events.end()
@@ -68,7 +66,7 @@ fn slice<'a>(hosts: &'a [String], time: Time, span: Span<'_>) -> Slice<'a> {
             "superstep",
             "superstep",
             (RUN, SUPERSTEPS),
-            json!({"superstep": superstep.index, "slowest": process_name(superstep.slowest),
+            json!({"superstep": superstep.index, "slowest": superstep.slowest.to_string(),
                 "computation": superstep.computation, "messages": superstep.messages}),
         ),
         Span::Call(call) => (

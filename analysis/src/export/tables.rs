@@ -1,20 +1,17 @@
 //! The tables of a record, row by row.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
 use experiments::{CsvTable, Failure, Provenance};
-use migbsp::Answer;
-use record::{Call, Moved};
-use serde::Serialize;
+use migbsp::{Answer, Entry};
+use record::{Call, Migration, Moved, Superstep, Traced};
 
 use crate::explain::{Disposition, Rules};
-use crate::export::happening::{Happening, Reading, process_name};
-use crate::export::spans::phases;
-use crate::refused::refused;
+use crate::export::{Happening, Reading, phases, refused};
+use crate::text::{Columns, push};
 
 /// A table of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,67 +61,6 @@ impl Table {
         }
     }
 
-    /// Its columns. Times are in seconds since the run began, durations in seconds, sizes in bytes.
-    const fn columns(self) -> &'static [&'static str] {
-        match self {
-            Self::Supersteps => &[
-                "superstep",
-                "started",
-                "ended",
-                "slowest",
-                "computation",
-                "computation_mean",
-                "messages",
-            ],
-            Self::Calls => &[
-                "superstep",
-                "at",
-                "cost",
-                "interval",
-                "tolerance",
-                "threshold",
-                "listed",
-                "candidates",
-                "moves",
-            ],
-            Self::Candidates => &[
-                "superstep",
-                "position",
-                "process",
-                "own",
-                "target",
-                "potential",
-                "disposition",
-                "t1",
-                "t2",
-            ],
-            Self::Moves => &[
-                "superstep",
-                "process",
-                "from",
-                "to",
-                "potential",
-                "t1",
-                "t2",
-                "predicted",
-                "arrived",
-                "took",
-                "bytes",
-            ],
-            Self::Traces => &[
-                "superstep",
-                "process",
-                "host",
-                "started",
-                "computation",
-                "exchange",
-                "waiting",
-                "sent",
-                "received",
-            ],
-        }
-    }
-
     /// Writes it as comma-separated values.
     ///
     /// # Errors
@@ -136,75 +72,120 @@ impl Table {
         provenance: &Provenance,
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let columns = self.columns().iter().copied();
-        let begun = CsvTable::streamed(self.schema(), provenance, columns, output);
-        let mut table = begun.map_err(refused)?;
+        let table = (self.schema(), provenance);
         match self {
-            Self::Supersteps => supersteps(reading, &mut table),
-            Self::Calls => calls(reading, &mut table),
-            Self::Candidates => candidates(reading, &mut table),
-            Self::Moves => moves(reading, &mut table),
-            Self::Traces => traces(reading, &mut table),
-        }?;
-        table.finish().map_err(refused)
+            Self::Supersteps => supersteps(reading, table, output),
+            Self::Calls => calls(reading, table, output),
+            Self::Candidates => candidates(reading, table, output),
+            Self::Moves => moves(reading, table, output),
+            Self::Traces => traces(reading, table, output),
+        }
     }
 }
 
-/// A value of a row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub(crate) enum Cell<'a> {
-    Integer(u64),
-    Real(f64),
-    Text(Cow<'a, str>),
-    Missing,
+/// Writes a table row by row. Times are in seconds since the run began, durations in seconds, sizes in bytes.
+struct Rows<'a, R> {
+    table: CsvTable<&'a mut dyn Write>,
+    columns: &'a Columns<'a, 'a, R>,
 }
 
-fn supersteps(reading: Reading, table: &mut CsvTable<&mut dyn Write>) -> Result<(), Failure> {
+impl<'a, R> Rows<'a, R> {
+    fn begin(
+        (schema, provenance): (&'static str, &Provenance),
+        output: &'a mut dyn Write,
+        columns: &'a Columns<'a, 'a, R>,
+    ) -> Result<Self, Failure> {
+        let header = columns.iter().map(|(name, _)| *name);
+        let table = CsvTable::streamed(schema, provenance, header, output).map_err(refused)?;
+        Ok(Self { table, columns })
+    }
+
+    fn push(&mut self, row: &R) -> Result<(), Failure> {
+        push(&mut self.table, self.columns, row)
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        self.table.finish().map_err(refused)
+    }
+}
+
+type Form<'a> = (&'static str, &'a Provenance);
+
+fn supersteps(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(), Failure> {
+    let columns: &Columns<'_, '_, Superstep> = &[
+        ("superstep", &|superstep| superstep.index.into()),
+        ("started", &|superstep| superstep.started.get().into()),
+        ("ended", &|superstep| superstep.ended.get().into()),
+        ("slowest", &|superstep| superstep.slowest.to_string().into()),
+        ("computation", &|superstep| {
+            superstep.computation.get().into()
+        }),
+        ("computation_mean", &|superstep| {
+            superstep.mean.map(Seconds::get).into()
+        }),
+        ("messages", &|superstep| superstep.messages.into()),
+    ];
+    let mut rows = Rows::begin(form, output, columns)?;
     reading.each(&mut |happening| match happening {
-        Happening::Superstep(superstep, _) => table.push([
-            Cell::Integer(superstep.index),
-            instant(superstep.started),
-            instant(superstep.ended),
-            process(superstep.slowest),
-            seconds(superstep.computation),
-            maybe(superstep.mean),
-            Cell::Integer(superstep.messages),
-        ]),
+        Happening::Superstep(superstep, _) => rows.push(superstep),
         _ => Ok(()),
-    })
+    })?;
+    rows.finish()
 }
 
-fn calls(reading: Reading, table: &mut CsvTable<&mut dyn Write>) -> Result<(), Failure> {
+fn calls(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(), Failure> {
+    let columns: &Columns<'_, '_, Call> = &[
+        ("superstep", &|call| call.superstep.into()),
+        ("at", &|call| call.at.get().into()),
+        ("cost", &|call| call.cost.get().into()),
+        ("interval", &|call| call.interval.into()),
+        ("tolerance", &|call| call.tolerance.into()),
+        ("threshold", &|call| call.threshold.map(Seconds::get).into()),
+        ("listed", &|call| call.list.len().into()),
+        ("candidates", &|call| call.considered.len().into()),
+        ("moves", &|call| call.migrations.len().into()),
+    ];
+    let mut rows = Rows::begin(form, output, columns)?;
     reading.each(&mut |happening| match happening {
-        Happening::Call(call) => table.push([
-            Cell::Integer(call.superstep),
-            instant(call.at),
-            seconds(call.cost),
-            call.interval
-                .map_or(Cell::Missing, |interval| Cell::Integer(interval.into())),
-            call.tolerance.map_or(Cell::Missing, Cell::Real),
-            maybe(call.threshold),
-            count(call.list.len()),
-            count(call.considered.len()),
-            count(call.migrations.len()),
-        ]),
+        Happening::Call(call) => rows.push(call),
         _ => Ok(()),
-    })
+    })?;
+    rows.finish()
 }
 
-fn candidates(reading: Reading, table: &mut CsvTable<&mut dyn Write>) -> Result<(), Failure> {
+/// A process in the list of a call.
+struct Candidate {
+    superstep: u64,
+    position: usize,
+    entry: Entry,
+    disposition: &'static str,
+    t1: Option<Seconds>,
+    t2: Option<Seconds>,
+}
+
+fn candidates(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(), Failure> {
     let rules = Rules::of_record(&reading.folder)?;
     let sets = reading.run.sets.clone();
-    let set = |id: SetId| Cell::Text(sets[id.index()].as_str().into());
+    let set = |id: SetId| sets[id.index()].as_str().into();
+    let columns: &Columns<'_, '_, Candidate> = &[
+        ("superstep", &|row| row.superstep.into()),
+        ("position", &|row| row.position.into()),
+        ("process", &|row| row.entry.rank.to_string().into()),
+        ("own", &|row| set(row.entry.own)),
+        ("target", &|row| set(row.entry.target)),
+        ("potential", &|row| row.entry.potential.get().into()),
+        ("disposition", &|row| row.disposition.into()),
+        ("t1", &|row| row.t1.map(Seconds::get).into()),
+        ("t2", &|row| row.t2.map(Seconds::get).into()),
+    ];
+    let mut rows = Rows::begin(form, output, columns)?;
     reading.each(&mut |happening| {
         let Happening::Call(call) = happening else {
             return Ok(());
         };
         let dispositions = Disposition::all(call, &rules);
-        let times: BTreeMap<Rank, _> = call
-            .considered
-            .iter()
+        let considered = call.considered.iter();
+        let times: BTreeMap<Rank, _> = considered
             .map(|considered| {
                 let t1 = match considered.answer {
                     Answer::Offer { t1, .. } => Some(t1),
@@ -213,31 +194,50 @@ fn candidates(reading: Reading, table: &mut CsvTable<&mut dyn Write>) -> Result<
                 (considered.entry.rank, (t1, considered.request.t2))
             })
             .collect();
-        call.list
-            .iter()
-            .enumerate()
-            .try_for_each(|(position, entry)| {
-                let (t1, t2) = times
-                    .get(&entry.rank)
-                    .map_or((None, None), |(t1, t2)| (*t1, Some(*t2)));
-                table.push([
-                    Cell::Integer(call.superstep),
-                    count(position + 1),
-                    process(entry.rank),
-                    set(entry.own),
-                    set(entry.target),
-                    seconds(entry.potential),
-                    Cell::Text(dispositions[&entry.rank].name().into()),
-                    maybe(t1),
-                    maybe(t2),
-                ])
+        (1..).zip(&call.list).try_for_each(|(position, entry)| {
+            let times = times.get(&entry.rank);
+            rows.push(&Candidate {
+                superstep: call.superstep,
+                position,
+                entry: *entry,
+                disposition: dispositions[&entry.rank].name(),
+                t1: times.and_then(|(t1, _)| *t1),
+                t2: times.map(|(_, t2)| *t2),
             })
-    })
+        })
+    })?;
+    rows.finish()
 }
 
-fn moves(reading: Reading, table: &mut CsvTable<&mut dyn Write>) -> Result<(), Failure> {
+fn moves(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(), Failure> {
     let hosts = reading.run.hosts.clone();
-    let host = |id: HostId| Cell::Text(hosts[id.index()].as_str().into());
+    let host = |id: HostId| hosts[id.index()].as_str().into();
+    let columns: &Columns<'_, '_, (u64, Migration, Option<Moved>)> = &[
+        ("superstep", &|(superstep, ..)| (*superstep).into()),
+        ("process", &|(_, migration, _)| {
+            migration.rank.to_string().into()
+        }),
+        ("from", &|(_, migration, _)| host(migration.from)),
+        ("to", &|(_, migration, _)| host(migration.to)),
+        ("potential", &|(_, migration, _)| {
+            migration.potential.map(Seconds::get).into()
+        }),
+        ("t1", &|(_, migration, _)| migration.t1.get().into()),
+        ("t2", &|(_, migration, _)| migration.t2.get().into()),
+        ("predicted", &|(_, migration, _)| {
+            migration.cost.get().into()
+        }),
+        ("arrived", &|(.., moved)| {
+            moved.map(|moved| moved.at.get()).into()
+        }),
+        ("took", &|(.., moved)| {
+            moved.map(|moved| moved.took.get()).into()
+        }),
+        ("bytes", &|(.., moved)| {
+            moved.map(|moved| moved.bytes.0).into()
+        }),
+    ];
+    let mut rows = Rows::begin(form, output, columns)?;
     let mut arrived: BTreeMap<Rank, Moved> = BTreeMap::new();
     reading.each(&mut |happening| match happening {
         Happening::Moved(moved, _) => {
@@ -246,81 +246,49 @@ fn moves(reading: Reading, table: &mut CsvTable<&mut dyn Write>) -> Result<(), F
         }
         Happening::Call(call) => {
             let arrived = std::mem::take(&mut arrived);
-            moves_of(call, &arrived, &host, table)
+            call.migrations.iter().try_for_each(|migration| {
+                let moved = arrived.get(&migration.rank).copied();
+                rows.push(&(call.superstep, *migration, moved))
+            })
         }
         _ => Ok(()),
-    })
+    })?;
+    rows.finish()
 }
 
-fn moves_of<'a>(
-    call: &Call,
-    arrived: &BTreeMap<Rank, Moved>,
-    host: &dyn Fn(HostId) -> Cell<'a>,
-    table: &mut CsvTable<&mut dyn Write>,
-) -> Result<(), Failure> {
-    call.migrations.iter().try_for_each(|migration| {
-        let moved = arrived.get(&migration.rank);
-        table.push([
-            Cell::Integer(call.superstep),
-            process(migration.rank),
-            host(migration.from),
-            host(migration.to),
-            maybe(migration.potential),
-            seconds(migration.t1),
-            seconds(migration.t2),
-            seconds(migration.cost),
-            moved.map_or(Cell::Missing, |moved| instant(moved.at)),
-            maybe(moved.map(|moved| moved.took)),
-            moved.map_or(Cell::Missing, |moved| Cell::Integer(moved.bytes.0)),
-        ])
-    })
-}
-
-fn traces(reading: Reading, table: &mut CsvTable<&mut dyn Write>) -> Result<(), Failure> {
+fn traces(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(), Failure> {
+    let hosts = reading.run.hosts.clone();
+    let columns: &Columns<'_, '_, (Traced, Instant)> = &[
+        ("superstep", &|(traced, _)| traced.superstep.into()),
+        ("process", &|(traced, _)| traced.rank.to_string().into()),
+        ("host", &|(traced, _)| {
+            hosts[traced.host.index()].as_str().into()
+        }),
+        ("started", &|(traced, _)| traced.started.get().into()),
+        ("computation", &|(traced, _)| {
+            traced.computation.get().into()
+        }),
+        ("exchange", &|(traced, _)| traced.exchange.get().into()),
+        ("waiting", &|(traced, ended)| {
+            let [_, _, waiting] = phases(traced, *ended);
+            (waiting.nanoseconds() as f64 / 1e9).into()
+        }),
+        ("sent", &|(traced, _)| traced.sent.0.into()),
+        ("received", &|(traced, _)| traced.received.0.into()),
+    ];
+    let mut rows = Rows::begin(form, output, columns)?;
     if !reading.is_traced() {
         return Err(Failure::input(format!(
             "{}: has no trace.bin: the run was not traced\n  help: run it again with --trace",
             reading.folder.display()
         )));
     }
-    let hosts = reading.run.hosts.clone();
     reading.each(&mut |happening| {
         let Happening::Superstep(superstep, Some(traced)) = happening else {
             return Ok(());
         };
-        traced.processes.iter().flatten().try_for_each(|traced| {
-            let [_, _, waiting] = phases(traced, superstep.ended);
-            table.push([
-                Cell::Integer(traced.superstep),
-                process(traced.rank),
-                Cell::Text(hosts[traced.host.index()].as_str().into()),
-                instant(traced.started),
-                seconds(traced.computation),
-                seconds(traced.exchange),
-                Cell::Real(waiting.nanoseconds() as f64 / 1e9),
-                Cell::Integer(traced.sent.0),
-                Cell::Integer(traced.received.0),
-            ])
-        })
-    })
-}
-
-fn process(rank: Rank) -> Cell<'static> {
-    Cell::Text(process_name(rank).into())
-}
-
-fn instant(instant: Instant) -> Cell<'static> {
-    Cell::Real(instant.get())
-}
-
-fn seconds(time: Seconds) -> Cell<'static> {
-    Cell::Real(time.get())
-}
-
-fn maybe(time: Option<Seconds>) -> Cell<'static> {
-    time.map_or(Cell::Missing, seconds)
-}
-
-fn count(number: usize) -> Cell<'static> {
-    Cell::Integer(u64::try_from(number).unwrap_or(u64::MAX))
+        let mut processes = traced.processes.iter().flatten();
+        processes.try_for_each(|traced| rows.push(&(*traced, superstep.ended)))
+    })?;
+    rows.finish()
 }

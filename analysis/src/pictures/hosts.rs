@@ -1,14 +1,14 @@
-//! How many processes were on which host.
+//! Hosts over supersteps: how many processes they had, and how busy they were.
 
 use std::collections::BTreeMap;
 
 use bsp::HostId;
+use bsp::numbers::{position, real};
 
-use super::colours::SetColours;
-use super::picture::{Picture, Table, is_early, position};
 use crate::chart::{Cell, Layer, Panel, Plot};
-use crate::text::counted;
-use crate::view::View;
+use crate::pictures::{Picture, SetColours, Table, is_early};
+use crate::text::{counted, maybe, rounded, without_zeros};
+use crate::view::{LoadBin, View};
 
 /// Hosts over supersteps, the stronger the more processes they had.
 pub(crate) fn hosts(view: &View) -> Picture {
@@ -36,8 +36,8 @@ pub(super) fn hosts_panel(view: &View) -> (Plot, Table) {
         let cells = layers.entry((colours.of_host(view, host), level));
         cells.or_default().push(Cell {
             row: span.row,
-            from: position(span.from),
-            to: position(span.to),
+            from: real(span.from),
+            to: real(span.to),
         });
     }
     let layers = layers.into_iter();
@@ -48,7 +48,7 @@ pub(super) fn hosts_panel(view: &View) -> (Plot, Table) {
     });
     let note = format!(
         "The stronger a colour, the more processes a host had; the strongest stands for {}.",
-        shortest(most)
+        without_zeros(&format!("{most:.2}"))
     );
     let description = format!(
         "Rows are hosts, the axis is supersteps. {} of hosts that had processes. {note}",
@@ -72,20 +72,16 @@ pub(super) fn hosts_panel(view: &View) -> (Plot, Table) {
         .iter()
         .map(|row| (row.name.as_str(), row.set.as_str()))
         .collect();
-    let row = |span: &Span| {
-        let (name, set) = named[span.row];
-        vec![
-            name.to_owned(),
-            span.from.to_string(),
-            span.to.to_string(),
-            set.to_owned(),
-            span.processes.to_string(),
-        ]
-    };
-    let table = Table {
-        header: vec!["host", "from", "to", "set", "processes"],
-        rows: spans.iter().map(row).collect(),
-    };
+    let table = Table::of(
+        &spans,
+        &[
+            ("host", &|span| named[span.row].0.to_owned()),
+            ("from", &|span| span.from.to_string()),
+            ("to", &|span| span.to.to_string()),
+            ("set", &|span| named[span.row].1.to_owned()),
+            ("processes", &|span| span.processes.to_string()),
+        ],
+    );
     (plot, table)
 }
 
@@ -94,12 +90,6 @@ fn level(share: f64) -> u64 {
     (1..LEVELS)
         .find(|level| share * LEVELS as f64 <= *level as f64)
         .unwrap_or(LEVELS)
-}
-
-/// A number with two decimals, or with none if it needs none.
-fn shortest(number: f64) -> String {
-    let text = format!("{number:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A row of hosts had a number of processes.
@@ -179,10 +169,144 @@ const MOVES: usize = 2_000;
 /// Number of parts of the axis otherwise.
 const COLUMNS: u64 = 240;
 
+/// Hosts over supersteps: how busy they were, if the record has calls, and how often each had the slowest process.
+pub(crate) fn load(view: &View) -> Picture {
+    let load = &view.load;
+    let names: Vec<String> = load.rows.iter().map(|row| row.name.clone()).collect();
+    let panel = |label: &str, colour: usize, value: &dyn Fn(&LoadBin, u64) -> Option<f64>| Panel {
+        label: label.to_owned(),
+        rows: Some(names.clone()),
+        is_compact: true,
+        layers: layers(view, colour, value),
+    };
+    let mut panels = Vec::new();
+    let mut note = String::new();
+    if load.has_work {
+        panels.push(panel("busy hosts", BUSY, &|bin, _| bin.share()));
+        note.push_str(ESTIMATED);
+    } else {
+        note.push_str(UNKNOWN);
+    }
+    panels.push(panel("slowest process", SLOWEST, &|bin, supersteps| {
+        Some(bin.slowest as f64 / supersteps as f64).filter(|share| 0.0 < *share)
+    }));
+    note.push_str(WAITED);
+    let plot = Plot {
+        title: format!("Load of hosts, scenario {}", view.run.scenario),
+        description: format!("{note} {}", description(view)),
+        note,
+        legend: Vec::new(),
+        supersteps: (view.first(), view.end),
+        is_log: is_early(view),
+        panels,
+    };
+    Picture {
+        svg: plot.svg(),
+        table: table(view),
+    }
+}
+
+/// The cells whose value is known, equal neighbours as one; zero has none.
+fn layers(view: &View, colour: usize, value: &dyn Fn(&LoadBin, u64) -> Option<f64>) -> Vec<Layer> {
+    let mut by_level: BTreeMap<u64, Vec<Cell>> = BTreeMap::new();
+    for (row, bins) in view.load.bins.iter().enumerate() {
+        let mut last: Option<(u64, Cell)> = None;
+        let mut close = |last: &mut Option<(u64, Cell)>| {
+            if let Some((level, cell)) = last.take() {
+                by_level.entry(level).or_default().push(cell);
+            }
+        };
+        for (index, bin) in bins.iter().enumerate() {
+            let supersteps = view.load.supersteps(index, view.end);
+            let length = supersteps.end.saturating_sub(supersteps.start).max(1);
+            let level = value(bin, length).map_or(0, load_level);
+            let (from, to) = (real(supersteps.start), real(supersteps.end));
+            match &mut last {
+                Some((before, cell)) if *before == level => cell.to = to,
+                _ => {
+                    close(&mut last);
+                    last = (0 < level).then_some((level, Cell { row, from, to }));
+                }
+            }
+        }
+        close(&mut last);
+    }
+    let layers = by_level.into_iter();
+    layers
+        .map(|(level, cells)| Layer::Cells {
+            colour,
+            strength: level as f64 / LOAD_LEVELS as f64,
+            cells,
+        })
+        .collect()
+}
+
+/// The strength of a colour for a share, from 0 for nothing.
+fn load_level(share: f64) -> u64 {
+    let level = (share.clamp(0.0, 1.0) * LOAD_LEVELS as f64).ceil();
+    (0..=LOAD_LEVELS)
+        .rev()
+        .find(|number| *number as f64 <= level)
+        .unwrap_or_default()
+}
+
+fn description(view: &View) -> String {
+    let rows = view.load.rows.iter().zip(&view.load.bins);
+    let slowest = rows.map(|(row, bins)| {
+        let supersteps: u64 = bins.iter().map(|bin| bin.slowest).sum();
+        (supersteps, &row.name)
+    });
+    let all = view.end - view.first();
+    let most = slowest.reduce(|one, other| if one.0 < other.0 { other } else { one });
+    maybe(most, |(supersteps, name)| {
+        let share = 100.0 * supersteps as f64 / all.max(1) as f64;
+        format!(
+            "The slowest process was on {name} in {} of {}: {} %.",
+            supersteps,
+            counted(position(all), "superstep"),
+            rounded(share, 1)
+        )
+    })
+}
+
+fn table(view: &View) -> Table {
+    let load = &view.load;
+    let rows = load.rows.iter().zip(&load.bins).flat_map(|(row, bins)| {
+        let bins = bins.iter().enumerate();
+        bins.map(move |(index, bin)| (row, load.supersteps(index, view.end), bin))
+    });
+    Table::of(
+        rows,
+        &[
+            ("host", &|(row, ..)| row.name.clone()),
+            ("from", &|(_, supersteps, _)| supersteps.start.to_string()),
+            ("to", &|(_, supersteps, _)| supersteps.end.to_string()),
+            ("busy", &|(.., bin)| {
+                maybe(bin.share(), |share| format!("{share:.4}"))
+            }),
+            ("slowest_supersteps", &|(.., bin)| bin.slowest.to_string()),
+        ],
+    )
+}
+
+/// How the load is known.
+const ESTIMATED: &str = "Above: the part of a superstep in which a host computes, estimated: what its processes executed before \
+                         the last call, or before the first one, on what the host offered then. Below: the part";
+/// What a record without calls has.
+const UNKNOWN: &str = "Without a call the record does not say how busy hosts were. The part";
+/// What the panel of the slowest process shows.
+const WAITED: &str = " of the supersteps in which the process that computed longest was on the host; the record names it \
+                      for every superstep.";
+/// Number of strengths of a colour.
+const LOAD_LEVELS: u64 = 8;
+/// Numbers of colours.
+const BUSY: usize = 0;
+const SLOWEST: usize = 3;
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::sample;
+    use crate::view::tests::run;
 
     fn rows(view: &View) -> Vec<String> {
         hosts(view)
@@ -195,7 +319,7 @@ mod tests {
 
     #[test]
     fn processes_are_counted_on_every_host_that_had_any() {
-        let view = sample::run(4, 20, &[(4, 0, 3), (4, 1, 3), (9, 0, 1)]);
+        let view = run(4, 20, &[(4, 0, 3), (4, 1, 3), (9, 0, 1)]);
         assert_eq!(
             rows(&view),
             [
@@ -226,13 +350,33 @@ mod tests {
         let moves: Vec<(u64, u32, u32)> = (1..9_600)
             .map(|superstep| (superstep, 1, u32::from(superstep % 2 == 0)))
             .collect();
-        let view = sample::run(2, 9_600, &moves);
+        let view = run(2, 9_600, &moves);
         let rows = rows(&view);
         assert!(rows.len() <= 2 * 241, "{}", rows.len());
         let last = rows.last().unwrap();
         assert!(
             last.contains(" 9600 other 1") || last.contains(" 9600 other 0"),
             "{last}"
+        );
+    }
+
+    #[test]
+    fn strengths_grow_with_shares() {
+        assert_eq!(
+            [0.0, 0.01, 0.125, 0.126, 0.99, 1.0, 7.0].map(load_level),
+            [0, 1, 1, 2, 8, 8, 8]
+        );
+    }
+
+    #[test]
+    fn equal_neighbours_are_one_rectangle() {
+        let view = run(4, 200, &[(100, 0, 3)]);
+        let svg = load(&view).svg;
+        // The slowest process was on one host, and then on another.
+        assert_eq!(svg.matches("<rect").count(), 2, "{svg}");
+        assert!(
+            svg.contains("The slowest process was on h0 in 100 of 200 supersteps"),
+            "{svg}"
         );
     }
 }

@@ -1,11 +1,11 @@
 //! The Sets, what moved between them, and what their links carry.
 
 use bsp::SetId;
+use bsp::numbers::position;
 
-use super::colours::SetColours;
-use super::picture::{Picture, Table};
 use crate::chart::{Arrow, Network, NetworkLink, NetworkNode};
-use crate::text::{counted, data};
+use crate::pictures::{Picture, SetColours, Table};
+use crate::text::{counted, data, maybe};
 use crate::view::{Flow, View};
 
 /// The Sets as nodes, moves between them as arrows; `None` if the record does not say which hosts a Set has, or there is
@@ -26,7 +26,7 @@ pub(crate) fn sets(view: &View) -> Option<Picture> {
     let shown = shown(view, &flows, &start);
     let most = end.iter().copied().max().unwrap_or(1).max(1);
     let colours = SetColours::new(view);
-    let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let number = |count: u64| position(count);
     let nodes = shown.iter().map(|set| {
         let (start, end) = (start[set.index()], end[set.index()]);
         NetworkNode {
@@ -92,7 +92,7 @@ fn description(view: &View, flows: &[Flow]) -> String {
     let mut text = "Nodes are Sets, arrows are moves between them.".to_owned();
     for flow in flows {
         let (from, to) = (view.sets.name(flow.from), view.sets.name(flow.to));
-        let moves = counted(usize::try_from(flow.moves).unwrap_or(usize::MAX), "move");
+        let moves = counted(position(flow.moves), "move");
         text.push_str(&if flow.from == flow.to {
             format!(" {moves} within {from}.")
         } else {
@@ -134,27 +134,27 @@ fn links(view: &View, shown: &[SetId], arrows: &[Arrow]) -> Vec<NetworkLink> {
 
 /// Pairs of Sets between which processes moved or whose rates are known.
 fn table(view: &View, flows: &[Flow]) -> Table {
-    let mut rows = Vec::new();
-    for from in view.sets.ids() {
-        for to in view.sets.ids() {
-            let mut flows = flows.iter();
-            let flow = flows.find(|flow| (flow.from, flow.to) == (from, to));
-            let rate = view.sets.bandwidth(from, to);
-            if (flow.is_none() && rate.is_none()) || ROWS <= rows.len() {
-                continue;
-            }
-            rows.push(vec![
-                view.sets.name(from).to_owned(),
-                view.sets.name(to).to_owned(),
-                flow.map_or(0, |flow| flow.moves).to_string(),
-                rate.map_or_else(String::new, |rate| rate.to_string()),
-            ]);
-        }
-    }
-    Table {
-        header: vec!["from_set", "to_set", "moves", "bytes_per_second"],
-        rows,
-    }
+    let sets = &view.sets;
+    let pairs = sets
+        .ids()
+        .flat_map(|from| sets.ids().map(move |to| (from, to)));
+    let rows = pairs.filter_map(|(from, to)| {
+        let flow = flows.iter().find(|flow| (flow.from, flow.to) == (from, to));
+        let rate = sets.bandwidth(from, to);
+        let moves = flow.map_or(0, |flow| flow.moves);
+        (flow.is_some() || rate.is_some()).then_some((from, to, moves, rate))
+    });
+    Table::of(
+        rows.take(ROWS),
+        &[
+            ("from_set", &|(from, ..)| sets.name(*from).to_owned()),
+            ("to_set", &|(_, to, ..)| sets.name(*to).to_owned()),
+            ("moves", &|(.., moves, _)| moves.to_string()),
+            ("bytes_per_second", &|(.., rate)| {
+                maybe(*rate, |rate| rate.to_string())
+            }),
+        ],
+    )
 }
 
 /// The most Sets that are shown if not all have processes.
@@ -169,11 +169,11 @@ const ROWS: usize = 5_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::sample;
+    use crate::view::tests::run;
 
     #[test]
     fn moves_between_sets_are_counted_and_those_within_one_are_none() {
-        let view = sample::run(4, 20, &[(4, 0, 3), (5, 1, 2), (6, 1, 3), (7, 3, 0)]);
+        let view = run(4, 20, &[(4, 0, 3), (5, 1, 2), (6, 1, 3), (7, 3, 0)]);
         let picture = sets(&view).unwrap();
         let rows: Vec<String> = picture.table.rows.iter().map(|row| row.join(" ")).collect();
         assert_eq!(rows, ["one other 2 ", "other one 1 ", "other other 1 "]);

@@ -1,9 +1,12 @@
-//! How long supersteps took, with those of scenario i, and the calls.
+//! How long supersteps took, with those of scenario i and the calls, and where their time went.
 
-use super::picture::{Picture, Table};
+use bsp::numbers::{length, position, real};
+
 use crate::chart::{Layer, Mark, Panel, Plot};
-use crate::explain::{ExplainedCall, Explanation, History, Inquiry, SuperstepDuration, verdict};
-use crate::text::{counted, rounded};
+use crate::explain::{ExplainedCall, Explanation, History, Inquiry, SuperstepTimes, verdict};
+use crate::pictures::{Picture, Table, is_at_start, is_early};
+use crate::text::{counted, duration, maybe, rounded};
+use crate::view::{Bin, View};
 
 impl Inquiry {
     /// The picture of `answer`: the terms of PM if the answer has them, otherwise the supersteps of the run.
@@ -32,7 +35,7 @@ pub(crate) fn supersteps(history: &History, note: String) -> Picture {
         note,
         legend,
         supersteps: ends(history),
-        is_log: is_early(history),
+        is_log: is_early_run(history),
         panels: vec![panel],
     };
     Picture {
@@ -59,7 +62,7 @@ pub(crate) fn compared(runs: &[(&str, &History)]) -> String {
         legend.push(((*name).to_owned(), mark, colour));
         description.push_str(&format!(" {name}: {}", description_of(history)));
     }
-    let is_log = runs.iter().all(|(_, history)| is_early(history));
+    let is_log = runs.iter().all(|(_, history)| is_early_run(history));
     Plot {
         title: "Supersteps of all runs".to_owned(),
         note: String::new(),
@@ -168,15 +171,15 @@ fn size(history: &History) -> usize {
     history.supersteps.len().div_ceil(POINTS).max(1)
 }
 
-fn points(history: &History, supersteps: &[SuperstepDuration]) -> Vec<Point> {
+fn points(history: &History, supersteps: &[SuperstepTimes]) -> Vec<Point> {
     let chunks = supersteps.chunks(size(history));
     let mut from = history.run.first_superstep();
-    let point = |chunk: &[SuperstepDuration]| {
+    let point = |chunk: &[SuperstepTimes]| {
         let seconds = || chunk.iter().map(|superstep| superstep.seconds);
         let number = chunk.len();
         let point = Point {
             from,
-            to: from + u64::try_from(number).unwrap_or_default(),
+            to: from + length(number),
             mean: seconds().sum::<f64>() / number as f64,
             least: seconds().fold(f64::INFINITY, f64::min),
             greatest: seconds().fold(0.0, f64::max),
@@ -213,16 +216,15 @@ fn label(size: Option<usize>) -> String {
 
 fn ends(history: &History) -> (u64, u64) {
     let first = history.run.first_superstep();
-    let number = u64::try_from(history.supersteps.len()).unwrap_or_default();
+    let number = length(history.supersteps.len());
     (first, first + number)
 }
 
-/// Whether all moves are in the first tenth of a long run.
-fn is_early(history: &History) -> bool {
+fn is_early_run(history: &History) -> bool {
     let mut calls = history.calls.iter().rev();
     let last = calls.find(|call| !call.migrations.is_empty());
-    let number = history.supersteps.len();
-    last.is_some_and(|last| 100 <= number && history.place(last.summary.superstep) <= number / 10)
+    let place = |call: &ExplainedCall| length(history.place(call.summary.superstep));
+    is_at_start(length(history.supersteps.len()), last.map(place))
 }
 
 fn description(history: &History) -> String {
@@ -260,29 +262,19 @@ fn table(history: &History) -> Table {
     let own = points(history, &history.supersteps);
     let alone = history.baseline.as_ref();
     let alone = alone.map_or_else(Vec::new, |baseline| points(history, &baseline.supersteps));
-    let rows = own.iter().enumerate().map(|(index, point)| {
-        vec![
-            point.from.to_string(),
-            point.to.to_string(),
-            point.mean.to_string(),
-            point.least.to_string(),
-            point.greatest.to_string(),
-            alone
-                .get(index)
-                .map_or_else(String::new, |alone| alone.mean.to_string()),
-        ]
-    });
-    Table {
-        header: vec![
-            "from",
-            "to",
-            "mean_seconds",
-            "least_seconds",
-            "greatest_seconds",
-            "scenario_i_seconds",
+    Table::of(
+        own.iter().enumerate(),
+        &[
+            ("from", &|(_, point)| point.from.to_string()),
+            ("to", &|(_, point)| point.to.to_string()),
+            ("mean_seconds", &|(_, point)| point.mean.to_string()),
+            ("least_seconds", &|(_, point)| point.least.to_string()),
+            ("greatest_seconds", &|(_, point)| point.greatest.to_string()),
+            ("scenario_i_seconds", &|(index, _)| {
+                maybe(alone.get(*index), |alone| alone.mean.to_string())
+            }),
         ],
-        rows: rows.collect(),
-    }
+    )
 }
 
 /// The most points of a line.
@@ -300,3 +292,154 @@ const OWN: usize = 0;
 const ALONE: usize = 6;
 const MOVING: usize = 3;
 const QUIET: usize = 1;
+
+/// The parts of supersteps, on each other.
+pub(crate) fn breakdown(view: &View) -> Picture {
+    let bins = view.bins.reduced(BINS);
+    let total = view.bins.total();
+    let has_mean = total.mean.is_some();
+    let parts = parts(has_mean);
+    let mut floor: Vec<f64> = bins.iter().map(|_| 0.0).collect();
+    let mut layers = Vec::new();
+    for (name, colour) in &parts {
+        let mut points = Vec::new();
+        for ((first, bin), low) in bins.iter().zip(&mut floor) {
+            let high = *low + bin.per_superstep(part(bin, name));
+            let (from, to) = (real(first), real(first + bin.supersteps));
+            points.extend([(from, *low, high), (to, *low, high)]);
+            *low = high;
+        }
+        layers.push(Layer::Area {
+            colour: *colour,
+            strength: 0.8,
+            points,
+        });
+    }
+    let plot = Plot {
+        title: format!("Where supersteps went, scenario {}", view.run.scenario),
+        note: sentence(&total, &parts),
+        description: format!(
+            "Seconds of a superstep over supersteps, in parts. {}",
+            sentence(&total, &parts)
+        ),
+        legend: parts
+            .iter()
+            .map(|(name, colour)| ((*name).to_owned(), Mark::Area, *colour))
+            .collect(),
+        supersteps: (view.first(), view.end),
+        is_log: is_early(view),
+        panels: vec![Panel {
+            label: label(Some(position(bins.size()))),
+            rows: None,
+            is_compact: false,
+            layers,
+        }],
+    };
+    Picture {
+        svg: plot.svg(),
+        table: breakdown_table(view, &parts),
+    }
+}
+
+/// Names of the parts with the numbers of their colours, from the bottom.
+fn parts(has_mean: bool) -> Vec<(&'static str, usize)> {
+    if has_mean {
+        vec![(MEAN, 2), (IMBALANCE, 1), (REST, 0), (CALLS, 3)]
+    } else {
+        vec![(SLOWEST, 1), (REST, 0), (CALLS, 3)]
+    }
+}
+
+/// A part of all supersteps of a bin, in seconds.
+fn part(bin: &Bin, name: &str) -> f64 {
+    let mean = bin.mean.unwrap_or_default().min(bin.computation);
+    match name {
+        MEAN => mean,
+        IMBALANCE => bin.computation - mean,
+        SLOWEST => bin.computation,
+        // Times of processors may be more than those of clocks.
+        REST => (bin.seconds - bin.computation).max(0.0),
+        _ => bin.calls,
+    }
+}
+
+fn sentence(total: &Bin, parts: &[(&str, usize)]) -> String {
+    let all = total.seconds + total.calls;
+    if all <= 0.0 {
+        return "No superstep took any time.".to_owned();
+    }
+    let described = parts.iter().map(|(name, _)| {
+        let seconds = part(total, name);
+        let share = 100.0 * seconds / all;
+        format!("{name} {} ({share:.1} %)", duration(seconds))
+    });
+    format!(
+        "Of {}: {}.",
+        duration(all),
+        described.collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn breakdown_table(view: &View, parts: &[(&str, usize)]) -> Table {
+    let has_mean = 3 < parts.len();
+    let bins = view.bins.reduced(ROWS);
+    let mean = |bin: &Bin, seconds: f64| bin.per_superstep(seconds).to_string();
+    Table::of(
+        bins.iter(),
+        &[
+            ("from", &|(first, _)| first.to_string()),
+            ("to", &|(first, bin)| (first + bin.supersteps).to_string()),
+            ("mean_computation_seconds", &|(_, bin)| {
+                maybe(has_mean.then(|| part(bin, MEAN)), |seconds| {
+                    mean(bin, seconds)
+                })
+            }),
+            ("slowest_computation_seconds", &|(_, bin)| {
+                mean(bin, bin.computation)
+            }),
+            ("rest_seconds", &|(_, bin)| mean(bin, part(bin, REST))),
+            ("call_seconds", &|(_, bin)| mean(bin, bin.calls)),
+        ],
+    )
+}
+
+/// Names of parts.
+const MEAN: &str = "mean computation";
+const IMBALANCE: &str = "waiting for the slowest process";
+const SLOWEST: &str = "computation of the slowest process";
+const REST: &str = "communication and barrier";
+const CALLS: &str = "calls and joins";
+/// The most bins that are drawn.
+const BINS: usize = 500;
+/// The most rows of the table of parts.
+const ROWS: usize = 2_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::tests::run;
+
+    #[test]
+    fn the_parts_of_a_superstep_are_all_of_it() {
+        let picture = breakdown(&run(2, 8, &[]));
+        let words = "Of 8 s: mean computation 4 s (50.0 %), waiting for the slowest process 2 s (25.0 %), communication and \
+                     barrier 2 s (25.0 %), calls and joins 0 s (0.0 %).";
+        assert!(picture.svg.contains(words), "{}", picture.svg);
+        assert_eq!(
+            picture.table.rows[3],
+            ["3", "4", "0.5", "0.75", "0.25", "0"]
+        );
+        assert_eq!(picture.table.rows.len(), 8);
+    }
+
+    #[test]
+    fn a_run_without_supersteps_has_an_empty_picture() {
+        let picture = breakdown(&run(2, 0, &[]));
+        assert!(
+            picture.svg.contains("No superstep took any time."),
+            "{}",
+            picture.svg
+        );
+        assert!(!picture.svg.contains("NaN"), "{}", picture.svg);
+    }
+}

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use bsp::Rank;
+use bsp::numbers::real;
 
-use super::colours::SetColours;
-use super::hosts::hosts_panel;
-use super::picture::{Picture, Table, is_early, position};
-use super::supersteps::superstep_panel;
 use crate::chart::{Cell, Layer, Mark, Panel, Plot};
 use crate::explain::History;
+use crate::pictures::hosts::hosts_panel;
+use crate::pictures::supersteps::superstep_panel;
+use crate::pictures::{Picture, SetColours, Table, is_early};
 use crate::text::counted;
 use crate::view::{Segment, View};
 
@@ -133,8 +133,8 @@ fn cells(
         let colour = colours.of_host(view, segment.host);
         by_colour.entry(colour).or_default().push(Cell {
             row: rows[&segment.rank],
-            from: position(segment.from),
-            to: position(segment.to),
+            from: real(segment.from),
+            to: real(segment.to),
         });
     }
     let layers = by_colour.into_iter();
@@ -158,7 +158,7 @@ fn moves(view: &View, rows: &BTreeMap<Rank, usize>, colours: &SetColours) -> Vec
         if let Some(row) = rows.get(&moved.rank) {
             let height = rows.len() as f64 - *row as f64 - 0.5;
             let points = by_colour.entry(colours.of_host(view, moved.to));
-            let point = (position(moved.superstep), height);
+            let point = (real(moved.superstep), height);
             points.or_default().push(point);
         }
     }
@@ -198,19 +198,16 @@ fn description(view: &View, note: &str) -> String {
 }
 
 fn table(view: &View, segments: &[Segment]) -> Table {
-    let row = |segment: &Segment| {
-        vec![
-            segment.rank.to_string(),
-            segment.from.to_string(),
-            segment.to.to_string(),
-            view.host(segment.host).to_owned(),
-            view.sets.name_of(segment.host).to_owned(),
-        ]
-    };
-    Table {
-        header: vec!["process", "from", "to", "host", "set"],
-        rows: segments.iter().take(ROWS).map(row).collect(),
-    }
+    Table::of(
+        segments.iter().take(ROWS),
+        &[
+            ("process", &|segment| segment.rank.to_string()),
+            ("from", &|segment| segment.from.to_string()),
+            ("to", &|segment| segment.to.to_string()),
+            ("host", &|segment| view.host(segment.host).to_owned()),
+            ("set", &|segment| view.sets.name_of(segment.host).to_owned()),
+        ],
+    )
 }
 
 /// The most processes that are shown.
@@ -235,7 +232,7 @@ const MOVE: usize = 6;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::sample;
+    use crate::view::tests::run;
 
     /// Rows of a table without the set.
     fn rows(view: &View) -> Vec<String> {
@@ -246,7 +243,7 @@ mod tests {
 
     #[test]
     fn rows_are_processes_and_every_move_is_a_point() {
-        let view = sample::run(4, 100, &[(4, 0, 3), (9, 0, 1), (9, 2, 0)]);
+        let view = run(4, 100, &[(4, 0, 3), (9, 0, 1), (9, 2, 0)]);
         assert_eq!(
             rows(&view),
             [
@@ -268,7 +265,7 @@ mod tests {
             "{svg}"
         );
         assert!(svg.contains("data-scale=\"log\""), "{svg}");
-        let late = sample::run(4, 100, &[(11, 0, 3)]);
+        let late = run(4, 100, &[(11, 0, 3)]);
         assert!(
             timeline(&late)
                 .unwrap()
@@ -279,9 +276,9 @@ mod tests {
 
     #[test]
     fn of_many_processes_those_that_moved_are_shown() {
-        let still = sample::run(300, 10, &[]);
+        let still = run(300, 10, &[]);
         assert!(timeline(&still).is_none());
-        let view = sample::run(300, 10, &[(4, 7, 250), (5, 299, 0)]);
+        let view = run(300, 10, &[(4, 7, 250), (5, 299, 0)]);
         assert_eq!(
             rows(&view),
             ["p8 0 4 h7", "p8 4 10 h250", "p300 0 5 h299", "p300 5 10 h0"]
@@ -295,7 +292,7 @@ mod tests {
         let moves: Vec<(u64, u32, u32)> = (1..20_000)
             .map(|superstep| (superstep, 1, u32::from(superstep % 2 == 0)))
             .collect();
-        let view = sample::run(2, 20_000, &moves);
+        let view = run(2, 20_000, &moves);
         let svg = timeline(&view).unwrap().svg;
         assert!(svg.matches("<rect").count() < 200, "{}", svg.len());
         assert!(!svg.contains("r=\"80\""), "moves are not marked");

@@ -109,8 +109,9 @@ impl Flow {
         platform: &Platform,
         place: &str,
     ) -> Result<Self, Fault> {
-        let invalid =
-            |column: &str, met: &str, problem| Fault::invalid(Some(place), column, met, problem);
+        let invalid = |column: &str, found: &str, problem| {
+            Fault::invalid(Some(place), column, found, problem)
+        };
         let host = |name: &str| find_host(name, platform);
         let flow = Self {
             from: host(from).map_err(|problem| invalid("src", from, problem))?,
@@ -166,12 +167,22 @@ fn columns(header: &StringRecord) -> Result<[usize; 4], String> {
     }
     let mut columns = [0; 4];
     for (column, name) in columns.iter_mut().zip(wanted) {
-        *column = header.iter().position(|met| met == name).ok_or_else(|| {
-            let met: Vec<&str> = header.iter().collect();
-            let met = met.join(",");
-            format!("missing column `{name}`: the header is `{met}`, must be src,dst,bytes,start")
-        })?;
-        if header.iter().filter(|met| *met == name).nth(1).is_some() {
+        *column = header
+            .iter()
+            .position(|found| found == name)
+            .ok_or_else(|| {
+                let found: Vec<&str> = header.iter().collect();
+                let found = found.join(",");
+                format!(
+                    "missing column `{name}`: the header is `{found}`, must be src,dst,bytes,start"
+                )
+            })?;
+        if header
+            .iter()
+            .filter(|found| *found == name)
+            .nth(1)
+            .is_some()
+        {
             return Err(format!("there are two columns `{name}`"));
         }
     }

@@ -1,14 +1,20 @@
 //! The page: one file without a network or a server.
 
-use experiments::{Failure, Registry};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use std::collections::BTreeMap;
 
-use super::calls::Calls;
-use super::comparison::comparison;
-use super::configuration::configuration;
-use super::figures::FIGURES;
-use super::reported_run::ReportedRun;
-use super::summary::summary;
+use experiments::{Failure, Provenance, Registry};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::explain::{
+    CallAnswers, ExplainedCall, Sheet, about_run, answer_page, answers, call_line,
+    first_difference, table,
+};
+use crate::pictures;
+use crate::pictures::{Picture, Table};
+use crate::report::ReportedRun;
+use crate::text::{counted, duration, maybe, rounded};
 
 /// What a page is for.
 #[derive(Clone, Copy, Debug)]
@@ -152,3 +158,462 @@ const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 const STYLE: &str = include_str!("report.css");
 pub(super) const SCRIPT: &str = include_str!("report.js");
+
+/// The headline of a run: its figures, and what there is to say about it.
+pub(super) fn summary(run: &ReportedRun) -> Markup {
+    let said = about_run(&run.history);
+    let headline = run.verdict();
+    html! {
+        @if !run.is_complete() {
+            p.warning role="note" { strong { "Not the whole run. " } (headline) }
+        } @else if !headline.is_empty() {
+            p.headline { (headline) }
+        }
+        dl.figures {
+            @for (name, value) in figures(run) {
+                div { dt { (name) } dd { (value) } }
+            }
+        }
+        @for sentence in said.sentences() {
+            @if sentence != &headline { p { (sentence) } }
+        }
+    }
+}
+
+/// Names of figures with their values.
+fn figures(run: &ReportedRun) -> Vec<(&'static str, String)> {
+    let total = run.view.bins.total();
+    let mut figures = vec![
+        ("scenario", run.history.run.scenario.clone()),
+        ("policy", run.manifest.policy().unwrap_or("none").to_owned()),
+        ("processes", run.history.run.placement.len().to_string()),
+        ("supersteps", run.history.end.supersteps.to_string()),
+        ("time", duration(run.seconds())),
+    ];
+    if let Some(alone) = run.alone_seconds().filter(|_| run.is_complete()) {
+        figures.push(("scenario i", duration(alone)));
+        // One pair of runs on real hosts does not tell a saving from noise.
+        if !run.is_measured() {
+            figures.push(("saved", duration(alone - run.seconds())));
+        }
+    }
+    if let Some(could) = run.attainable_seconds() {
+        figures.push(("could be saved, of computing", duration(could)));
+    }
+    let calls = run.history.calls.len();
+    figures.push(("calls", format!("{calls} in {}", duration(total.calls))));
+    figures.push(("moves", run.moves().to_string()));
+    if 0 < total.supersteps {
+        let mean = total.per_superstep(total.seconds);
+        figures.push(("mean superstep", duration(mean)));
+        let busy = total.mean.filter(|_| 0.0 < total.computation);
+        if let Some(mean) = busy {
+            let share = 100.0 * mean / total.computation;
+            figures.push(("balance of computation", format!("{} %", rounded(share, 1))));
+        }
+    }
+    let joins = run.history.joins.iter().filter(|join| join.joined).count();
+    if 0 < joins {
+        figures.push(("joined", counted(joins, "host")));
+    }
+    figures
+}
+
+/// A table of the runs and their superstep times in one picture; nothing for one run.
+pub(super) fn comparison(runs: &[ReportedRun]) -> Markup {
+    let [first, _, ..] = runs else {
+        return html! {};
+    };
+    let named: Vec<_> = runs
+        .iter()
+        .map(|run| (run.name.as_str(), &run.history))
+        .collect();
+    html! {
+        (table(&sheet(runs, first)))
+        @for sentence in differences(runs, first) { p.warning role="note" { (sentence) } }
+        figure.picture data-run="all" { (PreEscaped(pictures::compared(&named))) }
+    }
+}
+
+fn sheet(runs: &[ReportedRun], first: &ReportedRun) -> Sheet {
+    let against = |run: &ReportedRun, other: Option<f64>| match other {
+        Some(other) if 0.0 < other && run.is_complete() => {
+            format!("{:+.2} %", (run.seconds() / other - 1.0) * 100.0)
+        }
+        _ => String::new(),
+    };
+    let caption = format!(
+        "Runs (times in seconds; shares of {} and of scenario i)",
+        first.name
+    );
+    Sheet::of(
+        caption,
+        runs,
+        &[
+            ("run", &|run| run.name.clone()),
+            ("policy", &|run| {
+                run.manifest.policy().unwrap_or("none").to_owned()
+            }),
+            ("scenario", &|run| run.history.run.scenario.clone()),
+            ("supersteps", &|run| run.history.end.supersteps.to_string()),
+            ("time", &|run| {
+                let ended = if run.is_complete() { "" } else { ", not ended" };
+                format!("{}{ended}", rounded(run.seconds(), 3))
+            }),
+            ("against the first", &|run| {
+                let is_other = first.is_complete() && run.name != first.name;
+                against(run, is_other.then(|| first.seconds()))
+            }),
+            ("against i", &|run| against(run, run.alone_seconds())),
+            ("calls", &|run| run.history.calls.len().to_string()),
+            ("moves", &|run| run.moves().to_string()),
+            ("calls took", &|run| rounded(run.view.bins.total().calls, 3)),
+            ("mean superstep", &|run| {
+                let total = run.view.bins.total();
+                let has_any = 0 < total.supersteps;
+                maybe(
+                    has_any.then(|| total.per_superstep(total.seconds)),
+                    duration,
+                )
+            }),
+        ],
+    )
+}
+
+/// Why runs cannot be compared as runs of one experiment.
+fn differences(runs: &[ReportedRun], first: &ReportedRun) -> Vec<String> {
+    let others = runs.iter().filter(|run| run.name != first.name);
+    let differences = others.filter_map(|run| {
+        let (one, other) = (&first.manifest, &run.manifest);
+        if let Some([key, here, there]) = first_difference(one, other) {
+            return Some(format!(
+                "{} and {} are runs of different experiments: `{key}` is {here} in the one and {there} in the other.",
+                first.name, run.name
+            ));
+        }
+        (one.platform_sha256 != other.platform_sha256).then(|| {
+            format!("{} and {} are runs on different platforms.", first.name, run.name)
+        })
+    });
+    differences.collect()
+}
+
+/// A picture of the page: its place, its title, and how it is drawn; `None`: the record does not have what it shows.
+struct PageFigure {
+    /// The anchor of its section.
+    pub(super) id: &'static str,
+    /// The title of its section.
+    pub(super) title: &'static str,
+    draw: fn(&ReportedRun) -> Option<Picture>,
+}
+
+/// All pictures, in the order of the page.
+const FIGURES: [PageFigure; 6] = [
+    PageFigure {
+        id: "timeline",
+        title: "Processes over supersteps",
+        draw: |run| pictures::timeline(&run.view),
+    },
+    PageFigure {
+        id: "supersteps",
+        title: "Times of supersteps",
+        draw: |run| Some(pictures::supersteps(&run.history, String::new())),
+    },
+    PageFigure {
+        id: "breakdown",
+        title: "Where the time went",
+        draw: |run| Some(pictures::breakdown(&run.view)),
+    },
+    PageFigure {
+        id: "hosts",
+        title: "Hosts over supersteps",
+        draw: |run| Some(pictures::hosts(&run.view)),
+    },
+    PageFigure {
+        id: "load",
+        title: "Load of hosts",
+        draw: |run| Some(pictures::load(&run.view)),
+    },
+    PageFigure {
+        id: "sets",
+        title: "Moves between Sets",
+        draw: |run| pictures::sets(&run.view),
+    },
+];
+
+/// A move, for the script: it links the picture with the explanation.
+#[derive(Serialize)]
+struct LinkedMove {
+    superstep: u64,
+    process: String,
+    from: String,
+    to: String,
+    /// The anchor of the explanation, if the page has one.
+    anchor: Option<String>,
+}
+
+impl PageFigure {
+    /// The picture of the run whose anchors begin with `prefix`, and its data.
+    pub(super) fn figure(
+        &self,
+        prefix: &str,
+        run: &ReportedRun,
+        (calls, provenance): (&Calls, &Provenance),
+    ) -> Result<Markup, Failure> {
+        let Some(picture) = (self.draw)(run) else {
+            return Ok(html! { p { (run.name) ": the record does not have what this shows." } });
+        };
+        let csv = picture.table.csv(provenance)?;
+        let is_linked = self.id == "timeline";
+        let moves = if is_linked {
+            linked_moves(prefix, run, calls)?
+        } else {
+            String::new()
+        };
+        let file = format!("{prefix}-{}", self.id);
+        Ok(html! {
+            figure.picture data-run=(prefix) data-kind=(self.id) {
+                (PreEscaped(picture.svg))
+                @if is_linked { script.moves type="application/json" { (PreEscaped(moves)) } }
+                details.data data-file=(file) {
+                    summary { "Data as a table" }
+                    pre.csv { (csv) }
+                }
+            }
+        })
+    }
+}
+
+fn linked_moves(prefix: &str, run: &ReportedRun, calls: &Calls) -> Result<String, Failure> {
+    let mut moves = Vec::new();
+    let host = |host| run.history.host(host);
+    for (index, call) in run.history.calls.iter().enumerate() {
+        for (place, moved) in call.migrations.iter().enumerate() {
+            moves.push(LinkedMove {
+                superstep: call.summary.superstep,
+                process: moved.rank.to_string(),
+                from: host(moved.from),
+                to: host(moved.to),
+                anchor: calls.anchor(prefix, run, (index, place)),
+            });
+        }
+    }
+    if MOVES < moves.len() {
+        moves.clear();
+    }
+    let json = serde_json::to_string(&moves).map_err(Failure::run)?;
+    // Nothing in it ends the element.
+    Ok(json.replace('<', "\\u003c"))
+}
+
+/// The most moves that are linked.
+const MOVES: usize = 2_000;
+
+/// The calls of a run that are explained.
+#[derive(Debug)]
+pub(super) struct Calls {
+    /// For each call by its position, the number of processes that are explained.
+    explained: BTreeMap<usize, usize>,
+}
+
+impl Calls {
+    /// Chooses the calls: those that moved processes come first, and all have the same right to explanations of processes.
+    pub(super) fn of(run: &ReportedRun) -> Self {
+        let calls = &run.history.calls;
+        let moved = |index: &usize| !calls[*index].migrations.is_empty();
+        let known = || (0..calls.len()).filter(|index| run.has_findings(*index));
+        let moving = known().filter(moved);
+        let quiet = known().filter(|index| !moved(index));
+        let chosen: Vec<usize> = moving.chain(quiet).take(CALLS).collect();
+        let movers = chosen.iter().filter(|index| moved(index)).count();
+        let each = (PROCESSES / movers.max(1)).clamp(1, PROCESSES_OF_A_CALL);
+        let processes = |index: usize| (index, calls[index].migrations.len().min(each));
+        Self {
+            explained: chosen.into_iter().map(processes).collect(),
+        }
+    }
+
+    /// The anchor of the explanation of the process at `place` of the moves of the call at `index`, or of the call.
+    pub(super) fn anchor(
+        &self,
+        prefix: &str,
+        run: &ReportedRun,
+        (index, place): (usize, usize),
+    ) -> Option<String> {
+        let processes = *self.explained.get(&index)?;
+        let call = &run.history.calls[index];
+        let anchor = anchor(prefix, call);
+        Some(match call.migrations.get(place) {
+            Some(moved) if place < processes => format!("{anchor}-{}", moved.rank),
+            _ => anchor,
+        })
+    }
+
+    /// The calls, closed.
+    pub(super) fn section(
+        &self,
+        prefix: &str,
+        run: &ReportedRun,
+        provenance: &Provenance,
+    ) -> Result<Markup, Failure> {
+        let calls = &run.history.calls;
+        let mut charts = CHARTS;
+        let mut parts = Vec::new();
+        answers(&run.history, &self.explained, |found| {
+            let call = &calls[found.index];
+            parts.push(part(&anchor(prefix, call), call, &found, &mut charts));
+        })?;
+        let csv = all_calls(run).csv(provenance)?;
+        let left_out = calls.len() - parts.len();
+        Ok(html! {
+            @if calls.is_empty() { p { "No call was held." } }
+            @for part in parts { (part) }
+            @if 0 < left_out {
+                p {
+                    (counted(left_out, "more call")) " without an explanation here: "
+                    code { (provenance.build().program()) " explain " (run.history.folder.display()) " --superstep N" }
+                }
+            }
+            @if !calls.is_empty() {
+                details.data data-file=(format!("{prefix}-calls")) {
+                    summary { "All calls as a table" }
+                    pre.csv { (csv) }
+                }
+            }
+        })
+    }
+}
+
+fn anchor(prefix: &str, call: &ExplainedCall) -> String {
+    format!("{prefix}-call-{}", call.summary.superstep)
+}
+
+/// A call and the processes that moved in it.
+fn part(anchor: &str, call: &ExplainedCall, found: &CallAnswers, charts: &mut usize) -> Markup {
+    let mut has_chart = || {
+        let is_left = 0 < *charts;
+        *charts = charts.saturating_sub(1);
+        is_left
+    };
+    let more = call.migrations.len() - found.processes.len();
+    let moves = call.migrations.iter().zip(&found.processes);
+    let moves = moves.map(|(moved, answer)| (moved.rank, answer_page(answer, has_chart())));
+    let moves: Vec<_> = moves.collect();
+    // The head of the list, where no process moved.
+    let has_head = moves.is_empty() && has_chart();
+    html! {
+        details.call id=(anchor) {
+            summary { (call_line(&found.call)) }
+            (answer_page(&found.call, has_head))
+            @for (rank, answer) in moves {
+                details.process id=(format!("{anchor}-{rank}")) {
+                    summary { "Why " (rank) " moved" }
+                    (answer)
+                }
+            }
+            @if 0 < more { p { (counted(more, "more process")) " moved." } }
+        }
+    }
+}
+
+/// All calls.
+fn all_calls(run: &ReportedRun) -> Table {
+    Table::of(
+        run.history.calls.iter().take(ROWS),
+        &[
+            ("superstep", &|call| call.summary.superstep.to_string()),
+            ("at_seconds", &|call| call.summary.at.to_string()),
+            ("cost_seconds", &|call| {
+                call.summary.cost_seconds.to_string()
+            }),
+            ("interval", &|call| {
+                maybe(call.summary.interval, |interval| interval.to_string())
+            }),
+            ("processes", &|call| call.listed.to_string()),
+            ("candidates", &|call| call.candidates.to_string()),
+            ("moves", &|call| call.migrations.len().to_string()),
+        ],
+    )
+}
+
+/// The most calls that are explained.
+const CALLS: usize = 200;
+/// About how many processes are explained, over all calls.
+const PROCESSES: usize = 300;
+/// The most processes that are explained for a call.
+const PROCESSES_OF_A_CALL: usize = 12;
+/// The most charts of potentials.
+const CHARTS: usize = 24;
+/// The most rows of the table.
+const ROWS: usize = 20_000;
+
+/// What made the record of a run, and every value of its configuration.
+pub(super) fn configuration(run: &ReportedRun, registry: &Registry) -> Result<Markup, Failure> {
+    let provenance = serde_json::to_value(run.provenance(registry)?).map_err(Failure::run)?;
+    Ok(html! {
+        (values("What made it", &provenance, true))
+        (values("Configuration", &run.manifest.configuration, false))
+    })
+}
+
+fn values(title: &str, of: &Value, is_open: bool) -> Markup {
+    let mut rows = Vec::new();
+    flatten(String::new(), of, &mut rows);
+    html! {
+        details open[is_open] {
+            summary { (title) }
+            div.scroll {
+                table {
+                    thead { tr { th scope="col" { "key" } th scope="col" { "value" } } }
+                    tbody {
+                        @for (key, value) in rows {
+                            tr { th scope="row" { (key) } td { code { (value) } } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The values of objects by their paths.
+fn flatten(path: String, value: &Value, rows: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                let separator = if path.is_empty() { "" } else { "." };
+                flatten(format!("{path}{separator}{key}"), value, rows);
+            }
+        }
+        Value::String(text) => rows.push((path, text.clone())),
+        Value::Array(items) if LONG < items.len() => {
+            let first = Value::Array(items[..LONG].to_vec());
+            let shown = first.to_string();
+            let shown = shown.trim_end_matches(']');
+            rows.push((path, format!("{shown},… {} in all]", items.len())));
+        }
+        other => rows.push((path, other.to_string())),
+    }
+}
+
+/// The most values of a list that are shown.
+const LONG: usize = 40;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_have_their_paths_and_long_lists_are_cut() {
+        let mut rows = Vec::new();
+        let list: Vec<u32> = (0..100).collect();
+        let value = json!({"run": {"seed": 1, "note": "a\"b"}, "list": list, "none": null});
+        flatten(String::new(), &value, &mut rows);
+        let find = |key: &str| rows.iter().find(|row| row.0 == key).unwrap().1.as_str();
+        assert_eq!(find("run.seed"), "1");
+        assert_eq!(find("run.note"), "a\"b");
+        assert_eq!(find("none"), "null");
+        assert!(find("list").ends_with(",39,… 100 in all]"), "{rows:?}");
+    }
+}

@@ -1,13 +1,15 @@
-//! The combinations of a sweep: experiments × values of every parameter × seeds.
+//! The combinations of a sweep: experiments × values of every parameter × seeds, and the shards of them.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
+use experiments::Failure;
 use serde::{Deserialize, Serialize};
-use settings::Node;
+use settings::{Node, Value, assignments, merge, tree_of};
 
 use crate::compare::{Variant, stem};
-use crate::sweep::parameter::{Parameter, shown};
-use crate::sweep::shard::Shard;
 
 /// What a sweep goes through, or a shard of it.
 ///
@@ -198,104 +200,452 @@ fn product(numbers: impl IntoIterator<Item = usize>) -> u128 {
     })
 }
 
-#[cfg(test)]
-pub(super) mod tests {
-    use super::*;
+/// One of several parts of a sweep.
+///
+/// Invariant: `1 <= number <= of`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Shard {
+    number: u64,
+    of: u64,
+}
 
-    pub(crate) fn grid(experiments: &[&str], set: &[&str], seeds: u64) -> Grid {
-        Grid {
-            experiments: experiments.iter().map(|name| (*name).to_owned()).collect(),
-            parameters: set.iter().map(|text| text.parse().unwrap()).collect(),
-            seeds: (1..=seeds).collect(),
-            shard: None,
-        }
+impl Shard {
+    /// All of a sweep, as one part.
+    const WHOLE: Self = Self { number: 1, of: 1 };
+
+    /// Which part it is, from 1.
+    pub fn number(self) -> u64 {
+        self.number
     }
 
-    #[test]
-    fn combinations_go_through_the_last_parameter_first() {
-        let grid = grid(
-            &["x/a.toml", "b.toml"],
-            &["a.x=1,2", "a.y=7", "a.z=5 s,t"],
-            2,
-        );
-        assert_eq!((grid.combinations(), grid.pairs()), (8, 16));
-        let points = grid.points();
-        let names: Vec<&str> = points.iter().map(|point| &*point.name).collect();
-        let first = [
-            "a.x=1 a.z=\"5 s\"",
-            "a.x=1 a.z=t",
-            "a.x=2 a.z=\"5 s\"",
-            "a.x=2 a.z=t",
-        ];
-        for (place, values) in first.iter().enumerate() {
-            assert_eq!(names[place], format!("x/a.toml {values}"));
-            assert_eq!(names[4 + place], format!("b.toml {values}"));
-        }
-        assert!(points.iter().all(|point| point.seeds == [1, 2]));
-        assert_eq!(points[5].label, "b x=1 z=t");
-        assert_eq!(
-            (&*grid.first(0).name, &*grid.first(1).name),
-            (names[0], names[4])
-        );
-        let variant = grid.variant(&points[1]);
-        assert_eq!(variant.set, ["a.x=1", "a.y=7", "a.z=\"t\""]);
-        assert_eq!(variant.file, Path::new("x/a.toml"));
+    /// How many parts there are.
+    pub fn of(self) -> u64 {
+        self.of
     }
 
-    #[test]
-    fn labels_have_the_last_part_of_a_key_if_that_is_enough() {
-        let points = grid(&["a.toml"], &["a.x=1,2", "b.x=1,2", "c.y=1,2"], 1).points();
-        assert_eq!(points[0].label, "a.x=1 b.x=1 y=1");
+    /// The number of items that it has of `all`.
+    pub(super) fn count(self, all: u128) -> u128 {
+        let rounds = all / u128::from(self.of);
+        rounds + u128::from(self.item(rounds) < all)
     }
 
-    #[test]
-    fn a_grid_without_values_has_its_experiments() {
-        let points = grid(&["x/a.toml"], &[], 1).points();
-        assert_eq!(points.len(), 1);
-        assert_eq!((&*points[0].name, &*points[0].label), ("x/a.toml", "a"));
+    /// The items that it has of `all`, in ascending order.
+    ///
+    /// Every round deals an item to each shard, and begins with another shard than the round before: where the number
+    /// of values is a multiple of the number of shards, no shard has all items with the longest runs.
+    pub(super) fn items(self, all: u128) -> impl Iterator<Item = u128> {
+        (0..self.count(all)).map(move |round| self.item(round))
     }
 
-    #[test]
-    fn shards_have_all_pairs_of_a_combination_and_a_seed_together() {
-        let whole = grid(&["a.toml"], &["a.x=1,2,3", "a.y=1..4"], 5);
-        let all = whole.points();
-        assert_eq!(all.len(), 12);
-        let mut found = std::collections::BTreeSet::new();
-        for number in 1..=4 {
-            let shard = Some(format!("{number}/4").parse().unwrap());
-            let part = Grid {
-                shard,
-                ..whole.clone()
-            };
-            assert_eq!(part.pairs(), 15);
-            for point in part.points() {
-                assert!(all.iter().any(|whole| whole.choice == point.choice));
-                for seed in point.seeds {
-                    assert!(found.insert((point.name.clone(), seed)));
-                }
-            }
-        }
-        assert_eq!(found.len(), 60);
-    }
-
-    #[test]
-    fn a_part_of_a_huge_grid_is_found_quickly() {
-        let set = ["a.x=1..100000", "a.y=1..100000"];
-        let mut grid = grid(&["a.toml"], &set, 1);
-        assert_eq!(grid.combinations(), 10_000_000_000);
-        grid.shard = Some("7/5000000000".parse().unwrap());
-        let names: Vec<String> = grid.points().into_iter().map(|point| point.name).collect();
-        assert_eq!(names, ["a.toml a.x=1 a.y=7", "a.toml a.x=50001 a.y=6"]);
-        let endless = vec!["a.x=1..100000"; 9];
-        assert_eq!(self::grid(&["a.toml"], &endless, 1).pairs(), u128::MAX);
-    }
-
-    #[test]
-    fn a_key_has_one_list() {
-        let fault = |set: &[&str]| grid(&["a.toml"], set, 1).check().unwrap_err();
-        assert!(fault(&["a.x=1", "a.y=2", "a.x=3"]).starts_with("--set a.x is given twice"));
-        let nested = "--set a.x.y and --set a.x set the same values";
-        assert_eq!(fault(&["a.x={y=1}", "a.x.y=3"]), nested);
-        assert_eq!(grid(&["a.toml"], &["a.x=1", "a.xy=3"], 1).check(), Ok(()));
+    /// The item that it has of `round`.
+    fn item(self, round: u128) -> u128 {
+        let (number, of) = (u128::from(self.number), u128::from(self.of));
+        round * of + (number - 1 + of - round % of) % of
     }
 }
+
+impl fmt::Display for Shard {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.number, self.of)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let malformed = || format!("must be NUMBER/COUNT, as 2/4, not `{text}`");
+        let (number, of) = text.split_once('/').ok_or_else(malformed)?;
+        let read = |text: &str| text.trim().parse::<u64>().map_err(|_| malformed());
+        let (number, of) = (read(number)?, read(of)?);
+        if of == 0 {
+            return Err(format!("`{text}`: there is at least one shard, 1/1"));
+        }
+        if !(1..=of).contains(&number) {
+            return Err(format!(
+                "`{text}`: shards have the numbers 1/{of} to {of}/{of}"
+            ));
+        }
+        Ok(Self { number, of })
+    }
+}
+
+impl TryFrom<String> for Shard {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Shard> for String {
+    fn from(shard: Shard) -> Self {
+        shard.to_string()
+    }
+}
+
+/// Checks that a sweep of `policies` policies, or the shard of it, has at most `most` runs, of experiments that all draw.
+///
+/// # Errors
+///
+/// If it has more.
+pub fn check_runs(grid: &Grid, policies: usize, most: u64) -> Result<(), Failure> {
+    let runs = grid.pairs().saturating_mul(policies as u128);
+    if runs <= u128::from(most) {
+        return Ok(());
+    }
+    let what = match grid.shard {
+        Some(shard) => format!("shard {shard}"),
+        None => "the sweep".to_owned(),
+    };
+    let shards = {
+        let all = grid.shard.map_or(1, |shard| u128::from(shard.of()));
+        runs.saturating_mul(all).div_ceil(u128::from(most.max(1)))
+    };
+    Err(Failure::Usage(format!(
+        "{what} has {runs} runs ({}), more than {most}\n  \
+         help: fewer values, `--max-runs {runs}` to allow them, or `--shard 1/{shards}` and so on to split them",
+        factors(grid, policies)
+    )))
+}
+
+/// `3 × 4 combinations, 2 policies, 5 seeds`.
+pub(super) fn factors(grid: &Grid, policies: usize) -> String {
+    let varying = grid
+        .varying()
+        .map(|(_, parameter)| parameter.values().len());
+    let files = Some(grid.experiments.len()).filter(|files| 1 < *files);
+    let counts: Vec<String> = files
+        .into_iter()
+        .chain(varying)
+        .map(|count| count.to_string())
+        .collect();
+    let counts = if counts.is_empty() {
+        "1".to_owned()
+    } else {
+        counts.join(" × ")
+    };
+    let plural = |count: usize, one: &str, many: &str| {
+        let name = if count == 1 { one } else { many };
+        format!("{count} {name}")
+    };
+    let combinations = if counts == "1" {
+        "combination"
+    } else {
+        "combinations"
+    };
+    format!(
+        "{counts} {combinations}, {}, {}",
+        plural(policies, "policy", "policies"),
+        plural(grid.seeds.len(), "seed", "seeds")
+    )
+}
+
+/// Maximum number of runs that are allowed without a word of the user.
+pub const RUNS_MAX: u64 = 100_000;
+
+/// A key with its values.
+///
+/// Invariant: at least one value, no duplicates; the key is `section.key`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Parameter {
+    key: String,
+    values: Vec<Node>,
+}
+
+impl Parameter {
+    /// The key, `section.key`.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The values, in the order they were written.
+    pub fn values(&self) -> &[Node] {
+        &self.values
+    }
+
+    /// Whether it has several values.
+    pub fn varies(&self) -> bool {
+        1 < self.values.len()
+    }
+
+    /// The value at `place` as a number, if all are.
+    pub(super) fn numbers(&self) -> Option<Vec<f64>> {
+        self.values
+            .iter()
+            .map(|value| number(&value.value))
+            .collect()
+    }
+
+    /// The assignment of the value at `place`: `section.key=value`, the value as TOML.
+    pub(super) fn assignment(&self, place: usize) -> String {
+        format!("{}={}", self.key, self.values[place])
+    }
+
+    /// All values in a line, as `--set` takes them.
+    pub(super) fn list(&self) -> String {
+        let values: Vec<String> = self.values.iter().map(shown).collect();
+        values.join(", ")
+    }
+}
+
+impl FromStr for Parameter {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let malformed = "must be SECTION.KEY=VALUES, such as scheduler.interval=2,4,8";
+        let (path, list) = text.split_once('=').ok_or(malformed)?;
+        let keys: Vec<&str> = path.split('.').map(str::trim).collect();
+        if keys.len() < 2 || keys.iter().any(|key| key.is_empty()) {
+            return Err(malformed.to_owned());
+        }
+        let key = keys.join(".");
+        if list.trim().is_empty() {
+            return Err(format!(
+                "`{key}` has no value: write values as in 2,4,8, or a range as in 2..8:2; an empty text is \"\""
+            ));
+        }
+        let mut values: Vec<Node> = Vec::new();
+        for (place, item) in items(list)?.into_iter().enumerate() {
+            if item.is_empty() {
+                let place = place + 1;
+                return Err(format!(
+                    "value {place} of `{key}` is empty: a comma separates values; an empty text is \"\""
+                ));
+            }
+            match numbers_of_range(item)? {
+                Some(numbers) => values.extend(numbers),
+                None => values.push(value(&key, item)?),
+            }
+        }
+        if let Some((first, second)) = twice(&values) {
+            let (text, first, second) = (shown(&values[second]), first + 1, second + 1);
+            return Err(format!(
+                "`{key}` has the value {text} twice, as value {first} and as value {second}"
+            ));
+        }
+        Ok(Self { key, values })
+    }
+}
+
+/// The value that `text` is, without the place it was written at.
+fn value(key: &str, text: &str) -> Result<Node, String> {
+    let layers = assignments(&[format!("{key}={text}")]).map_err(|fault| fault.message)?;
+    let merged = merge(&layers);
+    let node = merged.find(key).ok_or("must be SECTION.KEY=VALUES")?;
+    match node.value {
+        // JSON, in which a sweep is kept, has no such numbers.
+        Value::Float(number) if !number.is_finite() => {
+            Err(format!("`{text}` for `{key}` must be a finite number"))
+        }
+        _ => Ok(tree_of(node)),
+    }
+}
+
+/// The places of two values that are equal; 8 and 8.0 are.
+fn twice(values: &[Node]) -> Option<(usize, usize)> {
+    // Numbers by their bits, all else as TOML.
+    let text = |node: &Node| match number(&node.value) {
+        Some(number) => format!("{:x}", (number + 0.0).to_bits()),
+        None => node.to_string(),
+    };
+    let mut known = BTreeMap::new();
+    let mut numbered = values.iter().enumerate();
+    numbered.find_map(|(place, value)| known.insert(text(value), place).map(|first| (first, place)))
+}
+
+/// The value as a number, if it is one that is written without a unit.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        // An integer above 2^53 has its neighbour's place on an axis.
+        Value::Integer(number) => Some(*number as f64),
+        Value::Float(number) => Some(*number),
+        _ => None,
+    }
+}
+
+/// A value for people: a text without quotes if it is plain, everything else as TOML.
+pub(super) fn shown(node: &Node) -> String {
+    let is_plain =
+        |character: char| character.is_ascii_alphanumeric() || "-_.:/+%".contains(character);
+    match &node.value {
+        Value::Text(text) if !text.is_empty() && text.chars().all(is_plain) => text.clone(),
+        _ => node.to_string(),
+    }
+}
+
+/// A value as a cell of a table: a text without quotes, everything else as TOML.
+pub(super) fn cell(node: &Node) -> String {
+    match &node.value {
+        Value::Text(text) => text.clone(),
+        _ => node.to_string(),
+    }
+}
+
+/// The items of `text`, without the spaces around them. A comma separates items unless it is inside `[…]`, `{…}`, or
+/// a string in quotes.
+///
+/// # Errors
+///
+/// If a bracket or a quote is not closed.
+pub(super) fn items(text: &str) -> Result<Vec<&str>, String> {
+    let (mut items, mut begin) = (Vec::new(), 0);
+    let mut open: Vec<(usize, char)> = Vec::new();
+    let mut quote: Option<(usize, char)> = None;
+    let mut is_escaped = false;
+    for (at, character) in text.char_indices() {
+        if let Some((_, mark)) = quote {
+            let is_end = character == mark && !is_escaped;
+            is_escaped = mark == '"' && character == '\\' && !is_escaped;
+            if is_end {
+                quote = None;
+            }
+            continue;
+        }
+        match character {
+            // A quote inside a bare word is a character like any other.
+            '"' | '\'' if !open.is_empty() || text[begin..at].trim().is_empty() => {
+                quote = Some((at, character));
+            }
+            '[' | '{' => open.push((at, character)),
+            ']' | '}' => drop(open.pop()),
+            ',' if open.is_empty() => {
+                items.push(text[begin..at].trim());
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if let Some((at, mark)) = quote.or_else(|| open.pop()) {
+        let item = text[at..].trim();
+        return Err(format!("`{mark}` in `{item}` is not closed"));
+    }
+    items.push(text[begin..].trim());
+    Ok(items)
+}
+
+/// The numbers of a range; `None`: `text` is no range.
+///
+/// Numbers are decimal and exact: `0.1..0.3:0.1` has 0.3.
+///
+/// # Errors
+///
+/// If the range begins with a number, and is malformed, has no number or too large a number of them.
+fn numbers_of_range(text: &str) -> Result<Option<Vec<Node>>, String> {
+    let Some((first, rest)) = text.split_once("..") else {
+        return Ok(None);
+    };
+    // `../platforms/a.toml` is a name.
+    let Some(first) = Decimal::read(first) else {
+        return Ok(None);
+    };
+    let (last, step) = match rest.split_once(':') {
+        Some((last, step)) => (last, Some(step)),
+        None => (rest, None),
+    };
+    let malformed = || {
+        format!(
+            "`{text}` must be a range of numbers, FIRST..LAST or FIRST..LAST:STEP, as 16..64:16; a text that \
+             looks like one is quoted: \"{text}\""
+        )
+    };
+    let last = Decimal::read(last).ok_or_else(malformed)?;
+    let step = match step {
+        Some(step) => Decimal::read(step).ok_or_else(malformed)?,
+        None if first.digits == 0 && last.digits == 0 => Decimal {
+            units: 1,
+            digits: 0,
+        },
+        None => return Err(format!("`{text}` needs a step, as in {text}:0.1")),
+    };
+    let digits = first.digits.max(last.digits).max(step.digits);
+    let [low, high, width] = [first, last, step].map(|number| number.units_of(digits));
+    if width <= 0 {
+        return Err(format!("the step of `{text}` must be above 0"));
+    }
+    if high < low {
+        let (first, last) = text.split_once("..").unwrap_or_default();
+        let (last, step) = match last.split_once(':') {
+            Some((last, step)) => (last, format!(":{step}")),
+            None => (last, String::new()),
+        };
+        return Err(format!(
+            "`{text}` runs backwards and has no number; write {}..{}{step}",
+            last.trim(),
+            first.trim()
+        ));
+    }
+    let count = (high - low) / width + 1;
+    if NUMBERS_MAX < count {
+        return Err(format!(
+            "`{text}` has {count} numbers, more than {NUMBERS_MAX}; a larger step makes fewer"
+        ));
+    }
+    let number = |place: i128| Decimal {
+        units: low + place * width,
+        digits,
+    };
+    Ok(Some((0..count).map(|place| number(place).node()).collect()))
+}
+
+/// A decimal number: `units` · 10^-`digits`.
+#[derive(Clone, Copy, Debug)]
+struct Decimal {
+    units: i128,
+    digits: u32,
+}
+
+impl Decimal {
+    /// Reads `-12.50`; at most [`DIGITS_MAX`] digits, no exponent.
+    fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let (sign, number) = match text.strip_prefix('-') {
+            Some(number) => (-1, number),
+            None => (1, text),
+        };
+        let (whole, part) = match number.split_once('.') {
+            Some((whole, part)) if !part.is_empty() => (whole, part),
+            Some(_) => return None,
+            None => (number, ""),
+        };
+        let all = format!("{whole}{part}");
+        let is_number = !whole.is_empty() && all.bytes().all(|digit| digit.is_ascii_digit());
+        if !is_number || DIGITS_MAX < all.len() {
+            return None;
+        }
+        Some(Self {
+            units: sign * all.parse::<i128>().ok()?,
+            digits: u32::try_from(part.len()).ok()?,
+        })
+    }
+
+    /// The number in units of 10^-`digits`, which are no more than its own.
+    fn units_of(self, digits: u32) -> i128 {
+        self.units * 10_i128.pow(digits - self.digits)
+    }
+
+    /// An integer if no number of its range has a fraction.
+    fn node(self) -> Node {
+        let value = if self.digits == 0 {
+            Value::Integer(self.units)
+        } else {
+            // Division would round a second time.
+            let text = format!("{}e-{}", self.units, self.digits);
+            text.parse().map_or(Value::Nil, Value::Float)
+        };
+        Node {
+            value,
+            origin: None,
+        }
+    }
+}
+
+/// Maximum number of digits of a number, with which nothing overflows.
+const DIGITS_MAX: usize = 17;
+
+/// Maximum number of numbers in a range; more are taken as a mistake.
+const NUMBERS_MAX: i128 = 100_000;
+
+#[cfg(test)]
+pub(super) mod tests;

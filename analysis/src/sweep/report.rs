@@ -1,13 +1,78 @@
-//! Results of a sweep, as `--format json` prints them.
+//! Results of a sweep: as JSON, CSV and text, as charts, and as a page.
 
-use experiments::Published;
+use std::collections::{BTreeMap, BTreeSet};
+
+use bsp::numbers::position;
+use experiments::{CsvTable, Failure, Provenance, Published};
+use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
-use settings::Node;
+use serde_json::Value;
+use settings::{Node, list, nearest};
 
-use crate::compare::{DoneRun, Summary, summaries};
-use crate::sweep::parameter::Parameter;
-use crate::sweep::shard::Shard;
-use crate::sweep::swept::Swept;
+use crate::chart::{Group, HeatMap, HeatPanel, Interval, Intervals, Lines, Scale, Series, Style};
+use crate::compare::statistics::mean;
+use crate::compare::{
+    DoneRun, Results, Run, Subject, Summary, failed_of, failure, failures, percent, summaries,
+};
+use crate::page::{Heading, page_of};
+use crate::sweep::grid::{Grid, Parameter, Point, Shard, cell, factors, shown};
+use crate::sweep::plan::{Plan, seeds};
+use crate::text::{Layout, TimeUnit, counted, maybe, rounded};
+
+/// A sweep, and the runs of it that are done.
+#[derive(Clone, Debug)]
+pub struct Swept {
+    /// What it is.
+    pub plan: Plan,
+    /// Name and version of the program.
+    pub(super) version: String,
+    /// SHA-256 of its binary.
+    pub(super) build: String,
+    /// The combinations with results; each is the experiment at the same place in the results.
+    pub points: Vec<Point>,
+    /// The results.
+    pub results: Results,
+}
+
+impl Swept {
+    /// Number of runs that are over under all policies, with a result or without.
+    pub fn runs(&self) -> usize {
+        let runs = self.results.runs.iter().flatten();
+        runs.map(Vec::len).sum()
+    }
+
+    /// Number of different runs among them: policies that do not depend on a parameter have the same one for all its
+    /// values.
+    pub fn different_runs(&self) -> usize {
+        let runs = self.results.runs.iter().flatten().flatten();
+        runs.map(|run| &*run.run_sha256)
+            .collect::<BTreeSet<&str>>()
+            .len()
+    }
+
+    /// Whether all runs are over.
+    pub fn is_complete(&self) -> bool {
+        u64::try_from(self.runs()).is_ok_and(|runs| runs == self.plan.runs)
+    }
+
+    /// A message about the runs without a result; `None` if all have one.
+    pub fn failure(&self) -> Option<String> {
+        failure(&self.results.failures("seed"), self.runs())
+    }
+
+    /// Gain of `run`, one of the combination `point`, as a part of the makespan of scenario i with the same seed; `None`:
+    /// that is not known, or is 0.
+    pub(super) fn gain(&self, point: usize, run: &Run) -> Option<f64> {
+        self.plan.reference.as_ref()?;
+        let mut alone = self.results.of(point, self.results.reference);
+        let alone = alone.find(|alone| alone.seed == run.seed)?;
+        match (alone.seconds, run.seconds) {
+            (0.0, 0.0) => Some(0.0),
+            (0.0, _) => None,
+            (alone, seconds) => Some(1.0 - seconds / alone),
+        }
+    }
+}
 
 /// Results of a sweep.
 #[derive(Clone, Debug, Serialize)]
@@ -143,7 +208,7 @@ fn rows(swept: &Swept) -> Vec<Row> {
 impl Row {
     /// The run `done` of the combination `point` under `policy`.
     fn new(swept: &Swept, point: usize, policy: &str, done: &DoneRun) -> Self {
-        let (experiment, values) = combination(swept, point);
+        let (experiment, values) = experiment_and_values(swept, point);
         let run = done.outcome.run();
         Self {
             experiment,
@@ -167,7 +232,7 @@ impl Row {
 }
 
 fn summarised(swept: &Swept, point: usize, summary: &Summary) -> SweptSummary {
-    let (experiment, values) = combination(swept, point);
+    let (experiment, values) = experiment_and_values(swept, point);
     let is_known = swept.plan.reference.is_some();
     SweptSummary {
         experiment,
@@ -190,32 +255,628 @@ fn summarised(swept: &Swept, point: usize, summary: &Summary) -> SweptSummary {
 }
 
 /// The experiment and the values of a combination.
-fn combination(swept: &Swept, point: usize) -> (String, Vec<Node>) {
+fn experiment_and_values(swept: &Swept, point: usize) -> (String, Vec<Node>) {
     let (grid, point) = (&swept.plan.grid, &swept.points[point]);
     let experiment = grid.experiments[point.experiment].clone();
     (experiment, grid.values(point).cloned().collect())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sweep::swept::tests::swept;
-
-    #[test]
-    fn without_scenario_i_there_are_no_gains() {
-        let mut swept = swept(&["a.x=1"], &[&[&[10.0, 20.0], &[9.0, 15.0]]]);
-        assert_eq!(Report::new(&swept).summaries[0].gain, Some(0.0));
-        swept.plan.reference = None;
-        let report = Report::new(&swept);
-        assert!(report.runs.iter().all(|row| row.gain.is_none()));
-        assert!(report.summaries.iter().all(|summary| summary.gain.is_none()
-            && summary.gain_low.is_none()
-            && summary.gain_high.is_none()));
-    }
-
-    #[test]
-    fn a_sweep_without_runs_has_an_empty_report() {
-        let report = Report::new(&swept(&["a.x=1"], &[]));
-        assert!(report.runs.is_empty() && report.summaries.is_empty());
+impl Report {
+    /// The table as CSV: the values of parameters are texts.
+    ///
+    /// # Errors
+    ///
+    /// If the writer fails, which a buffer in memory does not.
+    pub fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let parameters = self.parameters.iter().map(Parameter::key);
+        let header = ["experiment"].into_iter().chain(parameters);
+        let header = header.chain(COLUMNS.iter().map(|(name, _)| *name));
+        let mut table = CsvTable::with_header(Self::SCHEMA, provenance, header)?;
+        for row in &self.runs {
+            let mut cells: Vec<Value> = vec![row.experiment.as_str().into()];
+            cells.extend(row.values.iter().map(|value| Value::from(cell(value))));
+            cells.extend(COLUMNS.iter().map(|(_, cell)| cell(self, row)));
+            table.push(&cells)?;
+        }
+        table.text()
     }
 }
+
+/// The name of a column, and the cell of a run.
+type RunColumn = (&'static str, fn(&Report, &Row) -> Value);
+
+/// The columns after those of the parameters.
+const COLUMNS: [RunColumn; 16] = [
+    ("policy", |_, row| row.policy.as_str().into()),
+    ("seed", |_, row| row.seed.into()),
+    ("seconds", |_, row| row.seconds.into()),
+    ("supersteps", |_, row| row.supersteps.into()),
+    ("calls", |_, row| row.calls.into()),
+    ("migrations", |_, row| row.migrations.into()),
+    ("moved_bytes", |_, row| row.moved_bytes.into()),
+    ("call_seconds", |_, row| row.call_seconds.into()),
+    ("gain", |_, row| row.gain.into()),
+    ("attainable_seconds", |_, row| row.attainable_seconds.into()),
+    ("imbalance_seconds", |_, row| row.imbalance_seconds.into()),
+    ("error", |_, row| row.error.as_deref().into()),
+    ("version", |report, _| report.made_by[0].as_str().into()),
+    ("build_sha256", |report, _| {
+        report.made_by[1].as_str().into()
+    }),
+    ("configuration_sha256", |_, row| {
+        row.configuration_sha256.as_str().into()
+    }),
+    ("run_sha256", |_, row| row.run_sha256.as_str().into()),
+];
+
+/// What a sweep will do: the number of runs, and what it goes through.
+pub fn planned(plan: &Plan, subjects: &[Subject], layout: Layout) -> String {
+    let grid = &plan.grid;
+    let runs = position(plan.runs);
+    let part = maybe(grid.shard, |shard| format!(" in shard {shard}"));
+    let mut text = format!(
+        "{}{part}: {}\n\n",
+        counted(runs, "run"),
+        factors(grid, plan.policies.len())
+    );
+    let row = |parameter: &Parameter| vec![parameter.key().to_owned(), parameter.list()];
+    let mut rows = vec![vec!["experiment".to_owned(), grid.experiments.join(", ")]];
+    rows.extend(grid.parameters.iter().map(row));
+    rows.push(vec!["policy".to_owned(), plan.policies.join(", ")]);
+    rows.push(vec!["seed".to_owned(), seeds(&grid.seeds)]);
+    text.push_str(&layout.table(&["parameter", "values"], rows));
+    let still = subjects.iter().filter(|subject| !subject.draws).count();
+    if 0 < still && 1 < grid.seeds.len() {
+        let what = counted(still, "combination");
+        let first = grid.seeds[0];
+        text.push_str(&format!(
+            "\n{what} of {} without random numbers: run with seed {first} alone.\n",
+            subjects.len()
+        ));
+    }
+    text
+}
+
+/// The results.
+pub fn text(report: &Report, layout: Layout) -> String {
+    let varying: Vec<usize> = (0..report.parameters.len())
+        .filter(|place| report.parameters[*place].varies())
+        .collect();
+    let has_files = 1 < report.experiments.len();
+    let mut headers: Vec<&str> = Vec::new();
+    if has_files {
+        headers.push("experiment");
+    }
+    headers.extend(varying.iter().map(|place| report.parameters[*place].key()));
+    let first = headers.len();
+    let unit = TimeUnit::of(
+        report
+            .summaries
+            .iter()
+            .filter_map(|summary| summary.seconds),
+    );
+    headers.extend(["policy", "runs", unit.heading(), "±"]);
+    if report.reference.is_some() {
+        headers.extend(["gain", "gain, 95 %"]);
+    }
+    headers.extend(["calls", "moves", "in calls"]);
+    if !report.failures.is_empty() {
+        headers.push("error");
+    }
+    // The counts and the interval first, then what the makespan shows, too.
+    let dispensable: Vec<usize> = ["runs", "gain, 95 %", "in calls", "±", "calls", "moves"]
+        .iter()
+        .filter_map(|name| headers.iter().skip(first).position(|header| header == name))
+        .map(|place| first + place)
+        .collect();
+    let row = |summary: &SweptSummary| {
+        let mut row: Vec<String> = Vec::new();
+        if has_files {
+            row.push(summary.experiment.clone());
+        }
+        row.extend(varying.iter().map(|place| shown(&summary.values[*place])));
+        row.extend(cells(report, summary, unit));
+        row
+    };
+    let (kept, left_out) = layout.cut(report.summaries.len(), ROWS);
+    let rows = report.summaries[..kept].iter().map(row);
+    let mut text = layout.reduced_table(&headers, rows, &dispensable);
+    if 0 < left_out {
+        text.push_str(&format!(
+            "… {} more: --all shows them\n",
+            counted(left_out, "row")
+        ));
+    }
+    if let Some(best) = best(report, unit, layout) {
+        text.push_str(&format!("\n{best}"));
+    }
+    if !report.failures.is_empty() {
+        text.push_str(&format!("\n{}", failures(&report.failures)));
+    }
+    text
+}
+
+/// The cells after those of the combination.
+fn cells(report: &Report, summary: &SweptSummary, unit: TimeUnit) -> Vec<String> {
+    let time = |seconds: Option<f64>| maybe(seconds, |time| unit.text(time, 3));
+    let mean = |mean: Option<f64>| maybe(mean, |mean| rounded(mean, 1));
+    let mut cells = vec![
+        summary.policy.clone(),
+        summary.runs.to_string(),
+        time(summary.seconds),
+        time(summary.seconds_margin),
+    ];
+    if let Some(reference) = &report.reference {
+        let is_compared = summary.policy != *reference;
+        let compared = |text: Option<String>| text.filter(|_| is_compared).unwrap_or_default();
+        cells.push(compared(summary.gain.map(percent)));
+        let ends = summary.gain_low.zip(summary.gain_high);
+        cells.push(compared(ends.map(|(low, high)| {
+            format!("{} to {}", percent(low), percent(high))
+        })));
+    }
+    cells.extend([
+        mean(summary.calls),
+        mean(summary.migrations),
+        maybe(summary.overhead, percent),
+    ]);
+    if !report.failures.is_empty() {
+        cells.push(failed_of(summary.failed, summary.runs));
+    }
+    cells
+}
+
+/// The combination that is best for each policy: the one with the largest gain, or the shortest makespan.
+fn best(report: &Report, unit: TimeUnit, layout: Layout) -> Option<String> {
+    let has_choice = report.parameters.iter().any(Parameter::varies);
+    if !has_choice && report.experiments.len() < 2 {
+        return None;
+    }
+    let compared = |policy: &&String| Some(*policy) != report.reference.as_ref();
+    let of = |policy: &String| -> Option<Vec<String>> {
+        let summaries = report.summaries.iter();
+        let summaries = summaries.filter(|summary| summary.policy == *policy);
+        let size = |summary: &SweptSummary| match &report.reference {
+            Some(_) => summary.gain,
+            None => summary.seconds.map(|seconds| -seconds),
+        };
+        let known = summaries.filter_map(|summary| Some((summary, size(summary)?)));
+        // The first of equals.
+        let (best, size) = known
+            .rev()
+            .max_by(|(_, left), (_, right)| left.total_cmp(right))?;
+        let value = match &report.reference {
+            Some(_) => percent(size),
+            None => unit.text(-size, 3),
+        };
+        Some(vec![policy.clone(), value, combination(report, best)])
+    };
+    let rows: Vec<Vec<String>> = report
+        .policies
+        .iter()
+        .filter(compared)
+        .filter_map(of)
+        .collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let (title, column) = match &report.reference {
+        Some(reference) => (format!("Largest gains against {reference}"), "gain"),
+        None => ("Shortest makespans".to_owned(), unit.heading()),
+    };
+    let table = layout.table(&["policy", column, "with"], rows);
+    Some(format!("{title}\n\n{table}"))
+}
+
+/// The experiment, if there are several, and the values that vary.
+pub(super) fn combination(report: &Report, summary: &SweptSummary) -> String {
+    let varying = report.parameters.iter().zip(&summary.values);
+    let varying = varying.filter(|(parameter, _)| parameter.varies());
+    let values = varying.map(|(parameter, value)| format!("{}={}", parameter.key(), shown(value)));
+    let file = (1 < report.experiments.len()).then(|| summary.experiment.clone());
+    file.into_iter()
+        .chain(values)
+        .collect::<Vec<String>>()
+        .join(" ")
+}
+
+/// Rows that are shown of a long table.
+const ROWS: usize = 40;
+
+/// The places of the one or two parameters that a chart shows: those that are `named`, else those that vary.
+///
+/// # Errors
+///
+/// If a name is no parameter that varies or is given twice, or there are none or more than two.
+pub fn chart_parameters(grid: &Grid, named: &[String]) -> Result<Vec<usize>, Failure> {
+    let varying: Vec<(usize, &str)> = grid
+        .varying()
+        .map(|(place, parameter)| (place, parameter.key()))
+        .collect();
+    let keys: Vec<&str> = varying.iter().map(|(_, key)| *key).collect();
+    let known = || {
+        if keys.is_empty() {
+            "none".to_owned()
+        } else {
+            list(&keys)
+        }
+    };
+    let mut places = Vec::new();
+    for name in named {
+        let Some((place, _)) = varying.iter().find(|(_, key)| key == name) else {
+            let help = match nearest(name, &keys) {
+                Some(nearest) => format!("did you mean `{nearest}`?"),
+                None => format!("parameters with several values: {}", known()),
+            };
+            let problem =
+                format!("--over {name}: no parameter with several values\n  help: {help}");
+            return Err(Failure::Usage(problem));
+        };
+        if places.contains(place) {
+            return Err(Failure::Usage(format!("--over {name} is given twice")));
+        }
+        places.push(*place);
+    }
+    if named.is_empty() {
+        places = varying.iter().map(|(place, _)| *place).collect();
+    }
+    match places.len() {
+        1 | 2 => Ok(places),
+        0 => Err(Failure::Usage(
+            "--svg shows one or two parameters, and none has several values".to_owned(),
+        )),
+        count => Err(Failure::Usage(format!(
+            "--svg shows one or two parameters, not {count}\n  \
+             help: choose with --over KEY, or --over KEY --over KEY: {}",
+            known()
+        ))),
+    }
+}
+
+/// The chart over the parameters at these one or two places, as SVG: the others are averaged.
+pub fn chart(swept: &Swept, over: &[usize]) -> String {
+    match over {
+        [x, y, ..] => heat_map(swept, *x, *y).svg(),
+        [x] => match swept.plan.grid.parameters[*x].numbers() {
+            Some(numbers) => lines(swept, *x, &numbers).svg(),
+            None => intervals(swept, *x).svg(),
+        },
+        [] => Lines::default().svg(),
+    }
+}
+
+/// Makespans over a parameter whose values are numbers, a line for each policy.
+fn lines(swept: &Swept, over: usize, numbers: &[f64]) -> Lines {
+    let parameter = &swept.plan.grid.parameters[over];
+    let groups = groups(&swept.points, &[over]);
+    let mut by_number: Vec<(f64, &Vec<usize>)> = groups
+        .iter()
+        .map(|(place, points)| (numbers[place[0]], points))
+        .collect();
+    by_number.sort_by(|left, right| left.0.total_cmp(&right.0));
+    let results = &swept.results;
+    let (mut series, mut heights) = (Vec::new(), Vec::new());
+    for (policy, name) in results.policies.iter().enumerate() {
+        let point = |(x, points): &(f64, &Vec<usize>)| (*x, makespan(results, points, policy));
+        let points: Vec<(f64, f64)> = by_number.iter().map(point).collect();
+        heights.extend(points.iter().map(|(_, height)| *height));
+        series.push(Series {
+            name: name.clone(),
+            points,
+            ..Series::default()
+        });
+        let ends = by_number.iter().filter_map(|(x, points)| {
+            let (low, high) = spread(results, points, policy)?;
+            Some([(*x, low), (*x, high)])
+        });
+        series.push(Series {
+            points: ends.flatten().collect(),
+            style: Style::Spread,
+            is_paired: true,
+            ..Series::default()
+        });
+    }
+    Lines {
+        title: format!("Makespan over {}", parameter.key()),
+        note: note(swept, &[over], "Bars: the least and the greatest over"),
+        x_label: parameter.key().to_owned(),
+        y_label: "seconds".to_owned(),
+        x_is_log: is_log(by_number.iter().map(|(x, _)| *x)),
+        y_scale: Scale::of(&heights),
+        series,
+    }
+}
+
+/// Whether ascending numbers are positive and further and further apart, as 1, 2, 4, 8 are.
+fn is_log(numbers: impl Iterator<Item = f64>) -> bool {
+    let numbers: Vec<f64> = numbers.collect();
+    let ([first, second, ..], [.., before, last]) = (&numbers[..], &numbers[..]) else {
+        return false;
+    };
+    0.0 < *first && APART * (second - first) <= last - before
+}
+
+/// Makespans over a parameter whose values are no numbers, a bar for each policy.
+fn intervals(swept: &Swept, over: usize) -> Intervals {
+    let parameter = &swept.plan.grid.parameters[over];
+    let results = &swept.results;
+    let groups = groups(&swept.points, &[over]).into_iter();
+    let group = |(place, points): (Vec<usize>, Vec<usize>)| {
+        let row = |(policy, name): (usize, &String)| {
+            let (low, high) = spread(results, &points, policy).unwrap_or((f64::NAN, f64::NAN));
+            Interval {
+                name: name.clone(),
+                colour: policy,
+                mean: makespan(results, &points, policy),
+                low,
+                high,
+            }
+        };
+        Group {
+            name: shown(&parameter.values()[place[0]]),
+            rows: results.policies.iter().enumerate().map(row).collect(),
+        }
+    };
+    Intervals {
+        title: format!(
+            "Makespan over {}, least and greatest over seeds",
+            parameter.key()
+        ),
+        unit: "seconds".to_owned(),
+        groups: groups.map(group).collect(),
+    }
+}
+
+/// Gains over two parameters, or makespans if there is no scenario i; a panel for each policy.
+fn heat_map(swept: &Swept, x: usize, y: usize) -> HeatMap {
+    let grid = &swept.plan.grid;
+    let results = &swept.results;
+    let groups = groups(&swept.points, &[x, y]);
+    let reference = swept.plan.reference.as_ref();
+    let count = |parameter: usize| grid.parameters[parameter].values().len();
+    let panel = |(policy, name): (usize, &String)| {
+        let cell = |row: usize, column: usize| match groups.get(&vec![column, row]) {
+            None => f64::NAN,
+            Some(points) if reference.is_some() => 100.0 * gain(results, points, policy),
+            Some(points) => makespan(results, points, policy),
+        };
+        let cells = |row| (0..count(x)).map(|column| cell(row, column)).collect();
+        HeatPanel {
+            name: name.clone(),
+            cells: (0..count(y)).map(cells).collect(),
+        }
+    };
+    let shown_policies = results.policies.iter().enumerate();
+    let shown_policies = shown_policies.filter(|(_, name)| Some(*name) != reference);
+    let names = |parameter: &Parameter| parameter.values().iter().map(shown).collect();
+    let (x_label, y_label) = (grid.parameters[x].key(), grid.parameters[y].key());
+    let (what, unit) = match reference {
+        Some(reference) => (
+            format!("Gain against {reference}"),
+            format!("gain, % of the makespan of {reference}"),
+        ),
+        None => ("Makespan".to_owned(), "makespan in seconds".to_owned()),
+    };
+    HeatMap {
+        title: what,
+        note: note(swept, &[x, y], "Geometric mean over"),
+        unit,
+        x_label: x_label.to_owned(),
+        y_label: y_label.to_owned(),
+        columns: names(&grid.parameters[x]),
+        rows: names(&grid.parameters[y]),
+        panels: shown_policies.map(panel).collect(),
+        is_around_zero: reference.is_some(),
+    }
+}
+
+/// What is averaged in a chart over these parameters; `of_seeds` is said of the seeds, if there are several.
+fn note(swept: &Swept, over: &[usize], of_seeds: &str) -> String {
+    let grid = &swept.plan.grid;
+    let mut sentences = Vec::new();
+    if let [experiment] = &grid.experiments[..] {
+        sentences.push(format!("{experiment}."));
+    }
+    let others = grid.varying().filter(|(place, _)| !over.contains(place));
+    let mut others: Vec<&str> = others.map(|(_, parameter)| parameter.key()).collect();
+    if 1 < grid.experiments.len() {
+        others.push("experiments");
+    }
+    if !others.is_empty() {
+        sentences.push(format!("Geometric mean over {}.", others.join(", ")));
+    }
+    if swept
+        .results
+        .experiments
+        .iter()
+        .any(|subject| 1 < subject.seeds.len())
+    {
+        sentences.push(format!("{of_seeds} {}.", counted(grid.seeds.len(), "seed")));
+    }
+    sentences.join(" ")
+}
+
+/// By how much larger the last distance of numbers on a logarithmic axis is than the first.
+const APART: f64 = 3.0;
+
+/// Combinations, as places in a list, by the places of their values of the parameters `over`.
+pub(super) fn groups(points: &[Point], over: &[usize]) -> BTreeMap<Vec<usize>, Vec<usize>> {
+    let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+    for (place, point) in points.iter().enumerate() {
+        let key = over
+            .iter()
+            .map(|parameter| point.choice[*parameter])
+            .collect();
+        groups.entry(key).or_default().push(place);
+    }
+    groups
+}
+
+/// The geometric mean of makespans under `policy` over seeds and then over those of `points` with results, all of the
+/// same weight; NaN if there are none.
+pub(super) fn makespan(results: &Results, points: &[usize], policy: usize) -> f64 {
+    let of = |point: &usize| {
+        let logarithms = logarithms(results, *point, policy);
+        let logarithms: Vec<f64> = logarithms.into_iter().map(|(_, value)| value).collect();
+        (!logarithms.is_empty()).then(|| mean(&logarithms))
+    };
+    let means: Vec<f64> = points.iter().filter_map(of).collect();
+    if means.is_empty() {
+        f64::NAN
+    } else {
+        mean(&means).exp()
+    }
+}
+
+/// The least and the greatest geometric mean over `points` of the makespans with the same seed; `None`: there is one
+/// seed, or points have different ones.
+pub(super) fn spread(results: &Results, points: &[usize], policy: usize) -> Option<(f64, f64)> {
+    let all: Vec<Vec<(u64, f64)>> = points
+        .iter()
+        .map(|point| logarithms(results, *point, policy))
+        .collect();
+    let seeds = |of: &[(u64, f64)]| of.iter().map(|(seed, _)| *seed).collect::<Vec<u64>>();
+    let first = seeds(all.first()?);
+    if first.len() < 2 || all.iter().any(|other| seeds(other) != first) {
+        return None;
+    }
+    let of = |seed: usize| mean(&all.iter().map(|of| of[seed].1).collect::<Vec<f64>>()).exp();
+    let means = || (0..first.len()).map(of);
+    Some((
+        means().fold(f64::INFINITY, f64::min),
+        means().fold(f64::NEG_INFINITY, f64::max),
+    ))
+}
+
+/// Gain of `policy` over the reference, as a part of its makespan: the geometric mean over seeds and then over those of
+/// `points` with a gain; NaN if there are none.
+pub(super) fn gain(results: &Results, points: &[usize], policy: usize) -> f64 {
+    let of = |point: &usize| {
+        let ratio = results.blocks(&[*point], policy, results.reference).ratio();
+        ratio.map(f64::ln)
+    };
+    let logarithms: Vec<f64> = points.iter().filter_map(of).collect();
+    if logarithms.is_empty() {
+        f64::NAN
+    } else {
+        1.0 - mean(&logarithms).exp()
+    }
+}
+
+/// The logarithms of makespans, with their seeds.
+fn logarithms(results: &Results, point: usize, policy: usize) -> Vec<(u64, f64)> {
+    let runs = results.of(point, policy);
+    runs.map(|run| (run.seed, run.seconds.ln())).collect()
+}
+
+/// The page: what was run, charts over every parameter and every two of the first ones, and a table.
+pub fn page(swept: &Swept) -> String {
+    let report = Report::new(swept);
+    let headings = [
+        Heading::new("sweep", "Sweep"),
+        Heading::new("charts", "Charts"),
+        Heading::new("results", "Results"),
+    ];
+    let [sweep, charts, results] = &headings;
+    let sections = html! {
+        (sweep)
+        (plan_table(swept))
+        (charts)
+        @for svg in all_charts(swept) { figure { (PreEscaped(svg)) } }
+        (results)
+        (results_table(&report))
+    };
+    let title = format!("Sweep of {}", swept.plan.grid.experiments.join(", "));
+    page_of(&title, PREFACE, &headings, &sections)
+}
+
+/// Charts over every parameter that varies, then over every two of the first ones.
+fn all_charts(swept: &Swept) -> Vec<String> {
+    let varying: Vec<usize> = swept.plan.grid.varying().map(|(place, _)| place).collect();
+    let first = &varying[..varying.len().min(PAIRED)];
+    let pairs = first.iter().enumerate().flat_map(|(place, x)| {
+        let others = first[place + 1..].iter();
+        others.map(move |y| vec![*x, *y])
+    });
+    let single = varying.iter().map(|place| vec![*place]);
+    single
+        .chain(pairs)
+        .map(|over| chart(swept, &over))
+        .collect()
+}
+
+fn plan_table(swept: &Swept) -> Markup {
+    let (plan, grid) = (&swept.plan, &swept.plan.grid);
+    html! {
+        table {
+            tr { th { "parameter" } th { "values" } }
+            tr { td { "experiment" } td { (grid.experiments.join(", ")) } }
+            @for parameter in &grid.parameters {
+                tr { td { (parameter.key()) } td { (parameter.list()) } }
+            }
+            tr { td { "policy" } td { (plan.policies.join(", ")) } }
+            tr { td { "seed" } td { (seeds(&grid.seeds)) } }
+            @if let Some(shard) = grid.shard { tr { td { "shard" } td { (shard) } } }
+            tr { td { "runs" } td { (swept.runs()) " of " (plan.runs) } }
+            tr { td { "program" } td { (swept.version) ", build " code { (swept.build) } } }
+        }
+    }
+}
+
+fn results_table(report: &Report) -> Markup {
+    let varying: Vec<usize> = (0..report.parameters.len())
+        .filter(|place| report.parameters[*place].varies())
+        .collect();
+    let has_files = 1 < report.experiments.len();
+    let has_failures = !report.failures.is_empty();
+    let shown_rows = &report.summaries[..report.summaries.len().min(PAGE_ROWS)];
+    let row = |summary: &SweptSummary| {
+        html! {
+            tr {
+                @if has_files { td { (summary.experiment) } }
+                @for place in &varying { td { (shown(&summary.values[*place])) } }
+                td { (summary.policy) }
+                td.number { (summary.runs) }
+                td.number { @if let Some(seconds) = summary.seconds { (rounded(seconds, 3)) } }
+                td.number { @if let Some(margin) = summary.seconds_margin { (rounded(margin, 3)) } }
+                td.number { @if let Some(gain) = summary.gain { (unbroken(gain)) } }
+                td.number { @if let Some(calls) = summary.calls { (rounded(calls, 1)) } }
+                td.number { @if let Some(moves) = summary.migrations { (rounded(moves, 1)) } }
+                td.number { @if let Some(overhead) = summary.overhead { (unbroken(overhead)) } }
+                @if has_failures { td { (failed_of(summary.failed, summary.runs)) } }
+            }
+        }
+    };
+    html! {
+        table {
+            tr {
+                @if has_files { th { "experiment" } }
+                @for place in &varying { th { (report.parameters[*place].key()) } }
+                th { "policy" } th { "runs" } th { "seconds" } th { "±" } th { "gain" } th { "calls" }
+                th { "moves" } th { "in calls" }
+                @if has_failures { th { "error" } }
+            }
+            @for summary in shown_rows { (row(summary)) }
+        }
+        @if shown_rows.len() < report.summaries.len() {
+            p { (report.summaries.len() - shown_rows.len()) " more rows are in runs.csv." }
+        }
+    }
+}
+
+/// A percentage, number and sign in one line.
+fn unbroken(part: f64) -> String {
+    percent(part).replace(' ', "\u{a0}")
+}
+
+const PREFACE: &str = "Every combination of values under every policy. Makespans are means over the seeds of experiments \
+    that draw random numbers, ± half of a 95 % confidence interval; gains are parts of the makespan of scenario i, \
+    geometric means over pairs of runs with the same seed. In charts over one or two parameters the others are averaged.";
+
+/// Parameters of which every two have a chart.
+const PAIRED: usize = 3;
+/// Rows of the table of the page.
+const PAGE_ROWS: usize = 2000;
+
+#[cfg(test)]
+pub(super) mod tests;

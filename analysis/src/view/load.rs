@@ -1,15 +1,153 @@
-//! How busy hosts were, and which of them ended last.
+//! Supersteps in bins, and how busy hosts were in them; a bin and a row of hosts join several where there are many.
 
 use std::ops::Range;
 
 use bsp::HostId;
+use bsp::numbers::{length, position};
 use record::{Evaluated, Run, Superstep};
 
-use super::bins::joined;
-use super::host_rows::HostRows;
-use super::placement::Placement;
-use super::sets::Sets;
-use super::work::Work;
+use crate::view::{Placement, Sets};
+
+/// Consecutive supersteps. Seconds are sums over them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Bin {
+    /// Number of supersteps.
+    pub(crate) supersteps: u64,
+    /// From their starts to the last arrivals at their barriers.
+    pub(crate) seconds: f64,
+    /// The shortest of them.
+    pub(crate) least: f64,
+    /// The longest of them.
+    pub(crate) greatest: f64,
+    /// Of the process that computed longest in each.
+    pub(crate) computation: f64,
+    /// The mean computation of the processes in each; `None`: the record does not say it of all.
+    pub(crate) mean: Option<f64>,
+    /// Of the calls and joins before them, which are not part of `seconds`.
+    pub(crate) calls: f64,
+}
+
+/// The supersteps of a run in bins of the same number; the last one may have fewer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Bins {
+    /// The first superstep.
+    first: u64,
+    /// Number of supersteps of a bin.
+    size: u64,
+    all: Vec<Bin>,
+    /// Seconds of calls after the last superstep.
+    charged: f64,
+}
+
+impl Bin {
+    /// A part of it, for each superstep.
+    pub(crate) fn per_superstep(&self, seconds: f64) -> f64 {
+        seconds / self.supersteps as f64
+    }
+
+    /// This bin and the `next` one as one.
+    fn join(self, next: Self) -> Self {
+        if self.supersteps == 0 {
+            return next;
+        }
+        let means = self.mean.zip(next.mean);
+        Self {
+            supersteps: self.supersteps + next.supersteps,
+            seconds: self.seconds + next.seconds,
+            least: self.least.min(next.least),
+            greatest: self.greatest.max(next.greatest),
+            computation: self.computation + next.computation,
+            mean: means.map(|(one, other)| one + other),
+            calls: self.calls + next.calls,
+        }
+    }
+}
+
+impl Bins {
+    /// No superstep of a run that begins with `first`.
+    pub(super) const fn new(first: u64) -> Self {
+        Self {
+            first,
+            size: 1,
+            all: Vec::new(),
+            charged: 0.0,
+        }
+    }
+
+    /// Adds the next superstep.
+    pub(super) fn push(&mut self, superstep: &Superstep) {
+        let seconds = (superstep.ended - superstep.started).get();
+        let added = Bin {
+            supersteps: 1,
+            seconds,
+            least: seconds,
+            greatest: seconds,
+            computation: superstep.computation.get(),
+            mean: superstep.mean.map(bsp::units::Seconds::get),
+            calls: std::mem::take(&mut self.charged),
+        };
+        let size = self.size;
+        if let Some(last) = self.all.last_mut().filter(|last| last.supersteps < size) {
+            *last = last.join(added);
+            return;
+        }
+        if self.all.len() == SUPERSTEP_BINS {
+            self.all = joined(&self.all, Bin::join);
+            self.size *= 2;
+        }
+        self.all.push(added);
+    }
+
+    /// Adds `seconds` of a call after the last superstep.
+    pub(super) fn charge(&mut self, seconds: f64) {
+        self.charged += seconds;
+    }
+
+    /// The run is over: a call that no superstep follows belongs to the last one.
+    pub(super) fn end(&mut self) {
+        if let Some(last) = self.all.last_mut() {
+            last.calls += std::mem::take(&mut self.charged);
+        }
+    }
+
+    /// Number of supersteps that are joined.
+    pub(crate) const fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// All bins, each with its first superstep.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &Bin)> {
+        let firsts = (self.first..).step_by(position(self.size));
+        firsts.zip(&self.all)
+    }
+
+    /// The same supersteps in at most `most` bins.
+    pub(crate) fn reduced(&self, most: usize) -> Self {
+        let mut reduced = self.clone();
+        while most < reduced.all.len() {
+            reduced.all = joined(&reduced.all, Bin::join);
+            reduced.size *= 2;
+        }
+        reduced
+    }
+
+    /// The sum of all.
+    pub(crate) fn total(&self) -> Bin {
+        self.all.iter().copied().fold(Bin::default(), Bin::join)
+    }
+}
+
+/// Each two of `all` as one.
+pub(super) fn joined<T: Copy>(all: &[T], join: impl Fn(T, T) -> T) -> Vec<T> {
+    let pairs = all.chunks(2).map(|pair| match *pair {
+        [one, other] => join(one, other),
+        _ => pair[0],
+    });
+    pairs.collect()
+}
+
+/// The most bins.
+const SUPERSTEP_BINS: usize = 2_000;
 
 /// How busy the hosts were that had processes, in rows of hosts and bins of supersteps.
 #[derive(Clone, Debug)]
@@ -29,7 +167,7 @@ pub(crate) struct Load {
 impl Load {
     /// The supersteps of a bin, in a run that ends before superstep `end`.
     pub(crate) fn supersteps(&self, bin: usize, end: u64) -> Range<u64> {
-        let bin = u64::try_from(bin).unwrap_or(u64::MAX);
+        let bin = length(bin);
         let from = self.first.saturating_add(bin.saturating_mul(self.size));
         from..from.saturating_add(self.size).min(end)
     }
@@ -41,7 +179,7 @@ pub(crate) struct LoadBin {
     /// Seconds that hosts with processes computed.
     pub(crate) computed: f64,
     /// Seconds that they could have computed.
-    pub(crate) available: f64,
+    available: f64,
     /// Number of supersteps in which the process that computed longest was on one of the hosts.
     pub(crate) slowest: u64,
 }
@@ -225,6 +363,158 @@ const BLOCKS: usize = 1_024;
 const WAITING: usize = 4_096;
 /// The most bins of supersteps.
 const BINS: usize = 240;
+
+/// Consecutive hosts that are shown as one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HostRow {
+    /// As `aquario-5`, or `aquario-5 … aquario-8`.
+    pub(crate) name: String,
+    /// The name of their Set; empty if it is not known, or they are of several.
+    pub(crate) set: String,
+    /// The hosts by their positions.
+    pub(crate) hosts: Range<usize>,
+}
+
+/// The hosts that had processes, in rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HostRows {
+    rows: Vec<HostRow>,
+}
+
+impl HostRows {
+    /// The hosts that are `used`, or blocks of them, in at most [`ROWS`] rows with those between them; hosts of different
+    /// Sets are in different rows as long as there are rows. `used` ascends.
+    pub(super) fn new(used: &[Range<usize>], hosts: &[String], sets: &Sets) -> Self {
+        let most = used.len().div_ceil(ROWS).max(1);
+        let set_of = |host: usize| sets.name_of(HostId(u32::try_from(host).unwrap_or(u32::MAX)));
+        let mut rows: Vec<(usize, Range<usize>)> = Vec::new();
+        for block in used {
+            if let Some((blocks, last)) = rows.last_mut() {
+                let is_near = 1 < most && set_of(last.start) == set_of(block.start);
+                if *blocks < most && is_near {
+                    *blocks += 1;
+                    last.end = block.end;
+                    continue;
+                }
+            }
+            rows.push((1, block.clone()));
+        }
+        let named = rows.into_iter().map(|(_, hosts_of_row)| {
+            let (first, last) = (&hosts[hosts_of_row.start], &hosts[hosts_of_row.end - 1]);
+            let (set, other) = (set_of(hosts_of_row.start), set_of(hosts_of_row.end - 1));
+            HostRow {
+                name: if hosts_of_row.len() == 1 {
+                    first.clone()
+                } else {
+                    format!("{first} … {last}")
+                },
+                set: if set == other {
+                    set.to_owned()
+                } else {
+                    String::new()
+                },
+                hosts: hosts_of_row,
+            }
+        });
+        Self {
+            rows: named.collect(),
+        }
+    }
+
+    /// All rows.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &HostRow> {
+        self.rows.iter()
+    }
+
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The row of a host, if it is in one.
+    pub(crate) fn row_of(&self, host: HostId) -> Option<usize> {
+        let host = host.index();
+        let row = self.rows.partition_point(|row| row.hosts.end <= host);
+        self.rows
+            .get(row)
+            .filter(|found| found.hosts.contains(&host))
+            .map(|_| row)
+    }
+}
+
+/// The most rows, unless more Sets were used.
+const ROWS: usize = 64;
+
+/// What each process executes in a superstep and what each host offers, as the last call said.
+///
+/// A record has no times of processes in single supersteps. Where a source has them, it gives them in place of
+/// [`Self::seconds`].
+#[derive(Clone, Debug)]
+pub(super) struct Work {
+    /// Instructions by rank; `None`: no call has named them.
+    instructions: Vec<Option<f64>>,
+    /// What a host offers, by host.
+    capacities: Vec<Option<Capacity>>,
+}
+
+/// What a host offers.
+#[derive(Clone, Copy, Debug)]
+struct Capacity {
+    /// Instructions per second of one core that others leave.
+    speed: f64,
+    cores: f64,
+}
+
+impl Work {
+    /// Nothing is known yet.
+    pub(super) fn new(processes: usize, hosts: usize) -> Self {
+        Self {
+            instructions: vec![None; processes],
+            capacities: vec![None; hosts],
+        }
+    }
+
+    /// A Set has evaluated its processes.
+    pub(super) fn evaluate(&mut self, evaluated: &Evaluated) {
+        for hosts in &evaluated.hosts {
+            let capacity = Capacity {
+                speed: hosts.speed.get() * (1.0 - hosts.load),
+                cores: f64::from(hosts.cores),
+            };
+            for host in hosts.ids() {
+                if let Some(known) = self.capacities.get_mut(host.index()) {
+                    *known = Some(capacity);
+                }
+            }
+        }
+        for process in &evaluated.processes {
+            if let Some(known) = self.instructions.get_mut(process.rank.index()) {
+                *known = Some(process.instructions.as_f64());
+            }
+        }
+    }
+
+    /// How long each host computes in a superstep in this placement, in seconds; `None`: it has no process, or is not
+    /// known.
+    pub(super) fn seconds(&self, placement: &Placement) -> Vec<Option<f64>> {
+        let mut loads: Vec<Option<(f64, f64)>> = vec![None; self.capacities.len()];
+        for (host, instructions) in placement.now().iter().zip(&self.instructions) {
+            let Some(instructions) = instructions else {
+                continue;
+            };
+            let (sum, most) = loads[host.index()].unwrap_or_default();
+            loads[host.index()] = Some((sum + instructions, most.max(*instructions)));
+        }
+        let seconds = loads.into_iter().zip(&self.capacities);
+        seconds
+            .map(|(load, capacity)| {
+                let ((sum, most), capacity) = load.zip(capacity.as_ref())?;
+                let seconds = (sum / capacity.cores).max(most) / capacity.speed;
+                Some(seconds).filter(|seconds| seconds.is_finite())
+            })
+            .collect()
+    }
+}
 
 #[cfg(test)]
 mod tests;

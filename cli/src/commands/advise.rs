@@ -50,7 +50,7 @@ pub(crate) fn command() -> Command {
 ///
 /// # Errors
 ///
-/// If there is no complete record, it has nothing to judge, an attempt fails, or the advice cannot be written.
+/// If there is no complete record, it has nothing to assess, an attempt fails, or the advice cannot be written.
 fn execute(arguments: &AdviseArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
     let registry = context.registry();
     let folder = find_last(&arguments.run)?;

@@ -52,7 +52,7 @@ impl Runs {
 
     /// Logs how many runs were not made again.
     pub(crate) fn report_recalled(&self) {
-        let recalled = self.ledger.recalled();
+        let recalled = self.ledger.from_file();
         if 0 < recalled {
             tracing::info!(recalled, "runs taken from {}", Ledger::FILE);
         }

@@ -22,9 +22,8 @@ use crate::output::{Format, print, print_json, print_text};
 use crate::outputs_place::{OutputsPlace, outputs_place};
 use crate::progress::Progress;
 use crate::topics;
-use analysis::advice::{Advice, AdvisedReport, Evidence, Settings, advice};
-use analysis::checkpoints;
-use analysis::joined::missing;
+use analysis::advise::{Advice, AdvisedReport, Evidence, Settings, advice};
+use analysis::sentences::{missing_checkpoints, missing_hosts};
 use analysis::simulate::{is_wanting, text, unfollowed};
 use recordings::{Recording, Recordings};
 use settings::is_stdin;
@@ -150,7 +149,11 @@ fn execute(arguments: &SimulateArguments, context: &Context<'_>) -> Result<(), C
             }
             text
         })?,
-        Format::Json => print_json(&provenance()?, &AdvisedReport::new(&report, &advised))?,
+        Format::Json => {
+            let report = &report;
+            let advice = &advised;
+            print_json(&provenance()?, &AdvisedReport { report, advice })?;
+        }
         Format::Csv => print(&report.csv(&provenance()?)?)?,
     }
     written
@@ -163,10 +166,10 @@ fn warn_of_the_missing(prepared: &PreparedExperiment, runs: &[RunReport]) {
     let unfollowed = script.flat_map(|script| unfollowed(script, runs, platform));
     let joins = runs.last().map_or(&[][..], |run| &run.joins);
     let elasticity = prepared.elasticity.iter();
-    let missing = elasticity.flat_map(|elasticity| missing(elasticity, joins, platform));
+    let missing = elasticity.flat_map(|elasticity| missing_hosts(elasticity, joins, platform));
     let is_on = prepared.checkpointing.is_some();
     let saved = runs.last().and_then(|run| run.checkpoints.as_ref());
-    if let Some(warning) = checkpoints::missing(is_on, saved) {
+    if let Some(warning) = missing_checkpoints(is_on, saved) {
         tracing::warn!("{warning}");
     }
     for warning in unfollowed.chain(missing) {

@@ -1,12 +1,10 @@
-//! Laws of advice about farms, on records of small farms.
-
+use super::*;
 use std::fs;
 use std::path::Path;
 
 use experiments::{PreparedExperiment, Recorder, Registry, RunReport, Scenario};
 use tempfile::TempDir;
 
-use super::*;
 use crate::advise::report::shown;
 
 /// Four workers, of which two are slow, and a network on which tasks take time.
@@ -126,5 +124,99 @@ fn thresholds_are_no_narrower_than_twice_the_noise_of_the_record() {
             let distance = (change.better.as_f64().unwrap() - 1.0).abs();
             assert!(2.0 * noise <= distance + 1e-12, "{change:?}, {noise}");
         }
+    }
+}
+
+mod rates {
+    use super::*;
+
+    fn interaction(dealt: &[u64], took: &[f64]) -> TimedInteraction {
+        TimedInteraction {
+            superstep: 1,
+            dealt: dealt.to_vec(),
+            took: took.to_vec(),
+            deal: 0.0,
+            execute: 0.0,
+            tell: 0.0,
+        }
+    }
+
+    #[test]
+    fn rates_are_of_all_tasks_and_noise_is_between_interactions() {
+        let steady = [
+            interaction(&[4, 2, 0], &[2.0, 4.0, 0.0]),
+            interaction(&[8, 3, 0], &[4.0, 6.0, 0.0]),
+        ];
+        let rates = Rates::of(&steady);
+        assert!(rates.noise.abs() < 1e-12, "{rates:?}");
+        assert!((rates.sum() - 2.5).abs() < 1e-12);
+        assert_eq!(rates.workers[2], None);
+        let noisy = [
+            interaction(&[10], &[0.9]),
+            interaction(&[10], &[1.1]),
+            interaction(&[10], &[1.0]),
+        ];
+        let rates = Rates::of(&noisy);
+        assert!((rates.noise - 0.1).abs() < 1e-12, "{rates:?}");
+        assert!((rates.noise_of_task - 0.1 * 10_f64.sqrt()).abs() < 1e-12);
+    }
+}
+
+mod costs {
+    use super::*;
+
+    /// An interaction whose supersteps take what these costs say.
+    fn interaction(dealt: &[u64], took: &[f64], costs: &Costs) -> TimedInteraction {
+        TimedInteraction {
+            superstep: 1,
+            deal: costs.deal.at(dealt.iter().sum()),
+            execute: costs.execute(dealt, took),
+            tell: costs.tell,
+            dealt: dealt.to_vec(),
+            took: took.to_vec(),
+        }
+    }
+
+    #[test]
+    fn costs_are_found_again() {
+        let costs = Costs {
+            deal: Line {
+                base: 1e-4,
+                per_task: 5e-4,
+            },
+            outcomes: Line {
+                base: 2e-4,
+                per_task: 6e-4,
+            },
+            tell: 1e-4,
+            is_deal_assumed: false,
+        };
+        let mut all = vec![
+            interaction(&[8, 8, 8], &[0.4, 0.41, 1.6], &costs),
+            interaction(&[30, 30, 8], &[1.5, 1.54, 1.6], &costs),
+            interaction(&[20, 0, 0], &[1.0, 0.0, 0.0], &costs),
+        ];
+        all[0].deal += 3.0;
+        let found = Costs::of(&all);
+        let near = |one: f64, other: f64| (one - other).abs() < 1e-6;
+        assert!(near(found.deal.per_task, 5e-4), "{found:?}");
+        assert!(near(found.deal.base, 1e-4), "{found:?}");
+        assert!(near(found.outcomes.per_task, 6e-4), "{found:?}");
+        assert!(near(found.outcomes.base, 2e-4), "{found:?}");
+    }
+
+    #[test]
+    fn of_a_single_interaction_the_costs_of_dealing_are_assumed() {
+        let costs = Costs {
+            outcomes: Line {
+                base: 0.0,
+                per_task: 1e-3,
+            },
+            tell: 1e-4,
+            ..Costs::default()
+        };
+        let found = Costs::of(&[interaction(&[8, 8], &[0.4, 1.6], &costs)]);
+        assert!(found.is_deal_assumed);
+        assert!((found.deal.per_task - found.outcomes.per_task).abs() < 1e-12);
     }
 }

@@ -134,3 +134,34 @@ fn a_panel_with_rows_is_as_high_as_its_label_is_long() {
     };
     assert!(text_width(&panel.label) <= panel.height());
 }
+
+fn labels(supersteps: (u64, u64), is_log: bool) -> Vec<String> {
+    let axis = SuperstepAxis::new(supersteps, is_log);
+    let places = axis.places((0, 900)).into_iter();
+    places.map(|(label, _)| label).collect()
+}
+
+#[test]
+fn labels_are_round_numbers_that_do_not_overlap() {
+    assert_eq!(labels((0, 4), false), ["0", "1", "2", "3", "4"]);
+    assert_eq!(labels((0, 2_000), false)[..3], ["0", "200", "400"]);
+    assert_eq!(labels((990, 2_000), false)[..2], ["1000", "1200"]);
+    let logarithmic = labels((0, 2_000), true);
+    assert_eq!(logarithmic[..4], ["0", "1", "2", "5"]);
+    assert_eq!(logarithmic.last().unwrap(), "2000");
+    for supersteps in [(0, 0), (5, 5), (0, u64::MAX), (u64::MAX - 1, u64::MAX)] {
+        for is_log in [false, true] {
+            assert!(labels(supersteps, is_log).len() < 40, "{supersteps:?}");
+        }
+    }
+}
+
+#[test]
+fn both_scales_begin_and_end_at_the_same_places() {
+    for is_log in [false, true] {
+        let axis = SuperstepAxis::new((100, 300), is_log);
+        assert_eq!(axis.map(&100.0, (20, 900)), 20);
+        assert_eq!(axis.map(&300.0, (20, 900)), 900);
+        assert!(axis.map(&110.0, (20, 900)) < axis.map(&120.0, (20, 900)));
+    }
+}

@@ -91,7 +91,7 @@ fn advice_about_a_farm_holds_when_it_is_tried() {
 fn what_cannot_be_judged_is_refused() {
     let folder = farm();
     folder.stdout(&["simulate", "e.toml", "--policy", "none", "--out", "alone"]);
-    let calls = "has neither interactions of a task farm nor calls, so there is nothing to judge\n  help: run the \
+    let calls = "has neither interactions of a task farm nor calls, so there is nothing to assess\n  help: run the \
                  experiment with a policy, as `--policy adaptive`, that holds calls before it ends";
     folder.fails(&["advise", "alone"], 4, &format!("alone/i: {calls}"));
     folder.fails(
@@ -110,7 +110,7 @@ fn what_cannot_be_judged_is_refused() {
     ]);
     let ended = folder.run(&["advise", "timeless"]);
     assert_eq!(ended.code, Some(4), "{ended:?}");
-    let rates = "no interaction has the time of a worker, so there are no rates to judge";
+    let rates = "no interaction has the time of a worker, so no rates are known";
     assert!(ended.stderr.contains(rates), "{ended:?}");
     let run = folder.path().join("run/i/run.json");
     let text = fs::read_to_string(&run).unwrap();

@@ -1,4 +1,0 @@
-//! What a cluster is capable of, from the events of jobs.
-
-pub mod migration;
-pub mod superstep;
