@@ -3,8 +3,7 @@
 use rand_chacha::rand_core::Rng;
 
 use crate::draws::{generator, unit};
-use crate::memory::{collected, megabytes};
-use crate::parameters::{Error as Invalid, within};
+use crate::parameters::{Error as Invalid, collected, megabytes, within};
 
 /// A matrix.
 ///

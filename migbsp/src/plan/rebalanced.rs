@@ -2,9 +2,9 @@
 
 use bsp::{MemorySize, SetId};
 
+use super::portfolio::trim;
+use super::{Alternative, Draft, Plan};
 use crate::bounded::count;
-use crate::plan::draft::{Alternative, Draft, Plan};
-use crate::plan::trim::trim;
 use crate::rebalance::{Budget, Machine, MoveCost, Problem, Resident, Solution, Variant, best};
 use crate::rule::Rule;
 use crate::{Assignment, Snapshot};

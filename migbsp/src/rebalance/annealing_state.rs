@@ -1,10 +1,7 @@
 //! The assignment of an annealing.
 
-use crate::rebalance::Problem;
-use crate::rebalance::communication::Communication;
-use crate::rebalance::memory::MemoryUse;
-use crate::rebalance::precise_sum::PreciseSum;
-use crate::rebalance::sampled_set::SampledSet;
+use super::Problem;
+use super::problem::{Communication, MemoryUse};
 
 /// An assignment, with what an annealing asks about it millions of times in a second.
 ///
@@ -342,8 +339,105 @@ impl<'a> AnnealingState<'a> {
 /// digits.
 const REST: f64 = 1e-3;
 
+/// A sum with twice the digits of a number: what a large term that came and went leaves is exact.
+///
+/// The error of each addition is kept beside the sum (Knuth's two-sum).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PreciseSum {
+    high: f64,
+    low: f64,
+}
+
+impl PreciseSum {
+    /// Of `number` alone.
+    pub(super) const fn of(number: f64) -> Self {
+        Self {
+            high: number,
+            low: 0.0,
+        }
+    }
+
+    #[inline]
+    pub(super) const fn add(&mut self, term: f64) {
+        let sum = self.high + term;
+        let added = sum - self.high;
+        self.low += (self.high - (sum - added)) + (term - added);
+        self.high = sum;
+    }
+
+    /// Rounded to a number.
+    #[inline]
+    pub(super) const fn get(self) -> f64 {
+        self.high + self.low
+    }
+
+    /// Whether it is less than `other`, which may be infinite.
+    #[inline]
+    pub(super) fn is_less(self, other: Self) -> bool {
+        (self.high - other.high) + (self.low - other.low) < 0.0
+    }
+}
+
+/// Some of the numbers below a count; putting in and taking out take as long for many as for few.
+///
+/// Invariant: `places` says where in `list` every number is.
+#[derive(Clone, Debug)]
+pub(super) struct SampledSet {
+    list: Vec<usize>,
+    places: Vec<usize>,
+}
+
+impl SampledSet {
+    /// None of the numbers below `count`.
+    pub(super) fn none_of(count: usize) -> Self {
+        Self {
+            list: Vec::new(),
+            places: vec![ABSENT; count],
+        }
+    }
+
+    /// Puts `number` in or takes it out.
+    #[inline]
+    pub(super) fn set(&mut self, number: usize, is_chosen: bool) {
+        let place = self.places[number];
+        if is_chosen == (place != ABSENT) {
+            return;
+        }
+        if is_chosen {
+            self.places[number] = self.list.len();
+            self.list.push(number);
+        } else {
+            self.list.swap_remove(place);
+            self.places[number] = ABSENT;
+            if let Some(&moved) = self.list.get(place) {
+                self.places[moved] = place;
+            }
+        }
+    }
+
+    /// Those that are in, in the order that putting in and taking out left.
+    #[inline]
+    pub(super) fn list(&self) -> &[usize] {
+        &self.list
+    }
+
+    /// Takes all out.
+    pub(super) fn clear(&mut self) {
+        for &number in &self.list {
+            self.places[number] = ABSENT;
+        }
+        self.list.clear();
+    }
+}
+
+const ABSENT: usize = usize::MAX;
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
     use crate::rebalance::draws::Draws;
     use crate::rebalance::tests::drawn;
@@ -429,6 +523,48 @@ mod tests {
             for (position, &process) in members.iter().enumerate() {
                 assert_eq!(state.position(process), position);
             }
+        }
+    }
+
+    #[test]
+    fn a_large_term_leaves_small_ones_their_digits() {
+        let mut sum = PreciseSum::of(0.1);
+        for term in [1e17, 0.2, -1e17, 1e10, -1e10] {
+            sum.add(term);
+        }
+        assert!((sum.get() - 0.3).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_small_difference_of_large_sums_is_one() {
+        let [mut less, mut more] = [PreciseSum::of(1e17); 2];
+        less.add(0.1);
+        more.add(0.2);
+        assert!(less.is_less(more) && !more.is_less(less) && !less.is_less(less));
+        assert!(less.is_less(PreciseSum::of(f64::INFINITY)));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_put_in_and_not_taken_out_is_in(
+            changes in prop::collection::vec((0..9_usize, any::<bool>()), 0..50),
+        ) {
+            let mut chosen = SampledSet::none_of(9);
+            let mut expected = BTreeSet::new();
+            for (number, is_chosen) in changes {
+                chosen.set(number, is_chosen);
+                if is_chosen {
+                    expected.insert(number);
+                } else {
+                    expected.remove(&number);
+                }
+            }
+            let mut met = chosen.list().to_vec();
+            met.sort_unstable();
+            prop_assert_eq!(met, expected.into_iter().collect::<Vec<_>>());
+            chosen.clear();
+            prop_assert!(chosen.list().is_empty());
+            prop_assert!(chosen.places.iter().all(|&place| place == ABSENT));
         }
     }
 }

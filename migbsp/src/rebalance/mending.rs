@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 
 use bsp::numbers::real;
 
+use super::problem::{Memory, MemoryUse};
+use super::solution::{Incumbent, Meter};
 use crate::rebalance::annealing::{Annealing, Course};
-use crate::rebalance::budget::Meter;
 use crate::rebalance::draws::Draws;
-use crate::rebalance::incumbent::Incumbent;
-use crate::rebalance::memory::{Memory, MemoryUse};
 use crate::rebalance::{Budget, Problem, ProblemError, Solution};
 
 /// An assignment within the limits of memory, if homes exceed them, as cheap as a short search finds; levels do not

@@ -13,7 +13,7 @@ pub(super) struct Exchange {
     /// The higher one of the two levels, afterwards.
     pub(super) level: f64,
     /// The same with penalties: the less, the better.
-    pub(super) merit: f64,
+    merit: f64,
 }
 
 /// Which moves are allowed, and which are penalised.

@@ -1,7 +1,7 @@
 //! The assignment of a search.
 
+use super::problem::MemoryUse;
 use crate::rebalance::Problem;
-use crate::rebalance::memory::MemoryUse;
 
 /// An assignment, with what a search asks about it all the time.
 ///

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use bsp::HostId;
 use bsp::units::Bytes;
 
-use crate::event::Activity;
+use super::*;
+use crate::calendar::Activity;
 use crate::network::{Network, NetworkOptions};
 use crate::platform::Platform;
-
-use super::*;
 
 /// The flows of one network, and their calendar.
 struct Flows {

@@ -8,7 +8,7 @@ use rand_chacha::rand_core::Rng;
 use seq_io::fasta::{self, Record};
 
 use crate::draws::{generator, unit};
-use crate::memory::collected;
+use crate::parameters::collected;
 use crate::smith_waterman::kernel::scoring::Substitution;
 
 /// A sequence, its letters as codes of a [`Substitution`].
