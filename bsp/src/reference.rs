@@ -176,7 +176,7 @@ impl<P: Program> Computation<P> {
 
 /// Checks that the message `from` → `to` can be received: `to` exists and will read it.
 ///
-/// `halted` tells in which superstep a process halted. A message that is only a size may go to a
+/// `halted` says in which superstep a process halted. A message that is only a size may go to a
 /// process that halts in the same superstep: it is traffic, and nothing in it is lost.
 ///
 /// # Errors

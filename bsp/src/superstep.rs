@@ -163,7 +163,7 @@ impl<'a, Message> Superstep<'a, Message> {
         self.conditions.standby.binary_search(&rank).is_ok()
     }
 
-    /// Tells the runner of a complete interaction of a task farm.
+    /// Reports to the runner a complete interaction of a task farm.
     pub(crate) fn report(&mut self, interaction: Interaction) {
         self.outbox.interaction = Some(interaction);
     }

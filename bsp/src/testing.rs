@@ -164,7 +164,7 @@ fn check_clock<P: Program>(
     }
 }
 
-/// Moves every process that has not halted, and tells how many those are.
+/// Moves every process that has not halted, and returns how many those are.
 fn move_all<P: Program>(computation: &mut Computation<P>, superstep: u64) -> Result<u64, Error> {
     let mut moves = 0;
     let processes = computation.processes.iter_mut().zip(&computation.outputs);

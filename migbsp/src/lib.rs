@@ -6,7 +6,7 @@
 //! [`Parameters`]; a [`ProcessHistory`] and its [`Observation`]s; [`When`] to call; the
 //! [`Evaluation`] of a process; [`merge`] and [`select`]; and the [`Processors`] of a target Set.
 //! That is MigBSP. A [`Policy`] may instead call by another rule, and make a [`Plan`] from a
-//! [`Snapshot`] of all Sets, which a [`Gate`] judges; [`Policies`] holds the rules that a binary knows.
+//! [`Snapshot`] of all Sets, which a [`Gate`] accepts or refuses; [`Policies`] holds the rules that a binary knows.
 //! Every equation is in `docs/model.md`.
 //!
 //! | folder | contents |

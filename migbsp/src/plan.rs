@@ -43,7 +43,7 @@ pub trait Plan: fmt::Debug + Send {
     fn draft(&mut self, snapshot: &Snapshot) -> Draft;
 }
 
-/// A plan that no gate has judged yet.
+/// A plan that no gate has accepted or refused yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
     /// The host of each process, by process of the snapshot; a number of a host.

@@ -1,6 +1,6 @@
 //! Plans of one run, from call to call.
 //!
-//! `Planner` is the part of the first Manager that applies plan and gate, with what it has learnt of costs, of
+//! `Planner` is the part of the first Manager that applies plan and gate, with what it has learned of costs, of
 //! owners' jobs, of the lifetime of plans, and of its own errors. Planning time grows with the number of processes and
 //! with the budget of searches, so no handler plans: the Manager passes its planner to the world and receives it back
 //! with the plan.
@@ -87,7 +87,7 @@ pub struct Planner {
     lost_time: LostTime,
     /// What is expected of owners' jobs; `None`: the loads of the last moment.
     jobs: Option<JobForecast>,
-    /// What has been learnt of the messages between Sets.
+    /// What has been learned of the messages between Sets.
     lessons: Vec<Lesson>,
     /// The gain and cost of the plan of the call being held.
     balance: Option<CostBenefit>,
@@ -494,7 +494,7 @@ fn snapshot_of(
 pub struct Decision {
     /// The moves, in rank order.
     pub moves: Vec<PlannedMove>,
-    /// How the plan was judged.
+    /// How the plan was assessed.
     pub assessment: PlanAssessment,
     /// How far away the next call may be.
     pub spacing: Spacing,
@@ -516,7 +516,7 @@ pub struct PlannedMove {
     pub per_byte: Option<f64>,
 }
 
-/// How a plan was judged.
+/// How a plan was assessed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanAssessment {
     /// The gain of the plan and its cost.

@@ -3,7 +3,7 @@
 //! A policy is a rule of each of three traits:
 //!
 //! * `When` says after which supersteps a call is held, of those that end a round of the program. Every Manager has one
-//!   and feeds it the outcome of each call, so all of them have the same schedule. Rules judge imbalance and time.
+//!   and feeds it the outcome of each call, so all of them have the same schedule. Rules look at imbalance and time.
 //!   `Cooldown`, around each of them, enforces pauses.
 //! * `Plan` says where each process should run, from a `Snapshot` of hosts, loads and rates. The first Manager alone
 //!   makes plans, because a plan is one decision about all hosts. MigBSP's plan is none of these: its Managers

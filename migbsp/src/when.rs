@@ -38,7 +38,7 @@ pub(crate) const WHENS: &[Rule<dyn When>] = &[
 /// Every Set Manager holds one. All of them observe every call, and so have the same schedule. Only the Managers that
 /// decide observe supersteps: the first one, and with a hierarchical barrier the others, too.
 ///
-/// Rules only judge; [`Policy::when`](crate::Policy::when) enforces the pause after a call.
+/// Rules only say when a call pays; [`Policy::when`](crate::Policy::when) enforces the pause after a call.
 ///
 /// # Laws
 ///
@@ -105,7 +105,7 @@ pub struct Spacing {
 pub struct CallSchedule {
     /// Supersteps until the next call; `None`: whenever it pays.
     pub interval: Option<u32>,
-    /// The tolerance that supersteps are judged with, if the rule has one.
+    /// The tolerance that supersteps are checked with, if the rule has one.
     pub tolerance: Option<f64>,
     /// How many supersteps were balanced in the interval that ended with the last call.
     pub balanced: Option<u32>,

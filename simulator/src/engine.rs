@@ -506,13 +506,13 @@ impl Engine {
     ///
     /// If the platform has no such `host`.
     #[must_use]
-    pub fn withheld(&mut self, host: HostId, window: Seconds) -> f64 {
+    pub fn unavailable(&mut self, host: HostId, window: Seconds) -> f64 {
         let (now, from) = (self.now, (self.now - window.get().max(0.0)).max(0.0));
         match &mut self.owners[host.index()] {
             None => self.load(host, window),
             Some(queue) => {
                 queue.advance(now);
-                queue.mean_withheld(from, now)
+                queue.mean_unavailable(from, now)
             }
         }
     }

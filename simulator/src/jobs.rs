@@ -147,7 +147,7 @@ pub(crate) struct OwnerQueue {
     /// Seconds of cores that jobs have had until `since`.
     taken: f64,
     /// Seconds for which a process would have been without a core until `since`.
-    withheld: f64,
+    unavailable: f64,
     /// How often a job has arrived while none was present.
     periods: u64,
     /// The latest changes, the newest last.
@@ -176,7 +176,7 @@ struct Change {
     /// Busy periods that have begun until then, this one included.
     periods: u64,
     /// Seconds for which a process would have been without a core until then, and the part of one it would be without.
-    withheld: (f64, f64),
+    unavailable: (f64, f64),
 }
 
 impl OwnerQueue {
@@ -192,7 +192,7 @@ impl OwnerQueue {
             done: 0.0,
             since: 0.0,
             taken: 0.0,
-            withheld: 0.0,
+            unavailable: 0.0,
             periods: 0,
             history: VecDeque::new(),
             standstill: 0,
@@ -203,7 +203,7 @@ impl OwnerQueue {
             queue.advance(0.0);
             queue.progress(0.0);
             queue.taken = 0.0;
-            queue.withheld = 0.0;
+            queue.unavailable = 0.0;
         }
         queue.history.clear();
         queue.note();
@@ -281,21 +281,21 @@ impl OwnerQueue {
         ((now - then) / (to - from) / self.cores).clamp(0.0, 1.0)
     }
 
-    /// The mean of what is [withheld](Self::withheld) from `from` to `to`, as [`load`](Self::load).
-    pub(crate) fn mean_withheld(&self, from: f64, to: f64) -> f64 {
+    /// The mean of what is [unavailable](Self::unavailable) from `from` to `to`, as [`load`](Self::load).
+    pub(crate) fn mean_unavailable(&self, from: f64, to: f64) -> f64 {
         let from = from.max(self.history.front().map_or(to, |change| change.date));
         if to <= from {
-            return self.withheld();
+            return self.unavailable();
         }
-        let now = self.withheld + self.withheld() * (to - self.since).max(0.0);
+        let now = self.unavailable + self.unavailable() * (to - self.since).max(0.0);
         let after = self.history.partition_point(|change| change.date <= from);
         let before = self.history[after.saturating_sub(1)];
-        let then = before.withheld.0 + before.withheld.1 * (from - before.date);
+        let then = before.unavailable.0 + before.unavailable.1 * (from - before.date);
         ((now - then) / (to - from)).clamp(0.0, 1.0)
     }
 
     /// The part of a core that one computation, if it were the only one, would not have.
-    pub(crate) fn withheld(&self) -> f64 {
+    pub(crate) fn unavailable(&self) -> f64 {
         let jobs = self.present.len() as f64;
         let share = match self.jobs.discipline() {
             Discipline::Preemptive => self.cores - jobs,
@@ -324,7 +324,7 @@ impl OwnerQueue {
     /// Whether a computation can have a part of a core from `date` until the next change, for more than an instant.
     fn leaves_core(&self, date: f64) -> bool {
         let until = self.next_change().unwrap_or(f64::INFINITY);
-        self.withheld() < 1.0 && date + INSTANT * (1.0 + date.abs()) < until
+        self.unavailable() < 1.0 && date + INSTANT * (1.0 + date.abs()) < until
     }
 
     /// The part of a core that each job has.
@@ -360,7 +360,7 @@ impl OwnerQueue {
     fn progress(&mut self, to: f64) {
         let passed = (to - self.since).max(0.0);
         self.taken += self.taking() * passed;
-        self.withheld += self.withheld() * passed;
+        self.unavailable += self.unavailable() * passed;
         self.done += self.rate() * passed;
         self.since = self.since.max(to);
     }
@@ -392,10 +392,10 @@ impl OwnerQueue {
     /// Notes what jobs have from now on, if that has changed.
     fn note(&mut self) {
         let (date, cores) = (self.since, self.taking());
-        let withheld = self.withheld();
+        let unavailable = self.unavailable();
         let is_same = |last: &Change| {
             last.cores.to_bits() == cores.to_bits()
-                && last.withheld.1.to_bits() == withheld.to_bits()
+                && last.unavailable.1.to_bits() == unavailable.to_bits()
         };
         if self.history.back().is_some_and(is_same) {
             return;
@@ -405,7 +405,7 @@ impl OwnerQueue {
             taken: self.taken,
             cores,
             periods: self.periods,
-            withheld: (self.withheld, self.withheld()),
+            unavailable: (self.unavailable, self.unavailable()),
         });
         let is_old = |next: &Change| next.date < date - REMEMBERED;
         while self.history.get(1).is_some_and(is_old) {

@@ -292,12 +292,12 @@ struct Round {
 }
 
 impl Round {
-    /// The random numbers of this round; `part` tells the streams of a round from each other.
+    /// The random numbers of this round; `part` distinguishes the streams of a round.
     fn numbers(self, part: u8) -> ChaCha8Rng {
         let mut purpose = *b"state kinds, round      ";
         purpose[18..22].copy_from_slice(&self.rank.to_le_bytes());
         purpose[23] = part;
-        // The low half tells rounds apart, the high half is the seed's.
+        // The low half distinguishes rounds, the high half is the seed's.
         let low = u32::try_from(self.number & u64::from(u32::MAX)).expect("32 bits");
         generator(self.seed ^ (self.number >> 32), &purpose, low)
     }

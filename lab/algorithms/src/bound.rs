@@ -71,7 +71,7 @@ fn cost_max(problem: &Problem) -> f64 {
         if !problem.is_movable(process) {
             return 0.0;
         }
-        let home = problem.machines()[resident.home].group;
+        let home = problem.machines()[resident.initial_machine].group;
         let move_costs = (0..groups).map(|group| problem.move_cost(home, group));
         move_costs
             .map(|move_cost| move_cost.fixed + move_cost.per_size * resident.size)
@@ -124,7 +124,7 @@ impl<'a> Relaxation<'a> {
         let mut at_home = vec![Vec::new(); machines.len()];
         for (process, resident) in problem.residents().iter().enumerate() {
             if problem.is_movable(process) {
-                at_home[resident.home].push(process);
+                at_home[resident.initial_machine].push(process);
             }
         }
         let pinned = problem.pinned_loads();
@@ -227,7 +227,7 @@ impl<'a> Relaxation<'a> {
     /// What `process` costs where it is cheapest away from home, and where that is.
     fn leave(&self, process: usize, cheapest: &[Cheapest]) -> Option<(f64, usize)> {
         let resident = self.problem.residents()[process];
-        let home = resident.home;
+        let home = resident.initial_machine;
         let goals = cheapest.iter().filter_map(|cheapest| {
             let mut goals = cheapest.machines.into_iter().flatten();
             goals.find(|&goal| goal != home)
@@ -313,7 +313,7 @@ mod tests {
             let resident = |(workload, size, home): (f64, f64, usize)| Resident {
                 workload,
                 size,
-                home: home % machines.len(),
+                initial_machine: home % machines.len(),
             };
             let move_cost = |fixed, per_size| MoveCost { fixed, per_size };
             let problem = Problem::new(
@@ -322,7 +322,7 @@ mod tests {
                 vec![vec![move_cost(0.1, 1.0), move_cost(3.0, 2.0)], vec![move_cost(5.0, 0.0), move_cost(0.0, 1.0)]],
             )
             .unwrap();
-            let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
+            let (ideal, initial) = (problem.ideal(), problem.level(&problem.initial_assignment()));
             let target = ideal + share * (initial - ideal);
             prop_assert!(bound(&problem, target) <= cheapest(&problem, target));
         }
@@ -335,7 +335,7 @@ mod tests {
             let resident = |&(workload, home): &(f64, usize)| Resident {
                 workload,
                 size: 1.0,
-                home,
+                initial_machine: home,
             };
             let move_cost = MoveCost {
                 fixed: 0.0,
@@ -367,7 +367,7 @@ mod tests {
         let resident = |workload, size| Resident {
             workload,
             size,
-            home: 0,
+            initial_machine: 0,
         };
         let move_cost = MoveCost {
             fixed: 0.0,

@@ -71,7 +71,7 @@ impl Exchanging {
             .map(|process| Resident {
                 workload: heaviness(process) * draws.between(0.5, 1.5),
                 size: 1.0,
-                home: home(process),
+                initial_machine: home(process),
             })
             .collect();
         let edges = match self.pattern {

@@ -147,7 +147,7 @@ impl Group {
         let resident = |((home, workload), size)| Resident {
             workload,
             size,
-            home,
+            initial_machine: home,
         };
         let residents = homes.into_iter().zip(work).zip(sizes);
         Problem::new(
@@ -376,7 +376,7 @@ mod tests {
         for (group, printed) in Group::all().zip(printed.as_flattened()) {
             let level = |seed| {
                 let problem = group.draw(seed);
-                problem.level(&problem.homes())
+                problem.level(&problem.initial_assignment())
             };
             let mean = (0..200).map(level).sum::<f64>() / 200.0;
             // With few machines of three kinds, the mean of 200 still varies by a few per cent.

@@ -267,7 +267,7 @@ mod tests {
             let resident = move |&workload: &f64| Resident {
                 workload: workload * unit,
                 size: 1.0,
-                home,
+                initial_machine: home,
             };
             workloads.iter().map(resident).collect::<Vec<_>>()
         };

@@ -43,7 +43,7 @@ pub fn generate(group: GroupName, seed: u64, workloads: Workloads, targets: Vec<
         }
         GroupName::Exchanging(group) => {
             let problem = group.draw(seed);
-            let initial = problem.level(&problem.homes());
+            let initial = problem.level(&problem.initial_assignment());
             let usual = [0.8, 0.85, 0.9].map(|factor| (factor * initial).round());
             (group.to_string(), problem, usual.to_vec())
         }

@@ -80,7 +80,7 @@ impl Instance {
             memory: None,
             blocks: Vec::new(),
             processes: processes
-                .map(|process| Process::new(process.workload, process.size, process.home))
+                .map(|process| Process::new(process.workload, process.size, process.initial_machine))
                 .collect(),
             edges: edges.into_iter().map(edge).collect(),
             weight,
@@ -152,7 +152,7 @@ impl Instance {
         let residents = self.processes.iter().map(|process| Resident {
             workload: process.workload,
             size: process.size,
-            home: process.machine,
+            initial_machine: process.machine,
         });
         let count = groups.len();
         let move_costs = (0..count).map(|from| {

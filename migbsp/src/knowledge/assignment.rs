@@ -1051,7 +1051,7 @@ pub(crate) struct Flows<'a> {
     graph: &'a Graph,
     machines: &'a [Host],
     /// The present host of each process.
-    home: &'a [usize],
+    present: &'a [usize],
     sets: usize,
     /// By host: bytes that it sends to and receives from other hosts.
     hosts: Vec<[f64; 2]>,
@@ -1078,11 +1078,11 @@ struct Crowds {
 }
 
 impl<'a> Flows<'a> {
-    /// With processes that run on the hosts `home` at present on the hosts `places`.
+    /// With processes that run on the hosts `present` now, on the hosts `places`.
     pub(crate) fn new(
         graph: &'a Graph,
         machines: &'a [Host],
-        home: &'a [usize],
+        present: &'a [usize],
         places: &[usize],
     ) -> Self {
         let sets = machines.iter().map(|host| host.set.index() + 1).max();
@@ -1090,13 +1090,13 @@ impl<'a> Flows<'a> {
         let mut flows = Self {
             graph,
             machines,
-            home,
+            present,
             sets,
             hosts: vec![[0.0; 2]; machines.len()],
             crossing: vec![0.0; sets * sets],
             leaving: vec![0; machines.len() * sets],
             number: vec![0; sets * sets],
-            crowds: Crowds::new(graph, machines, sets, (home, places)),
+            crowds: Crowds::new(graph, machines, sets, (present, places)),
         };
         for (process, host) in places.iter().enumerate() {
             for message in graph.outgoing(process) {
@@ -1122,8 +1122,8 @@ impl<'a> Flows<'a> {
         }
         let set = |host: usize| self.machines[host].set.index();
         if let Some(crowds) = &mut self.crowds {
-            let home = set(self.home[process]);
-            crowds.relocate(self.sets, process, home, (set(from), set(to)));
+            let present = set(self.present[process]);
+            crowds.relocate(self.sets, process, present, (set(from), set(to)));
         }
     }
 
@@ -1196,7 +1196,7 @@ impl Crowds {
         graph: &Graph,
         machines: &[Host],
         sets: usize,
-        (home, places): (&[usize], &[usize]),
+        (present, places): (&[usize], &[usize]),
     ) -> Option<Self> {
         let rest = graph.rest();
         if rest.is_empty() {
@@ -1209,9 +1209,9 @@ impl Crowds {
             bytes: vec![0.0; sets * sets],
             received: vec![Vec::new(); places.len()],
         };
-        for (home, host) in home.iter().zip(places) {
-            crowds.members[set(*home)] += 1.0;
-            crowds.located[set(*home) * sets + set(*host)] += 1.0;
+        for (present, host) in present.iter().zip(places) {
+            crowds.members[set(*present)] += 1.0;
+            crowds.located[set(*present) * sets + set(*host)] += 1.0;
         }
         for rest in rest.iter().filter(|rest| rest.set.index() < sets) {
             crowds.received[rest.to].push((rest.set, rest.bytes));
@@ -1220,9 +1220,15 @@ impl Crowds {
         Some(crowds)
     }
 
-    fn relocate(&mut self, sets: usize, process: usize, home: usize, (from, to): (usize, usize)) {
-        self.located[home * sets + from] -= 1.0;
-        self.located[home * sets + to] += 1.0;
+    fn relocate(
+        &mut self,
+        sets: usize,
+        process: usize,
+        present: usize,
+        (from, to): (usize, usize),
+    ) {
+        self.located[present * sets + from] -= 1.0;
+        self.located[present * sets + to] += 1.0;
         for (set, bytes) in &self.received[process] {
             self.bytes[set.index() * sets + from] -= bytes;
             self.bytes[set.index() * sets + to] += bytes;
@@ -1268,12 +1274,14 @@ mod tests {
             cores: 2.0,
             ..snapshot.hosts()[0]
         };
-        let mut met = Vec::new();
+        let mut found = Vec::new();
         let loads = snapshot.processes();
-        computing.with(loads, (0, &two_cores), (None, None), |_, end| met.push(end));
+        computing.with(loads, (0, &two_cores), (None, None), |_, end| {
+            found.push(end)
+        });
         // 1.5, then each has a core to itself.
-        for (end, expected) in met.iter().zip([1.5, 2.5, 4.5]) {
-            assert!((end - expected).abs() < 1e-9, "{met:?}");
+        for (end, expected) in found.iter().zip([1.5, 2.5, 4.5]) {
+            assert!((end - expected).abs() < 1e-9, "{found:?}");
         }
     }
 

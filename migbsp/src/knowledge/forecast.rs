@@ -10,7 +10,7 @@ use crate::median::median;
 /// Predicts a process's instructions in the next superstep: by the last superstep, or by an exponential mean with a
 /// short or a long memory, whichever had the least error lately.
 ///
-/// A long memory suits steady loads and noise, a short one drift and jumps; the errors tell which it is.
+/// A long memory suits steady loads and noise, a short one drift and jumps; the errors show which it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Forecast {
     /// By predictor, in instructions; `None` before the first superstep.
@@ -118,7 +118,7 @@ impl BandwidthForecast {
         "transport",
     ];
 
-    /// Learns from a transfer that met `bandwidth`, in bytes per second. What is no finite positive number is ignored.
+    /// Learns from a transfer that had this `bandwidth`, in bytes per second. What is no finite positive number is ignored.
     pub fn observe(&mut self, bandwidth: f64) {
         if !(MIN..=MAX).contains(&bandwidth) {
             return;
@@ -281,7 +281,7 @@ pub(super) fn least_error<const N: usize>(means: &[f64; N]) -> usize {
     best
 }
 
-/// Weight of the newest error: predictors are judged by some sixteen measurements.
+/// Weight of the newest error: predictors are compared by some sixteen measurements.
 const ERROR_WEIGHT: f64 = 0.0625;
 
 #[cfg(test)]

@@ -224,13 +224,14 @@ impl Neighbours {
     pub(crate) fn observe(&mut self, old: f64, incoming: &[Incoming]) {
         for edge in &mut self.0 {
             let found = incoming.binary_search_by_key(&edge.from, |other| other.from);
-            let met = found.map_or_else(|_| Edge::silent(edge.from), |at| Edge::of(&incoming[at]));
-            edge.age(old, met);
+            let found =
+                found.map_or_else(|_| Edge::silent(edge.from), |at| Edge::of(&incoming[at]));
+            edge.age(old, found);
         }
-        for met in incoming {
-            if let Err(at) = self.0.binary_search_by_key(&met.from, |edge| edge.from) {
-                let mut edge = Edge::silent(met.from);
-                edge.age(old, Edge::of(met));
+        for found in incoming {
+            if let Err(at) = self.0.binary_search_by_key(&found.from, |edge| edge.from) {
+                let mut edge = Edge::silent(found.from);
+                edge.age(old, Edge::of(found));
                 self.0.insert(at, edge);
             }
         }
@@ -308,14 +309,14 @@ impl Edge {
         clippy::cast_possible_truncation,
         reason = "a prediction may be rounded"
     )]
-    fn age(&mut self, old: f64, met: Self) {
+    fn age(&mut self, old: f64, found: Self) {
         let aged = |before: f32, now: f32| {
             let aged = (old * f64::from(before) + (1.0 - old) * f64::from(now)) as f32;
             if aged < NEGLIGIBLE { 0.0 } else { aged }
         };
-        self.messages = aged(self.messages, met.messages);
-        self.bytes = aged(self.bytes, met.bytes);
-        self.time = aged(self.time, met.time);
+        self.messages = aged(self.messages, found.messages);
+        self.bytes = aged(self.bytes, found.bytes);
+        self.time = aged(self.time, found.time);
     }
 
     /// The same with finite numbers that are not negative.

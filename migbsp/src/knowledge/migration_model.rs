@@ -21,7 +21,7 @@ pub struct MigrationModel {
     sent: Window,
     processed: Window,
     /// What bytes took on each link.
-    links: MetLinks,
+    links: MeasuredLinks,
     /// The recent mean errors of two predictions of what bytes take, as parts of it: by the predicted bandwidth, and by what
     /// earlier moves took whatever was predicted.
     errors: [f64; 2],
@@ -81,7 +81,7 @@ impl MigrationModel {
         Some(self.links.per_byte(one, other)? / self.coefficients.overlap)
     }
 
-    /// The link that has been `probed`, as moves are to be predicted by: as earlier moves met it, if the probe says that it
+    /// The link that has been `probed`, as moves are to be predicted by: as earlier moves found it, if the probe says that it
     /// has not changed.
     #[must_use]
     pub fn confirmed(&self, probed: ProbedLink) -> ProbedLink {
@@ -129,7 +129,7 @@ impl MigrationModel {
         let processing = measured.processing.get();
         let is_short = alone.max(processing) < startup;
         if !is_short {
-            self.judge(&sample, took);
+            self.assess(&sample, took);
         }
         let cause = Cause::of(took, alone, processing);
         if is_short {
@@ -150,7 +150,7 @@ impl MigrationModel {
     }
 
     /// Learns by how much each prediction of a move that is not short was off; its bytes took `took` seconds.
-    fn judge(&mut self, sample: &Sample, took: f64) {
+    fn assess(&mut self, sample: &Sample, took: f64) {
         if let Some(steady) = self.steady() {
             let computed = CostCoefficients {
                 steady: None,
@@ -287,12 +287,12 @@ const BYTES_MAX: Bytes = Bytes(1 << 53);
 
 /// What bytes took on the links between hosts in earlier moves, in seconds per byte.
 ///
-/// A move measures its link for as long as it takes, a probe only for a part of that. So a probe tells whether a link has
+/// A move measures its link for as long as it takes, a probe only for a part of that. So a probe shows whether a link has
 /// changed, and as long as it has not, the moves before know it better.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct MetLinks(BTreeMap<[HostId; 2], BandwidthForecast>);
+struct MeasuredLinks(BTreeMap<[HostId; 2], BandwidthForecast>);
 
-impl MetLinks {
+impl MeasuredLinks {
     /// Learns from a move between two hosts, in either direction.
     pub(super) fn observe(&mut self, one: HostId, other: HostId, per_byte: f64) {
         let link = self.0.entry(ends(one, other)).or_default();
@@ -411,8 +411,8 @@ mod tests {
 
     const ENDS: (HostId, HostId) = (HostId(3), HostId(1));
 
-    fn after(rates: &[f64]) -> MetLinks {
-        let mut links = MetLinks::default();
+    fn after(rates: &[f64]) -> MeasuredLinks {
+        let mut links = MeasuredLinks::default();
         for rate in rates {
             links.observe(ENDS.0, ENDS.1, *rate);
         }
@@ -429,11 +429,11 @@ mod tests {
         close(links.per_byte(ENDS.0, ENDS.1).unwrap(), 2e-7);
         close(links.per_byte(ENDS.1, ENDS.0).unwrap(), 2e-7);
         assert_eq!(links.per_byte(ENDS.1, HostId(2)), None);
-        assert_eq!(MetLinks::default().per_byte(ENDS.0, ENDS.1), None);
+        assert_eq!(MeasuredLinks::default().per_byte(ENDS.0, ENDS.1), None);
     }
 
     #[test]
-    fn a_probe_that_is_near_what_moves_met_confirms_it_and_another_one_replaces_it() {
+    fn a_probe_that_is_near_what_moves_found_confirms_it_and_another_one_replaces_it() {
         let links = after(&[2e-7, 2e-7, 5e-7]);
         let confirmed = |probed| links.confirmed(ENDS.0, ENDS.1, probed);
         close(confirmed(5.3e-7), 5e-7);

@@ -175,7 +175,7 @@ impl Snapshot {
     }
 
     /// The same with the `paths` of messages from every Set to every Set, from which and from the messages of the
-    /// processes the network is learnt; without a call of this method messages take what bytes take by the rates.
+    /// processes the network is learned; without a call of this method messages take what bytes take by the rates.
     #[must_use]
     pub fn with_paths(mut self, paths: &[Vec<Path>]) -> Self {
         self.network = Network::new(paths, self.network.lessons());
@@ -588,7 +588,7 @@ pub struct PlanningAssumptions {
     pub cost_factor: f64,
     /// How long the moves of one call take together.
     pub migration_time: MigrationTime,
-    /// What has been learnt of the messages between Sets, from Set to Set; empty if nothing.
+    /// What has been learned of the messages between Sets, from Set to Set; empty if nothing.
     pub lessons: Vec<Lesson>,
 }
 

@@ -269,7 +269,7 @@ fn best_move(
 /// first; the others go to the host of their Set that ends first.
 fn placed(snapshot: &Snapshot, quotas: &Quotas, parts: &[SetId]) -> Vec<usize> {
     let mut assignment = Assignment::empty(snapshot);
-    let mut homeless = Vec::new();
+    let mut unplaced = Vec::new();
     for process in heaviest_first(snapshot) {
         let host = snapshot.places()[process];
         let set = snapshot.hosts()[host].set;
@@ -278,10 +278,10 @@ fn placed(snapshot: &Snapshot, quotas: &Quotas, parts: &[SetId]) -> Vec<usize> {
         if parts[process] == set && end() <= limit {
             assignment.add(process, host);
         } else {
-            homeless.push(process);
+            unplaced.push(process);
         }
     }
-    for process in homeless {
+    for process in unplaced {
         assignment.add(process, assignment.fastest_host_in(parts[process], process));
     }
     assignment.places().to_vec()

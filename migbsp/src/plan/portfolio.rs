@@ -141,7 +141,7 @@ pub(crate) const PORTFOLIO: Rule<dyn Plan> = Rule::new(
 const TOLERANCE: f64 = 1.03;
 
 /// Moves and swaps processes as long as a step makes the slowest host, or the slowest link between Sets, faster without
-/// making another as slow, and returns to the best assignment met by the snapshot's objective.
+/// making another as slow, and returns to the best assignment found by the snapshot's objective.
 ///
 /// Candidates are the processes of the slowest host and those that they send to, or the processes whose messages cross
 /// the slowest link; they go to the hosts of those that they exchange messages with, and to the hosts of each Set that
@@ -251,10 +251,10 @@ impl Critical {
         let places = assignment.places();
         let neighbours = snapshot.graph().neighbours(process);
         let near = neighbours.map(|message| places[message.other]);
-        let home = snapshot.places()[process];
+        let present = snapshot.places()[process];
         let mut targets: Vec<usize> = near
             .chain(self.idlest.iter().copied())
-            .chain([home])
+            .chain([present])
             .collect();
         targets.sort_unstable();
         targets.dedup();

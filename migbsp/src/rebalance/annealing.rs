@@ -163,17 +163,17 @@ impl<'a> Annealing<'a> {
         movable[self.draws.below(movable.len())]
     }
 
-    /// Where `process` may go: home half of the time, unless it is there.
+    /// Where `process` may go: its initial machine half of the time, unless it is there.
     fn goal(&mut self, process: usize) -> usize {
-        let home = self.state.home(process);
-        if self.state.places()[process] != home && self.draws.below(2) == 0 {
-            home
+        let initial_machine = self.state.initial_machine(process);
+        if self.state.places()[process] != initial_machine && self.draws.below(2) == 0 {
+            initial_machine
         } else {
             self.somewhere(process)
         }
     }
 
-    /// A machine: of the group `process` is at home in half of the time, or any; half of the time that of a process
+    /// A machine: of the group of the initial machine of `process` half of the time, or any; half of the time that of a process
     /// with which it exchanges bytes, if there is one.
     fn somewhere(&mut self, process: usize) -> usize {
         if let Some(communication) = self.state.communication() {
@@ -186,7 +186,7 @@ impl<'a> Annealing<'a> {
             }
         }
         if self.draws.below(2) == 0 {
-            let group = &self.machines[self.state.group(self.state.home(process))];
+            let group = &self.machines[self.state.group(self.state.initial_machine(process))];
             group[self.draws.below(group.len())]
         } else {
             self.draws.below(self.state.machine_count())
@@ -205,7 +205,8 @@ impl<'a> Annealing<'a> {
         let places = &self.best.places;
         let processes = self.state.movable().iter();
         let prices: Vec<f64> = if self.best.cost.get() < f64::INFINITY {
-            let away = processes.filter(|&&process| places[process] != self.state.home(process));
+            let away = processes
+                .filter(|&&process| places[process] != self.state.initial_machine(process));
             away.map(|&process| self.state.price(process, places[process]))
                 .collect()
         } else {
@@ -224,7 +225,7 @@ impl<'a> Annealing<'a> {
         if 0.0 < mean { mean } else { 1.0 }
     }
 
-    /// Shows the best and, should it be of use that nothing met the target, the last.
+    /// Shows the best and, should it be of use that nothing reached the target, the last.
     fn report(&self, incumbent: &mut Incumbent, meter: &Meter<'_>) {
         let problem = self.state.problem();
         for (places, seen_at) in [
@@ -256,7 +257,7 @@ impl OverloadPrice {
         self.min = self.min.min(PRICE_MIN * start);
     }
 
-    /// After a chunk in which `feasible` states met the target.
+    /// After a chunk in which `feasible` states reached the target.
     fn follow(&mut self, feasible: usize) {
         self.fruitless = if 0 < feasible { 0 } else { self.fruitless + 1 };
         if self.patience < self.fruitless {
@@ -318,7 +319,7 @@ struct Chain {
 }
 
 impl Annealing<'_> {
-    /// A process moves; a process of its new machine moves to where the first came from, to its home, or elsewhere;
+    /// A process moves; a process of its new machine moves to where the first came from, to its initial machine, or elsewhere;
     /// and so on, for at most `hops` moves. Returns the number of steps evaluated.
     pub(super) fn chain(&mut self, hops: usize) -> u64 {
         let first = self.mover();
@@ -341,9 +342,9 @@ impl Annealing<'_> {
                 break;
             }
             from = to;
-            let home = self.state.home(process);
+            let initial_machine = self.state.initial_machine(process);
             to = match self.draws.below(4) {
-                0 | 1 if home != from => home,
+                0 | 1 if initial_machine != from => initial_machine,
                 0 | 2 => start,
                 _ => self.somewhere(process),
             };
@@ -819,7 +820,7 @@ mod tests {
             })
             .collect();
         let problem = problem.with_communication(&edges, 0.5).unwrap();
-        let mut state = AnnealingState::new(&problem, 90.0, &problem.homes());
+        let mut state = AnnealingState::new(&problem, 90.0, &problem.initial_assignment());
         let (first, second) = (0, 1);
         let members = [first, second].map(|machine| state.members(machine).to_vec());
         // One process of the first machine stays.
@@ -846,8 +847,8 @@ mod tests {
     fn check(prices: &[f64], expected: &[(f64, f64)]) {
         let cooling = Cooling::of(prices.to_vec(), 1.0);
         for &(share, expected) in expected {
-            let met = cooling.at(share);
-            assert!((met / expected - 1.0).abs() < 1e-6, "{share}: {met}");
+            let found = cooling.at(share);
+            assert!((found / expected - 1.0).abs() < 1e-6, "{share}: {found}");
         }
     }
 

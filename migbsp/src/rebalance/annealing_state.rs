@@ -47,8 +47,8 @@ struct MachineLoad {
 struct Migrant {
     workload: f64,
     size: f64,
-    home: usize,
-    /// Of its home, times the number of groups.
+    initial_machine: usize,
+    /// Of its initial machine, times the number of groups.
     row: usize,
 }
 
@@ -69,8 +69,8 @@ impl<'a> AnnealingState<'a> {
         let residents = problem.residents().iter().map(|resident| Migrant {
             workload: resident.workload,
             size: resident.size,
-            home: resident.home,
-            row: problem.machines()[resident.home].group * group_count,
+            initial_machine: resident.initial_machine,
+            row: problem.machines()[resident.initial_machine].group * group_count,
         });
         let mut state = Self {
             problem,
@@ -97,7 +97,9 @@ impl<'a> AnnealingState<'a> {
             let machine = assignment[process];
             state.positions[process] = state.members[machine].len();
             state.members[machine].push(process);
-            state.away.set(process, machine != state.home(process));
+            state
+                .away
+                .set(process, machine != state.initial_machine(process));
         }
         state.sum_anew();
         state
@@ -130,7 +132,8 @@ impl<'a> AnnealingState<'a> {
         for machine in [left, machine] {
             self.overloaded.set(machine, 0.0 < self.excess(machine));
         }
-        self.away.set(process, machine != self.home(process));
+        self.away
+            .set(process, machine != self.initial_machine(process));
     }
 
     /// What is added to the loads of the machines that a process leaves and enters, where the others are on the machines
@@ -228,7 +231,7 @@ impl<'a> AnnealingState<'a> {
     #[inline]
     pub(super) fn price(&self, process: usize, machine: usize) -> f64 {
         let resident = &self.residents[process];
-        if resident.home == machine {
+        if resident.initial_machine == machine {
             return 0.0;
         }
         let (fixed, per_size) = self.move_costs[resident.row + self.machines[machine].group];
@@ -258,8 +261,8 @@ impl<'a> AnnealingState<'a> {
     }
 
     #[inline]
-    pub(super) fn home(&self, process: usize) -> usize {
-        self.residents[process].home
+    pub(super) fn initial_machine(&self, process: usize) -> usize {
+        self.residents[process].initial_machine
     }
 
     #[inline]
@@ -317,7 +320,7 @@ impl<'a> AnnealingState<'a> {
         self.overloaded.list()
     }
 
-    /// The processes that are not at home.
+    /// The processes that are not on their initial machine.
     #[inline]
     pub(super) fn away(&self) -> &[usize] {
         self.away.list()
@@ -328,7 +331,7 @@ impl<'a> AnnealingState<'a> {
         self.overloaded().is_empty()
     }
 
-    /// The cost of all processes away from home.
+    /// The cost of all processes that are not on their initial machine.
     #[inline]
     pub(super) const fn cost(&self) -> PreciseSum {
         self.cost
@@ -446,10 +449,10 @@ mod tests {
     #[test]
     fn a_giant_leaves_dwarfs_their_digits() {
         let machine = |capacity| Machine { capacity, group: 0 };
-        let resident = |(workload, home)| Resident {
+        let resident = |(workload, initial_machine)| Resident {
             workload,
             size: 1.0,
-            home,
+            initial_machine,
         };
         let move_cost = MoveCost {
             fixed: 1.0,
@@ -461,7 +464,7 @@ mod tests {
             vec![vec![move_cost]],
         )
         .unwrap();
-        let mut state = AnnealingState::new(&problem, 1.0, &problem.homes());
+        let mut state = AnnealingState::new(&problem, 1.0, &problem.initial_assignment());
         let excess = state.excess(1).to_bits();
         state.relocate(0, 1);
         assert!(!state.is_feasible());
@@ -488,7 +491,7 @@ mod tests {
     }
 
     fn check_moves(problem: &Problem) {
-        let mut state = AnnealingState::new(problem, 90.0, &problem.homes());
+        let mut state = AnnealingState::new(problem, 90.0, &problem.initial_assignment());
         let mut draws = Draws::new(1, b"the tests of this module");
         for _ in 0..1000 {
             let process = state.movable()[draws.below(state.movable().len())];
@@ -559,9 +562,9 @@ mod tests {
                     expected.remove(&number);
                 }
             }
-            let mut met = chosen.list().to_vec();
-            met.sort_unstable();
-            prop_assert_eq!(met, expected.into_iter().collect::<Vec<_>>());
+            let mut found = chosen.list().to_vec();
+            found.sort_unstable();
+            prop_assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
             chosen.clear();
             prop_assert!(chosen.list().is_empty());
             prop_assert!(chosen.places.iter().all(|&place| place == ABSENT));

@@ -18,7 +18,7 @@ pub fn best(problem: &Problem, target: f64, budget: Budget<'_>, seed: u64) -> Se
 }
 
 /// Repairs what is overloaded and, for a tenth of the budget, refines it greedily; where neither meets the target,
-/// searches as IMLP and then with taboos until it is met. After a tenth for IMLP, whatever was found, it anneals from
+/// searches as IMLP and then with taboos until it is reached. After a tenth for IMLP, whatever was found, it anneals from
 /// the cheapest: a quarter of the steps by ejection chains and the others by drawing how two machines share
 /// their processes.
 ///
@@ -29,7 +29,7 @@ pub fn improve(problem: &Problem, seed: u64, incumbent: &mut Incumbent, meter: &
     repair(problem, incumbent, meter);
     meter.limit(SLICE);
     refine(problem, incumbent, meter);
-    // Local searches leave out what processes exchange, so that levels that they take for met may be higher.
+    // Local searches leave out what processes exchange, so that levels that they take for reached may be higher.
     if !problem.weighs_exchange() {
         search_locally(problem, seed, incumbent, meter);
     }

@@ -366,10 +366,10 @@ mod tests {
             per_size: if from == to { 0.1 } else { 1.0 },
         };
         let machine = |&(capacity, group): &(f64, usize)| Machine { capacity, group };
-        let resident = |&(workload, size, home): &(f64, f64, usize)| Resident {
+        let resident = |&(workload, size, initial_machine): &(f64, f64, usize)| Resident {
             workload,
             size,
-            home: home % machines.len(),
+            initial_machine: initial_machine % machines.len(),
         };
         Problem::new(
             machines.iter().map(machine).collect(),

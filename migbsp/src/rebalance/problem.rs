@@ -19,7 +19,7 @@ use crate::Graph;
 /// processes exchange.
 ///
 /// Invariant: at least one machine and one process; capacities, and workloads, sizes and costs unless they are
-/// 0, are from 10⁻⁵⁰ to 10⁵⁰, so that no product or sum of a few leaves the range of numbers; homes and groups
+/// 0, are from 10⁻⁵⁰ to 10⁵⁰, so that no product or sum of a few leaves the range of numbers; initial machines and groups
 /// exist; with every process where searches begin, no machine's memory is exceeded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
@@ -27,10 +27,10 @@ pub struct Problem {
     residents: Vec<Resident>,
     /// Group × group, by the group that is left.
     move_costs: Vec<Vec<MoveCost>>,
-    /// By process: whether it stays at home; empty if all may move.
+    /// By process: whether it stays on its initial machine; empty if all may move.
     pins: Vec<bool>,
     memory: Option<Memory>,
-    /// By process: where searches begin, if homes exceed the memory of a machine.
+    /// By process: where searches begin, if the initial assignment exceeds the memory of a machine.
     mended: Option<Vec<usize>>,
     communication: Option<Communication>,
 }
@@ -52,7 +52,7 @@ pub struct Resident {
     /// The size of its image.
     pub size: f64,
     /// The machine on which it is.
-    pub home: usize,
+    pub initial_machine: usize,
 }
 
 /// The cost of a move, by the groups of the machines that the process leaves and enters.
@@ -88,14 +88,14 @@ impl Problem {
         }
         for (machine, &Machine { capacity, group }) in machines.iter().enumerate() {
             if !RANGE.contains(&capacity) {
-                let met = capacity;
-                return Err(ProblemError::Capacity { machine, met });
+                let found = capacity;
+                return Err(ProblemError::Capacity { machine, found });
             }
             if groups <= group {
-                let met = group;
+                let found = group;
                 return Err(ProblemError::Group {
                     machine,
-                    met,
+                    found,
                     groups,
                 });
             }
@@ -104,16 +104,20 @@ impl Problem {
             return Err(ProblemError::NoProcess);
         }
         for (process, resident) in residents.iter().enumerate() {
-            for (what, met) in [("workload", resident.workload), ("size", resident.size)] {
-                if !is_amount(met) {
-                    return Err(ProblemError::Amount { process, what, met });
+            for (what, found) in [("workload", resident.workload), ("size", resident.size)] {
+                if !is_amount(found) {
+                    return Err(ProblemError::Amount {
+                        process,
+                        what,
+                        found,
+                    });
                 }
             }
-            let (met, machines) = (resident.home, machines.len());
-            if machines <= met {
-                return Err(ProblemError::Home {
+            let (found, machines) = (resident.initial_machine, machines.len());
+            if machines <= found {
+                return Err(ProblemError::InitialMachine {
                     process,
-                    met,
+                    found,
                     machines,
                 });
             }
@@ -141,22 +145,22 @@ impl Problem {
         weight: f64,
     ) -> Result<Self, ProblemError> {
         let processes = self.residents.len();
-        for (edge, &(one, other, met)) in edges.iter().enumerate() {
-            if let Some(met) = [one, other].into_iter().find(|end| processes <= *end) {
+        for (edge, &(one, other, found)) in edges.iter().enumerate() {
+            if let Some(found) = [one, other].into_iter().find(|end| processes <= *end) {
                 return Err(ProblemError::Edge {
                     edge,
-                    met,
+                    found,
                     processes,
                 });
             }
-            if !is_amount(met) {
+            if !is_amount(found) {
                 let what = "an exchange";
-                return Err(ProblemError::Bytes { what, met });
+                return Err(ProblemError::Bytes { what, found });
             }
         }
         if !is_amount(weight) {
-            let (what, met) = ("a weight", weight);
-            return Err(ProblemError::Bytes { what, met });
+            let (what, found) = ("a weight", weight);
+            return Err(ProblemError::Bytes { what, found });
         }
         let has_any = !edges.is_empty();
         self.communication = has_any.then(|| Communication::new(processes, edges, weight));
@@ -182,14 +186,19 @@ impl Problem {
         &self.residents
     }
 
-    /// What it costs that `process` ends on `machine`: nothing at home.
+    /// What it costs that `process` ends on `machine`: nothing on its initial machine.
     #[must_use]
     pub fn cost(&self, process: usize, machine: usize) -> f64 {
-        let Resident { size, home, .. } = self.residents[process];
-        if home == machine {
+        let Resident {
+            size,
+            initial_machine,
+            ..
+        } = self.residents[process];
+        if initial_machine == machine {
             return 0.0;
         }
-        let move_cost = self.move_costs[self.machines[home].group][self.machines[machine].group];
+        let move_cost =
+            self.move_costs[self.machines[initial_machine].group][self.machines[machine].group];
         move_cost.fixed + move_cost.per_size * size
     }
 
@@ -204,12 +213,12 @@ impl Problem {
         self.move_costs.len()
     }
 
-    /// The home of every process.
+    /// The initial machine of every process.
     #[must_use]
-    pub fn homes(&self) -> Vec<usize> {
+    pub fn initial_assignment(&self) -> Vec<usize> {
         self.residents
             .iter()
-            .map(|resident| resident.home)
+            .map(|resident| resident.initial_machine)
             .collect()
     }
 
@@ -270,7 +279,7 @@ impl Problem {
         let mut loads = vec![0.0; self.machines.len()];
         for (process, resident) in self.residents.iter().enumerate() {
             if !self.is_movable(process) {
-                loads[resident.home] += resident.workload;
+                loads[resident.initial_machine] += resident.workload;
             }
         }
         loads
@@ -300,13 +309,13 @@ impl Problem {
     }
 }
 
-fn check_count(what: &'static str, met: usize, expected: usize) -> Result<(), ProblemError> {
-    if met == expected {
+fn check_count(what: &'static str, found: usize, expected: usize) -> Result<(), ProblemError> {
+    if found == expected {
         Ok(())
     } else {
         Err(ProblemError::Count {
             what,
-            met,
+            found,
             expected,
         })
     }
@@ -319,7 +328,7 @@ fn is_amount(number: f64) -> bool {
 const RANGE: RangeInclusive<f64> = 1e-50..=1e50;
 
 impl Problem {
-    /// The same, where the processes of which `pins` says so stay at home.
+    /// The same, where the processes of which `pins` says so stay on their initial machine.
     ///
     /// # Errors
     ///
@@ -334,7 +343,7 @@ impl Problem {
         self.mended()
     }
 
-    /// The same with machines of limited memory. If homes exceed it, searches begin with an assignment that does not.
+    /// The same with machines of limited memory. If the initial assignment exceeds it, searches begin with an assignment that does not.
     ///
     /// # Errors
     ///
@@ -346,10 +355,10 @@ impl Problem {
         check_count("lists of blocks", memory.used_blocks.len(), processes)?;
         let blocks = memory.blocks.len();
         for (process, used) in memory.used_blocks.iter().enumerate() {
-            if let Some(&met) = used.iter().find(|&&block| blocks <= block) {
+            if let Some(&found) = used.iter().find(|&&block| blocks <= block) {
                 return Err(ProblemError::Block {
                     process,
-                    met,
+                    found,
                     blocks,
                 });
             }
@@ -373,7 +382,7 @@ impl Problem {
         self
     }
 
-    /// Whether `process` may leave its home.
+    /// Whether `process` may leave its initial machine.
     #[must_use]
     pub fn is_movable(&self, process: usize) -> bool {
         self.pins.get(process) != Some(&true)
@@ -391,14 +400,16 @@ impl Problem {
         self.memory.as_ref()
     }
 
-    /// The assignment that searches begin with: every process at home or, if that exceeds the memory of a machine, one that
+    /// The assignment that searches begin with: every process on its initial machine or, if that exceeds the memory of a machine, one that
     /// is as cheap as a short search finds.
     #[must_use]
     pub fn start(&self) -> Vec<usize> {
-        self.mended.clone().unwrap_or_else(|| self.homes())
+        self.mended
+            .clone()
+            .unwrap_or_else(|| self.initial_assignment())
     }
 
-    /// Whether homes are within the limits of memory.
+    /// Whether the initial assignment is within the limits of memory.
     #[must_use]
     pub const fn begins_within_memory(&self) -> bool {
         self.mended.is_none()
@@ -452,40 +463,40 @@ pub enum ProblemError {
     #[error("no process: must be at least one")]
     NoProcess,
     /// A capacity that is none.
-    #[error("machine {machine} has capacity {met}: must be a number from 1e-50 to 1e50")]
+    #[error("machine {machine} has capacity {found}: must be a number from 1e-50 to 1e50")]
     Capacity {
         /// Which machine.
         machine: usize,
         /// What it has.
-        met: f64,
+        found: f64,
     },
     /// A group without costs of moves.
-    #[error("machine {machine} is in group {met}: must be one of 0..{groups}")]
+    #[error("machine {machine} is in group {found}: must be one of 0..{groups}")]
     Group {
         /// Which machine.
         machine: usize,
         /// Where it is said to be.
-        met: usize,
+        found: usize,
         /// How many there are.
         groups: usize,
     },
     /// A workload or a size that is none.
-    #[error("process {process} has {what} {met}: must be 0 or a number from 1e-50 to 1e50")]
+    #[error("process {process} has {what} {found}: must be 0 or a number from 1e-50 to 1e50")]
     Amount {
         /// Which process.
         process: usize,
         /// Its workload or its size.
         what: &'static str,
         /// What it is.
-        met: f64,
+        found: f64,
     },
-    /// A home that does not exist.
-    #[error("process {process} is on machine {met}: must be one of 0..{machines}")]
-    Home {
+    /// An initial machine that does not exist.
+    #[error("process {process} is on machine {found}: must be one of 0..{machines}")]
+    InitialMachine {
         /// Which process.
         process: usize,
         /// Where it is said to be.
-        met: usize,
+        found: usize,
         /// How many there are.
         machines: usize,
     },
@@ -500,22 +511,22 @@ pub enum ProblemError {
         groups: usize,
     },
     /// A list that has not one item for each.
-    #[error("{met} {what}: must be {expected}")]
+    #[error("{found} {what}: must be {expected}")]
     Count {
         /// What is counted.
         what: &'static str,
         /// How many there are.
-        met: usize,
+        found: usize,
         /// How many there must be.
         expected: usize,
     },
     /// A process uses a block that does not exist.
-    #[error("process {process} uses block {met}: must be one of 0..{blocks}")]
+    #[error("process {process} uses block {found}: must be one of 0..{blocks}")]
     Block {
         /// Which process.
         process: usize,
         /// The block.
-        met: usize,
+        found: usize,
         /// How many there are.
         blocks: usize,
     },
@@ -569,22 +580,22 @@ pub enum ProblemError {
         limit: u64,
     },
     /// An edge of a process that does not exist.
-    #[error("edge {edge} is of process {met}: must be one of 0..{processes}")]
+    #[error("edge {edge} is of process {found}: must be one of 0..{processes}")]
     Edge {
         /// Which edge.
         edge: usize,
         /// The process.
-        met: usize,
+        found: usize,
         /// How many there are.
         processes: usize,
     },
     /// Bytes or a weight that are none.
-    #[error("{what} of {met}: must be 0 or a number from 1e-50 to 1e50")]
+    #[error("{what} of {found}: must be 0 or a number from 1e-50 to 1e50")]
     Bytes {
         /// What it is.
         what: &'static str,
         /// Its value.
-        met: f64,
+        found: f64,
     },
 }
 
@@ -812,7 +823,7 @@ mod tests {
             vec![Resident {
                 workload,
                 size,
-                home: 0,
+                initial_machine: 0,
             }],
             vec![vec![MoveCost {
                 fixed,

@@ -18,7 +18,7 @@ use super::{Problem, Solution};
 /// # Deviations
 ///
 /// * The lowest threshold there is fixed at a few per cent above the ideal level. Here it is the target.
-/// * If the target is met, lower thresholds are tried downwards in the same steps until one fails: their
+/// * If the target is reached, lower thresholds are tried downwards in the same steps until one fails: their
 ///   assignments meet the target, too, and are sometimes cheaper.
 /// * A process that may not move stays, and a light machine without the memory for a process does not receive it.
 /// * Of several light machines for the process, it takes the first in memory. Here it is the one where the
@@ -26,19 +26,18 @@ use super::{Problem, Solution};
 pub fn refine(problem: &Problem, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
     let ideal = problem.ideal();
     let step = STEP * ideal;
-    let (target, initial) = (incumbent.target(), problem.level(&problem.start()));
-    let homes = Homes::of(problem);
-    if trial(&homes, target, incumbent, meter) {
+    let (target, initial) = (incumbent.target(), Initial::of(problem));
+    if trial(&initial, target, incumbent, meter) {
         let mut threshold = target - step;
-        while ideal < threshold && trial(&homes, threshold, incumbent, meter) {
+        while ideal < threshold && trial(&initial, threshold, incumbent, meter) {
             threshold -= step;
         }
         return;
     }
-    let (mut fails, mut passes) = (target.max(ideal), initial);
+    let (mut fails, mut passes) = (target.max(ideal), problem.level(&initial.assignment));
     while fails + step < passes && !meter.is_spent() {
         let threshold = 0.5 * (fails + passes);
-        if trial(&homes, threshold, incumbent, meter) {
+        if trial(&initial, threshold, incumbent, meter) {
             passes = threshold;
         } else {
             fails = threshold;
@@ -48,7 +47,7 @@ pub fn refine(problem: &Problem, incumbent: &mut Incumbent, meter: &mut Meter<'_
 
 /// Shows what a refinement at `threshold` leads to; whether no machine is above the threshold.
 fn trial(
-    homes: &Homes<'_>,
+    initial: &Initial<'_>,
     threshold: f64,
     incumbent: &mut Incumbent,
     meter: &mut Meter<'_>,
@@ -56,15 +55,15 @@ fn trial(
     if meter.is_spent() {
         return false;
     }
-    let mut refinement = Refinement::new(homes, threshold);
+    let mut refinement = Refinement::new(initial, threshold);
     let is_done = refinement.run(meter);
-    let found = Solution::of(homes.problem, threshold, refinement.assignment);
+    let found = Solution::of(initial.problem, threshold, refinement.assignment);
     incumbent.see_parts(found.level, found.cost, meter.steps(), || &found.assignment);
     is_done
 }
 
 /// The initial assignment: what every trial begins with.
-struct Homes<'a> {
+struct Initial<'a> {
     problem: &'a Problem,
     ideal: f64,
     assignment: Vec<usize>,
@@ -73,14 +72,14 @@ struct Homes<'a> {
     lists: Vec<Vec<usize>>,
 }
 
-impl<'a> Homes<'a> {
+impl<'a> Initial<'a> {
     fn of(problem: &'a Problem) -> Self {
         let residents = problem.residents();
         let assignment = problem.start();
         let mut lists = vec![Vec::new(); problem.machines().len()];
-        for (process, &home) in assignment.iter().enumerate() {
+        for (process, &initial_machine) in assignment.iter().enumerate() {
             if problem.is_movable(process) {
-                lists[home].push(process);
+                lists[initial_machine].push(process);
             }
         }
         for list in &mut lists {
@@ -96,9 +95,9 @@ impl<'a> Homes<'a> {
     }
 }
 
-/// A trial. Light machines never become heavy, so that only processes at home leave a machine.
+/// A trial. Light machines never become heavy, so that no process leaves a machine but its initial one.
 struct Refinement<'a> {
-    homes: &'a Homes<'a>,
+    initial: &'a Initial<'a>,
     assignment: Vec<usize>,
     loads: Vec<f64>,
     /// The workload of each machine at the threshold.
@@ -112,25 +111,25 @@ struct Refinement<'a> {
 }
 
 impl<'a> Refinement<'a> {
-    fn new(homes: &'a Homes<'a>, threshold: f64) -> Self {
+    fn new(initial: &'a Initial<'a>, threshold: f64) -> Self {
         let level = 0.5 * (threshold + highest(threshold));
-        let machines = homes.problem.machines().iter();
+        let machines = initial.problem.machines().iter();
         let mut refinement = Self {
-            homes,
-            assignment: homes.assignment.clone(),
-            loads: homes.loads.clone(),
+            initial,
+            assignment: initial.assignment.clone(),
+            loads: initial.loads.clone(),
             limits: machines.map(|machine| level * machine.capacity).collect(),
-            rests: vec![Rest::default(); homes.loads.len()],
+            rests: vec![Rest::default(); initial.loads.len()],
             light: Vec::new(),
             heavy: Vec::new(),
-            memory: homes.problem.memory_use(&homes.assignment),
+            memory: initial.problem.memory_use(&initial.assignment),
         };
-        for machine in 0..homes.loads.len() {
+        for machine in 0..initial.loads.len() {
             if refinement.is_light(machine) {
                 refinement.light.push(machine);
             } else if refinement.is_heavy(machine) {
                 refinement.heavy.push(machine);
-                refinement.rests[machine] = Rest::all_of(homes.lists[machine].len());
+                refinement.rests[machine] = Rest::all_of(initial.lists[machine].len());
             }
         }
         let level = |machine: usize| refinement.level(machine);
@@ -163,10 +162,10 @@ impl<'a> Refinement<'a> {
 
     /// `donor` gives the largest process for which a light machine has room; whether there is any.
     fn give(&mut self, donor: usize) -> bool {
-        let residents = self.homes.problem.residents();
+        let residents = self.initial.problem.residents();
         let room = self.light.iter().map(|&machine| self.room(machine));
         let room = room.fold(f64::NEG_INFINITY, f64::max);
-        let list = &self.homes.lists[donor];
+        let list = &self.initial.lists[donor];
         let mut end = list.partition_point(|&process| residents[process].workload <= room);
         while let Some(at) = self.rests[donor].last_before(end) {
             let process = list[at];
@@ -207,14 +206,14 @@ impl<'a> Refinement<'a> {
         });
         fits.min_by(|&a, &b| {
             let [a, b] = [a, b].map(|at| self.light[at]);
-            let costs = [a, b].map(|machine| self.homes.problem.cost(process, machine));
+            let costs = [a, b].map(|machine| self.initial.problem.cost(process, machine));
             let rooms = self.room(b).total_cmp(&self.room(a));
             costs[0].total_cmp(&costs[1]).then(rooms).then(a.cmp(&b))
         })
     }
 
     fn level(&self, machine: usize) -> f64 {
-        self.loads[machine] / self.homes.problem.machines()[machine].capacity
+        self.loads[machine] / self.initial.problem.machines()[machine].capacity
     }
 
     fn room(&self, machine: usize) -> f64 {
@@ -226,7 +225,7 @@ impl<'a> Refinement<'a> {
     }
 
     fn is_light(&self, machine: usize) -> bool {
-        self.level(machine) < self.homes.ideal
+        self.level(machine) < self.initial.ideal
     }
 }
 
@@ -325,8 +324,9 @@ fn repaired(problem: &Problem, target: f64) -> Vec<usize> {
 /// The processes that leave overloaded machines; the rooms of those become what the others leave them.
 fn leaving(problem: &Problem, places: &[usize], rooms: &mut [f64]) -> Vec<usize> {
     let price = |process: usize| {
-        let home = problem.machines()[problem.residents()[process].home].group;
-        let move_costs = (0..problem.group_count()).map(|group| problem.move_cost(home, group));
+        let initial_group = problem.machines()[problem.residents()[process].initial_machine].group;
+        let move_costs =
+            (0..problem.group_count()).map(|group| problem.move_cost(initial_group, group));
         let size = problem.residents()[process].size;
         let prices: f64 = move_costs
             .map(|move_cost| move_cost.fixed + move_cost.per_size * size)
@@ -369,11 +369,11 @@ mod tests {
             capacity: 1.0,
             group: usize::from(number + 1 == count),
         };
-        let of = |(home, workloads): (usize, &&[f64])| {
+        let of = |(initial_machine, workloads): (usize, &&[f64])| {
             let resident = move |&workload: &f64| Resident {
                 workload,
                 size: 1.0,
-                home,
+                initial_machine,
             };
             workloads.iter().map(resident).collect::<Vec<_>>()
         };
@@ -389,8 +389,8 @@ mod tests {
                 .collect(),
         )
         .unwrap();
-        let homes = Homes::of(&problem);
-        let mut refinement = Refinement::new(&homes, target);
+        let initial = Initial::of(&problem);
+        let mut refinement = Refinement::new(&initial, target);
         let mut meter = Meter::new(Budget::Steps(u64::MAX));
         assert_eq!(refinement.run(&mut meter), is_met);
         assert_eq!(refinement.assignment, expect);
@@ -435,16 +435,16 @@ mod repair_tests {
     use super::*;
     use crate::rebalance::{Machine, MoveCost, Resident};
 
-    /// Machines of capacity 1 in groups of their own but for the first two; processes by workload, size and home.
+    /// Machines of capacity 1 in groups of their own but for the first two; processes by workload, size and initial machine.
     fn check(residents: &[(f64, f64, usize)], target: f64, expect: &[usize]) {
         let machine = |group| Machine {
             capacity: 1.0,
             group,
         };
-        let resident = |&(workload, size, home): &(f64, f64, usize)| Resident {
+        let resident = |&(workload, size, initial_machine): &(f64, f64, usize)| Resident {
             workload,
             size,
-            home,
+            initial_machine,
         };
         let move_cost = |from, to| MoveCost {
             fixed: 0.0,

@@ -16,7 +16,7 @@ pub struct Solution {
     pub level: f64,
     /// What its moves cost.
     pub cost: f64,
-    /// How many processes are not at home.
+    /// How many processes are not on their initial machine.
     pub migrations: usize,
     /// Whether it meets the target.
     pub feasible: bool,
@@ -27,7 +27,10 @@ impl Solution {
     #[must_use]
     pub fn of(problem: &Problem, target: f64, assignment: Vec<usize>) -> Self {
         let level = problem.level(&assignment);
-        let homes = problem.residents().iter().map(|resident| resident.home);
+        let initial = problem
+            .residents()
+            .iter()
+            .map(|resident| resident.initial_machine);
         let places = assignment.iter().copied();
         Self {
             level,
@@ -36,9 +39,9 @@ impl Solution {
                 .enumerate()
                 .map(|(process, machine)| problem.cost(process, machine))
                 .sum(),
-            migrations: homes
+            migrations: initial
                 .zip(places)
-                .filter(|(home, place)| home != place)
+                .filter(|(initial_machine, place)| initial_machine != place)
                 .count(),
             feasible: level <= highest(target),
             assignment,
@@ -164,7 +167,7 @@ impl Incumbent {
         level <= highest(self.target)
     }
 
-    /// The level that is to be met.
+    /// The level that is to be reached.
     #[must_use]
     pub const fn target(&self) -> f64 {
         self.target

@@ -9,8 +9,8 @@ use super::{Budget, Problem, SearchResult};
 
 /// How IMLP looks: the defaults are those that its authors found best.
 ///
-/// Chen, Wang and Lau 2008, algorithms 1 and 2. Each iteration starts with every process at home and brings
-/// down the highest level, pair by pair of machines, until the target is met or nothing helps. Expensive
+/// Chen, Wang and Lau 2008, algorithms 1 and 2. Each iteration starts with every process on its initial machine and brings
+/// down the highest level, pair by pair of machines, until the target is reached or nothing helps. Expensive
 /// migrations are considered only where cheap ones fail, and earlier solutions are penalised, so that others are found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variant {
@@ -218,7 +218,7 @@ impl Descent<'_> {
     }
 }
 
-/// A move costs no more than the threshold; the way home costs nothing.
+/// A move costs no more than the threshold; to go back costs nothing.
 struct Within<'a> {
     problem: &'a Problem,
     threshold: f64,
@@ -245,7 +245,7 @@ impl Rule for Within<'_> {
     }
 }
 
-/// By process and machine, how often it was found there and not at home: the matrix `B`.
+/// By process and machine, how often it was found there and not on its initial machine: the matrix `B`.
 ///
 /// Memory is linear in processes and in what is not 0.
 #[derive(Clone, Debug)]
@@ -328,7 +328,7 @@ fn cost_max(problem: &Problem) -> f64 {
     let mut largest: Vec<Option<usize>> = vec![None; problem.group_count()];
     let residents = problem.residents().iter().enumerate();
     for (process, resident) in residents.filter(|(process, _)| problem.is_movable(*process)) {
-        let largest = &mut largest[problem.machines()[resident.home].group];
+        let largest = &mut largest[problem.machines()[resident.initial_machine].group];
         if largest.is_none_or(|other| problem.residents()[other].size < resident.size) {
             *largest = Some(process);
         }
@@ -354,12 +354,12 @@ fn count(problem: &Problem, levels: u32) -> Vec<f64> {
     let residents = problem.residents().iter().enumerate();
     for (process, resident) in residents.filter(|(process, _)| problem.is_movable(*process)) {
         for (example, &size) in examples.iter().zip(&sizes) {
-            let away = |&&machine: &&usize| machine != resident.home;
+            let away = |&&machine: &&usize| machine != resident.initial_machine;
             let Some(&machine) = example.iter().find(away) else {
                 continue;
             };
-            let at_home =
-                problem.machines()[resident.home].group == problem.machines()[machine].group;
+            let at_home = problem.machines()[resident.initial_machine].group
+                == problem.machines()[machine].group;
             let machines = if at_home { size - 1.0 } else { size };
             costs.push((problem.cost(process, machine), machines));
         }
@@ -379,7 +379,7 @@ fn count(problem: &Problem, levels: u32) -> Vec<f64> {
     thresholds
 }
 
-/// By group, its first two machines, or all it has: one of them may be the home of one process alone.
+/// By group, its first two machines, or all it has: one of them may be the initial machine of one process alone.
 fn two_of_each_group(problem: &Problem) -> Vec<Vec<usize>> {
     let mut examples = vec![Vec::new(); problem.group_count()];
     for (number, machine) in problem.machines().iter().enumerate() {
@@ -465,10 +465,10 @@ mod tests {
             capacity: 1.0,
             group: 0,
         };
-        let resident = |(workload, home)| Resident {
+        let resident = |(workload, initial_machine)| Resident {
             workload,
             size: 1.0,
-            home,
+            initial_machine,
         };
         let residents = [(9.0, 0), (7.0, 0), (4.0, 1), (2.0, 1)].map(resident);
         Problem::new(vec![machine; 2], residents.into(), vec![vec![move_cost]]).unwrap()
@@ -548,7 +548,7 @@ mod tests {
         let resident = |size| Resident {
             workload: 1.0,
             size,
-            home: 0,
+            initial_machine: 0,
         };
         let move_cost = |per_size| MoveCost {
             fixed: 0.0,

@@ -57,7 +57,7 @@ impl Interval {
         }
     }
 
-    /// Judges the supersteps since the last call and moves the next interval by one for each; answers
+    /// Checks the supersteps since the last call and moves the next interval by one for each; returns
     /// how many were balanced.
     fn balance(&mut self, supersteps: &[Digest], barrier_busy: &[Seconds]) -> u32 {
         let mut wait = Seconds::ZERO;

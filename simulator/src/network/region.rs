@@ -319,7 +319,7 @@ impl Region {
             self.touched.push(bundle.link);
             bundle.restart(allocation.clocks.track(link.clock).share);
         }
-        // Links that are met first may add members.
+        // Links that are visited first may add members.
         let mut slot = 0;
         while slot < self.members.len() {
             self.gather_member(allocation, slot);

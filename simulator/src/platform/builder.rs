@@ -164,10 +164,10 @@ impl Builder {
         };
         let depth = parent.map_or(0, |_| self.zones[index(depth)].depth + 1);
         if DEPTH_MAX < depth {
-            let (met, limit) = (u64::from(depth), u64::from(DEPTH_MAX));
+            let (found, limit) = (u64::from(depth), u64::from(DEPTH_MAX));
             return Err(PlatformErrorKind::TooMany {
                 what: "zones inside one another",
-                met,
+                found,
                 limit,
             });
         }
@@ -276,10 +276,10 @@ impl Builder {
     ) -> Result<HostId, PlatformErrorKind> {
         let id = HostId(count(self.hosts.len(), "hosts")?);
         if HOSTS_MAX <= id.0 {
-            let (met, limit) = (u64::from(id.0) + 1, u64::from(HOSTS_MAX));
+            let (found, limit) = (u64::from(id.0) + 1, u64::from(HOSTS_MAX));
             return Err(PlatformErrorKind::TooMany {
                 what: "hosts",
-                met,
+                found,
                 limit,
             });
         }
@@ -375,13 +375,13 @@ fn check_shown(what: &'static str, name: &str) -> Result<(), PlatformErrorKind> 
 }
 
 /// Converts a count, if it is small enough.
-fn count(met: usize, what: &'static str) -> Result<u32, PlatformErrorKind> {
-    u32::try_from(met)
+fn count(found: usize, what: &'static str) -> Result<u32, PlatformErrorKind> {
+    u32::try_from(found)
         .ok()
-        .filter(|met| *met < COUNT_MAX)
+        .filter(|found| *found < COUNT_MAX)
         .ok_or_else(|| PlatformErrorKind::TooMany {
             what,
-            met: length(met),
+            found: length(found),
             limit: u64::from(COUNT_MAX),
         })
 }
@@ -864,7 +864,7 @@ fn wider(bandwidth: BytesPerSecond, width: u32) -> Result<BytesPerSecond, Platfo
         .filter(|_| units::is_rate(total))
         .ok_or_else(|| PlatformErrorKind::InvalidValue {
             key: "bandwidth of parallel cables",
-            met: total.to_string(),
+            found: total.to_string(),
             expected: "from 1e-6 to 1e30 B/s",
         })
 }

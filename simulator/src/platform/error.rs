@@ -73,12 +73,12 @@ pub enum PlatformErrorKind {
         attribute: &'static str,
     },
     /// A value that is not among those allowed.
-    #[error("invalid value `{met}` for `{key}`: must be {expected}")]
+    #[error("invalid value `{found}` for `{key}`: must be {expected}")]
     InvalidValue {
         /// The key or attribute.
         key: &'static str,
         /// The value found.
-        met: String,
+        found: String,
         /// What is expected instead.
         expected: &'static str,
     },
@@ -211,14 +211,14 @@ pub enum PlatformErrorKind {
         source: ProfileError,
     },
     /// A line of a profile's file that cannot be read.
-    #[error("profile `{file}`, line {line}: invalid line `{met}`: expected `<date> <value>`")]
+    #[error("profile `{file}`, line {line}: invalid line `{found}`: expected `<date> <value>`")]
     ProfileLine {
         /// Name of the file.
         file: String,
         /// Line of that file, from one.
         line: usize,
         /// The line found.
-        met: String,
+        found: String,
     },
     /// A profile's file that cannot be read.
     #[error("cannot read profile `{file}`: {reason}")]
@@ -241,22 +241,22 @@ pub enum PlatformErrorKind {
         expected: &'static str,
     },
     /// More of something than the simulator supports.
-    #[error("{met} {what}, at most {limit} are supported")]
+    #[error("{found} {what}, at most {limit} are supported")]
     TooMany {
         /// The things counted.
         what: &'static str,
         /// Number found.
-        met: u64,
+        found: u64,
         /// Highest number supported.
         limit: u64,
     },
     /// A list that should have one entry per host has another length.
-    #[error("`{key}` lists {met} values for {hosts} hosts")]
+    #[error("`{key}` lists {found} values for {hosts} hosts")]
     WrongLength {
         /// The key.
         key: &'static str,
         /// Number of values.
-        met: usize,
+        found: usize,
         /// Hosts of the Set.
         hosts: usize,
     },

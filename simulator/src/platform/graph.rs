@@ -147,12 +147,12 @@ impl Graph {
 }
 
 fn ends(width: u32, edges: &[Edge]) -> Vec<End> {
-    // First neighbour met, and whether there is another.
+    // First neighbour found, and whether there is another.
     let mut neighbours: Vec<Option<(u32, bool)>> = vec![None; index(width)];
     for edge in edges {
         for (end, other) in [(edge.from, edge.to), (edge.to, edge.from)] {
-            let met = neighbours[index(end)].get_or_insert((other, false));
-            met.1 |= met.0 != other;
+            let found = neighbours[index(end)].get_or_insert((other, false));
+            found.1 |= found.0 != other;
         }
     }
     let mut core = 0;

@@ -119,7 +119,7 @@ fn hash(name: &str) -> u32 {
 pub fn expand(pattern: &str) -> Result<Vec<String>, PlatformErrorKind> {
     let invalid = || PlatformErrorKind::InvalidValue {
         key: "range of names",
-        met: pattern.to_owned(),
+        found: pattern.to_owned(),
         expected: "the first and last number with `..` between them and the same zeros in front, as `labtec-1..5` \
                    and `labtec-01..05`",
     };
@@ -133,11 +133,11 @@ pub fn expand(pattern: &str) -> Result<Vec<String>, PlatformErrorKind> {
         let range = range(first, last).ok_or_else(invalid)?;
         let count = u64::from(range.end() - range.start()) + 1;
         let limit = u64::from(HOSTS_MAX);
-        let met = count.saturating_mul(length(names.len()));
-        if limit < met {
+        let found = count.saturating_mul(length(names.len()));
+        if limit < found {
             return Err(PlatformErrorKind::TooMany {
                 what: "names in a range",
-                met,
+                found,
                 limit,
             });
         }

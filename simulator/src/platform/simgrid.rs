@@ -259,19 +259,19 @@ impl<'doc> Reader<'doc, '_> {
     }
 }
 
-fn routing(met: Attribute<'_>) -> Result<ZoneRouting, ErrorAt> {
+fn routing(found: Attribute<'_>) -> Result<ZoneRouting, ErrorAt> {
     const ALL: &str = "Full, Floyd, Dijkstra, DijkstraCache, Cluster or None";
-    match met.text.to_ascii_lowercase().as_str() {
+    match found.text.to_ascii_lowercase().as_str() {
         "full" => Ok(ZoneRouting::Full),
         "floyd" => Ok(ZoneRouting::Shortest(Search::Floyd)),
         "dijkstra" | "dijkstracache" => Ok(ZoneRouting::Shortest(Search::Dijkstra)),
         "none" => Ok(ZoneRouting::None),
         "cluster" => Ok(ZoneRouting::Star),
-        "vivaldi" | "wifi" => Err(met.error(PlatformErrorKind::NotSupported {
-            what: format!("routing=\"{}\"", met.text),
+        "vivaldi" | "wifi" => Err(found.error(PlatformErrorKind::NotSupported {
+            what: format!("routing=\"{}\"", found.text),
             instead: "write a <cluster>, or routing=\"Full\" with routes",
         })),
-        _ => Err(met.choice("routing", ALL)),
+        _ => Err(found.choice("routing", ALL)),
     }
 }
 
@@ -314,19 +314,19 @@ fn syntax(text: &str, error: &roxmltree::Error) -> ErrorAt {
 }
 
 /// How the two directions of a link are related.
-fn duplex(met: Option<Attribute<'_>>, default: Duplex) -> Result<Duplex, ErrorAt> {
-    let Some(met) = met else {
+fn duplex(found: Option<Attribute<'_>>, default: Duplex) -> Result<Duplex, ErrorAt> {
+    let Some(found) = found else {
         return Ok(default);
     };
-    match met.text {
+    match found.text {
         "SHARED" => Ok(Duplex::Shared),
         "SPLITDUPLEX" | "FULLDUPLEX" => Ok(Duplex::Split),
         "FATPIPE" => Ok(Duplex::FatPipe),
-        "WIFI" => Err(met.error(PlatformErrorKind::NotSupported {
+        "WIFI" => Err(found.error(PlatformErrorKind::NotSupported {
             what: "sharing_policy=\"WIFI\"".to_owned(),
             instead: "links are SHARED, SPLITDUPLEX or FATPIPE",
         })),
-        _ => Err(met.choice("sharing_policy", "SHARED, SPLITDUPLEX or FATPIPE")),
+        _ => Err(found.choice("sharing_policy", "SHARED, SPLITDUPLEX or FATPIPE")),
     }
 }
 
@@ -497,7 +497,7 @@ impl Attribute<'_> {
     fn choice(self, key: &'static str, expected: &'static str) -> ErrorAt {
         self.error(PlatformErrorKind::InvalidValue {
             key,
-            met: self.text.to_owned(),
+            found: self.text.to_owned(),
             expected,
         })
     }
@@ -755,10 +755,10 @@ fn read_route(builder: &mut Builder, zone: u32, element: Element<'_>) -> Result<
     check_kinds(element, ends, between_zones)?;
     let symmetrical = match element.optional("symmetrical") {
         None => !is_bypass,
-        Some(met) => match met.text {
+        Some(found) => match found.text {
             "YES" | "yes" => true,
             "NO" | "no" => false,
-            _ => return Err(met.choice("symmetrical", "YES or NO")),
+            _ => return Err(found.choice("symmetrical", "YES or NO")),
         },
     };
     let mut there = Vec::new();
@@ -790,13 +790,13 @@ fn check_kinds(
 ) -> Result<(), ErrorAt> {
     for (end, key) in ends.into_iter().zip(["src", "dst"]) {
         if matches!(end, Endpoint::Zone(_)) != between_zones {
-            let met = element.required(key)?;
+            let found = element.required(key)?;
             let expected = if between_zones {
                 "the name of a zone; hosts and routers are connected by <route>"
             } else {
                 "the name of a host or router; zones are connected by <zoneRoute>"
             };
-            return Err(met.choice(key, expected));
+            return Err(found.choice(key, expected));
         }
     }
     Ok(())
@@ -824,8 +824,8 @@ fn link(
         None | Some("NONE" | "UP") => true,
         Some("DOWN") => false,
         Some(_) => {
-            let met = element.required("direction")?;
-            return Err(met.choice("direction", "UP, DOWN or NONE"));
+            let found = element.required("direction")?;
+            return Err(found.choice("direction", "UP, DOWN or NONE"));
         }
     };
     Ok((wire.towards(up), wire.towards(!up)))
@@ -1061,24 +1061,24 @@ const fn cable(bandwidth: BytesPerSecond, latency: Seconds, duplex: Duplex) -> C
 }
 
 /// The numbers of `1-4,6,9-11`.
-fn radicals(met: Attribute<'_>) -> Result<Vec<u32>, ErrorAt> {
+fn radicals(found: Attribute<'_>) -> Result<Vec<u32>, ErrorAt> {
     const EXPECTED: &str = "numbers and ranges separated by commas, as `1-4,6,9-11`";
     let mut radicals = Vec::new();
-    for group in met.text.split(',') {
+    for group in found.text.split(',') {
         let (first, last) = group.split_once('-').unwrap_or((group, group));
         let (Ok(first), Ok(last)) = (first.trim().parse::<u32>(), last.trim().parse::<u32>())
         else {
-            return Err(met.choice("radical", EXPECTED));
+            return Err(found.choice("radical", EXPECTED));
         };
         if last < first {
-            return Err(met.choice("radical", EXPECTED));
+            return Err(found.choice("radical", EXPECTED));
         }
         let total = u64::from(last - first) + 1 + length(radicals.len());
         if u64::from(HOSTS_MAX) < total {
             let limit = u64::from(HOSTS_MAX);
-            return Err(met.error(PlatformErrorKind::TooMany {
+            return Err(found.error(PlatformErrorKind::TooMany {
                 what: "hosts",
-                met: total,
+                found: total,
                 limit,
             }));
         }
@@ -1104,12 +1104,12 @@ fn read_topology(
         "DRAGONFLY" => |text, _| dragonfly(text),
         _ => return Err(kind.choice("topology", "FLAT, FAT_TREE, TORUS or DRAGONFLY")),
     };
-    let met = element.required("topo_parameters")?;
-    read(met.text, fat_tree_hosts)
+    let found = element.required("topo_parameters")?;
+    read(found.text, fat_tree_hosts)
         .and_then(|topology| topology.check_hosts(hosts).map(|()| Some(topology)))
         .map_err(|problem| {
             let key = "topo_parameters";
-            met.error(PlatformErrorKind::Topology { key, problem })
+            found.error(PlatformErrorKind::Topology { key, problem })
         })
 }
 
@@ -1125,7 +1125,7 @@ fn fat_tree(text: &str, fat_tree_hosts: u32) -> Result<Topology, TopologyProblem
             return Err(TopologyProblem::Levels {
                 what: "children",
                 levels: usize::try_from(levels).unwrap_or(usize::MAX),
-                met: children.len(),
+                found: children.len(),
             });
         }
         _ => return Err(TopologyProblem::Form(FORM)),

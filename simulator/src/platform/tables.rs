@@ -80,7 +80,7 @@ fn read_sets(
                     &table.name,
                     PlatformErrorKind::InvalidValue {
                         key: "name",
-                        met: name,
+                        found: name,
                         expected: "a name that is not empty",
                     },
                 ));
@@ -159,16 +159,16 @@ fn host_names(table: &SetTable, set: &str) -> Result<ClusterNames, ErrorAt> {
             &table.hosts,
             PlatformErrorKind::InvalidValue {
                 key: "hosts",
-                met: "none".to_owned(),
+                found: "none".to_owned(),
                 expected: "at least one host",
             },
         )
     };
-    let too_many = |met: u64| {
+    let too_many = |found: u64| {
         let (what, limit) = ("hosts", u64::from(HOSTS_MAX));
         error_at(
             &table.hosts,
-            PlatformErrorKind::TooMany { what, met, limit },
+            PlatformErrorKind::TooMany { what, found, limit },
         )
     };
     match table.hosts.get_ref() {
@@ -215,7 +215,7 @@ fn speeds(
         SpeedEntry::Each(speeds) => {
             let fault_of = PlatformErrorKind::WrongLength {
                 key: "speed",
-                met: speeds.len(),
+                found: speeds.len(),
                 hosts,
             };
             return Err(error_at(&table.speed, fault_of));
@@ -238,15 +238,15 @@ fn speeds(
 }
 
 fn cores_of(cores: &Spanned<u32>) -> Result<u32, ErrorAt> {
-    let met = *cores.get_ref();
-    if (1..=CORES_MAX).contains(&met) {
-        return Ok(met);
+    let found = *cores.get_ref();
+    if (1..=CORES_MAX).contains(&found) {
+        return Ok(found);
     }
     Err(error_at(
         cores,
         PlatformErrorKind::InvalidValue {
             key: "cores",
-            met: met.to_string(),
+            found: found.to_string(),
             expected: CORES,
         },
     ))
@@ -403,12 +403,12 @@ fn pairs(
     for name in left.iter().chain(&right) {
         member(sets, name).at(at)?;
     }
-    let mut met = BTreeSet::new();
+    let mut found = BTreeSet::new();
     let mut pairs = Vec::new();
     for a in &left {
         for b in &right {
             let pair = if a < b { (a, b) } else { (b, a) };
-            if a != b && met.insert(pair) {
+            if a != b && found.insert(pair) {
                 pairs.push([a.clone(), b.clone()]);
             }
         }
@@ -418,7 +418,7 @@ fn pairs(
             between,
             PlatformErrorKind::InvalidValue {
                 key: "between",
-                met: format!("{} and {}", between.get_ref()[0], between.get_ref()[1]),
+                found: format!("{} and {}", between.get_ref()[0], between.get_ref()[1]),
                 expected: "two different Sets",
             },
         ));
@@ -440,7 +440,7 @@ fn route(
             &table.between,
             PlatformErrorKind::InvalidValue {
                 key: "between",
-                met: from.clone(),
+                found: from.clone(),
                 expected: "two different Sets",
             },
         ));
@@ -507,8 +507,8 @@ fn overheads(
     sets: &BTreeMap<String, SetZone>,
     document: &Document,
 ) -> Result<(), ErrorAt> {
-    let time = |key, met: &Option<Spanned<Scalar>>, default: Seconds| match met {
-        Some(met) => quantity(key, met, units::time),
+    let time = |key, found: &Option<Spanned<Scalar>>, default: Seconds| match found {
+        Some(found) => quantity(key, found, units::time),
         None => Ok(default),
     };
     let mut by_set = Vec::new();
@@ -704,20 +704,20 @@ fn read_topology(
     hosts: usize,
     fat_tree_hosts: u32,
 ) -> Result<Option<Topology>, ErrorAt> {
-    let mut found = None;
-    if let Some(met) = &table.fat_tree {
-        let topology = fat_tree(met.get_ref(), fat_tree_hosts);
-        add(&mut found, hosts, ("fat_tree", met), topology)?;
+    let mut topology = None;
+    if let Some(found) = &table.fat_tree {
+        let read = fat_tree(found.get_ref(), fat_tree_hosts);
+        add(&mut topology, hosts, ("fat_tree", found), read)?;
     }
-    if let Some(met) = &table.torus {
-        let topology = Torus::new(met.get_ref()).map(Topology::Torus);
-        add(&mut found, hosts, ("torus", met), topology)?;
+    if let Some(found) = &table.torus {
+        let read = Torus::new(found.get_ref()).map(Topology::Torus);
+        add(&mut topology, hosts, ("torus", found), read)?;
     }
-    if let Some(met) = &table.dragonfly {
-        let topology = dragonfly(met.get_ref());
-        add(&mut found, hosts, ("dragonfly", met), topology)?;
+    if let Some(found) = &table.dragonfly {
+        let read = dragonfly(found.get_ref());
+        add(&mut topology, hosts, ("dragonfly", found), read)?;
     }
-    if let Some(backbone) = table.backbone.as_ref().filter(|_| found.is_some()) {
+    if let Some(backbone) = table.backbone.as_ref().filter(|_| topology.is_some()) {
         let key = "backbone";
         let problem = TopologyProblem::Form("left out: a Set with a topology has none");
         return Err(error_at(
@@ -725,26 +725,28 @@ fn read_topology(
             PlatformErrorKind::Topology { key, problem },
         ));
     }
-    Ok(found)
+    Ok(topology)
 }
 
 /// Adds the topology of one key, unless the Set has another.
 fn add<T>(
-    found: &mut Option<Topology>,
+    topology: &mut Option<Topology>,
     hosts: usize,
-    (key, met): (&'static str, &Spanned<T>),
-    topology: Result<Topology, TopologyProblem>,
+    (key, found): (&'static str, &Spanned<T>),
+    read: Result<Topology, TopologyProblem>,
 ) -> Result<(), ErrorAt> {
-    let checked = topology.and_then(|topology| topology.check_hosts(hosts).map(|()| topology));
-    let problem = match checked {
-        Ok(topology) if found.is_none() => {
-            *found = Some(topology);
+    let problem = match read.and_then(|read| read.check_hosts(hosts).map(|()| read)) {
+        Ok(read) if topology.is_none() => {
+            *topology = Some(read);
             return Ok(());
         }
         Ok(_) => TopologyProblem::Form("the only topology of the Set"),
         Err(problem) => problem,
     };
-    Err(error_at(met, PlatformErrorKind::Topology { key, problem }))
+    Err(error_at(
+        found,
+        PlatformErrorKind::Topology { key, problem },
+    ))
 }
 
 fn fat_tree(table: &FatTreeTable, fat_tree_hosts: u32) -> Result<Topology, TopologyProblem> {
@@ -777,16 +779,16 @@ fn cable(table: &CableTable, duplex: Duplex) -> Result<Cable, ErrorAt> {
         },
         duplex: match &table.duplex {
             None => duplex,
-            Some(met) => match met.get_ref().as_str() {
+            Some(found) => match found.get_ref().as_str() {
                 "split" => Duplex::Split,
                 "shared" => Duplex::Shared,
                 "fatpipe" => Duplex::FatPipe,
                 _ => {
                     return Err(error_at(
-                        met,
+                        found,
                         PlatformErrorKind::InvalidValue {
                             key: "duplex",
-                            met: met.get_ref().clone(),
+                            found: found.get_ref().clone(),
                             expected: "\"split\", \"shared\" or \"fatpipe\"",
                         },
                     ));
@@ -802,11 +804,11 @@ fn cable(table: &CableTable, duplex: Duplex) -> Result<Cable, ErrorAt> {
 fn undirected_cable(table: &CableTable, duplex: Duplex) -> Result<Cable, ErrorAt> {
     let cable = cable(table, duplex)?;
     match &table.duplex {
-        Some(met) if cable.duplex == Duplex::Split => Err(error_at(
-            met,
+        Some(found) if cable.duplex == Duplex::Split => Err(error_at(
+            found,
             PlatformErrorKind::InvalidValue {
                 key: "duplex",
-                met: met.get_ref().clone(),
+                found: found.get_ref().clone(),
                 expected: "\"shared\" or \"fatpipe\" here",
             },
         )),
@@ -816,16 +818,16 @@ fn undirected_cable(table: &CableTable, duplex: Duplex) -> Result<Cable, ErrorAt
 
 fn quantity<T>(
     key: &'static str,
-    met: &Spanned<Scalar>,
+    found: &Spanned<Scalar>,
     read: impl FnOnce(&str) -> Result<T, QuantityError>,
 ) -> Result<T, ErrorAt> {
-    read(&met.get_ref().0)
-        .map_err(|error| error_at(met, PlatformErrorKind::Quantity { key, source: error }))
+    read(&found.get_ref().0)
+        .map_err(|error| error_at(found, PlatformErrorKind::Quantity { key, source: error }))
 }
 
-fn error_at<T>(met: &Spanned<T>, kind: PlatformErrorKind) -> ErrorAt {
+fn error_at<T>(found: &Spanned<T>, kind: PlatformErrorKind) -> ErrorAt {
     ErrorAt {
-        at: met.span().start,
+        at: found.span().start,
         kind,
     }
 }

@@ -25,11 +25,11 @@ impl Topology {
 
     /// Checks that there is a host for each place.
     pub(super) fn check_hosts(&self, hosts: usize) -> Result<(), TopologyProblem> {
-        let (expected, met) = (u64::from(self.hosts()), length(hosts));
-        if expected == met {
+        let (expected, found) = (u64::from(self.hosts()), length(hosts));
+        if expected == found {
             return Ok(());
         }
-        Err(TopologyProblem::Hosts { expected, met })
+        Err(TopologyProblem::Hosts { expected, found })
     }
 
     /// Number of cables.
@@ -88,22 +88,22 @@ pub enum TopologyProblem {
     #[error("`{0}` is not a number from 1")]
     Number(String),
     /// A list of a fat tree that has not one number for each level.
-    #[error("a fat tree of {levels} levels has {levels} numbers of {what}, not {met}")]
+    #[error("a fat tree of {levels} levels has {levels} numbers of {what}, not {found}")]
     Levels {
         /// What the list counts.
         what: &'static str,
         /// Number of levels.
         levels: usize,
         /// Length of the list.
-        met: usize,
+        found: usize,
     },
     /// Another number of hosts.
-    #[error("it has {expected} hosts, but {met} are declared")]
+    #[error("it has {expected} hosts, but {found} are declared")]
     Hosts {
         /// Hosts of the topology.
         expected: u64,
         /// Hosts declared.
-        met: u64,
+        found: u64,
     },
     /// A dragonfly whose groups have no router for each other group.
     #[error(
@@ -333,8 +333,12 @@ impl FatTree {
         }
         for (what, list) in [("parents", parents), ("cables", ports)] {
             if list.len() != depth {
-                let (levels, met) = (depth, list.len());
-                return Err(TopologyProblem::Levels { what, levels, met });
+                let (levels, found) = (depth, list.len());
+                return Err(TopologyProblem::Levels {
+                    what,
+                    levels,
+                    found,
+                });
             }
         }
         check_positive([children, parents, ports].concat())?;

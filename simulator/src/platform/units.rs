@@ -172,13 +172,13 @@ struct Measure {
 }
 
 fn read(text: &str, measure: &Measure) -> Result<f64, QuantityError> {
-    let met = text.trim();
+    let found = text.trim();
     let error = |problem| QuantityError {
-        text: met.to_owned(),
+        text: found.to_owned(),
         problem,
     };
     let expected = measure.expected;
-    let parts = split(met).and_then(|(number, unit)| Some((number.parse().ok()?, unit)));
+    let parts = split(found).and_then(|(number, unit)| Some((number.parse().ok()?, unit)));
     let (number, unit): (f64, &str) =
         parts.ok_or_else(|| error(QuantityProblem::NotANumber { expected }))?;
     let size = if unit.is_empty() {
@@ -224,7 +224,7 @@ fn out_of_range(text: &str, value: f64, range: &'static str) -> QuantityError {
 /// products and quotients of them, are normal floats. The slowest takes eleven days for a byte.
 const RATES: RangeInclusive<f64> = 1e-6..=1e30;
 /// Lengths of time other than zero that a simulation can count with. After the longest, 32 years, its
-/// clock still tells microseconds apart.
+/// clock still distinguishes microseconds.
 const TIMES: RangeInclusive<f64> = 1e-30..=1e9;
 
 const SPEED_RANGE: &str = "from 1e-6 to 1e30 instructions per second";

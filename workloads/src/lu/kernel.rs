@@ -229,7 +229,7 @@ impl Lu {
         0
     }
 
-    /// Decides which row is the pivot's, and tells the others in this row of processes.
+    /// Decides which row is the pivot's, and informs the others in this row of processes.
     fn choose(&mut self, ctx: &mut Superstep<'_, Message>, received: &[Content]) -> u64 {
         let (s, t) = self.tile.place();
         if t != self.matrix.column_owner(self.stage) {

@@ -149,7 +149,7 @@ pub struct SmithWaterman {
     instructions_per_cell: u64,
 }
 
-/// What processes tell each other.
+/// What processes send each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message(Content);
 

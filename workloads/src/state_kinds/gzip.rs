@@ -456,7 +456,7 @@ const VOCABULARY: u32 = 4096;
 /// Texts are shorter than the numbers of their positions allow.
 const BYTES_MAX: u64 = 4_000_000_000;
 
-/// Tells the words of one round from those of the next.
+/// Makes the words of one round differ from those of the next.
 const PRIME: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[cfg(test)]

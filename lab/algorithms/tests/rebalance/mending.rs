@@ -19,7 +19,7 @@ fn problem(machines: &Machines, processes: &Processes) -> Result<Problem, Proble
         Resident {
             workload,
             size,
-            home,
+            initial_machine: home,
         }
     };
     let move_cost = |fixed, per_size| MoveCost { fixed, per_size };

@@ -175,7 +175,7 @@ impl Report {
         found: &[((Target, Found), Option<f64>)],
         took: Seconds,
     ) -> Self {
-        let homes = problem.homes();
+        let homes = problem.initial_assignment();
         let machine = |index: usize| Machine {
             name: instance.machines[index].clone(),
             index,
@@ -252,7 +252,7 @@ impl Assigned {
             name: instance.machines[index].clone(),
             index,
         };
-        let places = problem.homes().into_iter().zip(&solution.assignment);
+        let places = problem.initial_assignment().into_iter().zip(&solution.assignment);
         let moved = places
             .enumerate()
             .filter(|(_, (home, place))| home != *place);

@@ -35,7 +35,7 @@ impl Levels {
 /// from the ideal one than the one before by the same factor. The cost rises faster at lower levels.
 fn spread(problem: &Problem, points: u32) -> Vec<f64> {
     let ideal = problem.ideal();
-    let before = problem.level(&problem.homes());
+    let before = problem.level(&problem.initial_assignment());
     let (nearest, furthest) = (ideal * NEAREST, before - ideal);
     if furthest <= nearest || points == 1 {
         return vec![before];
@@ -75,7 +75,7 @@ mod tests {
         let resident = |(home, &workload)| Resident {
             workload,
             size: 0.0,
-            home,
+            initial_machine: home,
         };
         let residents = workloads.iter().enumerate().map(resident).collect();
         Problem::new(

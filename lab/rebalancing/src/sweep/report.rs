@@ -87,7 +87,7 @@ impl Report {
             budget: search.limit.to_string(),
             seed: search.seed,
             cost_unit: search.cost.name(),
-            dc_initial: problem.level(&problem.homes()),
+            dc_initial: problem.level(&problem.initial_assignment()),
             dc_ideal: problem.ideal(),
             points,
         }

@@ -15,7 +15,7 @@ mod owners;
 /// Runs of four processes of a second each on two hosts of one Set; a move takes a tenth of a second.
 ///
 /// The test says where processes are at each call: moves that were decided need not have been made, so that one plan
-/// can be judged many times.
+/// can be assessed many times.
 struct Run {
     planner: Planner,
     now: f64,
@@ -134,7 +134,7 @@ fn goals(decision: &Decision) -> Vec<u32> {
 }
 
 #[test]
-fn a_plan_is_judged_by_what_it_saves_and_what_it_costs() {
+fn a_plan_is_assessed_by_what_it_saves_and_what_it_costs() {
     let mut run = Run::sharing_links();
     let decision = run.call(10, 4.0, CROWDED);
     assert_eq!(goals(&decision), [1, 1]);
@@ -367,11 +367,14 @@ fn what_messages_have_taken_is_remembered_from_call_to_call() {
     let _ = run
         .planner
         .decide(start(4, Instant::START), vec![crossed], cost);
-    let learnt = run.planner.lessons.clone();
-    assert_ne!(learnt, [Lesson::default()]);
+    let learned = run.planner.lessons.clone();
+    assert_ne!(learned, [Lesson::default()]);
     run.conclude(0.1, false);
     let _ = run.call(10, 2.0, EVEN);
-    assert_eq!(run.planner.lessons, learnt, "no message has said otherwise");
+    assert_eq!(
+        run.planner.lessons, learned,
+        "no message has said otherwise"
+    );
 }
 
 #[test]

@@ -131,10 +131,10 @@ impl Builder {
                 }))
             }
             ZoneRouting::Shortest(search) => {
-                let (graph, made) = Graph::new(width, &edges, search).map_err(|met| {
+                let (graph, made) = Graph::new(width, &edges, search).map_err(|found| {
                     PlatformErrorKind::TooMany {
                         what: "nodes with several neighbours in a zone of shortest paths",
-                        met: length(met),
+                        found: length(found),
                         limit: length(CORE_MAX),
                     }
                 })?;

@@ -138,10 +138,10 @@ fn read(
 
 /// The time after which a trace is repeated, if it is.
 fn period(trace: Element<'_>) -> Result<Option<f64>, ErrorAt> {
-    let met = trace.required("periodicity")?;
-    let period = met.quantity(units::plain)?;
+    let found = trace.required("periodicity")?;
+    let period = found.quantity(units::plain)?;
     if period < 0.0 || !units::is_time(period) {
-        return Err(met.choice(
+        return Err(found.choice(
             "periodicity",
             "a time in seconds, or 0 if the trace is not repeated",
         ));
@@ -172,7 +172,7 @@ fn read_profile(file: &str, text: &str, period: Option<f64>) -> Result<Profile, 
         let misread = || PlatformErrorKind::ProfileLine {
             file: file.to_owned(),
             line: number + 1,
-            met: line.to_owned(),
+            found: line.to_owned(),
         };
         let mut words = line.split_whitespace();
         match (words.next().unwrap_or(""), words.next().unwrap_or("")) {

@@ -22,7 +22,7 @@ impl Truth {
         self.startup + bytes * self.processing.max(self.overlap / bandwidth)
     }
 
-    /// A move whose time is off by a factor of `noise`; `bandwidth` is the one predicted and the one met.
+    /// A move whose time is off by a factor of `noise`; `bandwidth` is the one predicted and the one found.
     #[expect(
         clippy::as_conversions,
         clippy::cast_possible_truncation,
@@ -31,8 +31,8 @@ impl Truth {
     )]
     fn measured(&self, kilobytes: f64, bandwidth: (f64, f64), noise: f64) -> Sample {
         let bytes = Bytes((1000.0 * kilobytes) as u64);
-        let (predicted, met) = bandwidth;
-        let took = noise * self.cost(bytes.as_f64(), met);
+        let (predicted, found) = bandwidth;
+        let took = noise * self.cost(bytes.as_f64(), found);
         Sample {
             measured: MeasuredMove {
                 bytes,
@@ -228,13 +228,13 @@ proptest! {
     }
 }
 
-/// A move between hosts 0 and 1 that was predicted to take `predicted` seconds per byte and took `met`.
-fn between(predicted: f64, met: f64) -> CallMove {
+/// A move between hosts 0 and 1 that was predicted to take `predicted` seconds per byte and took `found`.
+fn between(predicted: f64, found: f64) -> CallMove {
     let bytes = Bytes(10_000_000);
     CallMove {
         measured: MeasuredMove {
             bytes,
-            took: Seconds::bounded(bytes.as_f64() * met),
+            took: Seconds::bounded(bytes.as_f64() * found),
             processing: Seconds::bounded(0.0),
             round_trip: Seconds::bounded(0.0),
         },
