@@ -10,7 +10,7 @@ mod network;
 mod snapshot;
 
 pub use assignment::Assignment;
-pub use forecast::{BandwidthForecast, Forecast, Noise};
+pub use forecast::{BandwidthForecast, Forecast, Noise, median};
 pub use graph::{Edge, Graph, Incoming, Message, Neighbours};
 pub use migration::{
     CostCoefficients, CostSource, LinkProbe, MigrationCost, MigrationTime, Move, MoveCost,

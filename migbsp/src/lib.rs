@@ -24,7 +24,6 @@
 mod acceptance;
 mod bounded;
 mod knowledge;
-mod median;
 mod paper;
 mod plan;
 mod planner;
@@ -40,9 +39,8 @@ pub use knowledge::{
     ExternalLoad, Forecast, Graph, Host, HostLink, Incoming, Lesson, LinkProbe, Load, MeasuredMove,
     Measurements, Message, MigrationCost, MigrationModel, MigrationSchedule, MigrationTime, Move,
     MoveCost, Neighbours, Network, Noise, Path, PlanningAssumptions, PricedMove, ProbedLink,
-    Processor, Received, Snapshot, SteadyRate, capacity,
+    Processor, Received, Snapshot, SteadyRate, capacity, median,
 };
-pub use median::median;
 pub use paper::{
     Answer, Config, ConfigError, Digest, Entry, Evaluation, Heuristic, Memory, NotSelected,
     Observation, Parameters, Potential, ProcessHistory, ProcessTimes, Processors, Reception,

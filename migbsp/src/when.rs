@@ -53,8 +53,11 @@ pub trait When: fmt::Debug {
     /// Handles the end of a call.
     fn conclude(&mut self, call: &CallOutcome<'_>);
 
-    /// The schedule of calls until the next one; depends on past calls alone, not on the supersteps since.
-    fn schedule(&self) -> CallSchedule;
+    /// The schedule of calls until the next one; depends on past calls alone, not on the supersteps since. A rule that
+    /// calls when it pays has none.
+    fn schedule(&self) -> CallSchedule {
+        CallSchedule::default()
+    }
 }
 
 /// What one superstep took, as measured by the barrier that ended it.

@@ -5,8 +5,6 @@ use std::collections::VecDeque;
 use bsp::units::{Instructions, Seconds};
 use serde::{Deserialize, Serialize};
 
-use crate::median::median;
-
 /// Predicts a process's instructions in the next superstep: by the last superstep, or by an exponential mean with a
 /// short or a long memory, whichever had the least error lately.
 ///
@@ -285,6 +283,102 @@ pub(super) fn least_error<const N: usize>(means: &[f64; N]) -> usize {
 const ERROR_WEIGHT: f64 = 0.0625;
 
 #[cfg(test)]
+mod bandwidth_forecast_tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn after(measurements: impl IntoIterator<Item = f64>) -> BandwidthForecast {
+        let mut forecast = BandwidthForecast::default();
+        for measurement in measurements {
+            forecast.observe(measurement);
+        }
+        forecast
+    }
+
+    fn close(value: f64, expected: f64) {
+        assert!(
+            (value / expected - 1.0).abs() < 1e-9,
+            "{value}, not {expected}"
+        );
+    }
+
+    #[test]
+    fn nothing_is_predicted_before_the_first_measurement() {
+        assert_eq!(after([]).bandwidth(), None);
+        assert_eq!(
+            after([f64::NAN, 0.0, -1.0, f64::INFINITY]).bandwidth(),
+            None
+        );
+        close(after([5e6]).bandwidth().unwrap(), 5e6);
+    }
+
+    #[test]
+    fn predictors_are_what_their_names_say() {
+        let predictions = after([7.0, 3.0, 100.0, 2.0, 4.0].map(|value| value * 1e6));
+        let mut expected = [4.0, 4.0, 4.0, 0.0, 23.2, 4.0];
+        // 7, 6, 29.5, 22.625, then:
+        expected[3] = 17.96875;
+        for (prediction, expected) in predictions.predictions().unwrap().iter().zip(expected) {
+            close(*prediction, expected * 1e6);
+        }
+    }
+
+    #[test]
+    fn a_single_outlier_is_ignored_where_the_link_is_steady_and_a_jump_is_followed() {
+        let steady = std::iter::repeat_n([10e6, 10e6, 10e6, 1e6], 12);
+        close(after(steady.flatten()).bandwidth().unwrap(), 10e6);
+        let jumps = (0..200).map(|index| if index / 20 % 2 == 0 { 10e6 } else { 1e6 });
+        close(after(jumps.take(162)).bandwidth().unwrap(), 10e6);
+    }
+
+    #[test]
+    fn the_estimate_of_the_transport_is_used_if_it_is_right() {
+        let mut forecast = BandwidthForecast::default();
+        for index in 0..64_u32 {
+            let bandwidth = if index.count_ones() % 2 == 0 {
+                1e6
+            } else {
+                8e6
+            };
+            forecast.observe_transport(bandwidth);
+            forecast.observe(bandwidth);
+        }
+        forecast.observe_transport(3e6);
+        close(forecast.bandwidth().unwrap(), 3e6);
+    }
+
+    proptest! {
+        #[test]
+        fn predictions_stay_in_the_range_of_measurements(
+            measurements in prop::collection::vec(1e3_f64..1e9, 1..40),
+        ) {
+            let predicted = after(measurements.clone()).bandwidth().unwrap();
+            let least = measurements.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = measurements.iter().copied().fold(0.0, f64::max);
+            prop_assert!(least * (1.0 - 1e-9) <= predicted && predicted <= most * (1.0 + 1e-9));
+        }
+
+        #[test]
+        fn whatever_is_measured_predictions_are_finite(
+            measurements in prop::collection::vec(any::<f64>(), 0..40),
+        ) {
+            let predicted = after(measurements).bandwidth();
+            prop_assert!(predicted.is_none_or(|value| value.is_finite() && 0.0 < value));
+        }
+    }
+}
+
+/// The median: the value in the middle, or the mean of the two there; `None` without values.
+#[must_use]
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let upper = values.get(values.len() / 2)?;
+    let lower = values.get(values.len().saturating_sub(1) / 2)?;
+    Some(f64::midpoint(*lower, *upper))
+}
+
+#[cfg(test)]
 mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
@@ -423,91 +517,16 @@ mod tests {
         }
         assert_eq!(least_error(&means), 0);
     }
-}
-
-#[cfg(test)]
-mod bandwidth_forecast_tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn after(measurements: impl IntoIterator<Item = f64>) -> BandwidthForecast {
-        let mut forecast = BandwidthForecast::default();
-        for measurement in measurements {
-            forecast.observe(measurement);
-        }
-        forecast
-    }
-
-    fn close(value: f64, expected: f64) {
-        assert!(
-            (value / expected - 1.0).abs() < 1e-9,
-            "{value}, not {expected}"
-        );
-    }
 
     #[test]
-    fn nothing_is_predicted_before_the_first_measurement() {
-        assert_eq!(after([]).bandwidth(), None);
-        assert_eq!(
-            after([f64::NAN, 0.0, -1.0, f64::INFINITY]).bandwidth(),
-            None
-        );
-        close(after([5e6]).bandwidth().unwrap(), 5e6);
-    }
-
-    #[test]
-    fn predictors_are_what_their_names_say() {
-        let predictions = after([7.0, 3.0, 100.0, 2.0, 4.0].map(|value| value * 1e6));
-        let mut expected = [4.0, 4.0, 4.0, 0.0, 23.2, 4.0];
-        // 7, 6, 29.5, 22.625, then:
-        expected[3] = 17.96875;
-        for (prediction, expected) in predictions.predictions().unwrap().iter().zip(expected) {
-            close(*prediction, expected * 1e6);
-        }
-    }
-
-    #[test]
-    fn a_single_outlier_is_ignored_where_the_link_is_steady_and_a_jump_is_followed() {
-        let steady = std::iter::repeat_n([10e6, 10e6, 10e6, 1e6], 12);
-        close(after(steady.flatten()).bandwidth().unwrap(), 10e6);
-        let jumps = (0..200).map(|index| if index / 20 % 2 == 0 { 10e6 } else { 1e6 });
-        close(after(jumps.take(162)).bandwidth().unwrap(), 10e6);
-    }
-
-    #[test]
-    fn the_estimate_of_the_transport_is_used_if_it_is_right() {
-        let mut forecast = BandwidthForecast::default();
-        for index in 0..64_u32 {
-            let bandwidth = if index.count_ones() % 2 == 0 {
-                1e6
-            } else {
-                8e6
-            };
-            forecast.observe_transport(bandwidth);
-            forecast.observe(bandwidth);
-        }
-        forecast.observe_transport(3e6);
-        close(forecast.bandwidth().unwrap(), 3e6);
-    }
-
-    proptest! {
-        #[test]
-        fn predictions_stay_in_the_range_of_measurements(
-            measurements in prop::collection::vec(1e3_f64..1e9, 1..40),
-        ) {
-            let predicted = after(measurements.clone()).bandwidth().unwrap();
-            let least = measurements.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = measurements.iter().copied().fold(0.0, f64::max);
-            prop_assert!(least * (1.0 - 1e-9) <= predicted && predicted <= most * (1.0 + 1e-9));
-        }
-
-        #[test]
-        fn whatever_is_measured_predictions_are_finite(
-            measurements in prop::collection::vec(any::<f64>(), 0..40),
-        ) {
-            let predicted = after(measurements).bandwidth();
-            prop_assert!(predicted.is_none_or(|value| value.is_finite() && 0.0 < value));
-        }
+    fn of_an_even_number_of_values_it_is_the_mean_of_the_two_in_the_middle() {
+        let check = |values: &[f64], expected| assert_eq!(median(values.to_vec()), expected);
+        check(&[], None);
+        check(&[3.0], Some(3.0));
+        check(&[4.0, 1.0], Some(2.5));
+        check(&[9.0, 1.0, 4.0], Some(4.0));
+        // Supersteps in ms before the first move of a run: 9.5 and 22.9 are in the middle.
+        check(&[22.9, 5.1, 48.0, 9.5], Some(16.2));
+        check(&[f64::MAX, f64::MAX], Some(f64::MAX));
     }
 }

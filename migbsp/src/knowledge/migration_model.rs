@@ -6,9 +6,8 @@ use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, SetId};
 use serde::{Deserialize, Serialize};
 
-use super::forecast::{learn_errors, least_error};
+use super::forecast::{learn_errors, least_error, median};
 use super::{BandwidthForecast, CostCoefficients, ProbedLink, SteadyRate};
-use crate::median::median;
 
 /// What a move costs, learned: the [`CostCoefficients`] are medians over the latest moves.
 #[derive(Clone, Debug, Default, PartialEq)]

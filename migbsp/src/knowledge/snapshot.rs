@@ -37,7 +37,7 @@ pub struct Snapshot {
     barriers: Vec<BarrierTime>,
     /// The processor times of other programs' processes, by host, where there are any.
     ages: BTreeMap<usize, Vec<Seconds>>,
-    cost: MoveCost,
+    pub(crate) cost: MoveCost,
     migration_time: MigrationTime,
     /// Measured migration time as a multiple of what [`MoveCost`] predicts.
     cost_factor: f64,
@@ -408,14 +408,6 @@ fn rate_between(rates: &[Vec<f64>], from: SetId, to: SetId) -> f64 {
         .get(from.index())
         .and_then(|rates| rates.get(to.index()));
     non_negative(rate.copied().unwrap_or_default())
-}
-
-#[cfg(test)]
-impl Snapshot {
-    /// Prices moves anew.
-    pub(crate) fn make_cost(&mut self, cost: MoveCost) {
-        self.cost = cost;
-    }
 }
 
 /// Paths without latency.

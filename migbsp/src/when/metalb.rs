@@ -1,6 +1,6 @@
 //! A call when lines through the times so far say that it pays.
 
-use super::{CallOutcome, CallSchedule, Elapsed, When};
+use super::{CallOutcome, Elapsed, When};
 use crate::bounded::count;
 use crate::rule::Rule;
 
@@ -118,10 +118,6 @@ impl When for MetaLb {
             ratio: None,
             cost: call.spacing.cost.get(),
         };
-    }
-
-    fn schedule(&self) -> CallSchedule {
-        CallSchedule::default()
     }
 }
 

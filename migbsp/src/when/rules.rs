@@ -65,10 +65,6 @@ impl When for Once {
     fn conclude(&mut self, _call: &CallOutcome<'_>) {
         self.after = None;
     }
-
-    fn schedule(&self) -> CallSchedule {
-        CallSchedule::default()
-    }
 }
 
 /// `once`.
@@ -133,10 +129,6 @@ impl When for Menon {
             cost: call.spacing.cost.get(),
         };
     }
-
-    fn schedule(&self) -> CallSchedule {
-        CallSchedule::default()
-    }
 }
 
 /// `menon`.
@@ -190,10 +182,6 @@ impl When for Boulmier {
             ..Self::default()
         };
     }
-
-    fn schedule(&self) -> CallSchedule {
-        CallSchedule::default()
-    }
 }
 
 const ROUNDING: f64 = 1e-9;
@@ -227,10 +215,6 @@ impl When for Budgeted {
         let Spacing { again, took, .. } = call.spacing;
         self.pause.begin(again.max(1), took);
     }
-
-    fn schedule(&self) -> CallSchedule {
-        CallSchedule::default()
-    }
 }
 
 /// `budgeted`.
@@ -258,10 +242,6 @@ impl<First: When, Second: When> When for Either<First, Second> {
     fn conclude(&mut self, call: &CallOutcome<'_>) {
         self.0.conclude(call);
         self.1.conclude(call);
-    }
-
-    fn schedule(&self) -> CallSchedule {
-        CallSchedule::default()
     }
 }
 

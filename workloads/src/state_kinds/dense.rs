@@ -3,7 +3,7 @@
 //! Libraries factor a matrix in one call. Here a process may move after any column, so the matrix, half factored, is a
 //! value.
 
-use bsp::numbers::{index, length, position};
+use bsp::numbers::{index, length, position, real};
 use serde::{Deserialize, Serialize};
 
 use super::{Round, signed};
@@ -47,7 +47,7 @@ impl Dense {
                 for row in 0..column {
                     cells[column * order + row] = cells[row * order + column];
                 }
-                cells[column * order + column] += real(order);
+                cells[column * order + column] += real(length(order));
             }
         }
         Some(Self {
@@ -287,7 +287,7 @@ pub(super) fn residual(y: &[f64], z: &[f64], norm: f64, x: &[f64]) -> f64 {
     let greatest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
     let difference = greatest(&mut y.iter().zip(z).map(|(y, z)| (y - z).abs()));
     let size = greatest(&mut x.iter().map(|x| x.abs()));
-    difference / (norm * size * real(x.len()) * f64::EPSILON)
+    difference / (norm * size * real(length(x.len())) * f64::EPSILON)
 }
 
 /// The order of a matrix whose encoding takes `bytes`; at least two.
@@ -295,11 +295,6 @@ fn order_of(bytes: f64) -> usize {
     let order = (bytes / 8.0).sqrt();
     let order = crate::parameters::whole(order).max(2);
     position(order)
-}
-
-/// A number of rows as a real number.
-pub(super) fn real(number: usize) -> f64 {
-    f64::from(u32::try_from(number).expect("orders fit 32 bits"))
 }
 
 /// A system that is being solved.
@@ -437,7 +432,7 @@ impl Xlintims {
         let drawn = drawn.ok_or("not enough memory to check the factors")?;
         let order = drawn.order();
         let x: Vec<f64> = (0..order)
-            .map(|row| 1.0 + 1.0 / (1.0 + real(row)))
+            .map(|row| 1.0 + 1.0 / (1.0 + real(length(row))))
             .collect();
         let (product, norm) = drawn.times(&x);
         let far = residual(&self.matrices[number].factors_times(&x), &product, norm, &x);
@@ -496,7 +491,7 @@ mod tests {
         for routine in [Routine::Lu, Routine::Cholesky, Routine::Qr] {
             for order in [1, 2, 7, 60] {
                 let (matrix, dense) = factored(order, routine);
-                let x: Vec<f64> = (0..order).map(|row| 1.0 + real(row)).collect();
+                let x: Vec<f64> = (0..order).map(|row| 1.0 + real(length(row))).collect();
                 let expected = &matrix * DVector::from_column_slice(&x);
                 let product = dense.factors_times(&x);
                 let far = residual(&product, expected.as_slice(), matrix.abs().max(), &x);
@@ -509,7 +504,7 @@ mod tests {
     fn solutions_are_those_of_nalgebra() {
         for order in [1, 3, 80] {
             let (matrix, dense) = factored(order, Routine::Lu);
-            let b: Vec<f64> = (0..order).map(|row| 0.5 - real(row)).collect();
+            let b: Vec<f64> = (0..order).map(|row| 0.5 - real(length(row))).collect();
             let expected = matrix.lu().solve(&DVector::from_column_slice(&b)).unwrap();
             for (x, expected) in dense.solve(b).iter().zip(expected.iter()) {
                 assert!((x - expected).abs() < 1e-9 * expected.abs().max(1.0));

@@ -1,4 +1,4 @@
-//! What is solved when a flow begins or ends; `integration-tests` and `tests/fairness.rs` hold the rates.
+//! What is solved when a flow begins or ends; `integration-tests` and `tests/fairness` check the rates.
 
 use std::sync::Arc;
 
