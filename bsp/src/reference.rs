@@ -99,13 +99,11 @@ impl<P: Program> Computation<P> {
     /// Any [`Error`]; the computation cannot go on then.
     pub(crate) fn superstep(&mut self) -> Result<(), Error> {
         let superstep = self.superstep;
-        if let Some(running) = self.halted.iter().position(Option::is_none)
-            && self.limit.0 <= superstep
+        let limit = self.limit.0;
+        if let Some((rank, _)) = self.running().next()
+            && limit <= superstep
         {
-            return Err(Error::NeverHalts {
-                rank: Rank::from_index(running),
-                limit: self.limit.0,
-            });
+            return Err(Error::NeverHalts { rank, limit });
         }
         let size = u32::try_from(self.processes.len()).expect("ranks fit 32 bits");
         let mut sends = Vec::new();
@@ -170,7 +168,14 @@ impl<P: Program> Computation<P> {
 
     /// Whether a process has not halted.
     pub(crate) fn is_running(&self) -> bool {
-        self.halted.iter().any(Option::is_none)
+        self.running().next().is_some()
+    }
+
+    /// The processes that have not halted.
+    pub(crate) fn running(&self) -> impl Iterator<Item = (Rank, &P)> {
+        let all = self.processes.iter().zip(&self.halted).enumerate();
+        let running = all.filter(|(_, (_, halted))| halted.is_none());
+        running.map(|(index, (process, _))| (Rank::from_index(index), process))
     }
 }
 

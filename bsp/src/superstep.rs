@@ -1,4 +1,4 @@
-//! What a program sees of the world during one superstep.
+//! What a program sees of the world during one superstep, and the lengths of messages.
 
 use std::io;
 use std::panic::resume_unwind;

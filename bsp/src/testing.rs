@@ -221,12 +221,7 @@ fn compare<P: Program>(
 /// The length of the longest encoded state, if no process declares less memory than its state takes.
 fn check_memory<P: Program>(computation: &Computation<P>, superstep: u64) -> Result<Bytes, Error> {
     let mut longest = Bytes::ZERO;
-    let processes = computation.processes.iter().zip(&computation.outputs);
-    for (index, (process, output)) in processes.enumerate() {
-        if output.is_some() {
-            continue;
-        }
-        let rank = Rank::from_index(index);
+    for (rank, process) in computation.running() {
         let state = encode(process, rank, Subject::State, superstep)?;
         let encoded = Bytes(length(state.len()));
         let declared = process.memory().map_or(encoded, MemorySize::total);
@@ -250,15 +245,11 @@ fn check_remaining<P: Program>(
     superstep: u64,
     ends: &mut [u64],
 ) -> Result<(), Error> {
-    let processes = computation.processes.iter().zip(&computation.outputs);
-    for ((index, (process, output)), end) in processes.enumerate().zip(ends) {
-        if output.is_some() {
-            continue;
-        }
+    for (rank, process) in computation.running() {
+        let end = &mut ends[rank.index()];
         let remaining = process.remaining(superstep).unwrap_or(u64::MAX);
         *end = superstep.saturating_add(remaining).min(*end);
         if *end <= superstep {
-            let rank = Rank::from_index(index);
             return Err(Error::Remaining { rank, superstep });
         }
     }
@@ -359,12 +350,7 @@ impl<P: Program> Fork<P> {
     /// [`Error::Fork`], if a fork is encoded otherwise than its process.
     fn all(computation: &Computation<P>, superstep: u64) -> Result<Vec<Self>, Error> {
         let mut forks = Vec::new();
-        let processes = computation.processes.iter().zip(&computation.outputs);
-        for (index, (process, output)) in processes.enumerate() {
-            if output.is_some() {
-                continue;
-            }
-            let rank = Rank::from_index(index);
+        for (rank, process) in computation.running() {
             if let Some(program) = process.fork() {
                 let encoding = encode(process, rank, Subject::State, superstep)?;
                 let fork = Self {

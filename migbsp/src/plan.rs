@@ -1,6 +1,6 @@
 //! Which processes move where, for policies that name processors.
 //!
-//! A plan is one file here, with its row in [`PLANS`].
+//! A plan is a type here, with its row in [`PLANS`].
 
 mod greedy_refine;
 mod list;

@@ -260,8 +260,8 @@ impl Planner {
         let longer = |audit: &PlanAudit| {
             let places = audit.reverted(call.snapshot)?;
             let reverted = Assignment::new(call.snapshot, &places);
-            let longer = call.superstep - audit.superstep();
-            let least = ((LONGER - 1.0) * audit.superstep()).max(call.noise.least());
+            let longer = call.superstep - audit.superstep;
+            let least = ((LONGER - 1.0) * audit.superstep).max(call.noise.least());
             let is_longer = least < longer;
             (is_longer && call.compares_with(audit, &reverted)).then_some(longer)
         };
@@ -273,7 +273,7 @@ impl Planner {
         let reverted = Assignment::new(call.snapshot, &places);
         // On hosts with owners, going back is expected to lose time to their jobs, and supersteps are measured without it.
         let before = if call.compares_with(&failed, &reverted) {
-            failed.superstep()
+            failed.superstep
         } else {
             (reverted.longest() + failed.unexplained()).max(0.0)
         };
@@ -321,14 +321,13 @@ impl Planner {
         } else {
             Vec::new()
         };
-        self.model_error
-            .propose((is_audited && !moves.is_empty()).then(|| {
-                let former = moves
-                    .iter()
-                    .map(|planned| (planned.step.rank, planned.step.from));
-                let gain = (balance.present - balance.planned).get();
-                PlanAudit::new(former.collect(), gain, (call.superstep, call.predicted))
-            }));
+        self.model_error.proposed = (is_audited && !moves.is_empty()).then(|| {
+            let former = moves
+                .iter()
+                .map(|planned| (planned.step.rank, planned.step.from));
+            let gain = (balance.present - balance.planned).get();
+            PlanAudit::new(former.collect(), gain, (call.superstep, call.predicted))
+        });
         self.balance = Some(balance);
         Decision {
             moves,
@@ -370,7 +369,7 @@ impl Planner {
         let verdict = self.gate.admit(&balance);
         decision.assessment.verdict = verdict;
         decision.moves.clear();
-        self.model_error.propose(None);
+        self.model_error.proposed = None;
         if let Verdict::NotAmortised { pause } = verdict {
             let spacing = Spacing {
                 pause,
@@ -392,7 +391,7 @@ impl Planner {
         self.unconfirmed = None;
         self.pacing.end_call(took, moved);
         let took = took.get();
-        let (balance, proposed) = (self.balance.take(), self.model_error.take_proposed());
+        let (balance, proposed) = (self.balance.take(), self.model_error.proposed.take());
         let Some(balance) = balance.filter(|_| moved) else {
             self.costs.observe_idle_call(took);
             self.pacing.spend(took);
@@ -404,8 +403,61 @@ impl Planner {
         let idle = self.costs.overhead().unwrap_or_default();
         self.pacing.spend(spent.clamp(0.0, idle));
         if let Some(audit) = proposed {
-            self.model_error.carry_out(audit);
+            self.model_error.carried_out = Some(audit);
             self.lifetime.replace(self.pacing.completed());
+        }
+    }
+
+    /// How far away the next call may be, once `proposal` is decided.
+    fn spacing(&mut self, call: &Call<'_>, proposal: &Proposal) -> Spacing {
+        let balance = &proposal.balance;
+        let (pause, after) = match proposal.verdict {
+            Verdict::Admitted => (0, balance.planned),
+            Verdict::Unchanged => {
+                let pause = self.pacing.pause_idle(self.planning.pause);
+                (pause, balance.present)
+            }
+            Verdict::NotAmortised { pause } => (pause, balance.present),
+        };
+        let overhead = self.costs.overhead();
+        let (_, again) = self.pacing.pauses(overhead);
+        let limit = call.measured * LONGER + call.noise.superstep;
+        let spacing = Spacing {
+            cost: Seconds::bounded(overhead.unwrap_or_default()),
+            pause,
+            again: again.max(self.planning.pause),
+            took: Seconds::bounded(call.measured),
+            limit: proposal.is_audited.then(|| Seconds::bounded(limit)),
+        };
+        let shortest = proposal.draft.shortest.as_ref();
+        let undone = shortest.and_then(|plan| self.undone(call, after.get(), plan));
+        self.bring_forward(spacing, undone)
+    }
+
+    /// What the plan with the shortest supersteps gains and costs, if supersteps will take `after` seconds and not as
+    /// noticeably less as they could.
+    fn undone(&self, call: &Call<'_>, after: f64, shortest: &Alternative) -> Option<Undone> {
+        let gain = after - shortest.superstep.get();
+        let is_undone = call.is_more(gain, self.model_error.seconds());
+        is_undone.then_some(Undone {
+            gain,
+            cost: shortest.cost.get(),
+            noise: call.noise.least(),
+            supersteps: call.noise.supersteps,
+        })
+    }
+
+    /// `spacing` with the next call where the plan that is left `undone` is worth it, if the budget delays it for longer.
+    fn bring_forward(&mut self, spacing: Spacing, undone: Option<Undone>) -> Spacing {
+        let completed = self.pacing.completed();
+        let overhead = self.costs.overhead().unwrap_or_default();
+        let wait = self.deferral.observe(completed, undone, overhead);
+        let (pause_min, _) = self.pacing.pauses(self.costs.overhead());
+        let wait = wait.unwrap_or(u64::MAX);
+        Spacing {
+            pause: spacing.pause.max(pause_min.min(wait)),
+            again: spacing.again.min(wait.max(spacing.pause)),
+            ..spacing
         }
     }
 }
@@ -593,8 +645,8 @@ impl Call<'_> {
     /// Whether supersteps can be compared as measured with those before the plan of `audit`: it was carried out a few
     /// supersteps ago, and the prediction for `reverted`, the placement before it, is what it was then.
     fn compares_with(&self, audit: &PlanAudit, reverted: &Assignment<'_>) -> bool {
-        let change = (reverted.longest() - audit.predicted()).abs();
-        self.is_trial && change <= (LONGER - 1.0) * audit.predicted()
+        let change = (reverted.longest() - audit.predicted).abs();
+        self.is_trial && change <= (LONGER - 1.0) * audit.predicted
     }
 
     /// Whether supersteps become shorter by more than what may be noise, or an error of prediction, which has been `error`
@@ -611,61 +663,6 @@ impl Call<'_> {
 
 /// A smaller part of a superstep may be an error of prediction.
 const NOTICEABLE: f64 = 0.05;
-
-impl Planner {
-    /// How far away the next call may be, once `proposal` is decided.
-    fn spacing(&mut self, call: &Call<'_>, proposal: &Proposal) -> Spacing {
-        let balance = &proposal.balance;
-        let (pause, after) = match proposal.verdict {
-            Verdict::Admitted => (0, balance.planned),
-            Verdict::Unchanged => {
-                let pause = self.pacing.pause_idle(self.planning.pause);
-                (pause, balance.present)
-            }
-            Verdict::NotAmortised { pause } => (pause, balance.present),
-        };
-        let overhead = self.costs.overhead();
-        let (_, again) = self.pacing.pauses(overhead);
-        let limit = call.measured * LONGER + call.noise.superstep();
-        let spacing = Spacing {
-            cost: Seconds::bounded(overhead.unwrap_or_default()),
-            pause,
-            again: again.max(self.planning.pause),
-            took: Seconds::bounded(call.measured),
-            limit: proposal.is_audited.then(|| Seconds::bounded(limit)),
-        };
-        let shortest = proposal.draft.shortest.as_ref();
-        let undone = shortest.and_then(|plan| self.undone(call, after.get(), plan));
-        self.bring_forward(spacing, undone)
-    }
-
-    /// What the plan with the shortest supersteps gains and costs, if supersteps will take `after` seconds and not as
-    /// noticeably less as they could.
-    fn undone(&self, call: &Call<'_>, after: f64, shortest: &Alternative) -> Option<Undone> {
-        let gain = after - shortest.superstep.get();
-        let is_undone = call.is_more(gain, self.model_error.seconds());
-        is_undone.then_some(Undone {
-            gain,
-            cost: shortest.cost.get(),
-            noise: call.noise.least(),
-            supersteps: call.noise.supersteps(),
-        })
-    }
-
-    /// `spacing` with the next call where the plan that is left `undone` is worth it, if the budget delays it for longer.
-    fn bring_forward(&mut self, spacing: Spacing, undone: Option<Undone>) -> Spacing {
-        let completed = self.pacing.completed();
-        let overhead = self.costs.overhead().unwrap_or_default();
-        let wait = self.deferral.observe(completed, undone, overhead);
-        let (pause_min, _) = self.pacing.pauses(self.costs.overhead());
-        let wait = wait.unwrap_or(u64::MAX);
-        Spacing {
-            pause: spacing.pause.max(pause_min.min(wait)),
-            again: spacing.again.min(wait.max(spacing.pause)),
-            ..spacing
-        }
-    }
-}
 
 /// The plan of the call being held, and what it was made from.
 #[derive(Debug)]
@@ -737,16 +734,6 @@ impl TimeNoise {
             supersteps: supersteps.max(1.0),
             hosts,
         }
-    }
-
-    /// Seconds that two hosts may be found to differ by in one superstep, the standard deviation.
-    const fn superstep(&self) -> f64 {
-        self.superstep
-    }
-
-    /// How many supersteps its prediction is a mean of.
-    const fn supersteps(&self) -> f64 {
-        self.supersteps
     }
 
     /// The same for the mean of the supersteps.

@@ -160,9 +160,7 @@ impl Policy {
             Some(self.gate.rule.name()),
         ]
     }
-}
 
-impl Policy {
     /// The names of its rules, as `scheduler.policy` may state them: `menon+greedy-refine`.
     #[must_use]
     pub fn rules(&self) -> String {

@@ -1,6 +1,6 @@
 //! When to hold a rescheduling call.
 //!
-//! A rule is one file here, with its row in [`WHENS`].
+//! A rule is a type here, with its row in [`WHENS`].
 
 mod cooldown;
 mod interval;

@@ -1,4 +1,4 @@
-//! Entries by date.
+//! Entries by date, and those that the engine makes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -337,52 +337,7 @@ impl Engine {
             self.stale_hosts.push(host);
         }
     }
-}
 
-/// What has passed between two moments at which nothing was under way.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Span {
-    /// How long it was.
-    pub length: Seconds,
-    /// The number of changes of the platform before; `None` if hosts or links changed in it.
-    changes: Option<u64>,
-    /// By host, for how many seconds it processed messages, up to the highest that has processed any.
-    busy: Vec<f64>,
-}
-
-/// The activities whose ends are in the calendar, each with the number under which it was started.
-///
-/// The entries of the calendar are small, because there is one for each message and each busy host. These activities
-/// are few, so that the entry has their place alone.
-#[derive(Debug, Default)]
-struct ScheduledEnds {
-    ends: Vec<(u64, Activity)>,
-    free: Vec<u32>,
-}
-
-impl ScheduledEnds {
-    /// Adds an activity, and returns its place.
-    fn insert(&mut self, sequence: u64, activity: Activity) -> u32 {
-        match self.free.pop() {
-            Some(place) => {
-                self.ends[place as usize] = (sequence, activity);
-                place
-            }
-            None => {
-                self.ends.push((sequence, activity));
-                u32::try_from(self.ends.len() - 1).expect("fewer than 2^32 activities")
-            }
-        }
-    }
-
-    /// Removes the activity at a place: it ends.
-    fn remove(&mut self, place: u32) -> (u64, Activity) {
-        self.free.push(place);
-        self.ends[place as usize]
-    }
-}
-
-impl Engine {
     /// Lets time count from here, if nothing is under way and hosts have no owners. Returns what has passed since this was
     /// done last, or since the beginning.
     ///
@@ -458,9 +413,7 @@ impl Engine {
     pub fn now(&self) -> Instant {
         self.date(self.since_rest())
     }
-}
 
-impl Engine {
     /// Mean external load of a host during the last `window`, or since the run began if that is
     /// shorter; the load at this instant if the window is empty.
     ///
@@ -529,6 +482,49 @@ impl Engine {
             queue.advance(self.now);
             queue.periods(from)
         })
+    }
+}
+
+/// What has passed between two moments at which nothing was under way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Span {
+    /// How long it was.
+    pub length: Seconds,
+    /// The number of changes of the platform before; `None` if hosts or links changed in it.
+    changes: Option<u64>,
+    /// By host, for how many seconds it processed messages, up to the highest that has processed any.
+    busy: Vec<f64>,
+}
+
+/// The activities whose ends are in the calendar, each with the number under which it was started.
+///
+/// The entries of the calendar are small, because there is one for each message and each busy host. These activities
+/// are few, so that the entry has their place alone.
+#[derive(Debug, Default)]
+struct ScheduledEnds {
+    ends: Vec<(u64, Activity)>,
+    free: Vec<u32>,
+}
+
+impl ScheduledEnds {
+    /// Adds an activity, and returns its place.
+    fn insert(&mut self, sequence: u64, activity: Activity) -> u32 {
+        match self.free.pop() {
+            Some(place) => {
+                self.ends[place as usize] = (sequence, activity);
+                place
+            }
+            None => {
+                self.ends.push((sequence, activity));
+                u32::try_from(self.ends.len() - 1).expect("fewer than 2^32 activities")
+            }
+        }
+    }
+
+    /// Removes the activity at a place: it ends.
+    fn remove(&mut self, place: u32) -> (u64, Activity) {
+        self.free.push(place);
+        self.ends[place as usize]
     }
 }
 

@@ -1,4 +1,4 @@
-//! Jobs that the owner of a host runs on it.
+//! Jobs that the owner of a host runs on it, and which of them are present.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};

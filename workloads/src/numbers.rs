@@ -1,4 +1,4 @@
-//! Numbers that are sent as bytes.
+//! Numbers that are sent as bytes: a sequence is encoded number by number, which takes longer than copying it.
 
 use std::fmt;
 

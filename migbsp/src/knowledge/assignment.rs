@@ -560,7 +560,7 @@ impl Assignment<'_> {
         let mut best = (0, f64::INFINITY);
         let sorted = || Cow::Owned(HostsByWork::new(self.snapshot, &self.computing));
         let by_work = self.by_work.as_ref().map_or_else(sorted, Cow::Borrowed);
-        let groups = by_work.groups().iter();
+        let groups = by_work.groups.iter();
         for group in groups.filter(|group| is_allowed(group.set)) {
             for (host, least) in group.least_times(work) {
                 let is_better = |time: f64| {
@@ -777,11 +777,6 @@ impl HostsByWork {
         let hosts = &mut self.groups[self.group[host]].hosts;
         hosts.remove(&(before.to_bits(), host));
         hosts.insert((after.to_bits(), host));
-    }
-
-    /// Groups of equal hosts.
-    fn groups(&self) -> &[Group] {
-        &self.groups
     }
 }
 

@@ -1,4 +1,4 @@
-//! Prediction of the instructions that a process executes next.
+//! Predictions from measurements: instructions of a process, the bandwidth between two hosts, and noise.
 
 use std::collections::VecDeque;
 
@@ -261,7 +261,8 @@ const LEAST: f64 = 1e-3;
 /// `γ + ln 2`, with Euler's constant: by as much the mean logarithm of the square of a standard normal variable is below 0.
 const LOG_OF_NORMAL: f64 = 1.270_362_845_461_478;
 
-/// Learns by how much each predictor was off; `means` are their mean errors so far.
+/// Learns by how much each predictor was off; `means` are their mean errors so far. Predictors are chosen by their recent
+/// errors, as in the Network Weather Service (Wolski, Spring and Hayes, 1999).
 pub(super) fn learn_errors<const N: usize>(means: &mut [f64; N], errors: [f64; N]) {
     for (mean, error) in means.iter_mut().zip(errors) {
         *mean += ERROR_WEIGHT * (error - *mean);

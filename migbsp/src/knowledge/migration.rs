@@ -1,4 +1,4 @@
-//! One move, and how long moves take.
+//! Moves: what one is, what it costs, and probes of links before large ones.
 
 use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, MemorySize, Rank};

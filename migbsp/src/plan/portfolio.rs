@@ -1,4 +1,4 @@
-//! Several plans, and the best of them.
+//! Several plans, and the best of them; local search, and dropping of moves that do not pay.
 
 use super::greedy_refine::{GreedyRefine, greedy};
 use super::partition::partitions;

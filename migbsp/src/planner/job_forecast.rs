@@ -1,4 +1,4 @@
-//! What the jobs of owners are expected to take.
+//! What the jobs of owners are expected to take, and how far that was right.
 //!
 //! That is not part of a plan. Expected loads replace those of the processors before plans see the snapshot, so every
 //! plan uses them. The jobs are those of the simulator in simulations and on nodes that play a platform; on real hosts

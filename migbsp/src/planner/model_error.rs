@@ -8,9 +8,9 @@ use crate::Snapshot;
 #[derive(Debug, Default)]
 pub(super) struct ModelError {
     /// The plan of the call being held, if it is one to audit.
-    proposed: Option<PlanAudit>,
+    pub(super) proposed: Option<PlanAudit>,
     /// The plan that was carried out last, until the next call.
-    carried_out: Option<PlanAudit>,
+    pub(super) carried_out: Option<PlanAudit>,
     /// Plans that failed, as long as what they were made from holds.
     rejected: Vec<RejectedPlan>,
 }
@@ -50,26 +50,11 @@ impl ModelError {
         rejected.any(|rejected| rejected.is_like(snapshot, places))
     }
 
-    /// Proposes a plan in the call being held; `None`: there is nothing to audit.
-    pub(super) fn propose(&mut self, audit: Option<PlanAudit>) {
-        self.proposed = audit;
-    }
-
-    /// Takes the plan of the call being held.
-    pub(super) fn take_proposed(&mut self) -> Option<PlanAudit> {
-        self.proposed.take()
-    }
-
-    /// Audits `audit` in the next call.
-    pub(super) fn carry_out(&mut self, audit: PlanAudit) {
-        self.carried_out = Some(audit);
-    }
-
     /// The most seconds by which a plan has made supersteps longer than predicted; a smaller predicted gain may be an
     /// error.
     pub(super) fn seconds(&self) -> f64 {
         let rejected = self.rejected.iter();
-        rejected.map(RejectedPlan::error).fold(0.0, f64::max)
+        rejected.map(|rejected| rejected.error).fold(0.0, f64::max)
     }
 }
 
@@ -88,9 +73,9 @@ pub(super) struct PlanAudit {
     /// The predicted gain of a superstep, in seconds.
     gain: f64,
     /// Seconds that a superstep took before the plan.
-    superstep: f64,
+    pub(super) superstep: f64,
     /// Its prediction then.
-    predicted: f64,
+    pub(super) predicted: f64,
 }
 
 impl PlanAudit {
@@ -117,16 +102,6 @@ impl PlanAudit {
     /// Seconds that a superstep took beyond its prediction before the plan.
     pub(super) const fn unexplained(&self) -> f64 {
         self.superstep - self.predicted
-    }
-
-    /// Seconds that a superstep took before the plan.
-    pub(super) const fn superstep(&self) -> f64 {
-        self.superstep
-    }
-
-    /// Its prediction then.
-    pub(super) const fn predicted(&self) -> f64 {
-        self.predicted
     }
 
     /// The model error: by how many seconds the unexplained part of a superstep has grown to `unexplained`, if that is
@@ -185,11 +160,6 @@ impl RejectedPlan {
         }
     }
 
-    /// Seconds by which supersteps became longer than predicted.
-    pub(super) const fn error(&self) -> f64 {
-        self.error
-    }
-
     /// Whether what the plan was made from holds: its hosts are there, and processes and hosts have changed little.
     pub(super) fn holds(&self, snapshot: &Snapshot) -> bool {
         let hosts = self.rates.iter().all(|(id, rate)| {
@@ -240,11 +210,11 @@ mod tests {
     #[test]
     fn a_plan_fails_once_and_by_what_supersteps_are_longer_than_predicted() {
         let mut error = ModelError::default();
-        error.carry_out(PlanAudit::new(Vec::new(), 1.0, (1.0, 1.0)));
+        error.carried_out = Some(PlanAudit::new(Vec::new(), 1.0, (1.0, 1.0)));
         let failed = error.failed_plan(4.0, |_| None);
         assert!(failed.is_some_and(|(_, error)| (error - 4.0).abs() < 1e-12));
         assert!(error.failed_plan(4.0, |_| None).is_none());
-        error.carry_out(PlanAudit::new(Vec::new(), 1.0, (1.0, 1.0)));
+        error.carried_out = Some(PlanAudit::new(Vec::new(), 1.0, (1.0, 1.0)));
         assert!(error.failed_plan(0.5, |_| None).is_none());
     }
 

@@ -1,4 +1,4 @@
-//! Distances between calls.
+//! Distances between calls: the overhead budget, lifetimes of plans, and plans that are left undone.
 
 use bsp::units::{Instant, Seconds};
 

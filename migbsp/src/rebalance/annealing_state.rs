@@ -1,4 +1,4 @@
-//! The assignment of an annealing.
+//! The assignment of an annealing, and what it is kept in.
 
 use super::Problem;
 use super::problem::{Communication, MemoryUse};

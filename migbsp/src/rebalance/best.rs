@@ -1,4 +1,4 @@
-//! The best that is known here: simulated annealing that shares machines out two by two.
+//! The best that is known here: simulated annealing that shares machines out two by two, and tabu search.
 
 use super::annealing::{Annealing, Course};
 use super::draws::Draws;

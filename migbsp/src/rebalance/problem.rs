@@ -1,4 +1,4 @@
-//! Workloads, machines, and what moving costs.
+//! The assignment problem: workloads, machines, what moving costs, and limits.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -307,27 +307,7 @@ impl Problem {
     pub fn level(&self, assignment: &[usize]) -> f64 {
         self.levels(assignment).into_iter().fold(0.0, f64::max)
     }
-}
 
-fn check_count(what: &'static str, found: usize, expected: usize) -> Result<(), ProblemError> {
-    if found == expected {
-        Ok(())
-    } else {
-        Err(ProblemError::Count {
-            what,
-            found,
-            expected,
-        })
-    }
-}
-
-fn is_amount(number: f64) -> bool {
-    RANGE.contains(&number) || (0.0..=0.0).contains(&number)
-}
-
-const RANGE: RangeInclusive<f64> = 1e-50..=1e50;
-
-impl Problem {
     /// The same, where the processes of which `pins` says so stay on their initial machine.
     ///
     /// # Errors
@@ -449,6 +429,24 @@ impl Problem {
         Some(machines.map(|machine| held.occupied(machine)).collect())
     }
 }
+
+fn check_count(what: &'static str, found: usize, expected: usize) -> Result<(), ProblemError> {
+    if found == expected {
+        Ok(())
+    } else {
+        Err(ProblemError::Count {
+            what,
+            found,
+            expected,
+        })
+    }
+}
+
+fn is_amount(number: f64) -> bool {
+    RANGE.contains(&number) || (0.0..=0.0).contains(&number)
+}
+
+const RANGE: RangeInclusive<f64> = 1e-50..=1e50;
 
 /// The capacity of a machine without memory: a single byte is far above it.
 const CAPACITY_MIN: f64 = 1e-9;

@@ -1,4 +1,4 @@
-//! Greedy refinement: overloaded machines give their largest processes to those with room.
+//! First assignments: greedy refinement, and a repair that meets the target if that is easy.
 
 use std::collections::BTreeSet;
 

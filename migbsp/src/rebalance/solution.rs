@@ -1,4 +1,4 @@
-//! What was found.
+//! What was found, the best so far, and how long to look.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! No calls during the pause after a call.
+//! Pauses after calls, and what ends them.
 
 use bsp::units::Seconds;
 

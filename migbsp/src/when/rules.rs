@@ -1,4 +1,4 @@
-//! A call at a fixed interval of supersteps.
+//! Rules for calls: fixed, once, by what imbalance has cost, and by the overhead budget.
 
 use bsp::numbers::whole;
 

@@ -1,4 +1,4 @@
-//! Links and the flows that cross them.
+//! Links, the flows that cross them, and how often.
 
 use smallvec::SmallVec;
 

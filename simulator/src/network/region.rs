@@ -304,9 +304,7 @@ impl Region {
         }
         before < self.members.len()
     }
-}
 
-impl Region {
     /// Finds the links that can limit the members, and the capacity that the members may use.
     fn gather(&mut self, allocation: &mut Allocation) {
         self.pass = self.pass.wrapping_add(1);

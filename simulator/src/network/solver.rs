@@ -1,4 +1,4 @@
-//! Gives every flow the rate that max-min fairness allots to it.
+//! Gives every flow the rate that max-min fairness allots to it; starts and ends on tracked links alone are tried first.
 
 use super::allocation::Allocation;
 use super::link::{ALMOST_ONE, HEADROOM_MAX, LEVEL_RESOLUTION};

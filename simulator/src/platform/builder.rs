@@ -644,9 +644,7 @@ impl Builder {
             Endpoint::Zone(zone) => self.zones[index(zone)].place,
         }
     }
-}
 
-impl Builder {
     /// Adds a route with priority over all others, from one point or zone inside `zone` to another;
     /// `route.back` does not count.
     pub(in crate::platform) fn add_bypass(
@@ -720,9 +718,7 @@ impl Builder {
             zone: self.zones[index(zone)].name.clone(),
         })
     }
-}
 
-impl Builder {
     /// Connects a host or router of a star with its backbone.
     pub(in crate::platform) fn add_host_link(
         &mut self,
@@ -761,9 +757,7 @@ impl Builder {
     pub(in crate::platform) fn is_star(&self, zone: u32) -> bool {
         self.zones[index(zone)].routing == ZoneRouting::Star
     }
-}
 
-impl Builder {
     /// Hosts of the fat trees declared so far.
     pub(in crate::platform) const fn fat_tree_hosts(&self) -> u32 {
         self.numbering.fat_tree_hosts

@@ -1,4 +1,4 @@
-//! Errors of platform files: where, what was found, what was expected.
+//! Errors of platform files: where, what was found, what was expected, and which name is near.
 
 use std::borrow::Cow;
 

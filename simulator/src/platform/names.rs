@@ -1,4 +1,4 @@
-//! An index of names.
+//! An index of names, and ranges of names.
 //!
 //! It is a hash table of its own, because a platform has up to four million names: a map would keep each of them a second
 //! time, and a table that keeps no hashes would look them all up again whenever it grows.

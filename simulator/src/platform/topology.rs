@@ -17,9 +17,9 @@ impl Topology {
     /// Number of hosts.
     pub(super) const fn hosts(&self) -> u32 {
         match self {
-            Self::FatTree(tree) => tree.hosts(),
-            Self::Torus(torus) => torus.hosts(),
-            Self::Dragonfly(dragonfly) => dragonfly.hosts(),
+            Self::FatTree(tree) => tree.hosts,
+            Self::Torus(torus) => torus.hosts,
+            Self::Dragonfly(dragonfly) => dragonfly.hosts,
         }
     }
 
@@ -35,9 +35,9 @@ impl Topology {
     /// Number of cables.
     pub(super) const fn cables(&self) -> u32 {
         match self {
-            Self::FatTree(tree) => tree.cables(),
-            Self::Torus(torus) => torus.cables(),
-            Self::Dragonfly(dragonfly) => dragonfly.cables(),
+            Self::FatTree(tree) => tree.cables,
+            Self::Torus(torus) => torus.cables,
+            Self::Dragonfly(dragonfly) => dragonfly.cables,
         }
     }
 
@@ -201,14 +201,6 @@ impl Torus {
             hosts,
             cables: product("cables", [hosts, width])?,
         })
-    }
-
-    const fn hosts(&self) -> u32 {
-        self.hosts
-    }
-
-    const fn cables(&self) -> u32 {
-        self.cables
     }
 
     /// The cables by number, in the cluster of that name.
@@ -379,14 +371,6 @@ impl FatTree {
             cables: first_cable,
             position,
         })
-    }
-
-    const fn hosts(&self) -> u32 {
-        self.hosts
-    }
-
-    const fn cables(&self) -> u32 {
-        self.cables
     }
 
     fn switch_ids(&self) -> Vec<i64> {
@@ -584,14 +568,6 @@ impl Dragonfly {
             black: hosts + green,
             blue: hosts + green + black,
         })
-    }
-
-    const fn hosts(&self) -> u32 {
-        self.hosts
-    }
-
-    const fn cables(&self) -> u32 {
-        self.cables
     }
 
     /// SimGrid counts routers down from twice the hosts.

@@ -200,7 +200,7 @@ impl Lu {
     /// Begins a stage: looks for the pivot, or passes it on.
     fn begin(&mut self, ctx: &mut Superstep<'_, Message>) -> u64 {
         let k = self.stage;
-        let (s, t) = self.tile.place();
+        let (s, t) = self.tile.place;
         if t != self.matrix.column_owner(k) {
             return 0;
         }
@@ -231,7 +231,7 @@ impl Lu {
 
     /// Decides which row is the pivot's, and informs the others in this row of processes.
     fn choose(&mut self, ctx: &mut Superstep<'_, Message>, received: &[Content]) -> u64 {
-        let (s, t) = self.tile.place();
+        let (s, t) = self.tile.place;
         if t != self.matrix.column_owner(self.stage) {
             return 0;
         }
@@ -261,14 +261,14 @@ impl Lu {
         self.pivot_row = chosen;
         let place = |row: u64| usize::try_from(row).expect("rows of a matrix in memory");
         self.permutation.swap(place(k), place(chosen));
-        let (s, t) = self.tile.place();
+        let (s, t) = self.tile.place;
         let holders = (self.matrix.row_owner(k), self.matrix.row_owner(chosen));
         let (own, other) = match holders {
             (one, other) if one == s => (k, other),
             (one, other) if other == s => (chosen, one),
             _ => return 0,
         };
-        if chosen == k || self.tile.width() == 0 {
+        if chosen == k || self.tile.width == 0 {
             return 0;
         }
         if other == s {
@@ -278,13 +278,13 @@ impl Lu {
             let to = self.matrix.rank(other, t);
             ctx.send(to, Message(Content::Exchanged(row)));
         }
-        length(self.tile.width())
+        length(self.tile.width)
     }
 
     /// Divides column `k` below the pivot, and passes it and row `k` on.
     fn divide(&mut self, ctx: &mut Superstep<'_, Message>, received: Vec<Content>) -> u64 {
         let k = self.stage;
-        let (s, t) = self.tile.place();
+        let (s, t) = self.tile.place;
         for content in received {
             match content {
                 Content::Pivot(pivot) => self.pivot = Some(pivot),
@@ -313,7 +313,7 @@ impl Lu {
     /// Subtracts column times row from the elements that are left for the next stages.
     fn update(&mut self, received: Vec<Content>) -> u64 {
         let k = self.stage;
-        let (s, t) = self.tile.place();
+        let (s, t) = self.tile.place;
         let (mut column, mut row) = (Vec::new(), Vec::new());
         for content in received {
             match content {
@@ -340,27 +340,21 @@ impl Lu {
 
     /// To the others in this column of processes that hold rows below `k`.
     fn send_along_column(&self, ctx: &mut Superstep<'_, Message>, content: &Content) {
-        let (own, t) = self.tile.place();
-        for s in (0..self.matrix.rows()).filter(|s| *s != own) {
-            if 0 < self.matrix.rows_from(s, self.stage + 1) {
-                ctx.send(self.matrix.rank(s, t), Message(content.clone()));
-            }
+        for to in self.matrix.others_in_column(ctx.rank(), self.stage + 1) {
+            ctx.send(to, Message(content.clone()));
         }
     }
 
     /// To the others in this row of processes that hold columns right of `k`.
     fn send_along_row(&self, ctx: &mut Superstep<'_, Message>, content: &Content) {
-        let (s, own) = self.tile.place();
-        for t in (0..self.matrix.columns()).filter(|t| *t != own) {
-            if 0 < self.matrix.columns_from(t, self.stage + 1) {
-                ctx.send(self.matrix.rank(s, t), Message(content.clone()));
-            }
+        for to in self.matrix.others_in_row(ctx.rank(), self.stage + 1) {
+            ctx.send(to, Message(content.clone()));
         }
     }
 
     /// The output; `None` if there is no memory for it.
     fn block(&self) -> Option<Block> {
-        let elements = self.tile.elements();
+        let elements = &self.tile.elements;
         let permutation = self.permutation.iter().copied();
         Some(Block {
             matrix: self.matrix,
@@ -486,21 +480,6 @@ impl Tile {
             width,
             elements: collected(count, elements)?,
         })
-    }
-
-    /// Row and column of the process.
-    const fn place(&self) -> (u32, u32) {
-        self.place
-    }
-
-    /// How many columns are held.
-    const fn width(&self) -> usize {
-        self.width
-    }
-
-    /// All elements, row after row.
-    fn elements(&self) -> &[f64] {
-        &self.elements
     }
 
     /// Element `(i, j)`, which is held.

@@ -1,4 +1,4 @@
-//! Dense matrices and their factorisations, column by column.
+//! Dense matrices, their factorisations, column by column, and the programs that factor them.
 //!
 //! Libraries factor a matrix in one call. Here a process may move after any column, so the matrix, half factored, is a
 //! value.
