@@ -34,7 +34,7 @@ pub struct Parameters {
     /// Whether ranks are counted modulo the number of processes when shifted.
     pub ring: bool,
     /// The partners of each process; by default shifts say which.
-    #[serde(with = "pattern", skip_serializing_if = "Pattern::is_shifts")]
+    #[serde(skip_serializing_if = "Pattern::is_shifts")]
     pub pattern: Pattern,
     /// Bytes that a process occupies.
     pub memory: f64,

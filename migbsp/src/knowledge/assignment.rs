@@ -1272,7 +1272,7 @@ mod tests {
         let mut found = Vec::new();
         let loads = snapshot.processes();
         computing.with(loads, (0, &two_cores), (None, None), |_, end| {
-            found.push(end)
+            found.push(end);
         });
         // 1.5, then each has a core to itself.
         for (end, expected) in found.iter().zip([1.5, 2.5, 4.5]) {

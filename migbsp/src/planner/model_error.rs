@@ -209,8 +209,10 @@ mod tests {
 
     #[test]
     fn a_plan_fails_once_and_by_what_supersteps_are_longer_than_predicted() {
-        let mut error = ModelError::default();
-        error.carried_out = Some(PlanAudit::new(Vec::new(), 1.0, (1.0, 1.0)));
+        let mut error = ModelError {
+            carried_out: Some(PlanAudit::new(Vec::new(), 1.0, (1.0, 1.0))),
+            ..ModelError::default()
+        };
         let failed = error.failed_plan(4.0, |_| None);
         assert!(failed.is_some_and(|(_, error)| (error - 4.0).abs() < 1e-12));
         assert!(error.failed_plan(4.0, |_| None).is_none());

@@ -115,25 +115,6 @@ impl Dynamics {
     }
 }
 
-impl TryFrom<WrittenDynamics> for Dynamics {
-    type Error = MisplacedKey;
-
-    fn try_from(written: WrittenDynamics) -> Result<Self, MisplacedKey> {
-        written.check_keys()?;
-        Ok(Self {
-            change: written.change(),
-            choice: written.choice(),
-            jitter: written.jitter(),
-        })
-    }
-}
-
-impl From<Dynamics> for WrittenDynamics {
-    fn from(dynamics: Dynamics) -> Self {
-        Self::new(dynamics.change, dynamics.choice, dynamics.jitter)
-    }
-}
-
 /// Which ranks a [`Change`] happens to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -245,64 +226,60 @@ impl DynamicsKind {
     }
 }
 
-impl WrittenDynamics {
-    /// Nothing, if the kind takes all keys that are written.
-    pub(super) fn check_keys(&self) -> Result<(), MisplacedKey> {
-        let written = [
-            ("choice", self.choice.is_some()),
-            ("share", self.share.is_some()),
-            ("factor", self.factor.is_some()),
-            ("start", self.start.is_some()),
-            ("end", self.end.is_some()),
-            ("step", self.step.is_some()),
-            ("every", self.every.is_some()),
-        ];
-        MisplacedKey::check(self.kind.name(), self.kind.keys(), &written)
-    }
+impl TryFrom<WrittenDynamics> for Dynamics {
+    type Error = MisplacedKey;
 
-    /// What changes, with the defaults of the kind.
-    pub(super) fn change(&self) -> Change {
-        let factor = self.factor.unwrap_or(2.0);
-        match self.kind {
+    /// Fills gaps with the defaults of the kind, if that takes all keys that are written.
+    fn try_from(written: WrittenDynamics) -> Result<Self, MisplacedKey> {
+        let keys = [
+            ("choice", written.choice.is_some()),
+            ("share", written.share.is_some()),
+            ("factor", written.factor.is_some()),
+            ("start", written.start.is_some()),
+            ("end", written.end.is_some()),
+            ("step", written.step.is_some()),
+            ("every", written.every.is_some()),
+        ];
+        MisplacedKey::check(written.kind.name(), written.kind.keys(), &keys)?;
+        let factor = written.factor.unwrap_or(2.0);
+        let change = match written.kind {
             DynamicsKind::Steady | DynamicsKind::Noise => Change::Steady,
             DynamicsKind::Drift => Change::Drift {
-                share: self.share.unwrap_or(0.5),
+                share: written.share.unwrap_or(0.5),
                 factor,
-                start: self.start.unwrap_or(0),
-                end: self.end,
+                start: written.start.unwrap_or(0),
+                end: written.end,
             },
             DynamicsKind::Jump => Change::Jump {
-                share: self.share.unwrap_or(0.5),
+                share: written.share.unwrap_or(0.5),
                 factor,
-                start: self.start.unwrap_or(100),
-                every: self.every,
+                start: written.start.unwrap_or(100),
+                every: written.every,
             },
             DynamicsKind::Hotspot => Change::Hotspot {
-                share: self.share.unwrap_or(0.1),
+                share: written.share.unwrap_or(0.1),
                 factor,
-                step: self.step.unwrap_or(1),
-                every: self.every.unwrap_or(10),
+                step: written.step.unwrap_or(1),
+                every: written.every.unwrap_or(10),
             },
-        }
-    }
-
-    /// Which ranks the change happens to.
-    pub(super) fn choice(&self) -> Choice {
-        self.choice.unwrap_or_default()
-    }
-
-    /// The noise, with the default of the kind.
-    pub(super) fn jitter(&self) -> f64 {
-        let default = if self.kind == DynamicsKind::Noise {
-            0.1
-        } else {
-            0.0
         };
-        self.jitter.unwrap_or(default)
+        let is_noise = written.kind == DynamicsKind::Noise;
+        Ok(Self {
+            change,
+            choice: written.choice.unwrap_or_default(),
+            jitter: written.jitter.unwrap_or(if is_noise { 0.1 } else { 0.0 }),
+        })
     }
+}
 
+impl From<Dynamics> for WrittenDynamics {
     /// The table of a change, without gaps.
-    pub(super) fn new(change: Change, choice: Choice, jitter: f64) -> Self {
+    fn from(dynamics: Dynamics) -> Self {
+        let Dynamics {
+            change,
+            choice,
+            jitter,
+        } = dynamics;
         let is_steady = change == Change::Steady;
         let blank = Self {
             choice: (!is_steady).then_some(choice),

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use bsp::Rank;
 use rand_chacha::rand_core::Rng;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::draws::generator;
 use crate::parameters::{Error, MisplacedKey, at_least_one};
@@ -14,7 +13,8 @@ use crate::parameters::{Error, MisplacedKey, at_least_one};
 ///
 /// Written as a table with the key `kind` (`shifts`, `grid`, `groups`, `tree` or `random`) beside those of the kind. A
 /// key that does not belong to the kind is an error.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "WrittenPattern", into = "WrittenPattern")]
 pub enum Pattern {
     /// As `shifts` and `ring` say.
     #[default]
@@ -171,29 +171,6 @@ fn random(links: u32, seed: u64, processes: u32) -> Result<Vec<BTreeSet<u32>>, E
 
 const PURPOSE: &[u8; 24] = b"workloads::synth::random";
 
-/// Reads the table.
-///
-/// # Errors
-///
-/// Those of the format, and the first key that does not belong to the kind.
-pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Pattern, D::Error> {
-    let written = WrittenPattern::deserialize(deserializer)?;
-    written.check_keys().map_err(D::Error::custom)?;
-    Ok(written.pattern())
-}
-
-/// Writes the table, without gaps.
-///
-/// # Errors
-///
-/// Those of the format.
-pub(super) fn serialize<S: Serializer>(
-    pattern: &Pattern,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    WrittenPattern::from(pattern.clone()).serialize(serializer)
-}
-
 /// The table as it is written: flat, and with gaps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -246,39 +223,37 @@ impl PatternKind {
     }
 }
 
-impl WrittenPattern {
-    /// Nothing, if the kind takes all keys that are written.
-    fn check_keys(&self) -> Result<(), MisplacedKey> {
-        let written = [
-            ("dimensions", self.dimensions.is_some()),
-            ("torus", self.torus.is_some()),
-            ("size", self.size.is_some()),
-            ("arity", self.arity.is_some()),
-            ("links", self.links.is_some()),
-            ("seed", self.seed.is_some()),
-        ];
-        MisplacedKey::check(self.kind.name(), self.kind.keys(), &written)
-    }
+impl TryFrom<WrittenPattern> for Pattern {
+    type Error = MisplacedKey;
 
-    /// The pattern, with the defaults of its kind.
-    fn pattern(self) -> Pattern {
-        match self.kind {
-            PatternKind::Shifts => Pattern::Shifts,
-            PatternKind::Grid => Pattern::Grid {
-                dimensions: self.dimensions.unwrap_or_default(),
-                torus: self.torus.unwrap_or(false),
+    /// Fills gaps with the defaults of the kind, if that takes all keys that are written.
+    fn try_from(written: WrittenPattern) -> Result<Self, MisplacedKey> {
+        let keys = [
+            ("dimensions", written.dimensions.is_some()),
+            ("torus", written.torus.is_some()),
+            ("size", written.size.is_some()),
+            ("arity", written.arity.is_some()),
+            ("links", written.links.is_some()),
+            ("seed", written.seed.is_some()),
+        ];
+        MisplacedKey::check(written.kind.name(), written.kind.keys(), &keys)?;
+        Ok(match written.kind {
+            PatternKind::Shifts => Self::Shifts,
+            PatternKind::Grid => Self::Grid {
+                dimensions: written.dimensions.unwrap_or_default(),
+                torus: written.torus.unwrap_or(false),
             },
-            PatternKind::Groups => Pattern::Groups {
-                size: self.size.unwrap_or(4),
+            PatternKind::Groups => Self::Groups {
+                size: written.size.unwrap_or(4),
             },
-            PatternKind::Tree => Pattern::Tree {
-                arity: self.arity.unwrap_or(2),
+            PatternKind::Tree => Self::Tree {
+                arity: written.arity.unwrap_or(2),
             },
-            PatternKind::Random => Pattern::Random {
-                links: self.links.unwrap_or(2),
-                seed: self.seed.unwrap_or(1),
+            PatternKind::Random => Self::Random {
+                links: written.links.unwrap_or(2),
+                seed: written.seed.unwrap_or(1),
             },
-        }
+        })
     }
 }
 
