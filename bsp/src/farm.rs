@@ -1,7 +1,7 @@
 //! Task farms: bags of independent tasks, dealt out to workers.
 //!
 //! A user implements [`Tasks`]: what all workers share, a task, its outcome, and one function. [`processes`] makes a
-//! [`Program`](crate::Program) of it like any other. Process 0, the master, deals tasks to the other processes, the
+//! [`Program`] of it like any other. Process 0, the master, deals tasks to the other processes, the
 //! workers, by a rule of [`Dealing`], and leaves the outcomes in the order of the tasks.
 //!
 //! First, the workers get what they share. Then the farm works in interactions of three supersteps: the master deals, the

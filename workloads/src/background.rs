@@ -308,7 +308,7 @@ fn wave(level: f64, steps: u64, phase: f64) -> Vec<f64> {
 /// factor e in the time of its memory. The available part is at least a tenth of the level and at most 1.
 ///
 /// Invariant: the range lies in `(0, 1]`; the variation lies between 0 and 1; the memory is above zero; share, step and
-/// period are as in [`Background`](super::Background).
+/// period are as in [`Background`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Levels {
     available: [f64; 2],

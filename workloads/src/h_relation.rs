@@ -121,7 +121,7 @@ pub struct Parameters {
     /// length; the last superstep sends none.
     pub words: Vec<f64>,
     /// Floating-point operations of a process in a superstep, taken in the same way; rounded up to whole passes of
-    /// [`FLOPS_OF_A_PASS`](super::FLOPS_OF_A_PASS).
+    /// [`FLOPS_OF_A_PASS`].
     pub flops: Vec<f64>,
 }
 
