@@ -8,24 +8,20 @@
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
-mod encoding;
 pub mod farm;
 mod ids;
-mod interaction;
 mod name;
 pub mod numbers;
 mod program;
 pub mod reference;
-mod round;
 mod superstep;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod units;
 
-pub use encoding::encoded_len;
 pub use ids::{HostId, Rank, SetId};
-pub use interaction::Interaction;
 pub use name::{NameError, check_name};
-pub use program::{MemorySize, Payload, Program, Step};
-pub use round::Round;
-pub use superstep::{Conditions, Envelope, Inbox, MESSAGE_MAX, Outbox, Superstep};
+pub use program::{MemorySize, Payload, Program, Round, Step};
+pub use superstep::{
+    Conditions, Envelope, Inbox, Interaction, MESSAGE_MAX, Outbox, Superstep, encoded_len,
+};

@@ -2,10 +2,10 @@
 
 /// A name that cannot be displayed safely.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{met:?} has control characters; expected a name without line breaks, tabs and escapes")]
+#[error("{found:?} has control characters; expected a name without line breaks, tabs and escapes")]
 pub struct NameError {
     /// The name, cut if it is long; the message escapes its control characters.
-    pub met: String,
+    pub found: String,
 }
 
 /// Refuses names with control characters, by which a file could control the terminal of its reader.
@@ -17,12 +17,12 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
     if !name.chars().any(char::is_control) {
         return Ok(());
     }
-    let met = name.chars().take(MET_MAX).collect();
-    Err(NameError { met })
+    let found = name.chars().take(FOUND_MAX).collect();
+    Err(NameError { found })
 }
 
 /// Most characters of a name in the message.
-const MET_MAX: usize = 60;
+const FOUND_MAX: usize = 60;
 
 #[cfg(test)]
 mod tests {
@@ -51,6 +51,6 @@ mod tests {
     #[test]
     fn long_names_are_cut_in_the_error() {
         let fault = check_name(&"\u{1b}".repeat(1 << 20)).unwrap_err();
-        assert_eq!(fault.met.len(), MET_MAX);
+        assert_eq!(fault.found.len(), FOUND_MAX);
     }
 }

@@ -1,16 +1,14 @@
 //! The single-threaded reference runner: its result is what every other runner has to produce.
 
-mod computation;
-mod error;
-mod execution;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::program::Program;
-
-pub(crate) use self::computation::Computation;
-pub use self::computation::{Limit, Run};
-pub use self::error::Error;
-pub use self::execution::panic_message;
-pub use self::execution::{check_length, check_receiver, execute};
+use crate::ids::Rank;
+use crate::program::{Program, Step};
+use crate::superstep::{
+    Conditions, Envelope, GaveUp, Inbox, MESSAGE_MAX, Outbox, Superstep, encoded_len,
+};
+use crate::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 
 /// Runs `processes` to the end, process `r` being element `r`. Each executes 10⁹ of the instructions that it charges in a
 /// second ([`Superstep::elapsed`](crate::Superstep::elapsed)).
@@ -28,4 +26,338 @@ pub fn run<P: Program>(processes: Vec<P>, limit: Limit) -> Result<Run<P::Output>
         computation.superstep()?;
     }
     Ok(computation.finish())
+}
+
+/// Instructions per second of all processes.
+const SPEED: f64 = 1e9;
+
+/// What a computation produced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run<Output> {
+    /// Outputs in rank order.
+    pub outputs: Vec<Output>,
+    /// How many supersteps were executed, the one in which the last process halted included.
+    pub supersteps: u64,
+    /// Computation charged by all processes together.
+    pub work: Instructions,
+}
+
+/// How many supersteps a computation may take before it counts as one that never halts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit(pub u64);
+
+impl Default for Limit {
+    /// A million supersteps.
+    fn default() -> Self {
+        Self(1_000_000)
+    }
+}
+
+/// All processes, the messages to them, and the outputs of those that have halted, by rank.
+#[derive(Debug)]
+pub(crate) struct Computation<P: Program> {
+    pub(crate) processes: Vec<P>,
+    pub(crate) inboxes: Vec<Inbox<P::Message>>,
+    pub(crate) outputs: Vec<Option<P::Output>>,
+    /// What each charged in the superstep that is over.
+    pub(crate) charged: Vec<Instructions>,
+    /// How long each computed in the superstep that is over, as the next superstep says.
+    pub(crate) elapsed: Vec<Seconds>,
+    /// The processes on standby in the next superstep, in rank order.
+    pub(crate) standby: Vec<Rank>,
+    /// The speed of all processes, for these times.
+    speed: InstructionsPerSecond,
+    halted: Vec<Option<u64>>,
+    work: Instructions,
+    superstep: u64,
+    limit: Limit,
+}
+
+impl<P: Program> Computation<P> {
+    /// A computation before its first superstep.
+    pub(crate) fn new(processes: Vec<P>, limit: Limit) -> Self {
+        let count = processes.len();
+        Self {
+            processes,
+            inboxes: (0..count).map(|_| Inbox::default()).collect(),
+            outputs: (0..count).map(|_| None).collect(),
+            charged: vec![Instructions::ZERO; count],
+            elapsed: vec![Seconds::ZERO; count],
+            standby: Vec::new(),
+            speed: InstructionsPerSecond::new(SPEED).expect("above zero"),
+            halted: vec![None; count],
+            work: Instructions::ZERO,
+            superstep: 0,
+            limit,
+        }
+    }
+
+    /// Executes the next superstep of all processes that have not halted.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Error`]; the computation cannot go on then.
+    pub(crate) fn superstep(&mut self) -> Result<(), Error> {
+        let superstep = self.superstep;
+        let limit = self.limit.0;
+        if let Some((rank, _)) = self.running().next()
+            && limit <= superstep
+        {
+            return Err(Error::NeverHalts { rank, limit });
+        }
+        let size = u32::try_from(self.processes.len()).expect("ranks fit 32 bits");
+        let mut sends = Vec::new();
+        for (index, program) in self.processes.iter_mut().enumerate() {
+            self.charged[index] = Instructions::ZERO;
+            if self.halted[index].is_some() {
+                continue;
+            }
+            let rank = Rank::from_index(index);
+            let mut inbox = std::mem::take(&mut self.inboxes[index]);
+            let mut outbox = Outbox::default();
+            let conditions = Conditions {
+                index: superstep,
+                elapsed: self.elapsed[index],
+                standby: &self.standby,
+            };
+            match execute(program, (rank, size), conditions, &mut inbox, &mut outbox)? {
+                Step::Continue => {}
+                Step::Halt(output) => {
+                    self.outputs[index] = Some(output);
+                    self.halted[index] = Some(superstep);
+                }
+            }
+            self.charged[index] = outbox.work;
+            self.elapsed[index] = outbox.work / self.speed;
+            self.work += outbox.work;
+            let sent = outbox.sends.into_iter();
+            sends.extend(sent.map(|(to, envelope)| (rank, to, envelope)));
+        }
+        // Senders are visited in rank order, so inboxes come out ordered.
+        for (from, to, envelope) in sends {
+            let is_sized = matches!(envelope, Envelope::Sized(_));
+            check_receiver((from, to), is_sized, superstep, &self.halted)?;
+            let inbox = &mut self.inboxes[to.index()];
+            match envelope {
+                Envelope::Value(message) => {
+                    // What cannot be encoded is an error of runners that encode.
+                    let length = encoded_len(&message).unwrap_or_default();
+                    check_length((from, to), length, superstep)?;
+                    inbox.messages.push((from, message));
+                }
+                Envelope::Sized(bytes) => inbox.sized.push((from, bytes)),
+            }
+        }
+        self.superstep += 1;
+        Ok(())
+    }
+
+    /// The result.
+    ///
+    /// # Panics
+    ///
+    /// If a process has not halted.
+    pub(crate) fn finish(self) -> Run<P::Output> {
+        let outputs = self.outputs.into_iter();
+        Run {
+            outputs: outputs.map(|output| output.expect("all halted")).collect(),
+            supersteps: self.superstep,
+            work: self.work,
+        }
+    }
+
+    /// Whether a process has not halted.
+    pub(crate) fn is_running(&self) -> bool {
+        self.running().next().is_some()
+    }
+
+    /// The processes that have not halted.
+    pub(crate) fn running(&self) -> impl Iterator<Item = (Rank, &P)> {
+        let all = self.processes.iter().zip(&self.halted).enumerate();
+        let running = all.filter(|(_, (_, halted))| halted.is_none());
+        running.map(|(index, (process, _))| (Rank::from_index(index), process))
+    }
+}
+
+/// Checks that the message `from` → `to` can be received: `to` exists and will read it.
+///
+/// `halted` says in which superstep a process halted. A message that is only a size may go to a
+/// process that halts in the same superstep: it is traffic, and nothing in it is lost.
+///
+/// # Errors
+///
+/// [`Error::NoSuchRank`] and [`Error::Halted`].
+///
+/// # Panics
+///
+/// If there are 2³² processes or more.
+#[inline]
+pub fn check_receiver(
+    (from, to): (Rank, Rank),
+    is_sized: bool,
+    superstep: u64,
+    halted: &[Option<u64>],
+) -> Result<(), Error> {
+    match halted.get(to.index()) {
+        None => {
+            let size = u32::try_from(halted.len()).expect("ranks fit 32 bits");
+            Err(Error::NoSuchRank {
+                from,
+                to,
+                superstep,
+                size,
+            })
+        }
+        Some(&Some(halted)) if halted < superstep || !is_sized => Err(Error::Halted {
+            from,
+            to,
+            superstep,
+            halted,
+        }),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Checks that the message `from` → `to` of `length`, sent in `superstep`, is not longer than a message may be.
+///
+/// # Errors
+///
+/// [`Error::TooLong`].
+#[inline]
+pub const fn check_length(
+    (from, to): (Rank, Rank),
+    length: Bytes,
+    superstep: u64,
+) -> Result<(), Error> {
+    if length.0 <= MESSAGE_MAX.0 {
+        return Ok(());
+    }
+    Err(Error::TooLong {
+        from,
+        to,
+        superstep,
+        length,
+    })
+}
+
+/// Executes one superstep of one process, and turns a panic into an error.
+///
+/// # Errors
+///
+/// [`Error::Panicked`] and [`Error::GaveUp`].
+pub fn execute<P: Program>(
+    program: &mut P,
+    (rank, size): (Rank, u32),
+    conditions: Conditions<'_>,
+    inbox: &mut Inbox<P::Message>,
+    outbox: &mut Outbox<P::Message>,
+) -> Result<Step<P::Output>, Error> {
+    catch_unwind(AssertUnwindSafe(|| {
+        let who = (rank, size);
+        program.superstep(&mut Superstep::new(who, conditions, inbox, outbox))
+    }))
+    .map_err(|panic| {
+        let superstep = conditions.index;
+        let panic = match panic.downcast::<GaveUp>() {
+            Ok(gave_up) => {
+                return Error::GaveUp {
+                    rank,
+                    superstep,
+                    message: gave_up.0,
+                };
+            }
+            Err(panic) => panic,
+        };
+        Error::Panicked {
+            rank,
+            superstep,
+            message: panic_message(&*panic),
+        }
+    })
+}
+
+/// What a panic says.
+#[must_use]
+pub fn panic_message(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
+}
+
+/// An error of the program, which ends the computation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A message to a rank that does not exist.
+    #[error("{from} sent to {to} in superstep {superstep}, but there are only {size} processes")]
+    NoSuchRank {
+        /// The sender.
+        from: Rank,
+        /// The rank that does not exist.
+        to: Rank,
+        /// The superstep.
+        superstep: u64,
+        /// How many processes there are.
+        size: u32,
+    },
+    /// A message that its receiver can never read.
+    #[error("{from} sent to {to} in superstep {superstep}, which had halted by superstep {halted}")]
+    Halted {
+        /// The sender.
+        from: Rank,
+        /// The process that had halted.
+        to: Rank,
+        /// The superstep.
+        superstep: u64,
+        /// The superstep in which the receiver halted.
+        halted: u64,
+    },
+    /// A message that is longer than any may be.
+    #[error(
+        "{from} sent {to} a message of {} B in superstep {superstep}; a message may have {} B, wherever its receiver is: \
+         send it in parts",
+        .length.0,
+        MESSAGE_MAX.0
+    )]
+    TooLong {
+        /// The sender.
+        from: Rank,
+        /// The receiver.
+        to: Rank,
+        /// The superstep.
+        superstep: u64,
+        /// Its length.
+        length: Bytes,
+    },
+    /// The program panicked.
+    #[error("{rank} panicked in superstep {superstep}: {message}")]
+    Panicked {
+        /// The process.
+        rank: Rank,
+        /// The superstep.
+        superstep: u64,
+        /// The panic message.
+        message: String,
+    },
+    /// The program gave up: [`Superstep::fail`](crate::Superstep::fail).
+    #[error("{rank} gave up in superstep {superstep}: {message}")]
+    GaveUp {
+        /// The process.
+        rank: Rank,
+        /// The superstep.
+        superstep: u64,
+        /// Why.
+        message: String,
+    },
+    /// The limit was reached.
+    #[error(
+        "{rank} had not halted after {limit} supersteps; if it needs more, raise the limit (in experiments `run.superstep_limit`)"
+    )]
+    NeverHalts {
+        /// The lowest rank still running.
+        rank: Rank,
+        /// The limit.
+        limit: u64,
+    },
 }

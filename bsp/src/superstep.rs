@@ -1,9 +1,12 @@
-//! What a program sees of the world during one superstep.
+//! What a program sees of the world during one superstep, and the lengths of messages.
 
+use std::io;
 use std::panic::resume_unwind;
 
+use serde::{Deserialize, Serialize};
+
 use crate::ids::Rank;
-use crate::interaction::Interaction;
+use crate::numbers::length;
 use crate::units::{Bytes, Instructions, Seconds};
 
 /// The context of one superstep of one process.
@@ -160,7 +163,7 @@ impl<'a, Message> Superstep<'a, Message> {
         self.conditions.standby.binary_search(&rank).is_ok()
     }
 
-    /// Tells the runner of a complete interaction of a task farm.
+    /// Reports to the runner a complete interaction of a task farm.
     pub(crate) fn report(&mut self, interaction: Interaction) {
         self.outbox.interaction = Some(interaction);
     }
@@ -201,3 +204,46 @@ impl<Message> Default for Outbox<Message> {
 /// The longest message that a process may send, in its encoding: the same in every runner, wherever its receiver is. What
 /// is longer is sent in parts.
 pub const MESSAGE_MAX: Bytes = Bytes(64 << 20);
+
+/// A complete interaction of a task farm: what each worker was dealt, and how long it took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interaction {
+    /// The interaction, from 0.
+    pub number: u64,
+    /// The superstep in which its tasks were dealt; they were executed in the next one.
+    pub superstep: u64,
+    /// Tasks that had not been dealt before it.
+    pub left: u64,
+    /// Tasks dealt, by worker: worker 0 is process 1.
+    pub dealt: Vec<u64>,
+    /// How long workers executed them, by worker; zero without tasks.
+    pub took: Vec<Seconds>,
+}
+
+/// Bytes that `value` takes in compact `MessagePack`.
+///
+/// The value is encoded into a counter: nothing is allocated, and nothing is kept. That takes 2 to 4 times as long as
+/// adding up lengths without an encoder, 60 ns for the report of a process, and a fifteenth of encoding it.
+///
+/// # Errors
+///
+/// If its type refuses to be encoded.
+pub fn encoded_len(value: &impl Serialize) -> Result<Bytes, rmp_serde::encode::Error> {
+    let mut length = Length(0);
+    rmp_serde::encode::write(&mut length, value)?;
+    Ok(Bytes(length.0))
+}
+
+/// Counts what is written into it.
+struct Length(u64);
+
+impl io::Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += length(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -40,24 +40,21 @@
 //! assert_eq!(checked.moves, 12);
 //! ```
 
-mod clock;
-mod difference;
-mod encoding;
 mod error;
-mod fork;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::ids::Rank;
 use crate::numbers::length;
 use crate::program::{MemorySize, Program};
 use crate::reference::{Computation, Limit, Run};
-use crate::units::Bytes;
+use crate::superstep::Inbox;
+use crate::units::{Bytes, Seconds};
 
-use self::clock::Clock;
-use self::difference::{differing_output, differing_sender, differing_state};
-use self::encoding::{encode, recode};
-use self::fork::Fork;
-
-pub use self::error::{Error, Subject, Trial};
+pub use error::{Error, Subject, Trial};
 
 /// The result of checking a program that keeps the laws.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,7 +164,7 @@ fn check_clock<P: Program>(
     }
 }
 
-/// Moves every process that has not halted, and tells how many those are.
+/// Moves every process that has not halted, and returns how many those are.
 fn move_all<P: Program>(computation: &mut Computation<P>, superstep: u64) -> Result<u64, Error> {
     let mut moves = 0;
     let processes = computation.processes.iter_mut().zip(&computation.outputs);
@@ -224,12 +221,7 @@ fn compare<P: Program>(
 /// The length of the longest encoded state, if no process declares less memory than its state takes.
 fn check_memory<P: Program>(computation: &Computation<P>, superstep: u64) -> Result<Bytes, Error> {
     let mut longest = Bytes::ZERO;
-    let processes = computation.processes.iter().zip(&computation.outputs);
-    for (index, (process, output)) in processes.enumerate() {
-        if output.is_some() {
-            continue;
-        }
-        let rank = Rank::from_index(index);
+    for (rank, process) in computation.running() {
         let state = encode(process, rank, Subject::State, superstep)?;
         let encoded = Bytes(length(state.len()));
         let declared = process.memory().map_or(encoded, MemorySize::total);
@@ -253,15 +245,11 @@ fn check_remaining<P: Program>(
     superstep: u64,
     ends: &mut [u64],
 ) -> Result<(), Error> {
-    let processes = computation.processes.iter().zip(&computation.outputs);
-    for ((index, (process, output)), end) in processes.enumerate().zip(ends) {
-        if output.is_some() {
-            continue;
-        }
+    for (rank, process) in computation.running() {
+        let end = &mut ends[rank.index()];
         let remaining = process.remaining(superstep).unwrap_or(u64::MAX);
         *end = superstep.saturating_add(remaining).min(*end);
         if *end <= superstep {
-            let rank = Rank::from_index(index);
             return Err(Error::Remaining { rank, superstep });
         }
     }
@@ -274,6 +262,217 @@ const TRIALS: [Trial; 3] = [Trial::Repeated, Trial::Repeated, Trial::Moved];
 
 /// How often times are drawn.
 const CLOCKS: u64 = 3;
+
+/// The lowest rank whose state differs, or that only one of them has.
+fn differing_state<P: Program>(
+    one: &Computation<P>,
+    other: &Computation<P>,
+    superstep: u64,
+) -> Result<Option<Rank>, Error> {
+    let states = |computation: &Computation<P>, index: usize| {
+        let rank = Rank::from_index(index);
+        let process = computation.processes.get(index);
+        encode(&process, rank, Subject::State, superstep)
+    };
+    for index in 0..one.processes.len().max(other.processes.len()) {
+        if states(one, index)? != states(other, index)? {
+            return Ok(Some(Rank::from_index(index)));
+        }
+    }
+    Ok(None)
+}
+
+/// The lowest rank whose output differs, or that only one of them has.
+fn differing_output<P: Program>(
+    one: &Computation<P>,
+    other: &Computation<P>,
+    superstep: u64,
+) -> Result<Option<Rank>, Error> {
+    for (index, (one, other)) in one.outputs.iter().zip(&other.outputs).enumerate() {
+        let rank = Rank::from_index(index);
+        let [one, other] =
+            [one, other].map(|output| encode(output, rank, Subject::Output, superstep));
+        if one? != other? {
+            return Ok(Some(rank));
+        }
+    }
+    Ok(None)
+}
+
+/// The sender of the first message that differs, by the rank of its receiver.
+fn differing_sender<P: Program>(
+    one: &Computation<P>,
+    other: &Computation<P>,
+    superstep: u64,
+) -> Result<Option<Rank>, Error> {
+    for (one, other) in one.inboxes.iter().zip(&other.inboxes) {
+        let sized = first_difference(&one.sized, &other.sized);
+        if let Some((rank, _)) = sized {
+            return Ok(Some(*rank));
+        }
+        let [one, other] = [one, other].map(|inbox| encoded::<P>(inbox, superstep));
+        if let Some((rank, _)) = first_difference(&one?, &other?) {
+            return Ok(Some(*rank));
+        }
+    }
+    Ok(None)
+}
+
+fn encoded<P: Program>(
+    inbox: &Inbox<P::Message>,
+    superstep: u64,
+) -> Result<Vec<(Rank, Vec<u8>)>, Error> {
+    let messages = inbox.messages.iter();
+    messages
+        .map(|(from, message)| Ok((*from, encode(message, *from, Subject::Message, superstep)?)))
+        .collect()
+}
+
+/// The first element that is not the same in both, in the list that has it.
+fn first_difference<'a, T: PartialEq>(one: &'a [T], other: &'a [T]) -> Option<&'a T> {
+    let same = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    one.get(same).or_else(|| other.get(same))
+}
+
+/// A fork of a process, and the encoding of the process when it was taken.
+#[derive(Debug)]
+struct Fork<P> {
+    rank: Rank,
+    program: P,
+    encoding: Vec<u8>,
+}
+
+impl<P: Program> Fork<P> {
+    /// Forks every process that has not halted, and can be forked.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Fork`], if a fork is encoded otherwise than its process.
+    fn all(computation: &Computation<P>, superstep: u64) -> Result<Vec<Self>, Error> {
+        let mut forks = Vec::new();
+        for (rank, process) in computation.running() {
+            if let Some(program) = process.fork() {
+                let encoding = encode(process, rank, Subject::State, superstep)?;
+                let fork = Self {
+                    rank,
+                    program,
+                    encoding,
+                };
+                if !fork.is_equal(superstep)? {
+                    return Err(Error::Fork { rank, superstep });
+                }
+                forks.push(fork);
+            }
+        }
+        Ok(forks)
+    }
+
+    /// Checks that the process has not changed its fork in `superstep`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SharedFork`].
+    fn check(&self, superstep: u64) -> Result<(), Error> {
+        if self.is_equal(superstep)? {
+            return Ok(());
+        }
+        let rank = self.rank;
+        Err(Error::SharedFork { rank, superstep })
+    }
+
+    fn is_equal(&self, superstep: u64) -> Result<bool, Error> {
+        let encoding = encode(&self.program, self.rank, Subject::State, superstep)?;
+        Ok(encoding == self.encoding)
+    }
+}
+
+/// Draws how long processes computed, and how long they are on standby.
+#[derive(Debug)]
+struct Clock(ChaCha8Rng);
+
+impl Clock {
+    /// The same times for the same `seed`.
+    fn new(seed: u64) -> Self {
+        Self(ChaCha8Rng::seed_from_u64(seed))
+    }
+
+    /// Puts each process on standby with a probability of a half.
+    fn put_on_standby<P: Program>(&mut self, computation: &mut Computation<P>) {
+        let ranks = (0..computation.processes.len()).map(Rank::from_index);
+        computation.standby = ranks.filter(|_| self.0.next_u32() & 1 == 0).collect();
+    }
+
+    /// Each process on standby leaves it with a probability of an eighth.
+    fn join(&mut self, standby: &mut Vec<Rank>) {
+        standby.retain(|_| !self.0.next_u32().is_multiple_of(8));
+    }
+
+    /// Replaces `elapsed`, each by zero or by a power of two between 2⁻³² s and 2³² s.
+    fn draw(&mut self, elapsed: &mut [Seconds]) {
+        for elapsed in elapsed {
+            let drawn = self.0.next_u32();
+            let exponent = i32::try_from(drawn % 65).expect("below 65") - 32;
+            let time = if drawn < ZERO {
+                0.0
+            } else {
+                2.0_f64.powi(exponent)
+            };
+            *elapsed = Seconds::new(time).expect("finite");
+        }
+    }
+}
+
+/// Of 2³², how many times are zero.
+const ZERO: u32 = u32::MAX / 8;
+
+/// `value` as it is sent.
+///
+/// # Errors
+///
+/// [`Error::Encoding`].
+fn encode(
+    value: &impl Serialize,
+    rank: Rank,
+    subject: Subject,
+    superstep: u64,
+) -> Result<Vec<u8>, Error> {
+    rmp_serde::to_vec(value).map_err(|error| Error::Encoding {
+        rank,
+        subject,
+        superstep,
+        message: error.to_string(),
+    })
+}
+
+/// `value` as it arrives.
+///
+/// # Errors
+///
+/// [`Error::Encoding`] and [`Error::Decoding`]; [`Error::RoundTrip`] if what arrives is encoded
+/// otherwise.
+fn recode<T: Serialize + DeserializeOwned>(
+    value: &T,
+    rank: Rank,
+    subject: Subject,
+    superstep: u64,
+) -> Result<T, Error> {
+    let sent = encode(value, rank, subject, superstep)?;
+    let arrived = rmp_serde::from_slice(&sent).map_err(|error| Error::Decoding {
+        rank,
+        subject,
+        superstep,
+        message: error.to_string(),
+    })?;
+    if encode(&arrived, rank, subject, superstep)? == sent {
+        Ok(arrived)
+    } else {
+        Err(Error::RoundTrip {
+            rank,
+            subject,
+            superstep,
+        })
+    }
+}
 
 #[cfg(test)]
 mod tests;

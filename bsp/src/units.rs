@@ -21,7 +21,7 @@ pub enum UnitError {
     /// A rate or a date has to lie in a range that this value does not.
     #[error("{value} is {problem}")]
     OutOfRange {
-        /// The value met.
+        /// The value found.
         value: f64,
         /// What is wrong with it.
         problem: &'static str,

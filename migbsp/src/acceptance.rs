@@ -15,7 +15,7 @@ pub(crate) const GATES: &[Rule<dyn Gate>] = &[OPEN, AMORTISED];
 /// # Laws
 ///
 /// A plan without a gain is never accepted. [`Gate::admit`] accepts the plans that [`Gate::admits`] does; the pause
-/// after a refusal depends on the plans judged before.
+/// after a refusal depends on the plans seen before.
 pub trait Gate: fmt::Debug + Send {
     /// Whether a plan would be accepted.
     fn admits(&self, balance: &CostBenefit) -> bool;

@@ -3,6 +3,8 @@
 //! Rates and loads reach the model as bare floats from other hosts. Whatever they are, a decision
 //! comes out. `Seconds::bounded` does the same for times.
 
+use bsp::numbers::whole;
+
 /// `value` if it is a finite number of at least zero, else zero.
 pub(crate) fn non_negative(value: f64) -> f64 {
     if value.is_finite() {
@@ -17,19 +19,10 @@ pub(crate) fn count(number: impl TryInto<u32>) -> f64 {
     number.try_into().map_or(f64::MAX, f64::from)
 }
 
-/// The whole supersteps in `number`, which is less than two to the power of [`SUPERSTEPS_BITS`].
-pub(crate) fn supersteps(mut number: f64) -> u64 {
-    let mut whole = 0;
-    // Binary decomposition, because f64 -> u64 has no checked conversion.
-    for bit in (0..SUPERSTEPS_BITS).rev() {
-        let part = f64::from(1_u32 << bit);
-        if part <= number {
-            number -= part;
-            whole |= 1 << bit;
-        }
-    }
-    whole
+/// The whole supersteps in `number`, [`SUPERSTEPS_MAX`] at most.
+pub(crate) fn supersteps(number: f64) -> u64 {
+    whole(number).min(SUPERSTEPS_MAX)
 }
 
-/// Every pause is shorter than two to this power.
-const SUPERSTEPS_BITS: u32 = 24;
+/// No pause is longer.
+const SUPERSTEPS_MAX: u64 = (1 << 24) - 1;

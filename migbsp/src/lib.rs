@@ -6,7 +6,7 @@
 //! [`Parameters`]; a [`ProcessHistory`] and its [`Observation`]s; [`When`] to call; the
 //! [`Evaluation`] of a process; [`merge`] and [`select`]; and the [`Processors`] of a target Set.
 //! That is MigBSP. A [`Policy`] may instead call by another rule, and make a [`Plan`] from a
-//! [`Snapshot`] of all Sets, which a [`Gate`] judges; [`Policies`] holds the rules that a binary knows.
+//! [`Snapshot`] of all Sets, which a [`Gate`] accepts or refuses; [`Policies`] holds the rules that a binary knows.
 //! Every equation is in `docs/model.md`.
 //!
 //! | folder | contents |
@@ -24,7 +24,6 @@
 mod acceptance;
 mod bounded;
 mod knowledge;
-mod median;
 mod paper;
 mod plan;
 mod planner;
@@ -40,9 +39,8 @@ pub use knowledge::{
     ExternalLoad, Forecast, Graph, Host, HostLink, Incoming, Lesson, LinkProbe, Load, MeasuredMove,
     Measurements, Message, MigrationCost, MigrationModel, MigrationSchedule, MigrationTime, Move,
     MoveCost, Neighbours, Network, Noise, Path, PlanningAssumptions, PricedMove, ProbedLink,
-    Processor, Received, Snapshot, SteadyRate, capacity,
+    Processor, Received, Snapshot, SteadyRate, capacity, median,
 };
-pub use median::median;
 pub use paper::{
     Answer, Config, ConfigError, Digest, Entry, Evaluation, Heuristic, Memory, NotSelected,
     Observation, Parameters, Potential, ProcessHistory, ProcessTimes, Processors, Reception,

@@ -1,6 +1,6 @@
 //! Plans of one run, from call to call.
 //!
-//! `Planner` is the part of the first Manager that applies plan and gate, with what it has learnt of costs, of
+//! `Planner` is the part of the first Manager that applies plan and gate, with what it has learned of costs, of
 //! owners' jobs, of the lifetime of plans, and of its own errors. Planning time grows with the number of processes and
 //! with the budget of searches, so no handler plans: the Manager passes its planner to the world and receives it back
 //! with the plan.
@@ -46,48 +46,28 @@
 //!          L <- mean(L, supersteps since the plan before), if the moves were not moves back
 //! ```
 
-mod audit;
-mod budget;
-mod call;
-mod call_start;
-mod confirmation;
 mod costs;
-mod decision;
-mod deferral;
-mod inventory;
 mod job_forecast;
-mod lifetime;
-mod lost_time;
 mod model_error;
-mod noise;
 mod pacing;
-mod rejected;
-mod spacing;
 
-use bsp::units::Seconds;
+use std::collections::BTreeSet;
+
+use bsp::units::{Instant, Seconds};
+use costs::LearnedCosts;
+use job_forecast::{JobForecast, LostTime, Outlook};
+use model_error::{ModelError, PlanAudit};
+use pacing::{CallPacing, Deferral, Lifetime, Undone};
+use serde::{Deserialize, Serialize};
 
 use crate::bounded::count;
 use crate::when::TRIAL;
 use crate::{
-    Alternative, Assignment, Config, CostBenefit, Draft, Gate, Lesson, LinkProbe, LoadSource,
-    MigrationTime, MoveCost, Plan, Planning, PlanningAssumptions, Policy, ProbedLink, Spacing,
+    Alternative, Assignment, BarrierTime, Config, CostBenefit, DestinationChoice, Draft, Gate,
+    Lesson, LinkProbe, Load, LoadSource, Measurements, MigrationTime, Move, MoveCost, Path, Plan,
+    Planning, PlanningAssumptions, Policy, PricedMove, ProbedLink, Processor, Snapshot, Spacing,
     Verdict,
 };
-use audit::PlanAudit;
-use call::Call;
-use confirmation::Unconfirmed;
-use costs::LearnedCosts;
-use deferral::{Deferral, Undone};
-use job_forecast::{JobForecast, Outlook};
-use lifetime::Lifetime;
-use lost_time::LostTime;
-use model_error::ModelError;
-use noise::TimeNoise;
-use pacing::CallPacing;
-
-pub use call_start::CallStart;
-pub use decision::{Decision, PlanAssessment, PlannedMove};
-pub use inventory::Inventory;
 
 /// What the first Set Manager makes plans with, under a policy whose plans name processors.
 ///
@@ -107,7 +87,7 @@ pub struct Planner {
     lost_time: LostTime,
     /// What is expected of owners' jobs; `None`: the loads of the last moment.
     jobs: Option<JobForecast>,
-    /// What has been learnt of the messages between Sets.
+    /// What has been learned of the messages between Sets.
     lessons: Vec<Lesson>,
     /// The gain and cost of the plan of the call being held.
     balance: Option<CostBenefit>,
@@ -173,13 +153,13 @@ impl Planner {
         let outlook = Outlook {
             horizon: assumptions.horizon * self.pacing.pace(superstep),
             supersteps: passed,
-            moving: inventory::moving(&sets, cost),
+            moving: moving(&sets, cost),
         };
         let jobs = self.jobs.as_mut();
         let expected = jobs.map(|jobs| jobs.expect(outlook, &mut sets));
         let expected = expected.unwrap_or_default();
         let factor = self.lost_time.factor();
-        let snapshot = inventory::snapshot(sets, cost, &assumptions)
+        let snapshot = snapshot_of(sets, cost, &assumptions)
             .with_interruptions(&expected.interruptions, factor);
         self.lessons = snapshot.network().lessons().to_vec();
         let averaged = self.planning.load_window.get() / superstep.max(f64::MIN_POSITIVE);
@@ -280,8 +260,8 @@ impl Planner {
         let longer = |audit: &PlanAudit| {
             let places = audit.reverted(call.snapshot)?;
             let reverted = Assignment::new(call.snapshot, &places);
-            let longer = call.superstep - audit.superstep();
-            let least = ((LONGER - 1.0) * audit.superstep()).max(call.noise.least());
+            let longer = call.superstep - audit.superstep;
+            let least = ((LONGER - 1.0) * audit.superstep).max(call.noise.least());
             let is_longer = least < longer;
             (is_longer && call.compares_with(audit, &reverted)).then_some(longer)
         };
@@ -293,7 +273,7 @@ impl Planner {
         let reverted = Assignment::new(call.snapshot, &places);
         // On hosts with owners, going back is expected to lose time to their jobs, and supersteps are measured without it.
         let before = if call.compares_with(&failed, &reverted) {
-            failed.superstep()
+            failed.superstep
         } else {
             (reverted.longest() + failed.unexplained()).max(0.0)
         };
@@ -337,18 +317,17 @@ impl Planner {
         } = proposal;
         let moves = if verdict == Verdict::Admitted {
             let planned = Assignment::new(call.snapshot, &draft.places);
-            decision::moves(call.snapshot, &call.present, &planned)
+            planned_moves(call.snapshot, &call.present, &planned)
         } else {
             Vec::new()
         };
-        self.model_error
-            .propose((is_audited && !moves.is_empty()).then(|| {
-                let former = moves
-                    .iter()
-                    .map(|planned| (planned.step.rank, planned.step.from));
-                let gain = (balance.present - balance.planned).get();
-                PlanAudit::new(former.collect(), gain, (call.superstep, call.predicted))
-            }));
+        self.model_error.proposed = (is_audited && !moves.is_empty()).then(|| {
+            let former = moves
+                .iter()
+                .map(|planned| (planned.step.rank, planned.step.from));
+            let gain = (balance.present - balance.planned).get();
+            PlanAudit::new(former.collect(), gain, (call.superstep, call.predicted))
+        });
         self.balance = Some(balance);
         Decision {
             moves,
@@ -390,7 +369,7 @@ impl Planner {
         let verdict = self.gate.admit(&balance);
         decision.assessment.verdict = verdict;
         decision.moves.clear();
-        self.model_error.propose(None);
+        self.model_error.proposed = None;
         if let Verdict::NotAmortised { pause } = verdict {
             let spacing = Spacing {
                 pause,
@@ -412,7 +391,7 @@ impl Planner {
         self.unconfirmed = None;
         self.pacing.end_call(took, moved);
         let took = took.get();
-        let (balance, proposed) = (self.balance.take(), self.model_error.take_proposed());
+        let (balance, proposed) = (self.balance.take(), self.model_error.proposed.take());
         let Some(balance) = balance.filter(|_| moved) else {
             self.costs.observe_idle_call(took);
             self.pacing.spend(took);
@@ -424,8 +403,61 @@ impl Planner {
         let idle = self.costs.overhead().unwrap_or_default();
         self.pacing.spend(spent.clamp(0.0, idle));
         if let Some(audit) = proposed {
-            self.model_error.carry_out(audit);
+            self.model_error.carried_out = Some(audit);
             self.lifetime.replace(self.pacing.completed());
+        }
+    }
+
+    /// How far away the next call may be, once `proposal` is decided.
+    fn spacing(&mut self, call: &Call<'_>, proposal: &Proposal) -> Spacing {
+        let balance = &proposal.balance;
+        let (pause, after) = match proposal.verdict {
+            Verdict::Admitted => (0, balance.planned),
+            Verdict::Unchanged => {
+                let pause = self.pacing.pause_idle(self.planning.pause);
+                (pause, balance.present)
+            }
+            Verdict::NotAmortised { pause } => (pause, balance.present),
+        };
+        let overhead = self.costs.overhead();
+        let (_, again) = self.pacing.pauses(overhead);
+        let limit = call.measured * LONGER + call.noise.superstep;
+        let spacing = Spacing {
+            cost: Seconds::bounded(overhead.unwrap_or_default()),
+            pause,
+            again: again.max(self.planning.pause),
+            took: Seconds::bounded(call.measured),
+            limit: proposal.is_audited.then(|| Seconds::bounded(limit)),
+        };
+        let shortest = proposal.draft.shortest.as_ref();
+        let undone = shortest.and_then(|plan| self.undone(call, after.get(), plan));
+        self.bring_forward(spacing, undone)
+    }
+
+    /// What the plan with the shortest supersteps gains and costs, if supersteps will take `after` seconds and not as
+    /// noticeably less as they could.
+    fn undone(&self, call: &Call<'_>, after: f64, shortest: &Alternative) -> Option<Undone> {
+        let gain = after - shortest.superstep.get();
+        let is_undone = call.is_more(gain, self.model_error.seconds());
+        is_undone.then_some(Undone {
+            gain,
+            cost: shortest.cost.get(),
+            noise: call.noise.least(),
+            supersteps: call.noise.supersteps,
+        })
+    }
+
+    /// `spacing` with the next call where the plan that is left `undone` is worth it, if the budget delays it for longer.
+    fn bring_forward(&mut self, spacing: Spacing, undone: Option<Undone>) -> Spacing {
+        let completed = self.pacing.completed();
+        let overhead = self.costs.overhead().unwrap_or_default();
+        let wait = self.deferral.observe(completed, undone, overhead);
+        let (pause_min, _) = self.pacing.pauses(self.costs.overhead());
+        let wait = wait.unwrap_or(u64::MAX);
+        Spacing {
+            pause: spacing.pause.max(pause_min.min(wait)),
+            again: spacing.again.min(wait.max(spacing.pause)),
+            ..spacing
         }
     }
 }
@@ -433,5 +465,324 @@ impl Planner {
 /// A plan has failed if supersteps after it take this many times as long as before.
 const LONGER: f64 = 1.02;
 
+/// When a call begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CallStart {
+    /// The number of complete supersteps.
+    pub completed: u64,
+    /// The most supersteps that follow; `None`: that is not known.
+    pub remaining: Option<u64>,
+    /// The time.
+    pub began: Instant,
+}
+
+impl CallStart {
+    /// The horizon of a plan, in supersteps: `expected`, but not beyond the end.
+    fn horizon(&self, expected: f64) -> f64 {
+        let remaining = self.remaining.map(count);
+        expected.min(remaining.unwrap_or(f64::INFINITY))
+    }
+}
+
+/// What is known of one Set at a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Inventory {
+    /// Its hosts, without their residents.
+    pub processors: Vec<Processor>,
+    /// Its processes, in rank order.
+    pub loads: Vec<Load>,
+    /// Seconds that a byte takes from this Set to every Set.
+    pub rates: Vec<f64>,
+    /// What messages take from this Set to every Set.
+    pub paths: Vec<Path>,
+    /// What the barrier adds for the processes of this Set.
+    pub barrier: BarrierTime,
+    /// What else its hosts have measured.
+    #[serde(default, skip_serializing_if = "Measurements::is_empty")]
+    pub measured: Measurements,
+}
+
+/// Seconds that the first process of `sets` takes to move between the Sets that are farthest from each other.
+fn moving(sets: &[Inventory], cost: MoveCost) -> f64 {
+    let image = sets
+        .iter()
+        .flat_map(|set| &set.loads)
+        .map(|load| load.image);
+    let rates = sets.iter().flat_map(|set| &set.rates).copied();
+    let rate = rates.fold(0.0, f64::max);
+    image
+        .take(1)
+        .map(|image| cost.time(image, rate).get())
+        .sum()
+}
+
+/// The reports of all Sets as one snapshot.
+fn snapshot_of(
+    sets: Vec<Inventory>,
+    cost: MoveCost,
+    assumptions: &PlanningAssumptions,
+) -> Snapshot {
+    let (mut processors, mut loads) = (Vec::new(), Vec::new());
+    let (mut rates, mut paths, mut barriers) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut links, mut external) = (Vec::new(), Vec::new());
+    for set in sets {
+        processors.push(set.processors);
+        loads.extend(set.loads);
+        rates.push(set.rates);
+        paths.push(set.paths);
+        barriers.push(set.barrier);
+        links.extend(set.measured.links);
+        external.extend(set.measured.external);
+    }
+    Snapshot::new(&processors, loads, rates, cost, assumptions)
+        .with_barriers(barriers)
+        .with_links(&links)
+        .with_external(&external)
+        .with_paths(&paths)
+}
+
+/// What a planner decides in a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The moves, in rank order.
+    pub moves: Vec<PlannedMove>,
+    /// How the plan was assessed.
+    pub assessment: PlanAssessment,
+    /// How far away the next call may be.
+    pub spacing: Spacing,
+}
+
+/// A move of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedMove {
+    /// The process and its hosts.
+    pub step: Move,
+    /// How long moving it is predicted to take.
+    pub cost: Seconds,
+    /// How long a superstep takes on the host it leaves, in the present placement.
+    pub before: Seconds,
+    /// How long a superstep will take on the host it goes to, in the planned one.
+    pub after: Seconds,
+    /// Seconds per byte that were predicted for its image, if the cost of moves is learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_byte: Option<f64>,
+}
+
+/// How a plan was assessed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanAssessment {
+    /// The gain of the plan and its cost.
+    pub balance: CostBenefit,
+    /// The decision of the gate.
+    pub verdict: Verdict,
+    /// The measured length of a superstep since the last call, of which [`CostBenefit::present`] is the prediction.
+    #[serde(default)]
+    pub measured: Seconds,
+    /// What a call without moves takes, from the calls before; `None`: there were none, or the cost of moves is not learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<Seconds>,
+    /// The plans that were compared.
+    pub alternatives: Vec<Alternative>,
+    /// The hosts that were compared for one process, by plans that choose one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<DestinationChoice>,
+}
+
+/// The processes whose hosts differ between `present` and `planned`.
+fn planned_moves(
+    snapshot: &Snapshot,
+    present: &Assignment<'_>,
+    planned: &Assignment<'_>,
+) -> Vec<PlannedMove> {
+    let both = present.places().iter().zip(planned.places()).enumerate();
+    both.filter(|(_, (from, to))| from != to)
+        .map(|(process, (from, to))| PlannedMove {
+            step: Move {
+                rank: snapshot.processes()[process].rank,
+                from: snapshot.hosts()[*from].id,
+                to: snapshot.hosts()[*to].id,
+            },
+            cost: Seconds::bounded(snapshot.migration(process, *to)),
+            before: Seconds::bounded(present.time(*from)),
+            after: Seconds::bounded(planned.time(*to)),
+            per_byte: snapshot.learned_per_byte(process, *to),
+        })
+        .collect()
+}
+
+/// The call being held.
+struct Call<'a> {
+    snapshot: &'a Snapshot,
+    present: Assignment<'a>,
+    horizon: f64,
+    /// Measured seconds of a superstep since the last call.
+    measured: f64,
+    /// The same without the time for which owners' jobs interrupted it.
+    superstep: f64,
+    /// The prediction for that.
+    predicted: f64,
+    /// What noise may make of it.
+    noise: TimeNoise,
+    /// The hosts that are not on the idle list because of their owners.
+    busy: BTreeSet<usize>,
+    /// Whether the last plan is so recent that little but the plan can have changed supersteps, and no owner's job.
+    is_trial: bool,
+}
+
+impl Call<'_> {
+    /// Leaves out the moves to hosts that their owners use too much to be on the idle list, unless all do.
+    fn drop_moves_to_busy_hosts(&self, places: &mut [usize]) {
+        if self.busy.len() == self.snapshot.hosts().len() {
+            return;
+        }
+        for (place, present) in places.iter_mut().zip(self.snapshot.places()) {
+            if self.busy.contains(place) {
+                *place = *present;
+            }
+        }
+    }
+
+    /// Whether supersteps can be compared as measured with those before the plan of `audit`: it was carried out a few
+    /// supersteps ago, and the prediction for `reverted`, the placement before it, is what it was then.
+    fn compares_with(&self, audit: &PlanAudit, reverted: &Assignment<'_>) -> bool {
+        let change = (reverted.longest() - audit.predicted).abs();
+        self.is_trial && change <= (LONGER - 1.0) * audit.predicted
+    }
+
+    /// Whether supersteps become shorter by more than what may be noise, or an error of prediction, which has been `error`
+    /// seconds.
+    fn is_noticeable(&self, gain: f64, error: f64) -> bool {
+        self.noise.least() < gain && self.is_more(gain, error)
+    }
+
+    /// Whether supersteps become shorter by more than what may be an error of prediction.
+    fn is_more(&self, gain: f64, error: f64) -> bool {
+        error.max(NOTICEABLE * self.superstep) < gain
+    }
+}
+
+/// A smaller part of a superstep may be an error of prediction.
+const NOTICEABLE: f64 = 0.05;
+
+/// The plan of the call being held, and what it was made from.
+#[derive(Debug)]
+struct Unconfirmed {
+    snapshot: Snapshot,
+    /// The host of each process, by process.
+    places: Vec<usize>,
+    cost: MoveCost,
+}
+
+impl Unconfirmed {
+    /// The links to be probed before the moves of `decision`.
+    fn probes(&self, decision: &Decision) -> Vec<LinkProbe> {
+        let moves = decision.moves.iter().filter_map(|planned| {
+            Some(PricedMove {
+                from: planned.step.from,
+                to: planned.step.to,
+                cost: planned.cost,
+                per_byte: planned.per_byte?,
+            })
+        });
+        LinkProbe::before(moves, &self.cost)
+    }
+
+    /// The same `decision` with moves priced by what was `probed`.
+    fn repriced(self, mut decision: Decision, probed: &[ProbedLink]) -> Decision {
+        let snapshot = self.snapshot.with_probed(probed);
+        let present = Assignment::present(&snapshot);
+        let planned = Assignment::new(&snapshot, &self.places);
+        decision.moves = planned_moves(&snapshot, &present, &planned);
+        decision.assessment.balance = CostBenefit {
+            cost: planned.migration_cost(),
+            ..decision.assessment.balance
+        };
+        decision
+    }
+}
+
+/// What noise may make of the times of hosts.
+///
+/// Equation `NOISE` of `docs/model.md`.
+#[derive(Clone, Copy, Debug)]
+struct TimeNoise {
+    /// Of one superstep: the standard deviation of the difference between the slowest host and another.
+    superstep: f64,
+    /// How many supersteps its prediction is a mean of.
+    supersteps: f64,
+    /// How many hosts have processes.
+    hosts: f64,
+}
+
+impl TimeNoise {
+    /// In the present placement of `snapshot`, if times are predicted from `supersteps` supersteps.
+    fn new(snapshot: &Snapshot, supersteps: f64) -> Self {
+        let present = Assignment::present(snapshot);
+        let variance = |host| variance(snapshot, host, present.residents(host));
+        let hosts = 0..snapshot.hosts().len();
+        let occupied: Vec<usize> = hosts
+            .filter(|host| !present.residents(*host).is_empty())
+            .collect();
+        let slowest = occupied
+            .iter()
+            .max_by(|one, other| present.time(**one).total_cmp(&present.time(**other)));
+        let hosts = count(occupied.len()).max(1.0);
+        let sum: f64 = occupied.iter().map(|host| variance(*host)).sum();
+        let slowest = slowest.map_or(0.0, |host| variance(*host));
+        Self {
+            superstep: (slowest + sum / hosts).sqrt(),
+            supersteps: supersteps.max(1.0),
+            hosts,
+        }
+    }
+
+    /// The same for the mean of the supersteps.
+    fn error(&self) -> f64 {
+        self.superstep / self.supersteps.sqrt()
+    }
+
+    /// No smaller difference shows that a host is slower than others: of `n` normal errors, the greatest is
+    /// `sqrt(2 ln n)` standard errors or less.
+    fn least(&self) -> f64 {
+        (2.0 * libm::log(self.hosts)).sqrt().max(1.0) * self.error()
+    }
+}
+
+/// Of the time that a host with these `residents` computes in one superstep.
+fn variance(snapshot: &Snapshot, host: usize, residents: &[usize]) -> f64 {
+    let machine = &snapshot.hosts()[host];
+    let together = count(residents.len()).min(machine.cores).max(1.0);
+    let deviations = residents.iter().map(|process| {
+        let load = &snapshot.processes()[*process];
+        load.noise * load.instructions / (machine.rate * together)
+    });
+    deviations.map(|deviation| deviation * deviation).sum()
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    mod planner;
+
+    use super::*;
+
+    #[test]
+    fn a_horizon_ends_with_the_run() {
+        let horizon = |remaining| {
+            let start = CallStart {
+                completed: 7,
+                remaining,
+                began: Instant::START,
+            };
+            start.horizon(50.0)
+        };
+        let expected = [
+            (None, 50.0),
+            (Some(3), 3.0),
+            (Some(80), 50.0),
+            (Some(0), 0.0),
+        ];
+        for (remaining, expected) in expected {
+            assert!((horizon(remaining) - expected).abs() < 1e-12);
+        }
+    }
+}

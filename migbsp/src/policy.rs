@@ -3,28 +3,21 @@
 //! A policy is a rule of each of three traits:
 //!
 //! * `When` says after which supersteps a call is held, of those that end a round of the program. Every Manager has one
-//!   and feeds it the outcome of each call, so all of them have the same schedule. Rules judge imbalance and time.
+//!   and feeds it the outcome of each call, so all of them have the same schedule. Rules look at imbalance and time.
 //!   `Cooldown`, around each of them, enforces pauses.
 //! * `Plan` says where each process should run, from a `Snapshot` of hosts, loads and rates. The first Manager alone
 //!   makes plans, because a plan is one decision about all hosts. MigBSP's plan is none of these: its Managers
 //!   negotiate.
 //! * `Gate` says whether a plan is carried out. Until then nothing has moved.
 
-mod error;
-mod part;
-mod planning;
-
 use std::fmt;
 
-use crate::rule::{Need, Rule};
-use crate::when::Cooldown;
-use crate::{Config, Gate, Memory, Plan, When, acceptance, plan, when};
-use part::Part;
+use bsp::units::Seconds;
+use serde::{Deserialize, Serialize};
 
-pub(crate) use part::check;
-
-pub use error::PolicyError;
-pub use planning::{LoadSource, Planning};
+use crate::rule::{Need, Parameter, Rule, Settings};
+use crate::when::{self, Cooldown};
+use crate::{Config, Gate, Memory, Plan, When, acceptance, plan};
 
 /// A policy: a [`When`], a [`Plan`] and a [`Gate`], each with the values of its parameters.
 ///
@@ -167,9 +160,7 @@ impl Policy {
             Some(self.gate.rule.name()),
         ]
     }
-}
 
-impl Policy {
     /// The names of its rules, as `scheduler.policy` may state them: `menon+greedy-refine`.
     #[must_use]
     pub fn rules(&self) -> String {
@@ -214,3 +205,194 @@ pub(crate) const NAMED: &[(&str, Policy)] =
 
 /// The plan that is none: Managers negotiate MigBSP's list.
 pub(crate) const NEGOTIATION: &str = "migbsp";
+
+/// Why a text names no policy, or a policy does not take an argument.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PolicyError {
+    /// No rule or policy has the name.
+    #[error("unknown {kind} `{name}`: expected one of {}", names.join(", "))]
+    Unknown {
+        /// The name that was given.
+        name: String,
+        /// What it should have named.
+        kind: &'static str,
+        /// The known names.
+        names: Vec<&'static str>,
+    },
+    /// Too many or too few parts.
+    #[error("`{0}` has not two or three parts, as in menon+greedy-refine+amortised")]
+    Parts(String),
+    /// A gate with the plan `migbsp`, which has none.
+    #[error("the plan migbsp has no gate: its Managers negotiate whether t1 < t2")]
+    Negotiated,
+    /// A rule that needs the costs of calls, with the plan `migbsp`.
+    #[error(
+        "`{0}` needs the costs of calls, which only plans that name processors measure: not the plan migbsp"
+    )]
+    Unmeasured(&'static str),
+    /// A parameter that the rule does not have.
+    #[error("unknown parameter `{name}` of `{rule}`: expected one of {}", names.join(", "))]
+    UnknownParameter {
+        /// The rule.
+        rule: &'static str,
+        /// The name that was given.
+        name: String,
+        /// The parameters of the rule.
+        names: Vec<&'static str>,
+    },
+    /// A value out of range.
+    #[error(
+        "invalid value `{value}` for `{rule}.{}`: must be from {} to {}",
+        parameter.name, parameter.min, parameter.max
+    )]
+    OutOfRange {
+        /// The rule.
+        rule: &'static str,
+        /// Its parameter.
+        parameter: Parameter,
+        /// The value that was given.
+        value: String,
+    },
+}
+
+/// A rule of a policy with the values of its parameters.
+#[derive(Debug)]
+struct Part<Product: ?Sized + 'static> {
+    rule: Rule<Product>,
+    /// In the order of the rule's parameters; empty: all have their defaults.
+    arguments: Vec<f64>,
+}
+
+impl<Product: ?Sized> Part<Product> {
+    /// The rule with the defaults of its parameters.
+    const fn new(rule: Rule<Product>) -> Self {
+        Self {
+            rule,
+            arguments: Vec::new(),
+        }
+    }
+
+    /// Sets a parameter.
+    fn set(&mut self, name: &str, value: f64) -> Result<(), PolicyError> {
+        let position = check(self.rule.name(), self.rule.parameters(), name, value)?;
+        self.arguments = self.values();
+        self.arguments[position] = value;
+        Ok(())
+    }
+
+    /// The values of the rule's parameters, in their order.
+    fn values(&self) -> Vec<f64> {
+        if self.arguments.is_empty() {
+            let parameters = self.rule.parameters().iter();
+            return parameters.map(|parameter| parameter.default).collect();
+        }
+        self.arguments.clone()
+    }
+
+    fn make(&self, config: &Config, planning: &Planning) -> Box<Product> {
+        self.rule.make(&Settings {
+            config,
+            planning,
+            parameters: self.rule.parameters(),
+            arguments: &self.values(),
+        })
+    }
+}
+
+/// The position of the parameter `name` of `rule`, which takes `value`.
+pub(crate) fn check(
+    rule: &'static str,
+    parameters: &[Parameter],
+    name: &str,
+    value: f64,
+) -> Result<usize, PolicyError> {
+    let position = parameters.iter().position(|one| one.name == name);
+    let position = position.ok_or_else(|| PolicyError::UnknownParameter {
+        rule,
+        name: name.to_owned(),
+        names: parameters.iter().map(|one| one.name).collect(),
+    })?;
+    let parameter = parameters[position];
+    if !(parameter.min..=parameter.max).contains(&value) {
+        return Err(PolicyError::OutOfRange {
+            rule,
+            parameter,
+            value: value.to_string(),
+        });
+    }
+    Ok(position)
+}
+
+impl<Product: ?Sized> Clone for Part<Product> {
+    fn clone(&self) -> Self {
+        Self {
+            rule: self.rule,
+            arguments: self.arguments.clone(),
+        }
+    }
+}
+
+impl<Product: ?Sized> PartialEq for Part<Product> {
+    /// Rules are equal if their names are.
+    fn eq(&self, other: &Self) -> bool {
+        self.rule.name() == other.rule.name() && self.values() == other.values()
+    }
+}
+
+/// Parameters of [`Planner`](crate::Planner) and of the rules of policies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Planning {
+    /// The most supersteps for which a plan is expected to stay good (`H`); below that, a plan is expected
+    /// to last as long as the last one did. At least 1.
+    pub horizon: f64,
+    /// Supersteps without a call after one that found nothing to improve.
+    pub pause: u64,
+    /// The most supersteps without a call after plans that cost too much.
+    pub pause_max: u64,
+    /// The part of the run that calls without moves may take, in `(0, 1]`; the first ones are free.
+    pub overhead: f64,
+    /// How much longer than under a greedy assignment a superstep may take (`greedy-refine`); at least 1.
+    pub refinement: f64,
+    /// How many others every host asks (`bonorden-distributed`); at least 1.
+    pub asked: u32,
+    /// Moves and exchanges that `imlp` and `best` look at for each level.
+    pub steps: u64,
+    /// External load of the last moment is its mean over this long.
+    pub load_window: Seconds,
+    /// Which external load plans expect.
+    pub load: LoadSource,
+    /// The utilisation of a host by its owner is the mean of its external load over this long.
+    pub owner_window: Seconds,
+    /// Hosts with a higher utilisation are not on the idle list, in `[0, 1]`.
+    pub idle_below: f64,
+}
+
+/// Which external load plans expect on a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadSource {
+    /// What owners' jobs are expected to take over the horizon; elsewhere that of the last moment.
+    #[default]
+    Forecast,
+    /// That of the last moment.
+    Recent,
+}
+
+impl Default for Planning {
+    fn default() -> Self {
+        Self {
+            horizon: 100.0,
+            pause: 2,
+            pause_max: 8,
+            overhead: 0.01,
+            refinement: 1.03,
+            asked: 2,
+            steps: 50_000,
+            load_window: Seconds::new(1.0).expect("a second is finite"),
+            load: LoadSource::default(),
+            owner_window: Seconds::new(600.0).expect("ten minutes are finite"),
+            idle_below: 0.8,
+        }
+    }
+}

@@ -12,52 +12,29 @@
 mod annealing;
 mod annealing_state;
 mod best;
-mod budget;
-mod chain;
-mod communication;
-mod cooling;
 mod draws;
-mod incumbent;
-mod memory;
 mod mending;
-mod noise;
 mod pair;
-mod penalties;
-mod pool_exchange;
-mod precise_sum;
 mod problem;
-mod problem_error;
 mod refine;
-mod repair;
-mod sampled_set;
-mod sharing;
 mod solution;
 mod state;
-mod tabu;
-mod thresholds;
 mod variant;
 
 pub use best::best;
-pub use budget::Budget;
-pub use memory::Memory;
-pub use problem::{Machine, MoveCost, Problem, Resident};
-pub use problem_error::ProblemError;
-pub use solution::{SearchResult, Solution};
-pub use thresholds::Thresholds;
-pub use variant::{Exchanges, Penalised, Variant};
+pub use problem::{Machine, Memory, MoveCost, Problem, ProblemError, Resident};
+pub use solution::{Budget, SearchResult, Solution};
+pub use variant::{Exchanges, Penalised, Thresholds, Variant};
 
 /// What searches are made of, for algorithms in other crates.
 pub mod search {
     pub use super::annealing::{Annealing, Course};
-    pub use super::best::improve as best;
-    pub use super::budget::Meter;
+    pub use super::best::{improve as best, tabu};
     pub use super::draws::Draws;
-    pub use super::incumbent::Incumbent;
-    pub use super::memory::MemoryUse;
+    pub use super::problem::MemoryUse;
     pub use super::refine::refine;
-    pub use super::solution::highest;
+    pub use super::solution::{Incumbent, Meter, highest};
     pub use super::state::{Entry, State};
-    pub use super::tabu::tabu;
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Entries by date.
+//! Entries by date, and those that the engine makes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -128,6 +128,29 @@ fn place(date: u64) -> usize {
 const SWEEP_MIN: usize = 1 << 18;
 /// Number of recent dates.
 const RECENT: usize = 64;
+
+/// Something that is due at a date.
+///
+/// An event cannot be removed from the calendar. One that may become obsolete carries the
+/// generation of its host or flow, and is ignored if that has moved on since.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    /// The activity at this place among those whose ends are scheduled ends.
+    Ends { place: u32 },
+    /// The first computation on a host ends.
+    HostEnds { host: u32, generation: u32 },
+    /// The sending host has processed a message: its latency phase begins.
+    FlowLeaves { flow: u32 },
+    /// The latency phase of a message is over.
+    FlowBegins { flow: u32 },
+    /// The last byte of a message that no link holds back has arrived.
+    FlowEnds { flow: u32, generation: u32 },
+}
+
+/// A token for a computation, a message or a timer. The caller chooses it at the start, and the engine
+/// returns it at the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Activity(pub u64);
 
 #[cfg(test)]
 mod tests {

@@ -13,28 +13,20 @@
 //! Supersteps with a central or an ideal barrier end with such a moment, and with a hierarchical one in a single Set.
 //! With several Sets, Managers end a superstep one after the other, and there is no such moment.
 
+mod changing;
+
 use std::sync::Arc;
 
 use bsp::HostId;
 use bsp::units::{Bytes, Instant, Instructions, Seconds};
 
-use crate::calendar::{CLOCK_RESOLUTION, Calendar};
+use crate::calendar::{Activity, CLOCK_RESOLUTION, Calendar, Event};
 use crate::emptied::emptied;
-use crate::event::{Activity, Event};
+use crate::jobs::OwnerQueue;
 use crate::network::{ClosedFlow, Network, NetworkOptions};
-use crate::owner_queue::OwnerQueue;
 use crate::platform::{NoRoute, Platform};
 use crate::processor::Processor;
-use changes::Changes;
-use epoch::Epoch;
-use message_processor::MessageProcessors;
-
-mod changes;
-mod changing;
-mod epoch;
-mod external;
-mod message_processor;
-mod rest;
+use changing::Changes;
 
 /// Computations, messages and timers on a platform, under one simulated clock.
 ///
@@ -345,6 +337,152 @@ impl Engine {
             self.stale_hosts.push(host);
         }
     }
+
+    /// Lets time count from here, if nothing is under way and hosts have no owners. Returns what has passed since this was
+    /// done last, or since the beginning.
+    ///
+    /// What happens afterwards depends on what is started, but not on anything before, and not on the date until a host or a
+    /// link changes: the same activities take the same times, bit for bit.
+    pub fn rest(&mut self) -> Option<Span> {
+        if self.has_owners || self.started != self.over {
+            return None;
+        }
+        if self.started != self.rested {
+            self.rested = self.started;
+            // What is left are events of activities that ended otherwise.
+            self.calendar.clear();
+            self.changes.speeds.clear();
+            for host in self.stale_hosts.drain(..) {
+                self.processors[host as usize].is_stale = false;
+            }
+            self.network.rest();
+        }
+        let changes = self.rest_changes();
+        let length = self.since_rest();
+        self.epoch.advance(length.get());
+        self.now = 0.0;
+        Some(Span {
+            length,
+            changes,
+            busy: self.message_processors.rest(),
+        })
+    }
+
+    /// Lets the same pass again that passed once, after a [`rest`](Self::rest).
+    ///
+    /// # Panics
+    ///
+    /// If something has been started since, or it [cannot be repeated](Self::can_repeat).
+    pub fn repeat(&mut self, span: &Span) {
+        assert!(
+            self.started == self.over && self.now <= 0.0,
+            "something is under way"
+        );
+        assert!(self.can_repeat(span), "the platform changes");
+        self.epoch.advance(span.length.get());
+        self.message_processors.repeat(&span.busy);
+    }
+
+    /// Time since the last [`rest`](Self::rest), or since the beginning.
+    ///
+    /// # Panics
+    ///
+    /// If the time exceeds what a float can count.
+    #[must_use]
+    pub fn since_rest(&self) -> Seconds {
+        Seconds::new(self.now).expect("the clock goes from zero on and stays finite")
+    }
+
+    /// The date that is `after` the last [`rest`](Self::rest).
+    ///
+    /// # Panics
+    ///
+    /// If the date exceeds what a float can count.
+    #[must_use]
+    pub fn date(&self, after: Seconds) -> Instant {
+        let date = self.epoch.after(after.get());
+        Instant::new(date).expect("the clock goes from zero on and stays finite")
+    }
+
+    /// The current simulated time.
+    ///
+    /// # Panics
+    ///
+    /// If the simulated time exceeds what a float can count.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.date(self.since_rest())
+    }
+
+    /// Mean external load of a host during the last `window`, or since the run began if that is
+    /// shorter; the load at this instant if the window is empty.
+    ///
+    /// # Panics
+    ///
+    /// If the platform has no such `host`.
+    #[must_use]
+    pub fn load(&mut self, host: HostId, window: Seconds) -> f64 {
+        let now = self.now();
+        let from = (now.get() - window.get().max(0.0)).max(0.0);
+        if let Some(queue) = &mut self.owners[host.index()] {
+            queue.advance(self.now);
+            return queue.load(from, self.now);
+        }
+        let from = Instant::new(from).expect("between zero and now");
+        match &self.platform.host(host).load {
+            Some(profile) => profile.mean(from, now, 0.0),
+            None => 0.0,
+        }
+    }
+
+    /// How long each job of the owner that is present on a host has had a core so far, the longest first.
+    ///
+    /// # Panics
+    ///
+    /// If the platform has no such `host`.
+    #[must_use]
+    pub fn job_ages(&mut self, host: HostId) -> Vec<Seconds> {
+        let Some(queue) = &mut self.owners[host.index()] else {
+            return Vec::new();
+        };
+        queue.advance(self.now);
+        let ages = queue.ages(self.now).map(Seconds::new);
+        let mut ages: Vec<Seconds> = ages.filter_map(Result::ok).collect();
+        ages.sort_unstable_by(|one, other| other.cmp(one));
+        ages
+    }
+
+    /// The part of a core that a computation alone would not have had on a host during the last `window`, because of its
+    /// owner; the part at this instant if the window is empty.
+    ///
+    /// # Panics
+    ///
+    /// If the platform has no such `host`.
+    #[must_use]
+    pub fn unavailable(&mut self, host: HostId, window: Seconds) -> f64 {
+        let (now, from) = (self.now, (self.now - window.get().max(0.0)).max(0.0));
+        match &mut self.owners[host.index()] {
+            None => self.load(host, window),
+            Some(queue) => {
+                queue.advance(now);
+                queue.mean_unavailable(from, now)
+            }
+        }
+    }
+
+    /// How often during the last `window` a job of the owner has arrived on a host while none was present.
+    ///
+    /// # Panics
+    ///
+    /// If the platform has no such `host`.
+    #[must_use]
+    pub fn busy_periods(&mut self, host: HostId, window: Seconds) -> u64 {
+        let from = (self.now - window.get().max(0.0)).max(0.0);
+        self.owners[host.index()].as_mut().map_or(0, |queue| {
+            queue.advance(self.now);
+            queue.periods(from)
+        })
+    }
 }
 
 /// What has passed between two moments at which nothing was under way.
@@ -387,5 +525,148 @@ impl ScheduledEnds {
     fn remove(&mut self, place: u32) -> (u64, Activity) {
         self.free.push(place);
         self.ends[place as usize]
+    }
+}
+
+/// A date, kept with what rounding cuts off: a sum of many lengths stays exact to the last digit.
+#[derive(Clone, Copy, Debug, Default)]
+struct Epoch {
+    /// Seconds from the beginning of the run, rounded.
+    high: f64,
+    /// What rounding has cut off.
+    low: f64,
+}
+
+impl Epoch {
+    /// Seconds from the beginning of the run to `length` seconds after this date.
+    fn after(self, length: f64) -> f64 {
+        self.high + (self.low + length)
+    }
+
+    /// Seconds from this date to `date`, which counts from the beginning of the run.
+    fn until(self, date: f64) -> f64 {
+        (date - self.high) - self.low
+    }
+
+    /// Moves the date by `length` seconds; [`after`](Self::after) has the same bits for the same date.
+    fn advance(&mut self, length: f64) {
+        let term = self.low + length;
+        let high = self.high + term;
+        let shift = high - self.high;
+        self.low = (self.high - (high - shift)) + (term - shift);
+        self.high = high;
+    }
+}
+
+/// The message processors of all hosts.
+///
+/// Each processes one message at a time, sent and received ones alike, in the order in which they
+/// come.
+#[derive(Debug, Default)]
+struct MessageProcessors {
+    /// By host, up to the highest that has processed a message.
+    processors: Vec<MessageProcessor>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct MessageProcessor {
+    /// When its queue will be empty, in seconds.
+    free: f64,
+    /// Seconds needed for all messages before the platform was last at rest.
+    before: f64,
+    /// Seconds needed for all messages since, the queued ones included.
+    total: f64,
+}
+
+impl MessageProcessors {
+    /// Queues a message that takes `length` at a host, and returns when it has been processed.
+    fn enqueue(&mut self, host: HostId, now: f64, length: Seconds) -> f64 {
+        if self.processors.len() <= host.index() {
+            self.processors
+                .resize(host.index() + 1, MessageProcessor::default());
+        }
+        let processor = &mut self.processors[host.index()];
+        let length = length.get().max(0.0);
+        processor.free = processor.free.max(now) + length;
+        processor.total += length;
+        processor.free
+    }
+
+    /// All messages have been processed, and time counts from here. Returns for how long each host was busy since this was
+    /// called last.
+    fn rest(&mut self) -> Vec<f64> {
+        let rest = |processor: &mut MessageProcessor| {
+            let busy = std::mem::take(&mut processor.total);
+            (processor.before, processor.free) = (processor.before + busy, 0.0);
+            busy
+        };
+        self.processors.iter_mut().map(rest).collect()
+    }
+
+    /// The hosts are busy for as long as they were once, as [`rest`](Self::rest) returned it.
+    fn repeat(&mut self, busy: &[f64]) {
+        for (processor, busy) in self.processors.iter_mut().zip(busy) {
+            processor.before += busy;
+        }
+    }
+
+    /// Seconds that the host has spent on messages until `now`.
+    fn busy(&self, host: HostId, now: f64) -> f64 {
+        // A queue is processed without a break, so what is left ends at `free`.
+        self.processors.get(host.index()).map_or(0.0, |processor| {
+            processor.before + (processor.total - (processor.free - now).max(0.0)).max(0.0)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_is_the_same_before_and_after_it_is_reached() {
+        let mut epoch = Epoch::default();
+        for step in 0..100_000_u32 {
+            let length = 0.1 + f64::from(step % 7) * 1e-3;
+            let before = epoch.after(length);
+            epoch.advance(length);
+            assert_eq!(epoch.after(0.0).to_bits(), before.to_bits());
+        }
+    }
+
+    #[test]
+    fn a_million_lengths_are_summed_to_the_last_digit() {
+        let mut epoch = Epoch::default();
+        let mut plain = 0.0;
+        for _ in 0..1_000_000 {
+            epoch.advance(0.1);
+            plain += 0.1;
+        }
+        // A million times the number that is nearest to 0.1, rounded once.
+        assert_eq!(epoch.after(0.0).to_bits(), 100_000.0_f64.to_bits());
+        assert!(1e-7 < f64::abs(plain - 100_000.0), "{plain}");
+    }
+
+    #[test]
+    fn messages_queue_and_only_past_time_counts_as_busy() {
+        let mut processors = MessageProcessors::default();
+        let host = HostId(3);
+        let length = Seconds::new(2.0).unwrap();
+        let first = processors.enqueue(host, 1.0, length);
+        assert_eq!(first.to_bits(), 3.0_f64.to_bits());
+        let second = processors.enqueue(host, 2.0, length);
+        assert_eq!(second.to_bits(), 5.0_f64.to_bits());
+        let seconds = |at| Seconds::new(at).unwrap();
+        assert_eq!(seconds(processors.busy(host, 4.0)), seconds(3.0));
+        assert_eq!(seconds(processors.busy(host, 9.0)), seconds(4.0));
+        assert_eq!(processors.busy(HostId(7), 9.0).to_bits(), 0);
+        let busy = processors.rest();
+        assert_eq!(busy, [0.0, 0.0, 0.0, 4.0]);
+        processors.repeat(&busy);
+        assert_eq!(seconds(processors.busy(host, 0.0)), seconds(8.0));
+        assert_eq!(
+            processors.enqueue(host, 1.0, length).to_bits(),
+            3.0_f64.to_bits()
+        );
     }
 }

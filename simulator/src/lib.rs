@@ -7,16 +7,14 @@
 mod calendar;
 mod emptied;
 mod engine;
-mod event;
 mod jobs;
 mod network;
-mod owner_queue;
 mod platform;
 mod processor;
 mod profile;
 
+pub use calendar::Activity;
 pub use engine::{Engine, Span};
-pub use event::Activity;
 pub use jobs::{Discipline, Job, Jobs, JobsError};
 pub use network::{ConfiguredSetting, NetworkModel, NetworkOptions, NetworkSetting};
 pub use platform::{

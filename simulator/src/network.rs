@@ -53,38 +53,27 @@
 //! that a flow crosses, one or two remain. The ceilings of flows that begin are estimates. If a solution exceeds one,
 //! the ceiling is raised, and the region is solved again.
 
-use std::sync::Arc;
-
-use bsp::HostId;
-use bsp::units::{Bytes, Seconds};
-
-use crate::calendar::Calendar;
-use crate::event::{Activity, Event};
-use crate::platform::{self, NoRoute, Overhead, Platform};
-use allocation::Allocation;
-use flow::{Flow, WAITING};
-use link::{Link, NominalLink};
-use options::Factors;
-use route::{Route, Routes};
-use solver::Solver;
-
 mod allocation;
-mod bundle;
 mod clock;
-mod filling;
-mod flow;
-mod leg;
 mod link;
-mod options;
 mod region;
 mod route;
 mod solver;
 mod track;
-mod tracking;
-mod trial;
 
-pub(crate) use flow::ClosedFlow;
-pub use options::{ConfiguredSetting, NetworkModel, NetworkOptions, NetworkSetting};
+use std::ops::Range;
+use std::sync::Arc;
+
+use bsp::HostId;
+use bsp::units::{Bytes, Seconds};
+use serde::{Deserialize, Serialize};
+
+use crate::calendar::{Activity, Calendar, Event};
+use crate::platform::{self, NoRoute, Overhead, Platform};
+use allocation::Allocation;
+use link::{Link, NominalLink};
+use route::{Route, Routes};
+use solver::Solver;
 
 /// The routes of a platform and the flows on them.
 #[derive(Debug)]
@@ -293,3 +282,209 @@ impl Network {
 
 /// Bytes per second that a link always has.
 const BANDWIDTH_MIN: f64 = 1e-6;
+
+/// How the network is modelled.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NetworkOptions {
+    /// Which factors apply to latencies and bandwidths.
+    pub model: NetworkModel,
+    /// Whether the acknowledgements of a message take a twentieth of its rate on the way back.
+    pub cross_traffic: bool,
+    /// Most data in flight of one message; with the route's latency it limits the message's rate.
+    pub tcp_window: Bytes,
+    /// What latencies are multiplied with, instead of the model's factor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_factor: Option<f64>,
+    /// What bandwidths are multiplied with, instead of the model's factor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth_factor: Option<f64>,
+    /// Bytes that, over a link's bandwidth, are added to the weight of a message, instead of the model's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight_size: Option<f64>,
+}
+
+/// Factors that turn a platform's nominal values into those of messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NetworkModel {
+    /// SimGrid's default, fitted to TCP (Velho and Legrand, 2009): latencies times 13.01,
+    /// bandwidths times 0.97, and 20537 B over the bandwidth added to the weight of a link.
+    #[default]
+    Lv08,
+    /// Nominal values (SimGrid's CM02).
+    Ideal,
+}
+
+impl NetworkOptions {
+    /// The same with `setting`.
+    #[must_use]
+    pub const fn with(mut self, setting: NetworkSetting) -> Self {
+        match setting {
+            NetworkSetting::Model(model) => self.model = model,
+            NetworkSetting::LatencyFactor(factor) => self.latency_factor = Some(factor),
+            NetworkSetting::BandwidthFactor(factor) => self.bandwidth_factor = Some(factor),
+            NetworkSetting::WeightSize(bytes) => self.weight_size = Some(bytes),
+            NetworkSetting::TcpWindow(bytes) => self.tcp_window = bytes,
+            NetworkSetting::CrossTraffic(is_on) => self.cross_traffic = is_on,
+        }
+        self
+    }
+}
+
+impl NetworkModel {
+    /// What a platform's latencies are multiplied with.
+    #[must_use]
+    pub fn latency_factor(self) -> f64 {
+        match self {
+            Self::Lv08 => 13.01,
+            Self::Ideal => 1.0,
+        }
+    }
+}
+
+impl Default for NetworkOptions {
+    fn default() -> Self {
+        Self {
+            model: NetworkModel::Lv08,
+            latency_factor: None,
+            bandwidth_factor: None,
+            weight_size: None,
+            cross_traffic: true,
+            tcp_window: Bytes(4_194_304),
+        }
+    }
+}
+
+/// The numbers behind [`NetworkOptions`].
+#[derive(Clone, Copy, Debug)]
+struct Factors {
+    latency: f64,
+    bandwidth: f64,
+    /// Bytes that, over a link's bandwidth, are added to the weight of a flow.
+    weight_size: f64,
+    window: f64,
+    cross_traffic: bool,
+}
+
+impl From<NetworkOptions> for Factors {
+    fn from(options: NetworkOptions) -> Self {
+        let (bandwidth, weight_size) = match options.model {
+            NetworkModel::Lv08 => (0.97, 20_537.0),
+            NetworkModel::Ideal => (1.0, 0.0),
+        };
+        Self {
+            latency: options
+                .latency_factor
+                .unwrap_or_else(|| options.model.latency_factor()),
+            bandwidth: options.bandwidth_factor.unwrap_or(bandwidth),
+            weight_size: options.weight_size.unwrap_or(weight_size),
+            window: options.tcp_window.as_f64(),
+            cross_traffic: options.cross_traffic,
+        }
+    }
+}
+
+/// One of the [`NetworkOptions`](crate::NetworkOptions), set by a platform file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NetworkSetting {
+    /// The model.
+    Model(NetworkModel),
+    /// What latencies are multiplied with.
+    LatencyFactor(f64),
+    /// What bandwidths are multiplied with.
+    BandwidthFactor(f64),
+    /// Bytes that, over a link's bandwidth, are added to the weight of a message.
+    WeightSize(f64),
+    /// Most data in flight.
+    TcpWindow(Bytes),
+    /// Whether acknowledgements take a part of the way back.
+    CrossTraffic(bool),
+}
+
+impl NetworkSetting {
+    /// Factors of latencies with which a simulation can count.
+    pub const LATENCY_FACTORS: (f64, f64) = (0.0, 1e4);
+    /// Factors of bandwidths with which a simulation can count.
+    pub const BANDWIDTH_FACTORS: (f64, f64) = (1e-3, 1e3);
+    /// Bytes in the weight of a message with which a simulation can count.
+    pub const WEIGHT_SIZES: (f64, f64) = (0.0, 1e12);
+}
+
+/// A setting and its line in the text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ConfiguredSetting {
+    /// What is set.
+    pub setting: NetworkSetting,
+    /// From one.
+    pub line: usize,
+}
+
+/// A message under way.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    /// When it was started, among all activities.
+    sequence: u64,
+    activity: Activity,
+    /// Penalty of the flow: its rate is its level divided by this.
+    weight: f64,
+    /// `1 / weight`.
+    inverse: f64,
+    /// The level that the flow has while it is alone.
+    bound: f64,
+    /// The level that it does not exceed unless it is looked at again, at most its bound. It is an estimate at first,
+    /// and is raised if a solution exceeds it.
+    ceiling: f64,
+    /// Bytes to be transferred before the transfer begins; from then on, while the flow runs at its
+    /// bound, when it ends.
+    amount: f64,
+    from: u32,
+    to: u32,
+    /// What limits it: a link, or [`WAITING`], or [`BOUNDED`].
+    bottleneck: u32,
+    /// Position in the heap of the bottleneck's clock.
+    place: u32,
+    /// Position in the region being solved.
+    slot: u32,
+    /// An event of its end is valid if it carries this.
+    generation: u32,
+    /// Where its legs begin.
+    legs: u32,
+    leg_count: u16,
+    has_overhead: bool,
+}
+
+/// The bottleneck of a flow whose latency phase is not over.
+const WAITING: u32 = u32::MAX;
+/// The bottleneck of a flow that runs at its own bound.
+const BOUNDED: u32 = u32::MAX - 1;
+
+/// A flow that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClosedFlow {
+    pub(crate) sequence: u64,
+    pub(crate) activity: Activity,
+    pub(crate) from: HostId,
+    pub(crate) to: HostId,
+    /// Whether the message has an overhead at either host.
+    pub(crate) has_overhead: bool,
+}
+
+impl Flow {
+    /// Its message, when it has ended.
+    fn closed(&self) -> ClosedFlow {
+        ClosedFlow {
+            sequence: self.sequence,
+            activity: self.activity,
+            from: HostId(self.from),
+            to: HostId(self.to),
+            has_overhead: self.has_overhead,
+        }
+    }
+
+    /// The positions of its legs.
+    #[inline]
+    fn leg_range(&self) -> Range<u32> {
+        self.legs..self.legs + u32::from(self.leg_count)
+    }
+}

@@ -20,44 +20,33 @@
 mod builder;
 mod error;
 mod graph;
-mod host;
-mod link;
-mod name_range;
 mod names;
-mod nearest;
-mod overhead;
-mod pairs;
-mod profile_quantity;
 mod routes;
 mod simgrid;
 mod tables;
 mod topology;
-mod uniform;
 mod units;
 mod unrouted;
 
 use std::collections::BTreeSet;
 
-use bsp::units::InstructionsPerSecond;
+use bsp::numbers::index;
+use bsp::units::{BytesPerSecond, InstructionsPerSecond, Seconds};
 use bsp::{HostId, SetId};
 
 use crate::jobs::Jobs;
 use crate::network::ConfiguredSetting;
-use crate::platform::builder::{Builder, ZoneRouting};
-use crate::platform::names::Names;
-use crate::platform::overhead::Overheads;
-use crate::platform::profile_quantity::ProfileQuantity;
-use crate::platform::routes::Routes;
 use crate::profile::Profile;
+use builder::{Builder, ZoneRouting};
+use names::Names;
+use routes::Routes;
+use units::ProfileQuantity;
 
 pub use error::{PlatformError, PlatformErrorKind};
-pub use host::{Host, Set};
-pub use link::{Link, LinkId, Sharing};
-pub use name_range::expand;
-pub use overhead::Overhead;
-pub use topology::problem::TopologyProblem;
-pub(crate) use uniform::UniformHosts;
+pub use names::expand;
+pub use topology::TopologyProblem;
 pub use units::{QuantityError, QuantityProblem, UnitSpelling, bandwidth, measures, time};
+pub(crate) use unrouted::UniformHosts;
 pub use unrouted::{Unrouted, UnroutedSets};
 
 /// Hosts in Sets, links, and the routes between all hosts.
@@ -320,6 +309,126 @@ impl Platform {
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+}
+
+/// A machine that computes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Host {
+    /// The name in the platform's file; unique.
+    pub name: String,
+    /// The Set it belongs to.
+    pub set: SetId,
+    /// Speed of one core.
+    pub speed: InstructionsPerSecond,
+    /// Number of cores, from 1 to 65536.
+    pub cores: u32,
+    /// Factor of the speed over time, not negative; 1 before the first point.
+    pub availability: Option<Profile>,
+    /// External load over time: the fraction, from 0 to 1, of the speed that is not available; 0 before
+    /// the first point.
+    pub load: Option<Profile>,
+    /// Jobs of its owner; a host with jobs has no `load`.
+    pub jobs: Option<Jobs>,
+}
+
+/// As many cores as hosts of a cluster may report. More would overflow sums over hosts.
+const CORES_MAX: u32 = 1 << 16;
+/// The rule for numbers of cores.
+const CORES: &str = "a number of cores, from 1 to 65536";
+
+/// The hosts under one Set Manager.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Set {
+    /// The name in the platform's file; unique among Sets.
+    pub name: String,
+    /// Its hosts, ascending; at least one.
+    pub hosts: Vec<HostId>,
+}
+
+/// Number of a link of a platform.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkId(pub u32);
+
+/// A cable, or one direction of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// The name in the platform's file; unique.
+    pub name: String,
+    /// Nominal bandwidth.
+    pub bandwidth: BytesPerSecond,
+    /// Nominal latency, not negative.
+    pub latency: Seconds,
+    /// Whether messages compete for the bandwidth.
+    pub sharing: Sharing,
+    /// Bandwidth over time, in bytes per second, not negative; the nominal one before the first
+    /// point.
+    pub bandwidth_profile: Option<Profile>,
+    /// Latency over time, in seconds, not negative; the nominal one before the first point.
+    pub latency_profile: Option<Profile>,
+}
+
+/// Whether the messages on a link compete for its bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// All messages together get at most the bandwidth.
+    Shared,
+    /// Each message alone gets at most the bandwidth.
+    FatPipe,
+}
+
+impl Link {
+    /// Whether it changes in the course of time.
+    #[must_use]
+    pub const fn varies(&self) -> bool {
+        self.bandwidth_profile.is_some() || self.latency_profile.is_some()
+    }
+}
+
+impl LinkId {
+    /// The position in [`Platform::links`](crate::Platform::links).
+    #[must_use]
+    #[inline]
+    pub const fn index(self) -> usize {
+        index(self.0)
+    }
+}
+
+/// Time that one message occupies the hosts at its two ends (`o` of `LogGP`); each host processes one
+/// message at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Overhead {
+    /// Time the sending host is occupied.
+    pub send: Seconds,
+    /// Time the receiving host is occupied.
+    pub receive: Seconds,
+}
+
+/// Overheads by Set, and of the pairs of Sets that have their own.
+#[derive(Debug, Default)]
+struct Overheads {
+    /// The overhead of each Set's hosts; empty if no host has any.
+    sets: Vec<Overhead>,
+    /// Ascending by pair, sender first.
+    pairs: Vec<((SetId, SetId), Overhead)>,
+}
+
+impl Overheads {
+    /// The overhead of a message from a host of one Set to a host of another.
+    fn between(&self, from: SetId, to: SetId) -> Overhead {
+        if self.sets.is_empty() {
+            return Overhead::default();
+        }
+        match self
+            .pairs
+            .binary_search_by_key(&(from, to), |(pair, _)| *pair)
+        {
+            Ok(pair) => self.pairs[pair].1,
+            Err(_) => Overhead {
+                send: self.sets[from.index()].send,
+                receive: self.sets[to.index()].receive,
+            },
+        }
     }
 }
 

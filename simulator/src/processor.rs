@@ -3,8 +3,7 @@
 use bsp::units::Instant;
 use smallvec::SmallVec;
 
-use crate::calendar::CLOCK_RESOLUTION;
-use crate::event::Activity;
+use crate::calendar::{Activity, CLOCK_RESOLUTION};
 
 /// The computations of one host.
 ///

@@ -42,8 +42,8 @@ fn host(platform: &Platform, name: &str) -> HostId {
 }
 
 /// Whether two numbers agree to twelve digits.
-fn agree(met: f64, expected: f64) -> bool {
-    (met - expected).abs() <= 1e-12 * expected
+fn agree(found: f64, expected: f64) -> bool {
+    (found - expected).abs() <= 1e-12 * expected
 }
 
 #[test]
@@ -59,8 +59,8 @@ fn routes_have_the_links_of_the_reference_in_its_order() {
             let ends = (host(&platform, &from), host(&platform, &to));
             platform.route(ends.0, ends.1, &mut links).unwrap();
             let links = || links.iter().map(|link| &platform.links()[link.index()]);
-            let met: Vec<&str> = links().map(|link| link.name.as_str()).collect();
-            assert_eq!(met.join(" "), names, "{name}: {from} to {to}");
+            let found: Vec<&str> = links().map(|link| link.name.as_str()).collect();
+            assert_eq!(found.join(" "), names, "{name}: {from} to {to}");
             let sum: f64 = links().map(|link| link.latency.get()).sum();
             let lowest = links().map(|link| link.bandwidth.get());
             let lowest = lowest.fold(f64::INFINITY, f64::min);

@@ -3,8 +3,7 @@
 use bsp::farm::{BlockCyclic, Dealing, Reference, Weighted};
 use serde::{Deserialize, Serialize};
 
-use crate::misplaced_key::MisplacedKey;
-use crate::parameters::Error;
+use crate::parameters::{Error, MisplacedKey};
 
 /// How the tasks of a farm are dealt: a rule and its numbers. What is not set has the rule's default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

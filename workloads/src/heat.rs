@@ -9,19 +9,15 @@
 //! ([`Parameters::periodic`]): the lowest row is then the neighbour of the uppermost, and the strips form a ring.
 
 mod mode;
-mod parameters;
-mod strip;
 
-use bsp::units::Instructions;
+use bsp::numbers::length;
+use bsp::units::{Bytes, Instructions};
 use bsp::{MemorySize, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
-use self::parameters::diffusion;
-use self::strip::Strip;
-use crate::parameters::{Common, Error, at_least, instructions};
+use crate::parameters::{Common, Error, at_least, instructions, within};
 
-pub use self::mode::{Deviation, Mode};
-pub use self::parameters::Parameters;
+pub use mode::{Deviation, Mode};
 
 /// One strip.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -149,6 +145,153 @@ impl Heat {
         }
     }
 }
+
+/// How fine the plate is cut, and what it begins with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Parameters {
+    /// Cells of a row.
+    pub width: u32,
+    /// Rows; at least one a process.
+    pub height: u32,
+    /// Whether the lowest row is the neighbour of the uppermost: a plate bent into a pipe, whose strips form a
+    /// ring.
+    pub periodic: bool,
+    /// How many half waves the plate begins with from the left to the right, and from the top to the
+    /// bottom; around a pipe, how many whole waves.
+    pub mode: [u32; 2],
+    /// What part of the difference between two neighbouring cells flows in a time step: the time step
+    /// over the square of the cells' distance. Beyond a quarter the scheme is unstable.
+    pub diffusion: f64,
+    /// Instructions that computing one cell is charged for.
+    pub instructions_per_cell: f64,
+}
+
+impl Default for Parameters {
+    /// One hill on 256 × 256 cells, in steps that are as long as may be.
+    fn default() -> Self {
+        Self {
+            width: 256,
+            height: 256,
+            periodic: false,
+            mode: [1, 1],
+            diffusion: DIFFUSION_MAX,
+            instructions_per_cell: INSTRUCTIONS_PER_CELL,
+        }
+    }
+}
+
+/// The diffusion, if the scheme is stable with it.
+///
+/// # Errors
+///
+/// [`Error::OutOfRange`].
+fn diffusion(parameters: &Parameters) -> Result<f64, Error> {
+    within(
+        ("diffusion", parameters.diffusion),
+        f64::MIN_POSITIVE,
+        DIFFUSION_MAX,
+        "a number above 0 and up to 0.25, beyond which the scheme is unstable",
+    )
+}
+
+/// Of two dimensions: one over twice their number.
+const DIFFUSION_MAX: f64 = 0.25;
+
+/// Five additions and subtractions, two multiplications, five cells read and one written.
+const INSTRUCTIONS_PER_CELL: f64 = 13.0;
+
+/// Adjacent rows of the plate, with the row above and the row below.
+///
+/// Invariant: whole rows, at least one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Strip {
+    /// Row after row, from the top.
+    cells: Vec<f64>,
+    above: Vec<f64>,
+    below: Vec<f64>,
+}
+
+impl Strip {
+    /// `rows` rows of `mode`, after `first` others, and the two beside them; `None` if there is no memory
+    /// for them.
+    fn of_mode(mode: &Mode, first: u64, rows: u64) -> Option<Self> {
+        let count = usize::try_from(rows).ok()?.checked_mul(mode.width())?;
+        let mut cells = Vec::new();
+        cells.try_reserve_exact(count).ok()?;
+        for row in first..first + rows {
+            // Cells are counted from the border, which is at zero.
+            cells.extend(mode.row(row + 1));
+        }
+        Some(Self {
+            cells,
+            above: mode.row(first).collect(),
+            below: mode.row(first + rows + 1).collect(),
+        })
+    }
+
+    /// One time step.
+    ///
+    /// `u(x, y) + r (u(x−1, y) + u(x+1, y) + u(x, y−1) + u(x, y+1) − 4 u(x, y))`
+    ///
+    /// Every cell is computed by the same operations in the same order wherever it is, so that the
+    /// result is the same, bit by bit, for any number of processes.
+    fn advance(&mut self, diffusion: f64) {
+        let width = self.above.len();
+        let rows = self.cells.len() / width;
+        let mut next = Vec::with_capacity(self.cells.len());
+        for row in 0..rows {
+            let at = row * width;
+            let here = &self.cells[at..at + width];
+            let above = match row {
+                0 => &self.above,
+                _ => &self.cells[at - width..at],
+            };
+            let below = match self.cells.get(at + width..at + 2 * width) {
+                Some(below) => below,
+                None => &self.below,
+            };
+            for x in 0..width {
+                let left = if x == 0 { 0.0 } else { here[x - 1] };
+                let right = here.get(x + 1).copied().unwrap_or(0.0);
+                let around = left + right + (above[x] + below[x]);
+                next.push(here[x] + diffusion * (around - 4.0 * here[x]));
+            }
+        }
+        self.cells = next;
+    }
+
+    fn set_above(&mut self, row: Vec<f64>) {
+        self.above = row;
+    }
+
+    fn set_below(&mut self, row: Vec<f64>) {
+        self.below = row;
+    }
+
+    /// The cells; none are left.
+    fn take_cells(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.cells)
+    }
+
+    /// What the strip and the numbers beside it take at most when they are encoded: a mark and eight bytes a cell.
+    fn encoded_bytes(&self) -> Bytes {
+        let cells = self.cells.len() + self.above.len() + self.below.len();
+        Bytes(9 * length(cells) + HEADS)
+    }
+
+    fn first(&self) -> &[f64] {
+        &self.cells[..self.above.len()]
+    }
+
+    /// The lowest row.
+    fn last(&self) -> &[f64] {
+        &self.cells[self.cells.len() - self.above.len()..]
+    }
+}
+
+/// Bytes of the lengths of three lists, of three numbers, and of a flag.
+const HEADS: u64 = 64;
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,6 @@
 //! can be checked. It charges instructions by counting its operations.
 
 pub mod background;
-mod cells;
 mod dealing;
 mod draws;
 pub mod h_relation;
@@ -18,8 +17,6 @@ pub mod lbm;
 pub mod lu;
 mod matrix;
 pub mod matrix_product;
-mod memory;
-mod misplaced_key;
 mod numbers;
 mod parameters;
 pub mod smith_waterman;

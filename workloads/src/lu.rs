@@ -168,21 +168,15 @@ impl Lu {
 
     /// Sends to the others in this column of processes that hold rows below `k`.
     fn send_along_column(&self, ctx: &mut Superstep<'_, ()>, k: u64, bytes: Bytes) {
-        let (own, t) = self.matrix.coordinates(ctx.rank());
-        for s in 0..self.matrix.rows() {
-            if s != own && 0 < self.matrix.rows_from(s, k + 1) {
-                ctx.send_sized(self.matrix.rank(s, t), bytes);
-            }
+        for to in self.matrix.others_in_column(ctx.rank(), k + 1) {
+            ctx.send_sized(to, bytes);
         }
     }
 
     /// Sends to the others in this row of processes that hold columns right of `k`.
     fn send_along_row(&self, ctx: &mut Superstep<'_, ()>, k: u64, bytes: Bytes) {
-        let (s, own) = self.matrix.coordinates(ctx.rank());
-        for t in 0..self.matrix.columns() {
-            if t != own && 0 < self.matrix.columns_from(t, k + 1) {
-                ctx.send_sized(self.matrix.rank(s, t), bytes);
-            }
+        for to in self.matrix.others_in_row(ctx.rank(), k + 1) {
+            ctx.send_sized(to, bytes);
         }
     }
 }

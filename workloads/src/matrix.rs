@@ -3,8 +3,7 @@
 use rand_chacha::rand_core::Rng;
 
 use crate::draws::{generator, unit};
-use crate::memory::{collected, megabytes};
-use crate::parameters::{Error as Invalid, within};
+use crate::parameters::{Error as Invalid, collected, megabytes, within};
 
 /// A matrix.
 ///
@@ -23,22 +22,24 @@ pub enum Error {
     #[error("holds no row, expected numbers between commas, one row of the matrix a line")]
     Empty,
     /// Something else than a number, or none that can be computed with.
-    #[error("has {met:?} as element {element} of line {line}, expected a finite number")]
+    #[error("has {found:?} as element {element} of line {line}, expected a finite number")]
     Element {
         /// The line, from 1.
         line: u64,
         /// Which element of the row, from 1.
         element: usize,
-        /// What was met.
-        met: String,
+        /// What was found.
+        found: String,
     },
     /// A row as long as none may be.
-    #[error("has a row of {met} in line {line}, expected {expected} elements, as in the first row")]
+    #[error(
+        "has a row of {found} in line {line}, expected {expected} elements, as in the first row"
+    )]
     Row {
         /// The line, from 1.
         line: u64,
         /// How many elements there are.
-        met: usize,
+        found: usize,
         /// How many there should be.
         expected: usize,
     },
@@ -79,18 +80,22 @@ impl Matrix {
             let line = record.position().map_or(0, csv::Position::line);
             let expected = *columns.get_or_insert(record.len());
             if record.len() != expected {
-                let met = record.len();
+                let found = record.len();
                 return Err(Error::Row {
                     line,
-                    met,
+                    found,
                     expected,
                 });
             }
             for (index, field) in record.iter().enumerate() {
-                let met = String::from_utf8_lossy(field).into_owned();
-                let number = met.parse().ok().filter(|number: &f64| number.is_finite());
+                let found = String::from_utf8_lossy(field).into_owned();
+                let number = found.parse().ok().filter(|number: &f64| number.is_finite());
                 let element = index + 1;
-                elements.push(number.ok_or(Error::Element { line, element, met })?);
+                elements.push(number.ok_or(Error::Element {
+                    line,
+                    element,
+                    found,
+                })?);
             }
         }
         let columns = columns.ok_or(Error::Empty)?;

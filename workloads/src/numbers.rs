@@ -1,4 +1,4 @@
-//! Numbers that are sent as bytes.
+//! Numbers that are sent as bytes: a sequence is encoded number by number, which takes longer than copying it.
 
 use std::fmt;
 
@@ -11,14 +11,7 @@ pub struct Numbers(pub Vec<f64>);
 
 impl Serialize for Numbers {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() {
-            return self.0.serialize(serializer);
-        }
-        let mut bytes = Vec::with_capacity(self.0.len() * LENGTH);
-        for number in &self.0 {
-            bytes.extend_from_slice(&number.to_le_bytes());
-        }
-        serializer.serialize_bytes(&bytes)
+        serialize(&self.0, serializer)
     }
 }
 
@@ -70,6 +63,25 @@ impl<'de> Visitor<'de> for Bytes {
 
 /// Bytes of a number.
 const LENGTH: usize = 8;
+
+/// Encodes numbers as [`Numbers`] does, for `#[serde(with = "crate::numbers")]`.
+pub(crate) fn serialize<S: Serializer>(numbers: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    if serializer.is_human_readable() {
+        return numbers.serialize(serializer);
+    }
+    let bytes: Vec<u8> = numbers
+        .iter()
+        .flat_map(|number| number.to_le_bytes())
+        .collect();
+    serializer.serialize_bytes(&bytes)
+}
+
+/// The numbers that [`serialize`] encoded.
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<f64>, D::Error> {
+    Numbers::deserialize(deserializer).map(|numbers| numbers.0)
+}
 
 #[cfg(test)]
 mod tests {

@@ -330,6 +330,55 @@ fn counted(key: impl Into<String>, value: f64) -> Result<u64, Error> {
     .map(whole)
 }
 
+/// A key that is known and means nothing beside this kind.
+#[derive(Debug, thiserror::Error)]
+#[error("`kind = \"{kind}\"` takes no `{key}`; it takes {}", listed(.known))]
+pub(crate) struct MisplacedKey {
+    /// The kind of the table.
+    pub(crate) kind: &'static str,
+    /// The key that was written.
+    pub(crate) key: &'static str,
+    /// The keys of this kind.
+    pub(crate) known: &'static [&'static str],
+}
+
+impl MisplacedKey {
+    /// Nothing, if all keys that are written, those with `true`, are among those that `kind` takes.
+    pub(crate) fn check(
+        kind: &'static str,
+        known: &'static [&'static str],
+        keys: &[(&'static str, bool)],
+    ) -> Result<(), Self> {
+        let is_misplaced =
+            |(key, is_written): &&(&'static str, bool)| *is_written && !known.contains(key);
+        match keys.iter().find(is_misplaced) {
+            None => Ok(()),
+            Some(&(key, _)) => Err(Self { kind, key, known }),
+        }
+    }
+}
+
+fn listed(known: &[&str]) -> String {
+    if known.is_empty() {
+        "no other keys".to_owned()
+    } else {
+        known.join(", ")
+    }
+}
+
+/// The `count` items of `items`; `None` if there is no memory for them.
+pub(crate) fn collected<T>(count: usize, items: impl IntoIterator<Item = T>) -> Option<Vec<T>> {
+    let mut collected = Vec::new();
+    collected.try_reserve_exact(count).ok()?;
+    collected.extend(items.into_iter().take(count));
+    Some(collected)
+}
+
+/// Bytes in whole MB, rounded up, for messages.
+pub(crate) fn megabytes(bytes: u128) -> u128 {
+    bytes.div_ceil(1_000_000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -409,5 +458,14 @@ mod tests {
         let zero = Error::Zero { key: "supersteps" };
         assert_eq!(common(Some(0)).required_supersteps(), Err(zero));
         assert_eq!(common(None).build(|rank| rank), Ok(vec![Rank(0)]));
+    }
+
+    #[test]
+    fn failed_allocations_collect_nothing() {
+        assert_eq!(collected(2, [7, 8, 9]), Some(vec![7, 8]));
+        assert_eq!(collected(usize::MAX, 0_u64..), None);
+        assert_eq!(collected(1 << 58, 0_u8..), None);
+        assert_eq!(megabytes(1), 1);
+        assert_eq!(megabytes(1 << 70), 1_180_591_620_717_412);
     }
 }

@@ -8,25 +8,19 @@
 mod bitonic;
 mod dense;
 mod gzip;
-mod linpack;
-mod parameters;
-mod rounds;
-mod xlintims;
 
 use bsp::numbers::length;
 use bsp::units::{Bytes, Instructions};
 use bsp::{MemorySize, Program, Step, Superstep};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
-use self::bitonic::Bitonic;
-use self::gzip::Gzip;
-use self::linpack::Linpack;
-use self::parameters::checked;
-use self::rounds::Round;
-use self::xlintims::Xlintims;
-use crate::parameters::{Common, Error};
-
-pub use self::parameters::{Kind, Parameters};
+use crate::draws::{generator, unit};
+use crate::parameters::{Common, Error, instructions, within};
+use bitonic::Bitonic;
+use dense::{Linpack, Xlintims};
+use gzip::Gzip;
 
 /// One process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -114,7 +108,7 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<StateKin
     let all: Option<Vec<StateKinds>> = processes.into_iter().collect();
     all.ok_or_else(|| Error::Memory {
         what: "the states".to_owned(),
-        megabytes: crate::memory::megabytes(u128::from(crate::parameters::whole(range[1]))),
+        megabytes: crate::parameters::megabytes(u128::from(crate::parameters::whole(range[1]))),
         instead: "a smaller `state`",
     })
 }
@@ -229,5 +223,158 @@ const BYTES_BESIDE: u64 = 128;
 const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
+/// Which program runs, how large its state is, and how much it computes in a superstep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Parameters {
+    /// The program.
+    pub kind: Kind,
+    /// The least and the most bytes of a round's data, from which they are drawn for every round. Their logarithm is
+    /// uniform.
+    pub state: [f64; 2],
+    /// Instructions of a superstep, about.
+    pub instructions: f64,
+}
+
+/// A program, by the kind of its state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Solves dense systems of linear equations: one large array.
+    #[default]
+    Linpack,
+    /// Sorts keys in a binary tree: many small nodes.
+    Bitonic,
+    /// Compresses text: a small state, whatever the length of the text.
+    Gzip,
+    /// Factors six matrices, one after the other: a size that changes.
+    Xlintims,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            kind: Kind::default(),
+            state: [4e5, 4e6],
+            instructions: 2e7,
+        }
+    }
+}
+
+/// The range of the bytes of a round's data, and the instructions of a superstep.
+///
+/// # Errors
+///
+/// If a number is none, too small or too large, or if the range ends before it begins.
+fn checked(parameters: &Parameters) -> Result<([f64; 2], u64), Error> {
+    let expected = "a number from 1 kB to 64 GB";
+    let [least, most] = parameters.state;
+    within(("state[0]", least), BYTES.0, BYTES.1, expected)?;
+    within(
+        ("state[1]", most),
+        least,
+        BYTES.1,
+        "a number from the first one to 64 GB",
+    )?;
+    let budget = instructions("instructions", parameters.instructions)?;
+    Ok(([least, most], budget.0.max(1)))
+}
+
+/// Bytes of a round's data.
+const BYTES: (f64, f64) = (1e3, 64e9);
+
+/// A round of a process: what it computes with is drawn from these numbers alone, so that it can be drawn again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Round {
+    seed: u64,
+    rank: u32,
+    number: u64,
+}
+
+impl Round {
+    /// The random numbers of this round; `part` distinguishes the streams of a round.
+    fn numbers(self, part: u8) -> ChaCha8Rng {
+        let mut purpose = *b"state kinds, round      ";
+        purpose[18..22].copy_from_slice(&self.rank.to_le_bytes());
+        purpose[23] = part;
+        // The low half distinguishes rounds, the high half is the seed's.
+        let low = u32::try_from(self.number & u64::from(u32::MAX)).expect("32 bits");
+        generator(self.seed ^ (self.number >> 32), &purpose, low)
+    }
+
+    /// The next round.
+    const fn next(self) -> Self {
+        Self {
+            number: self.number + 1,
+            ..self
+        }
+    }
+
+    /// A number of bytes from `least` to `most`, whose logarithm is uniform.
+    fn bytes(self, [least, most]: [f64; 2]) -> f64 {
+        let mut power = most / least;
+        let mut bytes = least;
+        let bits = self.numbers(SIZE).next_u32();
+        // `least · (most / least)^u` for a binary fraction `u`: square roots are the same on every machine.
+        for bit in 0..BITS {
+            power = power.sqrt();
+            if bits >> bit & 1 == 1 {
+                bytes *= power;
+            }
+        }
+        bytes.min(most)
+    }
+}
+
+/// A drawn number from -1 up to 1.
+fn signed(numbers: &mut ChaCha8Rng) -> f64 {
+    2.0 * unit(numbers.next_u64()) - 1.0
+}
+
+/// The stream of the size of a round.
+const SIZE: u8 = b's';
+
+/// Binary digits of the drawn exponent.
+const BITS: u32 = 20;
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    mod state_kinds;
+
+    use super::*;
+
+    #[test]
+    fn sizes_are_in_their_range_and_evenly_spread_by_magnitude() {
+        let size = |number| {
+            let round = Round {
+                seed: 3,
+                rank: 1,
+                number,
+            };
+            round.bytes([1e3, 1e6])
+        };
+        let sizes: Vec<f64> = (0..3000).map(size).collect();
+        assert!(sizes.iter().all(|size| (1e3..=1e6).contains(size)));
+        for decade in [1e3, 1e4, 1e5] {
+            let within = sizes
+                .iter()
+                .filter(|size| (decade..10.0 * decade).contains(*size));
+            let within = within.count();
+            assert!((900..1100).contains(&within), "{within}");
+        }
+    }
+
+    #[test]
+    fn rounds_and_parts_have_numbers_of_their_own() {
+        let round = Round {
+            seed: 3,
+            rank: 1,
+            number: 7,
+        };
+        let first = |round: Round, part| round.numbers(part).next_u64();
+        assert_eq!(first(round, 0), first(round, 0));
+        assert_ne!(first(round, 0), first(round, 1));
+        assert_ne!(first(round, 0), first(round.next(), 0));
+        assert_ne!(first(round, 0), first(Round { rank: 2, ..round }, 0));
+    }
+}

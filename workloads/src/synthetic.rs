@@ -6,12 +6,9 @@
 //! the ring, sends to the process itself; a shift that is listed twice sends twice. A [`Pattern`] takes
 //! the place of shifts.
 
-mod change;
 mod dynamics;
 mod pattern;
 mod variation;
-mod written;
-mod written_pattern;
 
 use bsp::units::{Bytes, Instructions};
 use bsp::{MemorySize, Program, Rank, Step, Superstep};
@@ -21,8 +18,7 @@ use crate::parameters::{Common, Error, bytes, list};
 use crate::synthetic::variation::{Variation, places};
 use crate::tally::Tally;
 
-pub use change::{Change, Choice};
-pub use dynamics::Dynamics;
+pub use dynamics::{Change, Choice, Dynamics};
 pub use pattern::Pattern;
 
 /// How much each rank computes, sends and holds.
@@ -38,7 +34,7 @@ pub struct Parameters {
     /// Whether ranks are counted modulo the number of processes when shifted.
     pub ring: bool,
     /// The partners of each process; by default shifts say which.
-    #[serde(with = "written_pattern", skip_serializing_if = "Pattern::is_shifts")]
+    #[serde(skip_serializing_if = "Pattern::is_shifts")]
     pub pattern: Pattern,
     /// Bytes that a process occupies.
     pub memory: f64,

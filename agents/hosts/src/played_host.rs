@@ -92,9 +92,9 @@ impl PlayedHost {
         self.now().engine.load(self.host, window)
     }
 
-    /// What the owner withheld during the last `window`, as [`Engine::withheld`].
+    /// What the owner withheld during the last `window`, as [`Engine::unavailable`].
     pub(super) fn withheld(&self, window: Seconds) -> f64 {
-        self.now().engine.withheld(self.host, window)
+        self.now().engine.unavailable(self.host, window)
     }
 
     /// The busy periods that began during the last `window`, as [`Engine::busy_periods`].

@@ -73,7 +73,7 @@ fn many() -> Problem {
     let resident = |number: u32| Resident {
         workload: f64::from(20 + number * 7901 % PRIME % 181),
         size: f64::from(1 + number * 4001 % PRIME % 100),
-        home: below(number, 10_000),
+        initial_machine: below(number, 10_000),
     };
     let move_cost = |from, to| MoveCost {
         fixed: 0.0,

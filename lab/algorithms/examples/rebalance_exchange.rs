@@ -29,7 +29,7 @@ fn main() {
             };
             let (ignored, _) = level(&ignoring);
             let (minded, moves) = level(&problem);
-            let before = problem.level(&problem.homes());
+            let before = problem.level(&problem.initial_assignment());
             let values = [
                 before,
                 ignored,

@@ -46,7 +46,7 @@ fn main() {
         "cluster": machines.map(|machine| machine.group).collect::<Vec<_>>(),
         "bandwidth": {"intra": 100, "inter": 10},
         "processes": residents
-            .map(|resident| json!([resident.workload, resident.size, resident.home]))
+            .map(|resident| json!([resident.workload, resident.size, resident.initial_machine]))
             .collect::<Vec<_>>(),
         "targets": targets,
         "best_cost": costs.collect::<Vec<_>>(),

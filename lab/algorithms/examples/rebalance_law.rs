@@ -109,7 +109,10 @@ impl Study {
         let mut row = Row::default();
         for seed in self.seeds.clone() {
             let problem = group.draw(seed);
-            let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
+            let (ideal, initial) = (
+                problem.ideal(),
+                problem.level(&problem.initial_assignment()),
+            );
             for share in &self.shares {
                 let target = ideal + share * (initial - ideal);
                 let methods = [Method::Best, Method::Imlp, Method::Refine];

@@ -35,7 +35,7 @@ fn main() {
                 per_size: 0.0,
             },
         );
-        let before = problem.level(&problem.homes()) / problem.ideal();
+        let before = problem.level(&problem.initial_assignment()) / problem.ideal();
         let [[refine_moves, best_moves], [refine_seconds, best_seconds]] = found;
         println!(
             "{ranks:5} {tasks:7}         {before:5.2} |       {refine_moves:7} {best_moves:7} |       \
@@ -73,7 +73,7 @@ fn draw(ranks: usize, tasks: usize, move_cost: MoveCost) -> Problem {
         Resident {
             workload: 0.01 * normal().exp(),
             size: (1.5 * normal()).exp(),
-            home: initial,
+            initial_machine: initial,
         }
     });
     let machine = Machine {

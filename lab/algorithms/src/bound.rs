@@ -66,7 +66,7 @@ fn cost_max(problem: &Problem) -> f64 {
         if !problem.is_movable(process) {
             return 0.0;
         }
-        let initial = problem.machines()[resident.home].group;
+        let initial = problem.machines()[resident.initial_machine].group;
         let move_costs = (0..groups).map(|group| problem.move_cost(initial, group));
         move_costs
             .map(|move_cost| move_cost.fixed + move_cost.per_size * resident.size)
@@ -119,7 +119,7 @@ impl<'a> Relaxation<'a> {
         let mut residents = vec![Vec::new(); machines.len()];
         for (process, resident) in problem.residents().iter().enumerate() {
             if problem.is_movable(process) {
-                residents[resident.home].push(process);
+                residents[resident.initial_machine].push(process);
             }
         }
         let pinned = problem.pinned_loads();
@@ -222,7 +222,7 @@ impl<'a> Relaxation<'a> {
     /// What `process` costs where it is cheapest away from its initial machine, and where that is.
     fn leave(&self, process: usize, cheapest: &[Cheapest]) -> Option<(f64, usize)> {
         let resident = self.problem.residents()[process];
-        let initial = resident.home;
+        let initial = resident.initial_machine;
         let goals = cheapest.iter().filter_map(|cheapest| {
             let mut goals = cheapest.machines.into_iter().flatten();
             goals.find(|&goal| goal != initial)
@@ -506,7 +506,7 @@ mod tests {
             let resident = |(workload, size, initial): (f64, f64, usize)| Resident {
                 workload,
                 size,
-                home: initial % machines.len(),
+                initial_machine: initial % machines.len(),
             };
             let move_cost = |fixed, per_size| MoveCost { fixed, per_size };
             let problem = Problem::new(
@@ -515,7 +515,7 @@ mod tests {
                 vec![vec![move_cost(0.1, 1.0), move_cost(3.0, 2.0)], vec![move_cost(5.0, 0.0), move_cost(0.0, 1.0)]],
             )
             .unwrap();
-            let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
+            let (ideal, initial) = (problem.ideal(), problem.level(&problem.initial_assignment()));
             let target = ideal + share * (initial - ideal);
             prop_assert!(bound(&problem, target) <= cheapest(&problem, target));
         }
@@ -528,7 +528,7 @@ mod tests {
             let resident = |&(workload, initial): &(f64, usize)| Resident {
                 workload,
                 size: 1.0,
-                home: initial,
+                initial_machine: initial,
             };
             let move_cost = MoveCost {
                 fixed: 0.0,
@@ -560,7 +560,7 @@ mod tests {
         let resident = |workload, size| Resident {
             workload,
             size,
-            home: 0,
+            initial_machine: 0,
         };
         let move_cost = MoveCost {
             fixed: 0.0,

@@ -73,7 +73,7 @@ impl Exchanging {
             .map(|process| Resident {
                 workload: heaviness(process) * draws.between(0.5, 1.5),
                 size: 1.0,
-                home: initial(process),
+                initial_machine: initial(process),
             })
             .collect();
         let edges = match self.pattern {

@@ -148,7 +148,7 @@ impl Group {
         let resident = |((initial, workload), size)| Resident {
             workload,
             size,
-            home: initial,
+            initial_machine: initial,
         };
         let residents = initial_machines.into_iter().zip(work).zip(sizes);
         Problem::new(
@@ -402,7 +402,7 @@ mod tests {
         for (group, printed) in Group::all().zip(printed.as_flattened()) {
             let level = |seed| {
                 let problem = group.draw(seed);
-                problem.level(&problem.homes())
+                problem.level(&problem.initial_assignment())
             };
             let mean = (0..200).map(level).sum::<f64>() / 200.0;
             // With few machines of three kinds, the mean of 200 still varies by a few per cent.

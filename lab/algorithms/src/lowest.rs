@@ -125,7 +125,10 @@ mod tests {
             assert!(level <= limited.level * 1.005, "{share}");
             level = limited.level;
         }
-        assert_eq!(level.to_bits(), problem.level(&problem.homes()).to_bits());
+        assert_eq!(
+            level.to_bits(),
+            problem.level(&problem.initial_assignment()).to_bits()
+        );
     }
 
     #[test]

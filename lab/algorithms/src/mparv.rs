@@ -263,7 +263,7 @@ mod tests {
             let resident = move |&workload: &f64| Resident {
                 workload: workload * unit,
                 size: 1.0,
-                home: initial,
+                initial_machine: initial,
             };
             workloads.iter().map(resident).collect::<Vec<_>>()
         };

@@ -174,7 +174,9 @@ impl Instance {
             memory: None,
             blocks: Vec::new(),
             processes: processes
-                .map(|process| Process::new(process.workload, process.size, process.home))
+                .map(|process| {
+                    Process::new(process.workload, process.size, process.initial_machine)
+                })
                 .collect(),
             edges: edges.into_iter().map(edge).collect(),
             weight,
@@ -246,7 +248,7 @@ impl Instance {
         let residents = self.processes.iter().map(|process| Resident {
             workload: process.workload,
             size: process.size,
-            home: process.machine,
+            initial_machine: process.machine,
         });
         let count = groups.len();
         let move_costs = (0..count).map(|from| {
@@ -412,7 +414,7 @@ pub(crate) fn generate(
         }
         GroupName::Exchanging(group) => {
             let problem = group.draw(seed);
-            let initial = problem.level(&problem.homes());
+            let initial = problem.level(&problem.initial_assignment());
             let usual = [0.8, 0.85, 0.9].map(|factor| (factor * initial).round());
             (group.to_string(), problem, usual.to_vec())
         }

@@ -130,7 +130,7 @@ fn without_limits(problem: &Problem) -> Vec<(&'static str, Problem)> {
 /// Lower bound of the cost of an assignment that meets `target`; none: no assignment meets it. With a limit of time,
 /// it takes no longer than that, but for a first value.
 pub fn lower_bound(problem: &Problem, target: f64, limit: Option<Limit>) -> Option<f64> {
-    let initial = Solution::of(problem, target, problem.homes());
+    let initial = Solution::of(problem, target, problem.initial_assignment());
     if initial.feasible && problem.begins_within_memory() {
         // No process has to move, whatever rounding says.
         return Some(0.0);

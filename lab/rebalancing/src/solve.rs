@@ -214,7 +214,7 @@ impl Report {
         found: &[((Target, Found), Option<f64>)],
         took: Seconds,
     ) -> Self {
-        let initial = problem.homes();
+        let initial = problem.initial_assignment();
         let machine = |index: usize| Machine {
             name: instance.machines[index].clone(),
             index,
@@ -291,7 +291,10 @@ impl Assigned {
             name: instance.machines[index].clone(),
             index,
         };
-        let places = problem.homes().into_iter().zip(&solution.assignment);
+        let places = problem
+            .initial_assignment()
+            .into_iter()
+            .zip(&solution.assignment);
         let moved = places
             .enumerate()
             .filter(|(_, (initial, place))| initial != *place);

@@ -74,7 +74,7 @@ impl Levels {
 /// from the ideal one than the one before by the same factor. The cost rises faster at lower levels.
 fn spread(problem: &Problem, points: u32) -> Vec<f64> {
     let ideal = problem.ideal();
-    let before = problem.level(&problem.homes());
+    let before = problem.level(&problem.initial_assignment());
     let (nearest, furthest) = (ideal * NEAREST, before - ideal);
     if furthest <= nearest || points == 1 {
         return vec![before];
@@ -174,7 +174,7 @@ impl Report {
             budget: search.limit.to_string(),
             seed: search.seed,
             cost_unit: search.cost.name(),
-            dc_initial: problem.level(&problem.homes()),
+            dc_initial: problem.level(&problem.initial_assignment()),
             dc_ideal: problem.ideal(),
             points,
         }
@@ -357,7 +357,7 @@ mod tests {
         let resident = |(initial, &workload)| Resident {
             workload,
             size: 0.0,
-            home: initial,
+            initial_machine: initial,
         };
         let residents = workloads.iter().enumerate().map(resident).collect();
         Problem::new(

@@ -348,7 +348,7 @@ fn initial_levels(instances: u32) -> (Vec<Cell>, Vec<Claim>) {
     let cells = printed_levels().into_iter().map(|(group, printed)| {
         let level = |seed| {
             let problem = group.draw(seed);
-            problem.level(&problem.homes())
+            problem.level(&problem.initial_assignment())
         };
         let ours = mean((1..=u64::from(instances)).map(level));
         Cell::new(group, Quantity::DcInitial, ours).beside(Some(printed.dc_initial))

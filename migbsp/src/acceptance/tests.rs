@@ -74,7 +74,7 @@ fn a_gain_counts_for_every_superstep_of_the_horizon() {
     };
     let refused = |pause| Verdict::NotAmortised { pause };
     // Two seconds in each of ten supersteps pay for no more than the moves.
-    let met = [10.0, 9.0, 10.0, 10.0, 10.5, 10.0].map(&mut verdict);
+    let found = [10.0, 9.0, 10.0, 10.0, 10.5, 10.0].map(&mut verdict);
     let expected = [
         refused(2),
         refused(4),
@@ -83,5 +83,5 @@ fn a_gain_counts_for_every_superstep_of_the_horizon() {
         Verdict::Admitted,
         refused(2),
     ];
-    assert_eq!(met, expected);
+    assert_eq!(found, expected);
 }

@@ -1,21 +1,14 @@
 //! Where each process is while a plan is being made, and how long supersteps take.
 
-mod changes;
-mod choice;
-mod computing;
-mod hosts_by_work;
-mod links;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::SetId;
 use bsp::units::Seconds;
 
-use crate::knowledge::flows::Flows;
-use crate::knowledge::maximum::Maximum;
-use crate::{Message, MigrationSchedule, Snapshot};
-use changes::HostAfter;
-use computing::Computing;
-use hosts_by_work::HostsByWork;
-use links::Links;
+use super::migration_schedule::Maximum;
+use super::snapshot::lighter_first;
+use crate::{Graph, Host, Load, Message, MigrationSchedule, Snapshot};
 
 /// Processes on hosts, and how long a superstep takes: all that plans, gates and explanations ask of a placement.
 ///
@@ -403,5 +396,908 @@ impl<'a> Assignment<'a> {
 
     fn set(&self, host: usize) -> SetId {
         self.snapshot.hosts()[host].set
+    }
+}
+
+impl Assignment<'_> {
+    /// Seconds that the slowest of those hosts would take that change if `process` went to `host`, or the messages
+    /// between their Sets.
+    #[must_use]
+    pub fn after_move(&self, process: usize, host: usize) -> f64 {
+        let from = self.places[process];
+        let changes = [(process, host)];
+        let left = self.host_after((from, Some(process), None), &changes);
+        let taken = self.host_after((host, None, Some(process)), &changes);
+        let sets = [self.set(from), self.set(host)];
+        let delay = |set: SetId| self.snapshot.barrier(set).process();
+        self.longest_after(&changes, &[left, taken]) + delay(sets[1]) - delay(sets[0])
+    }
+
+    /// Seconds by which interruptions of a superstep would become longer if `process` went to `host`.
+    #[must_use]
+    pub(crate) fn interruption_after_move(&self, process: usize, host: usize) -> f64 {
+        let from = self.places[process];
+        let factor = |host: usize| self.snapshot.hosts()[host].interruption;
+        let mut change = 0.0;
+        if 0.0 < factor(from) {
+            let left = self.computation_with(from, Some(process), None);
+            change += factor(from) * left - self.interruptions[from];
+        }
+        if 0.0 < factor(host) {
+            let taken = self.computation_with(host, None, Some(process));
+            change += factor(host) * taken - self.interruptions[host];
+        }
+        change
+    }
+
+    /// The hosts whose interruptions are expected to take longest, the longest first, at most `number`.
+    pub(crate) fn most_interrupted(&self, number: usize) -> Vec<usize> {
+        let hosts = 0..self.interruptions.len();
+        let mut hosts: Vec<usize> = hosts
+            .filter(|host| 0.0 < self.interruptions[*host])
+            .collect();
+        let time = |host: &usize| self.interruptions[*host];
+        hosts.sort_by(|one, other| time(other).total_cmp(&time(one)).then(one.cmp(other)));
+        hosts.truncate(number);
+        hosts
+    }
+
+    /// The same if `process` and `other` changed places.
+    #[must_use]
+    pub fn after_swap(&self, process: usize, other: usize) -> f64 {
+        let (from, host) = (self.places[process], self.places[other]);
+        let changes = [(process, host), (other, from)];
+        let left = self.host_after((from, Some(process), Some(other)), &changes);
+        let taken = self.host_after((host, Some(other), Some(process)), &changes);
+        self.longest_after(&changes, &[left, taken])
+    }
+
+    /// The longest time after `changes`: of the `hosts` that change, of a process elsewhere that sends to a process that
+    /// moves, and of the links whose messages change.
+    fn longest_after(&self, changes: Changes<'_>, hosts: &[HostAfter; 2]) -> f64 {
+        let graph = self.snapshot.graph();
+        let mut last = hosts[0].time.max(hosts[1].time);
+        let mut links = LinkChanges::none(&self.links);
+        for (process, _) in changes {
+            for message in graph.incoming(*process) {
+                let sender = message.other;
+                let host = self.place(sender, changes);
+                if hosts.iter().all(|changed| changed.host != host) {
+                    let release = self.snapshot.barrier(self.set(host)).release();
+                    let end = self.computing.end(sender);
+                    last = last.max(release + end + self.delivery(sender, host, changes));
+                }
+                self.redirect(
+                    (sender, *process),
+                    message.bytes,
+                    (changes, hosts),
+                    &mut links,
+                );
+            }
+            for message in graph.outgoing(*process) {
+                // A message between two processes that move is counted at its receiver.
+                if changes.iter().all(|(other, _)| *other != message.other) {
+                    let ends = (*process, message.other);
+                    self.redirect(ends, message.bytes, (changes, hosts), &mut links);
+                }
+            }
+        }
+        if let Some(flows) = &self.flows {
+            for change in links.iter() {
+                last = last.max(self.links.time_after(*change, flows, hosts));
+            }
+        }
+        last
+    }
+
+    /// Adds to `links` how `changes` redirect a message.
+    fn redirect(
+        &self,
+        (from, to): (usize, usize),
+        bytes: f64,
+        (changes, hosts): (Changes<'_>, &[HostAfter; 2]),
+        links: &mut LinkChanges<'_>,
+    ) {
+        let way = |sender: usize, receiver: usize| Way {
+            link: (self.set(sender), self.set(receiver)),
+            sender,
+        };
+        let before = way(self.places[from], self.places[to]);
+        let after = way(self.place(from, changes), self.place(to, changes));
+        let changed = hosts.iter().find(|changed| changed.host == after.sender);
+        let end = changed.map_or_else(
+            || self.computing.host_end(after.sender),
+            |changed| changed.end,
+        );
+        links.redirect(before, after, bytes, end);
+    }
+}
+
+/// A host whose processes have changed.
+#[derive(Clone, Copy, Debug)]
+struct HostAfter {
+    host: usize,
+    /// Seconds from the start of the superstep until all of its processes have computed.
+    end: f64,
+    /// Seconds until all of them have arrived at the barrier.
+    time: f64,
+}
+
+impl Assignment<'_> {
+    /// Seconds that `host` would take for a superstep if `process` were on it, too.
+    #[must_use]
+    pub fn time_with(&self, process: usize, host: usize) -> f64 {
+        if self.flows.is_some() {
+            return self
+                .host_after((host, None, Some(process)), &[(process, host)])
+                .time;
+        }
+        let machine = &self.snapshot.hosts()[host];
+        let barrier = self.snapshot.barrier(machine.set);
+        let loads = self.snapshot.processes();
+        let computing = self
+            .computing
+            .host_end_with(loads, (host, machine), process);
+        barrier.release() + computing + barrier.arrival()
+    }
+
+    /// The host that [would take least](Assignment::time_with) with `process`, of nearly equal ones the first one.
+    ///
+    /// In a partial assignment this looks at one or a few hosts of each group of equal ones, in a complete one at all.
+    #[must_use]
+    pub fn fastest_host(&self, process: usize) -> usize {
+        self.fastest_of(process, |_| true)
+    }
+
+    /// The same among the hosts of a Set.
+    #[must_use]
+    pub fn fastest_host_in(&self, set: SetId, process: usize) -> usize {
+        self.fastest_of(process, |other| other == set)
+    }
+
+    fn fastest_of(&self, process: usize, is_allowed: impl Fn(SetId) -> bool) -> usize {
+        let work = self.snapshot.processes()[process].instructions;
+        let mut best = (0, f64::INFINITY);
+        let sorted = || Cow::Owned(HostsByWork::new(self.snapshot, &self.computing));
+        let by_work = self.by_work.as_ref().map_or_else(sorted, Cow::Borrowed);
+        let groups = by_work.groups.iter();
+        for group in groups.filter(|group| is_allowed(group.set)) {
+            for (host, least) in group.least_times(work) {
+                let is_better = |time: f64| {
+                    let limit = if host < best.0 {
+                        best.1 * (1.0 + ROUNDING)
+                    } else {
+                        best.1 * (1.0 - ROUNDING)
+                    };
+                    time < limit
+                };
+                // The hosts after it have no less to execute.
+                if !is_better(least) {
+                    break;
+                }
+                let time = self.time_with(process, host);
+                if is_better(time) {
+                    best = (host, time);
+                }
+            }
+        }
+        best.0
+    }
+}
+
+/// A smaller part of a time is rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// The processes of each host, and when each has computed: its cores share the work equally among the processes that
+/// still compute, and a process uses one core at most.
+///
+/// Equation `COMPUTING` of `docs/model.md`.
+#[derive(Clone, Debug)]
+struct Computing {
+    /// By host: its processes, the lightest first.
+    residents: Vec<Vec<usize>>,
+    /// By process: seconds from the start of the superstep.
+    ends: Vec<f64>,
+    /// By host: what its processes execute together.
+    work: Vec<f64>,
+}
+
+impl Computing {
+    /// No process is on a host yet.
+    fn empty(hosts: usize, processes: usize) -> Self {
+        Self {
+            residents: vec![Vec::new(); hosts],
+            ends: vec![0.0; processes],
+            work: vec![0.0; hosts],
+        }
+    }
+
+    /// All processes of the snapshot on the hosts `places`, by process.
+    fn new(snapshot: &Snapshot, places: &[usize]) -> Self {
+        let (loads, hosts) = (snapshot.processes(), snapshot.hosts());
+        let mut computing = Self::empty(hosts.len(), loads.len());
+        for process in snapshot.lightest_first() {
+            let host = places[*process];
+            computing.residents[host].push(*process);
+            computing.work[host] += loads[*process].instructions;
+        }
+        for (host, machine) in hosts.iter().enumerate() {
+            computing.update(loads, machine, host);
+        }
+        computing
+    }
+
+    /// The processes of a host, the lightest first.
+    fn residents(&self, host: usize) -> &[usize] {
+        &self.residents[host]
+    }
+
+    /// When a process has computed.
+    fn end(&self, process: usize) -> f64 {
+        self.ends[process]
+    }
+
+    /// When all processes of a host have computed.
+    fn host_end(&self, host: usize) -> f64 {
+        let last = self.residents[host].last();
+        last.map_or(0.0, |process| self.ends[*process])
+    }
+
+    /// Adds `process` to `host`.
+    fn insert(&mut self, loads: &[Load], machine: &Host, host: usize, process: usize) {
+        let residents = &mut self.residents[host];
+        let at = residents.partition_point(|other| lighter_first(loads, *other, process).is_lt());
+        residents.insert(at, process);
+        self.work[host] += loads[process].instructions;
+        self.update(loads, machine, host);
+    }
+
+    /// Removes `process` from `host`.
+    fn remove(&mut self, loads: &[Load], machine: &Host, host: usize, process: usize) {
+        let residents = &mut self.residents[host];
+        residents.retain(|resident| *resident != process);
+        // Summed anew, without the rounding of what has come and gone.
+        let work = residents.iter().map(|one| loads[*one].instructions);
+        self.work[host] = work.fold(0.0, |sum, one| sum + one);
+        self.update(loads, machine, host);
+    }
+
+    /// The instructions of all processes of a host, not below zero.
+    fn work(&self, host: usize) -> f64 {
+        self.work[host]
+    }
+
+    /// When all processes of a host would have computed with `coming`, too.
+    fn host_end_with(&self, loads: &[Load], (host, machine): (usize, &Host), coming: usize) -> f64 {
+        if machine.cores <= 1.0 {
+            // The only core computes all the time, in whatever order.
+            return (self.work[host] + loads[coming].instructions) / machine.rate;
+        }
+        let mut last = 0.0;
+        let set_last = |_, end| last = end;
+        self.with(loads, (host, machine), (None, Some(coming)), set_last);
+        last
+    }
+
+    fn update(&mut self, loads: &[Load], machine: &Host, host: usize) {
+        let ends = &mut self.ends;
+        let residents = self.residents[host].iter().copied();
+        sharing(loads, machine, residents, |process, end| {
+            ends[process] = end;
+        });
+    }
+
+    /// Calls `each` with every process that `host` would have without `leaving` and with `coming`, and when it would
+    /// have computed.
+    fn with(
+        &self,
+        loads: &[Load],
+        (host, machine): (usize, &Host),
+        (leaving, coming): (Option<usize>, Option<usize>),
+        each: impl FnMut(usize, f64),
+    ) {
+        let staying = self.residents[host].iter().copied();
+        let staying = staying.filter(move |resident| Some(*resident) != leaving);
+        let Some(coming) = coming else {
+            return sharing(loads, machine, staying, each);
+        };
+        let is_before = move |other: &usize| lighter_first(loads, *other, coming).is_lt();
+        let lighter = staying.clone().take_while(is_before);
+        let heavier = staying.skip_while(is_before);
+        sharing(loads, machine, lighter.chain([coming]).chain(heavier), each);
+    }
+}
+
+/// Calls `each` with every process of `residents`, the lightest first, and when it has computed on `machine`.
+fn sharing(
+    loads: &[Load],
+    machine: &Host,
+    residents: impl Iterator<Item = usize> + Clone,
+    mut each: impl FnMut(usize, f64),
+) {
+    let mut computing = residents.clone().fold(0.0, |number, _| number + 1.0);
+    let (mut now, mut done) = (0.0, 0.0);
+    for process in residents {
+        let work = loads[process].instructions;
+        now += (work - done) * (computing / machine.cores).max(1.0) / machine.rate;
+        done = work;
+        computing -= 1.0;
+        each(process, now);
+    }
+}
+
+/// The hosts of an assignment, in groups of equal ones, each with the host first that has least to execute.
+#[derive(Clone, Debug)]
+struct HostsByWork {
+    groups: Vec<Group>,
+    /// By host: its group.
+    group: Vec<usize>,
+}
+
+/// Hosts of one Set that are equally fast.
+#[derive(Clone, Debug)]
+struct Group {
+    set: SetId,
+    /// Instructions per second of all cores of one host.
+    capacity: f64,
+    /// Seconds of a superstep in which its processes cannot compute.
+    offset: f64,
+    /// The bits of the instructions, which order as these do, and the host.
+    hosts: BTreeSet<(u64, usize)>,
+}
+
+impl HostsByWork {
+    /// The hosts with the processes of `computing`.
+    fn new(snapshot: &Snapshot, computing: &Computing) -> Self {
+        let mut equal: BTreeMap<(SetId, u64, u64), usize> = BTreeMap::new();
+        let mut groups: Vec<Group> = Vec::new();
+        let hosts = snapshot.hosts().iter().enumerate();
+        let group = hosts.map(|(number, host)| {
+            let key = (host.set, host.rate.to_bits(), host.cores.to_bits());
+            let index = *equal.entry(key).or_insert(groups.len());
+            if index == groups.len() {
+                let barrier = snapshot.barrier(host.set);
+                groups.push(Group {
+                    set: host.set,
+                    capacity: host.cores * host.rate,
+                    offset: barrier.release() + barrier.arrival(),
+                    hosts: BTreeSet::new(),
+                });
+            }
+            let work = computing.work(number).to_bits();
+            groups[index].hosts.insert((work, number));
+            index
+        });
+        let group = group.collect();
+        Self { groups, group }
+    }
+
+    /// The processes of `host` execute `after` instructions instead of `before`.
+    fn update(&mut self, host: usize, before: f64, after: f64) {
+        let hosts = &mut self.groups[self.group[host]].hosts;
+        hosts.remove(&(before.to_bits(), host));
+        hosts.insert((after.to_bits(), host));
+    }
+}
+
+impl Group {
+    /// The hosts, those first that have least to execute, each with the seconds that a superstep takes at least with
+    /// `work` more instructions: those in which all cores are busy.
+    fn least_times(&self, work: f64) -> impl Iterator<Item = (usize, f64)> {
+        let hosts = self.hosts.iter();
+        hosts.map(move |(bits, host)| {
+            let work = f64::from_bits(*bits) + work;
+            (*host, self.offset + work / self.capacity)
+        })
+    }
+}
+
+/// From Set to Set, until when the messages have arrived that share the link between them.
+#[derive(Clone, Debug)]
+struct Links<'a> {
+    snapshot: &'a Snapshot,
+    /// From Set to Set.
+    last_senders: Vec<LastSender>,
+    /// From Set to Set: seconds from the start of the superstep.
+    times: Vec<f64>,
+}
+
+/// The last host of a Set to have computed that sends to another Set.
+#[derive(Clone, Copy, Debug)]
+struct LastSender {
+    /// Seconds from the start of the superstep.
+    end: f64,
+    /// `None`: none sends.
+    host: Option<usize>,
+}
+
+const NO_SENDER: LastSender = LastSender {
+    end: 0.0,
+    host: None,
+};
+
+/// What is sent, and when processes have computed.
+type Sending<'a> = (&'a Flows<'a>, &'a Computing);
+
+impl<'a> Links<'a> {
+    fn without_messages(snapshot: &'a Snapshot) -> Self {
+        let pairs = snapshot.sets() * snapshot.sets();
+        Self {
+            snapshot,
+            last_senders: vec![NO_SENDER; pairs],
+            times: vec![0.0; pairs],
+        }
+    }
+
+    /// Recomputes all times.
+    fn update_all(&mut self, sending: Sending<'_>) {
+        for link in self.snapshot.pairs() {
+            self.find_last_sender(link, sending);
+            self.update_time(link, sending.0);
+        }
+    }
+
+    /// Recomputes the times that change if these `hosts` have computed at another time or send elsewhere, and if
+    /// messages from and to these `sets` have changed.
+    pub(super) fn update(&mut self, sending: Sending<'_>, hosts: &[usize], sets: [SetId; 2]) {
+        if sending.0.has_crowds() {
+            self.update_all(sending);
+            return;
+        }
+        for host in hosts {
+            self.update_last_senders(*host, sending);
+        }
+        for set in sets {
+            for other in (0..self.snapshot.sets()).map(SetId::from_index) {
+                self.update_time((set, other), sending.0);
+                self.update_time((other, set), sending.0);
+            }
+        }
+    }
+
+    /// The link whose messages arrive last, and after how many seconds; `None` if no message crosses a link.
+    pub(super) fn slowest(&self) -> Option<((SetId, SetId), f64)> {
+        let mut slowest = (0, 0.0);
+        for (pair, time) in self.times.iter().enumerate() {
+            if slowest.1 < *time {
+                slowest = (pair, *time);
+            }
+        }
+        let sets = self.snapshot.sets();
+        let link = || {
+            (
+                SetId::from_index(slowest.0 / sets),
+                SetId::from_index(slowest.0 % sets),
+            )
+        };
+        (0.0 < slowest.1).then(|| (link(), slowest.1))
+    }
+
+    /// The last host to have computed that sends over a link.
+    fn last_sender(&self, link: (SetId, SetId)) -> Option<usize> {
+        self.last_senders[self.pair(link)].host
+    }
+
+    /// Seconds until the messages of a link have arrived after `change`, if these `hosts` have computed at another time.
+    fn time_after(&self, change: LinkChange, flows: &Flows<'_>, hosts: &[HostAfter]) -> f64 {
+        let (from, to) = change.link;
+        let (bytes, number) = flows.crossing(from, to);
+        let bytes = bytes + change.bytes;
+        let number = number.saturating_add_signed(change.number);
+        if number == 0 {
+            return 0.0;
+        }
+        let network = self.snapshot.network();
+        let alone = bytes.max(0.0) / f64::from(number) * network.per_byte(from, to);
+        let occupied = bytes.max(0.0) * self.snapshot.rate(from, to);
+        let barrier = [from, to].map(|set| self.snapshot.barrier(set));
+        let arrival = barrier[0].arrival().max(barrier[1].arrival());
+        let last = self.last_senders[self.pair(change.link)];
+        let last = last.host.map_or(0.0, |host| {
+            let number = flows
+                .leaving(host, to)
+                .saturating_add_signed(change.from_last);
+            if number == 0 && !flows.has_crowd(from, to) {
+                // The others that send there have computed earlier. They are not looked for.
+                return 0.0;
+            }
+            let changed = hosts.iter().find(|changed| changed.host == host);
+            changed.map_or(last.end, |changed| changed.end)
+        });
+        let sent = barrier[0].release() + change.end.max(last);
+        sent + network.message(from, to, alone, occupied) + arrival
+    }
+
+    fn update_time(&mut self, link: (SetId, SetId), flows: &Flows<'_>) {
+        let pair = self.pair(link);
+        if link.0 != link.1 {
+            self.times[pair] = self.time_after(LinkChange::none(link), flows, &[]);
+        }
+    }
+
+    /// Finds anew which hosts of the Set of `host` compute last, after a change of this one.
+    fn update_last_senders(&mut self, host: usize, (flows, computing): Sending<'_>) {
+        let set = self.snapshot.hosts()[host].set;
+        let end = computing.host_end(host);
+        for to in (0..self.snapshot.sets()).map(SetId::from_index) {
+            let pair = self.pair((set, to));
+            let last = &mut self.last_senders[pair];
+            if 0 < flows.leaving(host, to) && last.end <= end {
+                let host = Some(host);
+                *last = LastSender { end, host };
+            } else if last.host == Some(host) {
+                self.find_last_sender((set, to), (flows, computing));
+            } else {
+                continue;
+            }
+            self.update_time((set, to), flows);
+        }
+    }
+
+    /// Finds the last host of a Set that sends to another one.
+    fn find_last_sender(&mut self, link: (SetId, SetId), (flows, computing): Sending<'_>) {
+        let all = flows.has_crowd(link.0, link.1);
+        let mut last = NO_SENDER;
+        for host in self.snapshot.members(link.0) {
+            let end = computing.host_end(*host);
+            if last.end <= end && (all || 0 < flows.leaving(*host, link.1)) {
+                let host = Some(*host);
+                last = LastSender { end, host };
+            }
+        }
+        let pair = self.pair(link);
+        self.last_senders[pair] = last;
+    }
+
+    /// Where what is known of a link is kept.
+    fn pair(&self, link: (SetId, SetId)) -> usize {
+        link.0.index() * self.snapshot.sets() + link.1.index()
+    }
+}
+
+/// How the messages between two Sets change.
+#[derive(Clone, Copy, Debug)]
+struct LinkChange {
+    /// From where to where.
+    pub(super) link: (SetId, SetId),
+    /// Bytes that are added, or taken away.
+    pub(super) bytes: f64,
+    /// Messages that are added, or taken away.
+    pub(super) number: i32,
+    /// The same, of those from the last host to have computed that sends there at present.
+    from_last: i32,
+    /// When the last sender of the added ones has computed, in seconds.
+    pub(super) end: f64,
+}
+
+impl LinkChange {
+    /// No change of the messages from one Set to another.
+    pub(super) const fn none(link: (SetId, SetId)) -> Self {
+        Self {
+            link,
+            bytes: 0.0,
+            number: 0,
+            from_last: 0,
+            end: 0.0,
+        }
+    }
+}
+
+/// The way of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Way {
+    /// From where to where.
+    pub(super) link: (SetId, SetId),
+    /// The host of the sender.
+    pub(super) sender: usize,
+}
+
+/// The changes of all links.
+#[derive(Debug)]
+struct LinkChanges<'a> {
+    links: &'a Links<'a>,
+    changes: Vec<LinkChange>,
+}
+
+impl<'a> LinkChanges<'a> {
+    /// No changes of `links`.
+    pub(super) const fn none(links: &'a Links<'a>) -> Self {
+        Self {
+            links,
+            changes: Vec::new(),
+        }
+    }
+
+    /// A message goes another way, from a sender that has computed at `end`.
+    pub(super) fn redirect(&mut self, before: Way, after: Way, bytes: f64, end: f64) {
+        if before != after {
+            self.add(before, -bytes, -1, 0.0);
+            self.add(after, bytes, 1, end);
+        }
+    }
+
+    /// One change for each link.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &LinkChange> {
+        self.changes.iter()
+    }
+
+    fn add(&mut self, Way { link, sender }: Way, bytes: f64, number: i32, end: f64) {
+        if link.0 == link.1 {
+            return;
+        }
+        let known = self.changes.iter().position(|known| known.link == link);
+        let at = known.unwrap_or(self.changes.len());
+        if known.is_none() {
+            self.changes.push(LinkChange::none(link));
+        }
+        let change = &mut self.changes[at];
+        change.bytes += bytes;
+        change.number += number;
+        change.end = change.end.max(end);
+        if self.links.last_sender(link) == Some(sender) {
+            change.from_last += number;
+        }
+    }
+}
+
+/// The bytes that hosts send and receive, and those that cross from Set to Set.
+#[derive(Clone, Debug)]
+pub(crate) struct Flows<'a> {
+    graph: &'a Graph,
+    machines: &'a [Host],
+    /// The present host of each process.
+    present: &'a [usize],
+    sets: usize,
+    /// By host: bytes that it sends to and receives from other hosts.
+    hosts: Vec<[f64; 2]>,
+    /// From Set to Set, of messages whose sender is known by rank; zero within a Set.
+    crossing: Vec<f64>,
+    /// By host and Set: how many messages go there, from another Set.
+    leaving: Vec<u32>,
+    /// The same by Set and Set.
+    number: Vec<u32>,
+    crowds: Option<Crowds>,
+}
+
+/// Where the processes are that senders known by Set alone may be, and what they send.
+#[derive(Clone, Debug)]
+struct Crowds {
+    /// How many processes each Set has at present.
+    members: Vec<f64>,
+    /// By present Set and planned Set: how many of them.
+    located: Vec<f64>,
+    /// By present Set of the senders and planned Set of the receivers: bytes.
+    bytes: Vec<f64>,
+    /// By process: what it receives from each Set's crowd.
+    received: Vec<Vec<(SetId, f64)>>,
+}
+
+impl<'a> Flows<'a> {
+    /// With processes that run on the hosts `present` now, on the hosts `places`.
+    pub(crate) fn new(
+        graph: &'a Graph,
+        machines: &'a [Host],
+        present: &'a [usize],
+        places: &[usize],
+    ) -> Self {
+        let sets = machines.iter().map(|host| host.set.index() + 1).max();
+        let sets = sets.unwrap_or_default();
+        let mut flows = Self {
+            graph,
+            machines,
+            present,
+            sets,
+            hosts: vec![[0.0; 2]; machines.len()],
+            crossing: vec![0.0; sets * sets],
+            leaving: vec![0; machines.len() * sets],
+            number: vec![0; sets * sets],
+            crowds: Crowds::new(graph, machines, sets, (present, places)),
+        };
+        for (process, host) in places.iter().enumerate() {
+            for message in graph.outgoing(process) {
+                flows.add((*host, places[message.other]), message.bytes, true);
+            }
+        }
+        flows
+    }
+
+    /// Moves `process` to the host `to`; `places` still has it on the former one.
+    pub(crate) fn relocate(&mut self, places: &[usize], process: usize, to: usize) {
+        let from = places[process];
+        let graph = self.graph;
+        for message in graph.outgoing(process) {
+            let other = places[message.other];
+            self.add((from, other), message.bytes, false);
+            self.add((to, other), message.bytes, true);
+        }
+        for message in graph.incoming(process) {
+            let other = places[message.other];
+            self.add((other, from), message.bytes, false);
+            self.add((other, to), message.bytes, true);
+        }
+        let set = |host: usize| self.machines[host].set.index();
+        if let Some(crowds) = &mut self.crowds {
+            let present = set(self.present[process]);
+            crowds.relocate(self.sets, process, present, (set(from), set(to)));
+        }
+    }
+
+    /// Adds a message from one host to another, or removes it.
+    fn add(&mut self, (from, to): (usize, usize), bytes: f64, is_new: bool) {
+        if from == to {
+            return;
+        }
+        let signed = if is_new { bytes } else { -bytes };
+        self.hosts[from][0] += signed;
+        self.hosts[to][1] += signed;
+        let sets = [from, to].map(|host| self.machines[host].set.index());
+        if sets[0] == sets[1] {
+            return;
+        }
+        let pair = sets[0] * self.sets + sets[1];
+        self.crossing[pair] += signed;
+        let leaving = from * self.sets + sets[1];
+        if is_new {
+            self.leaving[leaving] += 1;
+            self.number[pair] += 1;
+        } else {
+            self.leaving[leaving] -= 1;
+            self.number[pair] -= 1;
+        }
+        if self.number[pair] == 0 {
+            // Without the rounding of what has come and gone.
+            self.crossing[pair] = 0.0;
+        }
+    }
+
+    /// Bytes that a host sends to others.
+    pub(crate) fn sent(&self, host: usize) -> f64 {
+        self.hosts[host][0].max(0.0)
+    }
+
+    /// Bytes that a host receives from others.
+    pub(crate) fn received(&self, host: usize) -> f64 {
+        self.hosts[host][1].max(0.0)
+    }
+
+    /// How many messages go from `host` to another Set `to`, of those whose sender is known by rank.
+    pub(crate) fn leaving(&self, host: usize, to: SetId) -> u32 {
+        self.leaving[host * self.sets + to.index()]
+    }
+
+    /// Bytes that cross from Set to Set, and how many messages they are at least.
+    pub(crate) fn crossing(&self, from: SetId, to: SetId) -> (f64, u32) {
+        let pair = from.index() * self.sets + to.index();
+        let crowd = self.crowds.as_ref();
+        let crowd = crowd.map_or(0.0, |crowds| crowds.crossing(self.sets, from, to));
+        let number = self.number[pair].saturating_add(u32::from(0.0 < crowd));
+        (self.crossing[pair].max(0.0) + crowd, number)
+    }
+
+    /// Whether some senders are known by Set alone.
+    fn has_crowds(&self) -> bool {
+        self.crowds.is_some()
+    }
+
+    /// Whether any process of a Set may send to another one.
+    fn has_crowd(&self, from: SetId, to: SetId) -> bool {
+        let crowds = self.crowds.as_ref();
+        crowds.is_some_and(|crowds| 0.0 < crowds.crossing(self.sets, from, to))
+    }
+}
+
+impl Crowds {
+    fn new(
+        graph: &Graph,
+        machines: &[Host],
+        sets: usize,
+        (present, places): (&[usize], &[usize]),
+    ) -> Option<Self> {
+        let rest = graph.rest();
+        if rest.is_empty() {
+            return None;
+        }
+        let set = |host: usize| machines[host].set.index();
+        let mut crowds = Self {
+            members: vec![0.0; sets],
+            located: vec![0.0; sets * sets],
+            bytes: vec![0.0; sets * sets],
+            received: vec![Vec::new(); places.len()],
+        };
+        for (present, host) in present.iter().zip(places) {
+            crowds.members[set(*present)] += 1.0;
+            crowds.located[set(*present) * sets + set(*host)] += 1.0;
+        }
+        for rest in rest.iter().filter(|rest| rest.set.index() < sets) {
+            crowds.received[rest.to].push((rest.set, rest.bytes));
+            crowds.bytes[rest.set.index() * sets + set(places[rest.to])] += rest.bytes;
+        }
+        Some(crowds)
+    }
+
+    fn relocate(
+        &mut self,
+        sets: usize,
+        process: usize,
+        present: usize,
+        (from, to): (usize, usize),
+    ) {
+        self.located[present * sets + from] -= 1.0;
+        self.located[present * sets + to] += 1.0;
+        for (set, bytes) in &self.received[process] {
+            self.bytes[set.index() * sets + from] -= bytes;
+            self.bytes[set.index() * sets + to] += bytes;
+        }
+    }
+
+    /// Bytes that cross from Set to Set, if each process of a crowd sends an equal part.
+    fn crossing(&self, sets: usize, from: SetId, to: SetId) -> f64 {
+        let (from, to) = (from.index(), to.index());
+        let crowds = (0..sets).filter(|crowd| 0.0 < self.members[*crowd]);
+        let bytes = crowds.map(|crowd| {
+            let part = self.located[crowd * sets + from] / self.members[crowd];
+            part * self.bytes[crowd * sets + to].max(0.0)
+        });
+        let bytes: f64 = bytes.sum();
+        // Less is the rounding of what has come and gone.
+        if bytes < BYTES_MIN { 0.0 } else { bytes }
+    }
+}
+
+/// Fewer bytes are none.
+const BYTES_MIN: f64 = 1e-3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::snapshot;
+
+    #[test]
+    fn processes_share_a_core_until_the_lightest_has_computed() {
+        // 1, 2 and 4 seconds of work: 3 · 1, then 2 · 1 more, then 2 more.
+        let snapshot = snapshot(&[1.0], &[(0, 2.0), (0, 4.0), (0, 1.0)]);
+        let mut computing = Computing::empty(1, 3);
+        for process in 0..3 {
+            computing.insert(snapshot.processes(), &snapshot.hosts()[0], 0, process);
+        }
+        let ends = [0, 1, 2].map(|process| computing.end(process));
+        for (end, expected) in ends.iter().zip([5.0, 7.0, 3.0]) {
+            assert!((end - expected).abs() < 1e-9, "{ends:?}");
+        }
+        assert!((computing.host_end(0) - 7.0).abs() < 1e-9);
+        let two_cores = Host {
+            cores: 2.0,
+            ..snapshot.hosts()[0]
+        };
+        let mut found = Vec::new();
+        let loads = snapshot.processes();
+        computing.with(loads, (0, &two_cores), (None, None), |_, end| {
+            found.push(end);
+        });
+        // 1.5, then each has a core to itself.
+        for (end, expected) in found.iter().zip([1.5, 2.5, 4.5]) {
+            assert!((end - expected).abs() < 1e-9, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_predicted_for_a_change_is_what_it_brings() {
+        let snapshot = snapshot(&[1.0, 2.0], &[(0, 2.0), (0, 4.0), (1, 3.0)]);
+        let (loads, hosts) = (snapshot.processes(), snapshot.hosts());
+        let mut computing = Computing::empty(2, 3);
+        for (process, host) in [(0, 0), (1, 0), (2, 1)] {
+            computing.insert(loads, &hosts[host], host, process);
+        }
+        let mut predicted = Vec::new();
+        let each = |process, end| predicted.push((process, end));
+        computing.with(loads, (0, &hosts[0]), (Some(1), Some(2)), each);
+        computing.remove(loads, &hosts[0], 0, 1);
+        computing.insert(loads, &hosts[0], 0, 2);
+        let after: Vec<_> = computing
+            .residents(0)
+            .iter()
+            .map(|one| (*one, computing.end(*one)))
+            .collect();
+        assert_eq!(predicted, after);
     }
 }

@@ -1,14 +1,13 @@
 //! What moving a process costs, learned from moves.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use bsp::HostId;
 use bsp::units::{Bytes, Seconds};
+use bsp::{HostId, SetId};
 use serde::{Deserialize, Serialize};
 
-use super::met_links::MetLinks;
-use super::{CallMove, CostCoefficients, ProbedLink, SteadyRate, concurrent_moves, selection};
-use crate::median::median;
+use super::forecast::{learn_errors, least_error, median};
+use super::{BandwidthForecast, CostCoefficients, ProbedLink, SteadyRate};
 
 /// What a move costs, learned: the [`CostCoefficients`] are medians over the latest moves.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,7 +20,7 @@ pub struct MigrationModel {
     sent: Window,
     processed: Window,
     /// What bytes took on each link.
-    links: MetLinks,
+    links: MeasuredLinks,
     /// The recent mean errors of two predictions of what bytes take, as parts of it: by the predicted bandwidth, and by what
     /// earlier moves took whatever was predicted.
     errors: [f64; 2],
@@ -81,7 +80,7 @@ impl MigrationModel {
         Some(self.links.per_byte(one, other)? / self.coefficients.overlap)
     }
 
-    /// The link that has been `probed`, as moves are to be predicted by: as earlier moves met it, if the probe says that it
+    /// The link that has been `probed`, as moves are to be predicted by: as earlier moves found it, if the probe says that it
     /// has not changed.
     #[must_use]
     pub fn confirmed(&self, probed: ProbedLink) -> ProbedLink {
@@ -100,7 +99,7 @@ impl MigrationModel {
             step.measured.is_sound() && (0.0..f64::INFINITY).contains(&step.per_byte)
         };
         let moves: Vec<CallMove> = moves.iter().filter(is_sound).copied().collect();
-        for (step, alone) in moves.iter().zip(concurrent_moves::shared(&moves)) {
+        for (step, alone) in moves.iter().zip(shared(&moves)) {
             let sample = Sample {
                 measured: step.measured,
                 per_byte: step.per_byte,
@@ -129,7 +128,7 @@ impl MigrationModel {
         let processing = measured.processing.get();
         let is_short = alone.max(processing) < startup;
         if !is_short {
-            self.judge(&sample, took);
+            self.assess(&sample, took);
         }
         let cause = Cause::of(took, alone, processing);
         if is_short {
@@ -150,7 +149,7 @@ impl MigrationModel {
     }
 
     /// Learns by how much each prediction of a move that is not short was off; its bytes took `took` seconds.
-    fn judge(&mut self, sample: &Sample, took: f64) {
+    fn assess(&mut self, sample: &Sample, took: f64) {
         if let Some(steady) = self.steady() {
             let computed = CostCoefficients {
                 steady: None,
@@ -161,7 +160,7 @@ impl MigrationModel {
                 steady.per_byte * sample.bytes(),
             ];
             let errors = predicted.map(|predicted| ((predicted - took) / took).abs());
-            selection::learn(&mut self.errors, errors.map(|error| error.min(ERROR_MAX)));
+            learn_errors(&mut self.errors, errors.map(|error| error.min(ERROR_MAX)));
         }
     }
 
@@ -197,7 +196,7 @@ impl MigrationModel {
         let overlap = overlap.map(|overlap| overlap.clamp(1.0 / OVERLAP_MAX, OVERLAP_MAX));
         self.coefficients.overlap = overlap.unwrap_or(1.0);
         self.coefficients.processing = self.processing(startup).unwrap_or_default();
-        let is_steady = selection::best(&self.errors) == 1;
+        let is_steady = least_error(&self.errors) == 1;
         self.coefficients.steady = self.steady().filter(|_| is_steady);
         let startup = |sample: &Sample| {
             let per_byte = self.coefficients.transfer_rate(sample.per_byte);
@@ -285,5 +284,209 @@ impl MeasuredMove {
 /// More than any memory: 2 to the power of 53, up to which numbers of bytes are exact.
 const BYTES_MAX: Bytes = Bytes(1 << 53);
 
+/// What bytes took on the links between hosts in earlier moves, in seconds per byte.
+///
+/// A move measures its link for as long as it takes, a probe only for a part of that. So a probe shows whether a link has
+/// changed, and as long as it has not, the moves before know it better.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct MeasuredLinks(BTreeMap<[HostId; 2], BandwidthForecast>);
+
+impl MeasuredLinks {
+    /// Learns from a move between two hosts, in either direction.
+    pub(super) fn observe(&mut self, one: HostId, other: HostId, per_byte: f64) {
+        let link = self.0.entry(ends(one, other)).or_default();
+        link.observe(per_byte.recip());
+    }
+
+    /// Predicted seconds per byte; `None`: no move was between these hosts.
+    pub(super) fn per_byte(&self, one: HostId, other: HostId) -> Option<f64> {
+        let link = self.0.get(&ends(one, other))?;
+        Some(link.bandwidth()?.recip())
+    }
+
+    /// Seconds per byte of a link that a probe has just found to take `probed`: what was predicted from moves, if that is
+    /// near.
+    pub(super) fn confirmed(&self, one: HostId, other: HostId, probed: f64) -> f64 {
+        let link = self.0.get(&ends(one, other));
+        let predictions = link.and_then(BandwidthForecast::predictions);
+        let distance = |per_byte: f64| (per_byte / probed).ln().abs();
+        let predictions = predictions.into_iter().flatten().map(f64::recip);
+        let nearest = predictions.min_by(|one, other| distance(*one).total_cmp(&distance(*other)));
+        nearest
+            .filter(|nearest| distance(*nearest) < CHANGED)
+            .unwrap_or(probed)
+    }
+}
+
+fn ends(one: HostId, other: HostId) -> [HostId; 2] {
+    [one.min(other), one.max(other)]
+}
+
+/// A link has changed if a probe finds it to take so much more or less: the logarithm of the factor.
+const CHANGED: f64 = 0.1;
+
+/// A move of a call, as it was predicted and measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CallMove {
+    /// What was measured.
+    pub measured: MeasuredMove,
+    /// Seconds per byte that were predicted for it.
+    pub per_byte: f64,
+    /// The hosts that it left and reached, with their Sets.
+    pub from: (HostId, SetId),
+    /// Where it went.
+    pub to: (HostId, SetId),
+}
+
+/// What moves share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Link {
+    FromHost(HostId),
+    ToHost(HostId),
+    FromSet(SetId),
+    ToSet(SetId),
+}
+
+impl CallMove {
+    /// Seconds that its bytes take at the predicted bandwidth, without other moves.
+    fn alone(&self) -> f64 {
+        self.measured.bytes.as_f64() * self.per_byte
+    }
+
+    /// The links that it shares: those of its hosts, and those of its Sets if it leaves its Set.
+    fn links(&self) -> impl Iterator<Item = Link> {
+        let ((from, source), (to, target)) = (self.from, self.to);
+        let hosts = [Link::FromHost(from), Link::ToHost(to)];
+        let sets = [Link::FromSet(source), Link::ToSet(target)];
+        let crosses = source != target;
+        hosts
+            .into_iter()
+            .chain(sets.into_iter().filter(move |_| crosses))
+    }
+}
+
+/// Seconds that each of the `moves` of a call takes if those that share a link start together and have equal parts of it:
+/// a move of `s` seconds takes the sum of `min(s, t)` over all moves, of `t` seconds, on the link where that is longest.
+pub(super) fn shared(moves: &[CallMove]) -> Vec<f64> {
+    let mut links: BTreeMap<Link, Vec<f64>> = BTreeMap::new();
+    for step in moves {
+        for link in step.links() {
+            links.entry(link).or_default().push(step.alone());
+        }
+    }
+    // In each link: the moves from the shortest on, each with the sum of those up to it.
+    let sums = links.into_iter().map(|(link, mut times)| {
+        times.sort_by(f64::total_cmp);
+        let sums = times.iter().scan(0.0, |sum, time| {
+            *sum += time;
+            Some(*sum)
+        });
+        let sums: Vec<f64> = sums.collect();
+        (link, (times, sums))
+    });
+    let sums: BTreeMap<Link, (Vec<f64>, Vec<f64>)> = sums.collect();
+    let on_link = |alone: f64, link: Link| {
+        let (times, sums) = &sums[&link];
+        let shorter = times.partition_point(|time| time.total_cmp(&alone).is_le());
+        let before = sums.get(shorter.wrapping_sub(1)).copied();
+        before.unwrap_or_default() + crate::bounded::count(times.len() - shorter) * alone
+    };
+    let longest = |step: &CallMove| {
+        let alone = step.alone();
+        step.links()
+            .map(|link| on_link(alone, link))
+            .fold(alone, f64::max)
+    };
+    moves.iter().map(longest).collect()
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    mod migration_model;
+
+    use bsp::units::{Bytes, Seconds};
+
+    use super::*;
+
+    const ENDS: (HostId, HostId) = (HostId(3), HostId(1));
+
+    fn after(rates: &[f64]) -> MeasuredLinks {
+        let mut links = MeasuredLinks::default();
+        for rate in rates {
+            links.observe(ENDS.0, ENDS.1, *rate);
+        }
+        links
+    }
+
+    fn close(value: f64, expected: f64) {
+        assert!((value / expected - 1.0).abs() < 1e-9, "{value}");
+    }
+
+    #[test]
+    fn a_link_is_known_in_both_directions_and_no_other_one() {
+        let links = after(&[2e-7]);
+        close(links.per_byte(ENDS.0, ENDS.1).unwrap(), 2e-7);
+        close(links.per_byte(ENDS.1, ENDS.0).unwrap(), 2e-7);
+        assert_eq!(links.per_byte(ENDS.1, HostId(2)), None);
+        assert_eq!(MeasuredLinks::default().per_byte(ENDS.0, ENDS.1), None);
+    }
+
+    #[test]
+    fn a_probe_that_is_near_what_moves_found_confirms_it_and_another_one_replaces_it() {
+        let links = after(&[2e-7, 2e-7, 5e-7]);
+        let confirmed = |probed| links.confirmed(ENDS.0, ENDS.1, probed);
+        close(confirmed(5.3e-7), 5e-7);
+        close(confirmed(1.9e-7), 2e-7);
+        close(confirmed(3e-7), 3e-7);
+        close(confirmed(9e-7), 9e-7);
+        close(after(&[]).confirmed(ENDS.0, ENDS.1, 3e-7), 3e-7);
+        for probed in [0.0, f64::INFINITY, f64::NAN] {
+            assert!(confirmed(probed).total_cmp(&probed).is_eq());
+        }
+    }
+
+    fn step(bytes: u64, from: (u32, u32), to: (u32, u32)) -> CallMove {
+        let place = |(host, set)| (HostId(host), SetId(set));
+        CallMove {
+            measured: MeasuredMove {
+                bytes: Bytes(bytes),
+                took: Seconds::ZERO,
+                processing: Seconds::ZERO,
+                round_trip: Seconds::ZERO,
+            },
+            per_byte: 1.0,
+            from: place(from),
+            to: place(to),
+        }
+    }
+
+    #[test]
+    fn a_move_without_others_takes_what_its_bytes_take() {
+        assert_eq!(shared(&[step(7, (0, 0), (1, 1))]), [7.0]);
+        assert!(shared(&[]).is_empty());
+    }
+
+    #[test]
+    fn moves_on_one_link_share_it() {
+        // From one host: 1, 3 and 5 seconds; the last is alone for two seconds.
+        let moves = [1, 3, 5].map(|bytes| (bytes, 1));
+        let moves: Vec<_> = moves
+            .iter()
+            .zip(1..)
+            .map(|((bytes, set), host)| step(*bytes, (0, 0), (host, *set + host)))
+            .collect();
+        assert_eq!(shared(&moves), [3.0, 7.0, 9.0]);
+    }
+
+    #[test]
+    fn moves_between_other_hosts_share_the_links_of_their_sets() {
+        let moves = [step(4, (0, 0), (4, 1)), step(4, (1, 0), (5, 1))];
+        assert_eq!(shared(&moves), [8.0, 8.0]);
+        // Inside a Set they share nothing.
+        let moves = [step(4, (0, 0), (1, 0)), step(4, (2, 0), (3, 0))];
+        assert_eq!(shared(&moves), [4.0, 4.0]);
+        // A host can send and receive at the same time.
+        let moves = [step(4, (0, 0), (1, 0)), step(4, (1, 0), (0, 0))];
+        assert_eq!(shared(&moves), [4.0, 4.0]);
+    }
+}

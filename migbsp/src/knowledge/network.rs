@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::bounded::non_negative;
 
-/// The paths between all Sets, with what has been learnt about them.
+/// The paths between all Sets, with what has been learned about them.
 ///
 /// Equation `MESSAGE` of `docs/model.md`: a message of `b` bytes takes `L + s (b r + d max(0, o - b r))`, with the
 /// latency `L` and the time per byte `r` of its path, and `o` seconds in which the busiest of the host's two
-/// connections and the link between the Sets is occupied by all messages that use it. Learnt are the slowness `s`
+/// connections and the link between the Sets is occupied by all messages that use it. Learned are the slowness `s`
 /// and the degree of sharing `d`, in `[0, 1]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Network {
@@ -99,7 +99,7 @@ impl Network {
         self.lessons[index].learn(latency, samples);
     }
 
-    /// What has been learnt.
+    /// What has been learned.
     pub(crate) fn lessons(&self) -> &[Lesson] {
         &self.lessons
     }

@@ -1,16 +1,16 @@
 //! Hosts, processes and the network as they are at a call.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use bsp::units::Seconds;
+use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId};
 use serde::{Deserialize, Serialize};
 
-use crate::bounded::non_negative;
-use crate::knowledge::flows::Flows;
-use crate::knowledge::load::{fill_in_idle, lighter_first};
-use crate::knowledge::network::Sample;
-use crate::{Graph, Lesson, Load, MigrationTime, MoveCost, Network, Path, ProbedLink, Processor};
+use super::assignment::Flows;
+use super::network::Sample;
+use crate::bounded::{count, non_negative};
+use crate::{Edge, Graph, Lesson, MigrationTime, MoveCost, Network, Path, ProbedLink};
 
 /// Hosts, processes and the network as they are at a call, for plans that name hosts.
 ///
@@ -37,7 +37,7 @@ pub struct Snapshot {
     barriers: Vec<BarrierTime>,
     /// The processor times of other programs' processes, by host, where there are any.
     ages: BTreeMap<usize, Vec<Seconds>>,
-    cost: MoveCost,
+    pub(crate) cost: MoveCost,
     migration_time: MigrationTime,
     /// Measured migration time as a multiple of what [`MoveCost`] predicts.
     cost_factor: f64,
@@ -175,7 +175,7 @@ impl Snapshot {
     }
 
     /// The same with the `paths` of messages from every Set to every Set, from which and from the messages of the
-    /// processes the network is learnt; without a call of this method messages take what bytes take by the rates.
+    /// processes the network is learned; without a call of this method messages take what bytes take by the rates.
     #[must_use]
     pub fn with_paths(mut self, paths: &[Vec<Path>]) -> Self {
         self.network = Network::new(paths, self.network.lessons());
@@ -410,14 +410,6 @@ fn rate_between(rates: &[Vec<f64>], from: SetId, to: SetId) -> f64 {
     non_negative(rate.copied().unwrap_or_default())
 }
 
-#[cfg(test)]
-impl Snapshot {
-    /// Prices moves anew.
-    pub(crate) fn make_cost(&mut self, cost: MoveCost) {
-        self.cost = cost;
-    }
-}
-
 /// Paths without latency.
 fn alone(rates: &[Vec<f64>]) -> Vec<Vec<Path>> {
     let path = |rate: &f64| Path {
@@ -588,6 +580,190 @@ pub struct PlanningAssumptions {
     pub cost_factor: f64,
     /// How long the moves of one call take together.
     pub migration_time: MigrationTime,
-    /// What has been learnt of the messages between Sets, from Set to Set; empty if nothing.
+    /// What has been learned of the messages between Sets, from Set to Set; empty if nothing.
     pub lessons: Vec<Lesson>,
+}
+
+/// A process as a planner has to know it to place it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// The process.
+    pub rank: Rank,
+    /// The host that it runs on.
+    pub host: HostId,
+    /// Predicted instructions of the next superstep.
+    pub instructions: f64,
+    /// If the process seems to have finished: the most instructions that it executed in a superstep.
+    pub finished: Option<f64>,
+    /// Its memory image.
+    pub image: MemorySize,
+    /// What it is predicted to receive in a superstep.
+    pub received: Vec<Received>,
+    /// The heaviest of these, by sender.
+    pub edges: Vec<Edge>,
+    /// How much its computation times vary, as a part of them: [`Noise::deviation`](crate::Noise::deviation).
+    pub noise: f64,
+}
+
+/// What a process receives in a superstep from the processes of one Set.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Received {
+    /// The Set of the senders.
+    pub set: SetId,
+    /// How many bytes.
+    pub bytes: f64,
+    /// Seconds that the messages took, summed.
+    pub time: f64,
+}
+
+impl Load {
+    /// The same with finite numbers that are not negative.
+    pub(crate) fn sound(mut self) -> Self {
+        self.instructions = non_negative(self.instructions);
+        self.noise = non_negative(self.noise);
+        for received in &mut self.received {
+            received.bytes = non_negative(received.bytes);
+            received.time = non_negative(received.time);
+        }
+        for edge in &mut self.edges {
+            *edge = edge.sound();
+        }
+        self
+    }
+}
+
+/// By work, then by rank.
+pub(crate) fn lighter_first(loads: &[Load], one: usize, other: usize) -> Ordering {
+    let work = |process: usize| loads[process].instructions;
+    work(one).total_cmp(&work(other)).then(one.cmp(&other))
+}
+
+/// Fills in the instructions of idle processes: the mean of the busy ones, or nothing if the process has computed
+/// as much as others do and seems to have finished.
+///
+/// A process that is idle now may compute as much as the others soon; counted as nothing, all of them could be
+/// placed on one host.
+fn fill_in_idle(processes: &mut [Load]) {
+    let most = processes
+        .iter()
+        .map(|load| load.instructions)
+        .fold(0.0, f64::max);
+    // Initialisation work alone does not count as having computed.
+    let has_finished = |load: &Load| {
+        load.finished
+            .is_some_and(|had| IDLE_OF_BUSIEST * most <= had)
+    };
+    let is_idle = |load: &Load| load.instructions < IDLE_OF_BUSIEST * most;
+    let busy = processes.iter().filter(|load| !is_idle(load));
+    let number = count(busy.clone().count());
+    let mean = busy.map(|load| load.instructions).sum::<f64>() / number.max(1.0);
+    for load in processes.iter_mut().filter(|load| is_idle(load)) {
+        load.instructions = if has_finished(load) { 0.0 } else { mean };
+    }
+}
+
+/// A process below this fraction of the largest work counts as idle.
+const IDLE_OF_BUSIEST: f64 = 0.01;
+
+/// A host and our processes on it, as its Set Manager knows them at a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Processor {
+    /// The host.
+    pub host: HostId,
+    /// Speed of one core, `cpu(p)`.
+    pub speed: InstructionsPerSecond,
+    /// How many processes can compute at the same time; at least 1.
+    pub cores: u32,
+    /// The part of its cores that other programs use, `load(p)`, in `[0, 1]`.
+    pub load: f64,
+    /// Our processes on it, each with what it adds to the host's time.
+    pub residents: Vec<(Rank, Instructions)>,
+}
+
+impl Processor {
+    /// What other programs leave of one core, `(1 − load(p))·cpu(p)`, in instructions per second.
+    pub(crate) fn rate(&self) -> f64 {
+        let share = 1.0 - self.load;
+        // Not `clamp`: a load that is not a number counts as a full one.
+        let share = if SHARE_MIN < share {
+            share.min(1.0)
+        } else {
+            SHARE_MIN
+        };
+        self.speed.get() * share
+    }
+
+    /// Equation `TIME` of `docs/model.md`: how long the host takes for its residents.
+    ///
+    /// One core executes everything one after the other. Several share the sum, but a single process
+    /// cannot use more than one of them.
+    pub(crate) fn time(&self) -> Seconds {
+        let works = self.residents.iter().map(|(_, work)| *work);
+        let sum: Instructions = works.clone().sum::<Instructions>();
+        let longest = works.max().unwrap_or_default();
+        let shared = sum.as_f64() / (self.width() * self.rate());
+        Seconds::bounded(shared.max(longest.as_f64() / self.rate()))
+    }
+
+    /// The number of cores, as a measure to divide by.
+    pub(crate) fn width(&self) -> f64 {
+        f64::from(self.cores.max(1))
+    }
+}
+
+/// `capacity(j)`: the mean over the cores of a Set of `(1 − load(p))·cpu(p)`, in instructions per second; zero without
+/// processors.
+///
+/// Implements equation `CAPACITY` of `docs/model.md`.
+#[must_use]
+pub fn capacity(processors: &[Processor]) -> f64 {
+    let (mut sum, mut number) = (0.0, 0.0);
+    for processor in processors {
+        sum += processor.width() * processor.rate();
+        number += processor.width();
+    }
+    if 0.0 < number { sum / number } else { 0.0 }
+}
+
+/// However loaded, a host keeps this share for our processes, so that its times stay finite.
+const SHARE_MIN: f64 = 1e-6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By predicted instructions, and by the most executed if the process seems to have finished.
+    fn filled_in(loads: &[(f64, Option<f64>)]) -> Vec<f64> {
+        let load = |&(instructions, finished): &(f64, Option<f64>)| Load {
+            rank: Rank(0),
+            host: HostId(0),
+            instructions,
+            finished,
+            image: MemorySize::default(),
+            received: Vec::new(),
+            edges: Vec::new(),
+            noise: 0.0,
+        };
+        let mut loads: Vec<Load> = loads.iter().map(load).collect();
+        fill_in_idle(&mut loads);
+        loads.iter().map(|load| load.instructions).collect()
+    }
+
+    #[test]
+    fn processes_not_started_count_as_the_mean_and_finished_ones_as_nothing() {
+        let loads = [
+            (4e9, None),
+            (2e9, None),
+            (0.0, None),
+            (1e6, None),
+            (0.0, Some(3e9)),
+            (1e-60, Some(3e9)),
+            // It did much more once, and goes on as others do.
+            (3e9, Some(900e9)),
+            // Initialisation work alone.
+            (0.0, Some(1e6)),
+        ];
+        let expected = [4e9, 2e9, 3e9, 3e9, 0.0, 0.0, 3e9, 3e9];
+        assert_eq!(filled_in(&loads), expected);
+    }
 }

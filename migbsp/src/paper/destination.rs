@@ -114,9 +114,9 @@ impl Processors {
         }
         let mut best: Option<(usize, Seconds)> = None;
         let mut second: Option<(usize, Seconds)> = None;
-        let home = self.residences.get(&request.rank).copied();
+        let present = self.residences.get(&request.rank).copied();
         for (position, processor) in self.processors.iter().enumerate() {
-            if Some(position) == home || self.occupied.contains(&processor.host) {
+            if Some(position) == present || self.occupied.contains(&processor.host) {
                 continue;
             }
             let time = processor.time();

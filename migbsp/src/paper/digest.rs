@@ -5,7 +5,7 @@
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
-/// Times of one process in one superstep, as the Managers need them to judge the balance.
+/// Times of one process in one superstep, as the Managers need them to assess the balance.
 ///
 /// Kept for every superstep since the last call, hence its three words: a negative time is one that
 /// is not known.

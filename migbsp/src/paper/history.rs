@@ -105,7 +105,7 @@ impl ProcessHistory {
     /// The process that had these `potentials`, by Set: with the patterns and predictions that they were computed from,
     /// and no other history.
     #[must_use]
-    pub fn recalled(potentials: &[Potential]) -> Self {
+    pub fn of_potentials(potentials: &[Potential]) -> Self {
         let first = potentials.first();
         let sender = |potential: &Potential| Sender {
             time_predicted: potential.prediction_communication.get(),
@@ -166,7 +166,7 @@ impl ProcessHistory {
     }
 
     /// Records how long the process waited at the barrier of the superstep last observed, from arrival to
-    /// release. Ignored after [`ProcessHistory::restart`], when that superstep has been judged.
+    /// release. Ignored after [`ProcessHistory::restart`], when that superstep has been assessed.
     pub fn waited(&mut self, wait: Seconds) {
         if let Some(times) = self.times.as_mut().and_then(|times| times.last_mut()) {
             times.waited(wait);

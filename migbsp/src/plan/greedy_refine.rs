@@ -1,6 +1,6 @@
 //! Heaviest process first; only processes above the limit move.
 
-use crate::plan::draft::{Draft, Plan};
+use super::{Draft, Plan};
 use crate::rule::Rule;
 use crate::{Assignment, Snapshot};
 
@@ -67,7 +67,7 @@ pub(super) fn heaviest_first(snapshot: &Snapshot) -> Vec<usize> {
 }
 
 /// `greedy-refine`.
-pub(super) const RULE: Rule<dyn Plan> = Rule::new(
+pub(super) const GREEDY_REFINE: Rule<dyn Plan> = Rule::new(
     "greedy-refine",
     "Charm++'s GreedyRefine: processes above a limit move, the heaviest first",
     |settings| Box::new(GreedyRefine::new(settings.planning.refinement)),

@@ -1,6 +1,6 @@
 //! Processes by what they would gain, and the prefix of that list that is best.
 
-use crate::plan::draft::{Alternative, Draft, Plan};
+use super::{Alternative, Draft, Plan};
 use crate::plan::greedy_refine::heaviest_first;
 use crate::rule::Rule;
 use crate::{Assignment, Snapshot};
@@ -75,7 +75,7 @@ fn ends_first(snapshot: &Snapshot, assignment: &Assignment<'_>, process: usize) 
 }
 
 /// `list`.
-pub(super) const RULE: Rule<dyn Plan> = Rule::new(
+pub(super) const LIST: Rule<dyn Plan> = Rule::new(
     "list",
     "moves the best prefix of a list of potentials, after AutoMig and MigPF",
     |_| Box::new(List),

@@ -1,15 +1,13 @@
 //! Plans that divide the communication graph among Sets.
 
-mod move_queue;
-
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bsp::SetId;
 
+use super::greedy_refine::heaviest_first;
 use crate::bounded::count;
-use crate::plan::greedy_refine::heaviest_first;
 use crate::{Assignment, Snapshot};
-use move_queue::{Cut, MoveQueue};
 
 /// How much work each Set takes, and until when each host computes.
 struct Quotas {
@@ -271,7 +269,7 @@ fn best_move(
 /// first; the others go to the host of their Set that ends first.
 fn placed(snapshot: &Snapshot, quotas: &Quotas, parts: &[SetId]) -> Vec<usize> {
     let mut assignment = Assignment::empty(snapshot);
-    let mut homeless = Vec::new();
+    let mut unplaced = Vec::new();
     for process in heaviest_first(snapshot) {
         let host = snapshot.places()[process];
         let set = snapshot.hosts()[host].set;
@@ -280,10 +278,10 @@ fn placed(snapshot: &Snapshot, quotas: &Quotas, parts: &[SetId]) -> Vec<usize> {
         if parts[process] == set && end() <= limit {
             assignment.add(process, host);
         } else {
-            homeless.push(process);
+            unplaced.push(process);
         }
     }
-    for process in homeless {
+    for process in unplaced {
         assignment.add(process, assignment.fastest_host_in(parts[process], process));
     }
     assignment.places().to_vec()
@@ -304,11 +302,69 @@ const BISECTIONS: u32 = 60;
 /// Relative rounding that limits forgive.
 const ROUNDING: f64 = 1e-9;
 
+/// At most one move of each process, ordered by the bytes that it cuts.
+#[derive(Debug)]
+struct MoveQueue {
+    moves: BTreeSet<(Cut, usize, SetId)>,
+    /// By process.
+    queued: Vec<Option<(Cut, SetId)>>,
+}
+
+/// Bytes between Sets that a move adds; below zero, it saves them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cut(f64);
+
+impl Eq for Cut {}
+
+impl PartialOrd for Cut {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Cut {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl MoveQueue {
+    /// No moves of `size` processes.
+    fn new(size: usize) -> Self {
+        Self {
+            moves: BTreeSet::new(),
+            queued: vec![None; size],
+        }
+    }
+
+    /// Replaces the move of `process`; `None`: it has none.
+    fn set(&mut self, process: usize, best: Option<(Cut, SetId)>) {
+        if let Some((cut, to)) = self.queued[process].take() {
+            self.moves.remove(&(cut, process, to));
+        }
+        if let Some((cut, to)) = best {
+            self.moves.insert((cut, process, to));
+        }
+        self.queued[process] = best;
+    }
+
+    /// Removes the move that cuts least.
+    fn pop(&mut self) -> Option<(Cut, usize, SetId)> {
+        let first = self.moves.pop_first()?;
+        self.queued[first.1] = None;
+        Some(first)
+    }
+
+    /// Whether a move of `process` is in the queue.
+    fn contains(&self, process: usize) -> bool {
+        self.queued[process].is_some()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::plan::tests::ring;
-
     use super::*;
+    use crate::plan::tests::ring;
 
     #[test]
     fn a_ring_is_cut_twice() {

@@ -2,9 +2,9 @@
 
 use bsp::{MemorySize, SetId};
 
+use super::portfolio::trim;
+use super::{Alternative, Draft, Plan};
 use crate::bounded::count;
-use crate::plan::draft::{Alternative, Draft, Plan};
-use crate::plan::trim::trim;
 use crate::rebalance::{Budget, Machine, MoveCost, Problem, Resident, Solution, Variant, best};
 use crate::rule::Rule;
 use crate::{Assignment, Snapshot};
@@ -130,10 +130,10 @@ fn problem(snapshot: &Snapshot) -> Option<Problem> {
         group: host.set.index(),
     });
     let residents = loads.iter().zip(snapshot.places()).zip(sizes);
-    let residents = residents.map(|((load, home), size)| Resident {
+    let residents = residents.map(|((load, initial_machine), size)| Resident {
         workload: load.instructions,
         size: if 0.0 < mean { size / mean } else { 1.0 },
-        home: *home,
+        initial_machine: *initial_machine,
     });
     let move_costs = sets().map(|from| sets().map(|to| move_cost(from, to)).collect());
     Problem::new(

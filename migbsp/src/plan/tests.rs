@@ -21,7 +21,7 @@ impl Snapshot {
             overlap: None,
             base: Some(Seconds::new(seconds).unwrap()),
         };
-        self.make_cost(cost.into());
+        self.cost = cost.into();
     }
 }
 

@@ -1,10 +1,7 @@
-//! The assignment of an annealing.
+//! The assignment of an annealing, and what it is kept in.
 
-use crate::rebalance::Problem;
-use crate::rebalance::communication::Communication;
-use crate::rebalance::memory::MemoryUse;
-use crate::rebalance::precise_sum::PreciseSum;
-use crate::rebalance::sampled_set::SampledSet;
+use super::Problem;
+use super::problem::{Communication, MemoryUse};
 
 /// An assignment, with what an annealing asks about it millions of times in a second.
 ///
@@ -50,8 +47,8 @@ struct MachineLoad {
 struct Migrant {
     workload: f64,
     size: f64,
-    home: usize,
-    /// Of its home, times the number of groups.
+    initial_machine: usize,
+    /// Of its initial machine, times the number of groups.
     row: usize,
 }
 
@@ -72,8 +69,8 @@ impl<'a> AnnealingState<'a> {
         let residents = problem.residents().iter().map(|resident| Migrant {
             workload: resident.workload,
             size: resident.size,
-            home: resident.home,
-            row: problem.machines()[resident.home].group * group_count,
+            initial_machine: resident.initial_machine,
+            row: problem.machines()[resident.initial_machine].group * group_count,
         });
         let mut state = Self {
             problem,
@@ -100,7 +97,9 @@ impl<'a> AnnealingState<'a> {
             let machine = assignment[process];
             state.positions[process] = state.members[machine].len();
             state.members[machine].push(process);
-            state.away.set(process, machine != state.home(process));
+            state
+                .away
+                .set(process, machine != state.initial_machine(process));
         }
         state.sum_anew();
         state
@@ -133,7 +132,8 @@ impl<'a> AnnealingState<'a> {
         for machine in [left, machine] {
             self.overloaded.set(machine, 0.0 < self.excess(machine));
         }
-        self.away.set(process, machine != self.home(process));
+        self.away
+            .set(process, machine != self.initial_machine(process));
     }
 
     /// What is added to the loads of the machines that a process leaves and enters, where the others are on the machines
@@ -231,7 +231,7 @@ impl<'a> AnnealingState<'a> {
     #[inline]
     pub(super) fn price(&self, process: usize, machine: usize) -> f64 {
         let resident = &self.residents[process];
-        if resident.home == machine {
+        if resident.initial_machine == machine {
             return 0.0;
         }
         let (fixed, per_size) = self.move_costs[resident.row + self.machines[machine].group];
@@ -261,8 +261,8 @@ impl<'a> AnnealingState<'a> {
     }
 
     #[inline]
-    pub(super) fn home(&self, process: usize) -> usize {
-        self.residents[process].home
+    pub(super) fn initial_machine(&self, process: usize) -> usize {
+        self.residents[process].initial_machine
     }
 
     #[inline]
@@ -320,7 +320,7 @@ impl<'a> AnnealingState<'a> {
         self.overloaded.list()
     }
 
-    /// The processes that are not at home.
+    /// The processes that are not on their initial machine.
     #[inline]
     pub(super) fn away(&self) -> &[usize] {
         self.away.list()
@@ -331,7 +331,7 @@ impl<'a> AnnealingState<'a> {
         self.overloaded().is_empty()
     }
 
-    /// The cost of all processes away from home.
+    /// The cost of all processes that are not on their initial machine.
     #[inline]
     pub(super) const fn cost(&self) -> PreciseSum {
         self.cost
@@ -342,8 +342,105 @@ impl<'a> AnnealingState<'a> {
 /// digits.
 const REST: f64 = 1e-3;
 
+/// A sum with twice the digits of a number: what a large term that came and went leaves is exact.
+///
+/// The error of each addition is kept beside the sum (Knuth's two-sum).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PreciseSum {
+    high: f64,
+    low: f64,
+}
+
+impl PreciseSum {
+    /// Of `number` alone.
+    pub(super) const fn of(number: f64) -> Self {
+        Self {
+            high: number,
+            low: 0.0,
+        }
+    }
+
+    #[inline]
+    pub(super) const fn add(&mut self, term: f64) {
+        let sum = self.high + term;
+        let added = sum - self.high;
+        self.low += (self.high - (sum - added)) + (term - added);
+        self.high = sum;
+    }
+
+    /// Rounded to a number.
+    #[inline]
+    pub(super) const fn get(self) -> f64 {
+        self.high + self.low
+    }
+
+    /// Whether it is less than `other`, which may be infinite.
+    #[inline]
+    pub(super) fn is_less(self, other: Self) -> bool {
+        (self.high - other.high) + (self.low - other.low) < 0.0
+    }
+}
+
+/// Some of the numbers below a count; putting in and taking out take as long for many as for few.
+///
+/// Invariant: `places` says where in `list` every number is.
+#[derive(Clone, Debug)]
+pub(super) struct SampledSet {
+    list: Vec<usize>,
+    places: Vec<usize>,
+}
+
+impl SampledSet {
+    /// None of the numbers below `count`.
+    pub(super) fn none_of(count: usize) -> Self {
+        Self {
+            list: Vec::new(),
+            places: vec![ABSENT; count],
+        }
+    }
+
+    /// Puts `number` in or takes it out.
+    #[inline]
+    pub(super) fn set(&mut self, number: usize, is_chosen: bool) {
+        let place = self.places[number];
+        if is_chosen == (place != ABSENT) {
+            return;
+        }
+        if is_chosen {
+            self.places[number] = self.list.len();
+            self.list.push(number);
+        } else {
+            self.list.swap_remove(place);
+            self.places[number] = ABSENT;
+            if let Some(&moved) = self.list.get(place) {
+                self.places[moved] = place;
+            }
+        }
+    }
+
+    /// Those that are in, in the order that putting in and taking out left.
+    #[inline]
+    pub(super) fn list(&self) -> &[usize] {
+        &self.list
+    }
+
+    /// Takes all out.
+    pub(super) fn clear(&mut self) {
+        for &number in &self.list {
+            self.places[number] = ABSENT;
+        }
+        self.list.clear();
+    }
+}
+
+const ABSENT: usize = usize::MAX;
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
     use crate::rebalance::draws::Draws;
     use crate::rebalance::tests::drawn;
@@ -352,10 +449,10 @@ mod tests {
     #[test]
     fn a_giant_leaves_dwarfs_their_digits() {
         let machine = |capacity| Machine { capacity, group: 0 };
-        let resident = |(workload, home)| Resident {
+        let resident = |(workload, initial_machine)| Resident {
             workload,
             size: 1.0,
-            home,
+            initial_machine,
         };
         let move_cost = MoveCost {
             fixed: 1.0,
@@ -367,7 +464,7 @@ mod tests {
             vec![vec![move_cost]],
         )
         .unwrap();
-        let mut state = AnnealingState::new(&problem, 1.0, &problem.homes());
+        let mut state = AnnealingState::new(&problem, 1.0, &problem.initial_assignment());
         let excess = state.excess(1).to_bits();
         state.relocate(0, 1);
         assert!(!state.is_feasible());
@@ -394,7 +491,7 @@ mod tests {
     }
 
     fn check_moves(problem: &Problem) {
-        let mut state = AnnealingState::new(problem, 90.0, &problem.homes());
+        let mut state = AnnealingState::new(problem, 90.0, &problem.initial_assignment());
         let mut draws = Draws::new(1, b"the tests of this module");
         for _ in 0..1000 {
             let process = state.movable()[draws.below(state.movable().len())];
@@ -429,6 +526,48 @@ mod tests {
             for (position, &process) in members.iter().enumerate() {
                 assert_eq!(state.position(process), position);
             }
+        }
+    }
+
+    #[test]
+    fn a_large_term_leaves_small_ones_their_digits() {
+        let mut sum = PreciseSum::of(0.1);
+        for term in [1e17, 0.2, -1e17, 1e10, -1e10] {
+            sum.add(term);
+        }
+        assert!((sum.get() - 0.3).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_small_difference_of_large_sums_is_one() {
+        let [mut less, mut more] = [PreciseSum::of(1e17); 2];
+        less.add(0.1);
+        more.add(0.2);
+        assert!(less.is_less(more) && !more.is_less(less) && !less.is_less(less));
+        assert!(less.is_less(PreciseSum::of(f64::INFINITY)));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_put_in_and_not_taken_out_is_in(
+            changes in prop::collection::vec((0..9_usize, any::<bool>()), 0..50),
+        ) {
+            let mut chosen = SampledSet::none_of(9);
+            let mut expected = BTreeSet::new();
+            for (number, is_chosen) in changes {
+                chosen.set(number, is_chosen);
+                if is_chosen {
+                    expected.insert(number);
+                } else {
+                    expected.remove(&number);
+                }
+            }
+            let mut found = chosen.list().to_vec();
+            found.sort_unstable();
+            prop_assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+            chosen.clear();
+            prop_assert!(chosen.list().is_empty());
+            prop_assert!(chosen.places.iter().all(|&place| place == ABSENT));
         }
     }
 }

@@ -65,13 +65,16 @@ mod tests {
     #[test]
     fn draws_stay_where_they_are_told_to() {
         let mut draws = Draws::new(7, b"the tests of this module");
-        let mut met = [0; 5];
+        let mut found = [0; 5];
         for _ in 0..1000 {
-            met[draws.below(5)] += 1;
+            found[draws.below(5)] += 1;
             assert!((0.0..1.0).contains(&draws.unit()));
             assert!((3.0..4.0).contains(&draws.between(3.0, 4.0)));
         }
-        assert!(met.iter().all(|met| (100..300).contains(met)), "{met:?}");
+        assert!(
+            found.iter().all(|found| (100..300).contains(found)),
+            "{found:?}"
+        );
         let mut list: Vec<usize> = (0..50).collect();
         draws.shuffle(&mut list);
         assert_ne!(list, (0..50).collect::<Vec<_>>());

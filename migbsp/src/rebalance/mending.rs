@@ -1,18 +1,17 @@
-//! A start within the limits of memory, where homes exceed them.
+//! A start within the limits of memory, where the initial assignment exceeds them.
 
 use std::collections::BTreeSet;
 
 use bsp::numbers::real;
 
+use super::problem::{Memory, MemoryUse};
+use super::solution::{Incumbent, Meter};
 use crate::rebalance::annealing::{Annealing, Course};
-use crate::rebalance::budget::Meter;
 use crate::rebalance::draws::Draws;
-use crate::rebalance::incumbent::Incumbent;
-use crate::rebalance::memory::{Memory, MemoryUse};
 use crate::rebalance::{Budget, Problem, ProblemError, Solution};
 
-/// An assignment within the limits of memory, if homes exceed them, as cheap as a short search finds; levels do not
-/// count. `None`: homes are within them.
+/// An assignment within the limits of memory, if the initial assignment exceeds them, as cheap as a short search finds; levels do not
+/// count. `None`: it is within them.
 ///
 /// To fit things into several boxes is as hard as rebalancing itself. Of few processes the cheapest assignment is found, or
 /// that there is none. Of many, what leaves full machines is put where it is cheapest; if that fails, everything is put anew;
@@ -26,8 +25,8 @@ pub(super) fn mended(problem: &Problem) -> Result<Option<Vec<usize>>, ProblemErr
     let Some(memory) = problem.memory() else {
         return Ok(None);
     };
-    let homes = problem.homes();
-    let held = MemoryUse::new(memory, &homes);
+    let initial = problem.initial_assignment();
+    let held = MemoryUse::new(memory, &initial);
     let Some(machine) = (0..memory.limits.len()).find(|&machine| !held.is_within(machine)) else {
         return Ok(None);
     };
@@ -83,23 +82,23 @@ fn check(problem: &Problem, memory: &Memory) -> Result<(), ProblemError> {
 /// Of each machine above its limit, the cheapest processes per byte leave until the rest fits, and of those the most
 /// expensive return for which there is room.
 fn relieved(problem: &Problem, memory: &Memory) -> Result<Vec<usize>, Vec<usize>> {
-    let homes = problem.homes();
-    let mut held = MemoryUse::new(memory, &homes);
+    let initial = problem.initial_assignment();
+    let mut held = MemoryUse::new(memory, &initial);
     let price = |process: usize| {
-        let home = problem.machines()[homes[process]].group;
+        let initial_group = problem.machines()[initial[process]].group;
         let size = problem.residents()[process].size;
         let costs = (0..problem.group_count()).map(|group| {
-            let cost = problem.move_cost(home, group);
+            let cost = problem.move_cost(initial_group, group);
             cost.fixed + cost.per_size * size
         });
         costs.fold(f64::INFINITY, f64::min)
     };
-    let mut leaves = vec![false; homes.len()];
+    let mut leaves = vec![false; initial.len()];
     let mut on = vec![Vec::new(); memory.limits.len()];
-    for (process, &home) in homes.iter().enumerate() {
+    for (process, &initial_machine) in initial.iter().enumerate() {
         let occupied = memory.with_blocks(process);
-        if problem.is_movable(process) && 0 < occupied && !held.is_within(home) {
-            on[home].push((price(process), real(occupied), process));
+        if problem.is_movable(process) && 0 < occupied && !held.is_within(initial_machine) {
+            on[initial_machine].push((price(process), real(occupied), process));
         }
     }
     for (machine, mut candidates) in on.into_iter().enumerate() {
@@ -143,12 +142,12 @@ enum Rule {
 
 impl<'a> Packing<'a> {
     fn new(problem: &'a Problem, memory: &'a Memory, leaves: impl Fn(usize) -> bool) -> Self {
-        let mut held = MemoryUse::new(memory, &problem.homes());
+        let mut held = MemoryUse::new(memory, &problem.initial_assignment());
         let processes = 0..problem.residents().len();
         let leaving = processes.filter(|&process| problem.is_movable(process) && leaves(process));
         let leaving: Vec<usize> = leaving.collect();
         for &process in &leaving {
-            held.leave(process, problem.residents()[process].home);
+            held.leave(process, problem.residents()[process].initial_machine);
         }
         Self {
             problem,
@@ -162,20 +161,21 @@ impl<'a> Packing<'a> {
     ///
     /// # Errors
     ///
-    /// If a process fits nowhere: the assignment with such processes at home.
+    /// If a process fits nowhere: the assignment with such processes on their initial machine.
     fn filled(mut self, rule: Rule) -> Result<Vec<usize>, Vec<usize>> {
         let memory = self.memory;
         let mut leaving = std::mem::take(&mut self.leaving);
         leaving.sort_by_key(|&process| (std::cmp::Reverse(memory.with_blocks(process)), process));
-        let mut assignment = self.problem.homes();
+        let mut assignment = self.problem.initial_assignment();
         let mut rooms = vec![BTreeSet::new(); self.problem.group_count()];
         for machine in 0..memory.limits.len() {
             rooms[self.group(machine)].insert((self.room(machine), machine));
         }
         let mut is_whole = true;
         for process in leaving {
-            let home = assignment[process];
-            let has_room = matches!(rule, Rule::Cheapest) && self.held.fits(process, home);
+            let initial_machine = assignment[process];
+            let has_room =
+                matches!(rule, Rule::Cheapest) && self.held.fits(process, initial_machine);
             let fits = rooms.iter().filter_map(|group| {
                 let least = (memory.uses[process], 0);
                 let mut by_room = group.range(least..);
@@ -189,7 +189,7 @@ impl<'a> Packing<'a> {
                 }
             });
             let Some(machine) = has_room
-                .then_some(home)
+                .then_some(initial_machine)
                 .or_else(|| best.map(|(_, machine)| *machine))
             else {
                 is_whole = false;
@@ -257,7 +257,7 @@ impl<'a> Exhaustive<'a> {
             held: packing.held,
             order,
             least,
-            assignment: problem.homes(),
+            assignment: problem.initial_assignment(),
             cheapest: None,
             nodes: 0,
         }

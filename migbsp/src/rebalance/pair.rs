@@ -13,7 +13,7 @@ pub(super) struct Exchange {
     /// The higher one of the two levels, afterwards.
     pub(super) level: f64,
     /// The same with penalties: the less, the better.
-    pub(super) merit: f64,
+    merit: f64,
 }
 
 /// Which moves are allowed, and which are penalised.
@@ -366,10 +366,10 @@ mod tests {
             per_size: if from == to { 0.1 } else { 1.0 },
         };
         let machine = |&(capacity, group): &(f64, usize)| Machine { capacity, group };
-        let resident = |&(workload, size, home): &(f64, f64, usize)| Resident {
+        let resident = |&(workload, size, initial_machine): &(f64, f64, usize)| Resident {
             workload,
             size,
-            home: home % machines.len(),
+            initial_machine: initial_machine % machines.len(),
         };
         Problem::new(
             machines.iter().map(machine).collect(),

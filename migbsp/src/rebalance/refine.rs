@@ -1,10 +1,10 @@
-//! Greedy refinement: overloaded machines give their largest processes to those with room.
+//! First assignments: greedy refinement, and a repair that meets the target if that is easy.
 
-use crate::rebalance::budget::Meter;
-use crate::rebalance::incumbent::Incumbent;
-use crate::rebalance::memory::MemoryUse;
-use crate::rebalance::solution::highest;
-use crate::rebalance::{Problem, Solution};
+use std::collections::BTreeSet;
+
+use super::problem::MemoryUse;
+use super::solution::{Incumbent, Meter, highest};
+use super::{Problem, Solution};
 
 /// Refines from the start at the target and then, while the budget lasts, at other thresholds.
 ///
@@ -18,7 +18,7 @@ use crate::rebalance::{Problem, Solution};
 /// # Deviations
 ///
 /// * The lowest threshold there is fixed at a few per cent above the ideal level. Here it is the target.
-/// * If the target is met, lower thresholds are tried downwards in the same steps until one fails: their
+/// * If the target is reached, lower thresholds are tried downwards in the same steps until one fails: their
 ///   assignments meet the target, too, and are sometimes cheaper.
 /// * A process that may not move stays, and a light machine without the memory for a process does not receive it.
 /// * Of several light machines for the process, it takes the first in memory. Here it is the one where the
@@ -26,19 +26,18 @@ use crate::rebalance::{Problem, Solution};
 pub fn refine(problem: &Problem, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
     let ideal = problem.ideal();
     let step = STEP * ideal;
-    let (target, initial) = (incumbent.target(), problem.level(&problem.start()));
-    let homes = Homes::of(problem);
-    if trial(&homes, target, incumbent, meter) {
+    let (target, initial) = (incumbent.target(), Initial::of(problem));
+    if trial(&initial, target, incumbent, meter) {
         let mut threshold = target - step;
-        while ideal < threshold && trial(&homes, threshold, incumbent, meter) {
+        while ideal < threshold && trial(&initial, threshold, incumbent, meter) {
             threshold -= step;
         }
         return;
     }
-    let (mut fails, mut passes) = (target.max(ideal), initial);
+    let (mut fails, mut passes) = (target.max(ideal), problem.level(&initial.assignment));
     while fails + step < passes && !meter.is_spent() {
         let threshold = 0.5 * (fails + passes);
-        if trial(&homes, threshold, incumbent, meter) {
+        if trial(&initial, threshold, incumbent, meter) {
             passes = threshold;
         } else {
             fails = threshold;
@@ -48,7 +47,7 @@ pub fn refine(problem: &Problem, incumbent: &mut Incumbent, meter: &mut Meter<'_
 
 /// Shows what a refinement at `threshold` leads to; whether no machine is above the threshold.
 fn trial(
-    homes: &Homes<'_>,
+    initial: &Initial<'_>,
     threshold: f64,
     incumbent: &mut Incumbent,
     meter: &mut Meter<'_>,
@@ -56,15 +55,15 @@ fn trial(
     if meter.is_spent() {
         return false;
     }
-    let mut refinement = Refinement::new(homes, threshold);
+    let mut refinement = Refinement::new(initial, threshold);
     let is_done = refinement.run(meter);
-    let found = Solution::of(homes.problem, threshold, refinement.assignment);
+    let found = Solution::of(initial.problem, threshold, refinement.assignment);
     incumbent.see_parts(found.level, found.cost, meter.steps(), || &found.assignment);
     is_done
 }
 
 /// The initial assignment: what every trial begins with.
-struct Homes<'a> {
+struct Initial<'a> {
     problem: &'a Problem,
     ideal: f64,
     assignment: Vec<usize>,
@@ -73,14 +72,14 @@ struct Homes<'a> {
     lists: Vec<Vec<usize>>,
 }
 
-impl<'a> Homes<'a> {
+impl<'a> Initial<'a> {
     fn of(problem: &'a Problem) -> Self {
         let residents = problem.residents();
         let assignment = problem.start();
         let mut lists = vec![Vec::new(); problem.machines().len()];
-        for (process, &home) in assignment.iter().enumerate() {
+        for (process, &initial_machine) in assignment.iter().enumerate() {
             if problem.is_movable(process) {
-                lists[home].push(process);
+                lists[initial_machine].push(process);
             }
         }
         for list in &mut lists {
@@ -96,9 +95,9 @@ impl<'a> Homes<'a> {
     }
 }
 
-/// A trial. Light machines never become heavy, so that only processes at home leave a machine.
+/// A trial. Light machines never become heavy, so that no process leaves a machine but its initial one.
 struct Refinement<'a> {
-    homes: &'a Homes<'a>,
+    initial: &'a Initial<'a>,
     assignment: Vec<usize>,
     loads: Vec<f64>,
     /// The workload of each machine at the threshold.
@@ -112,25 +111,25 @@ struct Refinement<'a> {
 }
 
 impl<'a> Refinement<'a> {
-    fn new(homes: &'a Homes<'a>, threshold: f64) -> Self {
+    fn new(initial: &'a Initial<'a>, threshold: f64) -> Self {
         let level = 0.5 * (threshold + highest(threshold));
-        let machines = homes.problem.machines().iter();
+        let machines = initial.problem.machines().iter();
         let mut refinement = Self {
-            homes,
-            assignment: homes.assignment.clone(),
-            loads: homes.loads.clone(),
+            initial,
+            assignment: initial.assignment.clone(),
+            loads: initial.loads.clone(),
             limits: machines.map(|machine| level * machine.capacity).collect(),
-            rests: vec![Rest::default(); homes.loads.len()],
+            rests: vec![Rest::default(); initial.loads.len()],
             light: Vec::new(),
             heavy: Vec::new(),
-            memory: homes.problem.memory_use(&homes.assignment),
+            memory: initial.problem.memory_use(&initial.assignment),
         };
-        for machine in 0..homes.loads.len() {
+        for machine in 0..initial.loads.len() {
             if refinement.is_light(machine) {
                 refinement.light.push(machine);
             } else if refinement.is_heavy(machine) {
                 refinement.heavy.push(machine);
-                refinement.rests[machine] = Rest::all_of(homes.lists[machine].len());
+                refinement.rests[machine] = Rest::all_of(initial.lists[machine].len());
             }
         }
         let level = |machine: usize| refinement.level(machine);
@@ -163,10 +162,10 @@ impl<'a> Refinement<'a> {
 
     /// `donor` gives the largest process for which a light machine has room; whether there is any.
     fn give(&mut self, donor: usize) -> bool {
-        let residents = self.homes.problem.residents();
+        let residents = self.initial.problem.residents();
         let room = self.light.iter().map(|&machine| self.room(machine));
         let room = room.fold(f64::NEG_INFINITY, f64::max);
-        let list = &self.homes.lists[donor];
+        let list = &self.initial.lists[donor];
         let mut end = list.partition_point(|&process| residents[process].workload <= room);
         while let Some(at) = self.rests[donor].last_before(end) {
             let process = list[at];
@@ -207,14 +206,14 @@ impl<'a> Refinement<'a> {
         });
         fits.min_by(|&a, &b| {
             let [a, b] = [a, b].map(|at| self.light[at]);
-            let costs = [a, b].map(|machine| self.homes.problem.cost(process, machine));
+            let costs = [a, b].map(|machine| self.initial.problem.cost(process, machine));
             let rooms = self.room(b).total_cmp(&self.room(a));
             costs[0].total_cmp(&costs[1]).then(rooms).then(a.cmp(&b))
         })
     }
 
     fn level(&self, machine: usize) -> f64 {
-        self.loads[machine] / self.homes.problem.machines()[machine].capacity
+        self.loads[machine] / self.initial.problem.machines()[machine].capacity
     }
 
     fn room(&self, machine: usize) -> f64 {
@@ -226,7 +225,7 @@ impl<'a> Refinement<'a> {
     }
 
     fn is_light(&self, machine: usize) -> bool {
-        self.level(machine) < self.homes.ideal
+        self.level(machine) < self.initial.ideal
     }
 }
 
@@ -262,6 +261,102 @@ impl Rest {
 /// Between thresholds, in ideal levels.
 const STEP: f64 = 0.01;
 
+/// Shows the repaired assignment, unless nothing is left to spend. Looks at no moves, so that it takes no steps.
+pub(super) fn repair(problem: &Problem, incumbent: &mut Incumbent, meter: &mut Meter<'_>) {
+    if meter.is_spent() {
+        return;
+    }
+    let target = incumbent.target();
+    let found = Solution::of(problem, target, repaired(problem, target));
+    incumbent.see_parts(found.level, found.cost, meter.steps(), || &found.assignment);
+}
+
+/// An assignment where as much left every overloaded machine as it takes to meet `target`, the cheapest per
+/// workload first, and went, the largest first, where it is cheapest of where it fits and fits best; back if
+/// it fits nowhere. To fit means by level and by memory; the level leaves out what processes exchange.
+///
+/// Takes time linear in processes times groups, but for sorting.
+fn repaired(problem: &Problem, target: f64) -> Vec<usize> {
+    let level = 0.5 * (target + highest(target));
+    let limits = problem.machines().iter();
+    let mut assignment = problem.start();
+    let mut rooms: Vec<f64> = limits
+        .zip(problem.loads(&assignment))
+        .map(|(machine, load)| level * machine.capacity - load)
+        .collect();
+    let mut leaving = leaving(problem, &assignment, &mut rooms);
+    let residents = problem.residents();
+    leaving.sort_by(|&a, &b| residents[b].workload.total_cmp(&residents[a].workload));
+    let mut open = vec![BTreeSet::new(); problem.group_count()];
+    for (machine, &room) in rooms.iter().enumerate() {
+        if 0.0 <= room {
+            open[problem.machines()[machine].group].insert((order(room), machine));
+        }
+    }
+    let mut memory = problem.memory_use(&assignment);
+    for process in leaving {
+        let workload = residents[process].workload;
+        let has_memory = |(_, machine): &&(u64, usize)| {
+            let memory = memory.as_ref();
+            memory.is_none_or(|memory| memory.fits(process, *machine))
+        };
+        let fits = open
+            .iter()
+            .filter_map(|rooms| rooms.range((order(workload), 0)..).find(has_memory));
+        let best = fits.min_by(|(_, a), (_, b)| {
+            let costs = [a, b].map(|&machine| problem.cost(process, machine));
+            costs[0].total_cmp(&costs[1])
+        });
+        if let Some(&(room, machine)) = best {
+            let group = &mut open[problem.machines()[machine].group];
+            group.remove(&(room, machine));
+            rooms[machine] -= workload;
+            group.insert((order(rooms[machine]), machine));
+            if let Some(memory) = &mut memory {
+                memory.relocate(process, assignment[process], machine);
+            }
+            assignment[process] = machine;
+        }
+    }
+    assignment
+}
+
+/// The processes that leave overloaded machines; the rooms of those become what the others leave them.
+fn leaving(problem: &Problem, places: &[usize], rooms: &mut [f64]) -> Vec<usize> {
+    let price = |process: usize| {
+        let initial_group = problem.machines()[problem.residents()[process].initial_machine].group;
+        let move_costs =
+            (0..problem.group_count()).map(|group| problem.move_cost(initial_group, group));
+        let size = problem.residents()[process].size;
+        let prices: f64 = move_costs
+            .map(|move_cost| move_cost.fixed + move_cost.per_size * size)
+            .fold(f64::INFINITY, f64::min);
+        prices / problem.residents()[process].workload
+    };
+    let residents = problem.residents().iter().enumerate();
+    let movable = residents.filter(|&(process, resident)| {
+        rooms[places[process]] < 0.0 && 0.0 < resident.workload && problem.is_movable(process)
+    });
+    let mut candidates: Vec<(f64, usize)> = movable
+        .map(|(process, _)| (price(process), process))
+        .collect();
+    candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut leaving = Vec::new();
+    for (_, process) in candidates {
+        let room = &mut rooms[places[process]];
+        if *room < 0.0 {
+            *room += problem.residents()[process].workload;
+            leaving.push(process);
+        }
+    }
+    leaving
+}
+
+/// Grows with `room`, which is not negative.
+fn order(room: f64) -> u64 {
+    room.max(0.0).to_bits()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,11 +369,11 @@ mod tests {
             capacity: 1.0,
             group: usize::from(number + 1 == count),
         };
-        let of = |(home, workloads): (usize, &&[f64])| {
+        let of = |(initial_machine, workloads): (usize, &&[f64])| {
             let resident = move |&workload: &f64| Resident {
                 workload,
                 size: 1.0,
-                home,
+                initial_machine,
             };
             workloads.iter().map(resident).collect::<Vec<_>>()
         };
@@ -294,8 +389,8 @@ mod tests {
                 .collect(),
         )
         .unwrap();
-        let homes = Homes::of(&problem);
-        let mut refinement = Refinement::new(&homes, target);
+        let initial = Initial::of(&problem);
+        let mut refinement = Refinement::new(&initial, target);
         let mut meter = Meter::new(Budget::Steps(u64::MAX));
         assert_eq!(refinement.run(&mut meter), is_met);
         assert_eq!(refinement.assignment, expect);
@@ -332,5 +427,65 @@ mod tests {
         assert_eq!(rest.last_before(4), Some(0));
         rest.remove(0);
         assert_eq!(rest.last_before(4), None);
+    }
+}
+
+#[cfg(test)]
+mod repair_tests {
+    use super::*;
+    use crate::rebalance::{Machine, MoveCost, Resident};
+
+    /// Machines of capacity 1 in groups of their own but for the first two; processes by workload, size and initial machine.
+    fn check(residents: &[(f64, f64, usize)], target: f64, expect: &[usize]) {
+        let machine = |group| Machine {
+            capacity: 1.0,
+            group,
+        };
+        let resident = |&(workload, size, initial_machine): &(f64, f64, usize)| Resident {
+            workload,
+            size,
+            initial_machine,
+        };
+        let move_cost = |from, to| MoveCost {
+            fixed: 0.0,
+            per_size: if from == to { 1.0 } else { 2.0 },
+        };
+        let problem = Problem::new(
+            [0, 0, 1].map(machine).to_vec(),
+            residents.iter().map(resident).collect(),
+            (0..2)
+                .map(|from| (0..2).map(|to| move_cost(from, to)).collect())
+                .collect(),
+        )
+        .unwrap();
+        assert_eq!(repaired(&problem, target), expect);
+    }
+
+    #[test]
+    fn the_cheapest_per_workload_leaves_for_the_nearest_room() {
+        check(
+            &[(4.0, 9.0, 0), (4.0, 1.0, 0), (1.0, 1.0, 1)],
+            5.0,
+            &[0, 1, 1],
+        );
+        check(
+            &[(4.0, 9.0, 0), (4.0, 1.0, 0), (2.0, 1.0, 1)],
+            5.0,
+            &[0, 2, 1],
+        );
+    }
+
+    #[test]
+    fn who_fits_nowhere_and_who_computes_nothing_stays() {
+        check(
+            &[(4.0, 1.0, 0), (4.0, 1.0, 1), (4.0, 1.0, 2), (4.0, 1.0, 0)],
+            5.0,
+            &[0, 1, 2, 0],
+        );
+        check(
+            &[(0.0, 1.0, 0), (6.0, 12.0, 0), (2.0, 3.0, 0)],
+            6.0,
+            &[0, 0, 1],
+        );
     }
 }

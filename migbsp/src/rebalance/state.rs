@@ -1,7 +1,7 @@
 //! The assignment of a search.
 
+use super::problem::MemoryUse;
 use crate::rebalance::Problem;
-use crate::rebalance::memory::MemoryUse;
 
 /// An assignment, with what a search asks about it all the time.
 ///
@@ -166,7 +166,7 @@ impl<'a> State<'a> {
         &self.ranking
     }
 
-    /// What all that are not at home cost, to the last digits but a few.
+    /// What all that are not on their initial machine cost, to the last digits but a few.
     pub(super) const fn cost(&self) -> f64 {
         self.cost
     }
@@ -233,7 +233,7 @@ mod tests {
         let resident = |(process, &workload): (usize, &f64)| Resident {
             workload,
             size: 1.0,
-            home: process % machines,
+            initial_machine: process % machines,
         };
         let move_cost = MoveCost {
             fixed: 0.5,

@@ -11,7 +11,7 @@ pub(super) fn drawn(machines: usize, processes: usize, seed: u64) -> Problem {
         .map(|process| Resident {
             workload: draws.between(20.0, 200.0).round(),
             size: draws.between(1.0, 50.0),
-            home: process % machines,
+            initial_machine: process % machines,
         })
         .collect();
     let parts: Vec<f64> = (0..machines).map(|_| draws.between(0.6, 1.4)).collect();

@@ -2,17 +2,15 @@
 
 use std::cell::Cell;
 
-use crate::rebalance::budget::Meter;
-use crate::rebalance::incumbent::Incumbent;
-use crate::rebalance::pair::{Exchange, Rule, below};
-use crate::rebalance::penalties::Penalties;
-use crate::rebalance::state::State;
-use crate::rebalance::{Budget, Problem, SearchResult, Thresholds};
+use super::pair::{Exchange, Rule, below};
+use super::solution::{Incumbent, Meter};
+use super::state::State;
+use super::{Budget, Problem, SearchResult};
 
 /// How IMLP looks: the defaults are those that its authors found best.
 ///
-/// Chen, Wang and Lau 2008, algorithms 1 and 2. Each iteration starts with every process at home and brings
-/// down the highest level, pair by pair of machines, until the target is met or nothing helps. Expensive
+/// Chen, Wang and Lau 2008, algorithms 1 and 2. Each iteration starts with every process on its initial machine and brings
+/// down the highest level, pair by pair of machines, until the target is reached or nothing helps. Expensive
 /// migrations are considered only where cheap ones fail, and earlier solutions are penalised, so that others are found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variant {
@@ -220,7 +218,7 @@ impl Descent<'_> {
     }
 }
 
-/// A move costs no more than the threshold; the way home costs nothing.
+/// A move costs no more than the threshold; to go back costs nothing.
 struct Within<'a> {
     problem: &'a Problem,
     threshold: f64,
@@ -245,6 +243,151 @@ impl Rule for Within<'_> {
     fn penalty(&self, process: usize, machine: usize) -> f64 {
         self.gamma * self.penalties.of(process, machine)
     }
+}
+
+/// By process and machine, how often it was found there and not on its initial machine: the matrix `B`.
+///
+/// Memory is linear in processes and in what is not 0.
+#[derive(Clone, Debug)]
+struct Penalties {
+    /// By process, in ascending order of machines.
+    rows: Vec<Vec<(usize, f64)>>,
+}
+
+impl Penalties {
+    /// Before anything was found.
+    pub(super) fn none(processes: usize) -> Self {
+        Self {
+            rows: vec![Vec::new(); processes],
+        }
+    }
+
+    /// `process` was found on `machine`.
+    pub(super) fn add(&mut self, process: usize, machine: usize) {
+        let row = &mut self.rows[process];
+        match row.binary_search_by_key(&machine, |&(machine, _)| machine) {
+            Ok(at) => row[at].1 += 1.0,
+            Err(at) => row.insert(at, (machine, 1.0)),
+        }
+    }
+
+    /// How often `process` was found on `machine`.
+    #[inline]
+    pub(super) fn of(&self, process: usize, machine: usize) -> f64 {
+        let row = &self.rows[process];
+        row.binary_search_by_key(&machine, |&(machine, _)| machine)
+            .map_or(0.0, |at| row[at].1)
+    }
+}
+
+/// How the most expensive migration allowed grows from level to level; on the last one, everything is allowed.
+///
+/// Chen, Wang and Lau 2008, section 4.1. Measured by what single migrations cost, of every process to every
+/// machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Thresholds {
+    /// By this factor, above 1, up to the highest cost: IMLP-CRS, with 2 IMLP-CRS2.
+    CommonRatio(f64),
+    /// By equal differences up to the highest cost: IMLP-AS.
+    Arithmetic,
+    /// So that on each level, equally many migrations become allowed: IMLP-count.
+    Count,
+}
+
+impl Thresholds {
+    /// From the first level to the last; at least one.
+    #[must_use]
+    pub fn of(self, problem: &Problem, levels: u32) -> Vec<f64> {
+        let mut thresholds = match self {
+            Self::CommonRatio(ratio) => common_ratio(cost_max(problem), ratio, levels),
+            Self::Arithmetic => {
+                let step = cost_max(problem) / f64::from(levels);
+                (1..levels).map(|level| f64::from(level) * step).collect()
+            }
+            Self::Count => count(problem, levels),
+        };
+        thresholds.push(f64::INFINITY);
+        thresholds
+    }
+}
+
+fn common_ratio(cost_max: f64, ratio: f64, levels: u32) -> Vec<f64> {
+    let mut threshold = cost_max;
+    let mut thresholds: Vec<f64> = (1..levels)
+        .map(|_| {
+            threshold /= ratio;
+            threshold
+        })
+        .collect();
+    thresholds.reverse();
+    thresholds
+}
+
+/// What the most expensive migration costs.
+fn cost_max(problem: &Problem) -> f64 {
+    let mut largest: Vec<Option<usize>> = vec![None; problem.group_count()];
+    let residents = problem.residents().iter().enumerate();
+    for (process, resident) in residents.filter(|(process, _)| problem.is_movable(*process)) {
+        let largest = &mut largest[problem.machines()[resident.initial_machine].group];
+        if largest.is_none_or(|other| problem.residents()[other].size < resident.size) {
+            *largest = Some(process);
+        }
+    }
+    let examples = two_of_each_group(problem);
+    let mut cost_max: f64 = 0.0;
+    for process in largest.into_iter().flatten() {
+        for &machine in examples.iter().flatten() {
+            cost_max = cost_max.max(problem.cost(process, machine));
+        }
+    }
+    cost_max
+}
+
+/// The cost that a given part of all migrations does not exceed, for each level but the last.
+fn count(problem: &Problem, levels: u32) -> Vec<f64> {
+    let examples = two_of_each_group(problem);
+    let mut sizes = vec![0.0; problem.group_count()];
+    for machine in problem.machines() {
+        sizes[machine.group] += 1.0;
+    }
+    let mut costs: Vec<(f64, f64)> = Vec::new();
+    let residents = problem.residents().iter().enumerate();
+    for (process, resident) in residents.filter(|(process, _)| problem.is_movable(*process)) {
+        for (example, &size) in examples.iter().zip(&sizes) {
+            let away = |&&machine: &&usize| machine != resident.initial_machine;
+            let Some(&machine) = example.iter().find(away) else {
+                continue;
+            };
+            let at_home = problem.machines()[resident.initial_machine].group
+                == problem.machines()[machine].group;
+            let machines = if at_home { size - 1.0 } else { size };
+            costs.push((problem.cost(process, machine), machines));
+        }
+    }
+    costs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let all: f64 = costs.iter().map(|(_, machines)| machines).sum();
+    let mut seen = 0.0;
+    let mut thresholds = Vec::new();
+    let mut level = 1;
+    for (cost, machines) in costs {
+        seen += machines;
+        while level < levels && all * f64::from(level) <= seen * f64::from(levels) {
+            thresholds.push(cost);
+            level += 1;
+        }
+    }
+    thresholds
+}
+
+/// By group, its first two machines, or all it has: one of them may be the initial machine of one process alone.
+fn two_of_each_group(problem: &Problem) -> Vec<Vec<usize>> {
+    let mut examples = vec![Vec::new(); problem.group_count()];
+    for (number, machine) in problem.machines().iter().enumerate() {
+        if examples[machine.group].len() < 2 {
+            examples[machine.group].push(number);
+        }
+    }
+    examples
 }
 
 #[cfg(test)]
@@ -322,10 +465,10 @@ mod tests {
             capacity: 1.0,
             group: 0,
         };
-        let resident = |(workload, home)| Resident {
+        let resident = |(workload, initial_machine)| Resident {
             workload,
             size: 1.0,
-            home,
+            initial_machine,
         };
         let residents = [(9.0, 0), (7.0, 0), (4.0, 1), (2.0, 1)].map(resident);
         Problem::new(vec![machine; 2], residents.into(), vec![vec![move_cost]]).unwrap()
@@ -366,5 +509,65 @@ mod tests {
             assert!(found.solution.feasible, "{exchanges:?}");
             assert_eq!(found.solution.migrations, migrations, "{exchanges:?}");
         }
+    }
+
+    #[test]
+    fn each_time_counts_where_it_was_found() {
+        let mut penalties = Penalties::none(2);
+        for machine in [7, 3, 7, 5, 7] {
+            penalties.add(1, machine);
+        }
+        let row = |process| {
+            [3, 5, 6, 7]
+                .map(|machine| penalties.of(process, machine))
+                .to_vec()
+        };
+        assert_eq!(row(0), [0.0; 4]);
+        assert_eq!(row(1), [1.0, 1.0, 0.0, 3.0]);
+    }
+
+    #[test]
+    fn one_level_allows_everything() {
+        let problem = drawn(16, 40, 1);
+        let all = [
+            Thresholds::CommonRatio(2.0),
+            Thresholds::Arithmetic,
+            Thresholds::Count,
+        ];
+        for thresholds in all {
+            assert_eq!(thresholds.of(&problem, 1), [f64::INFINITY]);
+        }
+    }
+
+    #[test]
+    fn equally_many_migrations_become_allowed() {
+        let machine = |group| Machine {
+            capacity: 1.0,
+            group,
+        };
+        let resident = |size| Resident {
+            workload: 1.0,
+            size,
+            initial_machine: 0,
+        };
+        let move_cost = |per_size| MoveCost {
+            fixed: 0.0,
+            per_size,
+        };
+        // Two processes on the first machine: inside its group to one other, for 1 and 2, and outside to
+        // two, for 10 and 20 each.
+        let problem = Problem::new(
+            [0, 0, 1, 1].map(machine).to_vec(),
+            [1.0, 2.0].map(resident).to_vec(),
+            vec![
+                vec![move_cost(1.0), move_cost(10.0)],
+                vec![move_cost(10.0), move_cost(1.0)],
+            ],
+        )
+        .unwrap();
+        assert_eq!(
+            Thresholds::Count.of(&problem, 3),
+            [2.0, 10.0, f64::INFINITY]
+        );
     }
 }

@@ -3,8 +3,8 @@
 use bsp::units::Seconds;
 use serde::{Deserialize, Serialize};
 
+use super::{CallOutcome, CallSchedule, Elapsed, When};
 use crate::rule::{Need, Rule};
-use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, When};
 use crate::{Config, Digest};
 
 /// The interval between calls and the tolerance that steers it, as one Set Manager holds them.
@@ -57,7 +57,7 @@ impl Interval {
         }
     }
 
-    /// Judges the supersteps since the last call and moves the next interval by one for each; answers
+    /// Checks the supersteps since the last call and moves the next interval by one for each; returns
     /// how many were balanced.
     fn balance(&mut self, supersteps: &[Digest], barrier_busy: &[Seconds]) -> u32 {
         let mut wait = Seconds::ZERO;
@@ -140,7 +140,7 @@ fn is_balanced(times: &Digest, barrier: Seconds, tolerance: f64) -> bool {
 }
 
 /// `migbsp-interval`.
-pub(crate) const RULE: Rule<dyn When> = Rule::<dyn When>::new(
+pub(crate) const MIGBSP_INTERVAL: Rule<dyn When> = Rule::<dyn When>::new(
     "migbsp-interval",
     "MigBSP's interval, which grows while supersteps are balanced",
     |settings| Box::new(Interval::new(settings.config)),

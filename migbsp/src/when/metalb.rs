@@ -1,8 +1,8 @@
 //! A call when lines through the times so far say that it pays.
 
+use super::{CallOutcome, Elapsed, When};
 use crate::bounded::count;
 use crate::rule::Rule;
-use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, When};
 
 /// Calls after the period that straight lines through the longest and the mean computations make the best.
 ///
@@ -12,7 +12,7 @@ use crate::when::timing::{CallOutcome, CallSchedule, Elapsed, When};
 /// `½ (m_s − a_s) t² + (m_c − a_c) t − C = 0`. It needs five supersteps, and leaves a run alone whose
 /// processors are used to 90 %.
 #[derive(Clone, Debug)]
-pub(super) struct MetaLb {
+struct MetaLb {
     /// Sums of `m` and of `a` over the first supersteps since the last call: none of them, one, two, ….
     sums: Vec<[f64; 2]>,
     /// `r0`, once known.
@@ -119,10 +119,6 @@ impl When for MetaLb {
             cost: call.spacing.cost.get(),
         };
     }
-
-    fn schedule(&self) -> CallSchedule {
-        CallSchedule::default()
-    }
 }
 
 /// The least positive root of `a t² + b t + c`, with `a` not zero; zero counts as positive.
@@ -147,7 +143,7 @@ const UTILISATION_ENOUGH: f64 = 0.9;
 const FLAT: f64 = 1e-9;
 
 /// `metalb`.
-pub(super) const RULE: Rule<dyn When> = Rule::new(
+pub(super) const METALB: Rule<dyn When> = Rule::new(
     "metalb",
     "calls after the period that Charm++'s MetaLB computes from linear trends",
     |_| Box::new(MetaLb::at_start()),

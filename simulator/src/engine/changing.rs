@@ -3,10 +3,9 @@
 use bsp::HostId;
 use bsp::units::Instant;
 
-use super::changes::next_host_change;
 use super::{Engine, Span};
-use crate::event::Event;
-use crate::platform::Host;
+use crate::calendar::{Calendar, Event};
+use crate::platform::{Host, Platform};
 use crate::profile::Profile;
 
 impl Engine {
@@ -176,6 +175,53 @@ fn next_change(host: &Host, now: Instant) -> Option<Instant> {
 /// A host whose speed is still zero after this many changes counts as stopped for ever.
 const STANDSTILL_CHANGES_MAX: usize = 10_000;
 
+/// The changes of the platform, apart from what is under way: what happens at one date happens in an order that does not
+/// depend on them.
+#[derive(Debug)]
+pub(super) struct Changes {
+    /// Changes of links still to come, in seconds from the beginning of the run. They are no activities: they never keep the
+    /// clock going.
+    pub(super) links: Calendar<u32>,
+    /// Changes of the speed of hosts that compute, in seconds from the last rest, with the generation of the host.
+    pub(super) speeds: Calendar<(u32, u32)>,
+    /// The next change of a host, in seconds from the beginning of the run; infinite if there is none.
+    pub(super) hosts: f64,
+    /// The number of changes so far, as far as anything can depend on them.
+    pub(super) count: u64,
+    /// That number when the platform was last at rest.
+    count_rested: u64,
+}
+
+impl Changes {
+    /// All changes of `platform` are to come, those at the beginning included.
+    pub(super) fn new(platform: &Platform) -> Self {
+        let mut links = Calendar::new();
+        for (index, _) in (0_u32..)
+            .zip(platform.links())
+            .filter(|(_, link)| link.varies())
+        {
+            links.push(0.0, index);
+        }
+        Self {
+            links,
+            speeds: Calendar::new(),
+            hosts: next_host_change(platform, Instant::START),
+            count: 0,
+            count_rested: 0,
+        }
+    }
+}
+
+/// The first change of a host of `platform` after `now`, in seconds; infinite if there is none.
+fn next_host_change(platform: &Platform, now: Instant) -> f64 {
+    let profiles = |host: &Host| [host.availability.clone(), host.load.clone()];
+    let profiles = platform.hosts().iter().flat_map(profiles).flatten();
+    let dates = profiles.filter_map(|profile| profile.next_change(now));
+    dates
+        .map(|(date, _)| date.get())
+        .fold(f64::INFINITY, f64::min)
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -183,7 +229,7 @@ mod tests {
     use bsp::units::Instructions;
 
     use super::*;
-    use crate::event::Activity;
+    use crate::calendar::Activity;
     use crate::network::NetworkOptions;
     use crate::platform::Platform;
 
@@ -192,7 +238,7 @@ mod tests {
     #[test]
     fn a_long_computation_on_a_changing_host_takes_bounded_memory() {
         let text = "[[set]]\nname = \"a\"\nhosts = 1\nspeed = \"1 Gf\"\nlink = { bandwidth = \"1 MBps\" }\n\
-                    [[load]]\nhosts = \"a-1\"\npoints = [[0, 0.5], [1, 0]]\nperiod = 2\n";
+                [[load]]\nhosts = \"a-1\"\npoints = [[0, 0.5], [1, 0]]\nperiod = 2\n";
         let platform = Arc::new(Platform::from_toml(text).unwrap());
         let mut engine = Engine::new(platform, NetworkOptions::default());
         engine.compute(

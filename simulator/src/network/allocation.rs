@@ -3,12 +3,10 @@
 use std::cmp::Reverse;
 
 use super::clock::Clocks;
-use super::flow::{BOUNDED, ClosedFlow, Flow, WAITING};
-use super::leg::{Leg, Legs};
-use super::link::{HEADROOM_MAX, Link};
-use crate::calendar::{CLOCK_RESOLUTION, Calendar};
+use super::link::{HEADROOM_MAX, Leg, Legs, Link};
+use super::{BOUNDED, ClosedFlow, Flow, WAITING};
+use crate::calendar::{CLOCK_RESOLUTION, Calendar, Event};
 use crate::emptied::{emptied, vacated};
-use crate::event::Event;
 
 /// The links, the flows, and the bottleneck of each flow.
 #[derive(Debug)]

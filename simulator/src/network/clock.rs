@@ -1,6 +1,6 @@
 //! The virtual clocks of bottleneck links; see the example in [`super`].
 
-use super::flow::Flow;
+use super::Flow;
 use super::track::Track;
 use crate::calendar::CLOCK_RESOLUTION;
 use crate::emptied::emptied;

@@ -6,9 +6,8 @@
 use bsp::HostId;
 use bsp::units::Seconds;
 
-use super::leg::Leg;
-use super::link::NominalLink;
-use super::options::Factors;
+use super::Factors;
+use super::link::{Leg, NominalLink};
 use crate::platform::{LinkId, NoRoute, Overhead, Platform, UniformHosts};
 
 /// What all flows between two hosts have in common.

@@ -1,12 +1,11 @@
-//! Errors of platform files: where, what was found, what was expected.
+//! Errors of platform files: where, what was found, what was expected, and which name is near.
 
 use std::borrow::Cow;
 
 use bsp::NameError;
 
-use crate::platform::nearest::did_you_mean;
-use crate::platform::topology::problem::TopologyProblem;
-use crate::platform::units::QuantityError;
+use super::topology::TopologyProblem;
+use super::units::QuantityError;
 use crate::profile::ProfileError;
 
 /// Why a text does not describe a platform.
@@ -74,12 +73,12 @@ pub enum PlatformErrorKind {
         attribute: &'static str,
     },
     /// A value that is not among those allowed.
-    #[error("invalid value `{met}` for `{key}`: must be {expected}")]
+    #[error("invalid value `{found}` for `{key}`: must be {expected}")]
     InvalidValue {
         /// The key or attribute.
         key: &'static str,
         /// The value found.
-        met: String,
+        found: String,
         /// What is expected instead.
         expected: &'static str,
     },
@@ -212,14 +211,14 @@ pub enum PlatformErrorKind {
         source: ProfileError,
     },
     /// A line of a profile's file that cannot be read.
-    #[error("profile `{file}`, line {line}: invalid line `{met}`: expected `<date> <value>`")]
+    #[error("profile `{file}`, line {line}: invalid line `{found}`: expected `<date> <value>`")]
     ProfileLine {
         /// Name of the file.
         file: String,
         /// Line of that file, from one.
         line: usize,
         /// The line found.
-        met: String,
+        found: String,
     },
     /// A profile's file that cannot be read.
     #[error("cannot read profile `{file}`: {reason}")]
@@ -242,22 +241,22 @@ pub enum PlatformErrorKind {
         expected: &'static str,
     },
     /// More of something than the simulator supports.
-    #[error("{met} {what}, at most {limit} are supported")]
+    #[error("{found} {what}, at most {limit} are supported")]
     TooMany {
         /// The things counted.
         what: &'static str,
         /// Number found.
-        met: u64,
+        found: u64,
         /// Highest number supported.
         limit: u64,
     },
     /// A list that should have one entry per host has another length.
-    #[error("`{key}` lists {met} values for {hosts} hosts")]
+    #[error("`{key}` lists {found} values for {hosts} hosts")]
     WrongLength {
         /// The key.
         key: &'static str,
         /// Number of values.
-        met: usize,
+        found: usize,
         /// Hosts of the Set.
         hosts: usize,
     },
@@ -320,7 +319,36 @@ pub(super) fn without_mark(text: &str) -> Cow<'_, str> {
 }
 
 /// The byte order mark.
-pub(super) const MARK: char = '\u{feff}';
+const MARK: char = '\u{feff}';
+
+/// The most similar of `known`, if any is similar enough to be meant.
+pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let lower = name.to_lowercase();
+    let limit = match name.chars().count() {
+        0 | 1 => 0,
+        length => (length / 3).max(1),
+    };
+    known
+        .into_iter()
+        .take(NEAREST_CANDIDATES_MAX)
+        .map(|known| {
+            let coarse = strsim::damerau_levenshtein(&lower, &known.to_lowercase());
+            (coarse, strsim::damerau_levenshtein(name, known), known)
+        })
+        .filter(|(coarse, _, _)| *coarse <= limit)
+        .min_by_key(|(coarse, fine, _)| (*coarse, *fine))
+        .map(|(_, _, known)| known.to_owned())
+}
+
+/// The end of an error that suggests a name, if there is one.
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |nearest| {
+        format!(", did you mean `{nearest}`?")
+    })
+}
+
+/// Comparing names takes time; a platform may have hundreds of thousands.
+const NEAREST_CANDIDATES_MAX: usize = 10_000;
 
 #[cfg(test)]
 mod tests {
@@ -343,5 +371,15 @@ mod tests {
             beyond.to_string(),
             "line 1, column 2: the platform has no hosts"
         );
+    }
+
+    #[test]
+    fn only_similar_names_are_suggested() {
+        assert_eq!(
+            nearest("speeed", ["core", "speed"]),
+            Some("speed".to_owned())
+        );
+        assert_eq!(nearest("KBps", ["kbps", "kBps"]), Some("kBps".to_owned()));
+        assert_eq!(nearest("colour", ["speed", "core"]), None);
     }
 }

@@ -46,7 +46,7 @@ const NO_EDGE: u32 = u32::MAX;
 /// A square of more ends than this takes too much memory.
 pub(super) const CORE_MAX: usize = 4096;
 /// Floyd's search over more ends than this takes too long.
-pub(super) const FLOYD_MAX: usize = 700;
+const FLOYD_MAX: usize = 700;
 
 impl Graph {
     /// The paths over `edges` between `width` ends; no edge leads from an end to itself.
@@ -110,7 +110,7 @@ impl Graph {
     }
 
     /// The last edge of the path.
-    pub(super) fn last_edge(&self, from: u32, to: u32) -> Option<u32> {
+    fn last_edge(&self, from: u32, to: u32) -> Option<u32> {
         let from_core = match self.ends[index(from)] {
             End::Isolated => return None,
             End::Core(core) => core,
@@ -147,12 +147,12 @@ impl Graph {
 }
 
 fn ends(width: u32, edges: &[Edge]) -> Vec<End> {
-    // First neighbour met, and whether there is another.
+    // First neighbour found, and whether there is another.
     let mut neighbours: Vec<Option<(u32, bool)>> = vec![None; index(width)];
     for edge in edges {
         for (end, other) in [(edge.from, edge.to), (edge.to, edge.from)] {
-            let met = neighbours[index(end)].get_or_insert((other, false));
-            met.1 |= met.0 != other;
+            let found = neighbours[index(end)].get_or_insert((other, false));
+            found.1 |= found.0 != other;
         }
     }
     let mut core = 0;

@@ -12,7 +12,8 @@ use bsp::units::text::{
 };
 use bsp::units::{BytesPerSecond, InstructionsPerSecond, Seconds};
 
-use super::nearest::nearest;
+use super::error::{PlatformErrorKind, nearest};
+use crate::profile::Profile;
 
 /// A quantity that cannot be read or is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -171,13 +172,13 @@ struct Measure {
 }
 
 fn read(text: &str, measure: &Measure) -> Result<f64, QuantityError> {
-    let met = text.trim();
+    let found = text.trim();
     let error = |problem| QuantityError {
-        text: met.to_owned(),
+        text: found.to_owned(),
         problem,
     };
     let expected = measure.expected;
-    let parts = split(met).and_then(|(number, unit)| Some((number.parse().ok()?, unit)));
+    let parts = split(found).and_then(|(number, unit)| Some((number.parse().ok()?, unit)));
     let (number, unit): (f64, &str) =
         parts.ok_or_else(|| error(QuantityProblem::NotANumber { expected }))?;
     let size = if unit.is_empty() {
@@ -221,9 +222,9 @@ fn out_of_range(text: &str, value: f64, range: &'static str) -> QuantityError {
 
 /// Speeds and bandwidths that a simulation can count with: the weights and rates of messages, which are
 /// products and quotients of them, are normal floats. The slowest takes eleven days for a byte.
-pub(super) const RATES: RangeInclusive<f64> = 1e-6..=1e30;
+const RATES: RangeInclusive<f64> = 1e-6..=1e30;
 /// Lengths of time other than zero that a simulation can count with. After the longest, 32 years, its
-/// clock still tells microseconds apart.
+/// clock still distinguishes microseconds.
 const TIMES: RangeInclusive<f64> = 1e-30..=1e9;
 
 const SPEED_RANGE: &str = "from 1e-6 to 1e30 instructions per second";
@@ -257,6 +258,54 @@ const PLAIN: Measure = Measure {
     units: &[],
     expected: "a plain number",
 };
+
+/// What the values of a profile stand for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ProfileQuantity {
+    /// Factors of a speed.
+    SpeedFactor,
+    /// Fractions of the speed that are not available.
+    Load,
+    /// Bytes per second.
+    Bandwidth,
+    /// Seconds.
+    Latency,
+}
+
+impl ProfileQuantity {
+    /// Checks that all values are in range.
+    pub(super) fn check(self, name: &str, profile: &Profile) -> Result<(), PlatformErrorKind> {
+        let is_in_range = |value: f64| match self {
+            Self::SpeedFactor => value.abs() <= 0.0 || FACTORS.contains(&value),
+            Self::Latency => is_time(value),
+            Self::Load => (0.0..=1.0).contains(&value),
+            // What a congested link has left may be less than the least that a file may state.
+            Self::Bandwidth => 0.0 < value && value <= *RATES.end(),
+        };
+        let expected = match self {
+            Self::SpeedFactor => "a factor of the host's speed, 0 or from 1e-30 to 1e30",
+            Self::Load => "a fraction from 0 to 1",
+            Self::Bandwidth => "a positive bandwidth of at most 1e30 bytes per second",
+            Self::Latency => "a latency, 0 or from 1e-30 to 1e9 seconds",
+        };
+        match profile
+            .points()
+            .iter()
+            .find(|point| !is_in_range(point.value))
+        {
+            None => Ok(()),
+            Some(point) => Err(PlatformErrorKind::ProfileValue {
+                name: name.to_owned(),
+                date: point.date,
+                value: point.value,
+                expected,
+            }),
+        }
+    }
+}
+
+/// Factors other than zero that leave a speed which a simulation can count with.
+const FACTORS: RangeInclusive<f64> = 1e-30..=1e30;
 
 #[cfg(test)]
 mod tests;

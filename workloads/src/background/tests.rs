@@ -305,8 +305,8 @@ fn impossible_owners_are_refused() {
             "invalid value `1000000000.0` for `period`: must be short enough for at most a million jobs of a core",
         ),
     ];
-    for (met, expected) in cases {
-        assert_eq!(met, expected);
+    for (found, expected) in cases {
+        assert_eq!(found, expected);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::parameters::{Parameters, diffusion};
+use super::{Parameters, diffusion};
 use crate::parameters::{Error, at_least_one};
 
 /// A mode of the plate of cells: an eigenvector of the scheme.

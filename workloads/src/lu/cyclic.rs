@@ -170,6 +170,20 @@ impl Cyclic {
     pub fn columns_from(&self, t: u32, j: u64) -> u64 {
         held_from(self.order, self.columns, t, j)
     }
+
+    /// The others in the column of processes of `rank` that hold rows from row `i` on.
+    pub(super) fn others_in_column(self, rank: Rank, i: u64) -> impl Iterator<Item = Rank> {
+        let (own, t) = self.coordinates(rank);
+        let others = (0..self.rows).filter(move |s| *s != own && 0 < self.rows_from(*s, i));
+        others.map(move |s| self.rank(s, t))
+    }
+
+    /// The others in the row of processes of `rank` that hold columns from column `j` on.
+    pub(super) fn others_in_row(self, rank: Rank, j: u64) -> impl Iterator<Item = Rank> {
+        let (s, own) = self.coordinates(rank);
+        let others = (0..self.columns).filter(move |t| *t != own && 0 < self.columns_from(*t, j));
+        others.map(move |t| self.rank(s, t))
+    }
 }
 
 /// The serialized form, checked like the arguments of the constructor.

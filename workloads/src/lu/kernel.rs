@@ -17,24 +17,19 @@
 //! factors are the same, bit by bit.
 
 mod factors;
-mod parameters;
-mod tile;
 
 use std::cmp::Ordering;
 
-use bsp::numbers::length;
+use bsp::numbers::{length, position};
 use bsp::units::Instructions;
-use bsp::{Program, Step, Superstep};
+use bsp::{Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
-use crate::lu::kernel::tile::Tile;
-use crate::lu::{Cyclic, distribution};
+use super::{Cyclic, distribution};
 use crate::matrix::{Matrix, element_bytes};
-use crate::memory::{collected, megabytes};
-use crate::parameters::{Common, Error, whole, within};
+use crate::parameters::{Common, Error, collected, megabytes, whole, within};
 
 pub use factors::{Block, Factors, Residual, Singular, Unfactored};
-pub use parameters::Parameters;
 
 /// One process's part of the matrix.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -205,7 +200,7 @@ impl Lu {
     /// Begins a stage: looks for the pivot, or passes it on.
     fn begin(&mut self, ctx: &mut Superstep<'_, Message>) -> u64 {
         let k = self.stage;
-        let (s, t) = self.tile.place();
+        let (s, t) = self.tile.place;
         if t != self.matrix.column_owner(k) {
             return 0;
         }
@@ -234,9 +229,9 @@ impl Lu {
         0
     }
 
-    /// Decides which row is the pivot's, and tells the others in this row of processes.
+    /// Decides which row is the pivot's, and informs the others in this row of processes.
     fn choose(&mut self, ctx: &mut Superstep<'_, Message>, received: &[Content]) -> u64 {
-        let (s, t) = self.tile.place();
+        let (s, t) = self.tile.place;
         if t != self.matrix.column_owner(self.stage) {
             return 0;
         }
@@ -266,14 +261,14 @@ impl Lu {
         self.pivot_row = chosen;
         let place = |row: u64| usize::try_from(row).expect("rows of a matrix in memory");
         self.permutation.swap(place(k), place(chosen));
-        let (s, t) = self.tile.place();
+        let (s, t) = self.tile.place;
         let holders = (self.matrix.row_owner(k), self.matrix.row_owner(chosen));
         let (own, other) = match holders {
             (one, other) if one == s => (k, other),
             (one, other) if other == s => (chosen, one),
             _ => return 0,
         };
-        if chosen == k || self.tile.width() == 0 {
+        if chosen == k || self.tile.width == 0 {
             return 0;
         }
         if other == s {
@@ -283,13 +278,13 @@ impl Lu {
             let to = self.matrix.rank(other, t);
             ctx.send(to, Message(Content::Exchanged(row)));
         }
-        length(self.tile.width())
+        length(self.tile.width)
     }
 
     /// Divides column `k` below the pivot, and passes it and row `k` on.
     fn divide(&mut self, ctx: &mut Superstep<'_, Message>, received: Vec<Content>) -> u64 {
         let k = self.stage;
-        let (s, t) = self.tile.place();
+        let (s, t) = self.tile.place;
         for content in received {
             match content {
                 Content::Pivot(pivot) => self.pivot = Some(pivot),
@@ -318,7 +313,7 @@ impl Lu {
     /// Subtracts column times row from the elements that are left for the next stages.
     fn update(&mut self, received: Vec<Content>) -> u64 {
         let k = self.stage;
-        let (s, t) = self.tile.place();
+        let (s, t) = self.tile.place;
         let (mut column, mut row) = (Vec::new(), Vec::new());
         for content in received {
             match content {
@@ -345,27 +340,21 @@ impl Lu {
 
     /// To the others in this column of processes that hold rows below `k`.
     fn send_along_column(&self, ctx: &mut Superstep<'_, Message>, content: &Content) {
-        let (own, t) = self.tile.place();
-        for s in (0..self.matrix.rows()).filter(|s| *s != own) {
-            if 0 < self.matrix.rows_from(s, self.stage + 1) {
-                ctx.send(self.matrix.rank(s, t), Message(content.clone()));
-            }
+        for to in self.matrix.others_in_column(ctx.rank(), self.stage + 1) {
+            ctx.send(to, Message(content.clone()));
         }
     }
 
     /// To the others in this row of processes that hold columns right of `k`.
     fn send_along_row(&self, ctx: &mut Superstep<'_, Message>, content: &Content) {
-        let (s, own) = self.tile.place();
-        for t in (0..self.matrix.columns()).filter(|t| *t != own) {
-            if 0 < self.matrix.columns_from(t, self.stage + 1) {
-                ctx.send(self.matrix.rank(s, t), Message(content.clone()));
-            }
+        for to in self.matrix.others_in_row(ctx.rank(), self.stage + 1) {
+            ctx.send(to, Message(content.clone()));
         }
     }
 
     /// The output; `None` if there is no memory for it.
     fn block(&self) -> Option<Block> {
-        let elements = self.tile.elements();
+        let elements = &self.tile.elements;
         let permutation = self.permutation.iter().copied();
         Some(Block {
             matrix: self.matrix,
@@ -390,6 +379,192 @@ fn greatest(elements: impl Iterator<Item = (u64, f64)>) -> Option<(u64, f64)> {
             Ordering::Equal | Ordering::Less => best,
         },
     )
+}
+
+/// What is decomposed, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Parameters {
+    /// Name of a CSV file with one row of the matrix a line; not set: a matrix is drawn.
+    pub matrix: Option<String>,
+    /// Rows, and columns, of a drawn matrix, at most 16384.
+    pub order: u32,
+    /// What is added to the diagonal of a drawn matrix, whose elements lie between −1 and 1.
+    pub diagonal: f64,
+    /// Whether rows are exchanged, so that the greatest element of a column is its pivot.
+    pub pivoting: bool,
+    /// Rows of processes; not set: as `columns` requires, or the nearest to a square, higher
+    /// than wide.
+    pub rows: Option<u32>,
+    /// Columns of processes; not set: as `rows` requires, or the nearest to a square.
+    pub columns: Option<u32>,
+    /// Instructions of one operation on elements: a multiplication, subtraction, division, comparison,
+    /// or the moving of one to another row.
+    pub instructions_per_operation: f64,
+}
+
+impl Default for Parameters {
+    /// A small matrix, with pivoting; an operation comes with the loading or storing of an element.
+    fn default() -> Self {
+        Self {
+            matrix: None,
+            order: 64,
+            diagonal: 0.0,
+            pivoting: true,
+            rows: None,
+            columns: None,
+            instructions_per_operation: 2.0,
+        }
+    }
+}
+
+impl Parameters {
+    /// The matrix that is drawn if no file is named.
+    ///
+    /// # Errors
+    ///
+    /// If its order is 0 or too large, the diagonal no number, or there is no memory for it.
+    pub fn drawn(&self, seed: u64) -> Result<Matrix, Error> {
+        let diagonal = ("diagonal", self.diagonal);
+        let diagonal = within(diagonal, -1e300, 1e300, "a number from -1e300 to 1e300")?;
+        Matrix::drawn(self.order, diagonal, (seed, PURPOSE))
+    }
+
+    /// There is no memory for a matrix of `order`.
+    fn too_large(&self, order: u32) -> Error {
+        Error::Memory {
+            what: format!("a matrix of order {order}"),
+            megabytes: megabytes(element_bytes(order.into())),
+            instead: match self.matrix {
+                None => "a smaller `order`",
+                Some(_) => "a smaller matrix in the file of `matrix`",
+            },
+        }
+    }
+}
+
+/// Of the random numbers of a drawn matrix.
+const PURPOSE: &[u8; 24] = b"rows of a random matrix ";
+
+/// The elements of the matrix that one process holds, by their numbers in the whole matrix.
+///
+/// Invariant: `elements` has one for each row and column that the process holds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Tile {
+    /// Row and column of the process.
+    place: (u32, u32),
+    /// Rows and columns of processes.
+    grid: (u32, u32),
+    /// How many columns are held.
+    width: usize,
+    /// Row after row.
+    elements: Vec<f64>,
+}
+
+impl Tile {
+    /// The part of `rank` of a `matrix` distributed by `cyclic`; `None` if there is no memory for it.
+    fn new(matrix: &Matrix, cyclic: &Cyclic, rank: Rank) -> Option<Self> {
+        let place = cyclic.coordinates(rank);
+        let grid = (cyclic.rows(), cyclic.columns());
+        let order = position(u64::from(matrix.order()));
+        let held =
+            |first: u32, step: u32| (position(first.into())..order).step_by(position(step.into()));
+        let (rows, columns) = (held(place.0, grid.0), held(place.1, grid.1));
+        let width = columns.len();
+        let count = rows.len().checked_mul(width)?;
+        let elements = rows.flat_map(|row| columns.clone().map(move |column| (row, column)));
+        let elements = elements.map(|(row, column)| matrix.element(row, column));
+        Some(Self {
+            place,
+            grid,
+            width,
+            elements: collected(count, elements)?,
+        })
+    }
+
+    /// Element `(i, j)`, which is held.
+    fn element(&self, i: u64, j: u64) -> f64 {
+        let (row, column) = (self.rows_before(i), self.columns_before(j));
+        self.elements[row * self.width + column]
+    }
+
+    /// Row `i`, which is held, from column `j` on.
+    fn row(&self, i: u64, j: u64) -> &[f64] {
+        let start = self.rows_before(i) * self.width;
+        &self.elements[start + self.columns_before(j)..start + self.width]
+    }
+
+    /// Column `j`, which is held, from row `i` on: numbers of rows, and elements.
+    fn column(&self, j: u64, i: u64) -> impl Iterator<Item = (u64, f64)> {
+        let column = self.columns_before(j);
+        let rows = self.elements.chunks_exact(self.width.max(1)).enumerate();
+        let (first, step) = (u64::from(self.place.0), self.grid.0);
+        rows.skip(self.rows_before(i)).map(move |(row, elements)| {
+            let row = length(row);
+            (first + row * u64::from(step), elements[column])
+        })
+    }
+
+    /// Divides column `j`, which is held, by `pivot` from row `i` on; how many elements that are.
+    fn divide_column(&mut self, j: u64, i: u64, pivot: f64) -> u64 {
+        let (above, column) = (self.rows_before(i), self.columns_before(j));
+        let rows = self.elements.chunks_exact_mut(self.width.max(1));
+        let mut divided = 0;
+        for elements in rows.skip(above) {
+            elements[column] /= pivot;
+            divided += 1;
+        }
+        divided
+    }
+
+    /// Exchanges two rows that are both held.
+    fn swap_rows(&mut self, one: u64, other: u64) {
+        let (one, other) = (self.rows_before(one), self.rows_before(other));
+        let (low, high) = (one.min(other), one.max(other));
+        let (above, below) = self.elements.split_at_mut(high * self.width);
+        let low = low * self.width..(low + 1) * self.width;
+        above[low].swap_with_slice(&mut below[..self.width]);
+    }
+
+    /// Puts `elements` in the place of row `i`, which is held.
+    fn replace_row(&mut self, i: u64, elements: &[f64]) {
+        let start = self.rows_before(i) * self.width;
+        self.elements[start..start + self.width].copy_from_slice(elements);
+    }
+
+    /// Subtracts `column · row` from what is held from row and column `from` on; how many elements
+    /// that are.
+    fn update(&mut self, from: u64, column: &[f64], row: &[f64]) -> u64 {
+        let (above, left) = (self.rows_before(from), self.columns_before(from));
+        let rows = self
+            .elements
+            .chunks_exact_mut(self.width.max(1))
+            .skip(above);
+        let mut updated = 0;
+        for (elements, multiplier) in rows.zip(column) {
+            for (element, other) in elements[left..].iter_mut().zip(row) {
+                *element -= multiplier * other;
+            }
+            updated += length(row.len());
+        }
+        updated
+    }
+
+    /// How many of the rows above row `i` are held.
+    fn rows_before(&self, i: u64) -> usize {
+        before(i, self.place.0, self.grid.0)
+    }
+
+    /// How many of the columns left of column `j` are held.
+    fn columns_before(&self, j: u64) -> usize {
+        before(j, self.place.1, self.grid.1)
+    }
+}
+
+/// How many numbers below `end` are `owner` modulo `owners`.
+fn before(end: u64, owner: u32, owners: u32) -> usize {
+    let (owner, owners) = (u64::from(owner), u64::from(owners));
+    position(end / owners + u64::from(owner < end % owners))
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_product_is_the_same_bit_by_bit_whoever_computes_what(
+    fn the_product_is_the_same_bit_by_bit_for_any_distribution_of_tasks(
         order in 1_u32..70,
         rows_per_task in 1_u32..9,
         size in 2_u32..9,

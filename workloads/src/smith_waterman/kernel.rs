@@ -17,11 +17,8 @@
 
 mod alignment;
 mod block;
-mod blosum62;
-mod letters;
 mod scoring;
 mod sequence;
-mod traceback;
 
 use std::num::NonZero;
 use std::ops::Range;
@@ -31,10 +28,9 @@ use bsp::units::Instructions;
 use bsp::{Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
-use crate::memory::{collected, megabytes};
-use crate::parameters::{Common, Error, at_least_one, whole, within};
+use crate::parameters::{Common, Error, at_least_one, collected, megabytes, whole, within};
 use crate::smith_waterman::kernel::block::{Best, Block, Edge};
-use crate::smith_waterman::kernel::traceback::{Cursor, Exit, Layer, trace};
+use block::{Cursor, Exit, Layer, trace};
 
 pub use alignment::{Alignment, Misfit, Operation, Part, Path};
 pub use scoring::{Scoring, Substitution};
@@ -153,7 +149,7 @@ pub struct SmithWaterman {
     instructions_per_cell: u64,
 }
 
-/// What processes tell each other.
+/// What processes send each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message(Content);
 

@@ -3,7 +3,7 @@
 use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::rounds::Round;
+use super::Round;
 
 /// A perfect binary tree of keys, in its order from left to right, and one key more: a power of two in all.
 ///

@@ -1,19 +1,19 @@
-//! Dense matrices and their factorisations, column by column.
+//! Dense matrices, their factorisations, column by column, and the programs that factor them.
 //!
 //! Libraries factor a matrix in one call. Here a process may move after any column, so the matrix, half factored, is a
 //! value.
 
-use bsp::numbers::{index, length, position};
+use bsp::numbers::{index, length, position, real};
 use serde::{Deserialize, Serialize};
 
-use super::rounds::{Round, signed};
-use crate::memory::collected;
+use super::{Round, signed};
+use crate::parameters::collected;
 
 /// A square matrix, column after column, of which the first columns are factored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Dense {
     order: usize,
-    #[serde(with = "crate::cells")]
+    #[serde(with = "crate::numbers")]
     cells: Vec<f64>,
     routine: Routine,
     /// Columns that are factored.
@@ -47,7 +47,7 @@ impl Dense {
                 for row in 0..column {
                     cells[column * order + row] = cells[row * order + column];
                 }
-                cells[column * order + column] += real(order);
+                cells[column * order + column] += real(length(order));
             }
         }
         Some(Self {
@@ -76,12 +76,12 @@ impl Dense {
     }
 
     /// Whether all columns are factored.
-    pub(super) const fn is_factored(&self) -> bool {
+    const fn is_factored(&self) -> bool {
         self.done == self.order
     }
 
     /// Factors the next column. Returns how many operations on elements that took.
-    pub(super) fn factor_column(&mut self) -> u64 {
+    fn factor_column(&mut self) -> u64 {
         let k = self.done;
         match self.routine {
             Routine::Lu => self.lu_column(k),
@@ -97,7 +97,7 @@ impl Dense {
     }
 
     /// `A x`, by the factors. All columns must be factored.
-    pub(super) fn factors_times(&self, x: &[f64]) -> Vec<f64> {
+    fn factors_times(&self, x: &[f64]) -> Vec<f64> {
         match self.routine {
             Routine::Lu => {
                 let mut y = self.upper_times(x, |row| self.at(row, row));
@@ -287,20 +287,183 @@ pub(super) fn residual(y: &[f64], z: &[f64], norm: f64, x: &[f64]) -> f64 {
     let greatest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
     let difference = greatest(&mut y.iter().zip(z).map(|(y, z)| (y - z).abs()));
     let size = greatest(&mut x.iter().map(|x| x.abs()));
-    difference / (norm * size * real(x.len()) * f64::EPSILON)
+    difference / (norm * size * real(length(x.len())) * f64::EPSILON)
 }
 
 /// The order of a matrix whose encoding takes `bytes`; at least two.
-pub(super) fn order_of(bytes: f64) -> usize {
+fn order_of(bytes: f64) -> usize {
     let order = (bytes / 8.0).sqrt();
     let order = crate::parameters::whole(order).max(2);
     position(order)
 }
 
-/// A number of rows as a real number.
-pub(super) fn real(number: usize) -> f64 {
-    f64::from(u32::try_from(number).expect("orders fit 32 bits"))
+/// A system that is being solved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Linpack {
+    matrix: Dense,
 }
+
+impl Linpack {
+    /// The system of a round; `None` if there is no memory for it.
+    pub(super) fn new(round: Round, range: [f64; 2]) -> Option<Self> {
+        let order = order_of(round.bytes(range));
+        let matrix = Dense::drawn(round, MATRIX, order, Routine::Lu)?;
+        Some(Self { matrix })
+    }
+
+    /// Factors columns with about `budget` operations. Returns how many it took.
+    pub(super) fn advance(&mut self, budget: u64) -> u64 {
+        let mut spent = 0;
+        while spent < budget && !self.matrix.is_factored() {
+            spent += self.matrix.factor_column();
+        }
+        spent
+    }
+
+    pub(super) const fn is_over(&self) -> bool {
+        self.matrix.is_factored()
+    }
+
+    /// The solution, as numbers to be compared, if it solves the system that was drawn.
+    pub(super) fn result(&self, round: Round) -> Result<Vec<u64>, String> {
+        let order = self.matrix.order();
+        let mut numbers = round.numbers(RIGHT);
+        let b: Vec<f64> = (0..order).map(|_| signed(&mut numbers)).collect();
+        let x = self.matrix.solve(b.clone());
+        let drawn = Dense::drawn(round, MATRIX, order, Routine::Lu);
+        let drawn = drawn.ok_or("not enough memory to check the solution")?;
+        let (product, norm) = drawn.times(&x);
+        let far = residual(&product, &b, norm, &x);
+        if far < RESIDUAL_MAX {
+            Ok(x.iter().map(|x| x.to_bits()).collect())
+        } else {
+            Err(format!(
+                "the solution of {order} equations is off by {far} times what rounding causes"
+            ))
+        }
+    }
+
+    /// The state, as numbers to be compared.
+    pub(super) fn state(&self) -> Vec<u64> {
+        self.matrix.cells().collect()
+    }
+
+    /// The most bytes of its encoding.
+    pub(super) fn encoded(&self) -> usize {
+        self.matrix.encoded()
+    }
+}
+
+/// The streams of a round: the matrix, and the right-hand side.
+const MATRIX: u8 = b'm';
+const RIGHT: u8 = b'r';
+
+/// LINPACK's bound of a residual.
+const RESIDUAL_MAX: f64 = 16.0;
+
+/// Six matrices, of which the first are factored and kept until all are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Xlintims {
+    /// Bytes of all six together.
+    bytes: f64,
+    matrices: Vec<Dense>,
+    /// The residual of each factorisation.
+    residuals: Vec<f64>,
+}
+
+impl Xlintims {
+    /// The matrices of a round; `None` if there is no memory for the first.
+    pub(super) fn new(round: Round, range: [f64; 2]) -> Option<Self> {
+        let mut xlintims = Self {
+            bytes: round.bytes(range),
+            matrices: Vec::new(),
+            residuals: Vec::new(),
+        };
+        xlintims.matrices.push(xlintims.drawn(round, 0)?);
+        Some(xlintims)
+    }
+
+    /// Factors columns with about `budget` operations, and begins the next matrix when one is done. Returns how many it
+    /// took.
+    pub(super) fn advance(&mut self, round: Round, budget: u64) -> Result<u64, String> {
+        let mut spent = 0;
+        while spent < budget && !self.is_over() {
+            let number = self.residuals.len();
+            let matrix = &mut self.matrices[number];
+            if !matrix.is_factored() {
+                spent += matrix.factor_column();
+                continue;
+            }
+            let order = matrix.order();
+            self.residuals.push(self.check(round, number)?);
+            let products = length(order * order);
+            spent += 2 * products;
+            if self.residuals.len() < ORDERS.len() {
+                let next = self.drawn(round, number + 1);
+                self.matrices
+                    .push(next.ok_or("not enough memory for the next matrix")?);
+            }
+        }
+        Ok(spent)
+    }
+
+    pub(super) const fn is_over(&self) -> bool {
+        self.residuals.len() == ORDERS.len()
+    }
+
+    /// The residuals, as numbers to be compared.
+    pub(super) fn result(&self) -> Vec<u64> {
+        self.residuals.iter().map(|one| one.to_bits()).collect()
+    }
+
+    /// The state, as numbers to be compared.
+    pub(super) fn state(&self) -> Vec<u64> {
+        self.matrices.iter().flat_map(Dense::cells).collect()
+    }
+
+    /// The most bytes of its encoding.
+    pub(super) fn encoded(&self) -> usize {
+        self.matrices.iter().map(Dense::encoded).sum::<usize>() + 9 * ORDERS.len() + 64
+    }
+
+    /// The residual of the factors of a matrix, if it is what rounding may cause.
+    fn check(&self, round: Round, number: usize) -> Result<f64, String> {
+        let drawn = self.drawn(round, number);
+        let drawn = drawn.ok_or("not enough memory to check the factors")?;
+        let order = drawn.order();
+        let x: Vec<f64> = (0..order)
+            .map(|row| 1.0 + 1.0 / (1.0 + real(length(row))))
+            .collect();
+        let (product, norm) = drawn.times(&x);
+        let far = residual(&self.matrices[number].factors_times(&x), &product, norm, &x);
+        if far < LAPACK_RESIDUAL_MAX {
+            Ok(far)
+        } else {
+            Err(format!(
+                "the factors of a matrix of order {order} are off by {far} times what rounding causes"
+            ))
+        }
+    }
+
+    fn drawn(&self, round: Round, number: usize) -> Option<Dense> {
+        let (part, routine) = ORDERS[number];
+        let stream = u8::try_from(number).expect("there are six");
+        Dense::drawn(round, stream, order_of(part * self.bytes), routine)
+    }
+}
+
+/// The part of all bytes that each matrix has, and its factorisation.
+const ORDERS: [(f64, Routine); 6] = [
+    (0.05, Routine::Lu),
+    (0.25, Routine::Cholesky),
+    (0.1, Routine::Qr),
+    (0.3, Routine::Lu),
+    (0.15, Routine::Cholesky),
+    (0.15, Routine::Qr),
+];
+
+/// LAPACK's bound of a residual.
+const LAPACK_RESIDUAL_MAX: f64 = 30.0;
 
 #[cfg(test)]
 mod tests {
@@ -328,7 +491,7 @@ mod tests {
         for routine in [Routine::Lu, Routine::Cholesky, Routine::Qr] {
             for order in [1, 2, 7, 60] {
                 let (matrix, dense) = factored(order, routine);
-                let x: Vec<f64> = (0..order).map(|row| 1.0 + real(row)).collect();
+                let x: Vec<f64> = (0..order).map(|row| 1.0 + real(length(row))).collect();
                 let expected = &matrix * DVector::from_column_slice(&x);
                 let product = dense.factors_times(&x);
                 let far = residual(&product, expected.as_slice(), matrix.abs().max(), &x);
@@ -341,7 +504,7 @@ mod tests {
     fn solutions_are_those_of_nalgebra() {
         for order in [1, 3, 80] {
             let (matrix, dense) = factored(order, Routine::Lu);
-            let b: Vec<f64> = (0..order).map(|row| 0.5 - real(row)).collect();
+            let b: Vec<f64> = (0..order).map(|row| 0.5 - real(length(row))).collect();
             let expected = matrix.lu().solve(&DVector::from_column_slice(&b)).unwrap();
             for (x, expected) in dense.solve(b).iter().zip(expected.iter()) {
                 assert!((x - expected).abs() < 1e-9 * expected.abs().max(1.0));

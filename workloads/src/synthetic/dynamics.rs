@@ -3,10 +3,7 @@
 use bsp::units::Instructions;
 use serde::{Deserialize, Serialize};
 
-use crate::misplaced_key::MisplacedKey;
-use crate::parameters::{AMOUNT_MAX, Error, at_least_one, instructions, within};
-use crate::synthetic::change::{Change, Choice};
-use crate::synthetic::written::WrittenDynamics;
+use crate::parameters::{AMOUNT_MAX, Error, MisplacedKey, at_least_one, instructions, within};
 
 /// How the instructions of a superstep change: a factor that depends on rank and superstep, and noise
 /// on top of it.
@@ -118,22 +115,226 @@ impl Dynamics {
     }
 }
 
+/// Which ranks a [`Change`] happens to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Choice {
+    /// The lowest; a hotspot begins at rank 0.
+    #[default]
+    First,
+    /// Drawn from the run's seed, each as probable as any other; so is the rank where a hotspot begins.
+    Drawn,
+}
+
+/// What changes, and when.
+///
+/// A `share` is a part of the ranks, from 0 to 1: `share` · processes of them, rounded, and one at
+/// least if the share is above zero. [`Choice`] selects them. A `factor` multiplies their instructions.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Change {
+    /// Nothing, ever.
+    #[default]
+    Steady,
+    /// The load of a share of the ranks grows or shrinks slowly.
+    Drift {
+        /// Share of the ranks; by default 0.5.
+        share: f64,
+        /// The factor reached in the end; by default 2.
+        factor: f64,
+        /// The last superstep without change; by default 0. From here the factor grows linearly.
+        start: u64,
+        /// The first superstep with the whole factor, which then stays; by default the run's last.
+        end: Option<u64>,
+    },
+    /// A share of the ranks changes from one superstep to the next.
+    Jump {
+        /// Share of the ranks; by default 0.5.
+        share: f64,
+        /// The factor; by default 2.
+        factor: f64,
+        /// The first superstep with the factor; by default 100.
+        start: u64,
+        /// Number of supersteps after which the factor is removed, then applied again, and so on; by
+        /// default it stays.
+        every: Option<u64>,
+    },
+    /// A window of consecutive ranks is heavier, and wanders over all of them, around the end.
+    Hotspot {
+        /// Width of the window; by default a tenth of the ranks.
+        share: f64,
+        /// The factor; by default 2.
+        factor: f64,
+        /// By how many ranks it moves at a time; by default 1.
+        step: u64,
+        /// Number of supersteps between moves; by default 10.
+        every: u64,
+    },
+}
+
+/// The table as it is written: flat, and with gaps.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct WrittenDynamics {
+    kind: DynamicsKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    choice: Option<Choice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    factor: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    every: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jitter: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum DynamicsKind {
+    #[default]
+    Steady,
+    Drift,
+    Jump,
+    Hotspot,
+    Noise,
+}
+
+impl DynamicsKind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Steady => "steady",
+            Self::Drift => "drift",
+            Self::Jump => "jump",
+            Self::Hotspot => "hotspot",
+            Self::Noise => "noise",
+        }
+    }
+
+    const fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Steady | Self::Noise => &["jitter"],
+            Self::Drift => &["choice", "share", "factor", "start", "end", "jitter"],
+            Self::Jump => &["choice", "share", "factor", "start", "every", "jitter"],
+            Self::Hotspot => &["choice", "share", "factor", "step", "every", "jitter"],
+        }
+    }
+}
+
 impl TryFrom<WrittenDynamics> for Dynamics {
     type Error = MisplacedKey;
 
+    /// Fills gaps with the defaults of the kind, if that takes all keys that are written.
     fn try_from(written: WrittenDynamics) -> Result<Self, MisplacedKey> {
-        written.check_keys()?;
+        let keys = [
+            ("choice", written.choice.is_some()),
+            ("share", written.share.is_some()),
+            ("factor", written.factor.is_some()),
+            ("start", written.start.is_some()),
+            ("end", written.end.is_some()),
+            ("step", written.step.is_some()),
+            ("every", written.every.is_some()),
+        ];
+        MisplacedKey::check(written.kind.name(), written.kind.keys(), &keys)?;
+        let factor = written.factor.unwrap_or(2.0);
+        let change = match written.kind {
+            DynamicsKind::Steady | DynamicsKind::Noise => Change::Steady,
+            DynamicsKind::Drift => Change::Drift {
+                share: written.share.unwrap_or(0.5),
+                factor,
+                start: written.start.unwrap_or(0),
+                end: written.end,
+            },
+            DynamicsKind::Jump => Change::Jump {
+                share: written.share.unwrap_or(0.5),
+                factor,
+                start: written.start.unwrap_or(100),
+                every: written.every,
+            },
+            DynamicsKind::Hotspot => Change::Hotspot {
+                share: written.share.unwrap_or(0.1),
+                factor,
+                step: written.step.unwrap_or(1),
+                every: written.every.unwrap_or(10),
+            },
+        };
+        let is_noise = written.kind == DynamicsKind::Noise;
         Ok(Self {
-            change: written.change(),
-            choice: written.choice(),
-            jitter: written.jitter(),
+            change,
+            choice: written.choice.unwrap_or_default(),
+            jitter: written.jitter.unwrap_or(if is_noise { 0.1 } else { 0.0 }),
         })
     }
 }
 
 impl From<Dynamics> for WrittenDynamics {
+    /// The table of a change, without gaps.
     fn from(dynamics: Dynamics) -> Self {
-        Self::new(dynamics.change, dynamics.choice, dynamics.jitter)
+        let Dynamics {
+            change,
+            choice,
+            jitter,
+        } = dynamics;
+        let is_steady = change == Change::Steady;
+        let blank = Self {
+            choice: (!is_steady).then_some(choice),
+            jitter: Some(jitter),
+            ..Self::default()
+        };
+        match change {
+            Change::Steady => Self {
+                kind: if jitter == 0.0 {
+                    DynamicsKind::Steady
+                } else {
+                    DynamicsKind::Noise
+                },
+                ..blank
+            },
+            Change::Drift {
+                share,
+                factor,
+                start,
+                end,
+            } => Self {
+                kind: DynamicsKind::Drift,
+                share: Some(share),
+                factor: Some(factor),
+                start: Some(start),
+                end,
+                ..blank
+            },
+            Change::Jump {
+                share,
+                factor,
+                start,
+                every,
+            } => Self {
+                kind: DynamicsKind::Jump,
+                share: Some(share),
+                factor: Some(factor),
+                start: Some(start),
+                every,
+                ..blank
+            },
+            Change::Hotspot {
+                share,
+                factor,
+                step,
+                every,
+            } => Self {
+                kind: DynamicsKind::Hotspot,
+                share: Some(share),
+                factor: Some(factor),
+                step: Some(step),
+                every: Some(every),
+                ..blank
+            },
+        }
     }
 }
 

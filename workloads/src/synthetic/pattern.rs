@@ -4,15 +4,17 @@ use std::collections::BTreeSet;
 
 use bsp::Rank;
 use rand_chacha::rand_core::Rng;
+use serde::{Deserialize, Serialize};
 
 use crate::draws::generator;
-use crate::parameters::{Error, at_least_one};
+use crate::parameters::{Error, MisplacedKey, at_least_one};
 
 /// Which processes send to each other in every superstep. Partners send to each other; a process is not its own partner.
 ///
 /// Written as a table with the key `kind` (`shifts`, `grid`, `groups`, `tree` or `random`) beside those of the kind. A
 /// key that does not belong to the kind is an error.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "WrittenPattern", into = "WrittenPattern")]
 pub enum Pattern {
     /// As `shifts` and `ring` say.
     #[default]
@@ -168,6 +170,122 @@ fn random(links: u32, seed: u64, processes: u32) -> Result<Vec<BTreeSet<u32>>, E
 }
 
 const PURPOSE: &[u8; 24] = b"workloads::synth::random";
+
+/// The table as it is written: flat, and with gaps.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct WrittenPattern {
+    kind: PatternKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dimensions: Option<Vec<u32>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    torus: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arity: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    links: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum PatternKind {
+    #[default]
+    Shifts,
+    Grid,
+    Groups,
+    Tree,
+    Random,
+}
+
+impl PatternKind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Shifts => "shifts",
+            Self::Grid => "grid",
+            Self::Groups => "groups",
+            Self::Tree => "tree",
+            Self::Random => "random",
+        }
+    }
+
+    const fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Shifts => &[],
+            Self::Grid => &["dimensions", "torus"],
+            Self::Groups => &["size"],
+            Self::Tree => &["arity"],
+            Self::Random => &["links", "seed"],
+        }
+    }
+}
+
+impl TryFrom<WrittenPattern> for Pattern {
+    type Error = MisplacedKey;
+
+    /// Fills gaps with the defaults of the kind, if that takes all keys that are written.
+    fn try_from(written: WrittenPattern) -> Result<Self, MisplacedKey> {
+        let keys = [
+            ("dimensions", written.dimensions.is_some()),
+            ("torus", written.torus.is_some()),
+            ("size", written.size.is_some()),
+            ("arity", written.arity.is_some()),
+            ("links", written.links.is_some()),
+            ("seed", written.seed.is_some()),
+        ];
+        MisplacedKey::check(written.kind.name(), written.kind.keys(), &keys)?;
+        Ok(match written.kind {
+            PatternKind::Shifts => Self::Shifts,
+            PatternKind::Grid => Self::Grid {
+                dimensions: written.dimensions.unwrap_or_default(),
+                torus: written.torus.unwrap_or(false),
+            },
+            PatternKind::Groups => Self::Groups {
+                size: written.size.unwrap_or(4),
+            },
+            PatternKind::Tree => Self::Tree {
+                arity: written.arity.unwrap_or(2),
+            },
+            PatternKind::Random => Self::Random {
+                links: written.links.unwrap_or(2),
+                seed: written.seed.unwrap_or(1),
+            },
+        })
+    }
+}
+
+impl From<Pattern> for WrittenPattern {
+    fn from(pattern: Pattern) -> Self {
+        let of = |kind| Self {
+            kind,
+            ..Self::default()
+        };
+        match pattern {
+            Pattern::Shifts => of(PatternKind::Shifts),
+            Pattern::Grid { dimensions, torus } => Self {
+                dimensions: Some(dimensions),
+                torus: Some(torus),
+                ..of(PatternKind::Grid)
+            },
+            Pattern::Groups { size } => Self {
+                size: Some(size),
+                ..of(PatternKind::Groups)
+            },
+            Pattern::Tree { arity } => Self {
+                arity: Some(arity),
+                ..of(PatternKind::Tree)
+            },
+            Pattern::Random { links, seed } => Self {
+                links: Some(links),
+                seed: Some(seed),
+                ..of(PatternKind::Random)
+            },
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -8,9 +8,9 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::dynamics::{Change, Choice};
 use crate::draws::{by_lot, generator, part, unit};
 use crate::parameters::{Common, whole};
-use crate::synthetic::change::{Change, Choice};
 use crate::synthetic::dynamics::Dynamics;
 
 /// How the load of one process changes: a pure function of the superstep.

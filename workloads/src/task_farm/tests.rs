@@ -33,7 +33,7 @@ fn tasks_take_what_they_are_to_take() {
 fn the_laws_hold_with_a_long_shared_value() {
     let parameters = Parameters {
         tasks: 77,
-        shared: bsp::units::Bytes(100_000),
+        shared: Bytes(100_000),
         variation: 1.0,
         ..Parameters::default()
     };
@@ -71,7 +71,7 @@ fn numbers_out_of_range_are_named() {
     assert!(text.contains("for `tasks`: must be at most 10^8"), "{text}");
     let text = fails(
         Parameters {
-            task: bsp::units::Bytes(1 << 40),
+            task: Bytes(1 << 40),
             ..default()
         },
         3,

@@ -40,7 +40,7 @@ pub(super) fn evaluate(
     let views = views(observations, lives);
     let evaluate = |recorded: &Evaluation| {
         let rank = recorded.rank;
-        let history = ProcessHistory::recalled(&recorded.potentials);
+        let history = ProcessHistory::of_potentials(&recorded.potentials);
         let own = observations.set(recorded.host);
         let found = history.evaluate(
             model,

@@ -212,7 +212,7 @@ impl HostProbe for SimulatedWorld {
     }
 
     fn withheld(&mut self, host: HostId, window: Seconds) -> f64 {
-        self.engine.withheld(host, window)
+        self.engine.unavailable(host, window)
     }
 
     fn busy_periods(&mut self, host: HostId, window: Seconds) -> u64 {

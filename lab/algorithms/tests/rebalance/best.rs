@@ -79,7 +79,7 @@ fn a_small_budget_does_for_many_processes() {
     let resident = |number: usize| Resident {
         workload: if number.is_multiple_of(2) { 3.0 } else { 1.0 },
         size: 1.0,
-        home: number / 20,
+        initial_machine: number / 20,
     };
     let move_cost = MoveCost {
         fixed: 1.0,
@@ -132,7 +132,7 @@ fn tiny() -> impl Strategy<Value = (Problem, Vec<Vec<MoveCost>>)> {
         let resident = |(workload, size, initial): (f64, f64, usize)| Resident {
             workload,
             size,
-            home: initial % machines.len(),
+            initial_machine: initial % machines.len(),
         };
         let residents = residents.into_iter().map(resident).collect();
         let move_cost = |&(fixed, per_size): &(f64, f64)| MoveCost { fixed, per_size };
@@ -154,7 +154,10 @@ fn tiny_problems_are_solved_as_by_looking_at_all_assignments() {
     for _ in 0..CASES {
         let tree = (tiny(), 0.0..1.1, any::<u64>()).new_tree(&mut runner);
         let ((problem, move_costs), share, seed) = tree.unwrap().current();
-        let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
+        let (ideal, initial) = (
+            problem.ideal(),
+            problem.level(&problem.initial_assignment()),
+        );
         let target = ideal + share * (initial - ideal);
         let optimum = cheapest(&problem, target);
         let least = bound(&problem, target);
@@ -236,7 +239,7 @@ fn equal_processes_are_bounded_in_no_time() {
     let resident = |number: usize| Resident {
         workload: 1.0,
         size: 1.0,
-        home: number / 14,
+        initial_machine: number / 14,
     };
     let move_cost = MoveCost {
         fixed: 1.0,

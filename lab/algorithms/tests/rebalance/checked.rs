@@ -16,8 +16,9 @@ pub(crate) fn check(
     let mut migrations = 0;
     for (resident, &machine) in residents.iter().zip(&solution.assignment) {
         assert!(machine < machines.len(), "machine {machine}");
-        if machine != resident.home {
-            let move_cost = move_costs[machines[resident.home].group][machines[machine].group];
+        if machine != resident.initial_machine {
+            let move_cost =
+                move_costs[machines[resident.initial_machine].group][machines[machine].group];
             cost += move_cost.fixed + move_cost.per_size * resident.size;
             migrations += 1;
         }
@@ -34,7 +35,7 @@ pub(crate) fn check(
     assert!((solution.level - level).abs() <= 1e-9 * (1.0 + level));
     assert_eq!(solution.migrations, migrations);
     assert_eq!(solution.feasible, solution.level <= target * (1.0 + 1e-9));
-    let initial = problem.level(&problem.homes());
+    let initial = problem.level(&problem.initial_assignment());
     if initial <= target {
         assert_eq!(solution.migrations, 0);
     } else if !solution.feasible {

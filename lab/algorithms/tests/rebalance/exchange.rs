@@ -23,7 +23,7 @@ fn minding_the_exchange_makes_the_slowest_machine_faster() {
                 minded <= 0.8 * ignored,
                 "{group}, seed {seed}: {minded} against {ignored}"
             );
-            assert!(minded < problem.level(&problem.homes()));
+            assert!(minded < problem.level(&problem.initial_assignment()));
         }
     }
 }
@@ -32,7 +32,7 @@ fn minding_the_exchange_makes_the_slowest_machine_faster() {
 fn a_third_of_the_time_before_any_move_is_exchange() {
     for group in Exchanging::all() {
         let problem = group.draw(3);
-        let initial = problem.homes();
+        let initial = problem.initial_assignment();
         let all: f64 = problem.levels(&initial).iter().sum();
         let work: f64 = problem.loads(&initial).iter().sum();
         assert!(((all - work) / all - 1.0 / 3.0).abs() < 1e-9, "{group}");

@@ -32,7 +32,7 @@ impl Parts {
         let resident = |&(workload, size, initial, _): &(f64, f64, usize, bool)| Resident {
             workload,
             size,
-            home: initial,
+            initial_machine: initial,
         };
         let move_cost = MoveCost {
             fixed: 0.5,
@@ -195,7 +195,7 @@ proptest! {
         let without = Parts { edges: Vec::new(), ..parts.clone() };
         let weightless = Parts { weight: 0.0, ..parts };
         let (problem, other) = (without.problem(), weightless.problem());
-        let initial = problem.level(&problem.homes());
+        let initial = problem.level(&problem.initial_assignment());
         let target = problem.ideal() + share * (initial - problem.ideal()).max(0.0);
         let budget = Budget::Steps(3000);
         for method in Method::ALL {
@@ -263,7 +263,7 @@ fn problems_that_contradict_themselves_are_refused() {
     let resident = Resident {
         workload: 1.0,
         size: 1.0,
-        home: 0,
+        initial_machine: 0,
     };
     let move_cost = MoveCost {
         fixed: 1.0,

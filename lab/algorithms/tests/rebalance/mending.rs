@@ -21,7 +21,7 @@ fn problem(machines: &Machines, processes: &Processes) -> Result<Problem, Proble
         Resident {
             workload,
             size,
-            home: initial,
+            initial_machine: initial,
         }
     };
     let move_cost = |fixed, per_size| MoveCost { fixed, per_size };

@@ -128,11 +128,11 @@ fn as_few_processes_migrate_as_printed() {
 #[test]
 fn who_meets_the_target_stays() {
     let problem = "I2,1".parse::<Group>().unwrap().draw(1);
-    let initial = problem.level(&problem.homes());
+    let initial = problem.level(&problem.initial_assignment());
     for method in Method::ALL {
         let found = method.search(&problem, initial, Budget::Steps(1000), 0);
         let expected = SearchResult {
-            solution: Solution::of(&problem, initial, problem.homes()),
+            solution: Solution::of(&problem, initial, problem.initial_assignment()),
             steps: 0,
             steps_to_best: 0,
         };
@@ -149,7 +149,7 @@ fn one_machine_and_a_target_out_of_reach_end() {
     let resident = Resident {
         workload: 3.0,
         size: 1.0,
-        home: 0,
+        initial_machine: 0,
     };
     let move_cost = MoveCost {
         fixed: 1.0,
@@ -220,7 +220,7 @@ fn problems() -> impl Strategy<Value = Problem> {
         let resident = |(workload, size, initial): (f64, f64, usize)| Resident {
             workload,
             size,
-            home: initial % machines.len(),
+            initial_machine: initial % machines.len(),
         };
         let residents = residents.into_iter().map(resident).collect();
         Problem::new(machines, residents, clusters()).unwrap()
@@ -251,7 +251,7 @@ proptest! {
         exponent in -8..20,
         seed: u64,
     ) {
-        let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
+        let (ideal, initial) = (problem.ideal(), problem.level(&problem.initial_assignment()));
         let target = ideal + share * (initial - ideal);
         // A power of two changes no digit.
         let other = in_currency(&problem, 2.0_f64.powi(exponent));
@@ -275,7 +275,7 @@ proptest! {
         steps in 0..5000_u64,
         seed: u64,
     ) {
-        let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
+        let (ideal, initial) = (problem.ideal(), problem.level(&problem.initial_assignment()));
         let target = ideal + share * (initial - ideal);
         for method in Method::ALL {
             let solution = method.solve(&problem, target, Budget::Steps(steps), seed);
@@ -292,7 +292,7 @@ proptest! {
         fewer in 0..3000_u64,
         more in 0..3000_u64,
     ) {
-        let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
+        let (ideal, initial) = (problem.ideal(), problem.level(&problem.initial_assignment()));
         let target = ideal + share * (initial - ideal);
         for method in PUBLISHED {
             let [fewer, more] = [fewer, fewer + more]

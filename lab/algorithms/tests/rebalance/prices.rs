@@ -19,7 +19,10 @@ fn the_best_is_not_dearer_than_local_search_or_refinement_in_equal_time() {
     let (mut compared, mut refined) = (0, 0);
     for (name, seed) in names.into_iter().zip(900..).step_by(size(1, 5)) {
         let problem = name.parse::<Group>().unwrap().draw(seed);
-        let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
+        let (ideal, initial) = (
+            problem.ideal(),
+            problem.level(&problem.initial_assignment()),
+        );
         for share in [0.02, 0.1, 0.4] {
             let target = ideal + share * (initial - ideal);
             // These take the same time.
@@ -52,7 +55,10 @@ fn a_tenth_of_the_steps_is_for_local_search_and_another_for_refinement() {
     for name in ["I1,3", "S5,4", "S7,2"] {
         for seed in 910..913 {
             let problem = name.parse::<Group>().unwrap().draw(seed);
-            let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
+            let (ideal, initial) = (
+                problem.ideal(),
+                problem.level(&problem.initial_assignment()),
+            );
             for (share, steps) in [(0.1, 20_000), (0.3, 100_000)] {
                 let target = ideal + share * (initial - ideal);
                 let found = |method: Method, steps| {
@@ -90,7 +96,7 @@ fn a_giant_that_moves_does_not_make_other_moves_free() {
         workload: 1.0,
         size: if process.is_multiple_of(4) { 1.0 } else { 2.0 },
         // Machine 1 has 20 of them and is to keep 11; the others have 6.
-        home: if process < 20 {
+        initial_machine: if process < 20 {
             1
         } else {
             2 + (process - 20) / 6
@@ -99,7 +105,7 @@ fn a_giant_that_moves_does_not_make_other_moves_free() {
     let giant = Resident {
         workload: 5.0,
         size: 1e9,
-        home: 0,
+        initial_machine: 0,
     };
     let residents = [giant].into_iter().chain((0..200).map(ordinary));
     let move_cost = MoveCost {
@@ -132,7 +138,10 @@ fn a_giant_that_moves_does_not_make_other_moves_free() {
 fn refinement_ends_by_itself_and_its_steps_are_counted() {
     for name in ["I1,2", "I3,3", "S4,1"] {
         let problem = name.parse::<Group>().unwrap().draw(1);
-        let (ideal, initial) = (problem.ideal(), problem.level(&problem.homes()));
+        let (ideal, initial) = (
+            problem.ideal(),
+            problem.level(&problem.initial_assignment()),
+        );
         let target = 0.5 * (ideal + initial);
         let all = Method::Refine.search(&problem, target, Budget::Steps(u64::MAX), 0);
         check(&problem, target, &all.solution, &clusters());

@@ -42,7 +42,7 @@ fn reference(text: &str) -> Reference {
     let resident = |process: &serde_json::Value| Resident {
         workload: process[0].as_f64().unwrap(),
         size: process[1].as_f64().unwrap(),
-        home: index(&process[2]),
+        initial_machine: index(&process[2]),
     };
     let processes = value["processes"].as_array().unwrap().iter();
     assert_eq!(value["bandwidth"]["intra"], 100);

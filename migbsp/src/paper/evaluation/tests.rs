@@ -196,7 +196,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn a_process_recalled_from_its_potentials_finds_them_again(
+    fn a_process_replayed_from_its_potentials_finds_them_again(
         supersteps in prop::collection::vec((0_u64..3, 0_u32..7, 0_u64..3), 1..9),
         own in 0_u32..5,
     ) {
@@ -220,10 +220,10 @@ proptest! {
         let sets = sets();
         let situation = Situation { own: SetId(own), image: IMAGE, sets: &sets, learned: None };
         let found = process.evaluate(&config, &situation);
-        let recalled = ProcessHistory::recalled(&found.potentials);
-        let again = recalled.evaluate(&config, &situation);
+        let replayed = ProcessHistory::of_potentials(&found.potentials);
+        let again = replayed.evaluate(&config, &situation);
         prop_assert_eq!(
-            again.entry(Rank(3), &recalled),
+            again.entry(Rank(3), &replayed),
             found.entry(Rank(3), &process)
         );
         prop_assert_eq!(again, found);

@@ -1,15 +1,14 @@
-//! What is solved when a flow begins or ends; `integration-tests` and `tests/fairness.rs` hold the rates.
+//! What is solved when a flow begins or ends; `integration-tests` and `tests/fairness` check the rates.
 
 use std::sync::Arc;
 
 use bsp::HostId;
 use bsp::units::Bytes;
 
-use crate::event::Activity;
+use super::*;
+use crate::calendar::Activity;
 use crate::network::{Network, NetworkOptions};
 use crate::platform::Platform;
-
-use super::*;
 
 /// The flows of one network, and their calendar.
 struct Flows {

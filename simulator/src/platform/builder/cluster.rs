@@ -6,9 +6,8 @@ use bsp::units::{BytesPerSecond, InstructionsPerSecond, Seconds};
 
 use crate::platform::builder::{Builder, Cable, Duplex, Endpoint, count};
 use crate::platform::error::PlatformErrorKind;
-use crate::platform::host::Host;
-use crate::platform::link::LinkId;
 use crate::platform::routes::{Cluster, Location, Routing};
+use crate::platform::{Host, LinkId};
 
 /// Hosts that are alike, each with a cable of its own.
 #[derive(Debug)]

@@ -3,14 +3,14 @@
 use bsp::HostId;
 use bsp::numbers::{index, length};
 
-use crate::platform::Platform;
 use crate::platform::builder::{Builder, Cable, Duplex, Endpoint, ZoneDraft, ZoneRouting, count};
 use crate::platform::error::{At, ErrorAt, PlatformErrorKind};
 use crate::platform::graph::{CORE_MAX, Graph, split_loops};
-use crate::platform::link::LinkId;
 use crate::platform::names::Names;
-use crate::platform::pairs::Pairs;
-use crate::platform::routes::{Edge, Full, Loops, Routes, Routing, Shortest, Trunks, Uplink, Zone};
+use crate::platform::routes::{
+    Edge, Full, Loops, Pairs, Routes, Routing, Shortest, Trunks, Uplink, Zone,
+};
+use crate::platform::{LinkId, Platform};
 
 impl Builder {
     /// Compiles the routes.
@@ -131,10 +131,10 @@ impl Builder {
                 }))
             }
             ZoneRouting::Shortest(search) => {
-                let (graph, made) = Graph::new(width, &edges, search).map_err(|met| {
+                let (graph, made) = Graph::new(width, &edges, search).map_err(|found| {
                     PlatformErrorKind::TooMany {
                         what: "nodes with several neighbours in a zone of shortest paths",
-                        met: length(met),
+                        found: length(found),
                         limit: length(CORE_MAX),
                     }
                 })?;

@@ -208,7 +208,7 @@ fn nesting_and_numbers_are_bounded() {
         xml(&zones(200)).unwrap_err().kind,
         PlatformErrorKind::TooMany {
             what: "zones inside one another",
-            met: 65,
+            found: 65,
             limit: 64
         }
     );

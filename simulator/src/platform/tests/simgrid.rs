@@ -319,7 +319,7 @@ fn control_characters_in_names_are_refused() {
         let text = zone("Full", &inside).replacen(from, to, 1);
         let error = xml(&text).unwrap_err();
         assert!(
-            matches!(error.kind, PlatformErrorKind::Name { what: met, .. } if met == what),
+            matches!(error.kind, PlatformErrorKind::Name { what: found, .. } if found == what),
             "{error}"
         );
         let shown = error.to_string();

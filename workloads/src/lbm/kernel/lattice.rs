@@ -36,7 +36,7 @@ impl Fluid {
         Self { rate, force }
     }
 
-    /// The populations after they met each other: BGK with Guo's force.
+    /// The populations after their collision: BGK with Guo's force.
     ///
     /// `f ← f + (feq − f) / τ + (1 − 1 / (2τ)) w (3 (e − u) + 9 (e · u) e) · F`,
     /// `feq = w ρ (1 + 3 e · u + 4.5 (e · u)² − 1.5 u · u)`

@@ -151,11 +151,11 @@ fn the_flow_in_a_cavity_is_that_of_ghia_ghia_and_shin() {
     let north = along(&|x| fields.velocity(x, 32)[1]);
     for (table, cells, walls) in [(EASTWARD, east, [0.0, 1.0]), (NORTHWARD, north, [0.0, 0.0])] {
         for (at, expected) in table {
-            let met = interpolated(at, &cells, walls);
+            let found = interpolated(at, &cells, walls);
             // Most of what is left are errors of compressibility, a third of the Mach number squared.
             assert!(
-                (met - expected).abs() < 0.01,
-                "{met} at {at}, expected {expected}"
+                (found - expected).abs() < 0.01,
+                "{found} at {at}, expected {expected}"
             );
         }
     }
@@ -244,7 +244,7 @@ fn errors_name_the_parameter() {
         "height = 2",
         "invalid value `2` for `height`: must be at least 3, floor, ceiling and fluid between",
     );
-    for (parameters, met) in [
+    for (parameters, found) in [
         (
             "relaxation_time = 0.5",
             "invalid value `0.5` for `relaxation_time`",
@@ -258,7 +258,7 @@ fn errors_name_the_parameter() {
     ] {
         let expected =
             "one that gives a finite relaxation time above 0.5, where the method is stable";
-        check(parameters, &format!("{met}: must be {expected}"));
+        check(parameters, &format!("{found}: must be {expected}"));
     }
     check(
         "reynolds = 0",

@@ -87,7 +87,7 @@ impl Factors {
     ///
     /// # Errors
     ///
-    /// If they met a stage without a pivot, there is no memory for the whole, or an output is no block of the same matrix.
+    /// If they reached a stage without a pivot, there is no memory for the whole, or an output is no block of the same matrix.
     pub fn assemble(outputs: &[Result<Block, Singular>]) -> Result<Self, Unfactored> {
         let blocks: Vec<&Block> = outputs
             .iter()
@@ -170,8 +170,8 @@ impl Factors {
             let (product, magnitudes) = self.product(i);
             let row = matrix.row(index(*original));
             assert_eq!(row.len(), self.order, "the factors' order is the matrix's");
-            for ((expected, met), size) in row.iter().zip(product).zip(magnitudes) {
-                difference += ((expected - met) / unit).powi(2);
+            for ((expected, found), size) in row.iter().zip(product).zip(magnitudes) {
+                difference += ((expected - found) / unit).powi(2);
                 whole += (expected / unit).powi(2);
                 magnitude += (size / unit).powi(2);
             }

@@ -84,8 +84,8 @@ proptest! {
         let (expected, permutation) = sequential(&matrix, pivoting);
         prop_assert_eq!(factors.permutation(), permutation);
         for (i, row) in expected.into_iter().enumerate() {
-            let met = (0..factors.order()).map(|j| factors.element(i, j));
-            prop_assert_eq!(bits(met), bits(row));
+            let found = (0..factors.order()).map(|j| factors.element(i, j));
+            prop_assert_eq!(bits(found), bits(row));
         }
     }
 }
@@ -166,8 +166,8 @@ fn determinant_and_solution_are_those_of_a_well_kept_library() {
         solution[i] /= factors.element(i, i);
     }
     let expected = library.lu().solve(&right).unwrap();
-    for (met, expected) in solution.iter().zip(expected.iter()) {
-        assert!((met - expected).abs() < 1e-9 * expected.abs().max(1.0));
+    for (found, expected) in solution.iter().zip(expected.iter()) {
+        assert!((found - expected).abs() < 1e-9 * expected.abs().max(1.0));
     }
 }
 

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{Error, within};
-use crate::smith_waterman::kernel::blosum62;
 
 /// How letters are compared, and which letters there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +36,7 @@ impl Substitution {
     #[must_use]
     pub const fn letters(self) -> &'static [u8] {
         match self {
-            Self::Blosum62 => blosum62::LETTERS,
+            Self::Blosum62 => BLOSUM62_LETTERS,
             Self::Dna => b"ACGTN",
         }
     }
@@ -126,7 +125,7 @@ impl Scoring {
     /// What the letters with these codes are worth beside each other.
     pub(super) fn pair(&self, query: u8, subject: u8) -> i64 {
         match self.substitution {
-            Substitution::Blosum62 => blosum62::score(query, subject),
+            Substitution::Blosum62 => blosum62(query, subject),
             Substitution::Dna if query == subject && u32::from(query) < 4 => self.equal,
             Substitution::Dna => self.different,
         }
@@ -146,5 +145,79 @@ impl Scoring {
     pub(super) fn gap(&self, letters: usize) -> i64 {
         let letters = i64::try_from(letters).expect("a gap is no longer than a sequence in memory");
         self.gap_open + letters * self.gap_extend
+    }
+}
+
+/// The letters, in the matrix's order: twenty residues, then `B` (`D` or `N`), `Z` (`E` or `Q`),
+/// `X` (any) and `*` (the end of a translation).
+const BLOSUM62_LETTERS: &[u8; 24] = b"ARNDCQEGHILKMFPSTWYVBZX*";
+
+/// What two letters, given by their codes, score.
+fn blosum62(one: u8, other: u8) -> i64 {
+    i64::from(BLOSUM62[usize::from(one)][usize::from(other)])
+}
+
+/// The substitution matrix BLOSUM62: twice the binary logarithm of how much more often two residues stand beside each other
+/// in blocks of related proteins than by chance, rounded (Henikoff and Henikoff, PNAS 89, 1992, pp. 10915-10919).
+#[rustfmt::skip]
+const BLOSUM62: [[i8; 24]; 24] = [
+//    A   R   N   D   C   Q   E   G   H   I   L   K   M   F   P   S   T   W   Y   V   B   Z   X   *
+    [ 4, -1, -2, -2,  0, -1, -1,  0, -2, -1, -1, -1, -1, -2, -1,  1,  0, -3, -2,  0, -2, -1,  0, -4],
+    [-1,  5,  0, -2, -3,  1,  0, -2,  0, -3, -2,  2, -1, -3, -2, -1, -1, -3, -2, -3, -1,  0, -1, -4],
+    [-2,  0,  6,  1, -3,  0,  0,  0,  1, -3, -3,  0, -2, -3, -2,  1,  0, -4, -2, -3,  3,  0, -1, -4],
+    [-2, -2,  1,  6, -3,  0,  2, -1, -1, -3, -4, -1, -3, -3, -1,  0, -1, -4, -3, -3,  4,  1, -1, -4],
+    [ 0, -3, -3, -3,  9, -3, -4, -3, -3, -1, -1, -3, -1, -2, -3, -1, -1, -2, -2, -1, -3, -3, -2, -4],
+    [-1,  1,  0,  0, -3,  5,  2, -2,  0, -3, -2,  1,  0, -3, -1,  0, -1, -2, -1, -2,  0,  3, -1, -4],
+    [-1,  0,  0,  2, -4,  2,  5, -2,  0, -3, -3,  1, -2, -3, -1,  0, -1, -3, -2, -2,  1,  4, -1, -4],
+    [ 0, -2,  0, -1, -3, -2, -2,  6, -2, -4, -4, -2, -3, -3, -2,  0, -2, -2, -3, -3, -1, -2, -1, -4],
+    [-2,  0,  1, -1, -3,  0,  0, -2,  8, -3, -3, -1, -2, -1, -2, -1, -2, -2,  2, -3,  0,  0, -1, -4],
+    [-1, -3, -3, -3, -1, -3, -3, -4, -3,  4,  2, -3,  1,  0, -3, -2, -1, -3, -1,  3, -3, -3, -1, -4],
+    [-1, -2, -3, -4, -1, -2, -3, -4, -3,  2,  4, -2,  2,  0, -3, -2, -1, -2, -1,  1, -4, -3, -1, -4],
+    [-1,  2,  0, -1, -3,  1,  1, -2, -1, -3, -2,  5, -1, -3, -1,  0, -1, -3, -2, -2,  0,  1, -1, -4],
+    [-1, -1, -2, -3, -1,  0, -2, -3, -2,  1,  2, -1,  5,  0, -2, -1, -1, -1, -1,  1, -3, -1, -1, -4],
+    [-2, -3, -3, -3, -2, -3, -3, -3, -1,  0,  0, -3,  0,  6, -4, -2, -2,  1,  3, -1, -3, -3, -1, -4],
+    [-1, -2, -2, -1, -3, -1, -1, -2, -2, -3, -3, -1, -2, -4,  7, -1, -1, -4, -3, -2, -2, -1, -2, -4],
+    [ 1, -1,  1,  0, -1,  0,  0,  0, -1, -2, -2,  0, -1, -2, -1,  4,  1, -3, -2, -2,  0,  0,  0, -4],
+    [ 0, -1,  0, -1, -1, -1, -1, -2, -2, -1, -1, -1, -1, -2, -1,  1,  5, -2, -2,  0, -1, -1,  0, -4],
+    [-3, -3, -4, -4, -2, -2, -3, -2, -2, -3, -2, -3, -1,  1, -4, -3, -2, 11,  2, -3, -4, -3, -2, -4],
+    [-2, -2, -2, -3, -2, -1, -2, -3,  2, -1, -1, -2, -1,  3, -3, -2, -2,  2,  7, -1, -3, -2, -1, -4],
+    [ 0, -3, -3, -3, -1, -2, -2, -3, -3,  3,  1, -2,  1, -1, -2, -2,  0, -3, -1,  4, -3, -2, -1, -4],
+    [-2, -1,  3,  4, -3,  0,  1, -1,  0, -3, -4,  0, -3, -3, -2,  0, -1, -4, -3, -3,  4,  1, -1, -4],
+    [-1,  0,  0,  1, -3,  3,  4, -2,  0, -3, -3,  1, -1, -3, -1,  0, -1, -3, -2, -2,  1,  4, -1, -4],
+    [ 0, -1, -1, -1, -2, -1, -1, -1, -1, -1, -1, -1, -1, -1, -2,  0,  0, -2, -1, -1, -1, -1, -1, -4],
+    [-4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4,  1],
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OTHERS: &str = include_str!("blosum62/others.txt");
+
+    #[test]
+    fn blosum62_equals_the_published_matrix() {
+        let code = |letter: &str| {
+            (0_u8..)
+                .zip(BLOSUM62_LETTERS)
+                .find(|(_, own)| [**own] == letter.as_bytes())
+        };
+        let mut lines = OTHERS.lines().skip(1);
+        let columns: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
+        assert_eq!(columns.len(), BLOSUM62_LETTERS.len());
+        let mut rows = 0;
+        for line in lines {
+            let (row, scores) = line.split_once(' ').unwrap();
+            let scores: Vec<i64> = scores
+                .split_whitespace()
+                .map(|score| score.parse().unwrap())
+                .collect();
+            assert_eq!(scores.len(), columns.len(), "{row}");
+            for (column, expected) in columns.iter().zip(scores) {
+                let (one, other) = (code(row).unwrap().0, code(column).unwrap().0);
+                assert_eq!(blosum62(one, other), expected, "{row} {column}");
+            }
+            rows += 1;
+        }
+        assert_eq!(rows, BLOSUM62_LETTERS.len());
     }
 }

@@ -8,7 +8,7 @@ use rand_chacha::rand_core::Rng;
 use seq_io::fasta::{self, Record};
 
 use crate::draws::{generator, unit};
-use crate::memory::collected;
+use crate::parameters::collected;
 use crate::smith_waterman::kernel::scoring::Substitution;
 
 /// A sequence, its letters as codes of a [`Substitution`].
@@ -32,12 +32,12 @@ pub struct Pair {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Something before the first record.
-    #[error("is not FASTA: line {line} begins with `{}`, expected `>` and the name of a record", shown(*met))]
+    #[error("is not FASTA: line {line} begins with `{}`, expected `>` and the name of a record", shown(*found))]
     Start {
         /// The line, from 1.
         line: usize,
         /// Its first byte.
-        met: u8,
+        found: u8,
     },
     /// Nothing but empty lines.
     #[error("holds no record, expected a line with `>` and a name, and lines of letters below it")]
@@ -75,13 +75,13 @@ pub enum Error {
     /// A letter that has no score.
     #[error(
         "has `{}` in line {line}, position {position} of record `{record}`, expected one of {expected}",
-        shown(*met)
+        shown(*found)
     )]
     Letter {
         /// The record's name.
         record: String,
-        /// The byte met.
-        met: u8,
+        /// The byte found.
+        found: u8,
         /// The line, from 1.
         line: usize,
         /// Where in the record, from 1, line ends not counted.
@@ -137,10 +137,10 @@ impl Sequence {
         }
         let names = || records.iter().map(|(name, _)| name.clone()).collect();
         // Records of one name cannot be distinguished, so none of them can be chosen.
-        let mut met = BTreeSet::new();
+        let mut found = BTreeSet::new();
         let asked = records.iter().map(|(record, _)| record.as_str());
         let mut asked = asked.filter(|record| name.is_none_or(|name| name == *record));
-        if let Some(twice) = asked.find(|record| !met.insert(*record)) {
+        if let Some(twice) = asked.find(|record| !found.insert(*record)) {
             let same = records.iter().filter(|(record, _)| record == twice);
             return Err(Error::SameName {
                 name: twice.to_owned(),
@@ -174,7 +174,7 @@ impl Sequence {
             for letter in letters {
                 let code = substitution.code(*letter).ok_or_else(|| Error::Letter {
                     record: record.to_owned(),
-                    met: *letter,
+                    found: *letter,
                     line,
                     position: codes.len() + 1,
                     expected: str::from_utf8(substitution.letters()).expect("letters are ASCII"),
@@ -237,7 +237,7 @@ impl Pair {
 impl Error {
     fn from_reader(error: &fasta::Error) -> Self {
         match *error {
-            fasta::Error::InvalidStart { line, found } => Self::Start { line, met: found },
+            fasta::Error::InvalidStart { line, found } => Self::Start { line, found },
             fasta::Error::Io(_) | fasta::Error::BufferLimit => {
                 unreachable!("reading from memory into a buffer without limit")
             }
