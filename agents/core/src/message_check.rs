@@ -32,6 +32,7 @@ use protocol::{Address, AgentMessage, Considered, End, Report, Reports, Route, S
 use crate::check::check;
 use crate::run_shape::RunShape;
 use crate::setup::{Rules, Scheduler};
+use record::Names;
 
 /// Checks of messages between the agents of a run.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,7 @@
 //! Checks of messages against the shape of the run.
 
 use bsp::{HostId, Rank, SetId};
+use record::Names;
 
 use crate::check::check;
 use crate::setup::Rules;
@@ -14,40 +15,20 @@ pub struct RunShape<'a> {
     pub superstep_limit: u64,
 }
 
-impl RunShape<'_> {
-    /// Checks that a process exists.
-    ///
-    /// # Errors
-    ///
-    /// If it does not.
-    pub fn rank(&self, rank: Rank) -> Result<(), String> {
+impl Names for RunShape<'_> {
+    fn rank(&self, rank: Rank) -> Result<(), String> {
         exists("process", rank.index(), self.rules.placement.len())
     }
 
-    /// Checks that a host exists.
-    ///
-    /// # Errors
-    ///
-    /// If it does not.
-    pub fn host(&self, host: HostId) -> Result<(), String> {
+    fn host(&self, host: HostId) -> Result<(), String> {
         exists("host", host.index(), self.rules.sets.len())
     }
 
-    /// Checks that a Set exists.
-    ///
-    /// # Errors
-    ///
-    /// If it does not.
-    pub fn set(&self, set: SetId) -> Result<(), String> {
+    fn set(&self, set: SetId) -> Result<(), String> {
         exists("Set", set.index(), self.rules.managers.len())
     }
 
-    /// Checks a number of supersteps, or of placements: there is at most one after each superstep.
-    ///
-    /// # Errors
-    ///
-    /// If it is beyond the limit.
-    pub fn superstep(&self, superstep: u64) -> Result<(), String> {
+    fn superstep(&self, superstep: u64) -> Result<(), String> {
         let limit = self.superstep_limit;
         check(superstep <= limit, || {
             format!("superstep {superstep}, beyond the limit of {limit}")

@@ -19,7 +19,7 @@ use agents::mutant::{self, Mutant};
 use bsp::{HostId, Rank};
 use protocol::transport::JobId;
 use protocol::{Address, Build, EncodedState, Fault, JobMessage, Message, Status, Submit, encode};
-use record::Event;
+use record::{Event, Names};
 
 pub use request::Request;
 

@@ -4,6 +4,7 @@ use agents::{Mail, RunError, RunShape};
 use bsp::Rank;
 use checkpoint::{Generations, WrittenPieces};
 use protocol::{Address, CheckpointMessage, NodeMessage};
+use record::Names;
 
 use super::HostWorld;
 use crate::checkpoints::SavedPiece;
