@@ -13,7 +13,7 @@ use migbsp::BarrierTime;
 use protocol::{Address, Arrived, Migrate};
 use serde::{Deserialize, Serialize};
 
-use crate::check::check;
+use crate::message_check::check;
 use crate::setup::Rules;
 use crate::world::Cost;
 

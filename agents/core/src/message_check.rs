@@ -22,17 +22,15 @@
 use std::ops::RangeInclusive;
 
 use bsp::units::Seconds;
-use bsp::{HostId, SetId};
+use bsp::{HostId, Rank, SetId};
 use migbsp::{
     Answer, CostCoefficients, Entry, ExternalLoad, HostLink, Inventory, LinkProbe, Load,
     MeasuredMove, ProbedLink, Refusal,
 };
 use protocol::{Address, AgentMessage, Considered, End, Report, Reports, Route, SetReport, When};
-
-use crate::check::check;
-use crate::run_shape::RunShape;
-use crate::setup::{Rules, Scheduler};
 use record::Names;
+
+use crate::setup::{Rules, Scheduler};
 
 /// Checks of messages between the agents of a run.
 #[derive(Clone, Copy, Debug)]
@@ -460,3 +458,49 @@ fn cores(found: u32) -> Result<(), String> {
 
 /// The numbers of processors that a host may have.
 const CORES: RangeInclusive<u32> = 1..=1 << 16;
+
+/// The processes, hosts, Sets and supersteps of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct RunShape<'a> {
+    /// The agents of the run.
+    pub rules: &'a Rules,
+    /// The number of supersteps after which a computation counts as endless.
+    pub superstep_limit: u64,
+}
+
+impl Names for RunShape<'_> {
+    fn rank(&self, rank: Rank) -> Result<(), String> {
+        exists("process", rank.index(), self.rules.placement.len())
+    }
+
+    fn host(&self, host: HostId) -> Result<(), String> {
+        exists("host", host.index(), self.rules.sets.len())
+    }
+
+    fn set(&self, set: SetId) -> Result<(), String> {
+        exists("Set", set.index(), self.rules.managers.len())
+    }
+
+    fn superstep(&self, superstep: u64) -> Result<(), String> {
+        let limit = self.superstep_limit;
+        check(superstep <= limit, || {
+            format!("superstep {superstep}, beyond the limit of {limit}")
+        })
+    }
+}
+
+/// Checks that there is a `what` with this index, of `count`.
+fn exists(what: &str, index: usize, count: usize) -> Result<(), String> {
+    check(index < count, || {
+        format!("{what} {index}, but there are {count}, counted from 0")
+    })
+}
+
+/// Returns `problem` as an error unless `holds`.
+///
+/// # Errors
+///
+/// `problem`, if it does not hold.
+pub fn check(holds: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(problem()) }
+}

@@ -7,7 +7,7 @@ use bsp::{HostId, Rank, SetId};
 use migbsp::{ExternalLoad, Measurements};
 use protocol::{Address, AgentMessage, Arrived, Evaluate, Measure, Measured, Report, Reports};
 
-use crate::check::check;
+use crate::message_check::check;
 use crate::setup::{Rules, Scheduler};
 use crate::world::{Cost, Event, Mail, World};
 

@@ -1,26 +1,27 @@
 //! The agent that manages one Set.
+//!
+//! # Hosts that join between two supersteps, as one Manager takes part in it
+//!
+//! The world says which hosts join (`Membership::joining`), the same to all Managers. The processes that waited for these hosts
+//! move to them as in a call. A call may follow.
 
 mod call;
-mod joining;
-mod placement_view;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
+use call::Call;
 use migbsp::{Elapsed, Planner, When};
 use protocol::{Address, AgentMessage, Arrived, Installed, Migrate, Start, StartCall};
 
 use crate::barrier::Arrivals;
-use crate::check::check;
-use crate::error::RunError;
 use crate::learned_cost::LearnedCost;
-use crate::remaining::can_pay;
-use crate::setup::{Rules, Scheduler};
+use crate::message_check::check;
+use crate::outcome::RunError;
+use crate::setup::{Joining, Relocation, Rules, Scheduler, can_pay};
 use crate::world::{Cost, Event, Mail, World};
-use call::Call;
-use joining::Admission;
-use placement_view::PlacementView;
 
 /// The state of a Set Manager: the host of every process, the arrivals at the barrier, and the rescheduling call in
 /// progress.
@@ -475,6 +476,203 @@ impl SetManager {
 
 /// Early messages that a Manager keeps for each agent of the run.
 const EARLY_PER_AGENT: usize = 8;
+
+/// The hosts that are joining, as one Manager sees it.
+#[derive(Debug)]
+struct Admission {
+    joining: Joining,
+    /// Whether a call follows.
+    is_due: bool,
+    /// The moves, once they are ordered.
+    orders: Option<Vec<Migrate>>,
+    /// The processes that have been installed.
+    installed: BTreeMap<Rank, Installed>,
+}
+
+impl SetManager {
+    /// Hosts join after the present superstep. `is_due` tells whether a call follows.
+    fn begin_joining(
+        &mut self,
+        rules: &Rules,
+        joining: Joining,
+        is_due: bool,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        self.joined_after = Some(self.superstep);
+        let wait = joining.wait;
+        self.admission = Some(Admission {
+            joining,
+            is_due,
+            orders: None,
+            installed: BTreeMap::new(),
+        });
+        if Seconds::ZERO < wait {
+            world.wake(Address::SetManager(self.set), wait);
+            self.retry_early(rules, world);
+            return Ok(());
+        }
+        self.admit(rules, world)
+    }
+
+    /// The hosts that join are prepared: their processes move.
+    fn admit(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
+        let admission = self.admission.as_mut().expect("hosts join");
+        let own = |host: &&HostId| rules.sets[host.index()] == self.set;
+        self.hosts
+            .extend(admission.joining.hosts.iter().filter(own));
+        self.hosts.sort();
+        let epoch = self.epoch + 1;
+        let order = |moved: &Relocation| Migrate {
+            rank: moved.rank,
+            from: moved.from,
+            to: moved.to,
+            epoch,
+            deferred_cost: Seconds::ZERO,
+        };
+        let orders: Vec<Migrate> = admission.joining.moves.iter().map(order).collect();
+        self.order(rules, &orders, world);
+        let admission = self.admission.as_mut().expect("hosts join");
+        admission.orders = Some(orders);
+        self.retry_early(rules, world);
+        self.conclude_joining(rules, world)
+    }
+
+    /// Handles the installation of a process on a host that has joined.
+    fn handle_relocated(
+        &mut self,
+        rules: &Rules,
+        from: Address,
+        installed: Installed,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        let rank = installed.rank;
+        self.check_next(installed)?;
+        let admission = self.admission.as_mut().expect("hosts join");
+        let is_new = admission.installed.insert(rank, installed).is_none();
+        check(is_new, || format!("{rank} is installed twice"))?;
+        self.pass_on(rules, from, installed, world);
+        self.conclude_joining(rules, world)
+    }
+
+    /// Continues when all processes that move have been installed on the hosts that have joined.
+    fn conclude_joining(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
+        let is_complete = |admission: &mut Admission| {
+            let orders = admission.orders.as_ref();
+            orders.is_some_and(|orders| orders.len() == admission.installed.len())
+        };
+        let Some(admission) = self.admission.take_if(is_complete) else {
+            return Ok(());
+        };
+        let Admission {
+            joining,
+            is_due,
+            orders,
+            installed,
+        } = admission;
+        let orders = orders.expect("they are complete");
+        for Migrate { rank, to, .. } in &orders {
+            let host = installed.get(rank).map(|installed| installed.host);
+            check(host == Some(*to), || {
+                format!("{rank} is not installed on {to}")
+            })?;
+        }
+        for order in &orders {
+            self.note_move(rules, order);
+        }
+        if !orders.is_empty() {
+            self.epoch += 1;
+            world.commit(self.set, self.epoch, &orders);
+        }
+        let ended = world.now();
+        if self.set == rules.first {
+            for record in joining.records {
+                world.record(record::Event::Join(record::Join { ended, ..record }));
+            }
+        }
+        if is_due {
+            self.hold_call(rules, ended, world);
+        } else if rules.barrier.root(self.set) == self.set {
+            let start = self.next_start(None);
+            self.release(rules, start, world);
+        }
+        // Managers that do not end supersteps wait for the next call.
+        self.retry_early(rules, world);
+        Ok(())
+    }
+}
+
+/// Where every process lives, those that have halted included, as one Manager keeps it: the placement
+/// that all Managers share, and what has changed since.
+#[derive(Debug)]
+struct PlacementView {
+    own: SetId,
+    /// Where processes started, by rank.
+    start: Arc<[HostId]>,
+    /// The hosts of the processes that have moved.
+    moved: BTreeMap<Rank, HostId>,
+    /// The number of processes on each host of the own Set; none of these is zero.
+    here: BTreeMap<HostId, u32>,
+}
+
+impl PlacementView {
+    /// The placement at the start, as the Manager of `own` sees it, whose hosts are `hosts`.
+    fn new(rules: &Rules, own: SetId, hosts: &[HostId]) -> Self {
+        let residents = |host: &HostId| (*host, rules.on_host[host.index()]);
+        Self {
+            own,
+            start: Arc::clone(&rules.placement),
+            moved: BTreeMap::new(),
+            here: hosts
+                .iter()
+                .map(residents)
+                .filter(|(_, count)| 0 < *count)
+                .collect(),
+        }
+    }
+
+    /// A process moves.
+    ///
+    /// # Panics
+    ///
+    /// If it runs on another host than `order.from`.
+    fn apply(&mut self, rules: &Rules, order: &Migrate) {
+        assert_eq!(self.of(order.rank), order.from, "{} moves", order.rank);
+        if order.to == self.start[order.rank.index()] {
+            self.moved.remove(&order.rank);
+        } else {
+            self.moved.insert(order.rank, order.to);
+        }
+        if rules.sets[order.from.index()] == self.own {
+            let count = self.here.get_mut(&order.from);
+            let count = count.expect("a process lived there");
+            *count -= 1;
+            if *count == 0 {
+                self.here.remove(&order.from);
+            }
+        }
+        if rules.sets[order.to.index()] == self.own {
+            *self.here.entry(order.to).or_default() += 1;
+        }
+    }
+
+    /// The host of a process.
+    fn of(&self, rank: Rank) -> HostId {
+        match self.moved.get(&rank) {
+            Some(host) => *host,
+            None => self.start[rank.index()],
+        }
+    }
+
+    /// The hosts of the own Set on which processes run, in order.
+    fn hosts(&self) -> impl ExactSizeIterator<Item = HostId> + '_ {
+        self.here.keys().copied()
+    }
+
+    /// The number of processes in the own Set.
+    fn processes(&self) -> u32 {
+        self.here.values().sum()
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -6,13 +6,15 @@
 
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId};
-use migbsp::{HostLink, Incoming, MeasuredMove, Path, Reception};
+use migbsp::{
+    CallStart, Decision, HostLink, Incoming, Inventory, MeasuredMove, MoveCost, Path, Planner,
+    Reception,
+};
 use protocol::{Address, AgentMessage, EncodedState, LinkProbed, Migrate, ProbeLink, Start};
 use smallvec::SmallVec;
 
-use crate::deliberation::{Deliberated, Deliberation};
-use crate::elasticity::Joining;
-use crate::error::RunError;
+use crate::outcome::RunError;
+use crate::setup::Joining;
 
 /// An event that an agent handles.
 #[derive(Debug)]
@@ -244,4 +246,38 @@ pub trait Membership {
 
     /// A process has halted, and the superstep in which it halted is over: its agent ends.
     fn finished(&mut self, rank: Rank);
+}
+
+/// A plan to be made, and its planner.
+#[derive(Debug)]
+pub struct Deliberation {
+    /// The planner, which is returned with the plan.
+    pub(crate) planner: Planner,
+    pub(crate) start: CallStart,
+    /// The inventory of every Set.
+    pub(crate) sets: Vec<Inventory>,
+    /// What moves cost.
+    pub(crate) cost: MoveCost,
+}
+
+/// A plan, and the planner that made it.
+#[derive(Debug)]
+pub struct Deliberated {
+    pub(crate) planner: Planner,
+    pub(crate) decision: Decision,
+}
+
+impl Deliberation {
+    /// Makes the plan.
+    #[must_use]
+    pub fn conclude(self) -> Deliberated {
+        let Self {
+            mut planner,
+            start,
+            sets,
+            cost,
+        } = self;
+        let decision = planner.decide(start, sets, cost);
+        Deliberated { planner, decision }
+    }
 }

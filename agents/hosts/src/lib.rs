@@ -12,48 +12,26 @@
 //! In reading order: `node` and `client` (the shells of the two machines), `live_job` and `local_agents` (a job on this
 //! node), `pool` (the threads that execute programs), `migration`, `checkpoints`, `meter` and `pace` (what the host gives).
 
-mod abandoned;
 mod checkpoints;
-mod chunk_channel;
 mod client;
-mod counter;
-mod execution;
-mod input;
-mod input_budget;
-mod job_log;
 mod live_job;
-mod local_agents;
-mod machine_meter;
-mod members;
 mod meter;
 mod migration;
 mod node;
-mod node_error;
 mod pace;
-mod planning;
-mod played_host;
 mod pool;
-mod queue;
-mod revocations;
-mod share;
-mod time;
 
 use std::num::NonZeroU32;
 
 use bsp::units::InstructionsPerSecond;
+use meter::LoadMeter;
+use pool::{Executions, ProcessorSpeed};
 
-pub use checkpoints::allowed::CheckpointFolders;
+pub use checkpoints::CheckpointFolders;
 pub use client::{JobObserver, NodeAnswer, TransferProgress, inquire, resume, run, watch};
 pub use meter::{LoadScope, measured_speed, processors};
-pub use node::Node;
-pub use node_error::NodeError;
-pub use pace::Pace;
-pub use played_host::PlayedHost;
-pub use share::Share;
-
-use execution::Executions;
-use meter::LoadMeter;
-use pool::ProcessorSpeed;
+pub use node::{Node, NodeError};
+pub use pace::{Pace, PlayedHost, Share};
 
 /// The machine that a node stands for, as it is used.
 #[derive(Clone, Debug)]

@@ -1,39 +1,42 @@
 //! The sockets, threads and tasks of a job that runs on a node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
 use std::iter;
+use std::panic::{self, AssertUnwindSafe};
+use std::rc::Rc;
 use std::sync::Arc;
+use std::thread;
+use std::time::Instant as Clock;
 
-use agents::ProgramType;
+use actix::{Actor, Addr, Handler};
 use agents::process_state::ProcessState;
-use bsp::{HostId, Rank};
+use agents::{
+    AgentContext, Deliberation, Delivery, Event, Handed, Node, NodeAgent, Process, ProcessAgent,
+    ProgramType, SetManager, SetManagerAgent,
+};
+use bsp::units::Seconds;
+use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
 use checkpoint::{Delta, DiskFiles};
+use machines::{Done, InitialStateDecoder, InputMemory, JobError, Residents, seconds};
 use machines::client::initial;
-use machines::node::action::{BegunJob, JobAction, StartedJob};
-use machines::node::event::JobEvent;
-use machines::{Done, InitialStateDecoder, JobError};
+use machines::node::{BegunJob, IncomingPieces, JobAction, JobEvent, NodeInput, StartedJob};
 use protocol::identity::Role;
 use protocol::transport::{
-    Endpoint, JobId, Peer, Sender, StateReceiver, StateStream, StreamContent, TrySendError,
+    Endpoint, JobId, Peer, Received, Sender, StatePayload, StateReceiver, StateStream,
+    StreamContent, TrySendError,
 };
-use protocol::{Address, Frame, Member, Migrate};
+use protocol::{Address, Frame, Member, Message, Migrate, NodeMessage, variant};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-use super::Machine;
-use super::checkpoints::allowed::CheckpointFolders;
-use super::checkpoints::copies;
-use super::checkpoints::encoder::Encoder;
-use super::checkpoints::folder::CheckpointFolder;
-use super::chunk_channel::{self, ChannelSource};
-use super::input::listen;
-use super::job_log::JobLog;
-use super::local_agents::LocalAgents;
-use super::members::connect;
-use super::migration::Departures;
-use super::planning;
-use super::pool::Pool;
+use crate::Machine;
+use crate::checkpoints::{self, CheckpointFolder, CheckpointFolders, Encoder};
+use crate::client::connect;
+use crate::migration::{self, Arrival, ChannelSource, Departures};
+use crate::node::JobLog;
+use crate::pool::Pool;
 
 /// The sockets, threads and tasks of a job. They end with it, and so do the events that they would have caused.
 pub(super) struct LiveJob {
@@ -200,7 +203,7 @@ impl LiveJob {
             }
             JobAction::Plan(set, deliberation) => {
                 let events = self.events.own.0.clone();
-                let planned = planning::plan(set, *deliberation, events);
+                let planned = plan(set, *deliberation, events);
                 return planned.err().map(JobEvent::Failed);
             }
             action => {
@@ -408,3 +411,322 @@ const INPUTS_MAX: usize = 256;
 pub(super) const INPUTS_AT_ONCE: usize = 64;
 /// Nodes that a node calls at a time.
 const CALLS_MAX: usize = 32;
+
+/// The agents of one host.
+struct LocalAgents {
+    own: HostId,
+    context: Rc<AgentContext>,
+    processes: BTreeMap<Rank, Addr<ProcessAgent>>,
+    node: Addr<NodeAgent>,
+    /// The Manager of the host's Set, if it runs here.
+    manager: Option<(SetId, Addr<SetManagerAgent>)>,
+}
+
+impl LocalAgents {
+    /// The agents that start on `own`.
+    pub(super) fn new(started: StartedJob) -> Self {
+        let StartedJob {
+            own,
+            rules,
+            world,
+            processes,
+            ..
+        } = started;
+        let context = Rc::new(AgentContext { rules, world });
+        let rules = &context.rules;
+        let Residents { ranks, manager } = Residents::of(rules, own);
+        let process = |(rank, process)| (rank, ProcessAgent::new(process, &context).start());
+        let processes = processes.into_iter().map(process).collect();
+        let manager = manager.map(|(set, hosts)| {
+            let manager = SetManager::new(rules, set, hosts);
+            (set, SetManagerAgent::new(manager, &context).start())
+        });
+        let node = Node::new(rules, own, ranks);
+        Self {
+            own,
+            processes,
+            node: NodeAgent::new(node, &context).start(),
+            manager,
+            context,
+        }
+    }
+
+    /// Processes have left, or are done.
+    fn release(&mut self, ranks: Vec<Rank>) {
+        for rank in ranks {
+            self.processes.remove(&rank);
+        }
+    }
+
+    /// Delivers events to agents, in this order to each of them, and waits until all have been handled.
+    ///
+    /// They are sent together, because waiting for a mailbox costs more than most events.
+    pub(super) async fn deliver(&mut self, deliveries: VecDeque<Delivery>) -> Result<(), JobError> {
+        let agents: Vec<Address> = deliveries.iter().map(|delivery| delivery.to).collect();
+        let (waited_for, mut handled) = mpsc::channel(1);
+        for delivery in deliveries {
+            self.hand(delivery, &waited_for)?;
+        }
+        drop(waited_for);
+        // No value is sent: the channel closes when all events have been handled.
+        let None = handled.recv().await;
+        let failed = agents.into_iter().find(|agent| !self.lives(*agent));
+        // An actor that is not connected has panicked; the message of the panic is in this node's log.
+        failed.map_or(Ok(()), |agent| {
+            Err(JobError::cluster(format!(
+                "the agent {agent:?} has failed; see the log of its node"
+            )))
+        })
+    }
+
+    fn hand(&mut self, delivery: Delivery, waited_for: &Token) -> Result<(), JobError> {
+        let Delivery { to, event } = delivery;
+        if let (Address::Process(rank), Event::Moved(_)) = (to, &event) {
+            let process = Process::new(&self.context.rules, rank, self.own);
+            let agent = ProcessAgent::new(process, &self.context);
+            self.processes.insert(rank, agent.start());
+        }
+        let handed = Handed {
+            event,
+            _waited_for: waited_for.clone(),
+        };
+        match to {
+            Address::Process(rank) => tell(self.processes.get(&rank), to, handed),
+            Address::Node(_) => tell(self.node(to), to, handed),
+            Address::SetManager(_) => tell(self.manager(to), to, handed),
+            Address::Client => tell::<NodeAgent>(None, to, handed),
+        }
+    }
+
+    fn lives(&self, agent: Address) -> bool {
+        match agent {
+            Address::Process(rank) => self.processes.get(&rank).is_some_and(Addr::connected),
+            Address::Node(_) => self.node(agent).is_some_and(Addr::connected),
+            Address::SetManager(_) => self.manager(agent).is_some_and(Addr::connected),
+            Address::Client => false,
+        }
+    }
+
+    fn node(&self, agent: Address) -> Option<&Addr<NodeAgent>> {
+        Some(&self.node).filter(|_| agent == Address::Node(self.own))
+    }
+
+    fn manager(&self, agent: Address) -> Option<&Addr<SetManagerAgent>> {
+        let (set, manager) = self.manager.as_ref()?;
+        (agent == Address::SetManager(*set)).then_some(manager)
+    }
+}
+
+/// Held by each event until its agent has handled it.
+type Token = mpsc::Sender<Infallible>;
+
+fn tell<A>(agent: Option<&Addr<A>>, to: Address, handed: Handed) -> Result<(), JobError>
+where
+    A: Actor<Context = actix::Context<A>> + Handler<Handed>,
+{
+    let Some(agent) = agent else {
+        let event = variant(&handed.event);
+        let problem = format!("{event} for {to:?}, which is not here");
+        return Err(JobError::cluster(problem));
+    };
+    agent.do_send(handed);
+    Ok(())
+}
+
+/// Passes on to `events` the input from a node until its connection closes, as far as there is memory for input that
+/// waits. States of processes that cannot be decoded are `failures`.
+pub(super) fn listen(
+    host: HostId,
+    peer: Peer,
+    program_type: ProgramType,
+    events: &mpsc::Sender<JobEvent>,
+    failures: &mpsc::UnboundedSender<JobEvent>,
+) {
+    let Peer {
+        mut messages,
+        states,
+        sender,
+        ..
+    } = peer;
+    let inputs = events.clone();
+    let budget = InputBudget::new(WAITING_MAX);
+    let link = sender.clone();
+    drop(actix_rt::spawn(async move {
+        loop {
+            let event = match messages.receive().await {
+                Ok(Received::Message(from, to, message)) => {
+                    let arrived = Clock::now();
+                    let memory = budget
+                        .reserve(message.payload().map_or(0, Bytes::len))
+                        .await;
+                    JobEvent::Message(Box::new(NodeInput {
+                        host,
+                        ends: (from, to),
+                        transport: transport(&message, &link),
+                        message,
+                        arrived,
+                        memory,
+                    }))
+                }
+                Ok(Received::Closed { reason }) => JobEvent::PeerGone(host, Ok(reason)),
+                Err(error) => JobEvent::PeerGone(host, Err(error.into())),
+            };
+            let is_last = matches!(event, JobEvent::PeerGone(..));
+            if inputs.send(event).await.is_err() || is_last {
+                return;
+            }
+        }
+    }));
+    let listener = StreamListener {
+        host,
+        program_type,
+        link: sender,
+        events: events.clone(),
+        failures: failures.clone(),
+    };
+    drop(actix_rt::spawn(listener.listen(states)));
+}
+
+/// Passes on what a node sends on streams: states, and pieces of checkpoints.
+struct StreamListener {
+    host: HostId,
+    program_type: ProgramType,
+    link: Sender,
+    events: mpsc::Sender<JobEvent>,
+    failures: mpsc::UnboundedSender<JobEvent>,
+}
+
+impl StreamListener {
+    async fn listen(self, mut states: StateReceiver) {
+        let arriving = Arc::new(Semaphore::new(ARRIVING_MAX));
+        // The end of the connection is an event of its messages.
+        while let Ok(opened) = states.accept().await {
+            let StateStream {
+                from,
+                to,
+                content,
+                began,
+                payload,
+            } = opened;
+            let ends = (from, to);
+            match content {
+                StreamContent::State(head) => {
+                    // Nothing closes it.
+                    let permit = Arc::clone(&arriving).acquire_owned().await;
+                    let arrival = Arrival {
+                        host: self.host,
+                        ends,
+                        head,
+                        began,
+                        round_trip: seconds(self.link.round_trip_least()),
+                        memory: InputMemory::new(permit),
+                    };
+                    self.decode(arrival, payload);
+                }
+                StreamContent::Pieces(superstep, _) => self.add_pieces(ends, superstep, payload),
+            }
+        }
+    }
+
+    fn decode(&self, arrival: Arrival, payload: StatePayload) {
+        let (events, failures) = (self.events.clone(), self.failures.clone());
+        let program_type = self.program_type;
+        drop(actix_rt::spawn(async move {
+            // The job may be over.
+            match arrival.decode(payload, program_type).await {
+                Ok(None) => {}
+                Ok(Some(process)) => {
+                    drop(events.send(JobEvent::Process(Box::new(process))).await);
+                }
+                Err(error) => drop(failures.send(JobEvent::Failed(error))),
+            }
+        }));
+    }
+
+    fn add_pieces(&self, ends: (Address, Address), superstep: u64, payload: StatePayload) {
+        let (host, events) = (self.host, self.events.clone());
+        drop(actix_rt::spawn(async move {
+            if let Some(deltas) = copies::receive(payload).await {
+                let pieces = IncomingPieces {
+                    host,
+                    ends,
+                    superstep,
+                    deltas,
+                };
+                // The job may be over.
+                drop(events.send(JobEvent::Pieces(Box::new(pieces))).await);
+            }
+        }));
+    }
+}
+
+/// The estimated round-trip time and bandwidth of the connection on which a batch has arrived.
+fn transport(message: &Message, link: &Sender) -> (Seconds, f64) {
+    match message {
+        Message::Node(NodeMessage::Batch(_)) => (seconds(link.round_trip()), link.bandwidth()),
+        Message::Node(_) | Message::Agent(_) | Message::Job(_) => (Seconds::ZERO, 0.0),
+    }
+}
+
+/// Bytes of input from one node that waits: batches of a superstep that has not begun here.
+const WAITING_MAX: usize = 16 << 20;
+/// Processes from one node that are decoded, or wait to be handled: until the job has begun here, or a placement has been
+/// announced.
+const ARRIVING_MAX: usize = 8;
+
+/// The memory for the waiting input of one connection. While it is used up, nothing more is read from the connection.
+#[derive(Clone, Debug)]
+pub(super) struct InputBudget {
+    free: Arc<Semaphore>,
+    units: usize,
+}
+
+impl InputBudget {
+    /// A budget of `bytes` bytes.
+    pub(super) fn new(bytes: usize) -> Self {
+        let units = bytes / UNIT;
+        Self {
+            free: Arc::new(Semaphore::new(units)),
+            units,
+        }
+    }
+
+    /// Waits until there is memory for an input of `bytes` bytes. One that is larger than the budget takes all of it.
+    pub(super) async fn reserve(&self, bytes: usize) -> InputMemory {
+        let units = (bytes / UNIT + 1).min(self.units);
+        let units = u32::try_from(units).expect("a budget is small");
+        let permit = Arc::clone(&self.free).acquire_many_owned(units).await;
+        permit.map_or_else(|_| InputMemory::default(), InputMemory::new)
+    }
+}
+
+/// Bytes that are reserved together.
+const UNIT: usize = 4 << 10;
+
+/// Makes a plan for the Manager of `set` on a new thread, and sends it to `events`.
+///
+/// Planning time grows with the number of processes. Meanwhile the calling thread carries messages, and a job that ends
+/// does not wait for the plan.
+fn plan(
+    set: SetId,
+    deliberation: Deliberation,
+    events: mpsc::UnboundedSender<JobEvent>,
+) -> Result<(), JobError> {
+    let thread = thread::Builder::new().name("planning".to_owned());
+    let spawned = thread.spawn(move || {
+        let planned = panic::catch_unwind(AssertUnwindSafe(|| deliberation.conclude()));
+        let event = planned.map_or_else(
+            |_| {
+                let problem =
+                    format!("the Manager of {set} has failed to plan; see the log of its node");
+                JobEvent::Failed(JobError::cluster(problem))
+            },
+            |deliberated| JobEvent::Deliberated(set, Box::new(deliberated)),
+        );
+        // The job may be over.
+        drop(events.send(event));
+    });
+    spawned.map(drop).map_err(|error| {
+        JobError::cluster(format!("the thread for planning cannot start: {error}"))
+    })
+}

@@ -1,29 +1,30 @@
 //! Measures the speed of the processors of this host, the fraction of them that other programs use, and which of their
 //! processes keep them busy.
+//!
+//! # Instructions counted by the processor, on machines that permit it
+//!
+//! Most virtual machines do not, and `/proc/sys/kernel/perf_event_paranoid` may forbid it. Work is then measured by the
+//! time that it takes. A count is more accurate than a time, because other programs on the machine do not change it.
 
-mod busy_history;
-mod load_scope;
-mod own_memory;
-mod process_sample;
 mod process_table;
 
 use std::collections::VecDeque;
 use std::hint::black_box;
+use std::io;
 use std::num::NonZeroU32;
+use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
 use bsp::units::{InstructionsPerSecond, Seconds};
+use machines::{Execution, HostMeter, seconds};
+use process_table::ProcessSample;
 use protocol::BusyProcess;
 use rustix::time::{ClockId, clock_gettime};
-use sysinfo::System;
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-pub use load_scope::LoadScope;
-pub(super) use own_memory::own_memory;
-
-use busy_history::BusyHistory;
-use process_sample::ProcessSample;
+use crate::Machine;
 
 /// The processor time of this thread.
 pub(super) fn thread_time() -> Duration {
@@ -52,7 +53,7 @@ pub fn measured_speed() -> InstructionsPerSecond {
 }
 
 /// The processor times of several runs of the loop of known length.
-pub(super) fn calibrations() -> impl Iterator<Item = Duration> {
+fn calibrations() -> impl Iterator<Item = Duration> {
     (0..ROUNDS).map(|_| round())
 }
 
@@ -239,6 +240,248 @@ const LONG: f64 = 300.0;
 /// On a full machine processes still advance: its scheduler shares the processors.
 const LOAD_MAX: f64 = 0.95;
 
+/// How many processes of other programs were busy, second by second.
+#[derive(Debug)]
+struct BusyHistory {
+    processors: u32,
+    /// The latest last.
+    counts: VecDeque<u32>,
+}
+
+impl BusyHistory {
+    /// Nothing yet, on a machine with that many processors.
+    const fn new(processors: u32) -> Self {
+        Self {
+            processors,
+            counts: VecDeque::new(),
+        }
+    }
+
+    /// Adds the count of another second.
+    fn add(&mut self, count: usize) {
+        if self.counts.len() == SAMPLES_MAX {
+            self.counts.pop_front();
+        }
+        self.counts
+            .push_back(u32::try_from(count).unwrap_or(u32::MAX));
+    }
+
+    /// The part of a processor that one process more would not have had in the last `window`, if the system shares the
+    /// processors equally; in the last second, if the window is shorter.
+    fn withheld(&self, window: Seconds) -> f64 {
+        let processors = f64::from(self.processors);
+        let withheld = |count: u32| (1.0 - processors / (f64::from(count) + 1.0)).max(0.0);
+        let (mut sum, mut seconds) = (0.0, 0.0);
+        for count in self.last(window) {
+            sum += withheld(count);
+            seconds += 1.0;
+        }
+        if seconds == 0.0 { 0.0 } else { sum / seconds }
+    }
+
+    /// How often in the last `window` all processors began to be busy: one process more would not have had a whole one.
+    /// Whether they were busy before the first count is not known.
+    fn periods(&self, window: Seconds) -> u64 {
+        let is_busy = |count: u32| self.processors <= count;
+        let latest_first = self.last(window);
+        let before = self.counts.iter().rev().copied().skip(1);
+        let begins = latest_first.zip(before);
+        let begins = begins.filter(|(count, before)| is_busy(*count) && !is_busy(*before));
+        begins.fold(0, |periods, _| periods + 1)
+    }
+
+    /// The counts in the last `window`, one at least, the latest first.
+    fn last(&self, window: Seconds) -> impl Iterator<Item = u32> {
+        let whole = window.get().ceil().max(1.0);
+        let wanted = move |index: &usize| (*index as f64) < whole;
+        let counts = self.counts.iter().rev().copied().enumerate();
+        counts
+            .take_while(move |(index, _)| wanted(index))
+            .map(|(_, count)| count)
+    }
+}
+
+/// An hour.
+const SAMPLES_MAX: usize = 3600;
+
+/// The processes of the operating system whose computation does not count as external load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadScope {
+    /// This process of the operating system.
+    Process,
+    /// All processes with the same parent: the nodes of a trial on one machine.
+    Siblings,
+}
+
+/// Bytes of memory that this process occupies, if the operating system says it.
+pub(crate) fn own_memory() -> Option<u64> {
+    let mut system = System::new().ok()?;
+    let own = Pid::from_u32(process::id());
+    let kind = ProcessRefreshKind::nothing().with_memory().without_tasks();
+    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[own]), true, kind);
+    system.process(own).map(sysinfo::Process::memory)
+}
+
+impl HostMeter for Machine {
+    fn offered(&self, factor: f64) -> InstructionsPerSecond {
+        self.giving(self.processors, factor).offered()
+    }
+
+    fn counts(&self) -> bool {
+        self.processor.counted.is_some()
+    }
+
+    fn is_a_host(&self) -> bool {
+        Self::is_a_host(self)
+    }
+
+    fn load(&self, window: Seconds) -> f64 {
+        match self.pace.played() {
+            Some(played) => played.load(window),
+            None => self.load.load(window),
+        }
+    }
+
+    fn withheld(&self, window: Seconds) -> f64 {
+        match self.pace.played() {
+            Some(played) => played.withheld(window),
+            None if Self::is_a_host(self) => self.load.withheld(window),
+            None => self.load.load(window),
+        }
+    }
+
+    fn busy_periods(&self, window: Seconds) -> u64 {
+        match self.pace.played() {
+            Some(played) => played.busy_periods(window),
+            None if Self::is_a_host(self) => self.load.busy_periods(window),
+            None => 0,
+        }
+    }
+
+    fn ages(&self) -> Vec<Seconds> {
+        match self.pace.played() {
+            Some(played) => played.ages(),
+            None if Self::is_a_host(self) => {
+                let others = self.load.busy_others();
+                others.iter().map(BusyProcess::age).collect()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    fn overhead(&self) -> Seconds {
+        // The thread that carries messages is the one that calls this.
+        seconds(thread_time())
+    }
+
+    fn oldest_execution(&self) -> Option<Execution> {
+        self.executions.oldest()
+    }
+}
+
+#[cfg(target_os = "linux")]
+use perf_event::events::{Event, Hardware};
+
+use super::meter::calibrations;
+
+/// Counts the instructions of the thread that created it, without those of the kernel.
+#[derive(Debug)]
+pub(super) struct Counter {
+    #[cfg(target_os = "linux")]
+    counter: perf_event::Counter,
+}
+
+impl Counter {
+    /// # Errors
+    ///
+    /// If this machine does not count, or does not permit it.
+    #[cfg(target_os = "linux")]
+    pub(super) fn of_this_thread() -> io::Result<Self> {
+        Self::of(Hardware::INSTRUCTIONS)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn of_this_thread() -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    #[cfg(target_os = "linux")]
+    fn of(event: impl Event) -> io::Result<Self> {
+        let mut builder = perf_event::Builder::new(event);
+        // Pinned: a count of a part of the time would have to be extrapolated.
+        let mut counter = builder.pinned(true).build()?;
+        counter.enable()?;
+        Ok(Self { counter })
+    }
+
+    /// The count; `None` if the kernel has given the counter to another program.
+    pub(super) fn read(&mut self) -> Option<u64> {
+        #[cfg(target_os = "linux")]
+        return self.counter.read().ok();
+        #[cfg(not(target_os = "linux"))]
+        None
+    }
+}
+
+/// Instructions that this machine counts in a second of the calibration loop; `None` if it does not count.
+pub(super) fn counted_speed() -> Option<f64> {
+    let mut counter = Counter::of_this_thread().ok()?;
+    let mut latest = counter.read();
+    let rates = calibrations().filter_map(|took| {
+        let count = counter.read();
+        let before = std::mem::replace(&mut latest, count)?;
+        Some(quotient(count?.checked_sub(before)?, took.as_secs_f64()))
+    });
+    // The run that was disturbed least.
+    rates
+        .reduce(f64::max)
+        .filter(|rate| rate.is_finite() && 0.0 < *rate)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a quotient may be rounded")]
+pub(super) fn quotient(count: u64, by: f64) -> f64 {
+    count as f64 / by
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use perf_event::events::Software;
+
+    use super::*;
+
+    #[test]
+    fn what_a_thread_does_is_counted_and_what_others_do_is_not() {
+        // The kernel counts processor time on any machine, where it permits counters.
+        let mut clock = match Counter::of(Software::TASK_CLOCK) {
+            Ok(clock) => clock,
+            Err(error) => {
+                return eprintln!("not tested: this system counts nothing for us: {error}");
+            }
+        };
+        let mut count = || clock.read().unwrap();
+        let before = count();
+        assert!(calibrations().all(|took| !took.is_zero()));
+        let own = count() - before;
+        let others = std::thread::spawn(|| calibrations().count());
+        others.join().unwrap();
+        let both = count() - before;
+        assert!(own > 1_000_000, "{own} ns");
+        assert!(both - own < own / 2, "{own} ns, then {both} ns");
+    }
+
+    #[test]
+    fn a_machine_that_counts_does_so_while_it_is_calibrated() {
+        match Counter::of_this_thread() {
+            // At least some hundred million, on any processor that counts.
+            Ok(_) => assert!(counted_speed().unwrap() > 1e8),
+            Err(error) => {
+                eprintln!("not tested: this machine counts no instructions: {error}");
+                assert_eq!(counted_speed(), None);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -273,5 +516,55 @@ mod tests {
         let slept = thread_time().saturating_sub(before + computed);
         assert!(slept < computed, "{slept:?}, {computed:?}");
         assert!(1e7 < speed.get() && speed.get() < 1e12, "{speed:?}");
+    }
+
+    mod busy_history {
+        use super::*;
+
+        fn history(processors: u32, counts: &[usize]) -> BusyHistory {
+            let mut history = BusyHistory::new(processors);
+            for count in counts {
+                history.add(*count);
+            }
+            history
+        }
+
+        fn seconds(value: f64) -> Seconds {
+            Seconds::new(value).unwrap()
+        }
+
+        #[test]
+        fn processes_withhold_what_an_equal_share_does_not_leave() {
+            let withheld = |processors, counts: &[usize], window| {
+                history(processors, counts).withheld(seconds(window))
+            };
+            assert!((withheld(1, &[1], 0.0) - 0.5).abs() < 1e-12);
+            assert!((withheld(1, &[3, 0], 0.0)).abs() < 1e-12);
+            assert!((withheld(1, &[3, 0], 2.0) - 0.375).abs() < 1e-12);
+            assert!((withheld(2, &[1, 1], 10.0)).abs() < 1e-12);
+            assert!((withheld(2, &[9, 3, 2], 2.0) - (0.5 + 1.0 / 3.0) / 2.0).abs() < 1e-12);
+            assert!(withheld(2, &[], 10.0).abs() < 1e-12);
+        }
+
+        #[test]
+        fn a_period_begins_when_no_whole_processor_is_left() {
+            let counts = [2, 2, 0, 1, 2, 3, 0, 0, 2];
+            let periods =
+                |processors, window| history(processors, &counts).periods(seconds(window));
+            assert_eq!(periods(2, 100.0), 2);
+            assert_eq!(periods(2, 5.0), 2);
+            assert_eq!(periods(2, 4.0), 1);
+            assert_eq!(periods(1, 100.0), 2);
+            assert_eq!(periods(4, 100.0), 0);
+        }
+    }
+
+    #[test]
+    fn memory_that_is_written_is_occupied() {
+        let before = own_memory().unwrap();
+        let written = black_box(vec![1_u8; 64 << 20]);
+        let after = own_memory().unwrap();
+        assert!(before + (60 << 20) < after, "{before} {after}");
+        drop(written);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bsp::{Rank, SetId};
 use record::{Call, Evaluated, Event, Moved, Observed, Traced};
 
-use super::input_memory::InputMemory;
+use crate::node::InputMemory;
 
 /// Puts the events of all nodes into the order of the record.
 ///

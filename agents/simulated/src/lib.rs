@@ -25,13 +25,9 @@
 //! (programs and their messages), `repetition`, `transfers` and `rendezvous`, `checkpoints`, `pool` (hosts that join).
 
 mod attainable;
-mod barrier_message;
 mod checkpoints;
-mod deliveries;
 mod link_probes;
 mod pool;
-mod recorded;
-mod rendezvous;
 mod repetition;
 mod supersteps;
 mod traffic;
@@ -49,7 +45,6 @@ use agents::{
 };
 use bsp::{HostId, Rank, SetId};
 use protocol::Address;
-
 use world::SimulatedWorld;
 
 /// Runs `programs` on the platform of `setup` and passes every event of the record to `observer`.

@@ -2,10 +2,9 @@ use bsp::SetId;
 use bsp::units::Bytes;
 use migbsp::{MeasuredMove, Reception};
 
-use super::*;
 use crate::barrier::{Collection, Shape};
-use crate::resumed::Resumed;
-use crate::setup::Scheduler;
+use crate::process::*;
+use crate::setup::{Resumed, Scheduler};
 use crate::test_world::{Act, TestWorld, scheduler};
 
 /// Process 1 of two on host 0, and its [`TestWorld`].

@@ -27,15 +27,13 @@ use protocol::{
     StartCall,
 };
 
-use super::SetManager;
-use crate::check::check;
-use crate::deliberation::{Deliberated, Deliberation};
+use crate::message_check::check;
 use crate::mutant::{self, Mutant};
-use crate::remaining::most;
-use crate::repricing;
-use crate::script;
-use crate::setup::{Payment, Rules, Scheduler, WindowRule};
-use crate::world::{Cost, Executor, HostProbe, Mail, World};
+use crate::set_manager::SetManager;
+use crate::setup::{
+    Payment, Rules, Scheduler, WindowRule, most, scripted_candidates, scripted_places,
+};
+use crate::world::{Cost, Deliberated, Deliberation, Executor, HostProbe, Mail, World};
 
 /// The state of a call at one Manager.
 #[derive(Debug)]
@@ -510,7 +508,7 @@ impl SetManager {
         let call = self.call.as_mut().expect("a call is being held");
         let orders = rules.orders(call.superstep + 1);
         let selection = match orders {
-            Some(orders) => script::candidates(
+            Some(orders) => scripted_candidates(
                 orders,
                 &call.list,
                 |host| rules.sets[host.index()],
@@ -531,7 +529,7 @@ impl SetManager {
         call.negotiation = Some(Negotiation {
             selection,
             processors,
-            script: orders.map(script::places),
+            script: orders.map(scripted_places),
             settled: 0,
             asked: None,
             considered: Vec::new(),
@@ -610,7 +608,7 @@ impl SetManager {
             .price_by_moves(&mut negotiation.considered, is_scripted);
         let moves = rules.scheduler.as_ref().is_some_and(|s| s.moves);
         let probes = if moves && world.link_prober().is_some() {
-            repricing::probes(&negotiation.considered, &self.learned_cost.moves())
+            self.learned_cost.probes(&negotiation.considered)
         } else {
             Vec::new()
         };

@@ -1,19 +1,15 @@
 mod checkpoint;
 mod hostile;
 mod probing;
-
-use std::collections::BTreeSet;
-
-use bsp::units::Seconds;
 use migbsp::{Config, CostSource, Heuristic, Policies};
 use proptest::prelude::*;
-use protocol::{AgentMessage, SetReport};
+use protocol::SetReport;
 
-use super::*;
 use crate::barrier::{Collection, Shape};
 use crate::replay::{Difference, Replay};
-use crate::setup::Scheduler;
 use crate::test_world::{Act, Agents, TestWorld, scheduler, script};
+
+use super::*;
 
 /// Plays a run in an order of arrival and answers what was recorded, by kind and in order.
 fn play(mut test_world: TestWorld, order: &[usize]) -> (Vec<record::Superstep>, Vec<record::Call>) {
@@ -388,4 +384,41 @@ fn managers_that_disagree_end_the_run() {
         }),
         "nothing"
     );
+}
+
+proptest! {
+    #[test]
+    fn it_is_the_placement_with_all_moves_applied(
+        starts in prop::collection::vec(0_u32..6, 1..8),
+        moves in prop::collection::vec((0_usize..8, 0_u32..6), 0..30),
+        own in 0_u32..3,
+    ) {
+        let halts = vec![0; starts.len()];
+        let test_world = TestWorld::new(Shape::Ideal, Collection::AsTheyCome, &starts, &halts, None);
+        let rules = &test_world.rules;
+        let own = SetId(own);
+        let here = |host: &HostId| rules.sets[host.index()] == own;
+        let hosts: Vec<HostId> = (0..6).map(HostId).filter(here).collect();
+        let mut placement_view = PlacementView::new(rules, own, &hosts);
+        let mut expected: Vec<HostId> = starts.iter().copied().map(HostId).collect();
+        for (rank, to) in moves {
+            let rank = Rank::from_index(rank % starts.len());
+            let order = Migrate {
+                rank,
+                from: expected[rank.index()],
+                to: HostId(to),
+                epoch: 1,
+                deferred_cost: Seconds::ZERO,
+            };
+            placement_view.apply(rules, &order);
+            expected[rank.index()] = order.to;
+        }
+        let ranks = (0..starts.len()).map(Rank::from_index);
+        prop_assert_eq!(ranks.map(|rank| placement_view.of(rank)).collect::<Vec<_>>(), expected.clone());
+        expected.retain(here);
+        prop_assert_eq!(usize::try_from(placement_view.processes()).unwrap(), expected.len());
+        expected.sort();
+        expected.dedup();
+        prop_assert_eq!(placement_view.hosts().collect::<Vec<_>>(), expected);
+    }
 }

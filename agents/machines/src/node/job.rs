@@ -22,17 +22,14 @@ use protocol::{
     Address, AgentMessage, Frame, JobMessage, Message, Start, Step, Submit, encode, variant,
 };
 
-use super::action::{JobAction, NodeAction, StartedJob};
-use super::event::{ConnectionId, JobEvent, NewPeer};
-use crate::builds::Builds;
 use crate::checkpoints::Checkpoints;
-use crate::failure::JobError;
-use crate::host_meter::HostMeter;
-use crate::initial_state::InitialState;
-use crate::job_progress::JobProgress;
-use crate::members::role_of;
-use crate::prepared::Prepared;
-use crate::processors::Processors;
+use crate::client::JobError;
+use crate::host_meter::{HostMeter, Processors};
+use crate::members::{Builds, role_of};
+use crate::migration::InitialState;
+use crate::node::{
+    ConnectionId, JobAction, JobEvent, JobProgress, NewPeer, NodeAction, Prepared, StartedJob,
+};
 use crate::world::HostWorld;
 
 /// The part of a node in a job, from its submission on.

@@ -8,10 +8,8 @@ use bsp::units::{Instructions, Seconds};
 use bsp::{MemorySize, Rank};
 
 use crate::checkpoints::Saving;
-use crate::felt_load::FeltLoad;
-use crate::processors::Processors;
-use crate::sharing::shared;
-use crate::task::{Done, Task};
+use crate::host_meter::{FeltLoad, Processors, shared};
+use crate::node::{Done, Task};
 
 /// The programs on a host.
 pub(super) struct Computation {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bsp::HostId;
 use bsp::units::Seconds;
 use bytes::{Bytes, BytesMut};
-use machines::node::event::ConnectionId;
+use machines::node::ConnectionId;
 use protocol::transport::{
     CloseCode, FrameOrder, JobId, PeerError, PeerInfo, Refusal, SessionState, SpeakingRights,
     Stamp, StreamContent, check_message,

@@ -6,7 +6,7 @@ use bsp::HostId;
 use checkpoint::{
     DiskFault, Generation, JobDescription, Piece, SimulatedFiles, Store, WrittenPieces,
 };
-use machines::node::event::JobEvent;
+use machines::node::JobEvent;
 use protocol::transport::JobId;
 
 use super::happening::Owner;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use machines::client::event::ClientEvent;
-use machines::node::event::JobEvent;
+use machines::client::ClientEvent;
+use machines::node::JobEvent;
 use protocol::identity::Role;
 use protocol::transport::JobId;
 

@@ -7,10 +7,8 @@ use std::time::{Duration, Instant};
 
 use bsp::units::{InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank};
-use machines::node::action::StartedJob;
-use machines::node::event::{ConnectionId, JobEvent};
-use machines::node::{NodeMachine, NodeParts};
 use machines::{Builds, Execution, HostMeter, InitialStateDecoder, Prepared, Routes};
+use machines::node::{ConnectionId, JobEvent, NodeMachine, NodeParts, StartedJob};
 use protocol::transport::{JobId, Session};
 
 use super::agents::DirectAgents;

@@ -8,9 +8,8 @@ use proptest::prelude::*;
 use protocol::{Installed, LinkProbed, ProbeLink};
 use serde_json::{Number, Value};
 
-use super::*;
-use crate::message_check::MessageCheck;
-use crate::run_shape::RunShape;
+use crate::message_check::{MessageCheck, RunShape};
+use crate::set_manager::tests::*;
 
 type Sent = (Address, Address, AgentMessage);
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use super::super::expectations::PATIENCE;
-use super::*;
+use crate::exchanges::PATIENCE;
+use crate::exchanges::tests::*;
 
 /// A superstep: the senders and receivers, the process that halts at its end, and the one that moves afterwards.
 type Round = (Vec<(Index, Index)>, Option<Index>, Option<(Index, Index)>);

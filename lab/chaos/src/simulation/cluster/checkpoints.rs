@@ -7,10 +7,8 @@ use bsp::Rank;
 use bsp::units::Seconds;
 use bytes::Bytes;
 use checkpoint::{Delta, Generation, Generations};
-use machines::node::action::JobAction;
-use machines::node::event::JobEvent;
-use machines::time::seconds;
-use machines::{SavedPiece, Saving, members};
+use machines::{SavedPiece, Saving, members, seconds};
+use machines::node::{JobAction, JobEvent};
 use protocol::Address;
 use protocol::transport::JobId;
 

@@ -1,12 +1,10 @@
 //! The client in a fault simulation.
 
-use agents::encoding::decode;
+use agents::decode;
 use agents::{Programs, process_state};
 use bsp::{HostId, Rank};
-use machines::client::event::{ClientAction, ClientEvent, NodeWord};
-use machines::client::job_result::JobResult;
-use machines::client::{ClientMachine, initial};
 use machines::{InputMemory, JobError};
+use machines::client::{ClientAction, ClientEvent, ClientMachine, JobResult, NodeWord, initial};
 use protocol::{Address, Message};
 use record::Event;
 

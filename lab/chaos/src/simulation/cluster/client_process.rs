@@ -2,8 +2,7 @@
 
 use bytes::Bytes;
 use machines::JobError;
-use machines::client::ClientMachine;
-use machines::client::job_result::JobResult;
+use machines::client::{ClientMachine, JobResult};
 
 /// The client: its machine, and what its shell would have.
 pub(super) struct ClientProcess<'a> {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bsp::HostId;
 use machines::JobError;
-use machines::client::event::ClientEvent;
-use machines::node::event::{ConnectionId, JobEvent, NewPeer, NodeEvent};
+use machines::client::ClientEvent;
+use machines::node::{ConnectionId, JobEvent, NewPeer, NodeEvent};
 use protocol::transport::{ConnectError, JobId, SessionState};
 
 use super::Cluster;

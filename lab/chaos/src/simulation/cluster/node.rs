@@ -8,11 +8,9 @@ use agents::{ChunkReader, process_state};
 use bsp::units::{Instructions, Seconds};
 use bsp::{HostId, MemorySize, Rank};
 use bytes::Bytes;
+use machines::{ArrivedProcess, Done, InputMemory, Task, Transfer, seconds};
 use machines::client::initial;
-use machines::node::action::{JobAction, JobEnd, NodeAction};
-use machines::node::event::{ConnectionId, JobEvent, NodeEvent};
-use machines::time::seconds;
-use machines::{ArrivedProcess, Done, InputMemory, Task, Transfer};
+use machines::node::{ConnectionId, JobAction, JobEnd, JobEvent, NodeAction, NodeEvent};
 use protocol::{Address, EncodedState, Migrate};
 
 use super::Cluster;

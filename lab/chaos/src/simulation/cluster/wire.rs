@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use checkpoint::Delta;
-use machines::client::event::{ClientEvent, NodeWord};
-use machines::node::event::{IncomingPieces, JobEvent, NodeEvent, NodeInput};
 use machines::{InputMemory, JobError};
+use machines::client::{ClientEvent, NodeWord};
+use machines::node::{IncomingPieces, JobEvent, NodeEvent, NodeInput};
 use protocol::transport::{PeerError, SessionState, StreamContent};
 use protocol::{Address, EncodedState, Frame, Message, Pieces};
 
@@ -320,7 +320,7 @@ impl Cluster<'_> {
             Untaken::Output | Untaken::Pieces => {}
             Untaken::State(host, bytes, began) => {
                 let took = std::time::Duration::from_nanos(self.now - began);
-                let took = machines::time::seconds(took);
+                let took = machines::seconds(took);
                 self.tell_node(place, JobEvent::Sent(host, bytes, took).into());
             }
         }
