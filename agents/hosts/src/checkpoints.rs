@@ -5,7 +5,8 @@ use std::io::Write;
 use std::num::NonZeroU64;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::mpsc as thread_mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,8 +17,8 @@ use bytes::Bytes;
 use checkpoint::{
     Delta, DeltaError, DiskFiles, Generation, Piece, Store, SubmittedJob, WrittenPieces,
 };
-use machines::{JobError, SavedPiece, Saving, seconds};
 use machines::node::JobEvent;
+use machines::{JobError, SavedPiece, Saving, seconds};
 use protocol::transport::{JobId, Sender, StatePayload, StreamContent};
 use protocol::{Address, Pieces, Submit};
 use tokio::sync::Semaphore;
@@ -203,7 +204,7 @@ impl CheckpointFolder {
 /// A thread that encodes forks of programs while the programs go on computing. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Encoder {
-    forks: mpsc::Sender<Fork>,
+    forks: thread_mpsc::Sender<Fork>,
     events: UnboundedSender<JobEvent>,
 }
 
@@ -218,7 +219,7 @@ struct Fork {
 impl Encoder {
     /// Begins the thread; `events` receives what it has encoded. It ends when no clone is left.
     pub(crate) fn begin(events: &UnboundedSender<JobEvent>) -> Self {
-        let (forks, received) = mpsc::channel::<Fork>();
+        let (forks, received) = thread_mpsc::channel::<Fork>();
         let encoded = events.clone();
         let thread = thread::Builder::new().name("checkpoint".to_owned());
         let spawned = thread.spawn(move || {
@@ -303,7 +304,7 @@ fn guarded<T>(rank: Rank, work: impl FnOnce() -> Result<T, JobError>) -> Result<
 /// # Errors
 ///
 /// If the connection ends.
-pub(crate) async fn send(
+pub(crate) async fn send_deltas(
     (from, to): (HostId, HostId),
     superstep: u64,
     changed: Vec<Delta>,
@@ -313,7 +314,7 @@ pub(crate) async fn send(
         count: u32::try_from(changed.len()).expect("ranks fit 32 bits"),
         payload: Bytes::new(),
     };
-    let (sender, chunks) = chunk_channel::channel();
+    let (sender, chunks) = migration::channel();
     let writing = tokio::task::spawn_blocking(move || {
         let mut sink = ChannelSink::new(sender);
         let mut writer = ChunkWriter::new(&mut sink);
@@ -334,7 +335,9 @@ pub(crate) async fn send(
 }
 
 /// Reads the deltas that arrive as `payload`. `None`: the connection has ended, or what arrived was refused.
-pub(crate) async fn receive(payload: StatePayload) -> Option<Result<Vec<Delta>, DeltaError>> {
+pub(crate) async fn receive_deltas(
+    payload: StatePayload,
+) -> Option<Result<Vec<Delta>, DeltaError>> {
     let (sender, mut chunks) = mpsc::channel(CHUNKS_WAITING);
     let (read, arrived) = tokio::join!(payload.read(sender), async {
         let mut arrived = Vec::new();

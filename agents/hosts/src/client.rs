@@ -16,7 +16,9 @@ use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use checkpoint::{DiskFiles, JobDescription, SavedStates, Store};
 use machines::JobError;
-use machines::client::{ANSWER_LIMIT, ClientAction, ClientEvent, ClientMachine, JobResult, NodeWord, Request, initial};
+use machines::client::{
+    ANSWER_LIMIT, ClientAction, ClientEvent, ClientMachine, JobResult, NodeWord, Request, initial,
+};
 use protocol::identity::{Identity, Name, Role};
 use protocol::transport::{
     Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, Sender, StateReceiver,
@@ -640,7 +642,7 @@ pub fn watch(
         asking.shutdown().await;
         if let Some(endpoint) = Arc::into_inner(endpoint) {
             // A node that is silent does not learn of the end.
-            drop(tokio::time::timeout(CLOSE_LIMIT, endpoint.close()).await);
+            drop(tokio::time::timeout(WATCH_CLOSE_LIMIT, endpoint.close()).await);
         }
         Ok(())
     })
@@ -712,7 +714,7 @@ async fn ask(peer: &mut Peer, name: &str) -> Result<Status, JobError> {
 }
 
 /// How long the end of a watch may take.
-const CLOSE_LIMIT: Duration = Duration::from_millis(500);
+const WATCH_CLOSE_LIMIT: Duration = Duration::from_millis(500);
 
 /// What sees a job from its client; a function of events sees nothing else.
 pub trait JobObserver {

@@ -14,6 +14,7 @@
 
 mod checkpoints;
 mod client;
+mod counter;
 mod live_job;
 mod meter;
 mod migration;

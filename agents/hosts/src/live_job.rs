@@ -19,9 +19,9 @@ use bsp::units::Seconds;
 use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
 use checkpoint::{Delta, DiskFiles};
-use machines::{Done, InitialStateDecoder, InputMemory, JobError, Residents, seconds};
 use machines::client::initial;
 use machines::node::{BegunJob, IncomingPieces, JobAction, JobEvent, NodeInput, StartedJob};
+use machines::{Done, InitialStateDecoder, InputMemory, JobError, Residents, seconds};
 use protocol::identity::Role;
 use protocol::transport::{
     Endpoint, JobId, Peer, Received, Sender, StatePayload, StateReceiver, StateStream,
@@ -355,7 +355,7 @@ impl LiveJob {
     /// Sends pieces to the buddy. A connection that ends is an event of its own.
     fn send_pieces(&self, host: HostId, superstep: u64, changed: Vec<Delta>) {
         if let (Some(own), Some(peer)) = (self.own, self.peers.get(&host)) {
-            let sending = copies::send((own, host), superstep, changed, peer.clone());
+            let sending = checkpoints::send_deltas((own, host), superstep, changed, peer.clone());
             drop(actix_rt::spawn(async move { drop(sending.await) }));
         }
     }
@@ -381,7 +381,7 @@ async fn decode_states(
     }) = states.accept().await
     {
         let (rank, decoder) = (head.rank, decoder.clone());
-        let (sender, chunks) = chunk_channel::channel();
+        let (sender, chunks) = migration::channel();
         // It takes time in proportion to the state, so another thread does it.
         let decoding = tokio::task::spawn_blocking(move || {
             decoder.decode(rank, &mut ChannelSource::new(chunks))
@@ -646,7 +646,7 @@ impl StreamListener {
     fn add_pieces(&self, ends: (Address, Address), superstep: u64, payload: StatePayload) {
         let (host, events) = (self.host, self.events.clone());
         drop(actix_rt::spawn(async move {
-            if let Some(deltas) = copies::receive(payload).await {
+            if let Some(deltas) = checkpoints::receive_deltas(payload).await {
                 let pieces = IncomingPieces {
                     host,
                     ends,

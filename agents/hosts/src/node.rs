@@ -12,8 +12,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
 use bsp::units::{InstructionsPerSecond, Seconds};
+use machines::node::{
+    BegunJob, ConnectionId, EndedJob, JobAction, JobEnd, JobEvent, NewPeer, NodeAction, NodeEvent,
+    NodeMachine, NodeParts, Prepare, frame,
+};
 use machines::{Builds, Routes, seconds};
-use machines::node::{BegunJob, ConnectionId, EndedJob, JobAction, JobEnd, JobEvent, NewPeer, NodeAction, NodeEvent, NodeMachine, NodeParts, Prepare, frame};
 use protocol::identity::files::RevocationsFile;
 use protocol::identity::{Identity, Role};
 use protocol::transport::{
@@ -25,8 +28,9 @@ use tokio::sync::mpsc;
 
 use crate::Machine;
 use crate::checkpoints::CheckpointFolders;
+use crate::counter::counted_speed;
 use crate::live_job::{INPUTS_AT_ONCE, LiveJob, Next};
-use crate::meter::{self, LoadMeter, LoadScope, counted_speed, measured_speed, processors};
+use crate::meter::{LoadMeter, LoadScope, measured_speed, own_memory, processors};
 use crate::pace::{Pace, elapsed};
 use crate::pool::{AbandonedSupersteps, Executions, ProcessorSpeed};
 
@@ -591,7 +595,7 @@ impl Default for JobLines {
 
 impl JobLog {
     /// A job has begun.
-    pub(super) fn begin(job: &BegunJob, lines: &JobLines) -> Self {
+    fn begin(job: &BegunJob, lines: &JobLines) -> Self {
         let BegunJob {
             party,
             number,

@@ -11,10 +11,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant, Instant as Clock};
+use std::time::{Duration, Instant};
 
 use bsp::HostId;
-use bsp::units::{Instant, Instructions, InstructionsPerSecond, Seconds};
+use bsp::units::{self, Instructions, InstructionsPerSecond, Seconds};
 use machines::{duration, seconds};
 use simulator::{Activity, Engine, NetworkOptions, Platform};
 
@@ -106,7 +106,7 @@ pub struct PlayedHost {
 #[derive(Debug)]
 struct Run {
     engine: Engine,
-    began: Clock,
+    began: Instant,
     /// By how much computations took longer here than there, in all.
     late: Duration,
 }
@@ -140,7 +140,7 @@ impl PlayedHost {
 
     /// When the last of several computations ends that began at `from` and have been executed by now; `None`: the host
     /// gives them nothing for ever.
-    pub(super) fn end(&self, from: Clock, works: &[Instructions]) -> Option<Clock> {
+    pub(super) fn end(&self, from: Instant, works: &[Instructions]) -> Option<Instant> {
         let mut run = self.lock();
         run.advance_to(from);
         for work in works {
@@ -150,7 +150,7 @@ impl PlayedHost {
         while ended.len() < works.len() {
             run.engine.advance(&mut ended)?;
         }
-        let end = run.began + duration(run.engine.now() - Instant::START);
+        let end = run.began + duration(run.engine.now() - units::Instant::START);
         run.late += end.elapsed();
         Some(end)
     }
@@ -183,7 +183,7 @@ impl PlayedHost {
     /// The run as it is now.
     fn now(&self) -> MutexGuard<'_, Run> {
         let mut run = self.lock();
-        run.advance_to(Clock::now());
+        run.advance_to(Instant::now());
         run
     }
 
@@ -197,15 +197,15 @@ impl Run {
     fn new(platform: &Arc<Platform>) -> Self {
         Self {
             engine: Engine::new(Arc::clone(platform), NetworkOptions::default()),
-            began: Clock::now(),
+            began: Instant::now(),
             late: Duration::ZERO,
         }
     }
 
     /// Moves the clock of the engine to `date`, unless it is there already. Nothing is under way.
-    fn advance_to(&mut self, date: Clock) {
+    fn advance_to(&mut self, date: Instant) {
         let passed = seconds(date.saturating_duration_since(self.began));
-        let left = passed - (self.engine.now() - Instant::START);
+        let left = passed - (self.engine.now() - units::Instant::START);
         if Seconds::ZERO < left {
             self.engine.wake(left, Activity(0));
             let arrived = self.engine.advance(&mut Vec::new());
@@ -320,13 +320,13 @@ mod tests {
         let text = "[[set]]\nname = 'a'\nhosts = 1\nspeed = '1e9'\nlink = { bandwidth = 1e8 }\n\
                     [[load]]\nhosts = ['a']\npoints = [[0, 1]]";
         let host = PlayedHost::new(Arc::new(Platform::from_toml(text).unwrap()), HostId(0));
-        assert_eq!(host.end(Clock::now(), &[Instructions(1)]), None);
+        assert_eq!(host.end(Instant::now(), &[Instructions(1)]), None);
     }
 
     #[test]
     fn what_this_machine_takes_longer_is_late() {
         let host = played(Discipline::Preemptive);
-        std::thread::sleep(Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(20));
         close(end(&host, 0.0, &[1_000_000]), 0.001);
         assert!(
             Duration::from_millis(19) <= host.late(),

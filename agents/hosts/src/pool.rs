@@ -19,7 +19,8 @@ use protocol::Abandoned;
 use tokio::sync::{Notify, mpsc};
 
 use crate::checkpoints::Encoder;
-use crate::meter::{Counter, quotient, thread_time};
+use crate::counter::{Counter, quotient};
+use crate::meter::thread_time;
 use crate::pace::{Computed, Pace, elapsed};
 
 /// As many threads as a node gives processors.

@@ -9,21 +9,12 @@
 //! A superstep is always simulated after a call, where a process halts, with a hierarchical barrier of several Sets,
 //! with checkpoints, where hosts join, and where hosts have owners. Tests compare records with and without repetition,
 //! byte for byte (`Setup::repeats`).
-//!
-//! # The end of supersteps, and those that repeat earlier ones
-//!
-//! Where one Manager ends supersteps, the world knows when it [starts](agents::Membership::released) the next one.
-//! If that repeats an earlier one, the Manager sends nothing. Agents handle the events of the course instead: each process
-//! that observes its supersteps what happened to it, in the order of arrival, and the Manager one arrival for all. What
-//! processes ask for meanwhile has been done, and is known.
 
-use agents::{Delivery, Event, Exchange, Mail, RepeatedPlan, Setup, SuperstepPlan};
+use agents::{Exchange, RepeatedPlan, Setup, SuperstepPlan};
 use bsp::Rank;
 use bsp::units::{Instructions, Seconds};
-use protocol::{Address, AgentMessage, Arrived, Start};
+use protocol::Arrived;
 use simulator::{Engine, Span};
-
-use crate::world::SimulatedWorld;
 
 /// The courses of recent supersteps.
 ///
@@ -51,10 +42,10 @@ pub(super) struct Repetition {
 
 /// How a superstep has passed.
 #[derive(Debug, Default)]
-struct Course {
+pub(super) struct Course {
     pub(super) plan: RepeatedPlan,
     /// From its release to its end.
-    span: Span,
+    pub(super) span: Span,
     /// The sum of all arrivals; `None` if the course was not recorded.
     pub(super) all: Option<Arrived>,
     /// How long each process computed.
@@ -82,7 +73,7 @@ pub(super) struct ProcessCourse {
 }
 
 /// The superstep in progress.
-struct Recording {
+pub(super) struct Recording {
     /// The course of an earlier one in which processes did the same, if there is any.
     known: Option<Course>,
     /// Those that have arrived.
@@ -137,7 +128,7 @@ impl Repetition {
     }
 
     /// Whether supersteps may be repeated.
-    const fn is_on(&self) -> bool {
+    pub(super) const fn is_on(&self) -> bool {
         self.is_on
     }
 
@@ -160,7 +151,7 @@ impl Repetition {
     }
 
     /// Keeps a course, in place of the one that was used longest ago if there are too many.
-    fn keep(&mut self, course: Course) {
+    pub(super) fn keep(&mut self, course: Course) {
         let each = course.plan.size();
         let most = (KEPT_MAX / each.max(1)).clamp(1, COURSES_MAX);
         self.courses.truncate(most - 1);
@@ -257,115 +248,3 @@ const UNUSED_MAX: u32 = 16;
 const COURSES_MAX: usize = 4;
 /// The most processes and messages in all courses together, if they are more than one.
 const KEPT_MAX: usize = 1_000_000;
-
-/// A superstep that passes as an earlier one did.
-pub(super) struct Replay {
-    start: Start,
-    course: Course,
-}
-
-impl SimulatedWorld {
-    /// The first Manager is about to handle the arrival of processes. If these are the last ones, time counts from here if
-    /// nothing is under way.
-    pub(super) fn arrive(&mut self, from: Address, arrived: &Arrived) {
-        if let Address::Process(rank) = from {
-            let has_halted = arrived.halted == 1;
-            for number in self.rendezvous.arrive(rank, arrived.superstep, has_halted) {
-                self.start_or_hold(number);
-            }
-        }
-        let all = self.arrived.map_or(*arrived, |others| others.and(*arrived));
-        if all.processes < self.living {
-            self.arrived = Some(all);
-            return;
-        }
-        self.arrived = None;
-        self.living -= all.halted;
-        let span = self.engine.rest();
-        if let (Some(span), Some(recording)) = (span, self.repetition.recorded())
-            && self.deliveries.is_empty()
-        {
-            let course = recording.course(self.supersteps.plan());
-            self.repetition.keep(Course {
-                span,
-                all: Some(all),
-                elapsed: self.supersteps.elapsed().to_vec(),
-                ..course
-            });
-        }
-    }
-
-    /// The next superstep is about to be started by one Manager. Lets it pass as an earlier one did, if that is known.
-    pub(super) fn begin_superstep(&mut self, start: Start) {
-        let is_at_rest = self.engine.rest().is_some() && self.deliveries.is_empty();
-        let is_plain = start.interval.is_none() && !start.checkpoint;
-        if self.repetition.is_on() && is_at_rest && is_plain {
-            self.repeat(start);
-        }
-        if self.replay.is_none() {
-            let has_master = self.hosts[0] == self.rules.first_host();
-            self.rendezvous.start(start.superstep, has_master);
-        }
-    }
-
-    /// Executes the programs for the next superstep. If they do what they did in a recent one, lets it pass.
-    fn repeat(&mut self, start: Start) {
-        if let Err(error) = self.execute(start.superstep) {
-            return self.fail(error);
-        }
-        let plan = self.supersteps.plan();
-        let Some(course) = self.repetition.take(plan, &self.engine) else {
-            self.traffic.begin(plan);
-            self.repetition.record(plan);
-            return;
-        };
-        self.traffic.repeat(plan);
-        self.supersteps.set_elapsed(&course.elapsed);
-        self.replay = Some(Replay { start, course });
-    }
-
-    /// Has processes handle the events of a superstep that passes as an earlier one did. Returns its end, for the Manager.
-    pub(super) fn pass(
-        &mut self,
-        replay: Replay,
-        handle: &mut dyn FnMut(Rank, Event, &mut Self),
-    ) -> Delivery {
-        let Replay { start, course } = replay;
-        for process in &course.processes {
-            let rank = process.rank;
-            let host = self.hosts[rank.index()];
-            let set = self.rules.sets[host.index()];
-            let started = Event::Message {
-                from: self.rules.barrier.parent(host, set),
-                message: AgentMessage::Start(start),
-            };
-            self.replayed = Some(self.engine.date(process.started));
-            handle(rank, started, self);
-            let computed = Event::Computed {
-                work: process.work,
-                time: process.computation,
-                halted: false,
-            };
-            self.replayed = Some(self.engine.date(process.computed));
-            handle(rank, computed, self);
-            let exchanged = Event::Exchanged(process.exchange.clone());
-            self.replayed = Some(self.engine.date(process.arrived));
-            handle(rank, exchanged, self);
-        }
-        self.replayed = None;
-        self.engine.repeat(&course.span);
-        self.engine.rest();
-        let manager = Address::SetManager(self.rules.first);
-        let all = course.all.expect("a course that is kept is complete");
-        let arrived = Arrived {
-            superstep: start.superstep,
-            ..all
-        };
-        self.repetition.keep(course);
-        let event = Event::Message {
-            from: manager,
-            message: AgentMessage::Arrived(arrived),
-        };
-        Delivery { to: manager, event }
-    }
-}

@@ -1,4 +1,11 @@
 //! The world of simulated agents.
+//!
+//! # The end of supersteps, and those that repeat earlier ones
+//!
+//! Where one Manager ends supersteps, the world knows when it [starts](agents::Membership::released) the next one.
+//! If that repeats an earlier one, the Manager sends nothing. Agents handle the events of the course instead: each process
+//! that observes its supersteps what happened to it, in the order of arrival, and the Manager one arrival for all. What
+//! processes ask for meanwhile has been done, and is known.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -6,6 +13,7 @@ use std::sync::Arc;
 use agents::{
     Cost, Deliberation, Delivery, Event, Exchange, Executor, HostProbe, Joining, LinkProber, Mail,
     Membership, Moved, Outcome, Payment, Rules, RunError, Setup, SimulatedPrograms, TransferStart,
+    buddies,
 };
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId};
@@ -14,10 +22,10 @@ use protocol::{Address, AgentMessage, Arrived, EncodedState, Migrate, Start};
 use simulator::{Activity, Engine, LinkId, Platform};
 
 use crate::attainable::Attainable;
-use crate::checkpoints::Checkpoints;
+use crate::checkpoints::{Checkpoints, Encoded};
 use crate::link_probes;
 use crate::pool::{Pool, Situation};
-use crate::repetition::{ProcessCourse, Repetition, Replay};
+use crate::repetition::{Course, ProcessCourse, Repetition};
 use crate::supersteps::Supersteps;
 use crate::traffic::{Observing, Traffic};
 use crate::transfers::{BarrierMessage, Ends, OnNetwork, Release, Rendezvous, Transfer, Transfers};
@@ -913,7 +921,7 @@ impl Recorded {
     }
 
     /// Adds an event.
-    pub(super) fn add(&mut self, event: record::Event) {
+    fn add(&mut self, event: record::Event) {
         if let record::Event::Superstep(superstep) = &event {
             if let Some(attainable) = &mut self.attainable {
                 attainable.ended(superstep.computation);
@@ -975,5 +983,185 @@ impl Recorded {
     /// Removes all calls that were observed.
     pub(super) fn calls(&mut self) -> Vec<record::Call> {
         std::mem::take(&mut self.calls)
+    }
+}
+
+impl SimulatedWorld {
+    /// The state of `rank` in which it is about to start `superstep` is saved: it stalls.
+    fn save(&mut self, rank: Rank, superstep: u64, agent: &[u8]) {
+        let Some(checkpoints) = &mut self.checkpoints else {
+            return;
+        };
+        let (now, host) = (self.engine.now(), self.hosts[rank.index()]);
+        if !checkpoints.has_begun(superstep) {
+            let absent = self.pool.as_ref().map(Pool::absent).unwrap_or_default();
+            let buddies = buddies(&self.rules.sets, &absent);
+            let states = self.supersteps.states();
+            checkpoints.begin((superstep, now), states, &self.hosts, &buddies);
+        }
+        let agent = u64::try_from(agent.len()).expect("a length fits 64 bits");
+        let work = checkpoints.stall((rank, host), Bytes(agent), now, &self.platform);
+        let stall = pack(ActivityKind::Stall, rank.0);
+        self.engine.compute(host, work, stall);
+    }
+
+    /// Whether `rank` stalls. It waits for `delay` afterwards, and then computes.
+    fn waits_for_checkpoint(&mut self, rank: Rank, delay: Seconds) -> bool {
+        let checkpoints = self.checkpoints.as_mut();
+        checkpoints.is_some_and(|checkpoints| checkpoints.delay(rank, delay))
+    }
+
+    /// `rank` computes its superstep, `delay` from now.
+    fn compute_after(&mut self, rank: Rank, delay: Seconds) {
+        if delay == Seconds::ZERO {
+            self.compute(rank);
+        } else {
+            self.engine.wake(delay, pack(ActivityKind::Delay, rank.0));
+        }
+    }
+
+    /// An activity of the checkpoint has ended, of the process or the host with this index.
+    fn continue_checkpoint(&mut self, kind: ActivityKind, index: u32) {
+        let checkpoints = self
+            .checkpoints
+            .as_mut()
+            .expect("a checkpoint is under way");
+        let now = self.engine.now();
+        let encoded = match kind {
+            ActivityKind::Stall => {
+                let (rank, host) = (Rank(index), self.hosts[Rank(index).index()]);
+                let (delay, work) = checkpoints.resume((rank, host), now, &self.platform);
+                let encoded = match work {
+                    Some(work) => {
+                        // A process may move while its state is encoded: the host counts.
+                        let encoding = pack(ActivityKind::Encoding, host.0);
+                        self.engine.compute(host, work, encoding);
+                        Encoded::Nothing
+                    }
+                    None => checkpoints.encoded(host, now, &self.platform),
+                };
+                self.compute_after(rank, delay);
+                encoded
+            }
+            ActivityKind::Encoding => checkpoints.encoded(HostId(index), now, &self.platform),
+            _ => checkpoints.saved(now, &self.platform),
+        };
+        match encoded {
+            Encoded::Nothing => {}
+            Encoded::Send(from, to, bytes) => {
+                self.transfer(from, to, bytes, pack(ActivityKind::Copy, from.0));
+            }
+            Encoded::Complete(checkpoint) => {
+                self.recorded.add(record::Event::Checkpoint(checkpoint));
+            }
+        }
+    }
+}
+
+/// A superstep that passes as an earlier one did.
+struct Replay {
+    start: Start,
+    course: Course,
+}
+
+impl SimulatedWorld {
+    /// The first Manager is about to handle the arrival of processes. If these are the last ones, time counts from here if
+    /// nothing is under way.
+    fn arrive(&mut self, from: Address, arrived: &Arrived) {
+        if let Address::Process(rank) = from {
+            let has_halted = arrived.halted == 1;
+            for number in self.rendezvous.arrive(rank, arrived.superstep, has_halted) {
+                self.start_or_hold(number);
+            }
+        }
+        let all = self.arrived.map_or(*arrived, |others| others.and(*arrived));
+        if all.processes < self.living {
+            self.arrived = Some(all);
+            return;
+        }
+        self.arrived = None;
+        self.living -= all.halted;
+        let span = self.engine.rest();
+        if let (Some(span), Some(recording)) = (span, self.repetition.recorded())
+            && self.deliveries.is_empty()
+        {
+            let course = recording.course(self.supersteps.plan());
+            self.repetition.keep(Course {
+                span,
+                all: Some(all),
+                elapsed: self.supersteps.elapsed().to_vec(),
+                ..course
+            });
+        }
+    }
+
+    /// The next superstep is about to be started by one Manager. Lets it pass as an earlier one did, if that is known.
+    fn begin_superstep(&mut self, start: Start) {
+        let is_at_rest = self.engine.rest().is_some() && self.deliveries.is_empty();
+        let is_plain = start.interval.is_none() && !start.checkpoint;
+        if self.repetition.is_on() && is_at_rest && is_plain {
+            self.repeat(start);
+        }
+        if self.replay.is_none() {
+            let has_master = self.hosts[0] == self.rules.first_host();
+            self.rendezvous.start(start.superstep, has_master);
+        }
+    }
+
+    /// Executes the programs for the next superstep. If they do what they did in a recent one, lets it pass.
+    fn repeat(&mut self, start: Start) {
+        if let Err(error) = self.execute(start.superstep) {
+            return self.fail(error);
+        }
+        let plan = self.supersteps.plan();
+        let Some(course) = self.repetition.take(plan, &self.engine) else {
+            self.traffic.begin(plan);
+            self.repetition.record(plan);
+            return;
+        };
+        self.traffic.repeat(plan);
+        self.supersteps.set_elapsed(&course.elapsed);
+        self.replay = Some(Replay { start, course });
+    }
+
+    /// Has processes handle the events of a superstep that passes as an earlier one did. Returns its end, for the Manager.
+    fn pass(&mut self, replay: Replay, handle: &mut dyn FnMut(Rank, Event, &mut Self)) -> Delivery {
+        let Replay { start, course } = replay;
+        for process in &course.processes {
+            let rank = process.rank;
+            let host = self.hosts[rank.index()];
+            let set = self.rules.sets[host.index()];
+            let started = Event::Message {
+                from: self.rules.barrier.parent(host, set),
+                message: AgentMessage::Start(start),
+            };
+            self.replayed = Some(self.engine.date(process.started));
+            handle(rank, started, self);
+            let computed = Event::Computed {
+                work: process.work,
+                time: process.computation,
+                halted: false,
+            };
+            self.replayed = Some(self.engine.date(process.computed));
+            handle(rank, computed, self);
+            let exchanged = Event::Exchanged(process.exchange.clone());
+            self.replayed = Some(self.engine.date(process.arrived));
+            handle(rank, exchanged, self);
+        }
+        self.replayed = None;
+        self.engine.repeat(&course.span);
+        self.engine.rest();
+        let manager = Address::SetManager(self.rules.first);
+        let all = course.all.expect("a course that is kept is complete");
+        let arrived = Arrived {
+            superstep: start.superstep,
+            ..all
+        };
+        self.repetition.keep(course);
+        let event = Event::Message {
+            from: manager,
+            message: AgentMessage::Arrived(arrived),
+        };
+        Delivery { to: manager, event }
     }
 }

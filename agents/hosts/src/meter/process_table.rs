@@ -39,7 +39,7 @@ mod linux {
     use super::TableEntry;
 
     /// All processes that this one may see, in no particular order.
-    pub(in super::super) fn processes() -> Vec<TableEntry> {
+    pub(super) fn processes() -> Vec<TableEntry> {
         let ticks = clock_ticks_per_second().max(1);
         let (mut path, mut line) = (String::new(), [0; LINE_MAX]);
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -142,7 +142,7 @@ mod portable {
     use super::TableEntry;
 
     /// All processes that this one may see, in no particular order.
-    pub(in super::super) fn processes() -> Vec<TableEntry> {
+    pub(super) fn processes() -> Vec<TableEntry> {
         let Ok(mut system) = System::new() else {
             return Vec::new();
         };

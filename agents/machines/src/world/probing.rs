@@ -294,7 +294,7 @@ impl HostWorld {
 }
 
 /// What follows from a probe that has arrived.
-enum ProbeStep {
+pub(super) enum ProbeStep {
     Nothing,
     /// This probe is to be sent to the same host.
     Send(Probe),
