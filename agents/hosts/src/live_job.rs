@@ -20,7 +20,9 @@ use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
 use checkpoint::{Delta, DiskFiles};
 use machines::client::initial;
-use machines::node::{BegunJob, IncomingPieces, JobAction, JobEvent, NodeInput, StartedJob};
+use machines::node::{
+    BegunJob, ConnectionId, IncomingPieces, JobAction, JobEvent, NodeInput, StartedJob,
+};
 use machines::{Done, InitialStateDecoder, InputMemory, JobError, Residents, seconds};
 use protocol::identity::Role;
 use protocol::transport::{
@@ -162,67 +164,56 @@ impl LiveJob {
         self.events.peers.1.try_recv().ok()
     }
 
-    /// Has agents here handle events.
-    pub(super) async fn deliver(&mut self, action: JobAction) -> Result<(), JobError> {
-        match (action, &mut self.agents) {
-            (JobAction::Deliver(deliveries), Some(agents)) => agents.deliver(deliveries).await,
-            _ => Ok(()),
-        }
-    }
-
-    /// Performs an action. Returns the event that follows from it immediately.
-    pub(super) fn perform(&mut self, action: JobAction) -> Option<JobEvent> {
-        let sent = match action {
-            JobAction::Send(host, frame) => match self.peers.get(&host) {
-                Some(peer) => peer.push(frame),
-                None => Ok(()),
-            },
-            JobAction::SendToClient(frame) => {
-                // The loss of the client is an event of its connection.
-                drop(self.to_client.push(frame));
-                Ok(())
-            }
-            JobAction::SendRecord(frame) => return self.send_record(frame),
-            JobAction::SendOutput(rank, output) => {
-                self.send_output(rank, output);
-                Ok(())
-            }
-            JobAction::Execute(tasks) => {
-                if let Some(pool) = &self.pool {
-                    pool.execute(tasks.into_iter());
-                }
-                Ok(())
-            }
-            JobAction::AdvanceEpoch(epoch) => {
-                self.endpoint.advance(epoch);
-                Ok(())
-            }
-            JobAction::SendPieces(host, superstep, changed) => {
-                self.send_pieces(host, superstep, changed);
-                Ok(())
-            }
-            JobAction::Plan(set, deliberation) => {
-                let events = self.events.own.0.clone();
-                let planned = plan(set, *deliberation, events);
-                return planned.err().map(JobEvent::Failed);
-            }
-            action => {
-                self.perform_rare(action);
-                Ok(())
-            }
-        };
-        sent.err().map(|error| JobEvent::Failed(error.into()))
-    }
-
-    /// Performs an action that does not occur in every superstep.
-    fn perform_rare(&mut self, action: JobAction) {
+    /// Performs an action. Returns the event that follows from it immediately; `take_peer` gives the peer at a connection.
+    pub(super) async fn perform(
+        &mut self,
+        action: JobAction,
+        take_peer: impl FnOnce(ConnectionId) -> Option<Peer>,
+    ) -> Option<JobEvent> {
+        let failed = |error: JobError| Some(JobEvent::Failed(error));
         match action {
             JobAction::Connect(member, role) => self.connect(*member, role),
+            JobAction::Admit(connection, host, rights) => {
+                if let Some(peer) = take_peer(connection) {
+                    peer.restrict_to(rights);
+                    self.admit(host, peer);
+                }
+            }
             JobAction::Start(started) => self.start(started),
             JobAction::StartClock => {
                 if let Some(host) = self.machine.pace.played() {
                     host.begin();
                 }
+            }
+            JobAction::Deliver(deliveries) => {
+                if let Some(agents) = &mut self.agents {
+                    return agents.deliver(deliveries).await.err().and_then(failed);
+                }
+            }
+            JobAction::Execute(tasks) => {
+                if let Some(pool) = &self.pool {
+                    pool.execute(tasks.into_iter());
+                }
+            }
+            JobAction::Plan(set, deliberation) => {
+                let events = self.events.own.0.clone();
+                return plan(set, *deliberation, events).err().and_then(failed);
+            }
+            JobAction::Send(host, frame) => {
+                let sent = self
+                    .peers
+                    .get(&host)
+                    .map_or(Ok(()), |peer| peer.push(frame));
+                return sent.err().and_then(|error| failed(error.into()));
+            }
+            JobAction::SendToClient(frame) => {
+                // The loss of the client is an event of its connection.
+                drop(self.to_client.push(frame));
+            }
+            JobAction::SendRecord(frame) => return self.send_record(frame),
+            JobAction::SendOutput(rank, output) => self.send_output(rank, output),
+            JobAction::SendPieces(host, superstep, changed) => {
+                self.send_pieces(host, superstep, changed);
             }
             JobAction::Refuse(host, problem) => {
                 if let Some(peer) = self.peers.get(&host) {
@@ -231,6 +222,12 @@ impl LiveJob {
                 }
             }
             JobAction::Depart(order, state) => self.depart(order, *state),
+            JobAction::Release(ranks) => {
+                if let Some(agents) = &mut self.agents {
+                    agents.release(ranks);
+                }
+            }
+            JobAction::AdvanceEpoch(epoch) => self.endpoint.advance(epoch),
             JobAction::WritePieces(generation, pieces) => {
                 if let Some(folder) = &self.checkpoints.folder {
                     folder.write(generation, pieces);
@@ -241,26 +238,12 @@ impl LiveJob {
                     folder.finish(generation, files);
                 }
             }
-            JobAction::Release(ranks) => {
-                if let Some(agents) = &mut self.agents {
-                    agents.release(ranks);
-                }
-            }
-            JobAction::Admit(..)
-            | JobAction::Deliver(_)
-            | JobAction::Send(..)
-            | JobAction::SendToClient(_)
-            | JobAction::SendRecord(_)
-            | JobAction::SendOutput(..)
-            | JobAction::Execute(_)
-            | JobAction::AdvanceEpoch(_)
-            | JobAction::SendPieces(..)
-            | JobAction::Plan(..) => unreachable!("performed elsewhere"),
         }
+        None
     }
 
     /// Reads what `peer` sends, which is the node of `host`.
-    pub(super) fn admit(&mut self, host: HostId, peer: Peer) {
+    fn admit(&mut self, host: HostId, peer: Peer) {
         self.peers.insert(host, peer.sender.clone());
         let Channels { own, peers, .. } = &self.events;
         listen(host, peer, self.program_type, &peers.0, &own.0);
@@ -424,7 +407,7 @@ struct LocalAgents {
 
 impl LocalAgents {
     /// The agents that start on `own`.
-    pub(super) fn new(started: StartedJob) -> Self {
+    fn new(started: StartedJob) -> Self {
         let StartedJob {
             own,
             rules,
@@ -461,7 +444,7 @@ impl LocalAgents {
     /// Delivers events to agents, in this order to each of them, and waits until all have been handled.
     ///
     /// They are sent together, because waiting for a mailbox costs more than most events.
-    pub(super) async fn deliver(&mut self, deliveries: VecDeque<Delivery>) -> Result<(), JobError> {
+    async fn deliver(&mut self, deliveries: VecDeque<Delivery>) -> Result<(), JobError> {
         let agents: Vec<Address> = deliveries.iter().map(|delivery| delivery.to).collect();
         let (waited_for, mut handled) = mpsc::channel(1);
         for delivery in deliveries {
@@ -535,7 +518,7 @@ where
 
 /// Passes on to `events` the input from a node until its connection closes, as far as there is memory for input that
 /// waits. States of processes that cannot be decoded are `failures`.
-pub(super) fn listen(
+fn listen(
     host: HostId,
     peer: Peer,
     program_type: ProgramType,

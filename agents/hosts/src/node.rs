@@ -13,8 +13,8 @@ use std::time::{Duration, Instant as Clock};
 
 use bsp::units::{InstructionsPerSecond, Seconds};
 use machines::node::{
-    BegunJob, ConnectionId, EndedJob, JobAction, JobEnd, JobEvent, NewPeer, NodeAction, NodeEvent,
-    NodeMachine, NodeParts, Prepare, frame,
+    BegunJob, ConnectionId, EndedJob, JobEnd, NewPeer, NodeAction, NodeEvent, NodeMachine,
+    NodeParts, Prepare, frame,
 };
 use machines::{Builds, Routes, seconds};
 use protocol::identity::files::RevocationsFile;
@@ -233,24 +233,9 @@ impl NodeShell {
             match action {
                 NodeAction::Job(action) => {
                     let Some(live) = job else { continue };
-                    match action {
-                        JobAction::Deliver(_) => {
-                            let delivered = live.deliver(action).await;
-                            if let Err(error) = delivered {
-                                self.handle(JobEvent::Failed(error).into());
-                            }
-                        }
-                        JobAction::Admit(connection, host, rights) => {
-                            if let Some(peer) = self.take_peer(connection) {
-                                peer.restrict_to(rights);
-                                live.admit(host, peer);
-                            }
-                        }
-                        action => {
-                            if let Some(event) = live.perform(action) {
-                                self.handle(event.into());
-                            }
-                        }
+                    let take_peer = |connection| self.take_peer(connection);
+                    if let Some(event) = live.perform(action, take_peer).await {
+                        self.handle(event.into());
                     }
                 }
                 NodeAction::Attend(connection) => self.attend(connection),

@@ -246,17 +246,12 @@ impl Checkpoints {
     ) -> Result<(), String> {
         self.catch_up(superstep)?;
         self.ordered.take_if(|ordered| *ordered <= superstep);
-        let ranks = running.iter().copied().chain(self.halted_before(superstep));
-        let ranks = ranks.collect();
-        self.current = Some(Part::new(superstep, ranks, running));
         let generation = self.generation(superstep);
-        let halted = self.halted.iter();
-        let halted = halted.filter(|(_, process)| process.superstep < superstep);
-        let halted = halted.map(|(rank, process)| Piece {
+        let halted = self.halted_before(superstep).map(|(rank, process)| Piece {
             head: PieceHead {
                 job: self.parts.job,
                 generation,
-                rank: *rank,
+                rank,
                 condition: Condition::Halted {
                     superstep: process.superstep,
                 },
@@ -264,7 +259,11 @@ impl Checkpoints {
             },
             content: Content::new(process.output.clone()),
         });
-        for piece in halted.collect::<Vec<_>>() {
+        let halted: Vec<Piece> = halted.collect();
+        let ranks = running.iter().copied();
+        let ranks = ranks.chain(halted.iter().map(|piece| piece.head.rank));
+        self.current = Some(Part::new(superstep, ranks.collect(), running));
+        for piece in halted {
             self.insert(piece)?;
         }
         if self.parts.own == self.parts.collector {
@@ -593,10 +592,9 @@ impl Checkpoints {
     }
 
     /// The processes that had halted here before `superstep`: an order to save their outputs may arrive much later.
-    fn halted_before(&self, superstep: u64) -> impl Iterator<Item = Rank> {
-        let halted = self.halted.iter();
-        let before = halted.filter(move |(_, process)| process.superstep < superstep);
-        before.map(|(rank, _)| *rank)
+    fn halted_before(&self, superstep: u64) -> impl Iterator<Item = (Rank, &HaltedProcess)> {
+        let halted = self.halted.iter().map(|(rank, process)| (*rank, process));
+        halted.filter(move |(_, process)| process.superstep < superstep)
     }
 
     fn complete(&mut self, superstep: u64) {

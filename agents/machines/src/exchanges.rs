@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use agents::mutant::{self, Mutant};
 use agents::{Content, Exchange, Executed, Incoming, Resumed, RunError, check};
+use bsp::numbers::real;
 use bsp::reference::{check_length, check_receiver};
 use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, Rank, SetId};
@@ -562,16 +563,11 @@ fn unpack(batch: Batch, took: Seconds) -> impl Iterator<Item = (Rank, u64, Secon
 }
 
 /// The part that `bytes` are of `total`; all of it, if there are none.
-#[expect(
-    clippy::as_conversions,
-    clippy::cast_precision_loss,
-    reason = "a ratio may be rounded"
-)]
 fn ratio(bytes: u64, total: u64) -> f64 {
     if total == 0 {
         1.0
     } else {
-        bytes as f64 / total as f64
+        real(bytes) / real(total)
     }
 }
 

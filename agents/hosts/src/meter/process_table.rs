@@ -17,7 +17,7 @@ pub(super) use portable::{name, processes};
 ///
 /// Kernel threads and processes that have ended are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct TableEntry {
+pub(super) struct TableEntry {
     /// Its number; the system gives it to another process after the end of this one.
     pid: u32,
     /// The process that has started or adopted it.
@@ -39,7 +39,7 @@ mod linux {
     use super::TableEntry;
 
     /// All processes that this one may see, in no particular order.
-    pub(super) fn processes() -> Vec<TableEntry> {
+    pub(in super::super) fn processes() -> Vec<TableEntry> {
         let ticks = clock_ticks_per_second().max(1);
         let (mut path, mut line) = (String::new(), [0; LINE_MAX]);
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -142,7 +142,7 @@ mod portable {
     use super::TableEntry;
 
     /// All processes that this one may see, in no particular order.
-    pub(super) fn processes() -> Vec<TableEntry> {
+    pub(in super::super) fn processes() -> Vec<TableEntry> {
         let Ok(mut system) = System::new() else {
             return Vec::new();
         };
