@@ -7,6 +7,7 @@ use protocol::SetReport;
 
 use crate::barrier::{Collection, Shape};
 use crate::replay::{Difference, Replay};
+use crate::setup::Scheduler;
 use crate::test_world::{Act, Agents, TestWorld, scheduler, script};
 
 use super::*;
@@ -399,7 +400,7 @@ proptest! {
         let own = SetId(own);
         let here = |host: &HostId| rules.sets[host.index()] == own;
         let hosts: Vec<HostId> = (0..6).map(HostId).filter(here).collect();
-        let mut placement_view = PlacementView::new(rules, own, &hosts);
+        let mut placement = PlacementView::new(rules, own, &hosts);
         let mut expected: Vec<HostId> = starts.iter().copied().map(HostId).collect();
         for (rank, to) in moves {
             let rank = Rank::from_index(rank % starts.len());
@@ -410,15 +411,15 @@ proptest! {
                 epoch: 1,
                 deferred_cost: Seconds::ZERO,
             };
-            placement_view.apply(rules, &order);
+            placement.apply(rules, &order);
             expected[rank.index()] = order.to;
         }
         let ranks = (0..starts.len()).map(Rank::from_index);
-        prop_assert_eq!(ranks.map(|rank| placement_view.of(rank)).collect::<Vec<_>>(), expected.clone());
+        prop_assert_eq!(ranks.map(|rank| placement.of(rank)).collect::<Vec<_>>(), expected.clone());
         expected.retain(here);
-        prop_assert_eq!(usize::try_from(placement_view.processes()).unwrap(), expected.len());
+        prop_assert_eq!(usize::try_from(placement.processes()).unwrap(), expected.len());
         expected.sort();
         expected.dedup();
-        prop_assert_eq!(placement_view.hosts().collect::<Vec<_>>(), expected);
+        prop_assert_eq!(placement.hosts().collect::<Vec<_>>(), expected);
     }
 }
