@@ -91,7 +91,7 @@ impl Default for PlacementOptions {
 ///
 /// # Errors
 ///
-/// If the options cannot be met.
+/// If the options cannot be satisfied.
 ///
 /// # Panics
 ///

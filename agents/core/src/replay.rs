@@ -498,9 +498,9 @@ impl Deciding {
             planner.conclude(recorded.cost, !migrations.is_empty());
         }
         self.occupied.extend(migrations.iter().map(|step| step.to));
-        let judged = recorded.judged.iter();
-        let supersteps: Vec<Digest> = judged.clone().map(|judged| judged.digest).collect();
-        let barrier_busy: Vec<Seconds> = judged.map(|judged| judged.barrier_busy).collect();
+        let checked = recorded.judged.iter();
+        let supersteps: Vec<Digest> = checked.clone().map(|superstep| superstep.digest).collect();
+        let barrier_busy: Vec<Seconds> = checked.map(|superstep| superstep.barrier_busy).collect();
         let decision = decided.decision.as_ref();
         self.when.conclude(&CallOutcome {
             completed: barrier.completed - self.first,
@@ -789,7 +789,7 @@ impl Checkpoints {
             if is_due && completed < superstep {
                 left_out = left_out.or(Some(completed));
             }
-            // What the last superstep tells about costs was not known when it was asked.
+            // What the last superstep says about costs was not known when it was asked.
             interval_is_over = self.schedule.is_due(superstep, at);
             self.schedule.elapse(ended.ended - ended.started);
         }

@@ -577,7 +577,7 @@ struct Admission {
 }
 
 impl SetManager {
-    /// Hosts join after the present superstep. `is_due` tells whether a call follows.
+    /// Hosts join after the present superstep. `is_due`: whether a call follows.
     fn begin_joining(
         &mut self,
         rules: &Rules,

@@ -261,7 +261,7 @@ impl TestWorld {
         pick: &mut dyn FnMut(usize) -> usize,
     ) -> bool {
         if let Some((to, event)) = self.instant.pop_front() {
-            self.tell(agents, to, event);
+            self.deliver(agents, to, event);
             return true;
         }
         if self.pending.is_empty() {
@@ -284,7 +284,7 @@ impl TestWorld {
     }
 
     /// Delivers an event to an agent.
-    pub(crate) fn tell(&mut self, agents: &mut Agents, to: Address, event: Event) {
+    pub(crate) fn deliver(&mut self, agents: &mut Agents, to: Address, event: Event) {
         // The rules are read while the world is written.
         let rules = std::mem::replace(&mut self.rules, no_rules());
         match to {
@@ -497,11 +497,11 @@ impl HostProbe for TestWorld {
         }
     }
 
-    fn felt_load(&mut self, _: HostId, _: Seconds) -> f64 {
+    fn effective_load(&mut self, _: HostId, _: Seconds) -> f64 {
         0.0
     }
 
-    fn withheld(&mut self, _: HostId, _: Seconds) -> f64 {
+    fn unavailable(&mut self, _: HostId, _: Seconds) -> f64 {
         0.0
     }
 

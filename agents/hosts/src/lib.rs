@@ -6,7 +6,7 @@
 //! are their threads, sockets, files and clocks.
 //!
 //! A busy program does not starve the network, because other threads execute programs. A panic in an agent closes its
-//! mailbox, which ends the job with a message. The shells perform the actions of a machine in order and tell it what
+//! mailbox, which ends the job with a message. The shells perform the actions of a machine in order and report to it what
 //! happens.
 //!
 //! In reading order: `node` and `client` (the shells of the two machines), `live_job` and `local_agents` (a job on this

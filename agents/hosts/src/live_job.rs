@@ -12,7 +12,7 @@ use std::time::Instant as Clock;
 use actix::{Actor, Addr, Handler};
 use agents::process_state::ProcessState;
 use agents::{
-    AgentContext, Deliberation, Delivery, Event, Handed, Node, NodeAgent, Process, ProcessAgent,
+    AgentContext, Deliberation, Delivered, Delivery, Event, Node, NodeAgent, Process, ProcessAgent,
     ProgramType, SetManager, SetManagerAgent,
 };
 use bsp::units::Seconds;
@@ -260,7 +260,7 @@ impl LiveJob {
         (self.log, self.to_client)
     }
 
-    /// Sends a part of the record, and tells when the client has taken it.
+    /// Sends a part of the record, and reports when the client has taken it.
     fn send_record(&self, frame: Frame) -> Option<JobEvent> {
         match self.to_client.try_send(frame) {
             Ok(()) => Some(JobEvent::RecordTaken),
@@ -448,7 +448,7 @@ impl LocalAgents {
         let agents: Vec<Address> = deliveries.iter().map(|delivery| delivery.to).collect();
         let (waited_for, mut handled) = mpsc::channel(1);
         for delivery in deliveries {
-            self.hand(delivery, &waited_for)?;
+            self.deliver_one(delivery, &waited_for)?;
         }
         drop(waited_for);
         // No value is sent: the channel closes when all events have been handled.
@@ -462,22 +462,22 @@ impl LocalAgents {
         })
     }
 
-    fn hand(&mut self, delivery: Delivery, waited_for: &Token) -> Result<(), JobError> {
+    fn deliver_one(&mut self, delivery: Delivery, waited_for: &Token) -> Result<(), JobError> {
         let Delivery { to, event } = delivery;
         if let (Address::Process(rank), Event::Moved(_)) = (to, &event) {
             let process = Process::new(&self.context.rules, rank, self.own);
             let agent = ProcessAgent::new(process, &self.context);
             self.processes.insert(rank, agent.start());
         }
-        let handed = Handed {
+        let delivered = Delivered {
             event,
             _waited_for: waited_for.clone(),
         };
         match to {
-            Address::Process(rank) => tell(self.processes.get(&rank), to, handed),
-            Address::Node(_) => tell(self.node(to), to, handed),
-            Address::SetManager(_) => tell(self.manager(to), to, handed),
-            Address::Client => tell::<NodeAgent>(None, to, handed),
+            Address::Process(rank) => send(self.processes.get(&rank), to, delivered),
+            Address::Node(_) => send(self.node(to), to, delivered),
+            Address::SetManager(_) => send(self.manager(to), to, delivered),
+            Address::Client => send::<NodeAgent>(None, to, delivered),
         }
     }
 
@@ -503,16 +503,16 @@ impl LocalAgents {
 /// Held by each event until its agent has handled it.
 type Token = mpsc::Sender<Infallible>;
 
-fn tell<A>(agent: Option<&Addr<A>>, to: Address, handed: Handed) -> Result<(), JobError>
+fn send<A>(agent: Option<&Addr<A>>, to: Address, delivered: Delivered) -> Result<(), JobError>
 where
-    A: Actor<Context = actix::Context<A>> + Handler<Handed>,
+    A: Actor<Context = actix::Context<A>> + Handler<Delivered>,
 {
     let Some(agent) = agent else {
-        let event = variant(&handed.event);
+        let event = variant(&delivered.event);
         let problem = format!("{event} for {to:?}, which is not here");
         return Err(JobError::cluster(problem));
     };
-    agent.do_send(handed);
+    agent.do_send(delivered);
     Ok(())
 }
 

@@ -139,9 +139,9 @@ impl LoadMeter {
         self.measured().others.clone()
     }
 
-    /// The part of a processor that one process more would not have had in the last `window`, as [`BusyHistory::withheld`].
-    pub(super) fn withheld(&self, window: Seconds) -> f64 {
-        self.measured().busy.withheld(window)
+    /// The part of a processor that one process more would not have had in the last `window`, as [`BusyHistory::unavailable`].
+    pub(super) fn unavailable(&self, window: Seconds) -> f64 {
+        self.measured().busy.unavailable(window)
     }
 
     /// How often busy processes began to leave no whole processor in the last `window`, as [`BusyHistory::periods`].
@@ -262,12 +262,12 @@ impl BusyHistory {
 
     /// The part of a processor that one process more would not have had in the last `window`, if the system shares the
     /// processors equally; in the last second, if the window is shorter.
-    fn withheld(&self, window: Seconds) -> f64 {
+    fn unavailable(&self, window: Seconds) -> f64 {
         let processors = f64::from(self.processors);
-        let withheld = |count: u32| (1.0 - processors / (f64::from(count) + 1.0)).max(0.0);
+        let unavailable = |count: u32| (1.0 - processors / (f64::from(count) + 1.0)).max(0.0);
         let (mut sum, mut seconds) = (0.0, 0.0);
         for count in self.last(window) {
-            sum += withheld(count);
+            sum += unavailable(count);
             seconds += 1.0;
         }
         if seconds == 0.0 { 0.0 } else { sum / seconds }
@@ -336,10 +336,10 @@ impl HostMeter for Machine {
         }
     }
 
-    fn withheld(&self, window: Seconds) -> f64 {
+    fn unavailable(&self, window: Seconds) -> f64 {
         match self.pace.played() {
-            Some(played) => played.withheld(window),
-            None if Self::is_a_host(self) => self.load.withheld(window),
+            Some(played) => played.unavailable(window),
+            None if Self::is_a_host(self) => self.load.unavailable(window),
             None => self.load.load(window),
         }
     }
@@ -426,15 +426,15 @@ mod tests {
 
         #[test]
         fn processes_withhold_what_an_equal_share_does_not_leave() {
-            let withheld = |processors, counts: &[usize], window| {
-                history(processors, counts).withheld(seconds(window))
+            let unavailable = |processors, counts: &[usize], window| {
+                history(processors, counts).unavailable(seconds(window))
             };
-            assert!((withheld(1, &[1], 0.0) - 0.5).abs() < 1e-12);
-            assert!((withheld(1, &[3, 0], 0.0)).abs() < 1e-12);
-            assert!((withheld(1, &[3, 0], 2.0) - 0.375).abs() < 1e-12);
-            assert!((withheld(2, &[1, 1], 10.0)).abs() < 1e-12);
-            assert!((withheld(2, &[9, 3, 2], 2.0) - (0.5 + 1.0 / 3.0) / 2.0).abs() < 1e-12);
-            assert!(withheld(2, &[], 10.0).abs() < 1e-12);
+            assert!((unavailable(1, &[1], 0.0) - 0.5).abs() < 1e-12);
+            assert!((unavailable(1, &[3, 0], 0.0)).abs() < 1e-12);
+            assert!((unavailable(1, &[3, 0], 2.0) - 0.375).abs() < 1e-12);
+            assert!((unavailable(2, &[1, 1], 10.0)).abs() < 1e-12);
+            assert!((unavailable(2, &[9, 3, 2], 2.0) - (0.5 + 1.0 / 3.0) / 2.0).abs() < 1e-12);
+            assert!(unavailable(2, &[], 10.0).abs() < 1e-12);
         }
 
         #[test]

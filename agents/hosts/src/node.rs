@@ -244,7 +244,7 @@ impl NodeShell {
                         refuse_peer(&peer);
                     }
                 }
-                NodeAction::TellClient(connection, frame) => {
+                NodeAction::SendToClient(connection, frame) => {
                     if let Some(client) = self.clients.borrow().get(&connection) {
                         // The loss of the client is an event of its connection.
                         drop(client.sender.push(frame));
@@ -500,7 +500,7 @@ pub enum NodeError {
     /// It has no socket.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// The system does not tell its address.
+    /// The system does not say its address.
     #[error("the address of the socket: {0}")]
     Address(#[from] io::Error),
     /// A superstep does not end, although its job has.

@@ -165,8 +165,8 @@ impl PlayedHost {
         self.now().engine.load(self.host, window)
     }
 
-    /// What the owner withheld during the last `window`, as [`Engine::withheld`].
-    pub(super) fn withheld(&self, window: Seconds) -> f64 {
+    /// The part of a processor that the owner took during the last `window`, as [`Engine::withheld`].
+    pub(super) fn unavailable(&self, window: Seconds) -> f64 {
         self.now().engine.withheld(self.host, window)
     }
 
@@ -308,7 +308,7 @@ mod tests {
         close(end(&host, 2.0, &[1]), 3.000_000_001);
         // The clock is at the end of the computation, and the job has gone.
         close(host.load(window), 2.0 / 3.0);
-        close(host.withheld(window), 2.0 / 3.0);
+        close(host.unavailable(window), 2.0 / 3.0);
         assert_eq!((host.ages(), host.busy_periods(window)), (Vec::new(), 1));
         host.begin();
         close(host.load(window), 0.0);

@@ -26,7 +26,7 @@ use protocol::{CheckpointMessage, PiecesFile, Saved, Step, variant};
 /// | a process starts the superstep | its node has it saved: copied in memory, and encoded while it computes |
 /// | all processes of a node are encoded | the node sends its buddy what has changed, and writes all to disk |
 /// | both are done | the node reports to the collector |
-/// | all processes are reported | the collector completes the checkpoint on disk, and tells all nodes |
+/// | all processes are reported | the collector completes the checkpoint on disk, and informs all nodes |
 ///
 /// No checkpoint begins before the one before is complete. So whatever a node hears of a checkpoint, those before it are
 /// complete, even if it has not heard so: messages of different nodes overtake each other. An order to save outputs that

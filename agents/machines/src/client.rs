@@ -2,7 +2,7 @@
 //!
 //! A job that fails may have a better reason than the first one that arrives, and nodes have parts of the record that
 //! are not sent yet. So the client waits for all nodes: at most 2 s, or 0.5 s if a node may be lost. If it ends the job
-//! itself (Ctrl-C), it tells the nodes to stop. It ends every job by closing its connections.
+//! itself (Ctrl-C), it orders the nodes to stop. It ends every job by closing its connections.
 
 mod event_check;
 

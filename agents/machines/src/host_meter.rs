@@ -7,7 +7,7 @@
 //! | instructions of a superstep | counted by the processors where all machines of the cluster allow it, in units of a calibration loop; otherwise processor time multiplied by the speed of that loop |
 //! | times of processes | what they would take if the processes of a host shared its processors equally (`sharing`), because the order in which a system runs them carries no information |
 //! | external load, busy processes of other programs | sampled every second, without the node's own part |
-//! | load, for plans that name processors | the part of the time of their computation that processes did not get (`felt_load`); where busy processes leave no whole processor, the forecast of owners' jobs replaces it |
+//! | load, for plans that name processors | the part of the time of their computation that processes did not get (`effective_load`); where busy processes leave no whole processor, the forecast of owners' jobs replaces it |
 //! | delays of messages | the clocks of two hosts, which may differ (`one_way_delay`) |
 //! | rates between Sets, for predictions of supersteps | probes at the start, then batches and states (`rates`) |
 //! | bandwidth between two hosts, for predictions of moves | probes and messages (`links`) |
@@ -36,7 +36,7 @@ pub trait HostMeter {
     fn load(&self, window: Seconds) -> f64;
 
     /// The part of a core that a process alone would not have had during the last `window`, because of other programs.
-    fn withheld(&self, window: Seconds) -> f64;
+    fn unavailable(&self, window: Seconds) -> f64;
 
     /// How often in the last `window` other programs began to keep the host busy.
     fn busy_periods(&self, window: Seconds) -> u64;
@@ -79,7 +79,7 @@ impl Execution {
 /// The activity of a machine does not say how much of a processor other programs leave. An operating system shares its
 /// processors: a process that needs a twentieth of one has it even where other programs keep all of them busy.
 #[derive(Debug, Default)]
-pub(crate) struct FeltLoad {
+pub(crate) struct EffectiveLoad {
     /// One per superstep, the latest last.
     supersteps: VecDeque<Computed>,
 }
@@ -94,7 +94,7 @@ struct Computed {
     took: f64,
 }
 
-impl FeltLoad {
+impl EffectiveLoad {
     /// Adds a superstep that was complete at `at`, and the computation that took `took` and takes `alone` without other
     /// programs.
     pub(crate) fn add(&mut self, at: Instant, alone: Seconds, took: Seconds) {
@@ -174,14 +174,14 @@ mod tests {
 
     #[test]
     fn the_load_is_the_part_of_the_time_in_which_processes_did_not_compute() {
-        let mut felt = FeltLoad::default();
+        let mut effective = EffectiveLoad::default();
         let now = Instant::now();
-        assert_eq!(felt.load(now, seconds(1.0)), None);
-        felt.add(now, Seconds::ZERO, Seconds::ZERO);
-        assert_eq!(felt.load(now, seconds(1.0)), None);
-        felt.add(now, seconds(1.0), seconds(1.0));
-        felt.add(now, seconds(0.5), seconds(2.0));
-        let load = |window| felt.load(now, seconds(window)).unwrap();
+        assert_eq!(effective.load(now, seconds(1.0)), None);
+        effective.add(now, Seconds::ZERO, Seconds::ZERO);
+        assert_eq!(effective.load(now, seconds(1.0)), None);
+        effective.add(now, seconds(1.0), seconds(1.0));
+        effective.add(now, seconds(0.5), seconds(2.0));
+        let load = |window| effective.load(now, seconds(window)).unwrap();
         assert!((load(0.0) - 0.75).abs() < 1e-12);
         assert!((load(2.0) - 0.75).abs() < 1e-12);
         assert!((load(3.0) - 0.5).abs() < 1e-12);
@@ -190,18 +190,18 @@ mod tests {
 
     #[test]
     fn a_host_without_processes_forgets() {
-        let mut felt = FeltLoad::default();
+        let mut effective = EffectiveLoad::default();
         let now = Instant::now();
-        felt.add(now, seconds(1.0), seconds(2.0));
-        assert_eq!(felt.load(now + LATELY, seconds(1.0)), None);
+        effective.add(now, seconds(1.0), seconds(2.0));
+        assert_eq!(effective.load(now + LATELY, seconds(1.0)), None);
     }
 
     #[test]
     fn a_computation_that_was_faster_than_it_can_be_has_no_load() {
-        let mut felt = FeltLoad::default();
+        let mut effective = EffectiveLoad::default();
         let now = Instant::now();
-        felt.add(now, seconds(2.0), seconds(1.0));
-        assert_eq!(felt.load(now, seconds(1.0)), Some(0.0));
+        effective.add(now, seconds(2.0), seconds(1.0));
+        assert_eq!(effective.load(now, seconds(1.0)), Some(0.0));
     }
 
     use proptest::prelude::*;

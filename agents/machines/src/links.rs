@@ -80,14 +80,14 @@ impl Probed {
     }
 
     /// By how much probes with content took longer than those without; `None`: by no more than those without differ among
-    /// each other, or than what the schedulers of the hosts may add. Then they do not tell.
+    /// each other, or than what the schedulers of the hosts may add. Then they say nothing.
     fn longer(&self) -> Option<f64> {
         let longer = self.full.shortest.get() - self.empty.shortest.get();
         let spread = self.empty.second.get() - self.empty.shortest.get();
         (spread.max(JITTER) < longer).then_some(longer)
     }
 
-    /// Seconds per byte. If probes do not tell, the link is taken to move what it has been seen to move.
+    /// Seconds per byte. If probes say nothing, the link is taken to move what it has been seen to move.
     pub(crate) fn per_byte(&self) -> f64 {
         let took = self.longer().unwrap_or_else(|| self.full.shortest.get());
         took / real(self.bytes)
@@ -100,13 +100,13 @@ impl Links {
         let link = self.0.entry(host).or_default();
         link.bound(probed.latency().get());
         let known = link.bandwidth.bandwidth();
-        let is_told = probed.longer().is_some();
-        if is_told || known.is_none_or(|known| known < probed.per_byte().recip()) {
+        let is_clear = probed.longer().is_some();
+        if is_clear || known.is_none_or(|known| known < probed.per_byte().recip()) {
             link.bandwidth.observe(probed.per_byte().recip());
         }
     }
 
-    /// Seconds per byte to `host`, which has been probed just now: as the probe tells or, if it does not, as they were
+    /// Seconds per byte to `host`, which has been probed just now: as the probe says or, if it says nothing, as they were
     /// predicted, unless the probe has shown that to be too long.
     pub(crate) fn after_probe(&self, host: HostId, probed: &Probed) -> f64 {
         let bound = probed.per_byte();
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_that_does_not_tell_changes_no_prediction_that_it_allows() {
+    fn a_probe_that_says_nothing_changes_no_prediction_that_it_allows() {
         let mut links = Links::default();
         let host = HostId(5);
         // It takes less longer than an empty one than what schedulers may add.

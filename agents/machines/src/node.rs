@@ -295,7 +295,7 @@ impl NodeMachine {
             let entered = self.enter(submission);
             self.preparing = None;
             if let Err(error) = entered {
-                self.tell(client, JobMessage::Failed(error.into()));
+                self.send_to_client(client, JobMessage::Failed(error.into()));
             }
         }
     }
@@ -390,7 +390,7 @@ impl NodeMachine {
         });
         self.actions.push_back(NodeAction::Begin(Box::new(begun)));
         let counts = self.parts.meter.counts();
-        self.tell(connection, JobMessage::Accepted { counts });
+        self.send_to_client(connection, JobMessage::Accepted { counts });
         Ok(())
     }
 
@@ -399,7 +399,7 @@ impl NodeMachine {
         match self.preparing.take() {
             Some(client) => {
                 let failed = JobError::cluster(PANICKED);
-                self.tell(client, JobMessage::Failed(failed.into()));
+                self.send_to_client(client, JobMessage::Failed(failed.into()));
             }
             None => self.end(JobEnd::Panicked),
         }
@@ -438,10 +438,10 @@ impl NodeMachine {
         }));
     }
 
-    fn tell(&mut self, client: ConnectionId, message: JobMessage) {
+    fn send_to_client(&mut self, client: ConnectionId, message: JobMessage) {
         let frame = frame(message);
         self.actions
-            .push_back(NodeAction::TellClient(client, frame));
+            .push_back(NodeAction::SendToClient(client, frame));
     }
 }
 
@@ -593,7 +593,7 @@ pub enum NodeAction {
     /// Close the connection of a peer that has no part in a job here, and count the refusal.
     RefusePeer(ConnectionId),
     /// Send a message to a client, if its connection is not lost.
-    TellClient(ConnectionId, Frame),
+    SendToClient(ConnectionId, Frame),
     /// A job has begun: stamp frames with its number, and read the states that its client sends.
     Begin(Box<BegunJob>),
     /// The job is over: end all that belongs to it.
@@ -617,7 +617,7 @@ pub enum JobAction {
     Send(HostId, Frame),
     /// Send a frame to the client.
     SendToClient(Frame),
-    /// Send a part of the record to the client, and tell when it has been taken.
+    /// Send a part of the record to the client, and report when it has been taken.
     SendRecord(Frame),
     /// Send the output of a process to the client.
     SendOutput(Rank, Bytes),

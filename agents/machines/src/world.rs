@@ -610,14 +610,14 @@ impl HostProbe for HostWorld {
         self.meter.load(window)
     }
 
-    fn felt_load(&mut self, host: HostId, window: Seconds) -> f64 {
-        let felt = self.computation.felt_load(self.clock, window);
-        let felt = felt.filter(|_| self.meter.is_a_host());
-        felt.unwrap_or_else(|| self.load(host, window))
+    fn effective_load(&mut self, host: HostId, window: Seconds) -> f64 {
+        let effective = self.computation.effective_load(self.clock, window);
+        let effective = effective.filter(|_| self.meter.is_a_host());
+        effective.unwrap_or_else(|| self.load(host, window))
     }
 
-    fn withheld(&mut self, _: HostId, window: Seconds) -> f64 {
-        self.meter.withheld(window)
+    fn unavailable(&mut self, _: HostId, window: Seconds) -> f64 {
+        self.meter.unavailable(window)
     }
 
     fn busy_periods(&mut self, _: HostId, window: Seconds) -> u64 {

@@ -397,9 +397,9 @@ pub struct Call {
     pub interval: Option<u32>,
     /// The tolerance until the next call, D, if the policy has one.
     pub tolerance: Option<f64>,
-    /// How many supersteps of the interval were balanced, if the policy judges them.
+    /// How many supersteps of the interval were balanced, if the policy checks that.
     pub balanced: Option<u32>,
-    /// The supersteps since the last call, where they were judged.
+    /// The supersteps since the last call, where their balance was checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judged: Vec<BalanceCheck>,
     /// The potential above which processes are candidates, where the heuristic has one.

@@ -136,7 +136,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn judged()(
+    fn balance_check()(
         (counted, computed) in any::<(u32, u32)>(),
         (times, wait) in (prop::array::uniform5(seconds()), prop::option::of(seconds())),
     ) -> BalanceCheck {
@@ -201,7 +201,7 @@ prop_compose! {
         threshold in prop::option::of(seconds()),
         list in prop::collection::vec(entry(), 0..4),
         considered in prop::collection::vec(considered(), 0..4),
-        judged in prop::collection::vec(judged(), 0..4),
+        judged in prop::collection::vec(balance_check(), 0..4),
         learned in prop::option::of((seconds(), [0.0..9.0, 0.0..1e-6, 0.0..1e-6])),
     ) -> Event {
         let reasons = [

@@ -358,7 +358,7 @@ impl Rendezvous {
     }
 
     /// The first Manager starts `superstep`. It listens from now on if the first process is not its master, which
-    /// `has_master` tells.
+    /// `has_master` says.
     pub(super) fn start(&mut self, superstep: u64, has_master: bool) {
         if self.waits && !(has_master && self.is_living(Rank(0))) {
             let held = self.listen(superstep, None);

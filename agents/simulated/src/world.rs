@@ -689,7 +689,7 @@ impl HostProbe for SimulatedWorld {
         self.engine.load(host, window)
     }
 
-    fn withheld(&mut self, host: HostId, window: Seconds) -> f64 {
+    fn unavailable(&mut self, host: HostId, window: Seconds) -> f64 {
         self.engine.withheld(host, window)
     }
 
@@ -732,7 +732,7 @@ impl HostProbe for SimulatedWorld {
         })
     }
 
-    fn felt_load(&mut self, host: HostId, window: Seconds) -> f64 {
+    fn effective_load(&mut self, host: HostId, window: Seconds) -> f64 {
         self.load(host, window)
     }
 

@@ -937,7 +937,7 @@ fn unreported(rank: Rank) -> String {
     format!("{rank} is a candidate, but has not reported")
 }
 
-/// What the Manager of a candidate asks for; a byte takes `rate` seconds to the target Set, and `learns` tells whether the
+/// What the Manager of a candidate asks for; a byte takes `rate` seconds to the target Set, and `learns`: whether the
 /// cost of moves is learned.
 fn request(
     negotiation: &Negotiation,
@@ -1083,12 +1083,12 @@ fn describe(
     let probed = decided.flat_map(|decided| &decided.probed).copied();
     let probed = call.probed.iter().copied().chain(probed).collect();
     let barrier_busy = call.set_reports[&rules.first].barrier_busy.iter();
-    let judged = call.supersteps.iter().zip(barrier_busy);
-    let judged = judged.map(|(digest, barrier_busy)| record::BalanceCheck {
+    let checked = call.supersteps.iter().zip(barrier_busy);
+    let checked = checked.map(|(digest, barrier_busy)| record::BalanceCheck {
         digest: *digest,
         barrier_busy: *barrier_busy,
     });
-    let judged = judged.collect();
+    let checked = checked.collect();
     let selection = call.negotiation.map(|negotiation| negotiation.selection);
     let selection = selection.unwrap_or_default();
     record::Call {
@@ -1098,7 +1098,7 @@ fn describe(
         interval: schedule.interval,
         tolerance: schedule.tolerance,
         balanced: schedule.balanced,
-        judged,
+        judged: checked,
         threshold: selection.threshold,
         list: call.list,
         passed_over: selection.passed_over,

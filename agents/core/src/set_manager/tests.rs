@@ -208,19 +208,19 @@ fn the_first_process_pays_for_a_central_barrier_while_it_is_away_from_the_first_
             if host == 0 { Cost::Free } else { network }
         };
         let (mut arrivals, mut starts) = (0, 0);
-        for (from, to, message, met) in &test_world.sent {
+        for (from, to, message, charged) in &test_world.sent {
             match message {
                 AgentMessage::Arrived(arrived) if (*from, *to) == (process, manager) => {
-                    assert_eq!(*met, cost(arrived.superstep), "{arrived:?}");
+                    assert_eq!(*charged, cost(arrived.superstep), "{arrived:?}");
                     arrivals += 1;
                 }
                 AgentMessage::Start(start) if (*from, *to) == (manager, process) => {
-                    assert_eq!(*met, cost(start.superstep), "{start:?}");
+                    assert_eq!(*charged, cost(start.superstep), "{start:?}");
                     starts += 1;
                 }
                 // No other process is beside the master.
                 AgentMessage::Arrived(_) if matches!(from, Address::Process(_)) => {
-                    assert_eq!(*met, network);
+                    assert_eq!(*charged, network);
                 }
                 _ => {}
             }
@@ -230,7 +230,7 @@ fn the_first_process_pays_for_a_central_barrier_while_it_is_away_from_the_first_
     }
 }
 
-/// One process alone has arrived, and tells so itself.
+/// One process alone has arrived, and says so itself.
 fn arrived(rank: u32, superstep: u64, halted: u32) -> Event {
     Event::Message {
         from: Address::Process(Rank(rank)),
@@ -249,7 +249,7 @@ fn arrived(rank: u32, superstep: u64, halted: u32) -> Event {
 }
 
 /// Tells the first Manager something, outside of a play.
-fn tell(test_world: &mut TestWorld, agents: &mut Agents, event: Event) {
+fn deliver(test_world: &mut TestWorld, agents: &mut Agents, event: Event) {
     let rules = four(
         test_world.rules.barrier.options().shape,
         test_world.rules.scheduler.clone(),
@@ -269,15 +269,15 @@ fn the_arrival_of_one_s_messages_is_asked_for_once() {
     let mut agents = test_world.agents();
     for rank in 0..4 {
         let halted = u32::from(rank == 0);
-        tell(&mut test_world, &mut agents, arrived(rank, 0, halted));
+        deliver(&mut test_world, &mut agents, arrived(rank, 0, halted));
     }
     assert_eq!(flushes(&test_world), 1);
     // The first process still waits for its last message when the others have arrived again.
     for rank in 1..4 {
-        tell(&mut test_world, &mut agents, arrived(rank, 1, 0));
+        deliver(&mut test_world, &mut agents, arrived(rank, 1, 0));
     }
     assert_eq!(flushes(&test_world), 1);
-    tell(&mut test_world, &mut agents, Event::Flushed);
+    deliver(&mut test_world, &mut agents, Event::Flushed);
     let last = test_world.sent.last().unwrap();
     assert_eq!(last.1, Address::Process(Rank(0)));
     assert_eq!(last.2, AgentMessage::Finish);
@@ -288,7 +288,7 @@ fn an_ideal_barrier_has_no_master() {
     let mut test_world = four(Shape::Ideal, None);
     let mut agents = test_world.agents();
     for rank in 0..4 {
-        tell(&mut test_world, &mut agents, arrived(rank, 0, 0));
+        deliver(&mut test_world, &mut agents, arrived(rank, 0, 0));
     }
     let told: Vec<(Address, Cost)> = test_world
         .sent
@@ -318,7 +318,7 @@ fn counts_that_do_not_add_up_are_no_fault_of_the_member_that_passes_them_on() {
             };
             arrived.received = u64::from(rank == 1);
             let message = AgentMessage::Arrived(arrived);
-            tell(
+            deliver(
                 &mut test_world,
                 &mut agents,
                 Event::Message { from, message },
@@ -336,14 +336,14 @@ fn meets(set_report: SetReport) -> String {
     let mut test_world = four(Shape::Central, Some(scheduler(|_| {})));
     let mut agents = test_world.agents();
     for rank in 0..4 {
-        tell(&mut test_world, &mut agents, arrived(rank, 0, 0));
+        deliver(&mut test_world, &mut agents, arrived(rank, 0, 0));
     }
     let event = Event::Message {
         from: Address::SetManager(set_report.set),
         message: AgentMessage::SetReport(Box::new(set_report)),
     };
     test_world.keep_errors();
-    tell(&mut test_world, &mut agents, event);
+    deliver(&mut test_world, &mut agents, event);
     test_world.error().unwrap_or_else(|| "nothing".to_owned())
 }
 

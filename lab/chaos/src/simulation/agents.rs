@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use agents::{Delivery, Event, Node, Process, Rules, SetManager, World};
 use bsp::{HostId, Rank, SetId};
-use machines::{JobError, Residents};
 use machines::node::StartedJob;
+use machines::{JobError, Residents};
 use protocol::Address;
 
 /// The agents of one host.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use bsp::units::{InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank};
-use machines::{Builds, Execution, HostMeter, InitialStateDecoder, Prepared, Routes};
 use machines::node::{ConnectionId, JobEvent, NodeMachine, NodeParts, StartedJob};
+use machines::{Builds, Execution, HostMeter, InitialStateDecoder, Prepared, Routes};
 use protocol::transport::{JobId, Session};
 
 use super::agents::DirectAgents;
@@ -110,7 +110,7 @@ impl HostMeter for SimulatedMeter {
         0.0
     }
 
-    fn withheld(&self, _: Seconds) -> f64 {
+    fn unavailable(&self, _: Seconds) -> f64 {
         0.0
     }
 

@@ -154,7 +154,7 @@ fn disturbed(mut test_world: TestWorld, sent: &[Sent], draw: &mut Draw) {
             };
             if is_accepted(&test_world, &sent) {
                 let (from, to, message) = sent;
-                test_world.tell(&mut agents, to, Event::Message { from, message });
+                test_world.deliver(&mut agents, to, Event::Message { from, message });
             }
         } else if !test_world.step(&mut agents, &mut |count| draw.below(count)) {
             return;

@@ -7,8 +7,8 @@ use bsp::Rank;
 use bsp::units::Seconds;
 use bytes::Bytes;
 use checkpoint::{Delta, Generation, Generations};
-use machines::{SavedPiece, Saving, members, seconds};
 use machines::node::{JobAction, JobEvent};
+use machines::{SavedPiece, Saving, members, seconds};
 use protocol::Address;
 use protocol::transport::JobId;
 

@@ -3,8 +3,8 @@
 use agents::decode;
 use agents::{Programs, process_state};
 use bsp::{HostId, Rank};
-use machines::{InputMemory, JobError};
 use machines::client::{ClientAction, ClientEvent, ClientMachine, JobResult, NodeWord, initial};
+use machines::{InputMemory, JobError};
 use protocol::{Address, Message};
 use record::Event;
 

@@ -8,9 +8,9 @@ use agents::{ChunkReader, process_state};
 use bsp::units::{Instructions, Seconds};
 use bsp::{HostId, MemorySize, Rank};
 use bytes::Bytes;
-use machines::{ArrivedProcess, Done, InputMemory, Task, Transfer, seconds};
 use machines::client::initial;
 use machines::node::{ConnectionId, JobAction, JobEnd, JobEvent, NodeAction, NodeEvent};
+use machines::{ArrivedProcess, Done, InputMemory, Task, Transfer, seconds};
 use protocol::{Address, EncodedState, Migrate};
 
 use super::Cluster;
@@ -129,7 +129,7 @@ impl Cluster<'_> {
                 let at = self.at(place, connection)?;
                 self.abort(at, "it has no part in a job here".to_owned());
             }
-            NodeAction::TellClient(connection, frame) => {
+            NodeAction::SendToClient(connection, frame) => {
                 let at = self.at(place, connection)?;
                 // The loss of the client is an event of its connection.
                 drop(self.send_frame(at, 0, &frame));

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use checkpoint::Delta;
-use machines::{InputMemory, JobError};
 use machines::client::{ClientEvent, NodeWord};
 use machines::node::{IncomingPieces, JobEvent, NodeEvent, NodeInput};
+use machines::{InputMemory, JobError};
 use protocol::transport::{PeerError, SessionState, StreamContent};
 use protocol::{Address, EncodedState, Frame, Message, Pieces};
 
