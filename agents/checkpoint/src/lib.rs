@@ -9,7 +9,7 @@
 //! disk or a peer is checked, takes no more memory than its length warrants, and is never taken for what was not
 //! written.
 //!
-//! In reading order: `piece`, `delta`, `generations` (memory), `store` (disk), `saved_states` (what a job is resumed with).
+//! In reading order: `piece` (also what a job is resumed with), `delta`, `generations` (memory), `store` (disk).
 
 mod delta;
 mod generations;

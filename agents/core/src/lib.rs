@@ -6,7 +6,7 @@
 //!
 //! In reading order: `setup` (what a run is told, and the [`Rules`] that all agents share), `barrier`, `world`, `process`,
 //! `node`, `set_manager`, `actors`; `programs` and `process_state` (programs whose type is erased, and the one encoding of
-//! a process), `checkpointing`, `elasticity`, and [`replay`], which decides calls of a record again.
+//! a process), `checkpointing`, and [`replay`], which decides calls of a record again.
 
 mod actors;
 mod barrier;

@@ -9,7 +9,7 @@
 //! mailbox, which ends the job with a message. The shells perform the actions of a machine in order and report to it what
 //! happens.
 //!
-//! In reading order: `node` and `client` (the shells of the two machines), `live_job` and `local_agents` (a job on this
+//! In reading order: `node` and `client` (the shells of the two machines), `live_job` (a job on this
 //! node), `pool` (the threads that execute programs), `migration`, `checkpoints`, `meter` and `pace` (what the host gives).
 
 mod checkpoints;

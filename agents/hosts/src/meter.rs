@@ -425,7 +425,7 @@ mod tests {
         }
 
         #[test]
-        fn processes_withhold_what_an_equal_share_does_not_leave() {
+        fn processes_take_what_an_equal_share_does_not_leave() {
             let unavailable = |processors, counts: &[usize], window| {
                 history(processors, counts).unavailable(seconds(window))
             };

@@ -5,12 +5,12 @@
 //! | measure | where it comes from |
 //! |---|---|
 //! | instructions of a superstep | counted by the processors where all machines of the cluster allow it, in units of a calibration loop; otherwise processor time multiplied by the speed of that loop |
-//! | times of processes | what they would take if the processes of a host shared its processors equally (`sharing`), because the order in which a system runs them carries no information |
+//! | times of processes | what they would take if the processes of a host shared its processors equally (`shared`), because the order in which a system runs them carries no information |
 //! | external load, busy processes of other programs | sampled every second, without the node's own part |
 //! | load, for plans that name processors | the part of the time of their computation that processes did not get (`effective_load`); where busy processes leave no whole processor, the forecast of owners' jobs replaces it |
-//! | delays of messages | the clocks of two hosts, which may differ (`one_way_delay`) |
-//! | rates between Sets, for predictions of supersteps | probes at the start, then batches and states (`rates`) |
-//! | bandwidth between two hosts, for predictions of moves | probes and messages (`links`) |
+//! | delays of messages | the clocks of two hosts, which may differ (`OneWayDelay`) |
+//! | rates between Sets, for predictions of supersteps | probes at the start, then batches and states (`Rates`) |
+//! | bandwidth between two hosts, for predictions of moves | probes and messages (`Links`) |
 //! | what a move took | `Installed` takes it to all Managers, which learn what moves cost and what bytes take between these hosts; as long as probes confirm that, moves are priced by it |
 
 use std::collections::VecDeque;

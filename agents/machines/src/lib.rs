@@ -25,7 +25,7 @@
 //! | message | what a third party may not have said yet | then |
 //! |---|---|---|
 //! | state of a process | the placement before its own (`HostWorld::handle_process`): where the process comes from | waits for the placement; one for each process |
-//! | batch | the last placement (`batch_check`): where senders and receivers live | is kept and checked when the superstep begins |
+//! | batch | the last placement (`exchanges`): where senders and receivers live | is kept and checked when the superstep begins |
 //! | acknowledgement of a halt | whether processes that have left are placed elsewhere | is sent after the placement |
 //! | arrival, start of a call, message of a call (`keep_early`) | the end of the superstep or call before | is kept until then |
 //! | order to save outputs | whether a process here starts the superstep (`checkpoints`) | waits for a start; has no effect if the checkpoint is complete |

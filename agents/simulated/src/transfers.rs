@@ -433,18 +433,7 @@ mod tests {
     use super::*;
 
     /// Hosts 0 to 2 are a Set, 3 and 4 another, 5 a third.
-    const PLATFORM: &str = r#"
-        set = [
-            { name = "a", hosts = 3, speed = "1 Gf", link = { bandwidth = "12.5 MBps", latency = "50 us" } },
-            { name = "b", hosts = 2, speed = "2 Gf", link = { bandwidth = "12.5 MBps", latency = "50 us" } },
-            { name = "c", hosts = 1, speed = "1 Gf", link = { bandwidth = "12.5 MBps", latency = "50 us" } },
-        ]
-        link = [
-            { name = "ab", between = ["a", "b"], bandwidth = "125 MBps", latency = "100 us" },
-            { name = "ac", between = ["a", "c"], bandwidth = "125 MBps", latency = "100 us" },
-            { name = "bc", between = ["b", "c"], bandwidth = "125 MBps", latency = "100 us" },
-        ]
-    "#;
+    const PLATFORM: &str = include_str!("../../three_sets.toml");
 
     const SUPERSTEP: u64 = 4;
 

@@ -152,18 +152,7 @@ mod tests {
     use agents::{Barrier, Collection, Setup, Shape, TransferStart};
 
     /// Hosts 0 to 2 are a Set, 3 and 4 another, 5 a third.
-    const PLATFORM: &str = r#"
-        set = [
-            { name = "a", hosts = 3, speed = "1 Gf", link = { bandwidth = "12.5 MBps", latency = "50 us" } },
-            { name = "b", hosts = 2, speed = "2 Gf", link = { bandwidth = "12.5 MBps", latency = "50 us" } },
-            { name = "c", hosts = 1, speed = "1 Gf", link = { bandwidth = "12.5 MBps", latency = "50 us" } },
-        ]
-        link = [
-            { name = "ab", between = ["a", "b"], bandwidth = "125 MBps", latency = "100 us" },
-            { name = "ac", between = ["a", "c"], bandwidth = "125 MBps", latency = "100 us" },
-            { name = "bc", between = ["b", "c"], bandwidth = "125 MBps", latency = "100 us" },
-        ]
-    "#;
+    const PLATFORM: &str = include_str!("../../../three_sets.toml");
 
     /// Process 0 runs on host 0, process 1 on host 3.
     fn event_check() -> EventCheck {
