@@ -97,8 +97,11 @@ impl LiveJob {
     /// A job that begins, of the client behind `to_client`, which sends `states`.
     pub(super) fn begin(
         begun: &BegunJob,
-        (endpoint, machine, folders): (&Arc<Endpoint>, &Machine, &CheckpointFolders),
-        (to_client, states): (Sender, Option<StateReceiver>),
+        endpoint: &Arc<Endpoint>,
+        machine: &Machine,
+        folders: &CheckpointFolders,
+        to_client: Sender,
+        states: Option<StateReceiver>,
         log: JobLog,
     ) -> Self {
         endpoint.begin(begun.job, 0);
@@ -325,8 +328,15 @@ impl LiveJob {
             ..
         } = &self.machine;
         let forks = Encoder::begin(&self.events.own.0);
-        let done = (&self.events.executed.0, &forks);
-        self.pool = Some(Pool::new(*processors, (*processor, pace), executions, done));
+        let done = &self.events.executed.0;
+        self.pool = Some(Pool::new(
+            *processors,
+            *processor,
+            pace,
+            executions,
+            done,
+            &forks,
+        ));
         self.own = Some(started.own);
         let CheckpointPlace { job, files, folder } = &mut self.checkpoints;
         let files = files.take();

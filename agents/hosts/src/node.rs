@@ -105,8 +105,9 @@ impl Node {
                 prepare: self.prepare,
                 meter: Rc::new(machine.clone()),
             };
-            let offer = (self.workloads, self.checkpoints);
-            let (shell, events) = NodeShell::new(endpoint, (machine, abandoned), parts, offer);
+            let (workloads, checkpoints) = (self.workloads, self.checkpoints);
+            let (shell, events) =
+                NodeShell::new(endpoint, machine, abandoned, parts, workloads, checkpoints);
             let shell = Rc::new(shell);
             tokio::select! {
                 () = Rc::clone(&shell).serve(events) => {}
@@ -158,9 +159,11 @@ impl NodeShell {
     /// The shell of the node that consists of `parts`, and the events of its clients.
     fn new(
         endpoint: Arc<Endpoint>,
-        (machine, abandoned): (Machine, AbandonedSupersteps),
+        machine: Machine,
+        abandoned: AbandonedSupersteps,
         parts: NodeParts,
-        (workloads, checkpoints): (Vec<String>, CheckpointFolders),
+        workloads: Vec<String>,
+        checkpoints: CheckpointFolders,
     ) -> (Self, mpsc::Receiver<NodeEvent>) {
         let (events, receiver) = mpsc::channel(EVENTS_MAX);
         let began = Clock::now();
@@ -252,10 +255,15 @@ impl NodeShell {
                 }
                 NodeAction::Begin(begun) => {
                     if let Some(client) = self.clients.borrow_mut().get_mut(&begun.client) {
-                        let of_client = (client.sender.clone(), client.states.take());
-                        let parts = (&self.endpoint, &self.machine, &self.checkpoints);
-                        let log = JobLog::begin(&begun, &self.lines);
-                        *job = Some(LiveJob::begin(&begun, parts, of_client, log));
+                        *job = Some(LiveJob::begin(
+                            &begun,
+                            &self.endpoint,
+                            &self.machine,
+                            &self.checkpoints,
+                            client.sender.clone(),
+                            client.states.take(),
+                            JobLog::begin(&begun, &self.lines),
+                        ));
                     }
                 }
                 NodeAction::End(ended) => {

@@ -43,19 +43,24 @@ impl Pool {
     /// complete.
     pub(super) fn new(
         count: NonZeroU32,
-        (processor, pace): (ProcessorSpeed, &Pace),
+        processor: ProcessorSpeed,
+        pace: &Pace,
         executions: &Executions,
-        (done, forks): (&mpsc::UnboundedSender<Vec<Done>>, &Encoder),
+        done: &mpsc::UnboundedSender<Vec<Done>>,
+        forks: &Encoder,
     ) -> Self {
         let queue = Arc::new(Queue::new());
         for index in 0..count.get() {
-            let (queue, done) = (Arc::clone(&queue), done.clone());
-            let forks = forks.clone();
-            let pace = pace.clone();
-            let entry = executions.add_thread();
+            let worker = Worker {
+                queue: Arc::clone(&queue),
+                processor,
+                pace: pace.clone(),
+                entry: executions.add_thread(),
+                done: done.clone(),
+                forks: forks.clone(),
+            };
             let thread = thread::Builder::new().name(format!("compute-{index}"));
-            let spawned =
-                thread.spawn(move || work(&queue, (processor, &pace), &entry, (&done, &forks)));
+            let spawned = thread.spawn(move || worker.work());
             spawned.expect("the system has room for a thread per processor");
         }
         Self { queue }
@@ -74,56 +79,64 @@ impl Drop for Pool {
     }
 }
 
-/// Executes tasks, and reports results when no task is left and `pace` has passed, so that the thread that waits for all
-/// of them is woken once.
-fn work(
-    queue: &Queue<Task>,
-    (processor, pace): (ProcessorSpeed, &Pace),
-    entry: &ThreadEntry,
-    (done, forks): (&mpsc::UnboundedSender<Vec<Done>>, &Encoder),
-) {
-    let mut counter = processor.counted.and_then(|_| {
-        let counter = Counter::of_this_thread();
-        counter
-            .inspect_err(|error| tracing::warn!(%error, "instructions are not counted"))
-            .ok()
-    });
-    while let Some(first) = queue.next() {
-        let mut next = Some(first);
-        let began = Instant::now();
-        let (mut executed, mut computed) = (Vec::new(), Vec::new());
-        while let Some(mut task) = next {
-            if let Some(saving) = task.saving.take() {
-                forks.save(*saving, &*task.program);
+/// A thread of the pool.
+struct Worker {
+    queue: Arc<Queue<Task>>,
+    processor: ProcessorSpeed,
+    pace: Pace,
+    entry: ThreadEntry,
+    done: mpsc::UnboundedSender<Vec<Done>>,
+    forks: Encoder,
+}
+
+impl Worker {
+    /// Executes tasks, and reports results when no task is left and the pace of the node has passed, so that the thread
+    /// that waits for all of them is woken once.
+    fn work(self) {
+        let mut counter = self.processor.counted.and_then(|_| {
+            let counter = Counter::of_this_thread();
+            counter
+                .inspect_err(|error| tracing::warn!(%error, "instructions are not counted"))
+                .ok()
+        });
+        while let Some(first) = self.queue.next() {
+            let mut next = Some(first);
+            let began = Instant::now();
+            let (mut executed, mut computed) = (Vec::new(), Vec::new());
+            while let Some(mut task) = next {
+                if let Some(saving) = task.saving.take() {
+                    self.forks.save(*saving, &*task.program);
+                }
+                let (rank, superstep) = (task.turn.rank, task.turn.superstep);
+                let (latest, computation) = self.entry.execute(rank, superstep, || {
+                    execute(task, self.processor, &self.pace, counter.as_mut())
+                });
+                let has_failed = latest.result.is_err();
+                executed.push(latest);
+                computed.push(computation);
+                if has_failed || executed.len() == REPORTED_TOGETHER {
+                    break;
+                }
+                next = self.queue.next_now();
             }
-            let (rank, superstep) = (task.turn.rank, task.turn.superstep);
-            let (latest, computation) = entry.execute(rank, superstep, || {
-                execute(task, (processor, pace), counter.as_mut())
-            });
-            let has_failed = latest.result.is_err();
-            executed.push(latest);
-            computed.push(computation);
-            if has_failed || executed.len() == TOLD_TOGETHER {
-                break;
+            let ends = self.pace.rest(began, &mut computed);
+            for (done, computation) in executed.iter_mut().zip(computed) {
+                done.held = computation.held;
+                if !ends && done.result.is_ok() {
+                    done.result = Err(RunError::Starved { rank: done.rank });
+                }
             }
-            next = queue.next_now();
-        }
-        let ends = pace.rest(began, &mut computed);
-        for (done, computation) in executed.iter_mut().zip(computed) {
-            done.held = computation.held;
-            if !ends && done.result.is_ok() {
-                done.result = Err(RunError::Starved { rank: done.rank });
+            if self.done.send(executed).is_err() {
+                return;
             }
-        }
-        if done.send(executed).is_err() {
-            return;
         }
     }
 }
 
 fn execute(
     task: Task,
-    (processor, pace): (ProcessorSpeed, &Pace),
+    processor: ProcessorSpeed,
+    pace: &Pace,
     mut counter: Option<&mut Counter>,
 ) -> (Done, Computed) {
     let Task {
@@ -189,7 +202,7 @@ fn instructions(amount: f64) -> Instructions {
 }
 
 /// The number of results that are reported together; of more, the first are reported while others are executed.
-const TOLD_TOGETHER: usize = 64;
+const REPORTED_TOGETHER: usize = 64;
 
 /// A queue whose receiving threads sleep while it is empty.
 ///

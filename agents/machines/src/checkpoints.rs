@@ -127,8 +127,11 @@ pub struct SavedPiece {
 impl Checkpoints {
     /// The checkpoints of `job` on the node of `own`, which has these `processors`.
     pub(crate) fn of_job(
-        (job, own): (JobId, HostId),
-        (setup, checkpointing, rules): (&Setup, &Checkpointing, &Rules),
+        job: JobId,
+        own: HostId,
+        setup: &Setup,
+        checkpointing: &Checkpointing,
+        rules: &Rules,
         processors: NonZeroU32,
         is_on_disk: bool,
     ) -> Self {

@@ -22,7 +22,7 @@ use bsp::units::{Instructions, Seconds};
 use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
 use checkpoint::{Delta, DeltaError, Generation, Generations, Piece, WrittenPieces};
-use job::{Job, JobParts};
+use job::Job;
 use protocol::identity::Role;
 use protocol::transport::{JobId, PeerInfo, SpeakingRights};
 use protocol::{
@@ -374,19 +374,13 @@ impl NodeMachine {
             nodes: submit.members.len(),
             checkpoint: submit.checkpoint.as_ref().map(PathBuf::from),
         };
-        let parts = JobParts {
-            client: connection,
-            submit,
-            prepared,
-            builds: self.parts.builds.clone(),
-            meter: Rc::clone(&self.parts.meter),
-        };
+        let (builds, meter) = (self.parts.builds.clone(), Rc::clone(&self.parts.meter));
         self.current = Some(Current {
             id,
             name,
             party,
             since: self.now,
-            job: Job::new(parts, self.now),
+            job: Job::new(connection, submit, prepared, builds, meter, self.now),
         });
         self.actions.push_back(NodeAction::Begin(Box::new(begun)));
         let counts = self.parts.meter.counts();

@@ -82,25 +82,16 @@ struct Running {
     reported: Clock,
 }
 
-/// What a job is made of.
-pub(super) struct JobParts {
-    pub(super) client: ConnectionId,
-    pub(super) submit: Submit,
-    pub(super) prepared: Prepared,
-    pub(super) builds: Builds,
-    pub(super) meter: Rc<dyn HostMeter>,
-}
-
 impl Job {
     /// A job that is submitted now.
-    pub(super) fn new(parts: JobParts, now: Clock) -> Self {
-        let JobParts {
-            client,
-            submit,
-            prepared,
-            builds,
-            meter,
-        } = parts;
+    pub(super) fn new(
+        client: ConnectionId,
+        submit: Submit,
+        prepared: Prepared,
+        builds: Builds,
+        meter: Rc<dyn HostMeter>,
+        now: Clock,
+    ) -> Self {
         Self {
             client,
             submit,
@@ -487,8 +478,11 @@ impl Job {
         let checkpointing = setup.checkpointing.as_ref()?;
         let job = NonZeroU64::new(self.submit.job).map(JobId)?;
         Some(Checkpoints::of_job(
-            (job, self.submit.host),
-            (setup, checkpointing, &self.rules),
+            job,
+            self.submit.host,
+            setup,
+            checkpointing,
+            &self.rules,
             processors.count,
             self.submit.checkpoint.is_some(),
         ))
