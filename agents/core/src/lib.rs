@@ -35,7 +35,7 @@ pub use checkpointing::{
     optimal_interval,
 };
 pub use chunks::{ChunkReader, ChunkSink, ChunkSource, ChunkWriter};
-pub use message_check::{MessageCheck, RunShape, check};
+pub use message_check::{RunShape, check};
 pub use node::Node;
 pub use outcome::{Outcome, RunError, Transferred, Transfers};
 pub use placement::{

@@ -13,7 +13,7 @@ use agents::mutant::{self, Mutant};
 use agents::process_state::ProcessState;
 use agents::{
     Cost, Deliberation, Delivery, Event, Executor, HostProbe, Joining, LinkProber, Mail,
-    Membership, MessageCheck, Moved, Rules, RunError, RunShape, Setup, Turn, check,
+    Membership, Moved, Rules, RunError, RunShape, Setup, Turn, check,
 };
 use bsp::units::{self, Instant, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId, reference};
@@ -738,11 +738,11 @@ impl HostWorld {
         message: AgentMessage,
     ) {
         let rules = Arc::clone(&self.rules);
-        let message_check = MessageCheck(RunShape {
+        let shape = RunShape {
             rules: &rules,
             superstep_limit: self.superstep_limit,
-        });
-        let checked = message_check.check((from, to), &message);
+        };
+        let checked = shape.check_message((from, to), &message);
         let checked = checked.and_then(|()| {
             check(self.host_of(from) == Some(host), || {
                 format!("a message of {from:?}, which does not run there")
