@@ -275,15 +275,6 @@ impl Prefix {
 }
 
 impl Message {
-    /// Bytes of the frame that [`encode`] would make: prefix, head and payload.
-    #[must_use]
-    #[expect(clippy::missing_panics_doc, reason = "every message can be encoded")]
-    pub fn frame_len(&self, from: Address, to: Address) -> u64 {
-        let payload = self.payload().map_or(0, |payload| length_of(payload.len()));
-        let head = encoded_len(&(from, to, self)).expect("every message can be encoded");
-        length_of(PREFIX_LEN) + head.0 + payload
-    }
-
     /// The payload, if this message has one.
     #[must_use]
     #[expect(

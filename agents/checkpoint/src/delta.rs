@@ -23,8 +23,7 @@ use bsp::numbers::length;
 use bytes::Bytes;
 use protocol::transport::{CHUNK_LEN, JobId};
 
-use super::binary::{Ended, Reader, write_condition};
-use super::piece::{Chunk, Content, Generation, Piece, PieceHead};
+use crate::piece::{Chunk, Content, Ended, Generation, Piece, PieceHead, Reader, write_condition};
 
 /// What changed of a piece since the previous generation, or all of it.
 ///

@@ -9,19 +9,18 @@
 //! disk or a peer is checked, takes no more memory than its length warrants, and is never taken for what was not
 //! written.
 //!
-//! In reading order: `piece`, `delta`, `generations` (memory), `store` (disk), `saved_states` (what a job is resumed with).
+//! In reading order: `piece` (also what a job is resumed with), `delta`, `generations` (memory), `store` (disk).
 
-mod binary;
 mod delta;
 mod generations;
 mod piece;
-mod saved_states;
 mod store;
 
 pub use delta::{Delta, DeltaError, FoundBase};
 pub use generations::{Generations, KeptPiece, PieceError};
-pub use piece::{Chunk, Condition, Content, ContentWriter, Generation, Piece, PieceHead};
-pub use saved_states::SavedStates;
+pub use piece::{
+    Chunk, Condition, Content, ContentWriter, Generation, Piece, PieceHead, SavedStates,
+};
 pub use store::{
     BeginError, CheckError, Checkpoint, CompleteError, Damage, DiskFault, DiskFiles, Entry, Files,
     JobDescription, Latest, NoCheckpoint, Part, Problem, SimulatedFiles, Store, SubmittedJob,

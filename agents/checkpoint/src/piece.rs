@@ -1,13 +1,17 @@
 //! What a checkpoint has of one process.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::vec;
 
 use agents::ChunkSink;
-use bsp::Rank;
 use bsp::units::{self, Instructions};
+use bsp::{HostId, Rank};
 use bytes::{Buf, Bytes};
 use protocol::transport::{CHUNK_LEN, JobId};
+
+use crate::store::{Checkpoint, Damage, Files, Store};
 
 /// What a checkpoint has of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -305,6 +309,154 @@ impl<I: Iterator<Item = Bytes>> Read for ContentReader<I> {
         let length = buffer.len().min(self.chunk.len());
         self.chunk.copy_to_slice(&mut buffer[..length]);
         Ok(length)
+    }
+}
+
+/// Reads bytes from the front.
+#[derive(Debug)]
+pub(super) struct Reader {
+    bytes: Bytes,
+    offset: u64,
+}
+
+/// The bytes end before what should come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ended;
+
+impl Reader {
+    pub(super) const fn new(bytes: Bytes) -> Self {
+        Self { bytes, offset: 0 }
+    }
+
+    /// The number of bytes that have been read.
+    pub(super) const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The number of bytes that have not.
+    pub(super) fn left(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// All bytes that have not been read.
+    pub(super) fn rest(&self) -> Bytes {
+        self.bytes.clone()
+    }
+
+    /// The next `length` bytes, without a copy.
+    pub(super) fn take(&mut self, length: usize) -> Result<Bytes, Ended> {
+        if self.bytes.len() < length {
+            return Err(Ended);
+        }
+        self.offset += u64::try_from(length).expect("lengths fit 64 bits");
+        Ok(self.bytes.split_to(length))
+    }
+
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], Ended> {
+        let bytes = self.take(N)?;
+        Ok(<[u8; N]>::try_from(&bytes[..]).expect("as long as asked for"))
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32, Ended> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(super) fn u64(&mut self) -> Result<u64, Ended> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// A [`Condition`]; `None`: a number that means none.
+    pub(super) fn condition(&mut self) -> Result<Option<Condition>, Ended> {
+        let (number, superstep) = (self.u32()?, self.u64()?);
+        Ok(match (number, superstep) {
+            (RUNNING, 0) => Some(Condition::Running),
+            (HALTED, superstep) => Some(Condition::Halted { superstep }),
+            _ => None,
+        })
+    }
+
+    pub(super) fn rank(&mut self) -> Result<Rank, Ended> {
+        self.u32().map(Rank)
+    }
+
+    pub(super) fn work(&mut self) -> Result<Instructions, Ended> {
+        self.u64().map(Instructions)
+    }
+}
+
+/// Appends `condition`, as [`Reader::condition`] reads it.
+pub(super) fn write_condition(bytes: &mut Vec<u8>, condition: Condition) {
+    let (number, superstep) = match condition {
+        Condition::Running => (RUNNING, 0),
+        Condition::Halted { superstep } => (HALTED, superstep),
+    };
+    bytes.extend_from_slice(&number.to_le_bytes());
+    bytes.extend_from_slice(&superstep.to_le_bytes());
+}
+
+const RUNNING: u32 = 0;
+const HALTED: u32 = 1;
+
+/// The contents of all pieces of a checkpoint, in the order of its files. One file is in memory at a time.
+pub struct SavedStates {
+    /// The processes in this order.
+    pub order: Vec<Rank>,
+    /// The content of each piece. It ends with the first error.
+    pub contents: Box<dyn Iterator<Item = Result<Vec<u8>, Damage>> + Send>,
+}
+
+impl SavedStates {
+    /// The contents of `checkpoint`, which is in `store`.
+    #[must_use]
+    pub fn new<F: Files + Send + 'static>(store: Store<F>, checkpoint: Checkpoint) -> Self {
+        Self {
+            order: checkpoint.ranks_by_file().collect(),
+            contents: Box::new(Contents {
+                hosts: checkpoint.hosts().collect(),
+                store,
+                checkpoint,
+                pieces: Vec::new().into_iter(),
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for SavedStates {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = formatter.debug_struct("SavedStates");
+        debug.field("order", &self.order).finish_non_exhaustive()
+    }
+}
+
+struct Contents<F> {
+    store: Store<F>,
+    checkpoint: Checkpoint,
+    /// The hosts whose files have not been read.
+    hosts: VecDeque<HostId>,
+    /// The pieces of the file that was read last.
+    pieces: vec::IntoIter<Piece>,
+}
+
+impl<F: Files> Iterator for Contents<F> {
+    type Item = Result<Vec<u8>, Damage>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(piece) = self.pieces.next() {
+                let mut content = Vec::new();
+                let read = piece.content.reader().read_to_end(&mut content);
+                read.expect("memory can be read");
+                return Some(Ok(content));
+            }
+            let host = self.hosts.pop_front()?;
+            match self.store.pieces(&self.checkpoint, host) {
+                Ok(pieces) => self.pieces = pieces.into_iter(),
+                Err(damage) => {
+                    self.hosts.clear();
+                    return Some(Err(damage));
+                }
+            }
+        }
     }
 }
 

@@ -24,14 +24,14 @@ impl Message for Deliver {
 
 /// An event among others that go to many actors together.
 #[derive(Debug)]
-pub struct Handed {
+pub struct Delivered {
     /// The event.
     pub event: Event,
     /// Dropped once what follows from the event is done.
     pub _waited_for: mpsc::Sender<std::convert::Infallible>,
 }
 
-impl Message for Handed {
+impl Message for Delivered {
     type Result = ();
 }
 
@@ -82,11 +82,11 @@ macro_rules! agents {
             }
         }
 
-        impl Handler<Handed> for $agent {
+        impl Handler<Delivered> for $agent {
             type Result = ();
 
-            fn handle(&mut self, handed: Handed, ctx: &mut Context<Self>) {
-                let Handed { event, _waited_for } = handed;
+            fn handle(&mut self, delivered: Delivered, ctx: &mut Context<Self>) {
+                let Delivered { event, _waited_for } = delivered;
                 self.handle(Deliver(event), ctx);
             }
         }

@@ -13,7 +13,7 @@ use migbsp::BarrierTime;
 use protocol::{Address, Arrived, Migrate};
 use serde::{Deserialize, Serialize};
 
-use crate::check::check;
+use crate::message_check::check;
 use crate::setup::Rules;
 use crate::world::Cost;
 
@@ -65,7 +65,7 @@ struct Paths {
     price: Price,
 }
 
-/// To whom processes report that they have arrived, and who tells them to start.
+/// To whom processes report that they have arrived, and who has them start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reports {
     /// The Manager that ends their supersteps.
@@ -185,7 +185,7 @@ impl BarrierTree {
         self.paths.reports == Reports::ToNode
     }
 
-    /// The agent to which a process reports that runs on `host` of `set`, and which tells it to start.
+    /// The agent to which a process reports that runs on `host` of `set`, and which has it start.
     pub fn parent(&self, host: HostId, set: SetId) -> Address {
         if self.has_nodes() {
             Address::Node(host)
@@ -398,7 +398,7 @@ impl Arrivals {
         is_there && others.is_none_or(|others| 0 < others.living[set.index()])
     }
 
-    /// The Set whose Manager tells the others with its arrival whether a checkpoint is due: the `first`, or if it has no
+    /// The Set whose Manager informs the others with its arrival whether a checkpoint is due: the `first`, or if it has no
     /// processes any more the lowest that has.
     pub(crate) fn deciding(&self, first: SetId) -> SetId {
         let Some(Others { living, .. }) = &self.others else {

@@ -6,7 +6,10 @@
 //! due is decided here, for any world and for replays. What saving takes is the world's: a simulated one has processes
 //! stall and messages sent, real hosts copy, encode, send and write.
 
+use std::collections::BTreeSet;
+
 use bsp::units::{Bytes, BytesPerSecond, Instant, Seconds};
+use bsp::{HostId, SetId};
 
 /// When the state of a run is saved, and what that takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -208,6 +211,45 @@ pub fn optimal_interval(cost: Seconds, mtbf: Seconds, nodes: usize) -> Seconds {
 const INTERVAL_MIN: f64 = 1.0;
 /// The longest.
 const INTERVAL_MAX: f64 = 600.0;
+
+/// The buddy of every host, by host: where its states are copied in a checkpoint. `sets` has the Set of each host, and
+/// the `absent` hosts are not there.
+///
+/// The buddy of the k-th host of a Set is the k-th host of the next Set that has hosts, counted cyclically: so a whole
+/// Set may be lost. With one Set, it is the next host. A host that is absent or alone has none.
+///
+/// # Examples
+///
+/// ```
+/// use agents::buddies;
+/// use bsp::{HostId, SetId};
+///
+/// let sets = [0, 0, 0, 1, 1].map(SetId);
+/// let expected = [3, 4, 3, 0, 1].map(|host| Some(HostId(host)));
+/// assert_eq!(buddies(&sets, &Default::default()), expected);
+/// ```
+#[must_use]
+pub fn buddies(sets: &[SetId], absent: &BTreeSet<HostId>) -> Vec<Option<HostId>> {
+    let hosts = (0..sets.len()).map(HostId::from_index);
+    let mut present: Vec<HostId> = hosts.filter(|host| !absent.contains(host)).collect();
+    present.sort_by_key(|host| (sets[host.index()], *host));
+    let of_sets: Vec<&[HostId]> = present
+        .chunk_by(|one, other| sets[one.index()] == sets[other.index()])
+        .collect();
+    let mut buddies = vec![None; sets.len()];
+    for (position, hosts) in of_sets.iter().enumerate() {
+        for (index, host) in hosts.iter().enumerate() {
+            let buddy = if of_sets.len() == 1 {
+                hosts[(index + 1) % hosts.len()]
+            } else {
+                let next = of_sets[(position + 1) % of_sets.len()];
+                next[index % next.len()]
+            };
+            buddies[host.index()] = Some(buddy).filter(|buddy| buddy != host);
+        }
+    }
+    buddies
+}
 
 #[cfg(test)]
 mod tests;

@@ -6,18 +6,12 @@
 //!
 //! In reading order: `setup` (what a run is told, and the [`Rules`] that all agents share), `barrier`, `world`, `process`,
 //! `node`, `set_manager`, `actors`; `programs` and `process_state` (programs whose type is erased, and the one encoding of
-//! a process), `checkpointing`, `elasticity`, and [`replay`], which decides calls of a record again.
+//! a process), `checkpointing`, and [`replay`], which decides calls of a record again.
 
 mod actors;
 mod barrier;
-mod buddy;
-mod check;
 mod checkpointing;
 mod chunks;
-mod deliberation;
-mod elasticity;
-pub mod encoding;
-mod error;
 mod learned_cost;
 mod message_check;
 pub mod mutant;
@@ -27,46 +21,37 @@ mod placement;
 mod process;
 pub mod process_state;
 mod programs;
-pub mod remaining;
 pub mod replay;
-mod repricing;
-mod resumed;
-mod resumed_placement;
-mod run_shape;
-mod script;
 mod set_manager;
 mod setup;
 #[cfg(test)]
 mod test_world;
 mod world;
 
-pub use actors::{AgentContext, Deliver, Handed, NodeAgent, ProcessAgent, SetManagerAgent};
+pub use actors::{AgentContext, Deliver, Delivered, NodeAgent, ProcessAgent, SetManagerAgent};
 pub use barrier::{Barrier, BarrierTree, Collection, Shape};
-pub use buddy::buddies;
-pub use check::check;
 pub use checkpointing::{
-    CheckpointCosts, CheckpointInterval, CheckpointSchedule, Checkpointing, optimal_interval,
+    CheckpointCosts, CheckpointInterval, CheckpointSchedule, Checkpointing, buddies,
+    optimal_interval,
 };
 pub use chunks::{ChunkReader, ChunkSink, ChunkSource, ChunkWriter};
-pub use deliberation::{Deliberated, Deliberation};
-pub use elasticity::{Elasticity, JoinTime, Joining, PooledHost, Preparation, Relocation};
-pub use error::RunError;
-pub use message_check::MessageCheck;
+pub use message_check::{RunShape, check};
 pub use node::Node;
-pub use outcome::{Outcome, Transferred, Transfers};
-pub use placement::{PlacementError, PlacementOptions, PlacementOrder, placement};
+pub use outcome::{Outcome, RunError, Transferred, Transfers};
+pub use placement::{
+    PlacementError, PlacementOptions, PlacementOrder, placement, resumed_placement,
+};
 pub use process::{Process, arrival};
 pub use programs::{
     Content, DecodeOutputs, Executed, HostedProgram, Incoming, Outputs, ProgramType, Programs,
-    RepeatedPlan, SimulatedPrograms, States, SuperstepPlan, Turn, check_fork,
+    RepeatedPlan, SimulatedPrograms, States, SuperstepPlan, Turn, check_fork, decode,
 };
-pub use resumed::Resumed;
-pub use resumed_placement::resumed_placement;
-pub use run_shape::RunShape;
-pub use script::Script;
 pub use set_manager::SetManager;
-pub use setup::{LinkProbing, Payment, Rules, Scheduler, Setup, TransferStart, WindowRule};
+pub use setup::{
+    Elasticity, JoinTime, Joining, LinkProbing, Payment, PooledHost, Preparation, Relocation,
+    Resumed, Rules, Scheduler, Script, Setup, TransferStart, WindowRule, most,
+};
 pub use world::{
-    Cost, Delivery, Event, Exchange, Executor, HostProbe, LinkProber, Mail, Membership, Moved,
-    World,
+    Cost, Deliberated, Deliberation, Delivery, Event, Exchange, Executor, HostProbe, LinkProber,
+    Mail, Membership, Moved, World,
 };

@@ -13,7 +13,7 @@
 //! | route and names | here |
 //! | the state of the agent | the agent; `Mail::refuse` ends the connection of the sender |
 //! | events of a node, at the client | `machines`, `client/event_check.rs` |
-//! | a submission, at the node | `machines`, `members.rs`; `experiments`, `limits.rs`: as the client checks it. It opens no file but those of its checkpoint folder (`hosts`, `checkpoints/allowed.rs`); another thread does that, without following links |
+//! | a submission, at the node | `machines`, `members.rs`; `experiments`, `limits.rs`: as the client checks it. It opens no file but those of its checkpoint folder (`hosts`, `checkpoints.rs`); another thread does that, without following links |
 //!
 //! Texts of peers are shortened and escaped before they are displayed (`protocol/src/text.rs`). A property test
 //! delivers any valid message at any time to all agents (`set_manager/tests/hostile.rs`), and an independent peer
@@ -22,28 +22,53 @@
 use std::ops::RangeInclusive;
 
 use bsp::units::Seconds;
-use bsp::{HostId, SetId};
+use bsp::{HostId, Rank, SetId};
 use migbsp::{
     Answer, CostCoefficients, Entry, ExternalLoad, HostLink, Inventory, LinkProbe, Load,
     MeasuredMove, ProbedLink, Refusal,
 };
 use protocol::{Address, AgentMessage, Considered, End, Report, Reports, Route, SetReport, When};
+use record::Names;
 
-use crate::check::check;
-use crate::run_shape::RunShape;
 use crate::setup::{Rules, Scheduler};
 
-/// Checks of messages between the agents of a run.
+/// The processes, hosts, Sets and supersteps of a run.
 #[derive(Clone, Copy, Debug)]
-pub struct MessageCheck<'a>(pub RunShape<'a>);
+pub struct RunShape<'a> {
+    /// The agents of the run.
+    pub rules: &'a Rules,
+    /// The number of supersteps after which a computation counts as endless.
+    pub superstep_limit: u64,
+}
 
-impl MessageCheck<'_> {
+impl Names for RunShape<'_> {
+    fn rank(&self, rank: Rank) -> Result<(), String> {
+        exists("process", rank.index(), self.rules.placement.len())
+    }
+
+    fn host(&self, host: HostId) -> Result<(), String> {
+        exists("host", host.index(), self.rules.sets.len())
+    }
+
+    fn set(&self, set: SetId) -> Result<(), String> {
+        exists("Set", set.index(), self.rules.managers.len())
+    }
+
+    fn superstep(&self, superstep: u64) -> Result<(), String> {
+        let limit = self.superstep_limit;
+        check(superstep <= limit, || {
+            format!("superstep {superstep}, beyond the limit of {limit}")
+        })
+    }
+}
+
+impl RunShape<'_> {
     /// Checks a message from an agent on another machine.
     ///
     /// # Errors
     ///
     /// Why the agent may not send it.
-    pub fn check(
+    pub fn check_message(
         &self,
         (from, to): (Address, Address),
         message: &AgentMessage,
@@ -55,7 +80,7 @@ impl MessageCheck<'_> {
             format!("{name}, which {from:?} does not send to {to:?}")
         })?;
         if let Some(superstep) = message.superstep() {
-            self.0.superstep(superstep)?;
+            self.superstep(superstep)?;
         }
         self.content((from, to), message)
     }
@@ -68,8 +93,8 @@ impl MessageCheck<'_> {
 
     /// Whether this run has the ways of messages that are for `when`.
     fn is_used(&self, when: When) -> bool {
-        let each_ends = self.0.rules.barrier.ends_in_each_set();
-        let scheduler = self.0.rules.scheduler.as_ref();
+        let each_ends = self.rules.barrier.ends_in_each_set();
+        let scheduler = self.rules.scheduler.as_ref();
         match when {
             When::Always => true,
             When::EachEnds => each_ends,
@@ -89,7 +114,7 @@ impl MessageCheck<'_> {
             first,
             sets,
             ..
-        } = self.0.rules;
+        } = self.rules;
         match (route.from, route.to, from, to) {
             (End::Above, End::Below, Address::SetManager(above), below)
             | (End::Below, End::Above, below, Address::SetManager(above)) => {
@@ -121,12 +146,12 @@ impl MessageCheck<'_> {
         match message {
             AgentMessage::Start(start) => {
                 check(start.interval != Some(0), || "an interval of 0".to_owned())?;
-                checkpoint(self.0.rules, start.checkpoint, 0 < start.superstep)
+                checkpoint(self.rules, start.checkpoint, 0 < start.superstep)
             }
             AgentMessage::Arrived(arrived) => {
-                self.0.rank(arrived.slowest.1)?;
+                self.rank(arrived.slowest.1)?;
                 let is_set = matches!(from, Address::SetManager(_));
-                checkpoint(self.0.rules, arrived.checkpoint, is_set)?;
+                checkpoint(self.rules, arrived.checkpoint, is_set)?;
                 check(0.0 <= arrived.slowest.0.get(), || {
                     "a negative time of computation".to_owned()
                 })
@@ -141,7 +166,7 @@ impl MessageCheck<'_> {
             }
             AgentMessage::Capacity(capacity) => {
                 own_set(from, capacity.set)?;
-                let size = self.0.rules.placement.len();
+                let size = self.rules.placement.len();
                 let processes = usize::try_from(capacity.processes);
                 let is_possible = processes.is_ok_and(|processes| processes <= size);
                 check(is_possible && 0.0 <= capacity.capacity, || {
@@ -160,10 +185,10 @@ impl MessageCheck<'_> {
             AgentMessage::Ask(ask) => {
                 own_set(from, ask.from)?;
                 self.per_byte(ask.request.per_byte)?;
-                self.0.rank(ask.request.rank)
+                self.rank(ask.request.rank)
             }
             AgentMessage::Answered(answered) => {
-                self.0.rank(answered.rank)?;
+                self.rank(answered.rank)?;
                 self.answer(&answered.answer)
             }
             AgentMessage::Decided(decided) => {
@@ -178,9 +203,9 @@ impl MessageCheck<'_> {
             }
             AgentMessage::Planned(planned) => planned.moves.iter().try_for_each(|planned| {
                 self.per_byte(planned.per_byte)?;
-                self.0.rank(planned.step.rank)?;
-                self.0.host(planned.step.from)?;
-                self.0.host(planned.step.to)
+                self.rank(planned.step.rank)?;
+                self.host(planned.step.from)?;
+                self.host(planned.step.to)
             }),
             AgentMessage::ProbeLink(order) => {
                 let LinkProbe {
@@ -188,7 +213,7 @@ impl MessageCheck<'_> {
                     to: other,
                     budget,
                 } = order.probe;
-                self.0.host(other)?;
+                self.host(other)?;
                 let is_sound = to == Address::Node(from) && from != other;
                 check(is_sound && Seconds::ZERO <= budget, || {
                     format!("an impossible probe: {:?}", order.probe)
@@ -200,8 +225,8 @@ impl MessageCheck<'_> {
                 self.probed(&link)
             }
             AgentMessage::Migrate(order) => {
-                self.0.rank(order.rank)?;
-                self.0.host(order.to)?;
+                self.rank(order.rank)?;
+                self.host(order.to)?;
                 check(to == Address::Node(order.from), || {
                     format!("an order for {}", order.from)
                 })?;
@@ -210,8 +235,8 @@ impl MessageCheck<'_> {
                 })
             }
             AgentMessage::Installed(installed) => {
-                self.0.rank(installed.rank)?;
-                self.0.host(installed.host)?;
+                self.rank(installed.rank)?;
+                self.host(installed.host)?;
                 let is_own = match from {
                     Address::SetManager(set) => self.set_of(installed.host) == set,
                     _ => from == Address::Node(installed.host),
@@ -231,11 +256,11 @@ impl MessageCheck<'_> {
     fn reports(&self, from: Address, reports: &Reports) -> Result<(), String> {
         let host = reports.host;
         check(from == Address::Node(host), || foreign(host))?;
-        let scheduler = self.0.rules.scheduler.as_ref();
+        let scheduler = self.rules.scheduler.as_ref();
         let has_loads = scheduler.is_some_and(Scheduler::reports_loads);
         reports.reports.iter().try_for_each(|report| {
             let Report { rank, load, .. } = report;
-            self.0.rank(*rank)?;
+            self.rank(*rank)?;
             self.entry(self.set_of(host), &report.entry)?;
             let potentials = &report.evaluation.potentials;
             self.one_per_set("potentials", potentials.len())?;
@@ -261,7 +286,7 @@ impl MessageCheck<'_> {
         let set = report.set;
         own_set(from, set)?;
         for entry in &report.entries {
-            self.0.rank(entry.rank)?;
+            self.rank(entry.rank)?;
             self.entry(set, entry)?;
         }
         check(report.entries.is_sorted_by(|a, b| a.rank < b.rank), || {
@@ -274,22 +299,22 @@ impl MessageCheck<'_> {
     fn inventory(&self, set: SetId, inventory: &Inventory) -> Result<(), String> {
         let processors = &inventory.processors;
         for processor in processors {
-            self.0.host(processor.host)?;
+            self.host(processor.host)?;
             cores(processor.cores)?;
             let is_sound = self.set_of(processor.host) == set
                 && processor.residents.is_empty()
                 && (0.0..=1.0).contains(&processor.load);
             check(is_sound, || format!("an impossible {}", processor.host))?;
         }
-        let hosts = (0..self.0.rules.sets.len()).map(HostId::from_index);
+        let hosts = (0..self.rules.sets.len()).map(HostId::from_index);
         let expected = hosts.filter(|host| self.set_of(*host) == set);
         check(
             processors.iter().map(|other| other.host).eq(expected),
             || format!("the inventory of {set} has other hosts than the Set"),
         )?;
         for load in &inventory.loads {
-            self.0.rank(load.rank)?;
-            self.0.host(load.host)?;
+            self.rank(load.rank)?;
+            self.host(load.host)?;
             check(self.set_of(load.host) == set, || foreign(load.host))?;
             self.load(load)?;
         }
@@ -303,7 +328,7 @@ impl MessageCheck<'_> {
         };
         external(&inventory.measured.external, is_own)?;
         for link in &inventory.measured.links {
-            self.0.host(link.from)?;
+            self.host(link.from)?;
             check(self.set_of(link.from) == set, || foreign(link.from))?;
             self.links(link.from, &[*link])?;
         }
@@ -312,13 +337,13 @@ impl MessageCheck<'_> {
 
     fn load(&self, load: &Load) -> Result<(), String> {
         let mut received = load.received.iter();
-        received.try_for_each(|received| self.0.set(received.set))
+        received.try_for_each(|received| self.set(received.set))
     }
 
     fn considered(&self, set: SetId, considered: &Considered) -> Result<(), String> {
         let rank = considered.entry.rank;
-        self.0.rank(rank)?;
-        self.0.host(considered.host)?;
+        self.rank(rank)?;
+        self.host(considered.host)?;
         self.entry(set, &considered.entry)?;
         check(considered.request.rank == rank, || {
             format!("a request for another process than {rank}")
@@ -332,17 +357,17 @@ impl MessageCheck<'_> {
             Answer::Offer {
                 host, runner_up, ..
             } => {
-                self.0.host(*host)?;
-                runner_up.map_or(Ok(()), |(host, _)| self.0.host(host))
+                self.host(*host)?;
+                runner_up.map_or(Ok(()), |(host, _)| self.host(host))
             }
-            Answer::Refuse(Refusal::NoFasterPlace { host, .. }) => self.0.host(*host),
+            Answer::Refuse(Refusal::NoFasterPlace { host, .. }) => self.host(*host),
             Answer::Refuse(Refusal::Idle | Refusal::NoProcessor) => Ok(()),
         }
     }
 
     /// Checks a row of the list of potentials, of a process in `own`.
     fn entry(&self, own: SetId, entry: &Entry) -> Result<(), String> {
-        self.0.set(entry.target)?;
+        self.set(entry.target)?;
         check(entry.own == own, || {
             format!("{} is reported in {}", entry.rank, entry.own)
         })
@@ -350,9 +375,9 @@ impl MessageCheck<'_> {
 
     fn address(&self, address: Address) -> Result<(), String> {
         match address {
-            Address::Process(rank) => self.0.rank(rank),
-            Address::Node(host) => self.0.host(host),
-            Address::SetManager(set) => self.0.set(set),
+            Address::Process(rank) => self.rank(rank),
+            Address::Node(host) => self.host(host),
+            Address::SetManager(set) => self.set(set),
             Address::Client => Err("a message of agents to or from a client".to_owned()),
         }
     }
@@ -360,7 +385,7 @@ impl MessageCheck<'_> {
     /// Checks the links that `host` has measured: each once, in order.
     fn links(&self, host: HostId, links: &[HostLink]) -> Result<(), String> {
         for link in links {
-            self.0.host(link.to)?;
+            self.host(link.to)?;
             let is_sound = link.from == host && 0.0 < link.per_byte && link.per_byte.is_finite();
             check(is_sound && self.learns(), || {
                 format!("an impossible link: {link:?}")
@@ -410,19 +435,19 @@ impl MessageCheck<'_> {
     }
 
     fn learns(&self) -> bool {
-        let scheduler = self.0.rules.scheduler.as_ref();
+        let scheduler = self.rules.scheduler.as_ref();
         scheduler.is_some_and(Scheduler::learns)
     }
 
     fn one_per_set(&self, what: &str, found: usize) -> Result<(), String> {
-        let expected = self.0.rules.managers.len();
+        let expected = self.rules.managers.len();
         check(found == expected, || {
             format!("{found} {what}, expected one for each of {expected} Sets")
         })
     }
 
     fn set_of(&self, host: HostId) -> SetId {
-        self.0.rules.sets[host.index()]
+        self.rules.sets[host.index()]
     }
 }
 
@@ -459,3 +484,19 @@ fn cores(found: u32) -> Result<(), String> {
 
 /// The numbers of processors that a host may have.
 const CORES: RangeInclusive<u32> = 1..=1 << 16;
+
+/// Checks that there is a `what` with this index, of `count`.
+fn exists(what: &str, index: usize, count: usize) -> Result<(), String> {
+    check(index < count, || {
+        format!("{what} {index}, but there are {count}, counted from 0")
+    })
+}
+
+/// Returns `problem` as an error unless `holds`.
+///
+/// # Errors
+///
+/// `problem`, if it does not hold.
+pub fn check(holds: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(problem()) }
+}

@@ -7,7 +7,7 @@ use bsp::{HostId, Rank, SetId};
 use migbsp::{ExternalLoad, Measurements};
 use protocol::{Address, AgentMessage, Arrived, Evaluate, Measure, Measured, Report, Reports};
 
-use crate::check::check;
+use crate::message_check::check;
 use crate::setup::{Rules, Scheduler};
 use crate::world::{Cost, Event, Mail, World};
 
@@ -125,7 +125,9 @@ impl Node {
             .map_or(Seconds::ZERO, |s| s.load_window);
         let load = world.load(self.host, window);
         let plans = rules.scheduler.as_ref().filter(|s| s.plans());
-        let load_recent = plans.map_or(0.0, |s| world.felt_load(self.host, s.planning.load_window));
+        let load_recent = plans.map_or(0.0, |s| {
+            world.effective_load(self.host, s.planning.load_window)
+        });
         let external = plans.and_then(|s| self.external_load(s, world));
         let learns = rules.scheduler.as_ref().is_some_and(Scheduler::learns);
         let measured = Measured {
@@ -170,9 +172,9 @@ impl Node {
         let load = ExternalLoad {
             host: self.host,
             utilisation: world.load(self.host, scheduler.planning.owner_window),
-            since: world.withheld(self.host, passed),
+            since: world.unavailable(self.host, passed),
             arrivals,
-            present: world.withheld(self.host, Seconds::ZERO),
+            present: world.unavailable(self.host, Seconds::ZERO),
             ages,
         };
         load.is_any().then_some(load)

@@ -8,7 +8,7 @@ use protocol::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::check::check;
+use crate::message_check::check;
 use crate::setup::{Payment, Rules, Scheduler};
 use crate::world::{Cost, Event, Exchange, Executor, Mail, Moved, World};
 

@@ -16,13 +16,13 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use bsp::{Rank, units};
+use bsp::Rank;
+use bsp::units::Bytes;
 use record::StateParts;
 
 use crate::chunks::{ChunkReader, ChunkSink, ChunkWriter};
-use crate::encoding::{decode as decode_value, encode_into};
-use crate::error::RunError;
-use crate::programs::{HostedProgram, Incoming, ProgramType};
+use crate::outcome::RunError;
+use crate::programs::{HostedProgram, Incoming, ProgramType, decode as decode_value, encode_into};
 
 /// The state of a process between two supersteps.
 #[derive(Debug)]
@@ -115,9 +115,9 @@ pub fn decode(
     let [agent, messages, times] = split.map_err(|what| problem(rank, "decoded", &what))?;
     let length = |part: &[u8]| u64::try_from(part.len()).expect("lengths fit 64 bits");
     let parts = StateParts {
-        agent: units::Bytes(length(agent)),
-        messages: units::Bytes(length(messages)),
-        program: units::Bytes(program_len),
+        agent: Bytes(length(agent)),
+        messages: Bytes(length(messages)),
+        program: Bytes(program_len),
     };
     Ok(DecodedState {
         packing: (!times.is_empty()).then(|| PackingTimes::decode(times)),
@@ -212,8 +212,9 @@ mod tests {
     use bytes::Bytes;
     use serde::{Deserialize, Serialize};
 
-    use super::*;
     use crate::programs::Content;
+
+    use super::*;
 
     #[derive(Serialize, Deserialize)]
     struct Idle(u64);
@@ -284,7 +285,7 @@ mod tests {
                 messages,
                 program,
             } = found.parts;
-            assert_eq!((agent, program), (units::Bytes(5), units::Bytes(1)));
+            assert_eq!((agent, program), (Bytes(5), Bytes(1)));
             let rest = if times.is_some() { 40 } else { 16 };
             assert_eq!(found.bytes, agent.0 + messages.0 + program.0 + rest);
             assert_eq!(found.bytes, u64::try_from(payload.len()).unwrap());

@@ -1,26 +1,28 @@
 //! The agent that manages one Set.
+//!
+//! # Hosts that join between two supersteps, as one Manager takes part in it
+//!
+//! The world says which hosts join (`Membership::joining`), the same to all Managers. The processes that waited for these hosts
+//! move to them as in a call. A call may follow.
 
 mod call;
-mod joining;
-mod placement_view;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
+use call::Call;
 use migbsp::{Elapsed, Planner, When};
 use protocol::{Address, AgentMessage, Arrived, Installed, Migrate, Start, StartCall};
 
 use crate::barrier::Arrivals;
-use crate::check::check;
-use crate::error::RunError;
 use crate::learned_cost::LearnedCost;
-use crate::remaining::can_pay;
-use crate::setup::{Rules, Scheduler};
+use crate::message_check::check;
+use crate::mutant::{self, Mutant};
+use crate::outcome::RunError;
+use crate::setup::{Joining, Relocation, Rules, can_pay};
 use crate::world::{Cost, Event, Mail, World};
-use call::Call;
-use joining::Admission;
-use placement_view::PlacementView;
 
 /// The state of a Set Manager: the host of every process, the arrivals at the barrier, and the rescheduling call in
 /// progress.
@@ -34,20 +36,9 @@ pub struct SetManager {
     /// The hosts of this Set.
     hosts: Vec<HostId>,
     /// The host of every process.
-    placement_view: PlacementView,
-    /// The number of changes of the placement.
-    epoch: u64,
-    /// Whether the first process has not halted and runs on the host of the first Manager.
-    is_home: bool,
-    /// The hosts of this Set to which a process has migrated.
-    occupied: BTreeSet<HostId>,
-    when: Option<Box<dyn When>>,
-    /// The planner of the first Manager, where plans name processors; absent while a plan is made.
-    planner: Option<Planner>,
-    /// The superstep with which the run ends at the latest, if a call has found out.
-    end: Option<u64>,
-    /// What is known of the cost of moves.
-    learned_cost: LearnedCost,
+    placement: PlacementView,
+    /// What calls need, in a run with a scheduler.
+    scheduling: Option<Scheduling>,
     /// Who is waited for at the end of the superstep.
     arrivals: Arrivals,
     /// The superstep being executed, from 0, and when it was started.
@@ -59,10 +50,6 @@ pub struct SetManager {
     unreceived: u64,
     /// Whether the state in which the next superstep starts belongs to a checkpoint.
     is_checkpoint_due: bool,
-    /// Overhead of the first Manager's host at the end of the last superstep.
-    busy: Seconds,
-    /// The time for which the barrier kept it busy in each superstep since the last call, for a scheduler.
-    barrier_busy: Vec<Seconds>,
     call: Option<Call>,
     /// The hosts that are joining.
     admission: Option<Admission>,
@@ -79,33 +66,93 @@ pub struct SetManager {
     has_refused: bool,
 }
 
+/// What a Manager knows for calls.
+#[derive(Debug)]
+struct Scheduling {
+    when: Box<dyn When>,
+    /// The planner of the first Manager, where plans name processors; absent while a plan is made.
+    planner: Option<Planner>,
+    /// The superstep with which the run ends at the latest, if a call has found out.
+    end: Option<u64>,
+    /// What is known of the cost of moves.
+    learned_cost: LearnedCost,
+    /// Overhead of the first Manager's host at the end of the last superstep.
+    busy: Seconds,
+    /// The time for which the barrier kept it busy in each superstep since the last call.
+    barrier_busy: Vec<Seconds>,
+}
+
+/// Moves between two supersteps: those of a call, or those to hosts that join.
+#[derive(Debug, Default)]
+struct Moves {
+    /// All of them, once they are known here.
+    orders: Option<Vec<Migrate>>,
+    /// The processes that have been installed.
+    installed: BTreeMap<Rank, Installed>,
+}
+
+impl Moves {
+    /// Whether processes move, as far as is known.
+    fn is_any(&self) -> bool {
+        self.orders
+            .as_ref()
+            .is_some_and(|orders| !orders.is_empty())
+    }
+
+    /// Whether all moves are known, and all processes that move are installed.
+    ///
+    /// # Errors
+    ///
+    /// If a process is installed elsewhere than ordered.
+    fn are_complete(&self) -> Result<bool, String> {
+        let Some(orders) = &self.orders else {
+            return Ok(false);
+        };
+        let needed = if mutant::is(Mutant::CommitEarly) {
+            orders.len().min(1)
+        } else {
+            orders.len()
+        };
+        if self.installed.len() < needed {
+            return Ok(false);
+        }
+        for Migrate { rank, to, .. } in orders {
+            let installed = self.installed.get(rank);
+            check(
+                installed.is_some_and(|installed| installed.host == *to),
+                || format!("{rank} is not installed on {to}"),
+            )?;
+        }
+        check(self.installed.len() == orders.len(), || {
+            "processes are installed that do not move".to_owned()
+        })?;
+        Ok(true)
+    }
+}
+
 impl SetManager {
     /// The Manager of `set`, whose hosts are `hosts`.
     #[must_use]
     pub fn new(rules: &Rules, set: SetId, hosts: Vec<HostId>) -> Self {
-        let scheduler = rules.scheduler.as_ref();
+        let scheduling = rules.scheduler.as_ref().map(|scheduler| Scheduling {
+            when: scheduler.policy.when(&scheduler.model, &scheduler.planning),
+            planner: (set == rules.first).then(|| scheduler.planner()).flatten(),
+            end: None,
+            learned_cost: LearnedCost::new(scheduler),
+            busy: Seconds::ZERO,
+            barrier_busy: Vec::new(),
+        });
         Self {
             set,
-            is_home: rules.running().next() == Some((Rank(0), rules.first_host())),
-            placement_view: PlacementView::new(rules, set, &hosts),
+            placement: PlacementView::new(rules, set, &hosts),
             arrivals: Arrivals::new(rules, set),
             hosts,
-            epoch: 0,
-            occupied: BTreeSet::new(),
-            when: scheduler
-                .map(|scheduler| scheduler.policy.when(&scheduler.model, &scheduler.planning)),
-            planner: scheduler
-                .filter(|_| set == rules.first)
-                .and_then(Scheduler::planner),
-            end: None,
-            learned_cost: scheduler.map(LearnedCost::new).unwrap_or_default(),
+            scheduling,
             superstep: rules.first_superstep(),
             started: Instant::START,
             took: Seconds::ZERO,
             unreceived: 0,
             is_checkpoint_due: false,
-            busy: Seconds::ZERO,
-            barrier_busy: Vec::new(),
             call: None,
             admission: None,
             joined_after: None,
@@ -175,7 +222,7 @@ impl SetManager {
             AgentMessage::Arrived(arrived) => self.handle_arrived(rules, from, arrived, world),
             AgentMessage::StartCall(order) => self.handle_start_call(rules, from, order, world),
             AgentMessage::Installed(installed) if self.admission.is_some() => {
-                self.handle_relocated(rules, from, installed, world)
+                self.handle_installed(rules, from, installed, world)
             }
             message => self.handle_call_message(rules, from, message, world),
         }
@@ -282,14 +329,14 @@ impl SetManager {
                 ended,
                 slowest: all.slowest.1,
                 computation: all.slowest.0,
-                mean: self.when.is_some().then(|| all.mean()),
+                mean: self.scheduling.is_some().then(|| all.mean()),
                 took: in_each_set.then_some(took),
                 messages: all.sent,
             }));
-            if self.when.is_some() {
+            if let Some(scheduling) = &mut self.scheduling {
                 let busy = world.overhead_busy(rules.first_host());
-                self.barrier_busy
-                    .push(busy - std::mem::replace(&mut self.busy, busy));
+                let before = std::mem::replace(&mut scheduling.busy, busy);
+                scheduling.barrier_busy.push(busy - before);
             }
         }
         let is_due = self.calls(rules, &all, took) && !self.arrivals.is_over();
@@ -325,20 +372,20 @@ impl SetManager {
 
     /// Whether a call follows the superstep that `all` sums up; it or the one before took `took`.
     fn calls(&mut self, rules: &Rules, all: &Arrived, took: Seconds) -> bool {
-        let Some(when) = &mut self.when else {
+        let Some(scheduling) = &mut self.scheduling else {
             return false;
         };
         let completed = self.superstep + 1;
         let of_run = completed - rules.first_superstep();
-        when.observe(&Elapsed {
+        scheduling.when.observe(&Elapsed {
             completed: of_run,
             slowest: all.slowest.0,
             mean: all.mean(),
             took,
         });
         let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
-        let is_due = rules.round.ends_with(self.superstep) && when.is_due(of_run);
-        scheduler.is_scripted(completed) || is_due && can_pay(completed, self.end)
+        let is_due = rules.round.ends_with(self.superstep) && scheduling.when.is_due(of_run);
+        scheduler.is_scripted(completed) || is_due && can_pay(completed, scheduling.end)
     }
 
     /// The start of the next superstep, after a call with the length of the next interval.
@@ -371,16 +418,16 @@ impl SetManager {
             } else {
                 AgentMessage::Start(start)
             };
-            let is_home = to == Address::Process(Rank(0)) && self.is_home;
-            if is_home {
-                self.is_home = !halted;
+            let is_master = to == Address::Process(Rank(0)) && self.placement.has_master;
+            if is_master {
+                self.placement.has_master = !halted;
                 if rules.barrier.has_master() {
                     self.last = Some(message);
                     waits = true;
                     return;
                 }
             }
-            let cost = rules.barrier.cost(to, || is_home || to == node);
+            let cost = rules.barrier.cost(to, || is_master || to == node);
             world.send(own, to, message, cost);
         });
         // Once per message: a first process that has halted may still wait for its last one when the next superstep of
@@ -400,29 +447,73 @@ impl SetManager {
         }
     }
 
-    /// Checks that a process is installed in the next placement.
-    fn check_next(&self, installed: Installed) -> Result<(), String> {
-        let Installed { rank, epoch, .. } = installed;
-        check(epoch == self.epoch + 1, || {
-            format!("{rank} is installed in placement {epoch}, which is not the next one")
-        })
+    /// Orders these moves, once all Managers know them.
+    fn carry_out(
+        &mut self,
+        rules: &Rules,
+        orders: Vec<Migrate>,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        let mut moving = BTreeSet::new();
+        for Migrate { rank, from, to, .. } in &orders {
+            let is_possible = from != to
+                && moving.insert(*rank)
+                && self.placement.of(*rank) == *from
+                && self.arrivals.can_move(rules, *from);
+            check(is_possible, || {
+                format!("{rank} cannot move from {from} to {to}")
+            })?;
+        }
+        self.order(rules, &orders, world);
+        self.moves().orders = Some(orders);
+        Ok(())
     }
 
-    /// Passes on to the other Managers that a process is installed on a host of this Set, as its node reports.
-    fn pass_on(&self, rules: &Rules, from: Address, installed: Installed, world: &mut dyn Mail) {
-        if rules.sets[installed.host.index()] == self.set && matches!(from, Address::Node(_)) {
+    /// The moves in progress.
+    fn moves(&mut self) -> &mut Moves {
+        match (&mut self.admission, &mut self.call) {
+            (Some(admission), _) => &mut admission.moves,
+            (None, call) => &mut call.as_mut().expect("a call is being held").moves,
+        }
+    }
+
+    /// Handles the installation of a process on its new host, of which the Manager there informs the others.
+    fn handle_installed(
+        &mut self,
+        rules: &Rules,
+        from: Address,
+        installed: Installed,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        let Installed {
+            rank, host, epoch, ..
+        } = installed;
+        check(epoch == self.placement.epoch + 1, || {
+            format!("{rank} is installed in placement {epoch}, which is not the next one")
+        })?;
+        let is_new = self.moves().installed.insert(rank, installed).is_none();
+        check(is_new, || format!("{rank} is installed twice"))?;
+        if rules.sets[host.index()] == self.set && matches!(from, Address::Node(_)) {
             let message = AgentMessage::Installed(installed);
             self.send_to_managers(rules, &message, Cost::Encoded, world);
         }
+        if self.admission.is_some() {
+            self.conclude_joining(rules, world)
+        } else {
+            self.conclude_call(rules, world)
+        }
     }
 
-    /// Notes the new host of a process.
-    fn note_move(&mut self, rules: &Rules, order: &Migrate) {
-        self.placement_view.apply(rules, order);
-        if order.rank == Rank(0) {
-            self.is_home = order.to == rules.first_host();
+    /// All processes that move are installed: the next placement is that of all Managers.
+    fn commit_moves(&mut self, rules: &Rules, orders: &[Migrate], world: &mut dyn World) {
+        for order in orders {
+            self.placement.apply(rules, order);
+            self.arrivals.moved(rules, order);
         }
-        self.arrivals.moved(rules, order);
+        if !orders.is_empty() {
+            self.placement.epoch += 1;
+            world.commit(self.set, self.placement.epoch, orders);
+        }
     }
 
     /// Keeps a message that arrived early.
@@ -475,6 +566,178 @@ impl SetManager {
 
 /// Early messages that a Manager keeps for each agent of the run.
 const EARLY_PER_AGENT: usize = 8;
+
+/// The hosts that are joining, as one Manager sees it.
+#[derive(Debug)]
+struct Admission {
+    joining: Joining,
+    /// Whether a call follows.
+    is_due: bool,
+    moves: Moves,
+}
+
+impl SetManager {
+    /// Hosts join after the present superstep. `is_due`: whether a call follows.
+    fn begin_joining(
+        &mut self,
+        rules: &Rules,
+        joining: Joining,
+        is_due: bool,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
+        self.joined_after = Some(self.superstep);
+        let wait = joining.wait;
+        self.admission = Some(Admission {
+            joining,
+            is_due,
+            moves: Moves::default(),
+        });
+        if Seconds::ZERO < wait {
+            world.wake(Address::SetManager(self.set), wait);
+            self.retry_early(rules, world);
+            return Ok(());
+        }
+        self.admit(rules, world)
+    }
+
+    /// The hosts that join are prepared: their processes move.
+    fn admit(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
+        let admission = self.admission.as_mut().expect("hosts join");
+        let own = |host: &&HostId| rules.sets[host.index()] == self.set;
+        self.hosts
+            .extend(admission.joining.hosts.iter().filter(own));
+        self.hosts.sort();
+        let epoch = self.placement.epoch + 1;
+        let order = |moved: &Relocation| Migrate {
+            rank: moved.rank,
+            from: moved.from,
+            to: moved.to,
+            epoch,
+            deferred_cost: Seconds::ZERO,
+        };
+        let orders: Vec<Migrate> = admission.joining.moves.iter().map(order).collect();
+        self.carry_out(rules, orders, world)?;
+        self.retry_early(rules, world);
+        self.conclude_joining(rules, world)
+    }
+
+    /// Continues when all processes that move have been installed on the hosts that have joined.
+    fn conclude_joining(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
+        let Some(admission) = self.admission.take() else {
+            return Ok(());
+        };
+        if !admission.moves.are_complete()? {
+            self.admission = Some(admission);
+            return Ok(());
+        }
+        let Admission {
+            joining,
+            is_due,
+            moves,
+        } = admission;
+        self.commit_moves(rules, &moves.orders.unwrap_or_default(), world);
+        let ended = world.now();
+        if self.set == rules.first {
+            for record in joining.records {
+                world.record(record::Event::Join(record::Join { ended, ..record }));
+            }
+        }
+        if is_due {
+            self.hold_call(rules, ended, world);
+        } else if rules.barrier.root(self.set) == self.set {
+            let start = self.next_start(None);
+            self.release(rules, start, world);
+        }
+        // Managers that do not end supersteps wait for the next call.
+        self.retry_early(rules, world);
+        Ok(())
+    }
+}
+
+/// Where every process lives, those that have halted included, as one Manager keeps it: the placement
+/// that all Managers share, and what has changed since.
+#[derive(Debug)]
+struct PlacementView {
+    own: SetId,
+    /// Where processes started, by rank.
+    start: Arc<[HostId]>,
+    /// The hosts of the processes that have moved.
+    moved: BTreeMap<Rank, HostId>,
+    /// The number of processes on each host of the own Set; none of these is zero.
+    here: BTreeMap<HostId, u32>,
+    /// The number of changes.
+    epoch: u64,
+    /// Whether the first process has not halted and runs on the host of the first Manager.
+    has_master: bool,
+    /// The hosts of the own Set to which a process has migrated in a call.
+    occupied: BTreeSet<HostId>,
+}
+
+impl PlacementView {
+    /// The placement at the start, as the Manager of `own` sees it, whose hosts are `hosts`.
+    fn new(rules: &Rules, own: SetId, hosts: &[HostId]) -> Self {
+        let residents = |host: &HostId| (*host, rules.on_host[host.index()]);
+        Self {
+            own,
+            start: Arc::clone(&rules.placement),
+            moved: BTreeMap::new(),
+            here: hosts
+                .iter()
+                .map(residents)
+                .filter(|(_, count)| 0 < *count)
+                .collect(),
+            epoch: 0,
+            has_master: rules.running().next() == Some((Rank(0), rules.first_host())),
+            occupied: BTreeSet::new(),
+        }
+    }
+
+    /// A process moves.
+    ///
+    /// # Panics
+    ///
+    /// If it runs on another host than `order.from`.
+    fn apply(&mut self, rules: &Rules, order: &Migrate) {
+        assert_eq!(self.of(order.rank), order.from, "{} moves", order.rank);
+        if order.to == self.start[order.rank.index()] {
+            self.moved.remove(&order.rank);
+        } else {
+            self.moved.insert(order.rank, order.to);
+        }
+        if rules.sets[order.from.index()] == self.own {
+            let count = self.here.get_mut(&order.from);
+            let count = count.expect("a process lived there");
+            *count -= 1;
+            if *count == 0 {
+                self.here.remove(&order.from);
+            }
+        }
+        if rules.sets[order.to.index()] == self.own {
+            *self.here.entry(order.to).or_default() += 1;
+        }
+        if order.rank == Rank(0) {
+            self.has_master = order.to == rules.first_host();
+        }
+    }
+
+    /// The host of a process.
+    fn of(&self, rank: Rank) -> HostId {
+        match self.moved.get(&rank) {
+            Some(host) => *host,
+            None => self.start[rank.index()],
+        }
+    }
+
+    /// The hosts of the own Set on which processes run, in order.
+    fn hosts(&self) -> impl ExactSizeIterator<Item = HostId> + '_ {
+        self.here.keys().copied()
+    }
+
+    /// The number of processes in the own Set.
+    fn processes(&self) -> u32 {
+        self.here.values().sum()
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -1,20 +1,19 @@
 //! The description of a run, without its programs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bsp::units::{Bytes, Seconds};
+use bsp::units::{Bytes, Instant, Seconds};
 use bsp::{HostId, Rank, Round, SetId};
+use migbsp::{Entry, Selection};
 use serde::{Deserialize, Serialize};
 use simulator::{NetworkOptions, Platform};
 
 use crate::barrier::{Barrier, BarrierTree};
 use crate::checkpointing::Checkpointing;
-use crate::elasticity::Elasticity;
-use crate::error::RunError;
+use crate::message_check::check;
 use crate::mutant::{self, Mutant};
-use crate::resumed::Resumed;
-use crate::script::Script;
+use crate::outcome::RunError;
 
 /// Everything that determines a run except its programs. On real hosts, the properties of the network are not used.
 #[derive(Clone, Debug)]
@@ -371,5 +370,208 @@ impl Rules {
     #[must_use]
     pub fn first_host(&self) -> HostId {
         self.managers[self.first.index()]
+    }
+}
+
+/// Moves that are given in advance, in order, by the number of complete supersteps. A call is held then, even if none
+/// is due. A process that has halted, or already runs on the host, does not move. Of several moves of one process in
+/// one call the first counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Script(pub BTreeMap<u64, Vec<(Rank, HostId)>>);
+
+impl Script {
+    /// The moves in the call after `completed` supersteps.
+    pub(crate) fn orders(&self, completed: u64) -> &[(Rank, HostId)] {
+        self.0.get(&completed).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The new host of each process; of several moves of one process the first counts.
+pub(crate) fn scripted_places(orders: &[(Rank, HostId)]) -> BTreeMap<Rank, HostId> {
+    orders.iter().rev().copied().collect()
+}
+
+/// The scripted moves of a call as candidates: of the processes in `list` that do not run there already.
+pub(crate) fn scripted_candidates(
+    orders: &[(Rank, HostId)],
+    list: &[Entry],
+    set: impl Fn(HostId) -> SetId,
+    lives: impl Fn(Rank) -> HostId,
+) -> Selection {
+    let mut listed: BTreeMap<Rank, &Entry> = list.iter().map(|entry| (entry.rank, entry)).collect();
+    let candidate = |(rank, host): &(Rank, HostId)| {
+        let entry = listed.remove(rank)?;
+        let target = set(*host);
+        (lives(*rank) != *host).then_some(Entry { target, ..*entry })
+    };
+    let candidates = orders.iter().filter_map(candidate).collect();
+    Selection {
+        candidates,
+        ..Selection::default()
+    }
+}
+
+/// The state in which a job begins that resumes another one, without its programs.
+///
+/// The scheduler is not part of it: histories, calls and what was learned begin anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resumed {
+    /// The incarnation of the job: greater than that of the checkpoint.
+    pub incarnation: u64,
+    /// The superstep with which the job begins: that of the checkpoint.
+    pub superstep: u64,
+    /// The superstep in which each process has halted, by rank, if it has.
+    pub halted: Vec<Option<u64>>,
+}
+
+impl Resumed {
+    /// Checks that a job of `processes` processes can begin in this state.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot.
+    pub fn check(&self, processes: usize) -> Result<(), String> {
+        let Self {
+            incarnation,
+            superstep,
+            halted,
+        } = self;
+        check(0 < *incarnation && 0 < *superstep, || {
+            format!("a job cannot resume as incarnation {incarnation} in superstep {superstep}")
+        })?;
+        let count = halted.len();
+        check(count == processes, || {
+            format!("the state of {count} processes is that of another job, which has {processes}")
+        })?;
+        check(halted.contains(&None), || {
+            "all processes have halted: there is nothing to resume".to_owned()
+        })?;
+        let last = halted.iter().flatten().max();
+        check(last.is_none_or(|last| last < superstep), || {
+            format!("a process has halted by superstep {superstep}, but not before it")
+        })
+    }
+
+    /// Whether a process has halted before the job begins.
+    pub fn has_halted(&self, rank: Rank) -> bool {
+        self.halted.get(rank.index()).copied().flatten().is_some()
+    }
+}
+
+/// Hosts that are not there at the start, and when they join.
+///
+/// A process whose host is one of them is on standby ([`bsp::Superstep::is_standby`]): it starts on another host, and moves
+/// when its host joins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Elasticity {
+    /// The hosts that are not there at the start, in the order in which they join.
+    pub pool: Vec<PooledHost>,
+    /// The number of them that join.
+    pub take: usize,
+    /// When they are asked to join: at the end of the superstep in which this is reached.
+    pub at: JoinTime,
+    /// What the processes do while a host is prepared.
+    pub preparation: Preparation,
+    /// Whether hosts join only if that pays (equation `JOIN`).
+    pub guard: bool,
+    /// The processes on standby, with the hosts for which they wait.
+    pub standby: BTreeMap<Rank, HostId>,
+}
+
+/// A host that is not there at the start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PooledHost {
+    /// The host.
+    pub host: HostId,
+    /// How long its preparation takes.
+    pub creation: Seconds,
+}
+
+/// When hosts are asked to join.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum JoinTime {
+    /// When this part of the computation has been done ([`bsp::Program::progress`]).
+    Part(f64),
+    /// After this number of supersteps.
+    Superstep(u64),
+    /// At this date.
+    Date(Instant),
+}
+
+/// What the processes do while hosts are prepared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preparation {
+    /// They wait, while one host after the other is prepared (Santana and Souza).
+    Blocking,
+    /// They go on. All hosts are prepared at the same time, and each joins after the superstep in which it is ready.
+    #[default]
+    Concurrent,
+}
+
+/// The hosts that join after a superstep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joining {
+    /// The hosts.
+    pub hosts: Vec<HostId>,
+    /// How long the processes wait until they are prepared.
+    pub wait: Seconds,
+    /// The processes that move to them, with their present hosts.
+    pub moves: Vec<Relocation>,
+    /// What is recorded of each host.
+    pub records: Vec<record::Join>,
+}
+
+/// A process that moves to the host for which it waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Relocation {
+    /// The process.
+    pub rank: Rank,
+    /// Its present host.
+    pub from: HostId,
+    /// The host that joins.
+    pub to: HostId,
+}
+
+/// The most supersteps that any of some processes executes, if all know; of no process, none.
+pub fn most(processes: impl IntoIterator<Item = Option<u64>>) -> Option<u64> {
+    let mut processes = processes.into_iter();
+    processes.try_fold(0, |most, remaining| Some(most.max(remaining?)))
+}
+
+/// Whether a call can pay after `completed` supersteps of a run that ends after `end`; `None`: the end is not known.
+pub(crate) fn can_pay(completed: u64, end: Option<u64>) -> bool {
+    end.is_none_or(|end| completed.saturating_add(LEAST) <= end)
+}
+
+impl Scheduler {
+    /// The supersteps that are left, for a policy that asks for them.
+    pub(crate) fn asked(&self, remaining: impl FnOnce() -> Option<u64>) -> Option<u64> {
+        let asks = self.horizon_known;
+        let asks = asks.unwrap_or_else(|| self.policy.names_processors());
+        asks.then(remaining).flatten()
+    }
+}
+
+/// The fewest supersteps that a new placement is worth.
+const LEAST: u64 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_that_of_the_last_process_if_all_know() {
+        assert_eq!(most([Some(3), Some(7), Some(0)]), Some(7));
+        assert_eq!(most([Some(3), None]), None);
+        assert_eq!(most([]), Some(0));
+    }
+
+    #[test]
+    fn a_call_can_pay_until_two_supersteps_before_the_end() {
+        assert!(can_pay(8, Some(10)));
+        assert!(!can_pay(9, Some(10)));
+        assert!(can_pay(9, None));
+        assert!(!can_pay(u64::MAX, Some(3)));
     }
 }

@@ -6,13 +6,15 @@
 
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId};
-use migbsp::{HostLink, Incoming, MeasuredMove, Path, Reception};
+use migbsp::{
+    CallStart, Decision, HostLink, Incoming, Inventory, MeasuredMove, MoveCost, Path, Planner,
+    Reception,
+};
 use protocol::{Address, AgentMessage, EncodedState, LinkProbed, Migrate, ProbeLink, Start};
 use smallvec::SmallVec;
 
-use crate::deliberation::{Deliberated, Deliberation};
-use crate::elasticity::Joining;
-use crate::error::RunError;
+use crate::outcome::RunError;
+use crate::setup::Joining;
 
 /// An event that an agent handles.
 #[derive(Debug)]
@@ -176,13 +178,13 @@ pub trait HostProbe {
     /// The fraction of a host that other programs used, averaged over the last `window`.
     fn load(&mut self, host: HostId, window: Seconds) -> f64;
 
-    /// The same as the processes of the host felt it, in their computation: the fraction that they did not get. Where
+    /// The same as it delayed the processes of the host: the fraction of the time of their computation that they did not get. Where
     /// processors are shared as the model says, there is no difference.
-    fn felt_load(&mut self, host: HostId, window: Seconds) -> f64;
+    fn effective_load(&mut self, host: HostId, window: Seconds) -> f64;
 
     /// The part of a core that a process alone would not have had on the host during the last `window`, because of other
     /// programs; the part now if the window is empty.
-    fn withheld(&mut self, host: HostId, window: Seconds) -> f64;
+    fn unavailable(&mut self, host: HostId, window: Seconds) -> f64;
 
     /// How often in the last `window` other programs began to keep a core of the idle host busy; on real hosts, all cores.
     fn busy_periods(&mut self, host: HostId, window: Seconds) -> u64;
@@ -230,12 +232,12 @@ pub trait Membership {
     /// begins nothing: a checkpoint begins when a superstep is [released](Membership::released) with it.
     ///
     /// The first Manager asks when all processes have arrived. With a hierarchical barrier it asks when those of its own Set
-    /// have, and tells the other Managers with their arrival, because they start their Sets without waiting for it. If its
+    /// have, and informs the other Managers with their arrival, because they start their Sets without waiting for it. If its
     /// Set has no processes any more, the Manager of the lowest Set that has asks its world instead.
     fn is_checkpoint_due(&mut self, completed: u64) -> bool;
 
     /// The Manager of `set` is about to start the next superstep, even if its Set has no processes; if it `is_over`, all
-    /// processes have halted, and it tells its Set. From the start with a checkpoint until this is complete,
+    /// processes have halted, and it informs its Set. From the start with a checkpoint until this is complete,
     /// [`Membership::is_checkpoint_due`] is false in the world of every Manager.
     ///
     /// Returns whether the Manager is to send the start. A world that lets the superstep pass itself sends the Manager the
@@ -244,4 +246,38 @@ pub trait Membership {
 
     /// A process has halted, and the superstep in which it halted is over: its agent ends.
     fn finished(&mut self, rank: Rank);
+}
+
+/// A plan to be made, and its planner.
+#[derive(Debug)]
+pub struct Deliberation {
+    /// The planner, which is returned with the plan.
+    pub(crate) planner: Planner,
+    pub(crate) start: CallStart,
+    /// The inventory of every Set.
+    pub(crate) sets: Vec<Inventory>,
+    /// What moves cost.
+    pub(crate) cost: MoveCost,
+}
+
+/// A plan, and the planner that made it.
+#[derive(Debug)]
+pub struct Deliberated {
+    pub(crate) planner: Planner,
+    pub(crate) decision: Decision,
+}
+
+impl Deliberation {
+    /// Makes the plan.
+    #[must_use]
+    pub fn conclude(self) -> Deliberated {
+        let Self {
+            mut planner,
+            start,
+            sets,
+            cost,
+        } = self;
+        let decision = planner.decide(start, sets, cost);
+        Deliberated { planner, decision }
+    }
 }

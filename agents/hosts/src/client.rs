@@ -1,31 +1,36 @@
 //! The client of a cluster: it submits jobs and asks for the status of nodes.
 
-mod connections;
-mod initial_states;
-mod inquiry;
-mod listening;
-mod observer;
-mod shell;
-
-use std::future::Future;
+use std::future::{self, Future};
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::{Duration, Instant as Clock};
 
-use agents::{DecodeOutputs, Outcome, ProgramType, Programs, RunError};
-use bsp::HostId;
+use agents::{
+    DecodeOutputs, Outcome, ProgramType, Programs, RunError, States, Transferred, Transfers,
+    process_state,
+};
+use bsp::units::Seconds;
+use bsp::{HostId, Rank};
 use checkpoint::{DiskFiles, JobDescription, SavedStates, Store};
 use machines::JobError;
-use machines::client::Request;
-use protocol::identity::Identity;
-use protocol::transport::JobId;
+use machines::client::{
+    ANSWER_LIMIT, ClientAction, ClientEvent, ClientMachine, JobResult, NodeWord, Request, initial,
+};
+use protocol::identity::{Identity, Name, Role};
+use protocol::transport::{
+    Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, Sender, StateReceiver,
+};
+use protocol::{
+    Address, Build, Failed, JobMessage, Member, Message, Status, displayed_message, encode, variant,
+};
 use record::Event;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
-pub use inquiry::{NodeAnswer, inquire, watch};
-pub use observer::{JobObserver, TransferProgress};
-
-use connections::{endpoint, runtime};
-use initial_states::InitialStates;
-use shell::submit;
+use crate::live_job::InputBudget;
 
 /// Runs `programs` on the nodes of a cluster and shows `observer` every event of the record, and how far
 /// processes have been sent and outputs received. An error of `observer` ends the job, and so does `interrupted`. The makespan is the longest that any node measured on its own
@@ -158,4 +163,612 @@ fn describe(request: &Request, job: JobId) -> Result<(), JobError> {
     store
         .begin(&description)
         .map_err(|error| JobError::input(error.to_string()))
+}
+
+/// The sockets and tasks of a client.
+struct ClientShell<'a> {
+    endpoint: &'a Arc<Endpoint>,
+    request: &'a Request,
+    observer: &'a mut dyn JobObserver,
+    /// The processes that have not been encoded.
+    states: Option<EncodedStates>,
+    /// The connections to the nodes, by host.
+    senders: Vec<Option<Sender>>,
+    words: (mpsc::Sender<Word>, mpsc::Receiver<Word>),
+    connected: Unbounded<(HostId, Result<Peer, JobError>)>,
+    sent: Unbounded<Sent>,
+    transfers: TransferMeter,
+}
+
+/// When the client began to send processes, and to wait for outputs alone.
+#[derive(Default)]
+struct TransferMeter {
+    transfers: Transfers,
+    processes: usize,
+    begun: Option<Clock>,
+    computed: Option<Clock>,
+}
+
+impl TransferMeter {
+    /// A process of this size has been sent.
+    fn send(&mut self, bytes: usize) -> TransferProgress {
+        self.transfers.sent.add(bytes);
+        self.transfers.sending = since(self.begun);
+        self.progress(false, self.transfers.sent)
+    }
+
+    /// An output of this size has been received.
+    fn receive(&mut self, bytes: usize) -> TransferProgress {
+        self.transfers.received.add(bytes);
+        self.transfers.receiving = since(self.computed);
+        self.progress(true, self.transfers.received)
+    }
+
+    const fn progress(&self, is_receiving: bool, done: Transferred) -> TransferProgress {
+        TransferProgress {
+            is_receiving,
+            done,
+            processes: self.processes,
+        }
+    }
+}
+
+/// The time that has passed since `begun`.
+fn since(begun: Option<Clock>) -> Seconds {
+    let passed = begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
+    Seconds::new(passed).unwrap_or_default()
+}
+
+/// Something that the node of a host has sent.
+type Word = (HostId, NodeWord);
+
+/// Both ends of a channel.
+type Unbounded<T> = (mpsc::UnboundedSender<T>, mpsc::UnboundedReceiver<T>);
+
+/// The processes that have not been encoded, after one has been sent.
+struct Sent {
+    states: EncodedStates,
+    /// Its size.
+    result: Result<usize, JobError>,
+}
+
+/// Submits `request` with the processes `states` and follows the job to its end.
+async fn submit(
+    endpoint: &Arc<Endpoint>,
+    (request, job): (&Request, JobId),
+    states: InitialStates,
+    observer: &mut dyn JobObserver,
+    interrupted: impl Future<Output = ()>,
+) -> Result<(JobResult, Transfers), JobError> {
+    let InitialStates { order, encoded } = states;
+    let transfers = TransferMeter {
+        processes: order.len(),
+        ..TransferMeter::default()
+    };
+    let mut client = ClientMachine::new(request, (job, order), Clock::now());
+    let mut shell = ClientShell {
+        endpoint,
+        request,
+        observer,
+        states: Some(encoded),
+        senders: vec![None; request.members.len()],
+        words: mpsc::channel(EVENTS_MAX),
+        connected: mpsc::unbounded_channel(),
+        sent: mpsc::unbounded_channel(),
+        transfers,
+    };
+    let mut interrupted = pin!(interrupted);
+    let mut is_interrupted = false;
+    loop {
+        while let Some(action) = client.poll() {
+            match shell.perform(action) {
+                Performed::Done => {}
+                Performed::Failed(error) => {
+                    client.handle(Clock::now(), ClientEvent::ObserverFailed(error));
+                }
+                Performed::Finished(result) => {
+                    shell.close(&result).await;
+                    return Ok((result?, shell.transfers.transfers));
+                }
+            }
+        }
+        let event = tokio::select! {
+            () = &mut interrupted, if !is_interrupted => {
+                is_interrupted = true;
+                ClientEvent::Interrupted
+            }
+            event = shell.next() => event,
+            () = sleep_until(client.next_timeout()) => ClientEvent::Tick,
+        };
+        client.handle(Clock::now(), event);
+    }
+}
+
+enum Performed {
+    Done,
+    /// The observer of the record has failed.
+    Failed(JobError),
+    Finished(Result<JobResult, JobError>),
+}
+
+impl ClientShell<'_> {
+    /// What happens next. Dropping the future loses nothing.
+    async fn next(&mut self) -> ClientEvent {
+        // The ends that send are kept here, so the channels do not close.
+        tokio::select! {
+            Some((host, connected)) = self.connected.1.recv() => {
+                ClientEvent::Connected(host, self.add(host, connected))
+            }
+            Some(Sent { states, result }) = self.sent.1.recv() => {
+                self.states = Some(states);
+                ClientEvent::StateSent(result.map(|bytes| {
+                    let progress = self.transfers.send(bytes);
+                    self.observer.transferred(progress);
+                }))
+            }
+            Some((host, word)) = self.words.1.recv() => {
+                if let NodeWord::Output(_, output) = &word {
+                    let progress = self.transfers.receive(output.len());
+                    self.observer.transferred(progress);
+                }
+                ClientEvent::Node(host, word)
+            }
+        }
+    }
+
+    /// Keeps the connection to a node. Returns the build that it runs.
+    fn add(&mut self, host: HostId, peer: Result<Peer, JobError>) -> Result<Build, JobError> {
+        let peer = peer?;
+        let build = peer.build.clone();
+        self.senders[host.index()] = Some(peer.sender.clone());
+        listen(host, peer, &self.words.0);
+        Ok(build)
+    }
+
+    fn perform(&mut self, action: ClientAction) -> Performed {
+        match action {
+            ClientAction::Connect(host, role) => {
+                let member = self.request.members[host.index()].clone();
+                let (endpoint, connected) = (Arc::clone(self.endpoint), self.connected.0.clone());
+                drop(tokio::spawn(async move {
+                    let peer = connect(&endpoint, &member, role).await;
+                    // The run may be interrupted.
+                    drop(connected.send((host, peer)));
+                }));
+            }
+            ClientAction::Send(host, frame) => {
+                if let Some(sender) = &self.senders[host.index()] {
+                    // The end of a connection is an event of its own.
+                    drop(sender.push(frame));
+                }
+            }
+            ClientAction::SendState(host, rank) => self.send_state(host, rank),
+            ClientAction::Refuse(host, problem) => {
+                if let Some(sender) = &self.senders[host.index()] {
+                    // The machine knows the error.
+                    drop(sender.refuse(problem));
+                }
+            }
+            ClientAction::Observe(event) => {
+                if matches!(*event, Event::Superstep(_)) {
+                    self.transfers.computed = Some(Clock::now());
+                }
+                if let Err(error) = self.observer.observe(&event) {
+                    return Performed::Failed(error);
+                }
+            }
+            ClientAction::Finish(result) => return Performed::Finished(*result),
+        }
+        Performed::Done
+    }
+
+    /// Sends a process to the host where it starts. A process is encoded only when it is sent, and by another thread:
+    /// nodes would miss the client's signs of life.
+    fn send_state(&mut self, host: HostId, rank: Rank) {
+        let (Some(mut states), Some(sender)) =
+            (self.states.take(), self.senders[host.index()].clone())
+        else {
+            return;
+        };
+        self.transfers.begun.get_or_insert_with(Clock::now);
+        let sent = self.sent.0.clone();
+        drop(tokio::spawn(async move {
+            let encoding = tokio::task::spawn_blocking(move || (states.next(), states));
+            // Without the rest, nothing more can be sent: the run ends.
+            let (state, states) = match encoding.await {
+                Ok(encoded) => encoded,
+                Err(panic) => {
+                    let error = JobError::program(format!("encoding a process: {panic}"));
+                    let states: EncodedStates = Box::new(std::iter::empty());
+                    let result = Err(error);
+                    drop(sent.send(Sent { states, result }));
+                    return;
+                }
+            };
+            let result = match state {
+                None => Ok(0),
+                Some(Err(error)) => Err(error),
+                Some(Ok(state)) => {
+                    let bytes = state.len();
+                    let state = initial(rank, state.into());
+                    let to = Address::Process(rank);
+                    let sending = sender.send_state(Address::Client, to, state);
+                    sending.await.map(|()| bytes).map_err(JobError::from)
+                }
+            };
+            // The run may be over.
+            drop(sent.send(Sent { states, result }));
+        }));
+    }
+
+    /// Closes all connections, with the reason for which the job is over.
+    async fn close(&self, result: &Result<JobResult, JobError>) {
+        let reason = result
+            .as_ref()
+            .err()
+            .map_or("the job is over", |error| &error.message);
+        let closing = self.senders.iter().flatten().cloned().map(|sender| {
+            let reason = reason.to_owned();
+            tokio::spawn(async move { sender.close(&reason).await })
+        });
+        let closing: Vec<_> = closing.collect();
+        let closed = async {
+            for closed in closing {
+                // A node that has closed its connection needs no notice.
+                drop(closed.await);
+            }
+        };
+        // A node that does not respond detects the end by itself.
+        drop(tokio::time::timeout(CLOSE_LIMIT, closed).await);
+    }
+}
+
+async fn sleep_until(at: Option<Clock>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => future::pending().await,
+    }
+}
+
+/// How long all connections together may take to close.
+const CLOSE_LIMIT: Duration = Duration::from_secs(2);
+/// Events that wait to be handled.
+const EVENTS_MAX: usize = 1024;
+
+/// Passes what `peer`, the node of `host`, sends to `events`, until its connection ends.
+fn listen(host: HostId, peer: Peer, events: &mpsc::Sender<(HostId, NodeWord)>) {
+    let Peer {
+        mut messages,
+        states,
+        sender,
+        ..
+    } = peer;
+    drop(tokio::spawn(receive_outputs(host, states, events.clone())));
+    let events = events.clone();
+    let budget = InputBudget::new(RECORD_MAX);
+    drop(tokio::spawn(async move {
+        loop {
+            let event = match messages.receive().await {
+                Ok(Received::Message(from, ..))
+                    if ![Address::Node(host), ITSELF].contains(&from) =>
+                {
+                    let problem = format!("a message in the name of {from:?}");
+                    NodeWord::Closed(Err(sender.refuse(problem).into()))
+                }
+                Ok(Received::Message(_, _, Message::Job(message))) => {
+                    let lines = match &*message {
+                        JobMessage::Recorded(lines) => lines.len(),
+                        _ => 0,
+                    };
+                    NodeWord::Message(displayable(*message), budget.reserve(lines).await)
+                }
+                Ok(Received::Message(..)) => continue,
+                Ok(Received::Closed { reason }) => NodeWord::Closed(Ok(reason)),
+                Err(error) => NodeWord::Closed(Err(error.into())),
+            };
+            let is_last = matches!(event, NodeWord::Closed(_));
+            if events.send((host, event)).await.is_err() || is_last {
+                return;
+            }
+        }
+    }));
+}
+
+/// The same message, whose texts can be displayed.
+fn displayable(message: JobMessage) -> JobMessage {
+    match message {
+        JobMessage::Failed(failed) => JobMessage::Failed(Failed {
+            message: displayed_message(&failed.message),
+            ..failed
+        }),
+        message => message,
+    }
+}
+
+/// Passes the outputs of processes to `events`.
+async fn receive_outputs(
+    host: HostId,
+    mut states: StateReceiver,
+    events: mpsc::Sender<(HostId, NodeWord)>,
+) {
+    // The end of the connection is an event of its messages.
+    while let Ok(received) = states.receive().await {
+        let output = NodeWord::Output(received.state.rank, received.state.payload);
+        if events.send((host, output)).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Bytes of the record from one node that wait for the events of others.
+const RECORD_MAX: usize = 32 << 20;
+/// How a node that is asked calls itself.
+const ITSELF: Address = Address::Node(HostId(0));
+
+/// The states in which the processes of a job begin.
+struct InitialStates {
+    /// The processes in the order in which they are sent.
+    order: Vec<Rank>,
+    /// Their encoded states, each made when it is sent.
+    encoded: EncodedStates,
+}
+
+/// Encoded states.
+type EncodedStates = Box<dyn Iterator<Item = Result<Vec<u8>, JobError>> + Send>;
+
+impl InitialStates {
+    /// The programs of a job of `processes` processes.
+    fn of_programs(states: States, processes: usize) -> Self {
+        Self {
+            order: (0..processes).map(Rank::from_index).collect(),
+            encoded: Box::new(states.enumerate().map(|(index, program)| {
+                Ok(process_state::initial(Rank::from_index(index), program?))
+            })),
+        }
+    }
+
+    /// The pieces of a checkpoint.
+    fn of_checkpoint(saved: SavedStates) -> Self {
+        let SavedStates { order, contents } = saved;
+        let damaged = |damage: checkpoint::Damage| JobError::input(damage.to_string());
+        Self {
+            order,
+            encoded: Box::new(contents.map(move |content| content.map_err(damaged))),
+        }
+    }
+}
+
+/// A runtime on the calling thread.
+fn runtime() -> Result<tokio::runtime::Runtime, JobError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.map_err(|error: io::Error| JobError::cluster(format!("no runtime: {error}")))
+}
+
+/// An endpoint that only connects.
+fn endpoint(identity: Identity, build: &Build) -> Result<Arc<Endpoint>, JobError> {
+    let any_ipv6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
+    let any_ipv4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    let has_ipv6 = UdpSocket::bind(any_ipv6).is_ok();
+    let address = if has_ipv6 { any_ipv6 } else { any_ipv4 };
+    let (policy, bounds) = (PeerPolicy::RefuseAll, Bounds::default());
+    let bound = Endpoint::bind(identity, address, policy, bounds, build.clone());
+    let bound = bound.map_err(|error| JobError::cluster(error.to_string()))?;
+    Ok(Arc::new(bound))
+}
+
+/// Sends `message` to a node.
+fn send(node: &Sender, message: JobMessage) -> Result<(), JobError> {
+    let message = Message::Job(Box::new(message));
+    let frame = encode(Address::Client, Address::Node(HostId(0)), &message);
+    Ok(node.push(frame)?)
+}
+
+/// The answer of a node to an inquiry.
+#[derive(Debug)]
+pub struct NodeAnswer {
+    /// The build that it runs, if it could be connected to.
+    pub build: Option<Build>,
+    /// Its status.
+    pub status: Result<Status, JobError>,
+}
+
+/// The answer of each of `members`, in their order, to a client that runs `build`. Nodes of other builds answer, too.
+///
+/// # Errors
+///
+/// If the client has no endpoint. The error of a node is in its answer.
+pub fn inquire(
+    identity: Identity,
+    build: &Build,
+    members: Vec<(Member, Role)>,
+) -> Result<Vec<NodeAnswer>, JobError> {
+    runtime()?.block_on(async {
+        let endpoint = endpoint(identity, build)?;
+        let asking = members.into_iter().map(|(member, role)| {
+            let endpoint = Arc::clone(&endpoint);
+            tokio::spawn(async move { answer_of(&endpoint, &member, role).await })
+        });
+        let mut answers = Vec::new();
+        for answer in asking.collect::<Vec<_>>() {
+            answers.push(answer.await.unwrap_or_else(|error| NodeAnswer {
+                build: None,
+                status: Err(JobError::cluster(error.to_string())),
+            }));
+        }
+        Ok(answers)
+    })
+}
+
+/// Asks each of `members` for its status, again and again, and passes the answers on to `answered`, each with the position
+/// of its node, until `stopped`. The next question follows `pause` after an answer; a node that is slow delays no other.
+///
+/// # Errors
+///
+/// If the client has no endpoint. The error of a node is in its answer.
+pub fn watch(
+    identity: Identity,
+    build: &Build,
+    (members, pause): (Vec<(Member, Role)>, Duration),
+    answered: &mut dyn FnMut(usize, NodeAnswer),
+    stopped: impl Future<Output = ()>,
+) -> Result<(), JobError> {
+    runtime()?.block_on(async {
+        let endpoint = endpoint(identity, build)?;
+        let (sender, mut answers) = mpsc::channel(members.len().max(1));
+        let mut asking = JoinSet::new();
+        for (index, (member, role)) in members.into_iter().enumerate() {
+            let (endpoint, sender) = (Arc::clone(&endpoint), sender.clone());
+            asking.spawn(async move {
+                let mut peer = None;
+                loop {
+                    let answer = next_answer(&endpoint, (&member, role), &mut peer).await;
+                    if sender.send((index, answer)).await.is_err() {
+                        return;
+                    }
+                    tokio::time::sleep(pause).await;
+                }
+            });
+        }
+        let mut stopped = pin!(stopped);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut stopped => break,
+                Some((index, answer)) = answers.recv() => answered(index, answer),
+            }
+        }
+        asking.shutdown().await;
+        if let Some(endpoint) = Arc::into_inner(endpoint) {
+            // A node that is silent does not learn of the end.
+            drop(tokio::time::timeout(WATCH_CLOSE_LIMIT, endpoint.close()).await);
+        }
+        Ok(())
+    })
+}
+
+/// The next answer of a member, on the connection to it, if there is one.
+async fn next_answer(
+    endpoint: &Endpoint,
+    (member, role): (&Member, Role),
+    connection: &mut Option<Peer>,
+) -> NodeAnswer {
+    let mut peer = match connection.take() {
+        Some(peer) => peer,
+        None => match connect(endpoint, member, role).await {
+            Ok(peer) => peer,
+            Err(error) => {
+                return NodeAnswer {
+                    build: None,
+                    status: Err(error),
+                };
+            }
+        },
+    };
+    let status = ask(&mut peer, &member.name).await;
+    let build = Some(peer.build.clone());
+    // An answer that comes too late would be taken for the next one.
+    *connection = status.is_ok().then_some(peer);
+    NodeAnswer { build, status }
+}
+
+async fn answer_of(endpoint: &Endpoint, member: &Member, role: Role) -> NodeAnswer {
+    let mut peer = match connect(endpoint, member, role).await {
+        Ok(peer) => peer,
+        Err(error) => {
+            return NodeAnswer {
+                build: None,
+                status: Err(error),
+            };
+        }
+    };
+    let status = ask(&mut peer, &member.name).await;
+    // The node has nothing more to send.
+    drop(peer.sender.close("the inquiry is over").await);
+    NodeAnswer {
+        build: Some(peer.build),
+        status,
+    }
+}
+
+/// The status of the node `name`, which is `peer`.
+async fn ask(peer: &mut Peer, name: &str) -> Result<Status, JobError> {
+    send(&peer.sender, JobMessage::Inquire)?;
+    let unexpected =
+        |answer: &str| Err(JobError::cluster(format!("{name} answered with {answer}")));
+    let answer = tokio::time::timeout(ANSWER_LIMIT, peer.messages.receive()).await;
+    match answer {
+        Ok(Ok(Received::Message(_, _, Message::Job(message)))) => match *message {
+            JobMessage::Status(status) => {
+                let status = status.displayed();
+                status.map_err(|problem| JobError::cluster(format!("{name} sent {problem}")))
+            }
+            other => unexpected(&variant(&other)),
+        },
+        Ok(Ok(Received::Message(..))) => unexpected("a message of another kind"),
+        Ok(Ok(Received::Closed { reason })) => unexpected(&format!("its end: {reason}")),
+        Ok(Err(error)) => Err(error.into()),
+        Err(_) => Err(JobError::cluster(format!("{name} does not answer"))),
+    }
+}
+
+/// How long the end of a watch may take.
+const WATCH_CLOSE_LIMIT: Duration = Duration::from_millis(500);
+
+/// What sees a job from its client; a function of events sees nothing else.
+pub trait JobObserver {
+    /// Handles an event of the record.
+    ///
+    /// # Errors
+    ///
+    /// If the job has to end.
+    fn observe(&mut self, event: &Event) -> Result<(), JobError>;
+
+    /// Handles the progress of sending processes or of receiving outputs; by default it is ignored.
+    fn transferred(&mut self, _progress: TransferProgress) {}
+}
+
+impl<F: FnMut(&Event) -> Result<(), JobError>> JobObserver for F {
+    fn observe(&mut self, event: &Event) -> Result<(), JobError> {
+        self(event)
+    }
+}
+
+/// How far the processes of a job have been sent, or their outputs received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransferProgress {
+    /// Whether outputs are received; else processes are sent.
+    pub is_receiving: bool,
+    /// What has been sent or received.
+    pub done: Transferred,
+    /// The number of all processes.
+    pub processes: usize,
+}
+
+/// Connects to a member of a cluster.
+pub(super) async fn connect(
+    endpoint: &Endpoint,
+    member: &Member,
+    role: Role,
+) -> Result<Peer, JobError> {
+    let name: Name = member
+        .name
+        .parse()
+        .map_err(|error| JobError::input(format!("the name of {}: {error}", member.name)))?;
+    let address = resolve(&member.address).await?;
+    Ok(endpoint.connect(address, role, &name).await?)
+}
+
+async fn resolve(address: &str) -> Result<SocketAddr, JobError> {
+    let owned = address.to_owned();
+    // The system's resolver blocks.
+    let resolving =
+        tokio::task::spawn_blocking(move || owned.to_socket_addrs().map(|mut all| all.next()));
+    match resolving.await {
+        Ok(Ok(Some(resolved))) => Ok(resolved),
+        Ok(Ok(None)) => Err(JobError::cluster(format!("{address} has no address"))),
+        Ok(Err(error)) => Err(JobError::cluster(format!("{address}: {error}"))),
+        Err(error) => Err(JobError::cluster(format!("{address}: {error}"))),
+    }
 }

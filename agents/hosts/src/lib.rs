@@ -6,54 +6,33 @@
 //! are their threads, sockets, files and clocks.
 //!
 //! A busy program does not starve the network, because other threads execute programs. A panic in an agent closes its
-//! mailbox, which ends the job with a message. The shells perform the actions of a machine in order and tell it what
+//! mailbox, which ends the job with a message. The shells perform the actions of a machine in order and report to it what
 //! happens.
 //!
-//! In reading order: `node` and `client` (the shells of the two machines), `live_job` and `local_agents` (a job on this
+//! In reading order: `node` and `client` (the shells of the two machines), `live_job` (a job on this
 //! node), `pool` (the threads that execute programs), `migration`, `checkpoints`, `meter` and `pace` (what the host gives).
 
-mod abandoned;
 mod checkpoints;
-mod chunk_channel;
 mod client;
 mod counter;
-mod execution;
-mod input;
-mod input_budget;
-mod job_log;
 mod live_job;
-mod local_agents;
-mod machine_meter;
-mod members;
 mod meter;
 mod migration;
 mod node;
-mod node_error;
 mod pace;
-mod planning;
-mod played_host;
 mod pool;
-mod queue;
-mod revocations;
-mod share;
-mod time;
 
 use std::num::NonZeroU32;
 
 use bsp::units::InstructionsPerSecond;
+use meter::LoadMeter;
+use pool::{Executions, ProcessorSpeed};
 
-pub use checkpoints::allowed::CheckpointFolders;
+pub use checkpoints::CheckpointFolders;
 pub use client::{JobObserver, NodeAnswer, TransferProgress, inquire, resume, run, watch};
 pub use meter::{LoadScope, measured_speed, processors};
-pub use node::Node;
-pub use node_error::NodeError;
-pub use pace::Pace;
-pub use played_host::PlayedHost;
-pub use share::Share;
-
-use execution::Executions;
-use meter::LoadMeter;
-use pool::ProcessorSpeed;
+pub use node::{Node, NodeError};
+pub use pace::{Pace, PlayedHost, Share};
 
 /// The machine that a node stands for, as it is used.
 #[derive(Clone, Debug)]

@@ -1,39 +1,44 @@
 //! The sockets, threads and tasks of a job that runs on a node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
 use std::iter;
+use std::panic::{self, AssertUnwindSafe};
+use std::rc::Rc;
 use std::sync::Arc;
+use std::thread;
+use std::time::Instant as Clock;
 
-use agents::ProgramType;
+use actix::{Actor, Addr, Handler};
 use agents::process_state::ProcessState;
-use bsp::{HostId, Rank};
+use agents::{
+    AgentContext, Deliberation, Delivered, Delivery, Event, Node, NodeAgent, Process, ProcessAgent,
+    ProgramType, SetManager, SetManagerAgent,
+};
+use bsp::units::Seconds;
+use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
 use checkpoint::{Delta, DiskFiles};
 use machines::client::initial;
-use machines::node::action::{BegunJob, JobAction, StartedJob};
-use machines::node::event::JobEvent;
-use machines::{Done, InitialStateDecoder, JobError};
+use machines::node::{
+    BegunJob, ConnectionId, IncomingPieces, JobAction, JobEvent, NodeInput, StartedJob,
+};
+use machines::{Done, InitialStateDecoder, InputMemory, JobError, Residents, seconds};
 use protocol::identity::Role;
 use protocol::transport::{
-    Endpoint, JobId, Peer, Sender, StateReceiver, StateStream, StreamContent, TrySendError,
+    Endpoint, JobId, Peer, Received, Sender, StatePayload, StateReceiver, StateStream,
+    StreamContent, TrySendError,
 };
-use protocol::{Address, Frame, Member, Migrate};
+use protocol::{Address, Frame, Member, Message, Migrate, NodeMessage, variant};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-use super::Machine;
-use super::checkpoints::allowed::CheckpointFolders;
-use super::checkpoints::copies;
-use super::checkpoints::encoder::Encoder;
-use super::checkpoints::folder::CheckpointFolder;
-use super::chunk_channel::{self, ChannelSource};
-use super::input::listen;
-use super::job_log::JobLog;
-use super::local_agents::LocalAgents;
-use super::members::connect;
-use super::migration::Departures;
-use super::planning;
-use super::pool::Pool;
+use crate::Machine;
+use crate::checkpoints::{self, CheckpointFolder, CheckpointFolders, Encoder};
+use crate::client::connect;
+use crate::migration::{self, Arrival, ChannelSource, Departures};
+use crate::node::JobLog;
+use crate::pool::Pool;
 
 /// The sockets, threads and tasks of a job. They end with it, and so do the events that they would have caused.
 pub(super) struct LiveJob {
@@ -92,8 +97,11 @@ impl LiveJob {
     /// A job that begins, of the client behind `to_client`, which sends `states`.
     pub(super) fn begin(
         begun: &BegunJob,
-        (endpoint, machine, folders): (&Arc<Endpoint>, &Machine, &CheckpointFolders),
-        (to_client, states): (Sender, Option<StateReceiver>),
+        endpoint: &Arc<Endpoint>,
+        machine: &Machine,
+        folders: &CheckpointFolders,
+        to_client: Sender,
+        states: Option<StateReceiver>,
         log: JobLog,
     ) -> Self {
         endpoint.begin(begun.job, 0);
@@ -159,67 +167,56 @@ impl LiveJob {
         self.events.peers.1.try_recv().ok()
     }
 
-    /// Has agents here handle events.
-    pub(super) async fn deliver(&mut self, action: JobAction) -> Result<(), JobError> {
-        match (action, &mut self.agents) {
-            (JobAction::Deliver(deliveries), Some(agents)) => agents.deliver(deliveries).await,
-            _ => Ok(()),
-        }
-    }
-
-    /// Performs an action. Returns the event that follows from it immediately.
-    pub(super) fn perform(&mut self, action: JobAction) -> Option<JobEvent> {
-        let sent = match action {
-            JobAction::Send(host, frame) => match self.peers.get(&host) {
-                Some(peer) => peer.push(frame),
-                None => Ok(()),
-            },
-            JobAction::SendToClient(frame) => {
-                // The loss of the client is an event of its connection.
-                drop(self.to_client.push(frame));
-                Ok(())
-            }
-            JobAction::SendRecord(frame) => return self.send_record(frame),
-            JobAction::SendOutput(rank, output) => {
-                self.send_output(rank, output);
-                Ok(())
-            }
-            JobAction::Execute(tasks) => {
-                if let Some(pool) = &self.pool {
-                    pool.execute(tasks.into_iter());
-                }
-                Ok(())
-            }
-            JobAction::AdvanceEpoch(epoch) => {
-                self.endpoint.advance(epoch);
-                Ok(())
-            }
-            JobAction::SendPieces(host, superstep, changed) => {
-                self.send_pieces(host, superstep, changed);
-                Ok(())
-            }
-            JobAction::Plan(set, deliberation) => {
-                let events = self.events.own.0.clone();
-                let planned = planning::plan(set, *deliberation, events);
-                return planned.err().map(JobEvent::Failed);
-            }
-            action => {
-                self.perform_rare(action);
-                Ok(())
-            }
-        };
-        sent.err().map(|error| JobEvent::Failed(error.into()))
-    }
-
-    /// Performs an action that does not occur in every superstep.
-    fn perform_rare(&mut self, action: JobAction) {
+    /// Performs an action. Returns the event that follows from it immediately; `take_peer` gives the peer at a connection.
+    pub(super) async fn perform(
+        &mut self,
+        action: JobAction,
+        take_peer: impl FnOnce(ConnectionId) -> Option<Peer>,
+    ) -> Option<JobEvent> {
+        let failed = |error: JobError| Some(JobEvent::Failed(error));
         match action {
             JobAction::Connect(member, role) => self.connect(*member, role),
+            JobAction::Admit(connection, host, rights) => {
+                if let Some(peer) = take_peer(connection) {
+                    peer.restrict_to(rights);
+                    self.admit(host, peer);
+                }
+            }
             JobAction::Start(started) => self.start(started),
             JobAction::StartClock => {
                 if let Some(host) = self.machine.pace.played() {
                     host.begin();
                 }
+            }
+            JobAction::Deliver(deliveries) => {
+                if let Some(agents) = &mut self.agents {
+                    return agents.deliver(deliveries).await.err().and_then(failed);
+                }
+            }
+            JobAction::Execute(tasks) => {
+                if let Some(pool) = &self.pool {
+                    pool.execute(tasks.into_iter());
+                }
+            }
+            JobAction::Plan(set, deliberation) => {
+                let events = self.events.own.0.clone();
+                return plan(set, *deliberation, events).err().and_then(failed);
+            }
+            JobAction::Send(host, frame) => {
+                let sent = self
+                    .peers
+                    .get(&host)
+                    .map_or(Ok(()), |peer| peer.push(frame));
+                return sent.err().and_then(|error| failed(error.into()));
+            }
+            JobAction::SendToClient(frame) => {
+                // The loss of the client is an event of its connection.
+                drop(self.to_client.push(frame));
+            }
+            JobAction::SendRecord(frame) => return self.send_record(frame),
+            JobAction::SendOutput(rank, output) => self.send_output(rank, output),
+            JobAction::SendPieces(host, superstep, changed) => {
+                self.send_pieces(host, superstep, changed);
             }
             JobAction::Refuse(host, problem) => {
                 if let Some(peer) = self.peers.get(&host) {
@@ -228,6 +225,12 @@ impl LiveJob {
                 }
             }
             JobAction::Depart(order, state) => self.depart(order, *state),
+            JobAction::Release(ranks) => {
+                if let Some(agents) = &mut self.agents {
+                    agents.release(ranks);
+                }
+            }
+            JobAction::AdvanceEpoch(epoch) => self.endpoint.advance(epoch),
             JobAction::WritePieces(generation, pieces) => {
                 if let Some(folder) = &self.checkpoints.folder {
                     folder.write(generation, pieces);
@@ -238,26 +241,12 @@ impl LiveJob {
                     folder.finish(generation, files);
                 }
             }
-            JobAction::Release(ranks) => {
-                if let Some(agents) = &mut self.agents {
-                    agents.release(ranks);
-                }
-            }
-            JobAction::Admit(..)
-            | JobAction::Deliver(_)
-            | JobAction::Send(..)
-            | JobAction::SendToClient(_)
-            | JobAction::SendRecord(_)
-            | JobAction::SendOutput(..)
-            | JobAction::Execute(_)
-            | JobAction::AdvanceEpoch(_)
-            | JobAction::SendPieces(..)
-            | JobAction::Plan(..) => unreachable!("performed elsewhere"),
         }
+        None
     }
 
     /// Reads what `peer` sends, which is the node of `host`.
-    pub(super) fn admit(&mut self, host: HostId, peer: Peer) {
+    fn admit(&mut self, host: HostId, peer: Peer) {
         self.peers.insert(host, peer.sender.clone());
         let Channels { own, peers, .. } = &self.events;
         listen(host, peer, self.program_type, &peers.0, &own.0);
@@ -274,7 +263,7 @@ impl LiveJob {
         (self.log, self.to_client)
     }
 
-    /// Sends a part of the record, and tells when the client has taken it.
+    /// Sends a part of the record, and reports when the client has taken it.
     fn send_record(&self, frame: Frame) -> Option<JobEvent> {
         match self.to_client.try_send(frame) {
             Ok(()) => Some(JobEvent::RecordTaken),
@@ -339,8 +328,15 @@ impl LiveJob {
             ..
         } = &self.machine;
         let forks = Encoder::begin(&self.events.own.0);
-        let done = (&self.events.executed.0, &forks);
-        self.pool = Some(Pool::new(*processors, (*processor, pace), executions, done));
+        let done = &self.events.executed.0;
+        self.pool = Some(Pool::new(
+            *processors,
+            *processor,
+            pace,
+            executions,
+            done,
+            &forks,
+        ));
         self.own = Some(started.own);
         let CheckpointPlace { job, files, folder } = &mut self.checkpoints;
         let files = files.take();
@@ -352,7 +348,7 @@ impl LiveJob {
     /// Sends pieces to the buddy. A connection that ends is an event of its own.
     fn send_pieces(&self, host: HostId, superstep: u64, changed: Vec<Delta>) {
         if let (Some(own), Some(peer)) = (self.own, self.peers.get(&host)) {
-            let sending = copies::send((own, host), superstep, changed, peer.clone());
+            let sending = checkpoints::send_deltas((own, host), superstep, changed, peer.clone());
             drop(actix_rt::spawn(async move { drop(sending.await) }));
         }
     }
@@ -378,7 +374,7 @@ async fn decode_states(
     }) = states.accept().await
     {
         let (rank, decoder) = (head.rank, decoder.clone());
-        let (sender, chunks) = chunk_channel::channel();
+        let (sender, chunks) = migration::channel();
         // It takes time in proportion to the state, so another thread does it.
         let decoding = tokio::task::spawn_blocking(move || {
             decoder.decode(rank, &mut ChannelSource::new(chunks))
@@ -408,3 +404,322 @@ const INPUTS_MAX: usize = 256;
 pub(super) const INPUTS_AT_ONCE: usize = 64;
 /// Nodes that a node calls at a time.
 const CALLS_MAX: usize = 32;
+
+/// The agents of one host.
+struct LocalAgents {
+    own: HostId,
+    context: Rc<AgentContext>,
+    processes: BTreeMap<Rank, Addr<ProcessAgent>>,
+    node: Addr<NodeAgent>,
+    /// The Manager of the host's Set, if it runs here.
+    manager: Option<(SetId, Addr<SetManagerAgent>)>,
+}
+
+impl LocalAgents {
+    /// The agents that start on `own`.
+    fn new(started: StartedJob) -> Self {
+        let StartedJob {
+            own,
+            rules,
+            world,
+            processes,
+            ..
+        } = started;
+        let context = Rc::new(AgentContext { rules, world });
+        let rules = &context.rules;
+        let Residents { ranks, manager } = Residents::of(rules, own);
+        let process = |(rank, process)| (rank, ProcessAgent::new(process, &context).start());
+        let processes = processes.into_iter().map(process).collect();
+        let manager = manager.map(|(set, hosts)| {
+            let manager = SetManager::new(rules, set, hosts);
+            (set, SetManagerAgent::new(manager, &context).start())
+        });
+        let node = Node::new(rules, own, ranks);
+        Self {
+            own,
+            processes,
+            node: NodeAgent::new(node, &context).start(),
+            manager,
+            context,
+        }
+    }
+
+    /// Processes have left, or are done.
+    fn release(&mut self, ranks: Vec<Rank>) {
+        for rank in ranks {
+            self.processes.remove(&rank);
+        }
+    }
+
+    /// Delivers events to agents, in this order to each of them, and waits until all have been handled.
+    ///
+    /// They are sent together, because waiting for a mailbox costs more than most events.
+    async fn deliver(&mut self, deliveries: VecDeque<Delivery>) -> Result<(), JobError> {
+        let agents: Vec<Address> = deliveries.iter().map(|delivery| delivery.to).collect();
+        let (waited_for, mut handled) = mpsc::channel(1);
+        for delivery in deliveries {
+            self.deliver_one(delivery, &waited_for)?;
+        }
+        drop(waited_for);
+        // No value is sent: the channel closes when all events have been handled.
+        let None = handled.recv().await;
+        let failed = agents.into_iter().find(|agent| !self.lives(*agent));
+        // An actor that is not connected has panicked; the message of the panic is in this node's log.
+        failed.map_or(Ok(()), |agent| {
+            Err(JobError::cluster(format!(
+                "the agent {agent:?} has failed; see the log of its node"
+            )))
+        })
+    }
+
+    fn deliver_one(&mut self, delivery: Delivery, waited_for: &Token) -> Result<(), JobError> {
+        let Delivery { to, event } = delivery;
+        if let (Address::Process(rank), Event::Moved(_)) = (to, &event) {
+            let process = Process::new(&self.context.rules, rank, self.own);
+            let agent = ProcessAgent::new(process, &self.context);
+            self.processes.insert(rank, agent.start());
+        }
+        let delivered = Delivered {
+            event,
+            _waited_for: waited_for.clone(),
+        };
+        match to {
+            Address::Process(rank) => send(self.processes.get(&rank), to, delivered),
+            Address::Node(_) => send(self.node(to), to, delivered),
+            Address::SetManager(_) => send(self.manager(to), to, delivered),
+            Address::Client => send::<NodeAgent>(None, to, delivered),
+        }
+    }
+
+    fn lives(&self, agent: Address) -> bool {
+        match agent {
+            Address::Process(rank) => self.processes.get(&rank).is_some_and(Addr::connected),
+            Address::Node(_) => self.node(agent).is_some_and(Addr::connected),
+            Address::SetManager(_) => self.manager(agent).is_some_and(Addr::connected),
+            Address::Client => false,
+        }
+    }
+
+    fn node(&self, agent: Address) -> Option<&Addr<NodeAgent>> {
+        Some(&self.node).filter(|_| agent == Address::Node(self.own))
+    }
+
+    fn manager(&self, agent: Address) -> Option<&Addr<SetManagerAgent>> {
+        let (set, manager) = self.manager.as_ref()?;
+        (agent == Address::SetManager(*set)).then_some(manager)
+    }
+}
+
+/// Held by each event until its agent has handled it.
+type Token = mpsc::Sender<Infallible>;
+
+fn send<A>(agent: Option<&Addr<A>>, to: Address, delivered: Delivered) -> Result<(), JobError>
+where
+    A: Actor<Context = actix::Context<A>> + Handler<Delivered>,
+{
+    let Some(agent) = agent else {
+        let event = variant(&delivered.event);
+        let problem = format!("{event} for {to:?}, which is not here");
+        return Err(JobError::cluster(problem));
+    };
+    agent.do_send(delivered);
+    Ok(())
+}
+
+/// Passes on to `events` the input from a node until its connection closes, as far as there is memory for input that
+/// waits. States of processes that cannot be decoded are `failures`.
+fn listen(
+    host: HostId,
+    peer: Peer,
+    program_type: ProgramType,
+    events: &mpsc::Sender<JobEvent>,
+    failures: &mpsc::UnboundedSender<JobEvent>,
+) {
+    let Peer {
+        mut messages,
+        states,
+        sender,
+        ..
+    } = peer;
+    let inputs = events.clone();
+    let budget = InputBudget::new(WAITING_MAX);
+    let link = sender.clone();
+    drop(actix_rt::spawn(async move {
+        loop {
+            let event = match messages.receive().await {
+                Ok(Received::Message(from, to, message)) => {
+                    let arrived = Clock::now();
+                    let memory = budget
+                        .reserve(message.payload().map_or(0, Bytes::len))
+                        .await;
+                    JobEvent::Message(Box::new(NodeInput {
+                        host,
+                        ends: (from, to),
+                        transport: transport(&message, &link),
+                        message,
+                        arrived,
+                        memory,
+                    }))
+                }
+                Ok(Received::Closed { reason }) => JobEvent::PeerGone(host, Ok(reason)),
+                Err(error) => JobEvent::PeerGone(host, Err(error.into())),
+            };
+            let is_last = matches!(event, JobEvent::PeerGone(..));
+            if inputs.send(event).await.is_err() || is_last {
+                return;
+            }
+        }
+    }));
+    let listener = StreamListener {
+        host,
+        program_type,
+        link: sender,
+        events: events.clone(),
+        failures: failures.clone(),
+    };
+    drop(actix_rt::spawn(listener.listen(states)));
+}
+
+/// Passes on what a node sends on streams: states, and pieces of checkpoints.
+struct StreamListener {
+    host: HostId,
+    program_type: ProgramType,
+    link: Sender,
+    events: mpsc::Sender<JobEvent>,
+    failures: mpsc::UnboundedSender<JobEvent>,
+}
+
+impl StreamListener {
+    async fn listen(self, mut states: StateReceiver) {
+        let arriving = Arc::new(Semaphore::new(ARRIVING_MAX));
+        // The end of the connection is an event of its messages.
+        while let Ok(opened) = states.accept().await {
+            let StateStream {
+                from,
+                to,
+                content,
+                began,
+                payload,
+            } = opened;
+            let ends = (from, to);
+            match content {
+                StreamContent::State(head) => {
+                    // Nothing closes it.
+                    let permit = Arc::clone(&arriving).acquire_owned().await;
+                    let arrival = Arrival {
+                        host: self.host,
+                        ends,
+                        head,
+                        began,
+                        round_trip: seconds(self.link.round_trip_least()),
+                        memory: InputMemory::new(permit),
+                    };
+                    self.decode(arrival, payload);
+                }
+                StreamContent::Pieces(superstep, _) => self.add_pieces(ends, superstep, payload),
+            }
+        }
+    }
+
+    fn decode(&self, arrival: Arrival, payload: StatePayload) {
+        let (events, failures) = (self.events.clone(), self.failures.clone());
+        let program_type = self.program_type;
+        drop(actix_rt::spawn(async move {
+            // The job may be over.
+            match arrival.decode(payload, program_type).await {
+                Ok(None) => {}
+                Ok(Some(process)) => {
+                    drop(events.send(JobEvent::Process(Box::new(process))).await);
+                }
+                Err(error) => drop(failures.send(JobEvent::Failed(error))),
+            }
+        }));
+    }
+
+    fn add_pieces(&self, ends: (Address, Address), superstep: u64, payload: StatePayload) {
+        let (host, events) = (self.host, self.events.clone());
+        drop(actix_rt::spawn(async move {
+            if let Some(deltas) = checkpoints::receive_deltas(payload).await {
+                let pieces = IncomingPieces {
+                    host,
+                    ends,
+                    superstep,
+                    deltas,
+                };
+                // The job may be over.
+                drop(events.send(JobEvent::Pieces(Box::new(pieces))).await);
+            }
+        }));
+    }
+}
+
+/// The estimated round-trip time and bandwidth of the connection on which a batch has arrived.
+fn transport(message: &Message, link: &Sender) -> (Seconds, f64) {
+    match message {
+        Message::Node(NodeMessage::Batch(_)) => (seconds(link.round_trip()), link.bandwidth()),
+        Message::Node(_) | Message::Agent(_) | Message::Job(_) => (Seconds::ZERO, 0.0),
+    }
+}
+
+/// Bytes of input from one node that waits: batches of a superstep that has not begun here.
+const WAITING_MAX: usize = 16 << 20;
+/// Processes from one node that are decoded, or wait to be handled: until the job has begun here, or a placement has been
+/// announced.
+const ARRIVING_MAX: usize = 8;
+
+/// The memory for the waiting input of one connection. While it is used up, nothing more is read from the connection.
+#[derive(Clone, Debug)]
+pub(super) struct InputBudget {
+    free: Arc<Semaphore>,
+    units: usize,
+}
+
+impl InputBudget {
+    /// A budget of `bytes` bytes.
+    pub(super) fn new(bytes: usize) -> Self {
+        let units = bytes / UNIT;
+        Self {
+            free: Arc::new(Semaphore::new(units)),
+            units,
+        }
+    }
+
+    /// Waits until there is memory for an input of `bytes` bytes. One that is larger than the budget takes all of it.
+    pub(super) async fn reserve(&self, bytes: usize) -> InputMemory {
+        let units = (bytes / UNIT + 1).min(self.units);
+        let units = u32::try_from(units).expect("a budget is small");
+        let permit = Arc::clone(&self.free).acquire_many_owned(units).await;
+        permit.map_or_else(|_| InputMemory::default(), InputMemory::new)
+    }
+}
+
+/// Bytes that are reserved together.
+const UNIT: usize = 4 << 10;
+
+/// Makes a plan for the Manager of `set` on a new thread, and sends it to `events`.
+///
+/// Planning time grows with the number of processes. Meanwhile the calling thread carries messages, and a job that ends
+/// does not wait for the plan.
+fn plan(
+    set: SetId,
+    deliberation: Deliberation,
+    events: mpsc::UnboundedSender<JobEvent>,
+) -> Result<(), JobError> {
+    let thread = thread::Builder::new().name("planning".to_owned());
+    let spawned = thread.spawn(move || {
+        let planned = panic::catch_unwind(AssertUnwindSafe(|| deliberation.conclude()));
+        let event = planned.map_or_else(
+            |_| {
+                let problem =
+                    format!("the Manager of {set} has failed to plan; see the log of its node");
+                JobEvent::Failed(JobError::cluster(problem))
+            },
+            |deliberated| JobEvent::Deliberated(set, Box::new(deliberated)),
+        );
+        // The job may be over.
+        drop(events.send(event));
+    });
+    spawned.map(drop).map_err(|error| {
+        JobError::cluster(format!("the thread for planning cannot start: {error}"))
+    })
+}

@@ -1,29 +1,24 @@
 //! Measures the speed of the processors of this host, the fraction of them that other programs use, and which of their
 //! processes keep them busy.
 
-mod busy_history;
-mod load_scope;
-mod own_memory;
-mod process_sample;
 mod process_table;
 
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::num::NonZeroU32;
+use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
 use bsp::units::{InstructionsPerSecond, Seconds};
+use machines::{Execution, HostMeter, seconds};
+use process_table::ProcessSample;
 use protocol::BusyProcess;
 use rustix::time::{ClockId, clock_gettime};
-use sysinfo::System;
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-pub use load_scope::LoadScope;
-pub(super) use own_memory::own_memory;
-
-use busy_history::BusyHistory;
-use process_sample::ProcessSample;
+use crate::Machine;
 
 /// The processor time of this thread.
 pub(super) fn thread_time() -> Duration {
@@ -144,9 +139,9 @@ impl LoadMeter {
         self.measured().others.clone()
     }
 
-    /// The part of a processor that one process more would not have had in the last `window`, as [`BusyHistory::withheld`].
-    pub(super) fn withheld(&self, window: Seconds) -> f64 {
-        self.measured().busy.withheld(window)
+    /// The part of a processor that one process more would not have had in the last `window`, as [`BusyHistory::unavailable`].
+    pub(super) fn unavailable(&self, window: Seconds) -> f64 {
+        self.measured().busy.unavailable(window)
     }
 
     /// How often busy processes began to leave no whole processor in the last `window`, as [`BusyHistory::periods`].
@@ -239,6 +234,145 @@ const LONG: f64 = 300.0;
 /// On a full machine processes still advance: its scheduler shares the processors.
 const LOAD_MAX: f64 = 0.95;
 
+/// How many processes of other programs were busy, second by second.
+#[derive(Debug)]
+struct BusyHistory {
+    processors: u32,
+    /// The latest last.
+    counts: VecDeque<u32>,
+}
+
+impl BusyHistory {
+    /// Nothing yet, on a machine with that many processors.
+    const fn new(processors: u32) -> Self {
+        Self {
+            processors,
+            counts: VecDeque::new(),
+        }
+    }
+
+    /// Adds the count of another second.
+    fn add(&mut self, count: usize) {
+        if self.counts.len() == BUSY_SAMPLES_MAX {
+            self.counts.pop_front();
+        }
+        self.counts
+            .push_back(u32::try_from(count).unwrap_or(u32::MAX));
+    }
+
+    /// The part of a processor that one process more would not have had in the last `window`, if the system shares the
+    /// processors equally; in the last second, if the window is shorter.
+    fn unavailable(&self, window: Seconds) -> f64 {
+        let processors = f64::from(self.processors);
+        let unavailable = |count: u32| (1.0 - processors / (f64::from(count) + 1.0)).max(0.0);
+        let (mut sum, mut seconds) = (0.0, 0.0);
+        for count in self.last(window) {
+            sum += unavailable(count);
+            seconds += 1.0;
+        }
+        if seconds == 0.0 { 0.0 } else { sum / seconds }
+    }
+
+    /// How often in the last `window` all processors began to be busy: one process more would not have had a whole one.
+    /// Whether they were busy before the first count is not known.
+    fn periods(&self, window: Seconds) -> u64 {
+        let is_busy = |count: u32| self.processors <= count;
+        let latest_first = self.last(window);
+        let before = self.counts.iter().rev().copied().skip(1);
+        let begins = latest_first.zip(before);
+        let begins = begins.filter(|(count, before)| is_busy(*count) && !is_busy(*before));
+        begins.fold(0, |periods, _| periods + 1)
+    }
+
+    /// The counts in the last `window`, one at least, the latest first.
+    fn last(&self, window: Seconds) -> impl Iterator<Item = u32> {
+        let whole = window.get().ceil().max(1.0);
+        let wanted = move |index: &usize| (*index as f64) < whole;
+        let counts = self.counts.iter().rev().copied().enumerate();
+        counts
+            .take_while(move |(index, _)| wanted(index))
+            .map(|(_, count)| count)
+    }
+}
+
+/// An hour.
+const BUSY_SAMPLES_MAX: usize = 3600;
+
+/// The processes of the operating system whose computation does not count as external load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadScope {
+    /// This process of the operating system.
+    Process,
+    /// All processes with the same parent: the nodes of a trial on one machine.
+    Siblings,
+}
+
+/// Bytes of memory that this process occupies, if the operating system says it.
+pub(crate) fn own_memory() -> Option<u64> {
+    let mut system = System::new().ok()?;
+    let own = Pid::from_u32(process::id());
+    let kind = ProcessRefreshKind::nothing().with_memory().without_tasks();
+    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[own]), true, kind);
+    system.process(own).map(sysinfo::Process::memory)
+}
+
+impl HostMeter for Machine {
+    fn offered(&self, factor: f64) -> InstructionsPerSecond {
+        self.giving(self.processors, factor).offered()
+    }
+
+    fn counts(&self) -> bool {
+        self.processor.counted.is_some()
+    }
+
+    fn is_a_host(&self) -> bool {
+        Self::is_a_host(self)
+    }
+
+    fn load(&self, window: Seconds) -> f64 {
+        match self.pace.played() {
+            Some(played) => played.load(window),
+            None => self.load.load(window),
+        }
+    }
+
+    fn unavailable(&self, window: Seconds) -> f64 {
+        match self.pace.played() {
+            Some(played) => played.unavailable(window),
+            None if Self::is_a_host(self) => self.load.unavailable(window),
+            None => self.load.load(window),
+        }
+    }
+
+    fn busy_periods(&self, window: Seconds) -> u64 {
+        match self.pace.played() {
+            Some(played) => played.busy_periods(window),
+            None if Self::is_a_host(self) => self.load.busy_periods(window),
+            None => 0,
+        }
+    }
+
+    fn ages(&self) -> Vec<Seconds> {
+        match self.pace.played() {
+            Some(played) => played.ages(),
+            None if Self::is_a_host(self) => {
+                let others = self.load.busy_others();
+                others.iter().map(BusyProcess::age).collect()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    fn overhead(&self) -> Seconds {
+        // The thread that carries messages is the one that calls this.
+        seconds(thread_time())
+    }
+
+    fn oldest_execution(&self) -> Option<Execution> {
+        self.executions.oldest()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -273,5 +407,55 @@ mod tests {
         let slept = thread_time().saturating_sub(before + computed);
         assert!(slept < computed, "{slept:?}, {computed:?}");
         assert!(1e7 < speed.get() && speed.get() < 1e12, "{speed:?}");
+    }
+
+    mod busy_history {
+        use super::*;
+
+        fn history(processors: u32, counts: &[usize]) -> BusyHistory {
+            let mut history = BusyHistory::new(processors);
+            for count in counts {
+                history.add(*count);
+            }
+            history
+        }
+
+        fn seconds(value: f64) -> Seconds {
+            Seconds::new(value).unwrap()
+        }
+
+        #[test]
+        fn processes_take_what_an_equal_share_does_not_leave() {
+            let unavailable = |processors, counts: &[usize], window| {
+                history(processors, counts).unavailable(seconds(window))
+            };
+            assert!((unavailable(1, &[1], 0.0) - 0.5).abs() < 1e-12);
+            assert!((unavailable(1, &[3, 0], 0.0)).abs() < 1e-12);
+            assert!((unavailable(1, &[3, 0], 2.0) - 0.375).abs() < 1e-12);
+            assert!((unavailable(2, &[1, 1], 10.0)).abs() < 1e-12);
+            assert!((unavailable(2, &[9, 3, 2], 2.0) - (0.5 + 1.0 / 3.0) / 2.0).abs() < 1e-12);
+            assert!(unavailable(2, &[], 10.0).abs() < 1e-12);
+        }
+
+        #[test]
+        fn a_period_begins_when_no_whole_processor_is_left() {
+            let counts = [2, 2, 0, 1, 2, 3, 0, 0, 2];
+            let periods =
+                |processors, window| history(processors, &counts).periods(seconds(window));
+            assert_eq!(periods(2, 100.0), 2);
+            assert_eq!(periods(2, 5.0), 2);
+            assert_eq!(periods(2, 4.0), 1);
+            assert_eq!(periods(1, 100.0), 2);
+            assert_eq!(periods(4, 100.0), 0);
+        }
+    }
+
+    #[test]
+    fn memory_that_is_written_is_occupied() {
+        let before = own_memory().unwrap();
+        let written = black_box(vec![1_u8; 64 << 20]);
+        let after = own_memory().unwrap();
+        assert!(before + (60 << 20) < after, "{before} {after}");
+        drop(written);
     }
 }

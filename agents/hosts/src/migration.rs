@@ -1,21 +1,21 @@
 //! Processes that move between nodes: their states are encoded while they are sent, and decoded while they arrive.
 
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
-use agents::process_state::{PackingTimes, ProcessState};
-use agents::{ChunkReader, ProgramType, process_state};
+use agents::process_state::{self, PackingTimes, ProcessState};
+use agents::{ChunkReader, ChunkSink, ChunkSource, ProgramType};
 use bsp::units::Seconds;
 use bsp::{HostId, MemorySize};
 use bytes::Bytes;
-use machines::node::event::JobEvent;
+use machines::node::JobEvent;
 use machines::{ArrivedProcess, InputMemory, JobError, Transfer};
-use protocol::transport::{Sender, StatePayload, StreamContent};
+use protocol::transport::{CHUNK_LEN, Sender, StatePayload, StreamContent};
 use protocol::{Address, EncodedState, Migrate};
 use tokio::sync::{Semaphore, mpsc};
 
-use super::chunk_channel::{self, ChannelSink, ChannelSource};
-use super::time::elapsed;
+use crate::pace::elapsed;
 
 /// The processes that leave this node.
 pub(super) struct Departures {
@@ -61,7 +61,7 @@ async fn send_state(
         declared: state.program.declared().map(MemorySize::total),
         payload: Bytes::new(),
     };
-    let (sender, chunks) = chunk_channel::channel();
+    let (sender, chunks) = channel();
     // Encoding takes time in proportion to the state, so another thread does it.
     let encoding = tokio::task::spawn_blocking(move || {
         let ProcessState {
@@ -133,7 +133,7 @@ impl Arrival {
         payload: StatePayload,
         program_type: ProgramType,
     ) -> Result<Option<ArrivedProcess>, JobError> {
-        let (sender, chunks) = chunk_channel::channel();
+        let (sender, chunks) = channel();
         // An error ends the connection, and the channel.
         drop(tokio::spawn(payload.read(sender)));
         // Decoding takes time in proportion to the state, so another thread does it.
@@ -178,3 +178,76 @@ impl Arrival {
 /// The number of states that are encoded at the same time. Each takes a thread until it is sent, and there are some
 /// hundreds of threads. If none were left to decode states, two nodes could wait for each other.
 const ENCODERS: usize = 8;
+
+/// A channel that holds [`CAPACITY`] chunks.
+pub(crate) fn channel() -> (mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>) {
+    mpsc::channel(CAPACITY)
+}
+
+/// Sends chunks, and waits while the channel is full.
+pub(crate) struct ChannelSink {
+    chunks: mpsc::Sender<Bytes>,
+    waited: Duration,
+}
+
+impl ChannelSink {
+    pub(crate) const fn new(chunks: mpsc::Sender<Bytes>) -> Self {
+        Self {
+            chunks,
+            waited: Duration::ZERO,
+        }
+    }
+}
+
+impl ChunkSink for ChannelSink {
+    fn send(&mut self, chunk: Bytes) -> io::Result<()> {
+        let began = Clock::now();
+        let sent = self.chunks.blocking_send(chunk);
+        self.waited += began.elapsed();
+        sent.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
+    }
+
+    fn waited(&self) -> Duration {
+        self.waited
+    }
+}
+
+/// Receives chunks, and waits while the channel is empty. The first one that is shorter than [`CHUNK_LEN`] is the last.
+pub(crate) struct ChannelSource {
+    chunks: mpsc::Receiver<Bytes>,
+    /// Whether the last chunk has been received.
+    is_over: bool,
+    /// How long it has waited for chunks to arrive.
+    pub(crate) waited: Duration,
+    /// When the latest chunk arrived.
+    pub(crate) arrived: Clock,
+}
+
+impl ChannelSource {
+    pub(crate) fn new(chunks: mpsc::Receiver<Bytes>) -> Self {
+        Self {
+            chunks,
+            is_over: false,
+            waited: Duration::ZERO,
+            arrived: Clock::now(),
+        }
+    }
+}
+
+impl ChunkSource for ChannelSource {
+    fn receive(&mut self) -> io::Result<Option<Bytes>> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let began = Clock::now();
+        let received = self.chunks.blocking_recv();
+        self.arrived = Clock::now();
+        self.waited += self.arrived - began;
+        let chunk = received.ok_or(io::ErrorKind::UnexpectedEof)?;
+        self.is_over = chunk.len() < CHUNK_LEN;
+        Ok(Some(chunk))
+    }
+}
+
+/// Chunks that wait. An encoder or decoder that does not run for a moment holds up nothing.
+const CAPACITY: usize = 16;

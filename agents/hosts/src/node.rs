@@ -1,33 +1,38 @@
 //! A node of a cluster: it waits for clients, and takes part in one job at a time.
 
-mod shell;
-
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::future::Future;
+use std::future::{self, Future};
+use std::io;
 use std::net::SocketAddr;
+use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant as Clock};
 
-use bsp::units::InstructionsPerSecond;
-use machines::node::{NodeParts, Prepare};
-use machines::{Builds, Routes};
+use bsp::units::{InstructionsPerSecond, Seconds};
+use machines::node::{
+    BegunJob, ConnectionId, EndedJob, JobEnd, NewPeer, NodeAction, NodeEvent, NodeMachine,
+    NodeParts, Prepare, frame,
+};
+use machines::{Builds, Routes, seconds};
 use protocol::identity::files::RevocationsFile;
 use protocol::identity::{Identity, Role};
-use protocol::transport::{Bounds, Endpoint, PeerPolicy};
+use protocol::transport::{
+    BindError, Bounds, Endpoint, LogLimit, Peer, PeerError, PeerPolicy, Received, Receiver, Sender,
+    StateReceiver,
+};
+use protocol::{Fault, JobMessage, Message, Status, displayed};
+use tokio::sync::mpsc;
 
-use super::Machine;
-use super::abandoned::AbandonedSupersteps;
-use super::checkpoints::allowed::CheckpointFolders;
-use super::counter::counted_speed;
-use super::execution::Executions;
-use super::meter::{LoadMeter, LoadScope, measured_speed, processors};
-use super::node_error::NodeError;
-use super::pace::Pace;
-use super::pool::ProcessorSpeed;
-use super::revocations::follow;
-use shell::NodeShell;
+use crate::Machine;
+use crate::checkpoints::CheckpointFolders;
+use crate::counter::counted_speed;
+use crate::live_job::{INPUTS_AT_ONCE, LiveJob, Next};
+use crate::meter::{LoadMeter, LoadScope, measured_speed, own_memory, processors};
+use crate::pace::{Pace, elapsed};
+use crate::pool::{AbandonedSupersteps, Executions, ProcessorSpeed};
 
 /// A node of a cluster.
 pub struct Node {
@@ -100,8 +105,9 @@ impl Node {
                 prepare: self.prepare,
                 meter: Rc::new(machine.clone()),
             };
-            let offer = (self.workloads, self.checkpoints);
-            let (shell, events) = NodeShell::new(endpoint, (machine, abandoned), parts, offer);
+            let (workloads, checkpoints) = (self.workloads, self.checkpoints);
+            let (shell, events) =
+                NodeShell::new(endpoint, machine, abandoned, parts, workloads, checkpoints);
             let shell = Rc::new(shell);
             tokio::select! {
                 () = Rc::clone(&shell).serve(events) => {}
@@ -123,3 +129,513 @@ impl fmt::Debug for Node {
             .finish_non_exhaustive()
     }
 }
+
+/// The sockets, threads and tasks of a node.
+struct NodeShell {
+    endpoint: Arc<Endpoint>,
+    machine: Machine,
+    workloads: Vec<String>,
+    checkpoints: CheckpointFolders,
+    abandoned: AbandonedSupersteps,
+    began: Clock,
+    node: RefCell<NodeMachine>,
+    /// Connected peers whose part the node has not decided on, and the number of connections so far.
+    peers: RefCell<(u64, BTreeMap<ConnectionId, Peer>)>,
+    /// Clients whose messages are read.
+    clients: RefCell<BTreeMap<ConnectionId, Client>>,
+    events: mpsc::Sender<NodeEvent>,
+    /// Of the log, about jobs.
+    lines: JobLines,
+}
+
+/// A client whose messages are read.
+struct Client {
+    sender: Sender,
+    /// The states that it sends, until its job reads them.
+    states: Option<StateReceiver>,
+}
+
+impl NodeShell {
+    /// The shell of the node that consists of `parts`, and the events of its clients.
+    fn new(
+        endpoint: Arc<Endpoint>,
+        machine: Machine,
+        abandoned: AbandonedSupersteps,
+        parts: NodeParts,
+        workloads: Vec<String>,
+        checkpoints: CheckpointFolders,
+    ) -> (Self, mpsc::Receiver<NodeEvent>) {
+        let (events, receiver) = mpsc::channel(EVENTS_MAX);
+        let began = Clock::now();
+        let shell = Self {
+            endpoint,
+            machine,
+            workloads,
+            checkpoints,
+            abandoned,
+            began,
+            node: RefCell::new(NodeMachine::new(parts, began)),
+            peers: RefCell::default(),
+            clients: RefCell::default(),
+            events,
+            lines: JobLines::default(),
+        };
+        (shell, receiver)
+    }
+
+    /// Tells the node what happens and performs what it decides, until the endpoint is closed.
+    async fn serve(self: Rc<Self>, mut events: mpsc::Receiver<NodeEvent>) {
+        let mut job = None;
+        loop {
+            self.perform_all(&mut job).await;
+            let timeout = self.node.borrow().next_timeout();
+            let takes_peer_events = self.node.borrow().takes_peer_events();
+            tokio::select! {
+                peer = self.endpoint.accept() => match peer {
+                    Some(peer) => self.connected(peer),
+                    None => return,
+                },
+                Some(event) = events.recv() => self.handle(event),
+                next = next_of(&mut job, takes_peer_events) => match next {
+                    Next::Event(event) => {
+                        self.handle(event.into());
+                        self.handle_more(&mut job);
+                    }
+                    Next::Connected(peer) => self.connected(*peer),
+                },
+                () = sleep_until(timeout) => self.handle(NodeEvent::Tick),
+            }
+        }
+    }
+
+    /// Ends the job that runs, in so far as one does, once `leave` is ready.
+    async fn leave_after(&self, leave: impl Future<Output = ()>) {
+        leave.await;
+        if self.node.borrow().is_idle() {
+            return;
+        }
+        drop(self.events.send(NodeEvent::Leave).await);
+        let ended = async {
+            while !self.node.borrow().is_idle() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        // A client that does not answer is waited for no longer than that.
+        drop(tokio::time::timeout(LEAVING, ended).await);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+
+    /// Completes with the reason when a superstep has gone on for too long after the end of its job.
+    async fn stuck(&self) -> String {
+        self.abandoned.stuck(self.own()).await
+    }
+
+    /// Performs what the node decides until it waits for the next event.
+    async fn perform_all(self: &Rc<Self>, job: &mut Option<LiveJob>) {
+        while let Some(action) = self.poll() {
+            match action {
+                NodeAction::Job(action) => {
+                    let Some(live) = job else { continue };
+                    let take_peer = |connection| self.take_peer(connection);
+                    if let Some(event) = live.perform(action, take_peer).await {
+                        self.handle(event.into());
+                    }
+                }
+                NodeAction::Attend(connection) => self.attend(connection),
+                NodeAction::RefusePeer(connection) => {
+                    if let Some(peer) = self.take_peer(connection) {
+                        refuse_peer(&peer);
+                    }
+                }
+                NodeAction::SendToClient(connection, frame) => {
+                    if let Some(client) = self.clients.borrow().get(&connection) {
+                        // The loss of the client is an event of its connection.
+                        drop(client.sender.push(frame));
+                    }
+                }
+                NodeAction::Begin(begun) => {
+                    if let Some(client) = self.clients.borrow_mut().get_mut(&begun.client) {
+                        *job = Some(LiveJob::begin(
+                            &begun,
+                            &self.endpoint,
+                            &self.machine,
+                            &self.checkpoints,
+                            client.sender.clone(),
+                            client.states.take(),
+                            JobLog::begin(&begun, &self.lines),
+                        ));
+                    }
+                }
+                NodeAction::End(ended) => {
+                    if let Some(live) = job.take() {
+                        self.end(live, ended);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends the job: the node is free.
+    fn end(self: &Rc<Self>, live: LiveJob, ended: EndedJob) {
+        let EndedJob {
+            end,
+            last,
+            supersteps,
+        } = ended;
+        let reason = match &end {
+            JobEnd::Complete(run) => {
+                self.warn_if_late(*run);
+                "the job is over"
+            }
+            JobEnd::Failed(error) => &error.message,
+            JobEnd::Panicked => "the node has failed",
+        };
+        let (log, client) = live.end(reason);
+        log.end(&end, supersteps);
+        let shell = Rc::clone(self);
+        drop(actix_rt::spawn(async move {
+            // Behind what the client has not taken yet, which waits for room.
+            let sending = async {
+                for frame in last {
+                    client.send(frame).await?;
+                }
+                Ok::<(), PeerError>(())
+            };
+            // The client may have closed it already, or read no more.
+            drop(tokio::time::timeout(LEAVING, sending).await);
+            drop(client.close("the job is over").await);
+            let is_idle = || shell.node.borrow().is_idle();
+            shell.abandoned.ended(is_idle).await;
+        }));
+    }
+
+    /// Warns if this machine was too slow for the host that it plays, in a run that took so long.
+    fn warn_if_late(&self, run: Seconds) {
+        let late = self.machine.pace.played().map(|host| host.late());
+        if let Some(late) = late.filter(|late| run.get() * LATE < late.as_secs_f64()) {
+            let late = seconds(late);
+            tracing::warn!(
+                "computations took {late} longer than on the host that is played, in a run of {run}: \
+                 this machine is busy with something else"
+            );
+        }
+    }
+
+    /// Tells the node of an event. If that panics, its job ends, and the node goes on.
+    fn handle(&self, event: NodeEvent) {
+        let now = Clock::now();
+        let handling = || self.node.borrow_mut().handle(now, event);
+        if panic::catch_unwind(AssertUnwindSafe(handling)).is_err() {
+            self.node.borrow_mut().handle(now, NodeEvent::Panicked);
+        }
+    }
+
+    /// What the node decides. If that panics, its job ends, and the node goes on.
+    fn poll(&self) -> Option<NodeAction> {
+        let polling = || self.node.borrow_mut().poll();
+        panic::catch_unwind(AssertUnwindSafe(polling)).unwrap_or_else(|_| {
+            let mut node = self.node.borrow_mut();
+            node.handle(Clock::now(), NodeEvent::Panicked);
+            node.poll()
+        })
+    }
+
+    /// Handles the events of other nodes that have happened already, before what they cause is done.
+    fn handle_more(&self, job: &mut Option<LiveJob>) {
+        let Some(job) = job else { return };
+        for _ in 0..INPUTS_AT_ONCE {
+            if !self.node.borrow().takes_peer_events() {
+                return;
+            }
+            let Some(event) = job.next_of_peers() else {
+                return;
+            };
+            self.handle(event.into());
+        }
+    }
+
+    /// A peer has connected, or has answered a call.
+    fn connected(&self, peer: Peer) {
+        let connection = {
+            let (count, peers) = &mut *self.peers.borrow_mut();
+            *count += 1;
+            let connection = ConnectionId(*count);
+            peers.insert(connection, peer);
+            connection
+        };
+        let new = {
+            let peers = self.peers.borrow();
+            let peer = &peers.1[&connection];
+            NewPeer {
+                connection,
+                info: Arc::clone(&peer.info),
+                job: peer.job,
+                build: peer.build.clone(),
+            }
+        };
+        self.handle(NodeEvent::Connected(new));
+    }
+
+    fn take_peer(&self, connection: ConnectionId) -> Option<Peer> {
+        self.peers.borrow_mut().1.remove(&connection)
+    }
+
+    /// Reads what the client at `connection` sends.
+    fn attend(self: &Rc<Self>, connection: ConnectionId) {
+        let Some(peer) = self.take_peer(connection) else {
+            return;
+        };
+        let Peer {
+            sender,
+            messages,
+            states,
+            ..
+        } = peer;
+        let client = Client {
+            sender: sender.clone(),
+            states: Some(states),
+        };
+        self.clients.borrow_mut().insert(connection, client);
+        let shell = Rc::clone(self);
+        drop(actix_rt::spawn(async move {
+            let error = shell.listen(connection, &sender, messages).await;
+            shell.clients.borrow_mut().remove(&connection);
+            let gone = NodeEvent::ClientGone(connection, error);
+            drop(shell.events.send(gone).await);
+        }));
+    }
+
+    /// Passes on what a client sends until its connection closes, with an error unless it was closed in order.
+    async fn listen(
+        &self,
+        connection: ConnectionId,
+        sender: &Sender,
+        mut messages: Receiver,
+    ) -> Option<machines::JobError> {
+        loop {
+            match messages.receive().await {
+                Ok(Received::Message(_, _, Message::Job(message))) => match *message {
+                    JobMessage::Inquire => {
+                        let status = JobMessage::Status(Box::new(self.status()));
+                        // It waits while the client does not read.
+                        drop(sender.send(frame(status)).await);
+                    }
+                    JobMessage::Submit(submit) => {
+                        // Files are opened here, by another thread: the node and its job go on.
+                        match self.checkpoints.check(self.own(), &submit).await {
+                            Ok(()) => {
+                                let message = Box::new(JobMessage::Submit(submit));
+                                let event = NodeEvent::FromClient(connection, message);
+                                drop(self.events.send(event).await);
+                            }
+                            Err(error) => {
+                                let failed = JobMessage::Failed(error.into());
+                                drop(sender.send(frame(failed)).await);
+                            }
+                        }
+                    }
+                    message => {
+                        let event = NodeEvent::FromClient(connection, Box::new(message));
+                        drop(self.events.send(event).await);
+                    }
+                },
+                // One that sends anything else is no client of a job any more.
+                Ok(Received::Message(..) | Received::Closed { .. }) => return None,
+                Err(error) => return Some(error.into()),
+            }
+        }
+    }
+
+    /// The name of this node.
+    fn own(&self) -> &str {
+        self.endpoint.identity().certificate().subject.name.as_str()
+    }
+
+    fn status(&self) -> Status {
+        let load = |window| {
+            let window = Seconds::new(window).expect("a window is finite");
+            self.machine.load.load(window)
+        };
+        let node = self.node.borrow();
+        Status {
+            workloads: self.workloads.clone(),
+            abandoned: self.abandoned.status().filter(|_| node.is_idle()),
+            up: elapsed(self.began),
+            speed: self.machine.offered().get(),
+            processors: self.machine.processors.get(),
+            load: (load(900.0), load(60.0)),
+            job: node.job_status(Clock::now()),
+            jobs: node.jobs(),
+            refused: self.endpoint.counters().refused(),
+            memory: own_memory(),
+            others: self.machine.load.busy_others(),
+        }
+    }
+}
+
+/// What happens next in the job, if there is one.
+async fn next_of(job: &mut Option<LiveJob>, takes_peer_events: bool) -> Next {
+    match job {
+        Some(job) => job.next(takes_peer_events).await,
+        None => future::pending().await,
+    }
+}
+
+async fn sleep_until(at: Option<Clock>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => future::pending().await,
+    }
+}
+
+/// Closes the connection of a peer that has no part in a job here. The refusal is counted.
+fn refuse_peer(peer: &Peer) {
+    let problem = format!("{} has no part in a job here", peer.info.subject);
+    // The node and its job go on.
+    drop(peer.sender.refuse(problem));
+}
+
+/// The part of a run by which computations may be late in all.
+const LATE: f64 = 0.02;
+/// Events of clients that wait to be handled.
+const EVENTS_MAX: usize = 1024;
+/// The time limit for the end of a job.
+const LEAVING: Duration = Duration::from_secs(5);
+
+/// Why a node does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeError {
+    /// It has no socket.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The system does not say its address.
+    #[error("the address of the socket: {0}")]
+    Address(#[from] io::Error),
+    /// A superstep does not end, although its job has.
+    #[error("{0}, longer than --exit-when-stuck allows")]
+    Stuck(String),
+}
+
+/// Gives `endpoint` the list of revocations in `file` whenever it changes. A list that is invalid, is older than the one in
+/// force, or is no longer there, leaves that one in force.
+pub(super) async fn follow(endpoint: Arc<Endpoint>, mut file: RevocationsFile) {
+    loop {
+        tokio::time::sleep(PERIOD).await;
+        let endpoint = Arc::clone(&endpoint);
+        // Files may be on another machine.
+        let reading = tokio::task::spawn_blocking(move || {
+            read(&endpoint, &mut file);
+            file
+        });
+        let Ok(read) = reading.await else {
+            return;
+        };
+        file = read;
+    }
+}
+
+/// Reads the file if it has changed.
+fn read(endpoint: &Endpoint, file: &mut RevocationsFile) {
+    let revocations = match file.changed() {
+        Ok(None) => return,
+        Ok(Some(revocations)) => revocations,
+        Err(error) => {
+            tracing::warn!(%error, "kept the earlier list of revocations");
+            return;
+        }
+    };
+    let path = file.path().display().to_string();
+    let certificates = revocations.serials().len();
+    if let Err(error) = endpoint.set_revocations(revocations.clone()) {
+        tracing::warn!(path, %error, "kept the earlier list of revocations");
+        return;
+    }
+    tracing::info!(path, certificates, "read the list of revocations");
+    if let Err(error) = file.keep(&revocations) {
+        tracing::warn!(%error, "an older list would have effect after a restart");
+    }
+}
+
+/// The time between two looks at the file.
+const PERIOD: Duration = Duration::from_secs(2);
+
+/// The lines about one job: its begin, and its end when it is known.
+///
+/// The job is its number on this node, because the number by which the members of a job know it is not for others.
+#[derive(Debug)]
+pub(super) struct JobLog {
+    number: u64,
+    client: String,
+    began: Clock,
+    lines: JobLines,
+}
+
+/// How many lines about jobs the log has: a client can begin many.
+#[derive(Clone, Debug)]
+struct JobLines {
+    begun: Arc<LogLimit>,
+    ended: Arc<LogLimit>,
+}
+
+impl Default for JobLines {
+    fn default() -> Self {
+        Self {
+            begun: Arc::new(LogLimit::new("jobs that began")),
+            ended: Arc::new(LogLimit::new("jobs that ended")),
+        }
+    }
+}
+
+impl JobLog {
+    /// A job has begun.
+    fn begin(job: &BegunJob, lines: &JobLines) -> Self {
+        let BegunJob {
+            party,
+            number,
+            processes,
+            nodes,
+            ..
+        } = job;
+        let client = party.as_str();
+        if lines.begun.admits() {
+            tracing::info!(job = number, client, processes, nodes, "a job begins");
+        }
+        Self {
+            number: *number,
+            client: party.clone(),
+            began: Clock::now(),
+            lines: lines.clone(),
+        }
+    }
+
+    /// The job has ended after this number of supersteps.
+    pub(super) fn end(&self, end: &JobEnd, supersteps: u64) {
+        if !self.lines.ended.admits() {
+            return;
+        }
+        let (job, client) = (self.number, self.client.as_str());
+        let seconds = self.began.elapsed().as_secs_f64();
+        let seconds = (seconds * 1e3).round() / 1e3;
+        match end {
+            JobEnd::Complete(_) => {
+                tracing::info!(job, client, seconds, supersteps, "a job is complete");
+            }
+            // Of a program, the client reports it.
+            JobEnd::Failed(error) if error.is_reported || error.fault != Fault::Cluster => {
+                let reason = error.message.as_str();
+                tracing::info!(job, client, seconds, supersteps, reason, "a job has failed");
+            }
+            JobEnd::Failed(error) => {
+                let reason = displayed(&error.message, REASON_MAX);
+                tracing::warn!(job, client, seconds, supersteps, reason, "a job has failed");
+            }
+            JobEnd::Panicked => {
+                let reason = "the node has panicked";
+                tracing::error!(job, client, seconds, supersteps, reason, "a job has failed");
+            }
+        }
+    }
+}
+
+/// Bytes of the reason for which a job has failed.
+const REASON_MAX: usize = 2000;

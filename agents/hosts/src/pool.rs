@@ -1,25 +1,27 @@
 //! The threads that execute supersteps, apart from those that carry messages.
+//!
+//! # Supersteps that are still executed after the end of their job
+//!
+//! A thread in a superstep cannot be stopped.
 
+use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use agents::RunError;
-use bsp::reference;
 use bsp::units::{Instructions, InstructionsPerSecond};
-use machines::time::duration;
-use machines::{Done, Task};
-use tokio::sync::mpsc;
+use bsp::{Rank, reference};
+use machines::{Done, Execution, Task, duration, seconds};
+use protocol::Abandoned;
+use tokio::sync::{Notify, mpsc};
 
-use super::checkpoints::encoder::Encoder;
-use super::counter::{Counter, quotient};
-use super::execution::{Executions, ThreadEntry};
-use super::meter::thread_time;
-use super::pace::{Computed, Pace};
-use super::queue::Queue;
-use super::time::elapsed;
+use crate::checkpoints::Encoder;
+use crate::counter::{Counter, quotient};
+use crate::meter::thread_time;
+use crate::pace::{Computed, Pace, elapsed};
 
 /// As many threads as a node gives processors.
 pub(super) struct Pool {
@@ -41,19 +43,24 @@ impl Pool {
     /// complete.
     pub(super) fn new(
         count: NonZeroU32,
-        (processor, pace): (ProcessorSpeed, &Pace),
+        processor: ProcessorSpeed,
+        pace: &Pace,
         executions: &Executions,
-        (done, forks): (&mpsc::UnboundedSender<Vec<Done>>, &Encoder),
+        done: &mpsc::UnboundedSender<Vec<Done>>,
+        forks: &Encoder,
     ) -> Self {
         let queue = Arc::new(Queue::new());
         for index in 0..count.get() {
-            let (queue, done) = (Arc::clone(&queue), done.clone());
-            let forks = forks.clone();
-            let pace = pace.clone();
-            let entry = executions.add_thread();
+            let worker = Worker {
+                queue: Arc::clone(&queue),
+                processor,
+                pace: pace.clone(),
+                entry: executions.add_thread(),
+                done: done.clone(),
+                forks: forks.clone(),
+            };
             let thread = thread::Builder::new().name(format!("compute-{index}"));
-            let spawned =
-                thread.spawn(move || work(&queue, (processor, &pace), &entry, (&done, &forks)));
+            let spawned = thread.spawn(move || worker.work());
             spawned.expect("the system has room for a thread per processor");
         }
         Self { queue }
@@ -72,56 +79,64 @@ impl Drop for Pool {
     }
 }
 
-/// Executes tasks, and reports results when no task is left and `pace` has passed, so that the thread that waits for all
-/// of them is woken once.
-fn work(
-    queue: &Queue<Task>,
-    (processor, pace): (ProcessorSpeed, &Pace),
-    entry: &ThreadEntry,
-    (done, forks): (&mpsc::UnboundedSender<Vec<Done>>, &Encoder),
-) {
-    let mut counter = processor.counted.and_then(|_| {
-        let counter = Counter::of_this_thread();
-        counter
-            .inspect_err(|error| tracing::warn!(%error, "instructions are not counted"))
-            .ok()
-    });
-    while let Some(first) = queue.next() {
-        let mut next = Some(first);
-        let began = Instant::now();
-        let (mut executed, mut computed) = (Vec::new(), Vec::new());
-        while let Some(mut task) = next {
-            if let Some(saving) = task.saving.take() {
-                forks.save(*saving, &*task.program);
+/// A thread of the pool.
+struct Worker {
+    queue: Arc<Queue<Task>>,
+    processor: ProcessorSpeed,
+    pace: Pace,
+    entry: ThreadEntry,
+    done: mpsc::UnboundedSender<Vec<Done>>,
+    forks: Encoder,
+}
+
+impl Worker {
+    /// Executes tasks, and reports results when no task is left and the pace of the node has passed, so that the thread
+    /// that waits for all of them is woken once.
+    fn work(self) {
+        let mut counter = self.processor.counted.and_then(|_| {
+            let counter = Counter::of_this_thread();
+            counter
+                .inspect_err(|error| tracing::warn!(%error, "instructions are not counted"))
+                .ok()
+        });
+        while let Some(first) = self.queue.next() {
+            let mut next = Some(first);
+            let began = Instant::now();
+            let (mut executed, mut computed) = (Vec::new(), Vec::new());
+            while let Some(mut task) = next {
+                if let Some(saving) = task.saving.take() {
+                    self.forks.save(*saving, &*task.program);
+                }
+                let (rank, superstep) = (task.turn.rank, task.turn.superstep);
+                let (latest, computation) = self.entry.execute(rank, superstep, || {
+                    execute(task, self.processor, &self.pace, counter.as_mut())
+                });
+                let has_failed = latest.result.is_err();
+                executed.push(latest);
+                computed.push(computation);
+                if has_failed || executed.len() == REPORTED_TOGETHER {
+                    break;
+                }
+                next = self.queue.next_now();
             }
-            let (rank, superstep) = (task.turn.rank, task.turn.superstep);
-            let (latest, computation) = entry.execute(rank, superstep, || {
-                execute(task, (processor, pace), counter.as_mut())
-            });
-            let has_failed = latest.result.is_err();
-            executed.push(latest);
-            computed.push(computation);
-            if has_failed || executed.len() == TOLD_TOGETHER {
-                break;
+            let ends = self.pace.rest(began, &mut computed);
+            for (done, computation) in executed.iter_mut().zip(computed) {
+                done.held = computation.held;
+                if !ends && done.result.is_ok() {
+                    done.result = Err(RunError::Starved { rank: done.rank });
+                }
             }
-            next = queue.next_now();
-        }
-        let ends = pace.rest(began, &mut computed);
-        for (done, computation) in executed.iter_mut().zip(computed) {
-            done.held = computation.held;
-            if !ends && done.result.is_ok() {
-                done.result = Err(RunError::Starved { rank: done.rank });
+            if self.done.send(executed).is_err() {
+                return;
             }
-        }
-        if done.send(executed).is_err() {
-            return;
         }
     }
 }
 
 fn execute(
     task: Task,
-    (processor, pace): (ProcessorSpeed, &Pace),
+    processor: ProcessorSpeed,
+    pace: &Pace,
     mut counter: Option<&mut Counter>,
 ) -> (Done, Computed) {
     let Task {
@@ -187,4 +202,268 @@ fn instructions(amount: f64) -> Instructions {
 }
 
 /// The number of results that are reported together; of more, the first are reported while others are executed.
-const TOLD_TOGETHER: usize = 64;
+const REPORTED_TOGETHER: usize = 64;
+
+/// A queue whose receiving threads sleep while it is empty.
+///
+/// They do not spin first, as the receivers of a channel may: on a machine with fewer processors than threads, spinning
+/// delays the threads that are waited for.
+#[derive(Debug)]
+struct Queue<T> {
+    waiting: Mutex<Waiting<T>>,
+    has_come: Condvar,
+}
+
+#[derive(Debug)]
+struct Waiting<T> {
+    items: VecDeque<T>,
+    is_closed: bool,
+}
+
+impl<T> Queue<T> {
+    pub(super) const fn new() -> Self {
+        let waiting = Waiting {
+            items: VecDeque::new(),
+            is_closed: false,
+        };
+        Self {
+            waiting: Mutex::new(waiting),
+            has_come: Condvar::new(),
+        }
+    }
+
+    /// Appends `items`, and wakes a thread for each of them.
+    fn extend(&self, items: impl ExactSizeIterator<Item = T>) {
+        let count = items.len();
+        self.lock().items.extend(items);
+        for _ in 0..count {
+            self.has_come.notify_one();
+        }
+    }
+
+    /// Discards all waiting items and ends all receivers.
+    pub(super) fn close(&self) {
+        let mut waiting = self.lock();
+        waiting.is_closed = true;
+        waiting.items.clear();
+        drop(waiting);
+        self.has_come.notify_all();
+    }
+
+    /// Waits for the first item; `None` once the queue is closed.
+    pub(super) fn next(&self) -> Option<T> {
+        let nothing = |waiting: &mut Waiting<T>| waiting.items.is_empty() && !waiting.is_closed;
+        let waiting = self.has_come.wait_while(self.lock(), nothing);
+        let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+        waiting.items.pop_front()
+    }
+
+    /// The first item, if there is one.
+    fn next_now(&self) -> Option<T> {
+        self.lock().items.pop_front()
+    }
+
+    /// No thread panics while it holds the lock, so the queue is intact.
+    fn lock(&self) -> MutexGuard<'_, Waiting<T>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The supersteps that the threads of a node execute. Clones share them.
+///
+/// A thread cannot be stopped from outside. If a job ends during a superstep, its thread executes that superstep to the
+/// end, and its entry stays for as long.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Executions(Arc<Mutex<Vec<Arc<Entry>>>>);
+
+/// A superstep that a thread executes.
+#[derive(Clone, Copy, Debug)]
+struct Executing {
+    rank: Rank,
+    superstep: u64,
+    began: Instant,
+}
+
+/// One thread: what it executes, if anything.
+type Entry = Mutex<Option<Executing>>;
+
+/// The entry of a thread, which is removed when this is dropped.
+#[derive(Debug)]
+struct ThreadEntry {
+    all: Executions,
+    own: Arc<Entry>,
+}
+
+impl Executions {
+    /// An entry for a thread.
+    fn add_thread(&self) -> ThreadEntry {
+        let own = Arc::new(Entry::default());
+        lock(&self.0).push(Arc::clone(&own));
+        ThreadEntry {
+            all: self.clone(),
+            own,
+        }
+    }
+
+    /// The superstep that began first of those that are executed.
+    pub(super) fn oldest(&self) -> Option<Execution> {
+        let threads = lock(&self.0);
+        let executed = threads.iter().filter_map(|entry| *lock(entry));
+        let oldest = executed.min_by_key(|executing| executing.began);
+        oldest.map(|executing| Execution {
+            rank: executing.rank,
+            superstep: executing.superstep,
+            age: executing.began.elapsed(),
+        })
+    }
+}
+
+impl ThreadEntry {
+    /// Executes a superstep of `rank`.
+    pub(super) fn execute<T>(&self, rank: Rank, superstep: u64, execute: impl FnOnce() -> T) -> T {
+        *lock(&self.own) = Some(Executing {
+            rank,
+            superstep,
+            began: Instant::now(),
+        });
+        let done = execute();
+        *lock(&self.own) = None;
+        done
+    }
+}
+
+impl Drop for ThreadEntry {
+    fn drop(&mut self) {
+        lock(&self.all.0).retain(|entry| !Arc::ptr_eq(entry, &self.own));
+    }
+}
+
+/// Assignments leave no partial value behind.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Supersteps that are still executed after the end of their job. While there is one, its node accepts no job: the
+/// thread would take a processor from it.
+#[derive(Debug)]
+pub(super) struct AbandonedSupersteps {
+    executions: Executions,
+    /// How long one may go on; `None`: for ever.
+    limit: Option<Duration>,
+    /// Notified when one has gone on for longer.
+    is_stuck: Notify,
+}
+
+impl AbandonedSupersteps {
+    pub(super) fn new(executions: &Executions, limit: Option<Duration>) -> Self {
+        Self {
+            executions: executions.clone(),
+            limit,
+            is_stuck: Notify::new(),
+        }
+    }
+
+    /// The oldest, if no job runs.
+    pub(super) fn status(&self) -> Option<Abandoned> {
+        let execution = self.executions.oldest()?;
+        Some(Abandoned {
+            rank: execution.rank,
+            superstep: execution.superstep,
+            since: seconds(execution.age),
+        })
+    }
+
+    /// Waits until there is none, or until `is_idle` says that a job runs again. What takes long is in the log.
+    pub(super) async fn ended(&self, is_idle: impl Fn() -> bool) {
+        let began = Instant::now();
+        let mut is_logged = false;
+        while is_idle()
+            && let Some(execution) = self.executions.oldest()
+        {
+            if !is_logged && PATIENCE <= began.elapsed() {
+                let (process, superstep) = (execution.rank, execution.superstep);
+                tracing::warn!(%process, superstep, "{LONG}");
+                is_logged = true;
+            }
+            if self.limit.is_some_and(|limit| limit <= began.elapsed()) {
+                self.is_stuck.notify_one();
+                return;
+            }
+            tokio::time::sleep(POLLING).await;
+        }
+        if is_logged {
+            tracing::info!("the superstep has ended: jobs are accepted again");
+        }
+    }
+
+    /// Completes when one has gone on for too long, with the reason; `own` is the name of the node.
+    pub(super) async fn stuck(&self, own: &str) -> String {
+        self.is_stuck.notified().await;
+        let oldest = self.executions.oldest();
+        oldest.map_or_else(String::new, |execution| execution.problem(own))
+    }
+}
+
+/// The line of the log about a superstep that takes long.
+const LONG: &str = "a superstep goes on after the end of its job: jobs are refused until it ends";
+/// How long a superstep may go on before the log says so.
+const PATIENCE: Duration = Duration::from_secs(1);
+const POLLING: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_comes_out_once_and_nothing_once_it_is_closed() {
+        let queue = Arc::new(Queue::new());
+        let threads: Vec<_> = (0..3)
+            .map(|_| {
+                let queue = Arc::clone(&queue);
+                thread::spawn(move || {
+                    std::iter::from_fn(|| queue.next())
+                        .take(200)
+                        .collect::<Vec<u32>>()
+                })
+            })
+            .collect();
+        for first in (0..600).step_by(3) {
+            queue.extend(first..first + 3);
+        }
+        let mut all: Vec<u32> = threads
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap())
+            .collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..600).collect::<Vec<_>>());
+        queue.extend(0..3);
+        queue.close();
+        assert_eq!((queue.next(), queue.next_now()), (None, None));
+    }
+
+    #[test]
+    fn whoever_waits_is_sent_away_when_it_is_closed() {
+        let queue = Arc::new(Queue::<u32>::new());
+        let waiting = thread::spawn({
+            let queue = Arc::clone(&queue);
+            move || queue.next()
+        });
+        queue.close();
+        assert_eq!(waiting.join().unwrap(), None);
+    }
+
+    #[test]
+    fn the_oldest_superstep_is_shown_while_it_executes() {
+        let executions = Executions::default();
+        let (first, second) = (executions.add_thread(), executions.add_thread());
+        let oldest = || executions.oldest().map(|of| (of.rank, of.superstep));
+        assert_eq!(oldest(), None);
+        second.execute(Rank(7), 3, || {
+            first.execute(Rank(5), 4, || assert_eq!(oldest(), Some((Rank(7), 3))));
+            assert_eq!(oldest(), Some((Rank(7), 3)));
+        });
+        assert_eq!(oldest(), None);
+        drop((first, second));
+        assert!(lock(&executions.0).is_empty());
+    }
+}

@@ -26,7 +26,7 @@ use protocol::{CheckpointMessage, PiecesFile, Saved, Step, variant};
 /// | a process starts the superstep | its node has it saved: copied in memory, and encoded while it computes |
 /// | all processes of a node are encoded | the node sends its buddy what has changed, and writes all to disk |
 /// | both are done | the node reports to the collector |
-/// | all processes are reported | the collector completes the checkpoint on disk, and tells all nodes |
+/// | all processes are reported | the collector completes the checkpoint on disk, and informs all nodes |
 ///
 /// No checkpoint begins before the one before is complete. So whatever a node hears of a checkpoint, those before it are
 /// complete, even if it has not heard so: messages of different nodes overtake each other. An order to save outputs that
@@ -127,8 +127,11 @@ pub struct SavedPiece {
 impl Checkpoints {
     /// The checkpoints of `job` on the node of `own`, which has these `processors`.
     pub(crate) fn of_job(
-        (job, own): (JobId, HostId),
-        (setup, checkpointing, rules): (&Setup, &Checkpointing, &Rules),
+        job: JobId,
+        own: HostId,
+        setup: &Setup,
+        checkpointing: &Checkpointing,
+        rules: &Rules,
         processors: NonZeroU32,
         is_on_disk: bool,
     ) -> Self {
@@ -246,17 +249,12 @@ impl Checkpoints {
     ) -> Result<(), String> {
         self.catch_up(superstep)?;
         self.ordered.take_if(|ordered| *ordered <= superstep);
-        let ranks = running.iter().copied().chain(self.halted_before(superstep));
-        let ranks = ranks.collect();
-        self.current = Some(Part::new(superstep, ranks, running));
         let generation = self.generation(superstep);
-        let halted = self.halted.iter();
-        let halted = halted.filter(|(_, process)| process.superstep < superstep);
-        let halted = halted.map(|(rank, process)| Piece {
+        let halted = self.halted_before(superstep).map(|(rank, process)| Piece {
             head: PieceHead {
                 job: self.parts.job,
                 generation,
-                rank: *rank,
+                rank,
                 condition: Condition::Halted {
                     superstep: process.superstep,
                 },
@@ -264,7 +262,11 @@ impl Checkpoints {
             },
             content: Content::new(process.output.clone()),
         });
-        for piece in halted.collect::<Vec<_>>() {
+        let halted: Vec<Piece> = halted.collect();
+        let ranks = running.iter().copied();
+        let ranks = ranks.chain(halted.iter().map(|piece| piece.head.rank));
+        self.current = Some(Part::new(superstep, ranks.collect(), running));
+        for piece in halted {
             self.insert(piece)?;
         }
         if self.parts.own == self.parts.collector {
@@ -593,10 +595,9 @@ impl Checkpoints {
     }
 
     /// The processes that had halted here before `superstep`: an order to save their outputs may arrive much later.
-    fn halted_before(&self, superstep: u64) -> impl Iterator<Item = Rank> {
-        let halted = self.halted.iter();
-        let before = halted.filter(move |(_, process)| process.superstep < superstep);
-        before.map(|(rank, _)| *rank)
+    fn halted_before(&self, superstep: u64) -> impl Iterator<Item = (Rank, &HaltedProcess)> {
+        let halted = self.halted.iter().map(|(rank, process)| (*rank, process));
+        halted.filter(move |(_, process)| process.superstep < superstep)
     }
 
     fn complete(&mut self, superstep: u64) {

@@ -2,13 +2,9 @@
 //!
 //! A job that fails may have a better reason than the first one that arrives, and nodes have parts of the record that
 //! are not sent yet. So the client waits for all nodes: at most 2 s, or 0.5 s if a node may be lost. If it ends the job
-//! itself (Ctrl-C), it tells the nodes to stop. It ends every job by closing its connections.
+//! itself (Ctrl-C), it orders the nodes to stop. It ends every job by closing its connections.
 
-mod build_check;
-pub mod event;
 mod event_check;
-pub mod job_result;
-mod request;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -16,21 +12,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
 use agents::mutant::{self, Mutant};
+use agents::{RunError, Setup};
+use bsp::units::{self, Instant};
 use bsp::{HostId, Rank};
-use protocol::transport::JobId;
-use protocol::{Address, Build, EncodedState, Fault, JobMessage, Message, Status, Submit, encode};
-use record::Event;
-
-pub use request::Request;
-
-use super::failure::JobError;
-use super::input_memory::InputMemory;
-use super::journal::Journal;
-use super::{members, resumption};
-use build_check::Mismatch;
-use event::{ClientAction, ClientEvent, NodeWord};
+use bytes::Bytes;
 use event_check::EventCheck;
-use job_result::JobResult;
+use protocol::identity::Role;
+use protocol::transport::{ConnectError, JobId, PeerError};
+use protocol::{
+    Address, Build, EncodedState, Ended, Failed, Fault, Frame, JobMessage, Member, Message, Status,
+    Submit, displayed_message, encode, variant,
+};
+use record::{Call, Checkpoint, End, Event, Names};
+
+use crate::journal::Journal;
+use crate::members::{self, Builds, mismatch};
+use crate::node::InputMemory;
+use crate::resumption;
 
 /// The client of a job, as a state machine: it receives events and returns actions.
 ///
@@ -511,7 +509,7 @@ impl<'a> ClientMachine<'a> {
 }
 
 /// The state of a process that has not started.
-pub fn initial(rank: Rank, payload: bytes::Bytes) -> EncodedState {
+pub fn initial(rank: Rank, payload: Bytes) -> EncodedState {
     EncodedState {
         rank,
         epoch: 0,
@@ -531,3 +529,293 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(40);
 const REST_LIMIT: Duration = Duration::from_secs(2);
 /// How long to wait for a more specific error, and for the rest of the record, if a node may be lost.
 const CAUSE_LIMIT: Duration = Duration::from_millis(500);
+
+/// An event of a client.
+#[derive(Debug)]
+pub enum ClientEvent {
+    /// The client has connected to the node of a host, which runs this build, or cannot.
+    Connected(HostId, Result<Build, JobError>),
+    /// A node has sent something.
+    Node(HostId, NodeWord),
+    /// The state that was sent last has arrived, or is lost.
+    StateSent(Result<(), JobError>),
+    /// The observer of the record has failed.
+    ObserverFailed(JobError),
+    /// The user has interrupted the run.
+    Interrupted,
+    /// Time has passed.
+    Tick,
+}
+
+/// Something that a client receives from a node.
+#[derive(Debug)]
+pub enum NodeWord {
+    /// A message. The memory is held until its events of the record are in order.
+    Message(JobMessage, InputMemory),
+    /// The output of a process.
+    Output(Rank, Bytes),
+    /// The connection has ended: in order, with the reason that the node gave, or not.
+    Closed(Result<String, JobError>),
+}
+
+/// What a client is to do now. Actions are performed in order.
+#[derive(Debug)]
+pub enum ClientAction {
+    /// Connect to the node of a host, which has this role.
+    Connect(HostId, Role),
+    /// Send a frame to a node.
+    Send(HostId, Frame),
+    /// Encode the state of a process and send it to a node.
+    SendState(HostId, Rank),
+    /// Close the connection to a node because of what it sent.
+    Refuse(HostId, String),
+    /// Pass an event of the record to the observer.
+    Observe(Box<Event>),
+    /// The job is over: close all connections.
+    Finish(Box<Result<JobResult, JobError>>),
+}
+
+impl NodeWord {
+    /// Whether nothing follows that counts: a node that says why the job has failed has sent its part of the record.
+    const fn is_last(&self) -> bool {
+        match self {
+            Self::Message(message, _) => matches!(message, JobMessage::Failed(_)),
+            Self::Closed(_) => true,
+            Self::Output(..) => false,
+        }
+    }
+
+    /// The error of something that ends the job, from the node `name`.
+    pub fn error(self, name: &str) -> JobError {
+        match self {
+            Self::Message(JobMessage::Failed(mut failed), _) => {
+                // A message of a node about itself begins with its name.
+                if failed.fault == Fault::Cluster && !failed.message.starts_with(name) {
+                    failed.message = format!("{name}: {}", failed.message);
+                }
+                failed.into()
+            }
+            Self::Message(message, _) => {
+                let message = variant(&message);
+                JobError::cluster(format!("unexpected message of {name}: {message}"))
+            }
+            Self::Output(rank, _) => {
+                JobError::cluster(format!("{name} sent an unexpected output of {rank}"))
+            }
+            Self::Closed(Ok(reason)) => JobError::cluster(format!("{name} has left: {reason}")),
+            Self::Closed(Err(error)) => error,
+        }
+    }
+}
+
+/// A job for a cluster.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The build of the client, and whether nodes may run others.
+    pub builds: Builds,
+    /// The workload that the nodes must have.
+    pub workload: String,
+    /// The nodes that take part, by host. Those of a Set are adjacent, the node of its Manager first.
+    pub members: Vec<Member>,
+    /// The experiment with all its values, for the nodes.
+    pub experiment: String,
+    /// The folder to which its checkpoints are written, an absolute path, if they are. The client and all nodes share it.
+    pub checkpoint: Option<String>,
+    /// The setup that the nodes derive from the experiment; its hosts are those of the cluster.
+    pub setup: Setup,
+}
+
+/// The outputs, totals, calls and checkpoints of a job.
+#[derive(Default, Debug)]
+pub struct JobResult {
+    /// The outputs, with the host of the node that sent each.
+    pub outputs: BTreeMap<Rank, (HostId, Bytes)>,
+    /// The totals of each node.
+    pub ended: BTreeMap<HostId, Ended>,
+    /// Its rescheduling calls.
+    pub calls: Vec<Call>,
+    /// Its complete checkpoints.
+    pub checkpoints: Vec<Checkpoint>,
+    /// The builds of the nodes, by host.
+    pub builds: Vec<Build>,
+}
+
+impl JobResult {
+    /// The totals of the run.
+    pub fn end(&self) -> End {
+        let sum = |what: fn(&Ended) -> u64| {
+            let numbers = self.ended.values().map(what);
+            numbers.fold(0, u64::saturating_add)
+        };
+        let seconds = self.ended.values().map(|ended| ended.seconds).max();
+        let supersteps = self.ended.values().map(|ended| ended.supersteps).max();
+        End {
+            seconds: Instant::START + seconds.unwrap_or_default(),
+            supersteps: supersteps.unwrap_or_default(),
+            messages: sum(|ended| ended.messages),
+            bytes: units::Bytes(sum(|ended| ended.bytes)),
+            attainable: None,
+            imbalance: None,
+            moved: units::Bytes(sum(|ended| ended.moved)),
+        }
+    }
+}
+
+/// Nodes whose build the client does not allow.
+struct Mismatch<'a> {
+    request: &'a Request,
+    /// The first of them.
+    host: HostId,
+    build: &'a Build,
+    /// All nodes that run the same build.
+    run: String,
+    are_several: bool,
+}
+
+impl<'a> Mismatch<'a> {
+    /// The first build of `builds`, those of the nodes by host, that the client of `request` does not allow, and the nodes
+    /// that run it.
+    fn first(request: &'a Request, builds: &'a [Build]) -> Option<Self> {
+        let first = builds
+            .iter()
+            .position(|build| !request.builds.allows(build))?;
+        let build = &builds[first];
+        let all = request.members.iter().zip(builds);
+        let names: Vec<&str> = all
+            .filter(|(_, other)| *other == build)
+            .map(|(member, _)| member.name.as_str())
+            .collect();
+        let run = match &names[..] {
+            [name] => format!("node {name} runs"),
+            names => format!("nodes {} run", names.join(", ")),
+        };
+        Some(Self {
+            request,
+            host: HostId::from_index(first),
+            build,
+            run,
+            are_several: 1 < names.len(),
+        })
+    }
+
+    /// Whether a node of another program runs there: it says which workloads it has.
+    fn is_other_program(&self) -> bool {
+        self.build.program() != self.request.builds.own.program()
+    }
+
+    /// The error, with the answer of the node if it has been asked.
+    fn error(&self, status: Option<&Status>) -> JobError {
+        let (own, workload) = (&self.request.builds.own, &self.request.workload);
+        let (run, build) = (&self.run, self.build);
+        if status.is_some_and(|status| !status.workloads.contains(workload)) {
+            let have = if self.are_several { "have" } else { "has" };
+            return JobError::build(format!(
+                "{run} {build} and {have} no workload `{workload}`: start `{} node` there",
+                own.program()
+            ));
+        }
+        // Without an answer, the general error names both builds.
+        mismatch(("this client", own), (run, build))
+    }
+}
+
+/// Why a job on real hosts has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct JobError {
+    /// The part that is at fault.
+    pub fault: Fault,
+    /// What failed, and a remedy.
+    pub message: String,
+    /// Whether another member of the job has said so, and reports it.
+    pub is_reported: bool,
+}
+
+impl JobError {
+    /// The program or its results.
+    #[must_use]
+    pub fn program(message: impl Into<String>) -> Self {
+        Self::of(Fault::Program, message)
+    }
+
+    /// The experiment.
+    #[must_use]
+    pub fn input(message: impl Into<String>) -> Self {
+        Self::of(Fault::Input, message)
+    }
+
+    /// The cluster.
+    #[must_use]
+    pub fn cluster(message: impl Into<String>) -> Self {
+        Self::of(Fault::Cluster, message)
+    }
+
+    /// The builds of nodes and client differ.
+    #[must_use]
+    pub fn build(message: impl Into<String>) -> Self {
+        Self::of(Fault::Build, message)
+    }
+
+    fn of(fault: Fault, message: impl Into<String>) -> Self {
+        Self {
+            fault,
+            message: message.into(),
+            is_reported: false,
+        }
+    }
+
+    /// The same, which another member of the job has said and reports.
+    #[must_use]
+    pub(crate) fn reported(self) -> Self {
+        Self {
+            is_reported: true,
+            ..self
+        }
+    }
+}
+
+impl From<RunError> for JobError {
+    fn from(error: RunError) -> Self {
+        let fault = match error {
+            RunError::Peer(_) => Fault::Cluster,
+            RunError::Places { .. }
+            | RunError::NoSuchHost { .. }
+            | RunError::NoProcesses
+            | RunError::Starved { .. }
+            | RunError::Elasticity(_)
+            | RunError::Resumption(_) => Fault::Input,
+            RunError::Program(_)
+            | RunError::NoRoute(_)
+            | RunError::Encoding { .. }
+            | RunError::Stuck { .. } => Fault::Program,
+        };
+        Self::of(fault, error.to_string())
+    }
+}
+
+impl From<PeerError> for JobError {
+    fn from(error: PeerError) -> Self {
+        Self::cluster(error.to_string())
+    }
+}
+
+impl From<ConnectError> for JobError {
+    fn from(error: ConnectError) -> Self {
+        Self::cluster(error.to_string())
+    }
+}
+
+impl From<Failed> for JobError {
+    fn from(failed: Failed) -> Self {
+        Self::of(failed.fault, failed.message).reported()
+    }
+}
+
+impl From<JobError> for Failed {
+    fn from(error: JobError) -> Self {
+        Self {
+            fault: error.fault,
+            message: displayed_message(&error.message),
+        }
+    }
+}

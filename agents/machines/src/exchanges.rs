@@ -1,28 +1,17 @@
 //! The exchange of programs' messages between nodes, superstep by superstep.
 
-mod batch_check;
-mod batches;
-mod census;
-mod expectations;
-mod inboxes;
-mod resumption;
-mod round;
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use agents::mutant::Mutant;
-use agents::{Content, Exchange, Executed, Incoming, RunError, check, mutant};
+use agents::mutant::{self, Mutant};
+use agents::{Content, Exchange, Executed, Incoming, Resumed, RunError, check};
+use bsp::numbers::real;
 use bsp::reference::{check_length, check_receiver};
 use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, Rank, SetId};
+use migbsp::Reception;
 use protocol::{Batch, MessageHeader, Step};
 
-use self::batches::{Last, pack, unpack};
-use self::census::Census;
-use self::expectations::Expectations;
-use self::inboxes::Inboxes;
-use self::round::Round;
-use super::input_memory::InputMemory;
+use crate::node::InputMemory;
 
 /// One node's part in the exchange of programs' messages.
 ///
@@ -427,6 +416,570 @@ impl Exchanges {
         }
         self.inboxes.extend(std::mem::take(&mut round.incoming));
         Ok(Some(round.exchanges()))
+    }
+}
+
+impl Exchanges {
+    /// Checks that a batch from `host` is what such a host may send.
+    fn check(&self, host: HostId, batch: &Batch) -> Result<(), RunError> {
+        self.problem(host, batch)
+            .map_or(Ok(()), |problem| Err(RunError::Peer(problem)))
+    }
+
+    /// Checks that a batch from `host` follows the one before it: a sender sends the batches of a superstep together, and
+    /// nothing after the last of them.
+    fn check_order(&mut self, host: HostId, batch: &Batch) -> Result<(), RunError> {
+        let (superstep, is_last) = (batch.superstep, batch.is_last);
+        let before = self.newest.insert(host, (superstep, is_last));
+        let Some((newest, was_last)) = before else {
+            return Ok(());
+        };
+        let follows = newest < superstep || (newest == superstep && !was_last);
+        let problem =
+            || format!("{host} sent a batch of superstep {superstep} after one of {newest}");
+        check(follows, problem).map_err(RunError::Peer)
+    }
+
+    /// Why `host` may not send this batch.
+    fn problem(&self, host: HostId, batch: &Batch) -> Option<String> {
+        let (census, size) = (&self.census, self.census.size());
+        let round = self.round.as_ref();
+        let latest = self.latest_superstep();
+        if latest < batch.superstep {
+            let superstep = batch.superstep;
+            return Some(format!(
+                "{host} sent a batch of superstep {superstep}, but none can be later than {latest}"
+            ));
+        }
+        let is_late = round.is_some_and(|round| batch.superstep < round.superstep);
+        if is_late && !batch.messages.is_empty() {
+            let superstep = batch.superstep;
+            return Some(format!(
+                "{host} sent messages of superstep {superstep}, which is over"
+            ));
+        }
+        // A host that does not know the last moves yet keeps early messages for arriving processes.
+        let is_known = self.round.is_some() || self.completed == Some(batch.superstep);
+        let header = batch.messages.iter().find(|header| {
+            size <= header.from.0
+                || size <= header.to.0
+                || (is_known
+                    && !(census.lives(header.from, host) && census.lives(header.to, census.own())))
+        });
+        if let Some(MessageHeader { from, to, .. }) = header {
+            return Some(format!(
+                "{host} sent a message from {from} to {to}, which do not live there and here"
+            ));
+        }
+        let is_wrong = |rank: &&Rank| size <= rank.0 || (is_known && !census.lives(**rank, host));
+        let halted = batch.halted.iter().find(is_wrong);
+        halted.map(|rank| format!("{host} says that {rank} has halted, which does not live there"))
+    }
+
+    /// The latest superstep of which another node can send a batch: with processes here, no other passes the next barrier.
+    ///
+    /// If all have left, others may go on before this node learns of the placement.
+    fn latest_superstep(&self) -> u64 {
+        let have_left = match self.census.living_here() {
+            0 => true,
+            living => living <= self.leaving.len() && !mutant::is(Mutant::RefuseWhenLeft),
+        };
+        if self.is_behind || have_left {
+            return self.superstep_limit;
+        }
+        let next = self.completed.map_or(0, |completed| completed + 1);
+        self.round.as_ref().map_or(next, |round| round.superstep) + 1
+    }
+}
+
+/// The fields that only the last batch to a node has.
+struct Last {
+    is_followed: bool,
+    halted: Vec<Rank>,
+}
+
+/// `messages` in batches of bounded length, at least one.
+fn pack(
+    superstep: u64,
+    sent: Seconds,
+    messages: Vec<(MessageHeader, Content)>,
+    last: Last,
+) -> impl Iterator<Item = Batch> + use<> {
+    let empty = || Batch {
+        superstep,
+        sent,
+        is_last: false,
+        is_followed: false,
+        halted: Vec::new(),
+        messages: Vec::new(),
+        payload: bytes::Bytes::new(),
+    };
+    let mut batches = Vec::new();
+    let (mut batch, mut payload) = (empty(), Vec::new());
+    for (header, content) in messages {
+        let length = usize::try_from(header.bytes).expect("what is sent fits memory");
+        let is_full = !payload.is_empty() && BATCH_LEN < payload.len() + length;
+        if is_full || batch.messages.len() == MESSAGES_MAX {
+            batch.payload = std::mem::take(&mut payload).into();
+            batches.push(std::mem::replace(&mut batch, empty()));
+        }
+        match content {
+            Content::Value(bytes) => payload.extend_from_slice(&bytes),
+            // Its bytes occupy the network.
+            Content::Sized(_) => payload.resize(payload.len() + length, 0),
+        }
+        batch.messages.push(header);
+    }
+    batch.payload = payload.into();
+    batch.is_last = true;
+    batch.is_followed = last.is_followed;
+    batch.halted = last.halted;
+    batches.push(batch);
+    batches.into_iter()
+}
+
+/// The messages of a batch that took `took`: receiver, bytes, time of the message alone, and content.
+fn unpack(batch: Batch, took: Seconds) -> impl Iterator<Item = (Rank, u64, Seconds, Incoming)> {
+    let total = u64::try_from(batch.payload.len()).expect("lengths fit 64 bits");
+    let mut payload = batch.payload;
+    batch.messages.into_iter().map(move |header| {
+        let length = usize::try_from(header.bytes).expect("no longer than the batch");
+        let bytes = payload.split_to(length);
+        let content = if header.is_sized {
+            Content::Sized(header.bytes)
+        } else {
+            Content::Value(bytes)
+        };
+        let incoming = Incoming {
+            from: header.from,
+            content,
+            late: None,
+        };
+        // Each message takes a part of the time in proportion to its bytes.
+        let part = ratio(header.bytes, total);
+        let took_alone = Seconds::new(took.get() * part).expect("a part of a time");
+        (header.to, header.bytes, took_alone, incoming)
+    })
+}
+
+/// The part that `bytes` are of `total`; all of it, if there are none.
+fn ratio(bytes: u64, total: u64) -> f64 {
+    if total == 0 {
+        1.0
+    } else {
+        real(bytes) / real(total)
+    }
+}
+
+/// Bytes of messages that are put together into a batch.
+const BATCH_LEN: usize = 8 << 20;
+
+/// Messages that are put together into a batch: the header of each takes a few bytes, even if the message is empty.
+const MESSAGES_MAX: usize = 1 << 20;
+
+/// The hosts of all processes, and the processes that have halted, as one node knows them.
+#[derive(Debug)]
+struct Census {
+    own: HostId,
+    /// The Set of each host.
+    sets: Vec<SetId>,
+    /// The host of each process.
+    hosts: Vec<HostId>,
+    /// The host where each process started, if its messages count for the Set of that host throughout.
+    starts: Option<Vec<HostId>>,
+    /// The superstep in which each process halted.
+    halted: Vec<Option<u64>>,
+    /// The number of processes that have not halted.
+    running: usize,
+}
+
+impl Census {
+    /// All processes run on `hosts`, by rank; the Sets of all hosts are `sets`.
+    fn new(own: HostId, sets: Vec<SetId>, hosts: Vec<HostId>, senders_stay: bool) -> Self {
+        Self {
+            own,
+            sets,
+            starts: senders_stay.then(|| hosts.clone()),
+            halted: vec![None; hosts.len()],
+            running: hosts.len(),
+            hosts,
+        }
+    }
+
+    /// The same when the job begins in the state of another one.
+    fn resume(self, resumed: &Resumed) -> Self {
+        let halted = resumed.halted.clone();
+        Self {
+            running: halted.iter().filter(|halted| halted.is_none()).count(),
+            halted,
+            ..self
+        }
+    }
+
+    fn place(&mut self, rank: Rank, host: HostId) {
+        self.hosts[rank.index()] = host;
+    }
+
+    /// Notes that a process has halted; a repeated note changes nothing.
+    fn halt(&mut self, rank: Rank, superstep: u64) {
+        if self.halted[rank.index()].replace(superstep).is_none() {
+            self.running -= 1;
+        }
+    }
+
+    const fn own(&self) -> HostId {
+        self.own
+    }
+
+    /// The number of processes.
+    fn size(&self) -> u32 {
+        u32::try_from(self.hosts.len()).expect("ranks fit 32 bits")
+    }
+
+    /// The host of a process, if the process exists.
+    fn host_of(&self, rank: Rank) -> Option<HostId> {
+        self.hosts.get(rank.index()).copied()
+    }
+
+    /// Whether `rank` exists and runs on `host`.
+    fn lives(&self, rank: Rank, host: HostId) -> bool {
+        self.host_of(rank) == Some(host)
+    }
+
+    /// The Set that the messages of `sender` count for.
+    fn set_of_sender(&self, sender: Rank) -> SetId {
+        let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
+        self.sets[hosts[sender.index()].index()]
+    }
+
+    /// The superstep in which each process halted, by rank.
+    fn halted(&self) -> &[Option<u64>] {
+        &self.halted
+    }
+
+    fn has_halted(&self, rank: Rank) -> bool {
+        self.halted[rank.index()].is_some()
+    }
+
+    /// The processes that take part in `superstep`, with their hosts.
+    fn taking_part(&self, superstep: u64) -> impl Iterator<Item = (Rank, HostId)> {
+        let places = self.hosts.iter().zip(&self.halted).enumerate();
+        let taking_part =
+            places.filter(move |(_, (_, halted))| halted.is_none_or(|last| superstep <= last));
+        taking_part.map(|(index, (host, _))| (Rank::from_index(index), *host))
+    }
+
+    /// The processes on this host that have not halted.
+    fn residents(&self) -> BTreeSet<Rank> {
+        let places = self.hosts.iter().zip(&self.halted).enumerate();
+        let here = places.filter(|(_, (host, halted))| **host == self.own && halted.is_none());
+        here.map(|(index, _)| Rank::from_index(index)).collect()
+    }
+
+    /// The number of processes on this host that have not halted.
+    fn living_here(&self) -> usize {
+        let places = self.hosts.iter().zip(&self.halted);
+        places
+            .filter(|(host, halted)| **host == self.own && halted.is_none())
+            .count()
+    }
+
+    /// The number of supersteps, once all processes have halted.
+    fn supersteps(&self) -> Option<u64> {
+        if 0 < self.running {
+            return None;
+        }
+        self.halted.iter().flatten().max().map(|last| last + 1)
+    }
+
+    /// The lowest of the processes that have not halted.
+    fn first_running(&self) -> Option<Rank> {
+        let place = self.halted.iter().position(Option::is_none);
+        place.map(Rank::from_index)
+    }
+}
+
+/// Which nodes expect a batch of this one, of which nodes this one expects a batch, and the batches that it has not
+/// acknowledged yet.
+#[derive(Debug)]
+struct Expectations {
+    /// Nodes that expect a batch of this one in every superstep, and the number of the last ones in a row that were
+    /// empty.
+    by_others: BTreeMap<HostId, u32>,
+    /// Nodes of which this one expects a batch in every superstep in which processes run there.
+    of_others: BTreeSet<HostId>,
+    /// Received batches whose senders wait for an acknowledgement.
+    unacknowledged: Vec<Unacknowledged>,
+}
+
+/// A received batch whose sender waits for an acknowledgement.
+#[derive(Debug)]
+struct Unacknowledged {
+    host: HostId,
+    superstep: u64,
+    /// Whether it announces halted processes: this node sends them its own messages first.
+    has_halted: bool,
+}
+
+/// The attributes of a batch that is sent.
+#[derive(Clone, Copy, Debug)]
+struct Sending {
+    /// Whether the receiver is to acknowledge it.
+    is_acknowledged: bool,
+    /// Whether the receiver is to expect one in the next superstep.
+    is_followed: bool,
+}
+
+impl Expectations {
+    /// At the start, every node of `others` expects a batch, and one is expected of it.
+    fn new(others: impl Iterator<Item = HostId> + Clone) -> Self {
+        Self {
+            by_others: others.clone().map(|host| (host, 0)).collect(),
+            of_others: others.collect(),
+            unacknowledged: Vec::new(),
+        }
+    }
+
+    /// Decides whether a batch is sent to `host`: it has messages, announces halted processes, or is expected there.
+    fn send(&mut self, host: HostId, has_messages: bool, has_halted: bool) -> Option<Sending> {
+        let empty = self.by_others.remove(&host);
+        if !has_messages && !has_halted && empty.is_none() {
+            return None;
+        }
+        // A host without processes waits for no batch, but must know the halted processes before processes arrive.
+        let is_acknowledged = empty.is_none() || has_halted;
+        let empty = match empty {
+            _ if has_messages => Some(0),
+            None => None,
+            Some(before) => Some(before + 1).filter(|empty| *empty < PATIENCE),
+        };
+        self.by_others.extend(empty.map(|empty| (host, empty)));
+        Some(Sending {
+            is_acknowledged,
+            is_followed: empty.is_some(),
+        })
+    }
+
+    /// Notes the last batch of a superstep from `host`.
+    fn receive(&mut self, host: HostId, batch: &Batch) {
+        let was_expected = self.of_others.remove(&host);
+        let has_halted = !batch.halted.is_empty();
+        if !was_expected || has_halted {
+            self.unacknowledged.push(Unacknowledged {
+                host,
+                superstep: batch.superstep,
+                has_halted,
+            });
+        }
+        if batch.is_followed {
+            self.of_others.insert(host);
+        }
+    }
+
+    /// Removes the batches that can be acknowledged: those that announce halted processes only if `has_left` says that
+    /// what this node sends in their superstep has left.
+    fn acknowledge(&mut self, has_left: impl Fn(u64) -> bool) -> Vec<(HostId, u64)> {
+        let is_due = |batch: &mut Unacknowledged| !batch.has_halted || has_left(batch.superstep);
+        let due = self.unacknowledged.extract_if(.., is_due);
+        due.map(|batch| (batch.host, batch.superstep)).collect()
+    }
+
+    /// Whether a batch of `host` is expected in every superstep.
+    fn expects(&self, host: HostId) -> bool {
+        self.of_others.contains(&host)
+    }
+}
+
+/// Empty batches in a row after which none is expected: the next one that is sent costs an acknowledgement.
+const PATIENCE: u32 = 8;
+
+/// The messages that processes of a node receive in the next superstep, ordered by sender.
+#[derive(Debug, Default)]
+struct Inboxes(BTreeMap<Rank, Vec<Incoming>>);
+
+impl Inboxes {
+    /// Removes the messages for `rank`, which executes its superstep or leaves.
+    fn remove(&mut self, rank: Rank) -> Vec<Incoming> {
+        self.0.remove(&rank).unwrap_or_default()
+    }
+
+    /// The messages that a process brings along.
+    fn insert(&mut self, rank: Rank, inbox: Vec<Incoming>) {
+        self.0.insert(rank, inbox);
+    }
+
+    /// Adds the messages of a complete superstep, each with its receiver; those of one sender are in the order sent.
+    fn extend(&mut self, mut incoming: Vec<(Rank, Incoming)>) {
+        // Stable: the messages of one sender keep their order.
+        incoming.sort_by_key(|(to, incoming)| (*to, incoming.from));
+        for (to, incoming) in incoming {
+            self.0.entry(to).or_default().push(incoming);
+        }
+    }
+
+    /// Adds a message that arrived after its superstep was complete.
+    fn insert_late(&mut self, to: Rank, incoming: Incoming) {
+        let inbox = self.0.entry(to).or_default();
+        // The messages of one sender stay together: those of higher ranks follow.
+        let place = inbox.partition_point(|other| other.from <= incoming.from);
+        inbox.insert(place, incoming);
+    }
+
+    /// The messages for `rank`.
+    fn get(&self, rank: Rank) -> &[Incoming] {
+        self.0.get(&rank).map_or(&[], Vec::as_slice)
+    }
+
+    /// The processes that have messages.
+    fn ranks(&self) -> impl Iterator<Item = Rank> {
+        self.0.keys().copied()
+    }
+}
+
+impl Exchanges {
+    /// The same when the job begins in the state of another one.
+    pub(crate) fn resume(self, resumed: &Resumed) -> Self {
+        Self {
+            completed: resumed.superstep.checked_sub(1),
+            census: self.census.resume(resumed),
+            ..self
+        }
+    }
+
+    /// The messages that a process has not received when the job begins. The late ones among them count no more: they
+    /// were counted as sent in the other job, and nothing counts them as received any more.
+    pub(crate) fn restore_inbox(&mut self, rank: Rank, mut inbox: Vec<Incoming>) {
+        for incoming in &mut inbox {
+            incoming.late = None;
+        }
+        self.inboxes.insert(rank, inbox);
+    }
+}
+
+/// A superstep in progress on a node.
+#[derive(Debug)]
+struct Round {
+    superstep: u64,
+    /// Processes here that take part.
+    residents: BTreeSet<Rank>,
+    /// The messages sent by each process that has computed, and their bytes.
+    sent: BTreeMap<Rank, (u32, Bytes)>,
+    /// Whether the batches for other nodes have been sent.
+    has_left: bool,
+    /// Nodes whose last batch is still to arrive.
+    awaited: BTreeSet<HostId>,
+    /// Nodes that have a batch to acknowledge.
+    unacknowledged: BTreeSet<HostId>,
+    /// Messages for processes here, with their receivers.
+    incoming: Vec<(Rank, Incoming)>,
+    /// Messages for processes elsewhere, by host.
+    outgoing: BTreeMap<HostId, Vec<(MessageHeader, Content)>>,
+    received: BTreeMap<Rank, Received>,
+}
+
+/// The messages that a process received, counted.
+#[derive(Debug, Default)]
+struct Received {
+    count: u32,
+    longest: Seconds,
+    /// Bytes and times in transfer, by Set of the sender.
+    by_set: BTreeMap<SetId, (u64, f64)>,
+    /// By sender.
+    by_sender: Vec<migbsp::Incoming>,
+}
+
+impl Round {
+    /// `superstep`, in which `residents` take part here and batches of `awaited` are expected.
+    const fn new(superstep: u64, residents: BTreeSet<Rank>, awaited: BTreeSet<HostId>) -> Self {
+        Self {
+            superstep,
+            residents,
+            sent: BTreeMap::new(),
+            has_left: false,
+            awaited,
+            unacknowledged: BTreeSet::new(),
+            incoming: Vec::new(),
+            outgoing: BTreeMap::new(),
+            received: BTreeMap::new(),
+        }
+    }
+
+    /// Counts a message of `bytes` bytes from the process `from`, which counts for `set`, to `to`. Of the time of its batch,
+    /// which `arrival` is, `part` counts for this message.
+    fn count(
+        &mut self,
+        (from, set): (Rank, SetId),
+        to: Rank,
+        bytes: u64,
+        (part, arrival): (Seconds, Seconds),
+    ) {
+        let received = self.received.entry(to).or_default();
+        received.count = received.count.saturating_add(1);
+        let (all, time) = received.by_set.entry(set).or_default();
+        // A message without a value may be of any length.
+        *all = all.saturating_add(bytes);
+        *time += part.get();
+        if received.by_sender.len() == migbsp::Incoming::COMBINED_AT {
+            migbsp::Incoming::combine(&mut received.by_sender);
+        }
+        received.by_sender.push(migbsp::Incoming {
+            from,
+            messages: 1,
+            bytes: Bytes(bytes),
+            time: arrival,
+        });
+    }
+
+    /// Notes the time that a batch with a message to `to` took.
+    fn lengthen(&mut self, to: Rank, took: Seconds) {
+        let received = self.received.entry(to).or_default();
+        received.longest = received.longest.max(took);
+    }
+
+    /// Whether all processes here have computed.
+    fn has_computed(&self) -> bool {
+        self.sent.len() == self.residents.len()
+    }
+
+    /// Whether the processes here may pass the barrier.
+    fn is_complete(&self) -> bool {
+        let is_acknowledged =
+            self.unacknowledged.is_empty() || mutant::is(Mutant::ArriveUnacknowledged);
+        self.awaited.is_empty() && is_acknowledged && self.has_computed()
+    }
+
+    /// What each process here exchanged, by rank.
+    fn exchanges(self) -> Vec<(Rank, Exchange)> {
+        let mut received = self.received;
+        let exchanged = self.sent.into_iter().map(|(rank, (sent, bytes_sent))| {
+            let mut received = received.remove(&rank).unwrap_or_default();
+            migbsp::Incoming::combine(&mut received.by_sender);
+            let exchange = Exchange {
+                sent,
+                received: received.count,
+                bytes_sent,
+                bytes_received: received.bytes(),
+                longest: received.longest,
+                receptions: received.receptions().collect(),
+                incoming: received.by_sender,
+            };
+            (rank, exchange)
+        });
+        exchanged.collect()
+    }
+}
+
+impl Received {
+    fn bytes(&self) -> Bytes {
+        self.by_set.values().map(|(bytes, _)| Bytes(*bytes)).sum()
+    }
+
+    fn receptions(&self) -> impl Iterator<Item = Reception> + '_ {
+        self.by_set.iter().map(|(set, (bytes, time))| Reception {
+            set: *set,
+            bytes: Bytes(*bytes),
+            time: Seconds::new(*time).expect("a sum of times"),
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bsp::{Rank, SetId};
 use record::{Call, Evaluated, Event, Moved, Observed, Traced};
 
-use super::input_memory::InputMemory;
+use crate::node::InputMemory;
 
 /// Puts the events of all nodes into the order of the record.
 ///
@@ -16,7 +16,7 @@ use super::input_memory::InputMemory;
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     /// The events of the first Manager, in its order.
-    spine: VecDeque<Waiting<Event>>,
+    ordered: VecDeque<Waiting<Event>>,
     observed: BTreeMap<(u64, Rank), Waiting<Observed>>,
     evaluated: BTreeMap<(u64, SetId), Waiting<Evaluated>>,
     moved: BTreeMap<(u64, Rank), Waiting<Moved>>,
@@ -64,38 +64,32 @@ impl Journal {
                 let key = (traced.superstep, traced.rank);
                 self.traced.insert(key, Waiting::new(traced, memory));
             }
-            event => self.spine.push_back(Waiting::new(event, memory)),
+            event => self.ordered.push_back(Waiting::new(event, memory)),
         }
-        let mut ready = Vec::new();
-        while let Some(first) = self.spine.pop_front() {
-            let is_known = match &first.event {
-                Event::Call(call) => self.knows_all_of(call),
-                Event::Superstep(superstep) => self.knows_traces_of(superstep.index),
-                _ => true,
-            };
-            if !is_known {
-                self.spine.push_front(first);
-                break;
-            }
-            match &first.event {
-                Event::Call(call) => self.recall(call, &mut ready),
-                Event::Superstep(superstep) => self.recall_traces(superstep.index, &mut ready),
-                _ => {}
-            }
-            ready.push(first.event);
-        }
-        ready
+        self.take_ready(false)
     }
 
     /// The events that can be recorded although nothing more comes: a superstep is over even if traces of it are missing.
     /// A call is not without what it was decided from, nor is anything after it.
     pub(crate) fn rest(&mut self) -> Vec<Event> {
+        self.take_ready(true)
+    }
+
+    /// Takes the events whose turn it is, with those that precede them. Traces may be missing if there are `no_more`.
+    fn take_ready(&mut self, no_more: bool) -> Vec<Event> {
         let mut ready = Vec::new();
-        while let Some(first) = self.spine.pop_front() {
+        while let Some(first) = self.ordered.pop_front() {
             match &first.event {
-                Event::Call(call) if !self.knows_all_of(call) => break,
-                Event::Call(call) => self.recall(call, &mut ready),
-                Event::Superstep(superstep) => self.recall_traces(superstep.index, &mut ready),
+                Event::Call(call) if self.knows_all_of(call) => {
+                    self.take_observations(call, &mut ready);
+                }
+                Event::Superstep(superstep) if no_more || self.knows_traces_of(superstep.index) => {
+                    self.take_traces(superstep.index, &mut ready);
+                }
+                Event::Call(_) | Event::Superstep(_) => {
+                    self.ordered.push_front(first);
+                    break;
+                }
                 _ => {}
             }
             ready.push(first.event);
@@ -105,7 +99,7 @@ impl Journal {
 
     /// Whether nothing is waiting.
     pub(crate) fn is_empty(&self) -> bool {
-        self.spine.is_empty()
+        self.ordered.is_empty()
     }
 
     fn knows_all_of(&self, call: &Call) -> bool {
@@ -130,28 +124,24 @@ impl Journal {
     }
 
     /// Moves the traces that precede the end of a superstep to `ready`.
-    fn recall_traces(&mut self, superstep: u64, ready: &mut Vec<Event>) {
-        let rest = self.traced.split_off(&(superstep + 1, Rank(0)));
-        let traced = std::mem::replace(&mut self.traced, rest);
-        for event in events(traced) {
+    fn take_traces(&mut self, superstep: u64, ready: &mut Vec<Event>) {
+        for event in take_before(&mut self.traced, &(superstep + 1, Rank(0))) {
             self.running = self.running.saturating_sub(usize::from(event.halted));
             ready.push(Event::Traced(event));
         }
     }
 
     /// Moves the events that precede a call to `ready`.
-    fn recall(&mut self, call: &Call, ready: &mut Vec<Event>) {
-        let rest = self.observed.split_off(&(call.superstep + 1, Rank(0)));
-        let observed = std::mem::replace(&mut self.observed, rest);
-        ready.extend(events(observed).map(Event::Observed));
-        let rest = self.evaluated.split_off(&(call.superstep + 1, SetId(0)));
-        let evaluated = std::mem::replace(&mut self.evaluated, rest);
-        ready.extend(events(evaluated).map(Event::Evaluated));
+    fn take_observations(&mut self, call: &Call, ready: &mut Vec<Event>) {
+        let next = call.superstep + 1;
+        let observed = take_before(&mut self.observed, &(next, Rank(0)));
+        ready.extend(observed.map(Event::Observed));
+        let evaluated = take_before(&mut self.evaluated, &(next, SetId(0)));
+        ready.extend(evaluated.map(Event::Evaluated));
         if !call.migrations.is_empty() {
             self.epoch += 1;
-            let rest = self.moved.split_off(&(self.epoch + 1, Rank(0)));
-            let moved = std::mem::replace(&mut self.moved, rest);
-            ready.extend(events(moved).map(Event::Moved));
+            let moved = take_before(&mut self.moved, &(self.epoch + 1, Rank(0)));
+            ready.extend(moved.map(Event::Moved));
         }
     }
 }
@@ -165,9 +155,14 @@ impl<T> Waiting<T> {
     }
 }
 
-/// The events of a map, in the order of its keys.
-fn events<K, T>(waiting: BTreeMap<K, Waiting<T>>) -> impl Iterator<Item = T> {
-    waiting.into_values().map(|waiting| waiting.event)
+/// Takes the events before `end` from a map, in the order of its keys.
+fn take_before<K: Ord, T>(
+    waiting: &mut BTreeMap<K, Waiting<T>>,
+    end: &K,
+) -> impl Iterator<Item = T> + use<K, T> {
+    let rest = waiting.split_off(end);
+    let taken = std::mem::replace(waiting, rest);
+    taken.into_values().map(|waiting| waiting.event)
 }
 
 #[cfg(test)]
@@ -283,7 +278,7 @@ mod tests {
         let mut journal = Journal::new(2, 0);
         assert_eq!(add(&mut journal, superstep(0)), [superstep(0)]);
         // Of the call after this one, too early.
-        let tells = [
+        let orders = [
             observed(2, 1),
             evaluated(1, 1),
             call(1, &[0]),
@@ -293,9 +288,9 @@ mod tests {
             evaluated(2, 1),
             evaluated(1, 0),
         ];
-        for event in tells {
+        for event in orders {
             assert_eq!(add(&mut journal, event), []);
-            assert!(journal.spine.is_empty() || !journal.is_empty());
+            assert!(journal.ordered.is_empty() || !journal.is_empty());
         }
         let expected = [
             observed(1, 0),

@@ -25,7 +25,7 @@
 //! | message | what a third party may not have said yet | then |
 //! |---|---|---|
 //! | state of a process | the placement before its own (`HostWorld::handle_process`): where the process comes from | waits for the placement; one for each process |
-//! | batch | the last placement (`batch_check`): where senders and receivers live | is kept and checked when the superstep begins |
+//! | batch | the last placement (`exchanges`): where senders and receivers live | is kept and checked when the superstep begins |
 //! | acknowledgement of a halt | whether processes that have left are placed elsewhere | is sent after the placement |
 //! | arrival, start of a call, message of a call (`keep_early`) | the end of the superstep or call before | is kept until then |
 //! | order to save outputs | whether a process here starts the superstep (`checkpoints`) | waits for a start; has no effect if the checkpoint is complete |
@@ -38,41 +38,41 @@
 //! What remains is refused. Placements and starts come from one Manager on one stream, so a later one cannot arrive
 //! first. Acknowledgements, answers, probes and reports follow what this node has sent itself.
 
-mod builds;
 mod checkpoints;
 pub mod client;
 mod exchanges;
-mod failure;
-mod felt_load;
 mod host_meter;
-mod initial_state;
-mod input_memory;
-mod job_progress;
 mod journal;
 mod links;
 pub mod members;
 mod migration;
 pub mod node;
-mod one_way_delay;
-mod prepared;
-mod processors;
-mod rates;
-mod residents;
 mod resumption;
-mod routes;
-mod sharing;
-mod task;
-pub mod time;
 mod world;
 
-pub use builds::Builds;
+use std::time::{Duration, Instant};
+
+use bsp::units::Seconds;
+
 pub use checkpoints::{SavedPiece, Saving};
-pub use failure::JobError;
+pub use client::JobError;
 pub use host_meter::{Execution, HostMeter};
-pub use initial_state::{InitialState, InitialStateDecoder};
-pub use input_memory::InputMemory;
-pub use migration::{ArrivedProcess, Transfer};
-pub use prepared::Prepared;
-pub use residents::Residents;
-pub use routes::Routes;
-pub use task::{Done, Task};
+pub use members::{Builds, Routes};
+pub use migration::{ArrivedProcess, InitialState, InitialStateDecoder, Transfer};
+pub use node::{Done, InputMemory, Prepared, Residents, Task};
+
+/// `duration` in seconds.
+#[expect(clippy::missing_panics_doc, reason = "a duration is finite")]
+pub fn seconds(duration: Duration) -> Seconds {
+    Seconds::new(duration.as_secs_f64()).expect("a duration is finite")
+}
+
+/// `time` as a duration, the longest one if it is longer.
+pub fn duration(time: Seconds) -> Duration {
+    Duration::try_from_secs_f64(time.get()).unwrap_or(Duration::MAX)
+}
+
+/// The time from `since` until `now`.
+pub fn between(since: Instant, now: Instant) -> Seconds {
+    seconds(now.saturating_duration_since(since))
+}

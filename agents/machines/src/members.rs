@@ -1,13 +1,14 @@
 //! The nodes of a job: their roles, and what a job may ask of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 
 use agents::{Rules, Setup};
 use bsp::HostId;
 use protocol::identity::{Name, NameError, Role};
-use protocol::{Member, Submit, is_displayable};
+use protocol::{Build, Member, Submit, is_displayable};
 
-use super::failure::JobError;
+use crate::client::JobError;
 
 /// The rules of a job: the first host of each Set is its Manager's.
 pub fn rules(setup: &Setup) -> Rules {
@@ -93,6 +94,81 @@ const SLOTS_MAX: u32 = 1024;
 /// Bytes of an address, which has a DNS name and a port, or of the name of a Set.
 const TEXT_MAX: usize = 300;
 
+/// The build of this end, and whether the other ends of a job may run others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Builds {
+    /// The build of this end.
+    pub own: Build,
+    /// Whether other ends may run other builds: machines of different kinds need different binaries.
+    pub are_mixed_allowed: bool,
+}
+
+impl Builds {
+    /// All ends run `own`.
+    #[must_use]
+    pub const fn same_as(own: Build) -> Self {
+        Self {
+            own,
+            are_mixed_allowed: false,
+        }
+    }
+
+    /// Whether an end that runs `other` may take part.
+    pub(crate) fn allows(&self, other: &Build) -> bool {
+        self.are_mixed_allowed || self.own == *other
+    }
+
+    /// Checks that `other` may take part, which runs a build; `own` is the name of this end.
+    pub(crate) fn check(&self, own: &str, (other, build): (&str, &Build)) -> Result<(), JobError> {
+        if self.allows(build) {
+            return Ok(());
+        }
+        Err(mismatch(
+            (own, &self.own),
+            (&format!("{other} runs"), build),
+        ))
+    }
+}
+
+/// The error about an end, which may be several, that runs another build than `own`.
+pub(crate) fn mismatch(
+    (own, own_build): (&str, &Build),
+    (others, build): (&str, &Build),
+) -> JobError {
+    let remedy = if own_build.program() == build.program() {
+        "install one build on all hosts"
+    } else {
+        "start the nodes from the program of the client"
+    };
+    JobError::build(format!(
+        "{others} {build}, {own} runs {own_build}: {remedy}, or start nodes and client with --allow-mixed-builds if \
+         their machines are of different kinds"
+    ))
+}
+
+/// Addresses at which a node reaches other nodes, by name, instead of those of a client's list.
+///
+/// Their certificates are those of the nodes, so only a relay that changes no packet can stand there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Routes(BTreeMap<String, SocketAddr>);
+
+impl Routes {
+    /// Puts the addresses in place of those of `members`.
+    pub(crate) fn apply(&self, members: &mut [Member]) {
+        for member in members {
+            if let Some(address) = self.0.get(&member.name) {
+                member.address = address.to_string();
+            }
+        }
+    }
+}
+
+impl From<BTreeMap<String, SocketAddr>> for Routes {
+    fn from(addresses: BTreeMap<String, SocketAddr>) -> Self {
+        Self(addresses)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,5 +235,45 @@ mod tests {
             let refused = refused.unwrap_err();
             assert!(refused.contains(problem), "{problem}: {refused}");
         }
+    }
+
+    fn build(program: &str, digest: u8) -> Build {
+        Build::new(program, "0.1.0", [digest; Build::DIGEST_LEN]).unwrap()
+    }
+
+    #[test]
+    fn another_build_is_refused_by_name_unless_it_is_allowed() {
+        let mut builds = Builds::same_as(build("life", 1));
+        let check = |builds: &Builds, other: &Build| {
+            let checked = builds.check("node-1", ("client laptop", other));
+            checked.map_err(|error| error.message)
+        };
+        assert_eq!(check(&builds, &build("life", 1)), Ok(()));
+        assert_eq!(
+            check(&builds, &build("life", 2)).unwrap_err(),
+            "client laptop runs life 0.1.0 (build 020202020202), node-1 runs life 0.1.0 (build 010101010101): \
+             install one build on all hosts, or start nodes and client with --allow-mixed-builds if their machines \
+             are of different kinds"
+        );
+        let other_program = check(&builds, &build("ring", 1)).unwrap_err();
+        let remedy = "start the nodes from the program of the client";
+        assert!(other_program.contains(remedy), "{other_program}");
+        builds.are_mixed_allowed = true;
+        assert_eq!(check(&builds, &build("life", 2)), Ok(()));
+    }
+
+    #[test]
+    fn a_route_replaces_the_address_of_its_node_and_no_other() {
+        let member = |name: &str, address: &str| Member {
+            name: name.to_owned(),
+            address: address.to_owned(),
+            set: "s".to_owned(),
+            slots: 1,
+            speed: 1.0,
+        };
+        let mut members = [member("a", "a:7447"), member("b", "b:7447")];
+        let routes = BTreeMap::from([("b".to_owned(), SocketAddr::from(([127, 0, 0, 1], 9)))]);
+        Routes::from(routes).apply(&mut members);
+        assert_eq!(members, [member("a", "a:7447"), member("b", "127.0.0.1:9")]);
     }
 }

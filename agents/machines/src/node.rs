@@ -1,36 +1,42 @@
 //! A node of a cluster: it waits for clients, and takes part in one job at a time.
 
-pub mod action;
-pub mod event;
 mod job;
 
-use std::collections::VecDeque;
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant as Clock};
+use std::time::{Duration, Instant, Instant as Clock};
 
 use agents::mutant::{self, Mutant};
-use bsp::{HostId, Rank};
-use checkpoint::Generations;
+use agents::process_state::ProcessState;
+use agents::{
+    Deliberated, Deliberation, Delivery, Executed, HostedProgram, Process, ProgramType, Rules,
+    RunError, Setup, Turn, World,
+};
+use bsp::units::{Instructions, Seconds};
+use bsp::{HostId, Rank, SetId};
+use bytes::Bytes;
+use checkpoint::{Delta, DeltaError, Generation, Generations, Piece, WrittenPieces};
+use job::Job;
 use protocol::identity::Role;
-use protocol::transport::{JobId, PeerInfo};
-use protocol::{Address, Build, Frame, JobMessage, JobStatus, Message, Step, Submit, encode};
+use protocol::transport::{JobId, PeerInfo, SpeakingRights};
+use protocol::{
+    Address, Build, CallsStatus, Frame, JobMessage, JobStatus, Member, Message, Migrate,
+    NodeMessage, Step, Submit, encode,
+};
 
-use super::builds::Builds;
-use super::failure::JobError;
-use super::host_meter::HostMeter;
-use super::initial_state::InitialStateDecoder;
-use super::members::check_own;
-use super::prepared::Prepared;
-use super::resumption;
-use super::routes::Routes;
-use super::time::between;
-use action::{BegunJob, EndedJob, JobEnd, NodeAction};
-use event::{ConnectionId, JobEvent, NewPeer, NodeEvent};
-use job::{Job, JobParts};
+use crate::between;
+use crate::checkpoints::{SavedPiece, Saving};
+use crate::client::JobError;
+use crate::host_meter::HostMeter;
+use crate::members::{self, Builds, Routes, check_own};
+use crate::migration::{ArrivedProcess, InitialState, InitialStateDecoder};
+use crate::resumption;
 
 /// What a job is made of, from what its client submits.
 pub type Prepare = dyn Fn(&Submit) -> Result<Prepared, JobError>;
@@ -289,7 +295,7 @@ impl NodeMachine {
             let entered = self.enter(submission);
             self.preparing = None;
             if let Err(error) = entered {
-                self.tell(client, JobMessage::Failed(error.into()));
+                self.send_to_client(client, JobMessage::Failed(error.into()));
             }
         }
     }
@@ -368,23 +374,17 @@ impl NodeMachine {
             nodes: submit.members.len(),
             checkpoint: submit.checkpoint.as_ref().map(PathBuf::from),
         };
-        let parts = JobParts {
-            client: connection,
-            submit,
-            prepared,
-            builds: self.parts.builds.clone(),
-            meter: Rc::clone(&self.parts.meter),
-        };
+        let (builds, meter) = (self.parts.builds.clone(), Rc::clone(&self.parts.meter));
         self.current = Some(Current {
             id,
             name,
             party,
             since: self.now,
-            job: Job::new(parts, self.now),
+            job: Job::new(connection, submit, prepared, builds, meter, self.now),
         });
         self.actions.push_back(NodeAction::Begin(Box::new(begun)));
         let counts = self.parts.meter.counts();
-        self.tell(connection, JobMessage::Accepted { counts });
+        self.send_to_client(connection, JobMessage::Accepted { counts });
         Ok(())
     }
 
@@ -393,7 +393,7 @@ impl NodeMachine {
         match self.preparing.take() {
             Some(client) => {
                 let failed = JobError::cluster(PANICKED);
-                self.tell(client, JobMessage::Failed(failed.into()));
+                self.send_to_client(client, JobMessage::Failed(failed.into()));
             }
             None => self.end(JobEnd::Panicked),
         }
@@ -432,10 +432,10 @@ impl NodeMachine {
         }));
     }
 
-    fn tell(&mut self, client: ConnectionId, message: JobMessage) {
+    fn send_to_client(&mut self, client: ConnectionId, message: JobMessage) {
         let frame = frame(message);
         self.actions
-            .push_back(NodeAction::TellClient(client, frame));
+            .push_back(NodeAction::SendToClient(client, frame));
     }
 }
 
@@ -462,3 +462,359 @@ const LEAVING: Duration = Duration::from_secs(5);
 const CLOSING: Duration = Duration::from_secs(3);
 /// The time between two looks at them.
 const POLLING: Duration = Duration::from_millis(10);
+
+/// A connection to another process of the operating system, as the node's shell numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConnectionId(pub u64);
+
+/// An event of a node. Events of a job end with the job: its shell drops them.
+#[derive(Debug)]
+pub enum NodeEvent {
+    /// A peer has connected.
+    Connected(NewPeer),
+    /// A client has sent a message.
+    FromClient(ConnectionId, Box<JobMessage>),
+    /// The connection of a client has closed, with an error unless it was closed in order.
+    ClientGone(ConnectionId, Option<JobError>),
+    /// The node is to leave its job, because it ends.
+    Leave,
+    /// The part of the node in its job has panicked.
+    Panicked,
+    /// Time has passed.
+    Tick,
+    /// Of the job that runs.
+    Job(JobEvent),
+}
+
+/// An event of the job that runs.
+#[derive(Debug)]
+pub enum JobEvent {
+    /// The state of a process that starts here, from the client.
+    State(Rank, InitialState),
+    /// The client has taken the last part of the record.
+    RecordTaken,
+    /// Supersteps have been executed.
+    Executed(Vec<Done>),
+    /// The state of a process has reached its host: its bytes, and how long it took.
+    Sent(HostId, u64, Seconds),
+    /// The state of a process has been saved.
+    Saved(Box<SavedPiece>),
+    /// The pieces of this node for the checkpoint before a superstep are on the disk, or cannot be.
+    Written(u64, Result<WrittenPieces, String>),
+    /// The checkpoint before a superstep is complete on the disk, or cannot be.
+    CheckpointFinished(u64, Result<(), String>),
+    /// The plan that the Manager of a Set asked for is complete.
+    Deliberated(SetId, Box<Deliberated>),
+    /// A task has failed, or a connection, which ends the job.
+    Failed(JobError),
+    /// Another node has sent a message.
+    Message(Box<NodeInput>),
+    /// A process has arrived that moves here.
+    Process(Box<ArrivedProcess>),
+    /// What has changed of the pieces of another node has arrived.
+    Pieces(Box<IncomingPieces>),
+    /// The connection of another node has closed: in order, with its reason, or with an error.
+    PeerGone(HostId, Result<String, JobError>),
+}
+
+/// A peer that has connected.
+#[derive(Debug)]
+pub struct NewPeer {
+    /// Its connection.
+    pub connection: ConnectionId,
+    /// What its certificate says.
+    pub info: Arc<PeerInfo>,
+    /// The job of the connection.
+    pub job: Option<JobId>,
+    /// The build that it runs.
+    pub build: Build,
+}
+
+/// A message from another node.
+#[derive(Debug)]
+pub struct NodeInput {
+    /// The host of the node.
+    pub host: HostId,
+    /// Its sender and its receiver.
+    pub ends: (Address, Address),
+    /// What it says.
+    pub message: Message,
+    /// When it arrived.
+    pub arrived: Instant,
+    /// Of a batch: the estimated round-trip time, and the bandwidth that follows from what may be under way during it,
+    /// in bytes per second.
+    pub transport: (Seconds, f64),
+    /// Held until it has been handled.
+    pub memory: InputMemory,
+}
+
+/// Pieces of a checkpoint that have arrived.
+#[derive(Debug)]
+pub struct IncomingPieces {
+    /// The host of the node that sent them.
+    pub host: HostId,
+    /// The sender and the receiver.
+    pub ends: (Address, Address),
+    /// The superstep before which the checkpoint is.
+    pub superstep: u64,
+    /// What has changed, or why that is not known.
+    pub deltas: Result<Vec<Delta>, DeltaError>,
+}
+
+impl JobEvent {
+    /// Whether another node has sent it.
+    pub const fn is_of_peer(&self) -> bool {
+        matches!(
+            self,
+            Self::Message(_) | Self::Process(_) | Self::Pieces(_) | Self::PeerGone(..)
+        )
+    }
+
+    /// Whether the event has to wait until the job has begun on this node.
+    pub(crate) fn waits(&self) -> bool {
+        match self {
+            Self::Message(input) => !matches!(input.message, Message::Node(NodeMessage::Probe(_))),
+            event => matches!(event, Self::Process(_) | Self::Pieces(_)),
+        }
+    }
+}
+
+/// What a node is to do now. Actions are performed in order.
+#[derive(Debug)]
+pub enum NodeAction {
+    /// Read what the client at a connection sends.
+    Attend(ConnectionId),
+    /// Close the connection of a peer that has no part in a job here, and count the refusal.
+    RefusePeer(ConnectionId),
+    /// Send a message to a client, if its connection is not lost.
+    SendToClient(ConnectionId, Frame),
+    /// A job has begun: stamp frames with its number, and read the states that its client sends.
+    Begin(Box<BegunJob>),
+    /// The job is over: end all that belongs to it.
+    End(EndedJob),
+    /// Of the job that runs.
+    Job(JobAction),
+}
+
+/// What a node is to do for the job that runs.
+#[derive(Debug)]
+pub enum JobAction {
+    /// Connect to another node of the job, which has this role.
+    Connect(Box<Member>, Role),
+    /// Read what a peer sends, which is the node of a host and may speak for these agents.
+    Admit(ConnectionId, HostId, SpeakingRights),
+    /// Start the agents of this host, and the threads that execute supersteps.
+    Start(StartedJob),
+    /// Start the clock of the host that this node plays, if it plays one.
+    StartClock,
+    /// Send a frame to the node of a host.
+    Send(HostId, Frame),
+    /// Send a frame to the client.
+    SendToClient(Frame),
+    /// Send a part of the record to the client, and report when it has been taken.
+    SendRecord(Frame),
+    /// Send the output of a process to the client.
+    SendOutput(Rank, Bytes),
+    /// Close the connection to the node of a host because of what it sent.
+    Refuse(HostId, String),
+    /// Stamp frames with this epoch from now on.
+    AdvanceEpoch(u64),
+    /// Execute supersteps.
+    Execute(Vec<Task>),
+    /// Encode a process and send it to another node.
+    Depart(Migrate, Box<ProcessState>),
+    /// Send what has changed of pieces, for the checkpoint before this superstep, to the node of a host.
+    SendPieces(HostId, u64, Vec<Delta>),
+    /// Write the pieces of this node to the folder of the job's checkpoints.
+    WritePieces(Generation, Vec<Piece>),
+    /// Complete a checkpoint in that folder, and remove those before it.
+    FinishCheckpoint(Generation, BTreeMap<HostId, WrittenPieces>),
+    /// Make a plan.
+    Plan(SetId, Box<Deliberation>),
+    /// Have agents here handle events, in this order.
+    Deliver(VecDeque<Delivery>),
+    /// Drop the agents of processes that have left, or are done.
+    Release(Vec<Rank>),
+}
+
+/// A job that begins.
+#[derive(Debug)]
+pub struct BegunJob {
+    /// What its frames are stamped with.
+    pub job: JobId,
+    /// The connection of its client.
+    pub client: ConnectionId,
+    /// The client as others know it.
+    pub party: String,
+    /// Which job of this node it is.
+    pub number: u64,
+    /// How many processes it has.
+    pub processes: u32,
+    /// How many nodes it has.
+    pub nodes: usize,
+    /// Decodes the states that the client sends.
+    pub decoder: InitialStateDecoder,
+    /// The folder for its checkpoints, if they are written to disk.
+    pub checkpoint: Option<PathBuf>,
+}
+
+/// What the agents and the threads of a job are made of.
+pub struct StartedJob {
+    /// The host of this node.
+    pub own: HostId,
+    /// What all agents of the job know.
+    pub rules: Arc<Rules>,
+    /// The world of the agents.
+    pub world: Rc<RefCell<dyn World>>,
+    /// The agents of the processes that start here.
+    pub processes: BTreeMap<Rank, Process>,
+    /// The number of threads.
+    pub slots: NonZeroU32,
+    /// What each processor is worth of what was measured.
+    pub speed: f64,
+    /// Whether all machines of the job count instructions.
+    pub counts: bool,
+}
+
+impl fmt::Debug for StartedJob {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("StartedJob")
+            .field("own", &self.own)
+            .field("processes", &self.processes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A job that is over.
+#[derive(Debug)]
+pub struct EndedJob {
+    /// How it ended here.
+    pub end: JobEnd,
+    /// The rest of the record, and the reason if it failed: the client receives them before the connection closes.
+    pub last: Vec<Frame>,
+    /// The supersteps that were complete.
+    pub supersteps: u64,
+}
+
+/// How a job ended on a node.
+#[derive(Debug)]
+pub enum JobEnd {
+    /// All its processes have halted, after this time.
+    Complete(Seconds),
+    /// An error ended it.
+    Failed(JobError),
+    /// The node's part of it panicked.
+    Panicked,
+}
+
+impl From<JobAction> for NodeAction {
+    fn from(action: JobAction) -> Self {
+        Self::Job(action)
+    }
+}
+
+/// A superstep to be executed.
+#[derive(Debug)]
+pub struct Task {
+    /// The program of the process.
+    pub program: Box<dyn HostedProgram>,
+    /// What it is given.
+    pub turn: Turn,
+    /// What the process pays first.
+    pub delay: Seconds,
+    /// What is saved before it is executed.
+    pub saving: Option<Box<Saving>>,
+}
+
+/// A superstep that has been executed.
+#[derive(Debug)]
+pub struct Done {
+    /// The process.
+    pub rank: Rank,
+    /// Its program.
+    pub program: Box<dyn HostedProgram>,
+    /// The messages that it sent and its output, or the error that ends the run.
+    pub result: Result<Executed, RunError>,
+    /// What a processor did for it.
+    pub work: Instructions,
+    /// The time for which it had a processor.
+    pub held: Seconds,
+    /// What of that the process paid first, without computing.
+    pub delay: Seconds,
+}
+
+/// What a job is made of.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The job, all hosts being those of the cluster.
+    pub setup: Setup,
+    /// What its processes execute.
+    pub program_type: ProgramType,
+    /// The number of its supersteps, if its experiment has it.
+    pub supersteps: Option<u64>,
+}
+
+impl Prepared {
+    /// The data that its agents have from the start.
+    pub(crate) fn rules(&self) -> Rules {
+        members::rules(&self.setup).in_rounds(self.program_type.round())
+    }
+}
+
+/// The agents that start on a host, except its own.
+#[derive(Debug)]
+pub struct Residents {
+    /// The processes, without those that have halted before the run begins.
+    pub ranks: BTreeSet<Rank>,
+    /// The Set whose Manager runs here, with its hosts, if there is one.
+    pub manager: Option<(SetId, Vec<HostId>)>,
+}
+
+impl Residents {
+    /// The agents that start on `own`.
+    pub fn of(rules: &Rules, own: HostId) -> Self {
+        let here = rules.running().filter(|(_, host)| *host == own);
+        let set = rules.sets[own.index()];
+        let hosts = (0..rules.sets.len()).map(HostId::from_index);
+        let hosts = hosts.filter(|host| rules.sets[host.index()] == set);
+        let is_manager = rules.managers[set.index()] == own;
+        Self {
+            ranks: here.map(|(rank, _)| rank).collect(),
+            manager: is_manager.then(|| (set, hosts.collect())),
+        }
+    }
+}
+
+/// How far a job is on a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct JobProgress {
+    /// Supersteps that have begun there, with those before the job begins.
+    pub(super) superstep: u64,
+    /// Processes there that have not halted.
+    pub(super) processes: usize,
+    /// The calls that were recorded there, once there has been one.
+    pub(super) calls: Option<CallsStatus>,
+}
+
+/// A part of the memory for waiting input, which is returned when this is dropped. While that memory is used up, nothing
+/// more is read from the connection.
+#[derive(Default)]
+pub struct InputMemory(
+    #[expect(dead_code, reason = "returned on drop")] Option<Box<dyn Any + Send + Sync>>,
+);
+
+impl InputMemory {
+    /// Memory that is returned when `held` is dropped.
+    pub fn new(held: impl Any + Send + Sync) -> Self {
+        Self(Some(Box::new(held)))
+    }
+}
+
+impl fmt::Debug for InputMemory {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("InputMemory")
+            .finish_non_exhaustive()
+    }
+}

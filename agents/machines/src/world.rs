@@ -1,50 +1,42 @@
 //! The world of the agents on a real host.
 
-mod agent_interface;
-mod checkpointing;
-mod checks;
 mod client_link;
 mod computation;
-mod peer_links;
-mod placement_epoch;
-mod probe_messages;
 mod probing;
-mod record_queue;
-mod report;
-mod timers;
-mod transfer_times;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant as Clock;
 
-use agents::mutant::Mutant;
+use agents::mutant::{self, Mutant};
 use agents::process_state::ProcessState;
-use agents::{Delivery, Event, Mail, Rules, RunError, Setup, mutant};
-use bsp::units;
-use bsp::{HostId, Rank};
-use migbsp::MeasuredMove;
-use protocol::transport::PeerInfo;
-use protocol::{Address, AgentMessage, EncodedState, Frame, Message, NodeMessage, Step, variant};
-
-use super::checkpoints::Checkpoints;
-use super::exchanges::Exchanges;
-use super::failure::JobError;
-use super::host_meter::HostMeter;
-use super::job_progress::JobProgress;
-use super::migration::ArrivedProcess;
-use super::node::action::JobAction;
-use super::node::event::NodeInput;
-use super::processors::Processors;
-use super::task::Done;
-use super::time::seconds;
+use agents::{
+    Cost, Deliberation, Delivery, Event, Executor, HostProbe, Joining, LinkProber, Mail,
+    Membership, Moved, Rules, RunError, RunShape, Setup, Turn, check,
+};
+use bsp::units::{self, Instant, InstructionsPerSecond, Seconds};
+use bsp::{HostId, MemorySize, Rank, SetId, reference};
+use checkpoint::{Generations, WrittenPieces};
 use client_link::ClientLink;
 use computation::Computation;
-use peer_links::PeerLinks;
-use placement_epoch::PlacementEpoch;
-use timers::Timers;
-use transfer_times::TransferTimes;
+use migbsp::{ExternalLoad, HostLink, MeasuredMove, Path};
+use probing::TransferTimes;
+use protocol::transport::{PeerError, PeerInfo, Refusal};
+use protocol::{
+    Address, AgentMessage, CheckpointMessage, EncodedState, Frame, Message, Migrate, NodeMessage,
+    Placed, ProbeLink, Start, Step, encode, variant,
+};
+use record::Names;
+
+use crate::checkpoints::{CheckpointAction, Checkpoints, SavedPiece};
+use crate::client::JobError;
+use crate::duration;
+use crate::exchanges::Exchanges;
+use crate::host_meter::{HostMeter, Processors};
+use crate::migration::ArrivedProcess;
+use crate::node::{Done, IncomingPieces, JobAction, JobProgress, NodeInput};
+use crate::seconds;
 
 /// The world of the agents on one host, for one job.
 ///
@@ -293,7 +285,7 @@ impl HostWorld {
     }
 
     /// The state of a process has reached `host`.
-    pub(super) fn handle_sent(&mut self, host: HostId, bytes: u64, took: units::Seconds) {
+    pub(super) fn handle_sent(&mut self, host: HostId, bytes: u64, took: Seconds) {
         self.moved += bytes;
         self.transfers.learn(host, bytes, took);
     }
@@ -460,6 +452,593 @@ impl HostWorld {
     fn check(&mut self, result: Result<(), impl Into<JobError>>) {
         if let Err(error) = result {
             self.error.get_or_insert_with(|| error.into());
+        }
+    }
+}
+
+impl Mail for HostWorld {
+    fn now(&self) -> Instant {
+        Instant::START + self.lasted()
+    }
+
+    fn send(&mut self, from: Address, to: Address, message: AgentMessage, _: Cost) {
+        self.step = message.step();
+        match self.host_of(to) {
+            Some(host) if host == self.own => self.deliver(to, Event::Message { from, message }),
+            Some(host) => {
+                let frame = self.peers.frame(host, from, to, &message.into());
+                self.send_frame(host, frame);
+            }
+            None => self.fail(RunError::Peer(format!("{from:?} has a message for {to:?}"))),
+        }
+    }
+
+    fn wake(&mut self, agent: Address, after: Seconds) {
+        let at = self.clock.checked_add(duration(after));
+        // No run lasts as long as the clock of the system goes.
+        if let Some(at) = at {
+            self.timers.add(at, agent);
+        }
+    }
+
+    fn flush(&mut self, set: SetId) {
+        // Messages keep their order, so those sent before have arrived.
+        self.deliver(Address::SetManager(set), Event::Flushed);
+    }
+
+    fn record(&mut self, event: record::Event) {
+        if let record::Event::Superstep(superstep) = &event {
+            self.elapse(superstep);
+        }
+        self.client.record(&event);
+    }
+
+    fn refuse(&mut self, from: Address, problem: String) {
+        let host = self.host_of(from);
+        let peer = host.and_then(|host| Some((host, self.peers.info(host)?)));
+        let error = match peer {
+            Some((host, info)) => {
+                let error = PeerError::Refused {
+                    peer: Arc::clone(info),
+                    source: Refusal::Content(problem.clone()),
+                };
+                self.act(JobAction::Refuse(host, problem));
+                error.into()
+            }
+            None => RunError::Peer(format!("{from:?}: {problem}")).into(),
+        };
+        self.check(Err::<(), JobError>(error));
+    }
+
+    fn fail(&mut self, error: RunError) {
+        self.check(Err::<(), _>(error));
+    }
+}
+
+impl Executor for HostWorld {
+    fn run(&mut self, rank: Rank, superstep: u64, elapsed: Seconds, delay: Seconds) {
+        if self.superstep_limit <= superstep {
+            let limit = self.superstep_limit;
+            // All nodes name the same process.
+            let rank = self.exchanges.first_running().unwrap_or(rank);
+            return self.fail(reference::Error::NeverHalts { rank, limit }.into());
+        }
+        self.supersteps = superstep + 1;
+        self.pass_checkpoint(superstep);
+        let begun = self.exchanges.begin(superstep);
+        let started = begun.and_then(|()| {
+            let turn = Turn {
+                rank,
+                size: self.exchanges.size(),
+                superstep,
+                elapsed,
+                inbox: self.exchanges.remove_inbox(rank),
+            };
+            self.computation.start(turn, delay)
+        });
+        self.check(started);
+    }
+
+    fn exchange(&mut self, rank: Rank) {
+        self.exchanging.insert(rank);
+        self.deliver_exchanges();
+    }
+
+    fn checkpoint(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>) {
+        self.save(rank, superstep, agent);
+    }
+
+    fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
+        let Migrate { rank, to, .. } = order;
+        let program = self.computation.remove(rank);
+        let Some(program) = program.filter(|_| self.peers.info(to).is_some()) else {
+            let problem = format!("{rank} cannot move to {to}: one of them is not in this job");
+            return self.fail(RunError::Peer(problem));
+        };
+        self.departed.push(rank);
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.leave(rank);
+        }
+        let process = ProcessState {
+            agent,
+            inbox: if mutant::is(Mutant::LeaveInbox) {
+                Vec::new()
+            } else {
+                self.exchanges.leave(rank)
+            },
+            program,
+        };
+        self.act(JobAction::Depart(order, Box::new(process)));
+    }
+
+    fn install(&mut self, host: HostId, from: Address, state: EncodedState) {
+        let Some(measured) = self.measured.remove(&state.rank) else {
+            let problem = format!("a state of {}, which has arrived already", state.rank);
+            return self.refuse(from, problem);
+        };
+        let moved = Moved {
+            from,
+            agent: state.payload,
+            host,
+            epoch: state.epoch,
+            measured,
+        };
+        self.deliver(Address::Process(state.rank), Event::Moved(Box::new(moved)));
+    }
+
+    fn memory(&self, rank: Rank) -> MemorySize {
+        self.computation.memory(rank)
+    }
+
+    fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
+        self.computation.remaining(rank, completed)
+    }
+
+    fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
+        self.step = Step::Plan;
+        self.act(JobAction::Plan(set, Box::new(deliberation)));
+    }
+}
+
+impl HostProbe for HostWorld {
+    fn processors(&self, _: HostId) -> (InstructionsPerSecond, u32) {
+        let Processors { count, speed } = self.processors;
+        (speed, count.get())
+    }
+
+    fn load(&mut self, _: HostId, window: Seconds) -> f64 {
+        self.meter.load(window)
+    }
+
+    fn effective_load(&mut self, host: HostId, window: Seconds) -> f64 {
+        let effective = self.computation.effective_load(self.clock, window);
+        let effective = effective.filter(|_| self.meter.is_a_host());
+        effective.unwrap_or_else(|| self.load(host, window))
+    }
+
+    fn unavailable(&mut self, _: HostId, window: Seconds) -> f64 {
+        self.meter.unavailable(window)
+    }
+
+    fn busy_periods(&mut self, _: HostId, window: Seconds) -> u64 {
+        self.meter.busy_periods(window)
+    }
+
+    fn ages(&mut self, _: HostId) -> Vec<Seconds> {
+        let mut ages = self.meter.ages();
+        ages.truncate(ExternalLoad::AGES_MAX);
+        ages
+    }
+
+    fn overhead_busy(&self, _: HostId) -> Seconds {
+        self.meter.overhead()
+    }
+
+    fn transfer_rate(&self, _: SetId, to: SetId) -> f64 {
+        self.transfers.per_byte(to)
+    }
+
+    fn path(&self, _: SetId, to: SetId) -> Path {
+        Path {
+            latency: self.transfers.latency(to),
+            per_byte: self.transfers.per_byte(to),
+        }
+    }
+
+    fn links(&self, host: HostId) -> Vec<HostLink> {
+        let links = self.transfers.to_hosts();
+        let link = |(to, per_byte)| HostLink {
+            from: host,
+            to,
+            per_byte,
+        };
+        links.map(link).collect()
+    }
+
+    fn link_prober(&mut self) -> Option<&mut dyn LinkProber> {
+        Some(self)
+    }
+}
+
+impl LinkProber for HostWorld {
+    fn probe(&mut self, order: ProbeLink, by: Address) {
+        self.order_probe(order, by);
+    }
+}
+
+impl Membership for HostWorld {
+    fn commit(&mut self, set: SetId, epoch: u64, moves: &[Migrate]) {
+        if !self.placement.is_announced_by(set) {
+            return;
+        }
+        let ends = moves.iter().flat_map(|order| [order.from, order.to]);
+        let concerned: Vec<HostId> = ends.collect();
+        let moves: Vec<(Rank, HostId)> = moves.iter().map(|order| (order.rank, order.to)).collect();
+        self.place(epoch, &moves);
+        let placed = Message::Node(NodeMessage::Placed(Box::new(Placed { epoch, moves })));
+        for host in self.placement.receivers(set) {
+            if mutant::is(Mutant::AnnounceToFew) && !concerned.contains(&host) {
+                continue;
+            }
+            let (from, to) = (Address::SetManager(set), Address::Node(host));
+            let frame = self.peers.frame(host, from, to, &placed);
+            self.send_frame(host, frame);
+        }
+    }
+
+    fn is_checkpoint_due(&mut self, completed: u64) -> bool {
+        let now = self.now();
+        let checkpoints = self.checkpoints.as_mut();
+        checkpoints.is_some_and(|checkpoints| checkpoints.decide(completed, now))
+    }
+
+    fn finished(&mut self, rank: Rank) {
+        self.departed.push(rank);
+        let output = self.client.remove_output(rank);
+        self.act(JobAction::SendOutput(rank, output));
+    }
+
+    fn joining(&mut self, _: u64) -> Option<Joining> {
+        // A change of membership has to be agreed on first.
+        None
+    }
+
+    fn released(&mut self, _: SetId, start: Start, is_over: bool) -> bool {
+        let now = self.now();
+        if let Some(checkpoints) = self.checkpoints.as_mut().filter(|_| start.checkpoint) {
+            checkpoints.note(start.superstep, now);
+        }
+        self.has_barrier &= !is_over;
+        true
+    }
+}
+
+impl HostWorld {
+    /// Checks that the processes that `moves` places here or elsewhere have arrived or left.
+    fn check_residents(&self, moves: &[(Rank, HostId)]) -> Result<(), String> {
+        moves.iter().try_for_each(|(rank, to)| {
+            let is_here = self.computation.contains(*rank);
+            let was_here = self.exchanges.host_of(*rank) == Some(self.own);
+            let is_consistent = if *to == self.own {
+                is_here
+            } else {
+                !was_here || !is_here
+            };
+            check(is_consistent, || {
+                format!("a placement of {rank} on {to}, where it has not moved")
+            })
+        })
+    }
+
+    /// Delivers a message of an agent on `host`, if its sender runs there.
+    fn deliver_from(
+        &mut self,
+        host: HostId,
+        (from, to): (Address, Address),
+        message: AgentMessage,
+    ) {
+        let rules = Arc::clone(&self.rules);
+        let shape = RunShape {
+            rules: &rules,
+            superstep_limit: self.superstep_limit,
+        };
+        let checked = shape.check_message((from, to), &message);
+        let checked = checked.and_then(|()| {
+            check(self.host_of(from) == Some(host), || {
+                format!("a message of {from:?}, which does not run there")
+            })?;
+            check(self.host_of(to) == Some(self.own), || {
+                format!("a message to {to:?}, which does not run here")
+            })
+        });
+        match checked {
+            Ok(()) => {
+                self.step = message.step();
+                self.deliver(to, Event::Message { from, message });
+            }
+            Err(problem) => self.refuse(Address::Node(host), problem),
+        }
+    }
+}
+
+/// The other nodes of a job.
+struct PeerLinks {
+    own: HostId,
+    peers: BTreeMap<HostId, Arc<PeerInfo>>,
+}
+
+impl PeerLinks {
+    /// The nodes that `own` is connected to, by host.
+    const fn new(own: HostId, peers: BTreeMap<HostId, Arc<PeerInfo>>) -> Self {
+        Self { own, peers }
+    }
+
+    /// The hosts of the other nodes.
+    fn hosts(&self) -> impl Iterator<Item = HostId> {
+        self.peers.keys().copied()
+    }
+
+    /// The node of `host`.
+    fn info(&self, host: HostId) -> Option<&Arc<PeerInfo>> {
+        self.peers.get(&host)
+    }
+
+    /// The frame of `message` to an agent on `host`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such node.
+    fn frame(
+        &self,
+        host: HostId,
+        from: Address,
+        to: Address,
+        message: &Message,
+    ) -> Result<Frame, JobError> {
+        if !self.peers.contains_key(&host) {
+            let problem = format!("{from:?} has a message for {to:?} on {host}");
+            return Err(RunError::Peer(problem).into());
+        }
+        Ok(encode(from, to, message))
+    }
+
+    /// The frame of `message` to the node of `host`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such node.
+    fn frame_to_node(&self, host: HostId, message: NodeMessage) -> Result<Frame, JobError> {
+        let (from, to) = (Address::Node(self.own), Address::Node(host));
+        self.frame(host, from, to, &Message::Node(message))
+    }
+}
+
+/// The epoch of the placement on one node.
+struct PlacementEpoch {
+    own: HostId,
+    rules: Arc<Rules>,
+    /// The number of times that the placement has changed.
+    epoch: u64,
+}
+
+impl PlacementEpoch {
+    /// The epoch of the initial placement.
+    const fn new(own: HostId, rules: Arc<Rules>) -> Self {
+        Self {
+            own,
+            rules,
+            epoch: 0,
+        }
+    }
+
+    /// Whether the Manager of `set` announces placements: the one that starts supersteps does, so that the
+    /// announcement arrives first.
+    fn is_announced_by(&self, set: SetId) -> bool {
+        self.rules.barrier.root(set) == set
+    }
+
+    /// The other hosts to which the Manager of `set` announces placements.
+    fn receivers(&self, set: SetId) -> Vec<HostId> {
+        let sets = self.rules.sets.iter().enumerate();
+        let receivers = sets.filter(|(_, other)| self.rules.barrier.root(**other) == set);
+        let hosts = receivers.map(|(index, _)| HostId::from_index(index));
+        hosts.filter(|host| *host != self.own).collect()
+    }
+
+    /// Checks that `placed` is the next placement of `processes` processes, and that `from` may announce it here.
+    fn check(&self, from: Address, placed: &Placed, processes: u32) -> Result<(), String> {
+        let own_set = self.rules.sets[self.own.index()];
+        let hosts = self.rules.sets.len();
+        let is_next = from == Address::SetManager(self.rules.barrier.root(own_set))
+            && Some(placed.epoch) == self.epoch.checked_add(1);
+        let mut moves = placed.moves.iter();
+        if is_next && moves.all(|(rank, host)| rank.0 < processes && host.index() < hosts) {
+            return Ok(());
+        }
+        Err(format!(
+            "placement {} by {from:?}, which is not the next one",
+            placed.epoch
+        ))
+    }
+
+    /// Whether a placement is still to be announced here before that of `epoch`.
+    fn is_before(&self, epoch: u64) -> bool {
+        self.epoch.saturating_add(1) < epoch
+    }
+
+    /// Begins `epoch`.
+    const fn advance(&mut self, epoch: u64) {
+        self.epoch = epoch;
+    }
+}
+
+/// When agents want to be woken, in the order of these dates.
+#[derive(Debug, Default)]
+struct Timers {
+    agents: BTreeMap<(Clock, u64), Address>,
+    /// The number of timers so far: those of one date go off in the order in which they were added.
+    added: u64,
+}
+
+impl Timers {
+    /// `agent` is to be woken at `at`.
+    fn add(&mut self, at: Clock, agent: Address) {
+        self.agents.insert((at, self.added), agent);
+        self.added += 1;
+    }
+
+    /// The next date.
+    fn next(&self) -> Option<Clock> {
+        self.agents.keys().next().map(|(at, _)| *at)
+    }
+
+    /// Removes the agents that are to be woken by `now`.
+    fn due(&mut self, now: Clock) -> Vec<Address> {
+        let later = self.agents.split_off(&(now, u64::MAX));
+        let due = std::mem::replace(&mut self.agents, later);
+        due.into_values().collect()
+    }
+}
+
+impl HostWorld {
+    /// The pieces here, if there are checkpoints.
+    pub(crate) fn generations(&self) -> Option<&Generations> {
+        self.checkpoints.as_ref().map(Checkpoints::generations)
+    }
+
+    /// Saves the state of `rank` before `superstep`, when that is executed.
+    fn save(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>) {
+        let now = self.now();
+        let Some(checkpoints) = &mut self.checkpoints else {
+            return;
+        };
+        if !checkpoints.has_begun(superstep) {
+            let running = self.exchanges.residents();
+            let begun = checkpoints.begin(superstep, now, running);
+            self.check(begun.map_err(RunError::Peer));
+        }
+        if let Some(checkpoints) = &self.checkpoints {
+            let inbox = self.exchanges.inbox(rank).to_vec();
+            let work = self.computation.work(rank);
+            let saving = checkpoints.saving((rank, superstep), agent, inbox, work);
+            self.computation.save(saving);
+        }
+        self.go_on_with_checkpoint();
+    }
+
+    /// The state of a process has been saved.
+    pub(crate) fn handle_saved(&mut self, saved: SavedPiece) {
+        if let Some(checkpoints) = &mut self.checkpoints {
+            let added = checkpoints.add_saved(saved);
+            self.check(added.map_err(RunError::Peer));
+        }
+        self.go_on_with_checkpoint();
+    }
+
+    /// The file of this node is written, or cannot be.
+    pub(crate) fn handle_written(&mut self, superstep: u64, file: Result<WrittenPieces, String>) {
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.handle_written(superstep, file);
+        }
+        self.go_on_with_checkpoint();
+    }
+
+    /// A checkpoint is complete on disk, or cannot be.
+    pub(crate) fn handle_checkpoint_finished(
+        &mut self,
+        superstep: u64,
+        finished: Result<(), String>,
+    ) {
+        let now = self.now();
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.handle_finished(superstep, finished, now);
+        }
+        self.go_on_with_checkpoint();
+    }
+
+    /// Pieces of another node have arrived.
+    pub(crate) fn handle_pieces(&mut self, pieces: IncomingPieces) {
+        let IncomingPieces {
+            host,
+            ends,
+            superstep,
+            deltas,
+        } = pieces;
+        let added = match &mut self.checkpoints {
+            Some(checkpoints) if ends == (Address::Node(host), Address::Node(self.own)) => deltas
+                .map_err(|error| error.to_string())
+                .and_then(|deltas| checkpoints.add_pieces((host, superstep), deltas)),
+            Some(_) | None => Err("unexpected pieces of a checkpoint".to_owned()),
+        };
+        if let Err(problem) = added {
+            self.refuse(Address::Node(host), problem);
+        }
+        self.go_on_with_checkpoint();
+    }
+
+    /// Handles a message of the node of a host about the checkpoint before a superstep.
+    fn handle_checkpoint(&mut self, from: (HostId, u64), message: CheckpointMessage) {
+        let is_idle = self.computation.is_empty() && self.exchanges.step().is_none();
+        let may_start = !is_idle && self.supersteps <= from.1;
+        let situation = (self.now(), may_start);
+        let shape = RunShape {
+            rules: &self.rules,
+            superstep_limit: self.superstep_limit,
+        };
+        let handled = shape
+            .superstep(from.1)
+            .and_then(|()| match &mut self.checkpoints {
+                Some(checkpoints) => checkpoints.handle_message(from, message, situation),
+                None => Err("a message about a checkpoint, of which there are none".to_owned()),
+            });
+        if let Err(problem) = handled {
+            self.refuse(Address::Node(from.0), problem);
+        }
+        self.go_on_with_checkpoint();
+    }
+
+    /// A process here starts `superstep`.
+    fn pass_checkpoint(&mut self, superstep: u64) {
+        let now = self.now();
+        if let Some(checkpoints) = &mut self.checkpoints {
+            let passed = checkpoints.pass(superstep, now);
+            self.check(passed.map_err(RunError::Peer));
+            self.go_on_with_checkpoint();
+        }
+    }
+
+    /// A superstep has been recorded here.
+    fn elapse(&mut self, superstep: &record::Superstep) {
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.elapse(superstep.ended - superstep.started);
+        }
+    }
+
+    /// Does what the checkpoint needs now.
+    fn go_on_with_checkpoint(&mut self) {
+        let now = self.now();
+        let Some(checkpoints) = &mut self.checkpoints else {
+            return;
+        };
+        checkpoints.report_if_saved(now);
+        while let Some(action) = self.checkpoints.as_mut().and_then(|it| it.poll()) {
+            match action {
+                CheckpointAction::Send(host, superstep, message) => {
+                    self.send_to_node(host, NodeMessage::Checkpoint(superstep, message));
+                }
+                CheckpointAction::SendPieces(host, superstep, deltas) => {
+                    self.act(JobAction::SendPieces(host, superstep, deltas));
+                }
+                CheckpointAction::Write(generation, pieces) => {
+                    self.act(JobAction::WritePieces(generation, pieces));
+                }
+                CheckpointAction::Finish(generation, files) => {
+                    self.act(JobAction::FinishCheckpoint(generation, files));
+                }
+                CheckpointAction::Record(checkpoint) => {
+                    self.record(record::Event::Checkpoint(checkpoint));
+                }
+            }
         }
     }
 }

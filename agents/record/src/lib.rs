@@ -5,38 +5,24 @@
 //! without it is the record of a run that did not end. Its `run.json.partial` has the description, so that it can be read
 //! as far as it goes, and the reason for which the run failed, if it did.
 
-mod balance_check;
-mod checkpoint;
-mod files;
-mod header;
-mod hosts;
-mod progress;
 mod reader;
-mod resumed_run;
-mod run;
 mod trace;
-mod traced;
 mod writer;
 
-use bsp::units::{Bytes, Instant, Instructions, Seconds};
-use bsp::{HostId, Interaction, MemorySize, Rank, SetId};
+use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
+use bsp::{HostId, Interaction, MemorySize, Rank, Round, SetId};
 use migbsp::{
-    Answer, BarrierTime, CostCoefficients, Edge, Entry, ExternalLoad, HostLink, MeasuredMove,
-    NotSelected, Path, PlanAssessment, PlannedMove, Potential, ProbedLink, Received,
+    Answer, BarrierTime, CostCoefficients, Digest, Edge, Entry, ExternalLoad, HostLink,
+    MeasuredMove, NotSelected, Path, PlanAssessment, PlannedMove, Potential, ProbedLink, Processor,
+    Received,
 };
-use protocol::{Considered, Report};
+use protocol::{Considered, Measured, Report};
 use serde::{Deserialize, Serialize};
 
-pub use balance_check::BalanceCheck;
-pub use checkpoint::Checkpoint;
-pub use files::{description, is_complete, is_record, remedy};
-pub use header::{EventHeader, EventKind};
-pub use hosts::Hosts;
-pub use reader::{Extent, ReadError, head, manifest, read, scan};
-pub use resumed_run::ResumedRun;
-pub use run::Run;
+pub use reader::{
+    Extent, ReadError, description, head, is_complete, is_record, manifest, read, remedy, scan,
+};
 pub use trace::{TraceError, TraceReader, TracedSuperstep};
-pub use traced::Traced;
 pub use writer::{WriteError, WriteOptions, Writer};
 
 /// The version of the events, in the head of every record.
@@ -45,16 +31,41 @@ pub const SCHEMA: &str = "migbsp.events/2";
 /// The versions that are read. In the first one, [`Call::assessment`] has another key.
 const SCHEMAS_READ: [&str; 2] = ["migbsp.events/1", SCHEMA];
 
-/// An event of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "event", rename_all = "kebab-case")]
-pub enum Event {
+/// Declares the kinds of events, and how a line of each kind is read.
+macro_rules! events {
+    ($($(#[$doc:meta])* $kind:ident($content:ty),)*) => {
+        /// An event of a run.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "event", rename_all = "kebab-case")]
+        pub enum Event {
+            $($(#[$doc])* $kind($content),)*
+            /// A process has executed a superstep. It is part of the trace of the record, not of its events.
+            Traced(Traced),
+        }
+
+        /// The kinds of events in `events.jsonl`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum EventKind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl EventKind {
+            /// Parses a line whose kind is known. Parsing by the tag would parse every line twice.
+            fn parse(self, line: &str) -> serde_json::Result<Event> {
+                Ok(match self {
+                    $(Self::$kind => Event::$kind(serde_json::from_str(line)?),)*
+                })
+            }
+        }
+    };
+}
+
+events! {
     /// A run begins.
     Run(Run),
     /// A superstep has ended.
     Superstep(Superstep),
-    /// A process has executed a superstep. It is part of the trace of the record, not of its events.
-    Traced(Traced),
     /// A process has evaluated its potentials of migration.
     Observed(Observed),
     /// The processes of a Set have evaluated their potentials of migration.
@@ -71,6 +82,201 @@ pub enum Event {
     Interaction(Interaction),
     /// The run has ended.
     End(End),
+}
+
+/// What exists in a run: events name nothing else.
+pub trait Names {
+    /// Checks that a process exists.
+    ///
+    /// # Errors
+    ///
+    /// If it does not.
+    fn rank(&self, rank: Rank) -> Result<(), String>;
+
+    /// Checks that a host exists.
+    ///
+    /// # Errors
+    ///
+    /// If it does not.
+    fn host(&self, host: HostId) -> Result<(), String>;
+
+    /// Checks that a Set exists.
+    ///
+    /// # Errors
+    ///
+    /// If it does not.
+    fn set(&self, set: SetId) -> Result<(), String>;
+
+    /// Checks a number of supersteps, or of placements: there is at most one after each superstep.
+    ///
+    /// # Errors
+    ///
+    /// If the run cannot have so many.
+    fn superstep(&self, superstep: u64) -> Result<(), String>;
+}
+
+impl Event {
+    /// Checks that what the event names exists in `run`.
+    ///
+    /// # Errors
+    ///
+    /// What does not.
+    pub fn check_names(&self, run: &impl Names) -> Result<(), String> {
+        let entry = |entry: &Entry| {
+            run.rank(entry.rank)?;
+            run.set(entry.own)?;
+            run.set(entry.target)
+        };
+        match self {
+            Self::Superstep(superstep) => {
+                run.rank(superstep.slowest)?;
+                run.superstep(superstep.index)
+            }
+            Self::Traced(traced) => {
+                run.rank(traced.rank)?;
+                run.host(traced.host)?;
+                run.superstep(traced.superstep)
+            }
+            Self::Observed(observed) => {
+                run.rank(observed.rank)?;
+                run.superstep(observed.superstep)
+            }
+            Self::Evaluated(evaluated) => {
+                run.set(evaluated.set)?;
+                run.superstep(evaluated.superstep)?;
+                let mut external = evaluated.external.iter();
+                external.try_for_each(|load| run.host(load.host))?;
+                evaluated.processes.iter().try_for_each(|process| {
+                    run.rank(process.rank)?;
+                    run.host(process.host)?;
+                    run.set(process.target)
+                })
+            }
+            Self::Call(call) => {
+                run.superstep(call.superstep)?;
+                let passed_over = call.passed_over.iter().map(|(entry, _)| entry);
+                call.list.iter().chain(passed_over).try_for_each(entry)?;
+                call.considered.iter().try_for_each(|considered| {
+                    entry(&considered.entry)?;
+                    run.host(considered.host)
+                })?;
+                let assessment = call.assessment.as_ref();
+                if let Some(choice) = assessment.and_then(|made| made.choice.as_ref()) {
+                    run.rank(choice.rank)?;
+                    run.host(choice.from)?;
+                    let mut hosts = choice.destinations.iter();
+                    hosts.try_for_each(|found| run.host(found.host))?;
+                }
+                call.migrations.iter().try_for_each(|migration| {
+                    run.rank(migration.rank)?;
+                    run.host(migration.from)?;
+                    run.host(migration.to)
+                })
+            }
+            Self::Moved(moved) => {
+                run.rank(moved.rank)?;
+                run.host(moved.host)?;
+                run.superstep(moved.epoch)
+            }
+            Self::Join(join) => {
+                run.host(join.host)?;
+                run.superstep(join.superstep)?;
+                join.processes.iter().try_for_each(|rank| run.rank(*rank))
+            }
+            Self::Checkpoint(checkpoint) => run.superstep(checkpoint.superstep),
+            Self::Interaction(interaction) => run.superstep(interaction.superstep),
+            Self::Run(_) | Self::End(_) => Ok(()),
+        }
+    }
+}
+
+/// The fields of an event that decide whether it is wanted, and whether it is in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub struct EventHeader {
+    /// Its kind.
+    #[serde(rename = "event")]
+    pub kind: EventKind,
+    /// The number of supersteps that were over, if it belongs to a call or to a checkpoint.
+    #[serde(default)]
+    pub superstep: Option<u64>,
+    /// Its index, if it is a superstep.
+    #[serde(default)]
+    pub index: Option<u64>,
+    /// The number of supersteps of the run, if it is the end.
+    #[serde(default)]
+    pub supersteps: Option<u64>,
+    /// The process that observed or moved, if there is one.
+    #[serde(default)]
+    rank: Option<Rank>,
+    /// The host to which the process moved.
+    #[serde(default)]
+    host: Option<HostId>,
+    /// The Set that evaluated, if there is one.
+    #[serde(default)]
+    set: Option<SetId>,
+}
+
+/// The checkpoint in whose state a run begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResumedRun {
+    /// The job that saved it, in hexadecimal digits.
+    pub job: String,
+    /// The incarnation of the run, greater than that of the checkpoint.
+    pub incarnation: u64,
+    /// The superstep before which it was saved: the first one of the run.
+    pub superstep: u64,
+}
+
+/// A run begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The scenario of the experiment: i, ii or iii.
+    pub scenario: String,
+    /// Names of the Sets, by Set.
+    pub sets: Vec<String>,
+    /// Names of the hosts, by host.
+    pub hosts: Vec<String>,
+    /// The Sets of the hosts, in their order: a Set, and the number of consecutive hosts of it. Earlier versions do not say
+    /// it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<(SetId, u32)>,
+    /// The host where every process starts: its name, by rank.
+    pub placement: Vec<String>,
+    /// The supersteps that belong together, if a round has several.
+    #[serde(default, skip_serializing_if = "Round::is_superstep")]
+    pub round: Round,
+    /// The checkpoint in whose state the run begins, if it resumes another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<ResumedRun>,
+}
+
+impl Run {
+    /// The superstep with which the run begins.
+    #[must_use]
+    pub fn first_superstep(&self) -> u64 {
+        self.resumed.as_ref().map_or(0, |resumed| resumed.superstep)
+    }
+
+    /// The Set of every host, in the order of `hosts`; nothing if the record does not say it.
+    pub fn sets_of_hosts(&self) -> impl Iterator<Item = SetId> {
+        let sets = self.members.iter();
+        sets.flat_map(|(set, hosts)| (0..*hosts).map(move |_| *set))
+    }
+
+    /// [`Self::members`], of hosts with these Sets.
+    #[must_use]
+    pub fn members_of(sets: impl IntoIterator<Item = SetId>) -> Vec<(SetId, u32)> {
+        let mut members: Vec<(SetId, u32)> = Vec::new();
+        for set in sets {
+            match members.last_mut() {
+                Some((last, hosts)) if *last == set => *hosts += 1,
+                _ => members.push((set, 1)),
+            }
+        }
+        members
+    }
 }
 
 /// A superstep has ended: all processes have arrived at its barrier.
@@ -191,9 +397,9 @@ pub struct Call {
     pub interval: Option<u32>,
     /// The tolerance until the next call, D, if the policy has one.
     pub tolerance: Option<f64>,
-    /// How many supersteps of the interval were balanced, if the policy judges them.
+    /// How many supersteps of the interval were balanced, if the policy checks that.
     pub balanced: Option<u32>,
-    /// The supersteps since the last call, where they were judged.
+    /// The supersteps since the last call, where their balance was checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judged: Vec<BalanceCheck>,
     /// The potential above which processes are candidates, where the heuristic has one.
@@ -421,6 +627,216 @@ impl Migration {
             per_byte: considered.request.per_byte,
         })
     }
+}
+
+/// Consecutive hosts that measured the same for a call; written as a list of its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "HostsRow", into = "HostsRow")]
+pub struct Hosts {
+    /// The first of them.
+    pub first: HostId,
+    /// The number of hosts.
+    pub number: u32,
+    /// Of one core.
+    pub speed: InstructionsPerSecond,
+    /// The number of cores of each.
+    pub cores: u32,
+    /// What part of them others take, in `[0, 1]`, over the papers' long window.
+    pub load: f64,
+    /// The same over a short one, where plans name processors.
+    pub load_recent: f64,
+}
+
+/// Its fields, in their order: there are some in every call.
+#[derive(Serialize, Deserialize)]
+struct HostsRow(HostId, u32, InstructionsPerSecond, u32, f64, f64);
+
+impl Hosts {
+    /// Hosts as they reported themselves, in their order.
+    #[must_use]
+    pub fn of(measured: &[Measured]) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for host in measured {
+            let alone = Self {
+                first: host.host,
+                number: 1,
+                speed: host.speed,
+                cores: host.cores,
+                load: host.load,
+                load_recent: host.load_recent,
+            };
+            match all.last_mut() {
+                Some(last) if last.goes_on(&alone) => last.number += 1,
+                _ => all.push(alone),
+            }
+        }
+        all
+    }
+
+    /// Which hosts they are.
+    pub fn ids(&self) -> impl Iterator<Item = HostId> + use<> {
+        let first = self.first.0;
+        (first..first.saturating_add(self.number)).map(HostId)
+    }
+
+    /// The processors that the model knows them as, without residents, under a `load`.
+    pub fn processors(&self, load: f64) -> impl Iterator<Item = Processor> + use<> {
+        let Self { speed, cores, .. } = *self;
+        self.ids().map(move |host| Processor {
+            host,
+            speed,
+            cores,
+            load,
+            residents: Vec::new(),
+        })
+    }
+
+    /// Whether `next` is the next one of the same.
+    fn goes_on(&self, next: &Self) -> bool {
+        let expected = Self {
+            first: HostId(self.first.0.saturating_add(self.number)),
+            number: 1,
+            ..*self
+        };
+        expected == *next
+    }
+}
+
+impl From<HostsRow> for Hosts {
+    fn from(HostsRow(first, number, speed, cores, load, load_recent): HostsRow) -> Self {
+        Self {
+            first,
+            number,
+            speed,
+            cores,
+            load,
+            load_recent,
+        }
+    }
+}
+
+impl From<Hosts> for HostsRow {
+    fn from(hosts: Hosts) -> Self {
+        Self(
+            hosts.first,
+            hosts.number,
+            hosts.speed,
+            hosts.cores,
+            hosts.load,
+            hosts.load_recent,
+        )
+    }
+}
+
+/// A superstep, as Managers checked its balance; written as a list of the digest's fields and the other one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "BalanceRow", into = "BalanceRow")]
+pub struct BalanceCheck {
+    /// What it took, over all processes.
+    pub digest: Digest,
+    /// The time for which the barrier kept its master busy.
+    pub barrier_busy: Seconds,
+}
+
+/// Its fields, in their order: there is one per superstep.
+#[derive(Serialize, Deserialize)]
+struct BalanceRow(
+    u32,
+    u32,
+    Seconds,
+    Seconds,
+    Seconds,
+    Seconds,
+    Option<Seconds>,
+    Seconds,
+);
+
+impl From<BalanceRow> for BalanceCheck {
+    fn from(row: BalanceRow) -> Self {
+        Self {
+            digest: Digest {
+                counted: row.0,
+                computed: row.1,
+                slowest: row.2,
+                fastest: row.3,
+                computation: row.4,
+                reception: row.5,
+                wait: row.6,
+            },
+            barrier_busy: row.7,
+        }
+    }
+}
+
+impl From<BalanceCheck> for BalanceRow {
+    fn from(check: BalanceCheck) -> Self {
+        let digest = check.digest;
+        Self(
+            digest.counted,
+            digest.computed,
+            digest.slowest,
+            digest.fastest,
+            digest.computation,
+            digest.reception,
+            digest.wait,
+            check.barrier_busy,
+        )
+    }
+}
+
+/// A checkpoint is complete: the state of the run before a superstep is saved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// The first superstep that is to be repeated after a restart.
+    pub superstep: u64,
+    /// The time when the first process began to save its state.
+    pub at: Instant,
+    /// The longest time for which a process stood still.
+    pub stall: Seconds,
+    /// The processor time of encoding while processes computed, per processor of the host where that is longest.
+    pub encoding: Seconds,
+    /// The bytes of the states.
+    pub bytes: Bytes,
+    /// The bytes that hosts sent to their buddies.
+    pub sent: Bytes,
+    /// The time when all states were encoded and all copies had arrived.
+    pub complete: Instant,
+    /// Why it is not on disk, if it should be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl Checkpoint {
+    /// What it cost at least: the stall, and the time that encoding took from processors. Copies may delay messages in
+    /// addition.
+    #[must_use]
+    pub fn cost(&self) -> Seconds {
+        self.stall + self.encoding
+    }
+}
+
+/// A process has executed a superstep, and exchanged its messages. What is left until the superstep ends is waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Traced {
+    /// The superstep, from 0.
+    pub superstep: u64,
+    /// The process.
+    pub rank: Rank,
+    /// Its host.
+    pub host: HostId,
+    /// The time when it began to compute.
+    pub started: Instant,
+    /// How long it computed.
+    pub computation: Seconds,
+    /// From the end of its computation until all its messages had been sent and all messages to it had arrived. On real
+    /// hosts, this is known of all processes of a node together.
+    pub exchange: Seconds,
+    /// Bytes of the messages that it sent.
+    pub sent: Bytes,
+    /// Bytes of the messages that it received.
+    pub received: Bytes,
+    /// Whether it was its last superstep.
+    pub halted: bool,
 }
 
 #[cfg(test)]

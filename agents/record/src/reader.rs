@@ -1,19 +1,18 @@
 //! Reading a record.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::str;
 
-use bsp::{SetId, check_name};
+use bsp::{HostId, Rank, SetId, check_name};
+use flate2::bufread::MultiGzDecoder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use super::files::{description, events, is_complete, lines, remedy};
-use super::header::{EventHeader, EventKind};
-use super::progress::Progress;
-use super::{Event, Run, SCHEMA, SCHEMAS_READ};
+use crate::{Event, EventHeader, EventKind, Names, Run, SCHEMA, SCHEMAS_READ};
 
 /// The extent of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,7 +195,7 @@ fn event(
         .kind
         .parse(line)
         .map_err(|error| unreadable(&error))?;
-    progress.knows(&event)?;
+    event.check_names(progress)?;
     Ok(Some(event))
 }
 
@@ -311,3 +310,236 @@ const CUT_OFF: &str = "the record is cut off here; the same experiment and seed 
 
 /// Supersteps that a record can count.
 const NUMBERS: u64 = u64::MAX / 2;
+
+/// The state that decides whether the next event of a record is in order.
+///
+/// Events of other kinds than those that it names may be anywhere.
+///
+/// Between two supersteps there is at most one call. The observations of processes and Sets, and the arrivals, precede
+/// it, because no Manager ends a call earlier.
+#[derive(Debug, Default)]
+struct Progress {
+    /// The number of processes of the run.
+    processes: usize,
+    hosts: usize,
+    /// The number of supersteps that are over.
+    supersteps: u64,
+    /// The superstep before which the last checkpoint began.
+    saved: u64,
+    /// Whether events of a call have been read, but not the call.
+    is_in_call: bool,
+    /// Whether the call after these supersteps has been read.
+    is_called: bool,
+    /// The Sets whose observations of the call have been read.
+    evaluated: BTreeSet<SetId>,
+}
+
+impl Progress {
+    /// The state after the beginning of `run`.
+    pub(super) fn of(run: &Run) -> Self {
+        Self {
+            processes: run.placement.len(),
+            hosts: run.hosts.len(),
+            supersteps: run.first_superstep(),
+            saved: run.first_superstep(),
+            ..Self::default()
+        }
+    }
+
+    /// The number of supersteps that are over.
+    pub(super) const fn supersteps(&self) -> u64 {
+        self.supersteps
+    }
+
+    /// Continues by an event, if it is in order and the process and the host of its header exist.
+    pub(super) fn follow(&mut self, header: EventHeader) -> Result<(), String> {
+        header.rank.map_or(Ok(()), |rank| self.rank(rank))?;
+        header.host.map_or(Ok(()), |host| self.host(host))?;
+        let supersteps = self.supersteps;
+        if header.kind == EventKind::Checkpoint {
+            return self.save(header.superstep);
+        }
+        let (found, what) = match header.kind {
+            EventKind::Superstep => (header.index, "superstep"),
+            EventKind::Observed => (header.superstep, "what a process found after superstep"),
+            EventKind::Evaluated => (header.superstep, "what a Set found after superstep"),
+            EventKind::Call => (header.superstep, "the call after superstep"),
+            EventKind::Join => (header.superstep, "a host that joins after superstep"),
+            // It does not name its superstep.
+            EventKind::Moved => (Some(supersteps), "a move after superstep"),
+            EventKind::End => (header.supersteps, "the end of the run after superstep"),
+            _ => return Ok(()),
+        };
+        if found != Some(supersteps) {
+            let found = found.map_or_else(|| "none".to_owned(), |found| found.to_string());
+            return Err(format!(
+                "{what} {found} comes after {supersteps} supersteps; {FAULTY}"
+            ));
+        }
+        match header.kind {
+            EventKind::Superstep | EventKind::End if self.is_in_call => {
+                return Err(format!(
+                    "{what} {supersteps} comes before the call that was begun; {FAULTY}"
+                ));
+            }
+            EventKind::Superstep => {
+                self.supersteps += 1;
+                self.is_called = false;
+                self.evaluated.clear();
+            }
+            EventKind::Observed
+            | EventKind::Evaluated
+            | EventKind::Moved
+            | EventKind::Join
+            | EventKind::Call
+                if self.is_called =>
+            {
+                return Err(format!(
+                    "{what} {supersteps} follows the end of that call; {FAULTY}"
+                ));
+            }
+            EventKind::Call => {
+                self.is_called = true;
+                self.is_in_call = false;
+            }
+            // The moves before it are those to the host that joins.
+            EventKind::Join => self.is_in_call = false,
+            EventKind::Observed | EventKind::Moved => self.is_in_call = true,
+            EventKind::Evaluated => {
+                self.is_in_call = true;
+                if header.set.is_some_and(|set| !self.evaluated.insert(set)) {
+                    return Err(format!("{what} {supersteps} is there twice; {FAULTY}"));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A checkpoint is complete. It began before `superstep`, and may have taken several.
+    fn save(&mut self, superstep: Option<u64>) -> Result<(), String> {
+        let (supersteps, last) = (self.supersteps, self.saved);
+        let superstep = superstep.unwrap_or_default();
+        if superstep <= last || supersteps < superstep {
+            return Err(format!(
+                "the checkpoint of superstep {superstep} comes after {supersteps} supersteps and that of {last}; {FAULTY}"
+            ));
+        }
+        self.saved = superstep;
+        Ok(())
+    }
+}
+
+impl Names for Progress {
+    fn rank(&self, rank: Rank) -> Result<(), String> {
+        within("the process of rank", rank.index(), self.processes)
+    }
+
+    fn host(&self, host: HostId) -> Result<(), String> {
+        within("host", host.index(), self.hosts)
+    }
+
+    /// Nothing is looked up by it.
+    fn set(&self, _: SetId) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// [`Self::follow`] has checked that it is the next one.
+    fn superstep(&self, _: u64) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+fn within(what: &str, index: usize, number: usize) -> Result<(), String> {
+    if index < number {
+        return Ok(());
+    }
+    Err(format!(
+        "it names {what} {index}; this run has {number}, counted from 0"
+    ))
+}
+
+/// The fault of a record whose events are out of order.
+const FAULTY: &str = "events are missing or there twice";
+
+/// The events.
+pub(super) const EVENTS: &str = "events.jsonl";
+/// The events, compressed.
+pub(super) const EVENTS_COMPRESSED: &str = "events.jsonl.gz";
+/// What each process did in each superstep, if the run is traced.
+pub(super) const TRACE: &str = "trace.bin";
+/// The description and the result of a run that has ended.
+pub(super) const COMPLETE: &str = "run.json";
+/// The description of a run that has not ended.
+pub(super) const PARTIAL: &str = "run.json.partial";
+
+/// The file in `directory` that describes the run, with its result if it has ended.
+#[must_use]
+pub fn description(directory: &Path) -> Option<PathBuf> {
+    let names = [COMPLETE, PARTIAL].map(|name| directory.join(name));
+    names.into_iter().find(|path| path.exists())
+}
+
+/// Whether `directory` holds the record of a run that has ended.
+#[must_use]
+pub fn is_complete(directory: &Path) -> bool {
+    directory.join(COMPLETE).exists()
+}
+
+/// Whether `directory` holds a record.
+#[must_use]
+pub fn is_record(directory: &Path) -> bool {
+    let files = [EVENTS, EVENTS_COMPRESSED, COMPLETE];
+    files.iter().any(|name| directory.join(name).exists())
+}
+
+/// The file of the events in `directory`: as text if there is one.
+pub(super) fn events(directory: &Path) -> PathBuf {
+    let compressed = directory.join(EVENTS_COMPRESSED);
+    let text = directory.join(EVENTS);
+    if compressed.exists() && !text.exists() {
+        compressed
+    } else {
+        text
+    }
+}
+
+/// The lines of a file of events, compressed or not.
+///
+/// # Errors
+///
+/// If the operating system refuses.
+pub(super) fn lines(events: &Path) -> io::Result<Box<dyn BufRead>> {
+    let file = BufReader::new(File::open(events)?);
+    Ok(if events.ends_with(EVENTS_COMPRESSED) {
+        Box::new(BufReader::new(MultiGzDecoder::new(file)))
+    } else {
+        Box::new(file)
+    })
+}
+
+/// Whom to ask about a record that this program does not read: the build that wrote it, if the description says it.
+#[must_use]
+pub fn remedy(directory: &Path) -> String {
+    let text = description(directory).and_then(|path| fs::read_to_string(path).ok());
+    let description: Value = text
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
+    let Some(version) = description["version"].as_str() else {
+        return "read it with the version that wrote it, or a later one".to_owned();
+    };
+    let digest = description["build"]["sha256"].as_str().unwrap_or_default();
+    let is_printable = |letter: &char| !letter.is_control();
+    let version: String = version.chars().filter(is_printable).take(64).collect();
+    let digest: String = digest
+        .chars()
+        .filter(char::is_ascii_hexdigit)
+        .take(12)
+        .collect();
+    let build = if digest.is_empty() {
+        String::new()
+    } else {
+        format!(" (build {digest})")
+    };
+    format!("it was written by {version}{build}: read it with that version, or a later one")
+}

@@ -2,18 +2,16 @@ mod compressed;
 mod faults;
 mod of_moves;
 mod unended;
-
 use std::fs;
 use std::path::Path;
 
-use bsp::Round;
-use bsp::units::InstructionsPerSecond;
-use migbsp::{BarrierTime, CostCoefficients, Digest, Edge, Refusal, Request, SteadyRate};
+use migbsp::{Refusal, Request, SteadyRate};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+use crate::tests::of_moves::{checkpoint, interaction, join, moved};
+
 use super::*;
-use of_moves::{checkpoint, interaction, join, moved};
 
 fn run() -> Event {
     Event::Run(Run {
@@ -138,7 +136,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn judged()(
+    fn balance_check()(
         (counted, computed) in any::<(u32, u32)>(),
         (times, wait) in (prop::array::uniform5(seconds()), prop::option::of(seconds())),
     ) -> BalanceCheck {
@@ -203,7 +201,7 @@ prop_compose! {
         threshold in prop::option::of(seconds()),
         list in prop::collection::vec(entry(), 0..4),
         considered in prop::collection::vec(considered(), 0..4),
-        judged in prop::collection::vec(judged(), 0..4),
+        judged in prop::collection::vec(balance_check(), 0..4),
         learned in prop::option::of((seconds(), [0.0..9.0, 0.0..1e-6, 0.0..1e-6])),
     ) -> Event {
         let reasons = [
@@ -315,6 +313,9 @@ fn numbered(mut events: Vec<Event>) -> (Vec<Event>, u64) {
             }
             Event::Evaluated(evaluated) => {
                 evaluated.superstep = supersteps;
+                for load in &mut evaluated.external {
+                    host(&mut load.host);
+                }
                 for found in &mut evaluated.processes {
                     rank(&mut found.rank);
                     host(&mut found.host);
@@ -322,7 +323,8 @@ fn numbered(mut events: Vec<Event>) -> (Vec<Event>, u64) {
             }
             Event::Call(call) => {
                 call.superstep = supersteps;
-                for entry in &mut call.list {
+                let passed_over = call.passed_over.iter_mut().map(|(entry, _)| entry);
+                for entry in call.list.iter_mut().chain(passed_over) {
                     rank(&mut entry.rank);
                 }
                 for considered in &mut call.considered {
@@ -457,4 +459,27 @@ fn a_fault_names_file_and_line() {
     fs::write(folder.path().join("run.json"), "{\n\n").unwrap();
     let manifest = fault(folder.path());
     assert!(manifest.starts_with("run.json:"), "{manifest}");
+}
+
+#[test]
+fn hosts_that_measure_the_same_take_one_row() {
+    let measured = |(host, load)| Measured {
+        superstep: 3,
+        host: HostId(host),
+        speed: InstructionsPerSecond::new(1e9).unwrap(),
+        cores: 2,
+        load,
+        load_recent: 0.0,
+        more: migbsp::Measurements::default(),
+    };
+    let all = [(4, 0.0), (5, 0.0), (6, 0.5), (7, 0.0), (9, 0.0)].map(measured);
+    let hosts = Hosts::of(&all);
+    assert_eq!(
+        serde_json::to_string(&hosts).unwrap(),
+        "[[4,2,1000000000.0,2,0.0,0.0],[6,1,1000000000.0,2,0.5,0.0],\
+         [7,1,1000000000.0,2,0.0,0.0],[9,1,1000000000.0,2,0.0,0.0]]"
+    );
+    let again = hosts.iter().flat_map(|hosts| hosts.processors(hosts.load));
+    let again: Vec<(u32, f64)> = again.map(|host| (host.host.0, host.load)).collect();
+    assert_eq!(again, [(4, 0.0), (5, 0.0), (6, 0.5), (7, 0.0), (9, 0.0)]);
 }

@@ -8,9 +8,9 @@ use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
 use serde::Serialize;
 
-use super::Event;
-use super::files::{COMPLETE, EVENTS, EVENTS_COMPRESSED, PARTIAL, TRACE, is_complete};
-use super::trace::TraceWriter;
+use crate::Event;
+use crate::reader::{COMPLETE, EVENTS, EVENTS_COMPRESSED, PARTIAL, TRACE, is_complete};
+use crate::trace::TraceWriter;
 
 /// A record being written.
 ///

@@ -15,23 +15,19 @@
 //! for.
 //!
 //! What the world knows is not kept twice, because events and messages of a barrier exist once or twice for each
-//! process at a time. The queue of events and the network have a process and a kind for each (`deliveries`,
-//! `barrier_message`). The event itself is made when its agent is to handle it; a message that says something else than
+//! process at a time. The queue of events and the network have a process and a kind for each (`world`,
+//! `transfers`). The event itself is made when its agent is to handle it; a message that says something else than
 //! the world would is kept as it is. A message of a program is its number in the plan of the superstep. The output of a
 //! process takes the place of its program. What is observed of receptions is kept if a history or a trace needs it.
 //! Large vectors that are empty most of the time give their memory back.
 //!
 //! In reading order: this file (the loop), `world` (what agents ask for, and the events that answer it), `supersteps` and `traffic`
-//! (programs and their messages), `repetition`, `transfers` and `rendezvous`, `checkpoints`, `pool` (hosts that join).
+//! (programs and their messages), `repetition`, `transfers` (messages of agents), `checkpoints`, `pool` (hosts that join).
 
 mod attainable;
-mod barrier_message;
 mod checkpoints;
-mod deliveries;
 mod link_probes;
 mod pool;
-mod recorded;
-mod rendezvous;
 mod repetition;
 mod supersteps;
 mod traffic;
@@ -49,7 +45,6 @@ use agents::{
 };
 use bsp::{HostId, Rank, SetId};
 use protocol::Address;
-
 use world::SimulatedWorld;
 
 /// Runs `programs` on the platform of `setup` and passes every event of the record to `observer`.

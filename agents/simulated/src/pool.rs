@@ -4,7 +4,7 @@
 //! whose host is in the pool starts on another host of its Set, and its program sees that it is on standby.
 //!
 //! At the end of each superstep every Manager asks the world which hosts join (`Membership::joining`). The pool decides
-//! that once, so all Managers get the same answer. It judges whether joining pays, and knows when a host is prepared.
+//! that once, so all Managers get the same answer. It decides whether joining pays, and knows when a host is prepared.
 //!
 //! Nothing joins a job on real hosts. Nodes would have to agree on a change of membership first; `Membership::joining`
 //! would then answer with it.
@@ -223,13 +223,13 @@ impl Pool {
                 joining.wait += record.creation;
             }
             let waiting = self.elasticity.standby.iter();
-            let waiting = waiting.filter(|(rank, home)| {
-                **home == record.host && !situation.supersteps.has_halted(**rank)
+            let waiting = waiting.filter(|(rank, host)| {
+                **host == record.host && !situation.supersteps.has_halted(**rank)
             });
-            let moves = waiting.map(|(rank, home)| Relocation {
+            let moves = waiting.map(|(rank, host)| Relocation {
                 rank: *rank,
                 from: situation.hosts[rank.index()],
-                to: *home,
+                to: *host,
             });
             let moves: Vec<Relocation> = moves.filter(|moved| moved.from != moved.to).collect();
             self.standby

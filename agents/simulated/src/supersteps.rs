@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use agents::remaining::most;
+use agents::most;
 use agents::{Event, Outputs, RunError, SimulatedPrograms, SuperstepPlan, arrival};
 use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{MemorySize, Rank};

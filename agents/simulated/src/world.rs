@@ -1,33 +1,34 @@
 //! The world of simulated agents.
+//!
+//! # The end of supersteps, and those that repeat earlier ones
+//!
+//! Where one Manager ends supersteps, the world knows when it [starts](agents::Membership::released) the next one.
+//! If that repeats an earlier one, the Manager sends nothing. Agents handle the events of the course instead: each process
+//! that observes its supersteps what happened to it, in the order of arrival, and the Manager one arrival for all. What
+//! processes ask for meanwhile has been done, and is known.
 
-mod agent_interface;
-mod checkpoint;
-mod repeating;
-
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use agents::{
-    Cost, Delivery, Event, Exchange, Mail, Outcome, Rules, RunError, Setup, SimulatedPrograms,
-    TransferStart,
+    Cost, Deliberation, Delivery, Event, Exchange, Executor, HostProbe, Joining, LinkProber, Mail,
+    Membership, Moved, Outcome, Payment, Rules, RunError, Setup, SimulatedPrograms, TransferStart,
+    buddies,
 };
-use bsp::units::{Bytes, Instant, Seconds};
-use bsp::{HostId, Rank, SetId};
-use migbsp::MeasuredMove;
-use protocol::{Address, AgentMessage, Arrived, Start};
-use simulator::{Activity, Engine, Platform};
+use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
+use bsp::{HostId, MemorySize, Rank, SetId};
+use migbsp::{ExternalLoad, HostLink, MeasuredMove, Path};
+use protocol::{Address, AgentMessage, Arrived, EncodedState, Migrate, Start};
+use simulator::{Activity, Engine, LinkId, Platform};
 
-use super::barrier_message::{BarrierMessage, Ends, Release};
-use super::checkpoints::Checkpoints;
-use super::deliveries::{Deliveries, Due};
-use super::pool::Pool;
-use super::recorded::Recorded;
-use super::rendezvous::Rendezvous;
-use super::repetition::{ProcessCourse, Repetition};
-use super::supersteps::Supersteps;
-use super::traffic::{Observing, Traffic};
-use super::transfers::{OnNetwork, Transfer, Transfers};
-use repeating::Replay;
+use crate::attainable::Attainable;
+use crate::checkpoints::{Checkpoints, Encoded};
+use crate::link_probes;
+use crate::pool::{Pool, Situation};
+use crate::repetition::{Course, ProcessCourse, Repetition};
+use crate::supersteps::Supersteps;
+use crate::traffic::{Observing, Traffic};
+use crate::transfers::{BarrierMessage, Ends, OnNetwork, Release, Rendezvous, Transfer, Transfers};
 
 /// A platform under a simulated clock, with the programs and all activities in progress.
 pub(super) struct SimulatedWorld {
@@ -493,3 +494,674 @@ fn unpack(activity: Activity) -> (ActivityKind, u32) {
 }
 
 const INDEX_BITS: u32 = 32;
+
+impl Mail for SimulatedWorld {
+    fn now(&self) -> Instant {
+        self.replayed.unwrap_or_else(|| self.engine.now())
+    }
+
+    fn send(&mut self, from: Address, to: Address, message: AgentMessage, cost: Cost) {
+        if self.replayed.is_some() {
+            // The arrival of a process in a superstep whose course is known.
+            return;
+        }
+        let bytes = match cost {
+            Cost::Free => None,
+            Cost::Network(bytes) => Some(bytes),
+            Cost::Encoded if self.host_of(from) == self.host_of(to) => None,
+            Cost::Encoded => Some(message.wire_size(from, to)),
+        };
+        let ends = |rank| Ends::new(&self.rules, &self.supersteps, &self.hosts, rank);
+        let of_barrier = BarrierMessage::new((from, to), &message, ends, &mut self.release);
+        match (of_barrier, bytes) {
+            (Some(message), None) => return self.deliveries.push(Due::Barrier(message)),
+            (Some(message), Some(bytes)) => {
+                assert_eq!(
+                    bytes,
+                    self.rules.barrier.options().message,
+                    "all are of one size"
+                );
+                return self.post(from, message);
+            }
+            (None, _) => {}
+        }
+        let transfer = Transfer {
+            from,
+            to,
+            message,
+            bytes: bytes.unwrap_or_default(),
+            sent: self.engine.now(),
+        };
+        if bytes.is_none() {
+            return self.open(transfer);
+        }
+        let number = self.transfers.insert(from, OnNetwork::Other(transfer));
+        self.start_or_hold(number);
+    }
+
+    fn wake(&mut self, agent: Address, after: Seconds) {
+        let Address::SetManager(set) = agent else {
+            unreachable!("only Managers hold back")
+        };
+        self.engine
+            .wake(after, pack(ActivityKind::WakeManager, set.0));
+    }
+
+    fn flush(&mut self, set: SetId) {
+        self.transfers.await_arrival(set);
+        self.deliver_flushed(set);
+    }
+
+    fn record(&mut self, event: record::Event) {
+        if let (record::Event::Superstep(superstep), Some(checkpoints)) =
+            (&event, &mut self.checkpoints)
+        {
+            checkpoints.elapse(superstep);
+        }
+        self.recorded.add(event);
+    }
+
+    fn fail(&mut self, error: RunError) {
+        self.error.get_or_insert(error);
+    }
+}
+
+impl Executor for SimulatedWorld {
+    fn run(&mut self, rank: Rank, superstep: u64, _: Seconds, delay: Seconds) {
+        if self.replayed.is_some() {
+            return;
+        }
+        match self.execute(superstep) {
+            Ok(true) => self.traffic.begin(self.supersteps.plan()),
+            Ok(false) => {}
+            Err(error) => return self.fail(error),
+        }
+        if Seconds::ZERO < delay {
+            self.repetition.stop();
+        }
+        self.repetition.started(rank, self.engine.since_rest());
+        if !self.waits_for_checkpoint(rank, delay) {
+            self.compute_after(rank, delay);
+        }
+    }
+
+    fn exchange(&mut self, rank: Rank) {
+        if self.replayed.is_some() {
+            return;
+        }
+        self.repetition.computed(rank, self.engine.since_rest());
+        let sends = self.supersteps.sends(rank);
+        let count = u32::try_from(sends.len()).expect("a process sends fewer messages than that");
+        self.traffic.computed(rank, count);
+        for number in sends {
+            let (_, to, _) = self.supersteps.plan().message(number);
+            if self.start == TransferStart::Eager || self.traffic.is_waiting(to) {
+                self.start_flight(number);
+            } else {
+                self.traffic.hold(to, number);
+            }
+        }
+        while let Some(number) = self.traffic.pop_held(rank) {
+            self.start_flight(number);
+        }
+        self.deliver_exchanges(rank);
+    }
+
+    fn checkpoint(&mut self, rank: Rank, superstep: u64, agent: Vec<u8>) {
+        self.save(rank, superstep, &agent);
+    }
+
+    fn depart(&mut self, order: Migrate, agent: Vec<u8>) {
+        let packed = self.supersteps.pack(order.rank);
+        let (mut payload, declared) = match packed {
+            Ok(packed) => packed,
+            Err(error) => return self.fail(error),
+        };
+        let length = u32::try_from(agent.len()).expect("an agent's state is small");
+        payload.extend(agent);
+        let state = EncodedState {
+            rank: order.rank,
+            epoch: order.epoch,
+            agent: length,
+            declared,
+            payload: payload.into(),
+        };
+        let is_paid = self
+            .rules
+            .scheduler
+            .as_ref()
+            .is_some_and(|scheduler| scheduler.payment == Payment::Migrant);
+        let cost = if is_paid { Cost::Free } else { Cost::Encoded };
+        let message = AgentMessage::State(Box::new(state));
+        let (from, to) = (Address::Node(order.from), Address::Node(order.to));
+        self.recorded.add_moved(message.wire_size(from, to));
+        self.send(from, to, message, cost);
+    }
+
+    fn install(&mut self, host: HostId, from: Address, state: EncodedState) {
+        let agent = usize::try_from(state.agent).expect("u32 fits usize");
+        let mut program = state.payload;
+        let agent = program.split_off(program.len() - agent);
+        let unpacked = self.supersteps.unpack(state.rank, &program);
+        if let Err(error) = unpacked {
+            return self.fail(error);
+        }
+        self.hosts[state.rank.index()] = host;
+        self.repetition.forget();
+        let measured = self.measured.remove(&state.rank);
+        let event = Event::Moved(Box::new(Moved {
+            from,
+            agent,
+            host,
+            epoch: state.epoch,
+            measured: measured.expect("the state has arrived"),
+        }));
+        self.deliver(Delivery {
+            to: Address::Process(state.rank),
+            event,
+        });
+    }
+
+    fn memory(&self, rank: Rank) -> MemorySize {
+        self.supersteps.memory(rank)
+    }
+
+    fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
+        self.supersteps.remaining(rank, completed)
+    }
+
+    fn deliberate(&mut self, set: SetId, deliberation: Deliberation) {
+        // Planning takes no simulated time.
+        self.deliver(Delivery {
+            to: Address::SetManager(set),
+            event: Event::Deliberated(Box::new(deliberation.conclude())),
+        });
+    }
+}
+
+impl HostProbe for SimulatedWorld {
+    fn processors(&self, host: HostId) -> (InstructionsPerSecond, u32) {
+        let host = self.platform.host(host);
+        (host.speed, host.cores)
+    }
+
+    fn load(&mut self, host: HostId, window: Seconds) -> f64 {
+        self.engine.load(host, window)
+    }
+
+    fn unavailable(&mut self, host: HostId, window: Seconds) -> f64 {
+        self.engine.unavailable(host, window)
+    }
+
+    fn busy_periods(&mut self, host: HostId, window: Seconds) -> u64 {
+        self.engine.busy_periods(host, window)
+    }
+
+    fn ages(&mut self, host: HostId) -> Vec<Seconds> {
+        let mut ages = self.engine.job_ages(host);
+        ages.truncate(ExternalLoad::AGES_MAX);
+        ages
+    }
+
+    fn overhead_busy(&self, host: HostId) -> Seconds {
+        self.engine.overhead_busy(host)
+    }
+
+    fn transfer_rate(&self, from: SetId, to: SetId) -> f64 {
+        let (source, target) = ends(&self.platform, &self.rules, (from, to));
+        transfer_rate(&self.platform, source, target)
+    }
+
+    fn path(&self, from: SetId, to: SetId) -> Path {
+        let (source, target) = ends(&self.platform, &self.rules, (from, to));
+        // Without a route, the first message to that Manager ends the run.
+        Path {
+            latency: self.engine.latency(source, target).unwrap_or_default(),
+            per_byte: self
+                .engine
+                .time_per_byte(source, target)
+                .unwrap_or_default(),
+        }
+    }
+
+    fn links(&self, host: HostId) -> Vec<HostLink> {
+        let scheduler = self.rules.scheduler.as_ref();
+        let probing = scheduler.and_then(|scheduler| scheduler.link_probes);
+        probing.map_or_else(Vec::new, |probing| {
+            link_probes::links(probing, &self.platform, host, self.engine.now())
+        })
+    }
+
+    fn effective_load(&mut self, host: HostId, window: Seconds) -> f64 {
+        self.load(host, window)
+    }
+
+    fn link_prober(&mut self) -> Option<&mut dyn LinkProber> {
+        None
+    }
+}
+
+impl Membership for SimulatedWorld {
+    fn joining(&mut self, completed: u64) -> Option<Joining> {
+        let pool = self.pool.as_mut()?;
+        let situation = Situation {
+            completed,
+            now: self.engine.now(),
+            platform: &self.platform,
+            hosts: &self.hosts,
+            supersteps: &self.supersteps,
+        };
+        match pool.joining(situation) {
+            Ok((joining, declined)) => {
+                let declined = declined.into_iter().map(record::Event::Join);
+                declined.for_each(|event| self.recorded.add(event));
+                joining
+            }
+            Err(problem) => {
+                self.fail(RunError::Elasticity(problem));
+                None
+            }
+        }
+    }
+
+    fn commit(&mut self, _: SetId, _: u64, _: &[Migrate]) {
+        // The simulated world knows the host of a process as soon as it is installed.
+    }
+
+    fn is_checkpoint_due(&mut self, completed: u64) -> bool {
+        let now = self.engine.now();
+        let checkpoints = self.checkpoints.as_ref();
+        checkpoints.is_some_and(|checkpoints| checkpoints.is_due(completed, now))
+    }
+
+    fn finished(&mut self, _: Rank) {
+        self.finished += 1;
+        self.finished_at = self.engine.now();
+    }
+
+    fn released(&mut self, set: SetId, start: Start, is_over: bool) -> bool {
+        if set == self.rules.first && self.rules.barrier.has_one_end() && !is_over {
+            self.begin_superstep(start);
+        }
+        self.replay.is_none()
+    }
+}
+
+/// Two hosts that stand for the route between two Sets: those of their Managers, and within a Set the Manager's and a
+/// neighbour's, if there is one.
+fn ends(platform: &Platform, rules: &Rules, (from, to): (SetId, SetId)) -> (HostId, HostId) {
+    let source = rules.managers[from.index()];
+    if from != to {
+        return (source, rules.managers[to.index()]);
+    }
+    let hosts = &platform.set(to).hosts;
+    let neighbour = hosts.iter().copied().find(|host| *host != source);
+    (source, neighbour.unwrap_or(source))
+}
+
+/// The time that a byte takes between two hosts, in seconds per byte.
+fn transfer_rate(platform: &Platform, source: HostId, target: HostId) -> f64 {
+    let mut links: Vec<LinkId> = Vec::new();
+    if platform.route(source, target, &mut links).is_err() {
+        // No process can move there: the first message to that Manager ends the run.
+        return 0.0;
+    }
+    let bandwidths = links
+        .iter()
+        .map(|link| platform.links()[link.index()].bandwidth.get());
+    bandwidths
+        .min_by(f64::total_cmp)
+        .map_or(0.0, |bandwidth| 1.0 / bandwidth)
+}
+
+/// Events at this instant, in the order in which they came.
+///
+/// There may be two for each process at a time. The world can make most of them from what it knows, so these take a few
+/// bytes each.
+#[derive(Debug, Default)]
+struct Deliveries {
+    entries: VecDeque<Entry>,
+    /// The events of the entries that say nothing.
+    others: VecDeque<Delivery>,
+}
+
+/// An event that an agent handles next.
+#[derive(Debug)]
+enum Due {
+    /// A process has computed.
+    Computed(Rank),
+    /// A process has exchanged its messages.
+    Exchanged(Rank),
+    /// A message of a barrier is received.
+    Barrier(BarrierMessage),
+    /// Any other event.
+    Other(Delivery),
+}
+
+#[derive(Debug)]
+enum Entry {
+    Computed(Rank),
+    Exchanged(Rank),
+    Barrier(BarrierMessage),
+    /// The first of the others.
+    Other,
+}
+
+impl Deliveries {
+    /// Adds an event.
+    #[inline]
+    pub(super) fn push(&mut self, due: Due) {
+        self.entries.push_back(match due {
+            Due::Computed(rank) => Entry::Computed(rank),
+            Due::Exchanged(rank) => Entry::Exchanged(rank),
+            Due::Barrier(message) => Entry::Barrier(message),
+            Due::Other(delivery) => {
+                self.others.push_back(delivery);
+                Entry::Other
+            }
+        });
+    }
+
+    /// Removes the first event.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Due> {
+        Some(match self.entries.pop_front()? {
+            Entry::Computed(rank) => Due::Computed(rank),
+            Entry::Exchanged(rank) => Due::Exchanged(rank),
+            Entry::Barrier(message) => Due::Barrier(message),
+            Entry::Other => {
+                let delivery = self.others.pop_front();
+                Due::Other(delivery.expect("each such entry has an event"))
+            }
+        })
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+/// The events of a run that its observer has not seen yet, and the sums over all of them.
+struct Recorded {
+    events: Vec<record::Event>,
+    calls: Vec<record::Call>,
+    joins: Vec<record::Join>,
+    checkpoints: Vec<record::Checkpoint>,
+    /// The number of supersteps recorded; the last one may be recorded after all processes have finished.
+    supersteps: u64,
+    /// What other mappings would have saved; not known if hosts join.
+    attainable: Option<Attainable>,
+    /// Bytes of the states that left a host.
+    moved: Bytes,
+}
+
+impl Recorded {
+    /// No events yet of a run on `setup`.
+    pub(super) fn new(setup: &Setup) -> Self {
+        Self {
+            events: Vec::new(),
+            calls: Vec::new(),
+            joins: Vec::new(),
+            checkpoints: Vec::new(),
+            supersteps: 0,
+            attainable: setup
+                .elasticity
+                .is_none()
+                .then(|| Attainable::new(&setup.platform)),
+            moved: Bytes(0),
+        }
+    }
+
+    /// A superstep begins in which each process executes this many instructions.
+    pub(super) fn begin(&mut self, work: &[Instructions]) {
+        if let Some(attainable) = &mut self.attainable {
+            attainable.began(work);
+        }
+    }
+
+    /// Adds an event.
+    fn add(&mut self, event: record::Event) {
+        if let record::Event::Superstep(superstep) = &event {
+            if let Some(attainable) = &mut self.attainable {
+                attainable.ended(superstep.computation);
+            }
+            self.supersteps += 1;
+        }
+        self.events.push(event);
+    }
+
+    /// Adds the state of a process that leaves its host.
+    fn add_moved(&mut self, bytes: Bytes) {
+        self.moved += bytes;
+    }
+
+    /// The number of supersteps recorded.
+    pub(super) const fn supersteps(&self) -> u64 {
+        self.supersteps
+    }
+
+    /// Passes the new events to `observer`.
+    pub(super) fn observe(&mut self, observer: &mut dyn FnMut(&record::Event)) {
+        if self.events.is_empty() {
+            return;
+        }
+        for event in self.events.drain(..) {
+            observer(&event);
+            match event {
+                record::Event::Call(call) => self.calls.push(*call),
+                record::Event::Join(join) => self.joins.push(join),
+                record::Event::Checkpoint(checkpoint) => self.checkpoints.push(checkpoint),
+                _ => {}
+            }
+        }
+    }
+
+    /// The end of a run that finished at `seconds`, with the number and the bytes of its messages.
+    pub(super) fn end(&self, seconds: Instant, (messages, bytes): (u64, Bytes)) -> record::End {
+        record::End {
+            seconds,
+            supersteps: self.supersteps,
+            messages,
+            bytes,
+            attainable: self.attainable.as_ref().map(Attainable::total),
+            imbalance: self.attainable.as_ref().map(Attainable::imbalance),
+            moved: self.moved,
+        }
+    }
+
+    /// Removes all joins that were observed.
+    pub(super) fn joins(&mut self) -> Vec<record::Join> {
+        std::mem::take(&mut self.joins)
+    }
+
+    /// Removes all checkpoints that were observed.
+    pub(super) fn checkpoints(&mut self) -> Vec<record::Checkpoint> {
+        std::mem::take(&mut self.checkpoints)
+    }
+
+    /// Removes all calls that were observed.
+    pub(super) fn calls(&mut self) -> Vec<record::Call> {
+        std::mem::take(&mut self.calls)
+    }
+}
+
+impl SimulatedWorld {
+    /// The state of `rank` in which it is about to start `superstep` is saved: it stalls.
+    fn save(&mut self, rank: Rank, superstep: u64, agent: &[u8]) {
+        let Some(checkpoints) = &mut self.checkpoints else {
+            return;
+        };
+        let (now, host) = (self.engine.now(), self.hosts[rank.index()]);
+        if !checkpoints.has_begun(superstep) {
+            let absent = self.pool.as_ref().map(Pool::absent).unwrap_or_default();
+            let buddies = buddies(&self.rules.sets, &absent);
+            let states = self.supersteps.states();
+            checkpoints.begin((superstep, now), states, &self.hosts, &buddies);
+        }
+        let agent = u64::try_from(agent.len()).expect("a length fits 64 bits");
+        let work = checkpoints.stall((rank, host), Bytes(agent), now, &self.platform);
+        let stall = pack(ActivityKind::Stall, rank.0);
+        self.engine.compute(host, work, stall);
+    }
+
+    /// Whether `rank` stalls. It waits for `delay` afterwards, and then computes.
+    fn waits_for_checkpoint(&mut self, rank: Rank, delay: Seconds) -> bool {
+        let checkpoints = self.checkpoints.as_mut();
+        checkpoints.is_some_and(|checkpoints| checkpoints.delay(rank, delay))
+    }
+
+    /// `rank` computes its superstep, `delay` from now.
+    fn compute_after(&mut self, rank: Rank, delay: Seconds) {
+        if delay == Seconds::ZERO {
+            self.compute(rank);
+        } else {
+            self.engine.wake(delay, pack(ActivityKind::Delay, rank.0));
+        }
+    }
+
+    /// An activity of the checkpoint has ended, of the process or the host with this index.
+    fn continue_checkpoint(&mut self, kind: ActivityKind, index: u32) {
+        let checkpoints = self
+            .checkpoints
+            .as_mut()
+            .expect("a checkpoint is under way");
+        let now = self.engine.now();
+        let encoded = match kind {
+            ActivityKind::Stall => {
+                let (rank, host) = (Rank(index), self.hosts[Rank(index).index()]);
+                let (delay, work) = checkpoints.resume((rank, host), now, &self.platform);
+                let encoded = match work {
+                    Some(work) => {
+                        // A process may move while its state is encoded: the host counts.
+                        let encoding = pack(ActivityKind::Encoding, host.0);
+                        self.engine.compute(host, work, encoding);
+                        Encoded::Nothing
+                    }
+                    None => checkpoints.encoded(host, now, &self.platform),
+                };
+                self.compute_after(rank, delay);
+                encoded
+            }
+            ActivityKind::Encoding => checkpoints.encoded(HostId(index), now, &self.platform),
+            _ => checkpoints.saved(now, &self.platform),
+        };
+        match encoded {
+            Encoded::Nothing => {}
+            Encoded::Send(from, to, bytes) => {
+                self.transfer(from, to, bytes, pack(ActivityKind::Copy, from.0));
+            }
+            Encoded::Complete(checkpoint) => {
+                self.recorded.add(record::Event::Checkpoint(checkpoint));
+            }
+        }
+    }
+}
+
+/// A superstep that passes as an earlier one did.
+struct Replay {
+    start: Start,
+    course: Course,
+}
+
+impl SimulatedWorld {
+    /// The first Manager is about to handle the arrival of processes. If these are the last ones, time counts from here if
+    /// nothing is under way.
+    fn arrive(&mut self, from: Address, arrived: &Arrived) {
+        if let Address::Process(rank) = from {
+            let has_halted = arrived.halted == 1;
+            for number in self.rendezvous.arrive(rank, arrived.superstep, has_halted) {
+                self.start_or_hold(number);
+            }
+        }
+        let all = self.arrived.map_or(*arrived, |others| others.and(*arrived));
+        if all.processes < self.living {
+            self.arrived = Some(all);
+            return;
+        }
+        self.arrived = None;
+        self.living -= all.halted;
+        let span = self.engine.rest();
+        if let (Some(span), Some(recording)) = (span, self.repetition.recorded())
+            && self.deliveries.is_empty()
+        {
+            let course = recording.course(self.supersteps.plan());
+            self.repetition.keep(Course {
+                span,
+                all: Some(all),
+                elapsed: self.supersteps.elapsed().to_vec(),
+                ..course
+            });
+        }
+    }
+
+    /// The next superstep is about to be started by one Manager. Lets it pass as an earlier one did, if that is known.
+    fn begin_superstep(&mut self, start: Start) {
+        let is_at_rest = self.engine.rest().is_some() && self.deliveries.is_empty();
+        let is_plain = start.interval.is_none() && !start.checkpoint;
+        if self.repetition.is_on() && is_at_rest && is_plain {
+            self.repeat(start);
+        }
+        if self.replay.is_none() {
+            let has_master = self.hosts[0] == self.rules.first_host();
+            self.rendezvous.start(start.superstep, has_master);
+        }
+    }
+
+    /// Executes the programs for the next superstep. If they do what they did in a recent one, lets it pass.
+    fn repeat(&mut self, start: Start) {
+        if let Err(error) = self.execute(start.superstep) {
+            return self.fail(error);
+        }
+        let plan = self.supersteps.plan();
+        let Some(course) = self.repetition.take(plan, &self.engine) else {
+            self.traffic.begin(plan);
+            self.repetition.record(plan);
+            return;
+        };
+        self.traffic.repeat(plan);
+        self.supersteps.set_elapsed(&course.elapsed);
+        self.replay = Some(Replay { start, course });
+    }
+
+    /// Has processes handle the events of a superstep that passes as an earlier one did. Returns its end, for the Manager.
+    fn pass(&mut self, replay: Replay, handle: &mut dyn FnMut(Rank, Event, &mut Self)) -> Delivery {
+        let Replay { start, course } = replay;
+        for process in &course.processes {
+            let rank = process.rank;
+            let host = self.hosts[rank.index()];
+            let set = self.rules.sets[host.index()];
+            let started = Event::Message {
+                from: self.rules.barrier.parent(host, set),
+                message: AgentMessage::Start(start),
+            };
+            self.replayed = Some(self.engine.date(process.started));
+            handle(rank, started, self);
+            let computed = Event::Computed {
+                work: process.work,
+                time: process.computation,
+                halted: false,
+            };
+            self.replayed = Some(self.engine.date(process.computed));
+            handle(rank, computed, self);
+            let exchanged = Event::Exchanged(process.exchange.clone());
+            self.replayed = Some(self.engine.date(process.arrived));
+            handle(rank, exchanged, self);
+        }
+        self.replayed = None;
+        self.engine.repeat(&course.span);
+        self.engine.rest();
+        let manager = Address::SetManager(self.rules.first);
+        let all = course.all.expect("a course that is kept is complete");
+        let arrived = Arrived {
+            superstep: start.superstep,
+            ..all
+        };
+        self.repetition.keep(course);
+        let event = Event::Message {
+            from: manager,
+            message: AgentMessage::Arrived(arrived),
+        };
+        Delivery { to: manager, event }
+    }
+}

@@ -18,12 +18,19 @@ use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
 use migbsp::{ExternalLoad, Inventory};
 use protocol::{
-    Abandoned, AgentMessage, BusyProcess, Frame, JobMessage, JobStatus, Message, SetReport, Status,
+    Abandoned, Address, AgentMessage, BusyProcess, Frame, JobMessage, JobStatus, Message,
+    SetReport, Status, encode,
 };
 
 /// The whole frame in one buffer.
 fn joined(frame: &Frame) -> Bytes {
     [&frame.head[..], &frame.payload[..]].concat().into()
+}
+
+/// Bytes of the frame of a message.
+fn frame_len(message: &Message, from: Address, to: Address) -> u64 {
+    let frame = encode(from, to, message);
+    u64::try_from(frame.head.len() + frame.payload.len()).unwrap()
 }
 
 /// What the Manager of `set` reports if plans name processors.

@@ -1,13 +1,10 @@
 mod damage;
 mod folders;
 mod power;
-
 use std::num::NonZeroU64;
 
-use bsp::units::Instructions;
 use protocol::transport::CHUNK_LEN;
 
-use super::super::piece::{Condition, Content, PieceHead};
 use super::*;
 
 const PROCESSES: u32 = 5;

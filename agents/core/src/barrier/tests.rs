@@ -1,7 +1,7 @@
 use bsp::units::Seconds;
 
-use super::*;
-use crate::resumed::Resumed;
+use crate::barrier::*;
+use crate::setup::Resumed;
 use crate::test_world::TestWorld;
 
 /// Five processes: two on host 0, two on host 1, one on host 3 in another Set.

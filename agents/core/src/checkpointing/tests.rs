@@ -91,3 +91,38 @@ proptest! {
         prop_assert!(optimal(cost, mtbf, nodes * 2) <= interval);
     }
 }
+
+#[test]
+fn with_one_set_the_buddy_is_the_next_host() {
+    let host = |host| Some(HostId(host));
+    let none = BTreeSet::new();
+    assert_eq!(buddies(&[SetId(0); 3], &none), [host(1), host(2), host(0)]);
+    assert_eq!(buddies(&[SetId(0)], &none), [None]);
+    let absent = BTreeSet::from([HostId(1)]);
+    assert_eq!(buddies(&[SetId(0); 3], &absent), [host(2), None, host(0)]);
+}
+
+proptest! {
+    #[test]
+    fn buddies_are_other_hosts_of_other_sets_where_there_are_any(
+        sets in prop::collection::vec(0_u32..4, 1..20),
+        absent in prop::collection::btree_set(0_u32..20, 0..10),
+    ) {
+        let sets: Vec<SetId> = sets.into_iter().map(SetId).collect();
+        let absent = absent.into_iter().map(HostId).collect::<BTreeSet<_>>();
+        let is_there = |host: &HostId| !absent.contains(host);
+        let all = (0..sets.len()).map(HostId::from_index);
+        let present: Vec<HostId> = all.filter(is_there).collect();
+        let kinds: BTreeSet<SetId> = present.iter().map(|host| sets[host.index()]).collect();
+        let buddies = buddies(&sets, &absent);
+        prop_assert_eq!(buddies.len(), sets.len());
+        for (index, buddy) in buddies.into_iter().enumerate() {
+            let host = HostId::from_index(index);
+            prop_assert_eq!(buddy.is_some(), is_there(&host) && 1 < present.len());
+            if let Some(buddy) = buddy {
+                prop_assert!(buddy != host && is_there(&buddy));
+                prop_assert_eq!(sets[buddy.index()] != sets[index], 1 < kinds.len());
+            }
+        }
+    }
+}

@@ -14,7 +14,7 @@ fn node(shape: Shape) -> (TestWorld, Node) {
     (world, node)
 }
 
-fn tell(
+fn deliver(
     world: &mut TestWorld,
     node: &mut Node,
     message: AgentMessage,
@@ -51,9 +51,9 @@ const START: AgentMessage = AgentMessage::Start(Start {
 #[test]
 fn those_who_arrive_are_reported_together_and_told_apart() {
     let (mut world, mut node) = node(Shape::Hierarchical);
-    assert_eq!(tell(&mut world, &mut node, arrived(2, 0)), []);
+    assert_eq!(deliver(&mut world, &mut node, arrived(2, 0)), []);
     assert_eq!(
-        tell(&mut world, &mut node, AgentMessage::Halted(Rank(1))),
+        deliver(&mut world, &mut node, AgentMessage::Halted(Rank(1))),
         []
     );
     let together = AgentMessage::Arrived(Arrived {
@@ -69,16 +69,16 @@ fn those_who_arrive_are_reported_together_and_told_apart() {
     });
     let manager = Address::SetManager(SetId(0));
     assert_eq!(
-        tell(&mut world, &mut node, arrived(1, 1)),
+        deliver(&mut world, &mut node, arrived(1, 1)),
         [(manager, together)]
     );
     let expected = [
         (Address::Process(Rank(1)), AgentMessage::Finish),
         (Address::Process(Rank(2)), START),
     ];
-    assert_eq!(tell(&mut world, &mut node, START), expected);
+    assert_eq!(deliver(&mut world, &mut node, START), expected);
     // Only one is waited for now.
-    assert_eq!(tell(&mut world, &mut node, arrived(2, 0)).len(), 1);
+    assert_eq!(deliver(&mut world, &mut node, arrived(2, 0)).len(), 1);
 }
 
 fn report(rank: u32) -> Report {
@@ -117,9 +117,9 @@ fn a_report_waits_for_all_residents_and_is_in_rank_order() {
         learned: None,
     };
     let evaluate = AgentMessage::Evaluate(Box::new(order));
-    assert_eq!(tell(&mut world, &mut node, evaluate.clone()).len(), 2);
+    assert_eq!(deliver(&mut world, &mut node, evaluate.clone()).len(), 2);
     let reported = |rank| AgentMessage::Reported(Box::new(report(rank)));
-    assert_eq!(tell(&mut world, &mut node, reported(2)), []);
+    assert_eq!(deliver(&mut world, &mut node, reported(2)), []);
     let expected = |ranks: &[u32]| {
         let reports = Reports {
             superstep: 4,
@@ -131,7 +131,10 @@ fn a_report_waits_for_all_residents_and_is_in_rank_order() {
             AgentMessage::Reports(Box::new(reports)),
         )]
     };
-    assert_eq!(tell(&mut world, &mut node, reported(1)), expected(&[1, 2]));
+    assert_eq!(
+        deliver(&mut world, &mut node, reported(1)),
+        expected(&[1, 2])
+    );
     // What would be too long for one message comes in several.
     let measured = migbsp::ProcessTimes::new(None, Seconds::ZERO, None);
     let long = |rank| Report {
@@ -145,19 +148,19 @@ fn a_report_waits_for_all_residents_and_is_in_rank_order() {
             reports: vec![long(rank)],
         })
     };
-    tell(&mut world, &mut node, evaluate.clone());
+    deliver(&mut world, &mut node, evaluate.clone());
     let reported = |rank| AgentMessage::Reported(Box::new(long(rank)));
-    assert_eq!(tell(&mut world, &mut node, reported(2)), []);
+    assert_eq!(deliver(&mut world, &mut node, reported(2)), []);
     let manager = Address::SetManager(SetId(0));
     let both = [
         (manager, AgentMessage::ReportsBefore(reports(1))),
         (manager, AgentMessage::Reports(reports(2))),
     ];
-    assert_eq!(tell(&mut world, &mut node, reported(1)), both);
+    assert_eq!(deliver(&mut world, &mut node, reported(1)), both);
     // Halted processes are not asked; without processes the report is empty.
-    tell(&mut world, &mut node, AgentMessage::Halted(Rank(1)));
-    tell(&mut world, &mut node, AgentMessage::Halted(Rank(2)));
-    assert_eq!(tell(&mut world, &mut node, evaluate), expected(&[]));
+    deliver(&mut world, &mut node, AgentMessage::Halted(Rank(1)));
+    deliver(&mut world, &mut node, AgentMessage::Halted(Rank(2)));
+    assert_eq!(deliver(&mut world, &mut node, evaluate), expected(&[]));
 }
 
 #[test]
@@ -170,12 +173,12 @@ fn a_process_leaves_before_its_state_and_lives_where_that_comes_to() {
         epoch: 1,
         deferred_cost: Seconds::ZERO,
     };
-    let sent = tell(&mut world, &mut node, AgentMessage::Migrate(order));
+    let sent = deliver(&mut world, &mut node, AgentMessage::Migrate(order));
     assert_eq!(
         sent,
         [(Address::Process(Rank(1)), AgentMessage::Migrate(order))]
     );
-    assert_eq!(tell(&mut world, &mut node, START).len(), 1);
+    assert_eq!(deliver(&mut world, &mut node, START).len(), 1);
     let state = EncodedState {
         rank: Rank(0),
         epoch: 1,
@@ -183,15 +186,15 @@ fn a_process_leaves_before_its_state_and_lives_where_that_comes_to() {
         declared: None,
         payload: bytes::Bytes::new(),
     };
-    tell(&mut world, &mut node, AgentMessage::State(Box::new(state)));
+    deliver(&mut world, &mut node, AgentMessage::State(Box::new(state)));
     assert_eq!(world.acts, [Act::Install(HOST, Rank(0))]);
-    assert_eq!(tell(&mut world, &mut node, START).len(), 2);
+    assert_eq!(deliver(&mut world, &mut node, START).len(), 2);
 }
 
 #[test]
 fn a_host_is_measured() {
     let (mut world, mut node) = node(Shape::Ideal);
-    let sent = tell(
+    let sent = deliver(
         &mut world,
         &mut node,
         AgentMessage::Measure(Measure { superstep: 4 }),

@@ -2,10 +2,9 @@ use bsp::SetId;
 use bsp::units::Bytes;
 use migbsp::{MeasuredMove, Reception};
 
-use super::*;
 use crate::barrier::{Collection, Shape};
-use crate::resumed::Resumed;
-use crate::setup::Scheduler;
+use crate::process::*;
+use crate::setup::{Resumed, Scheduler};
 use crate::test_world::{Act, TestWorld, scheduler};
 
 /// Process 1 of two on host 0, and its [`TestWorld`].
@@ -15,7 +14,7 @@ fn process(shape: Shape, scheduler: Option<Scheduler>) -> (TestWorld, Process) {
     (test_world, process)
 }
 
-fn tell(test_world: &mut TestWorld, process: &mut Process, event: Event) {
+fn deliver(test_world: &mut TestWorld, process: &mut Process, event: Event) {
     let (mut same, _) = self::process(
         test_world.rules.barrier.options().shape,
         test_world.rules.scheduler.clone(),
@@ -44,13 +43,13 @@ fn seconds(value: f64) -> Seconds {
 
 /// One superstep in which the process computes for two seconds and receives from both Sets.
 fn superstep(test_world: &mut TestWorld, process: &mut Process, index: u64, halted: bool) {
-    tell(test_world, process, start(index));
+    deliver(test_world, process, start(index));
     let computed = Event::Computed {
         work: Instructions(2_000_000_000),
         time: seconds(2.0),
         halted,
     };
-    tell(test_world, process, computed);
+    deliver(test_world, process, computed);
     let reception = |set| Reception {
         set: SetId(set),
         bytes: Bytes(100),
@@ -65,7 +64,7 @@ fn superstep(test_world: &mut TestWorld, process: &mut Process, index: u64, halt
         receptions: [reception(0), reception(1)].into_iter().collect(),
         incoming: Vec::new(),
     };
-    tell(test_world, process, Event::Exchanged(exchange));
+    deliver(test_world, process, Event::Exchanged(exchange));
 }
 
 #[test]
@@ -105,7 +104,7 @@ fn a_superstep_ends_at_whoever_the_barrier_s_shape_says() {
         superstep(&mut test_world, &mut process, 0, true);
         let halted = (own, node, AgentMessage::Halted(Rank(1)), Cost::Free);
         assert_eq!(test_world.sent, [halted, (own, to, arrived(1), cost)]);
-        tell(&mut test_world, &mut process, message(AgentMessage::Finish));
+        deliver(&mut test_world, &mut process, message(AgentMessage::Finish));
         assert_eq!(test_world.finished, [Rank(1)]);
     }
 }
@@ -128,7 +127,7 @@ fn a_process_that_moves_is_the_one_that_left_and_pays_what_it_owes_once() {
             epoch: 7,
             deferred_cost: seconds(0.5),
         };
-        tell(
+        deliver(
             &mut test_world,
             &mut process,
             message(AgentMessage::Migrate(order)),
@@ -150,7 +149,7 @@ fn a_process_that_moves_is_the_one_that_left_and_pays_what_it_owes_once() {
                 round_trip: Seconds::ZERO,
             },
         };
-        tell(&mut test_world, &mut moved, Event::Moved(Box::new(arrival)));
+        deliver(&mut test_world, &mut moved, Event::Moved(Box::new(arrival)));
         process.host = HostId(4);
         assert_eq!(format!("{moved:?}"), format!("{process:?}"));
         let installed = AgentMessage::Installed(Installed {
@@ -199,7 +198,7 @@ fn an_evaluation_is_reported_to_the_node_with_what_a_negotiation_needs() {
         sets: vec![view(1e9), view(2e9), view(1e9)],
         learned: None,
     };
-    tell(
+    deliver(
         &mut test_world,
         &mut process,
         message(AgentMessage::Evaluate(Box::new(order))),

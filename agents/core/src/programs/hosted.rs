@@ -3,14 +3,15 @@
 use std::cell::Cell;
 use std::fmt;
 
-use bsp::reference;
 use bsp::units::{Bytes, Instructions, Seconds};
-use bsp::{Conditions, Envelope, Inbox, Interaction, MemorySize, Outbox, Program, Rank, Step};
+use bsp::{
+    Conditions, Envelope, Inbox, Interaction, MemorySize, Outbox, Program, Rank, Step, reference,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::chunks::ChunkWriter;
-use crate::encoding::{decode, encode_into, encoded_len};
-use crate::error::RunError;
+use crate::outcome::RunError;
+use crate::programs::{decode, encode_into, encoded_len};
 
 /// A process's program on a host.
 pub trait HostedProgram: Send + fmt::Debug {
@@ -230,8 +231,8 @@ const LENGTH_LASTS: u64 = 100;
 mod tests {
     use bsp::Superstep;
 
-    use super::super::erased::ProgramType;
     use super::*;
+    use crate::programs::ProgramType;
 
     /// Sends what it has received to the next process, and its length; halts when it receives "end".
     #[derive(Serialize, Deserialize)]

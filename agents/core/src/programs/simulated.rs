@@ -7,10 +7,9 @@ use bsp::reference::{self, check_length, check_receiver};
 use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{Conditions, Envelope, Inbox, MemorySize, Outbox, Payload, Program, Rank, Step};
 
-use super::outputs::Outputs;
-use super::superstep_plan::SuperstepPlan;
-use crate::encoding::{decode, encode_into, encoded_len};
-use crate::error::RunError;
+use crate::outcome::RunError;
+use crate::programs::{Outputs, SuperstepPlan};
+use crate::programs::{decode, encode_into, encoded_len};
 
 /// Programs of a type that the world need not know.
 pub trait SimulatedPrograms {

@@ -22,20 +22,16 @@ use migbsp::{
     ProbedLink, Processor, Processors, Request, Selection, SetView, Spacing,
 };
 use protocol::{
-    Address, AgentMessage, Answered, Ask, Capacity, Considered, Decided, Evaluate, Installed,
-    LinkProbed, Measure, Measured, Migrate, Planned, ProbeLink, Report, Reports, SetReport,
-    StartCall,
+    Address, AgentMessage, Answered, Ask, Capacity, Considered, Decided, Evaluate, LinkProbed,
+    Measure, Measured, Migrate, Planned, ProbeLink, Report, Reports, SetReport, StartCall,
 };
 
-use super::SetManager;
-use crate::check::check;
-use crate::deliberation::{Deliberated, Deliberation};
-use crate::mutant::{self, Mutant};
-use crate::remaining::most;
-use crate::repricing;
-use crate::script;
-use crate::setup::{Payment, Rules, Scheduler, WindowRule};
-use crate::world::{Cost, Executor, HostProbe, Mail, World};
+use crate::message_check::check;
+use crate::set_manager::{Moves, SetManager};
+use crate::setup::{
+    Payment, Rules, Scheduler, WindowRule, most, scripted_candidates, scripted_places,
+};
+use crate::world::{Cost, Deliberated, Deliberation, Executor, HostProbe, Mail, World};
 
 /// The state of a call at one Manager.
 #[derive(Debug)]
@@ -72,10 +68,7 @@ pub(super) struct Call {
     decision: Option<Decision>,
     /// The links that were probed for the plan, if this is the first Manager.
     probed: Vec<ProbedLink>,
-    /// All moves of this call, once they are known.
-    moves: Option<Vec<Migrate>>,
-    /// The processes that have been installed.
-    installed: BTreeMap<Rank, Installed>,
+    pub(super) moves: Moves,
 }
 
 /// The part in which candidates are settled, one after the other in the order of the list.
@@ -103,6 +96,9 @@ struct LinkProbes {
     /// What was found, in the order of the probes.
     probed: Vec<ProbedLink>,
 }
+
+/// Why there is a scheduler.
+const SCHEDULED: &str = "calls have a scheduler";
 
 impl SetManager {
     /// Begins a call after the present superstep, at all Managers; this one knows of it since `began`.
@@ -173,7 +169,7 @@ impl SetManager {
             }
             AgentMessage::Capacity(capacity) => self.handle_capacity(rules, *capacity, world),
             AgentMessage::ReportsBefore(reports) => {
-                let view = &self.placement_view;
+                let view = &self.placement;
                 call.keep(*reports, |rank| view.of(rank))
             }
             AgentMessage::Reports(reports) => {
@@ -181,7 +177,7 @@ impl SetManager {
                 check(call.reports_missing.remove(&host), || {
                     format!("unexpected reports of {host}")
                 })?;
-                let view = &self.placement_view;
+                let view = &self.placement;
                 call.keep(*reports, |rank| view.of(rank))?;
                 if call.reports_missing.is_empty() {
                     self.send_set_report(rules, world)?;
@@ -210,18 +206,19 @@ impl SetManager {
 
     /// Sends the capacity of this Set, once all hosts have answered.
     fn send_capacity(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
+        let scheduling = self.scheduling.as_ref().expect(SCHEDULED);
         let call = self.call.as_mut().expect("a call is being held");
         call.measured.sort_by_key(|measured| measured.host);
         let capacity = Capacity {
             superstep: call.superstep,
             set: self.set,
             capacity: migbsp::capacity(&call.processors(|measured| measured.load)),
-            processes: self.placement_view.processes(),
+            processes: self.placement.processes(),
             processors: call
                 .measured
                 .iter()
                 .fold(0, |sum, measured| measured.cores.saturating_add(sum)),
-            learned: self.learned_cost.coefficients(),
+            learned: scheduling.learned_cost.coefficients(),
         };
         self.send_to_managers(
             rules,
@@ -240,7 +237,8 @@ impl SetManager {
     ) -> Result<(), String> {
         let call = self.call.as_mut().expect("a call is being held");
         let set = capacity.set;
-        let learned = self.learned_cost.coefficients();
+        let scheduling = self.scheduling.as_ref().expect(SCHEDULED);
+        let learned = scheduling.learned_cost.coefficients();
         check(capacity.learned == learned, || {
             format!("{set} has learned another cost of moves")
         })?;
@@ -266,7 +264,7 @@ impl SetManager {
             sets,
             learned,
         };
-        let nodes = self.placement_view.hosts();
+        let nodes = self.placement.hosts();
         call.reports_missing = nodes.collect();
         let is_empty = call.reports_missing.is_empty();
         for host in &call.reports_missing {
@@ -282,8 +280,10 @@ impl SetManager {
 
     /// Sends the report of this Set, once all its processes have reported.
     fn send_set_report(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
-        let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
-        let when = self.when.as_ref().expect("there is a scheduler");
+        let scheduler = rules.scheduler.as_ref().expect(SCHEDULED);
+        let scheduling = self.scheduling.as_mut().expect(SCHEDULED);
+        let schedule = scheduling.when.schedule();
+        let barrier_busy = std::mem::take(&mut scheduling.barrier_busy);
         let call = self.call.as_ref().expect("a call is being held");
         let reports: Vec<&Report> = call.reports.values().collect();
         let more = call.more();
@@ -306,7 +306,6 @@ impl SetManager {
                 .collect(),
         }));
         let times: Vec<_> = reports.iter().map(|report| &report.times[..]).collect();
-        let schedule = when.schedule();
         let mut set_report = SetReport {
             superstep: call.superstep,
             set: self.set,
@@ -314,7 +313,7 @@ impl SetManager {
             tolerance: schedule.tolerance,
             entries: reports.iter().map(|report| report.entry).collect(),
             digests: Digest::of_supersteps(&times),
-            barrier_busy: std::mem::take(&mut self.barrier_busy),
+            barrier_busy,
             inventory: None,
             remaining: scheduler.asked(|| most(reports.iter().map(|report| report.remaining))),
         };
@@ -336,7 +335,7 @@ impl SetManager {
         set_report: SetReport,
         world: &mut dyn World,
     ) -> Result<(), String> {
-        let schedule = self.when.as_ref().expect("there is a scheduler").schedule();
+        let schedule = self.scheduling.as_ref().expect(SCHEDULED).when.schedule();
         let set = set_report.set;
         let tolerance = set_report.tolerance.map(f64::to_bits);
         check(
@@ -344,17 +343,16 @@ impl SetManager {
                 && tolerance == schedule.tolerance.map(f64::to_bits),
             || format!("{set} has another interval or tolerance"),
         )?;
-        let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
+        let scheduler = rules.scheduler.as_ref().expect(SCHEDULED);
         let wants_inventory = self.set == rules.first && scheduler.plans();
         check(set_report.inventory.is_some() == wants_inventory, || {
             format!("the inventory of {set} is missing or unexpected")
         })?;
         for entry in &set_report.entries {
             let rank = entry.rank;
-            check(
-                rules.sets[self.placement_view.of(rank).index()] == set,
-                || format!("{set} reports {rank}, which is in another Set"),
-            )?;
+            check(rules.sets[self.placement.of(rank).index()] == set, || {
+                format!("{set} reports {rank}, which is in another Set")
+            })?;
         }
         let call = self.call.as_mut().expect("a call is being held");
         let is_new = call.set_reports.insert(set, set_report).is_none();
@@ -373,9 +371,10 @@ impl SetManager {
             .flat_map(|set_report| set_report.entries.iter().copied());
         call.list = migbsp::merge(&scheduler.model, entries.collect());
         call.remaining = scheduler.asked(|| most(set_reports.map(|report| report.remaining)));
-        self.end = call
+        let end = call
             .remaining
             .map(|left| (call.superstep + 1).saturating_add(left));
+        self.scheduling.as_mut().expect(SCHEDULED).end = end;
         if !scheduler.plans() {
             return self.begin_negotiation(rules, world);
         }
@@ -418,15 +417,16 @@ impl SetManager {
         let call = self.call.as_mut().expect("a call is being held");
         let set_reports = call.set_reports.values_mut();
         let inventories = set_reports.filter_map(|set_report| set_report.inventory.take());
+        let scheduling = self.scheduling.as_mut().expect(SCHEDULED);
         let deliberation = Deliberation {
-            planner: self.planner.take().expect("the first Manager plans"),
+            planner: scheduling.planner.take().expect("the first Manager plans"),
             start: CallStart {
                 completed: call.superstep + 1,
                 remaining: call.remaining,
                 began: call.began,
             },
             sets: inventories.collect(),
-            cost: self.learned_cost.moves(),
+            cost: scheduling.learned_cost.moves(),
         };
         world.deliberate(self.set, deliberation);
     }
@@ -445,7 +445,7 @@ impl SetManager {
         } else {
             Vec::new()
         };
-        self.planner = Some(planner);
+        self.scheduling.as_mut().expect(SCHEDULED).planner = Some(planner);
         if probes.is_empty() {
             return self.send_plan(rules, decision, world);
         }
@@ -496,8 +496,9 @@ impl SetManager {
         if call.set_reports.len() < rules.managers.len() {
             return Ok(());
         }
-        let moves = ordered(rules, &planned.moves, self.epoch + 1);
-        self.carry_out(rules, moves, world)
+        let moves = ordered(rules, &planned.moves, self.placement.epoch + 1);
+        self.carry_out(rules, moves, world)?;
+        self.conclude_call(rules, world)
     }
 
     /// Selects the candidates, and prepares the negotiation about them.
@@ -510,11 +511,11 @@ impl SetManager {
         let call = self.call.as_mut().expect("a call is being held");
         let orders = rules.orders(call.superstep + 1);
         let selection = match orders {
-            Some(orders) => script::candidates(
+            Some(orders) => scripted_candidates(
                 orders,
                 &call.list,
                 |host| rules.sets[host.index()],
-                |rank| self.placement_view.of(rank),
+                |rank| self.placement.of(rank),
             ),
             None => migbsp::select(model, &call.list),
         };
@@ -527,11 +528,11 @@ impl SetManager {
                 .push(resident);
         }
         let rate = call.rates[self.set.index()];
-        let processors = Processors::new(rate, processors, &self.occupied);
+        let processors = Processors::new(rate, processors, &self.placement.occupied);
         call.negotiation = Some(Negotiation {
             selection,
             processors,
-            script: orders.map(script::places),
+            script: orders.map(scripted_places),
             settled: 0,
             asked: None,
             considered: Vec::new(),
@@ -541,7 +542,8 @@ impl SetManager {
 
     /// Decides about candidates as far as this Manager can without the answer of another.
     fn negotiate(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
-        let learns = self.learned_cost.coefficients().is_some();
+        let scheduling = self.scheduling.as_ref();
+        let learns = scheduling.is_some_and(|it| it.learned_cost.coefficients().is_some());
         let Some(call) = &mut self.call else {
             return Ok(());
         };
@@ -606,11 +608,11 @@ impl SetManager {
             return Ok(());
         };
         let is_scripted = negotiation.script.is_some();
-        self.learned_cost
-            .price_by_moves(&mut negotiation.considered, is_scripted);
+        let learned_cost = &self.scheduling.as_ref().expect(SCHEDULED).learned_cost;
+        learned_cost.price_by_moves(&mut negotiation.considered, is_scripted);
         let moves = rules.scheduler.as_ref().is_some_and(|s| s.moves);
         let probes = if moves && world.link_prober().is_some() {
-            repricing::probes(&negotiation.considered, &self.learned_cost.moves())
+            learned_cost.probes(&negotiation.considered)
         } else {
             Vec::new()
         };
@@ -632,8 +634,8 @@ impl SetManager {
         let negotiation = call.negotiation.as_mut().expect("candidates are settled");
         let is_scripted = negotiation.script.is_some();
         let mut considered = std::mem::take(&mut negotiation.considered);
-        self.learned_cost
-            .price_by_probes(&mut considered, &probed, is_scripted);
+        let learned_cost = &self.scheduling.as_ref().expect(SCHEDULED).learned_cost;
+        learned_cost.price_by_probes(&mut considered, &probed, is_scripted);
         let decided = Decided {
             superstep: call.superstep,
             set: self.set,
@@ -695,8 +697,9 @@ impl SetManager {
         if call.decided.len() < rules.managers.len() {
             return Ok(());
         }
-        let moves = negotiated(rules, call, self.epoch + 1)?;
-        self.carry_out(rules, moves, world)
+        let moves = negotiated(rules, call, self.placement.epoch + 1)?;
+        self.carry_out(rules, moves, world)?;
+        self.conclude_call(rules, world)
     }
 
     /// Probes the next link of `probes`. Returns them if all links are probed.
@@ -743,110 +746,59 @@ impl SetManager {
         match call.decision.take() {
             Some(decision) => {
                 call.probed.clone_from(&probes.probed);
-                let planner = self.planner.as_mut().expect("the first Manager plans");
-                let decision =
-                    planner.confirm(decision, &self.learned_cost.confirmed(&probes.probed));
+                let scheduling = self.scheduling.as_mut().expect(SCHEDULED);
+                let links = scheduling.learned_cost.confirmed(&probes.probed);
+                let planner = scheduling
+                    .planner
+                    .as_mut()
+                    .expect("the first Manager plans");
+                let decision = planner.confirm(decision, &links);
                 self.send_plan(rules, decision, world)
             }
             None => self.send_decisions(rules, probes.probed, world),
         }
     }
 
-    fn handle_installed(
-        &mut self,
-        rules: &Rules,
-        from: Address,
-        installed: Installed,
-        world: &mut dyn World,
-    ) -> Result<(), String> {
-        let rank = installed.rank;
-        self.check_next(installed)?;
-        let call = self.call.as_mut().expect("a call is being held");
-        let is_new = call.installed.insert(rank, installed).is_none();
-        check(is_new, || format!("{rank} is installed twice"))?;
-        self.pass_on(rules, from, installed, world);
-        self.conclude_if_settled(rules, world)
-    }
-
-    /// Orders the moves of processes of this Set, once all Managers know all moves.
-    fn carry_out(
-        &mut self,
-        rules: &Rules,
-        moves: Vec<Migrate>,
-        world: &mut dyn World,
-    ) -> Result<(), String> {
-        let mut moving = BTreeSet::new();
-        for order in &moves {
-            let Migrate { rank, from, to, .. } = *order;
-            let is_possible = from != to
-                && moving.insert(rank)
-                && self.placement_view.of(rank) == from
-                && self.arrivals.can_move(rules, from);
-            check(is_possible, || {
-                format!("{rank} cannot move from {from} to {to}")
-            })?;
-        }
-        self.order(rules, &moves, world);
-        let call = self.call.as_mut().expect("a call is being held");
-        call.moves = Some(moves);
-        self.conclude_if_settled(rules, world)
-    }
-
     /// Ends the call when all processes that move have been installed on their new hosts.
-    fn conclude_if_settled(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
+    pub(super) fn conclude_call(
+        &mut self,
+        rules: &Rules,
+        world: &mut dyn World,
+    ) -> Result<(), String> {
         let call = self.call.as_ref().expect("a call is being held");
-        let Some(moves) = &call.moves else {
-            return Ok(());
-        };
-        let needed = if mutant::is(Mutant::CommitEarly) {
-            moves.len().min(1)
-        } else {
-            moves.len()
-        };
-        if call.installed.len() < needed {
+        if !call.moves.are_complete()? {
             return Ok(());
         }
-        for order in moves {
-            let (rank, to) = (order.rank, order.to);
-            let installed = call.installed.get(&rank);
-            check(
-                installed.is_some_and(|installed| installed.host == to),
-                || format!("{rank} is not installed on {to}"),
-            )?;
-        }
-        check(call.installed.len() == moves.len(), || {
-            "processes are installed that do not move".to_owned()
-        })?;
         let call = self.call.take().expect("looked at above");
-        let moves = call.moves.as_deref().expect("looked at above");
-        self.place(rules, moves);
-        if !moves.is_empty() {
-            self.epoch += 1;
-            world.commit(self.set, self.epoch, moves);
-        }
-        let learned = self.learned_cost.coefficients();
-        self.learned_cost.observe(&call.measured_moves(&rules.sets));
+        let orders = call.moves.orders.as_deref().unwrap_or_default();
+        self.commit_moves(rules, orders, world);
+        let here = orders.iter().map(|order| order.to);
+        let here = here.filter(|to| rules.sets[to.index()] == self.set);
+        self.placement.occupied.extend(here);
         let hold = hold(rules, &call, self.started, world.now());
         let took = world.now() + hold - call.began;
-        if let Some(planner) = &mut self.planner {
-            planner.conclude(took, !moves.is_empty());
+        let scheduling = self.scheduling.as_mut().expect(SCHEDULED);
+        let learned = scheduling.learned_cost.coefficients();
+        let measured = call.measured_moves(&rules.sets);
+        scheduling.learned_cost.observe(&measured);
+        if let Some(planner) = &mut scheduling.planner {
+            planner.conclude(took, !orders.is_empty());
         }
         let planned = call.planned.as_ref();
-        let when = self.when.as_mut().expect("there is a scheduler");
-        when.conclude(&CallOutcome {
+        scheduling.when.conclude(&CallOutcome {
             completed: call.superstep + 1 - rules.first_superstep(),
             supersteps: &call.supersteps,
             barrier_busy: &call.set_reports[&rules.first].barrier_busy,
-            migrations: moves.len(),
+            migrations: orders.len(),
             spacing: planned.map_or_else(Spacing::default, |planned| planned.spacing),
         });
-        let schedule = when.schedule();
+        let schedule = scheduling.when.schedule();
         if self.set == rules.first {
             world.record(record::Event::Call(Box::new(describe(
                 rules, call, learned, schedule, took,
             ))));
         }
-        let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
+        let scheduler = rules.scheduler.as_ref().expect(SCHEDULED);
         let initial = scheduler.model.parameters().interval;
         let start = self.next_start(Some(schedule.interval.unwrap_or(initial)));
         if hold == Seconds::ZERO {
@@ -856,16 +808,6 @@ impl SetManager {
             world.wake(Address::SetManager(self.set), hold);
         }
         Ok(())
-    }
-
-    /// Notes the new hosts of processes that have migrated.
-    fn place(&mut self, rules: &Rules, moves: &[Migrate]) {
-        for order in moves {
-            self.note_move(rules, order);
-            if rules.sets[order.to.index()] == self.set {
-                self.occupied.insert(order.to);
-            }
-        }
     }
 }
 
@@ -891,8 +833,7 @@ impl Call {
             probes: None,
             decision: None,
             probed: Vec::new(),
-            moves: None,
-            installed: BTreeMap::new(),
+            moves: Moves::default(),
         }
     }
 
@@ -932,12 +873,12 @@ impl Call {
         let decided =
             decided.map(|considered| (considered.entry.rank, considered.request.per_byte));
         let predicted: BTreeMap<Rank, Option<f64>> = planned.chain(decided).collect();
-        let mut moves: Vec<&Migrate> = self.moves.iter().flatten().collect();
+        let mut moves: Vec<&Migrate> = self.moves.orders.iter().flatten().collect();
         moves.sort_by_key(|order| order.rank);
         let place = |host: HostId| (host, sets[host.index()]);
         let measured = moves.into_iter().filter_map(|order| {
             Some(CallMove {
-                measured: self.installed.get(&order.rank)?.measured?,
+                measured: self.moves.installed.get(&order.rank)?.measured?,
                 per_byte: predicted.get(&order.rank).copied().flatten()?,
                 from: place(order.from),
                 to: place(order.to),
@@ -996,7 +937,7 @@ fn unreported(rank: Rank) -> String {
     format!("{rank} is a candidate, but has not reported")
 }
 
-/// What the Manager of a candidate asks for; a byte takes `rate` seconds to the target Set, and `learns` tells whether the
+/// What the Manager of a candidate asks for; a byte takes `rate` seconds to the target Set, and `learns`: whether the
 /// cost of moves is learned.
 fn request(
     negotiation: &Negotiation,
@@ -1109,7 +1050,7 @@ fn hold(rules: &Rules, call: &Call, started: Instant, now: Instant) -> Seconds {
     let Some(scheduler) = &rules.scheduler else {
         return Seconds::ZERO;
     };
-    let migrated = call.moves.as_ref().is_some_and(|moves| !moves.is_empty());
+    let migrated = call.moves.is_any();
     let from = match scheduler.window_after_migration {
         WindowRule::Added if migrated => call.began,
         WindowRule::Added | WindowRule::AtLeast => started,
@@ -1127,7 +1068,7 @@ fn describe(
     took: Seconds,
 ) -> record::Call {
     let considered: Vec<Considered> = in_order(&call).cloned().collect();
-    let migrated = call.moves.as_ref().is_some_and(|moves| !moves.is_empty());
+    let migrated = call.moves.is_any();
     let moves = call.planned.iter().flat_map(|planned| &planned.moves);
     let migrations = if migrated {
         considered
@@ -1142,12 +1083,12 @@ fn describe(
     let probed = decided.flat_map(|decided| &decided.probed).copied();
     let probed = call.probed.iter().copied().chain(probed).collect();
     let barrier_busy = call.set_reports[&rules.first].barrier_busy.iter();
-    let judged = call.supersteps.iter().zip(barrier_busy);
-    let judged = judged.map(|(digest, barrier_busy)| record::BalanceCheck {
+    let checked = call.supersteps.iter().zip(barrier_busy);
+    let checked = checked.map(|(digest, barrier_busy)| record::BalanceCheck {
         digest: *digest,
         barrier_busy: *barrier_busy,
     });
-    let judged = judged.collect();
+    let checked = checked.collect();
     let selection = call.negotiation.map(|negotiation| negotiation.selection);
     let selection = selection.unwrap_or_default();
     record::Call {
@@ -1157,7 +1098,7 @@ fn describe(
         interval: schedule.interval,
         tolerance: schedule.tolerance,
         balanced: schedule.balanced,
-        judged,
+        judged: checked,
         threshold: selection.threshold,
         list: call.list,
         passed_over: selection.passed_over,

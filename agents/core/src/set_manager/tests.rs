@@ -1,19 +1,16 @@
 mod checkpoint;
 mod hostile;
 mod probing;
-
-use std::collections::BTreeSet;
-
-use bsp::units::Seconds;
 use migbsp::{Config, CostSource, Heuristic, Policies};
 use proptest::prelude::*;
-use protocol::{AgentMessage, SetReport};
+use protocol::SetReport;
 
-use super::*;
 use crate::barrier::{Collection, Shape};
 use crate::replay::{Difference, Replay};
 use crate::setup::Scheduler;
 use crate::test_world::{Act, Agents, TestWorld, scheduler, script};
+
+use super::*;
 
 /// Plays a run in an order of arrival and answers what was recorded, by kind and in order.
 fn play(mut test_world: TestWorld, order: &[usize]) -> (Vec<record::Superstep>, Vec<record::Call>) {
@@ -211,19 +208,19 @@ fn the_first_process_pays_for_a_central_barrier_while_it_is_away_from_the_first_
             if host == 0 { Cost::Free } else { network }
         };
         let (mut arrivals, mut starts) = (0, 0);
-        for (from, to, message, met) in &test_world.sent {
+        for (from, to, message, charged) in &test_world.sent {
             match message {
                 AgentMessage::Arrived(arrived) if (*from, *to) == (process, manager) => {
-                    assert_eq!(*met, cost(arrived.superstep), "{arrived:?}");
+                    assert_eq!(*charged, cost(arrived.superstep), "{arrived:?}");
                     arrivals += 1;
                 }
                 AgentMessage::Start(start) if (*from, *to) == (manager, process) => {
-                    assert_eq!(*met, cost(start.superstep), "{start:?}");
+                    assert_eq!(*charged, cost(start.superstep), "{start:?}");
                     starts += 1;
                 }
                 // No other process is beside the master.
                 AgentMessage::Arrived(_) if matches!(from, Address::Process(_)) => {
-                    assert_eq!(*met, network);
+                    assert_eq!(*charged, network);
                 }
                 _ => {}
             }
@@ -233,7 +230,7 @@ fn the_first_process_pays_for_a_central_barrier_while_it_is_away_from_the_first_
     }
 }
 
-/// One process alone has arrived, and tells so itself.
+/// One process alone has arrived, and says so itself.
 fn arrived(rank: u32, superstep: u64, halted: u32) -> Event {
     Event::Message {
         from: Address::Process(Rank(rank)),
@@ -252,7 +249,7 @@ fn arrived(rank: u32, superstep: u64, halted: u32) -> Event {
 }
 
 /// Tells the first Manager something, outside of a play.
-fn tell(test_world: &mut TestWorld, agents: &mut Agents, event: Event) {
+fn deliver(test_world: &mut TestWorld, agents: &mut Agents, event: Event) {
     let rules = four(
         test_world.rules.barrier.options().shape,
         test_world.rules.scheduler.clone(),
@@ -272,15 +269,15 @@ fn the_arrival_of_one_s_messages_is_asked_for_once() {
     let mut agents = test_world.agents();
     for rank in 0..4 {
         let halted = u32::from(rank == 0);
-        tell(&mut test_world, &mut agents, arrived(rank, 0, halted));
+        deliver(&mut test_world, &mut agents, arrived(rank, 0, halted));
     }
     assert_eq!(flushes(&test_world), 1);
     // The first process still waits for its last message when the others have arrived again.
     for rank in 1..4 {
-        tell(&mut test_world, &mut agents, arrived(rank, 1, 0));
+        deliver(&mut test_world, &mut agents, arrived(rank, 1, 0));
     }
     assert_eq!(flushes(&test_world), 1);
-    tell(&mut test_world, &mut agents, Event::Flushed);
+    deliver(&mut test_world, &mut agents, Event::Flushed);
     let last = test_world.sent.last().unwrap();
     assert_eq!(last.1, Address::Process(Rank(0)));
     assert_eq!(last.2, AgentMessage::Finish);
@@ -291,7 +288,7 @@ fn an_ideal_barrier_has_no_master() {
     let mut test_world = four(Shape::Ideal, None);
     let mut agents = test_world.agents();
     for rank in 0..4 {
-        tell(&mut test_world, &mut agents, arrived(rank, 0, 0));
+        deliver(&mut test_world, &mut agents, arrived(rank, 0, 0));
     }
     let told: Vec<(Address, Cost)> = test_world
         .sent
@@ -321,7 +318,7 @@ fn counts_that_do_not_add_up_are_no_fault_of_the_member_that_passes_them_on() {
             };
             arrived.received = u64::from(rank == 1);
             let message = AgentMessage::Arrived(arrived);
-            tell(
+            deliver(
                 &mut test_world,
                 &mut agents,
                 Event::Message { from, message },
@@ -339,14 +336,14 @@ fn meets(set_report: SetReport) -> String {
     let mut test_world = four(Shape::Central, Some(scheduler(|_| {})));
     let mut agents = test_world.agents();
     for rank in 0..4 {
-        tell(&mut test_world, &mut agents, arrived(rank, 0, 0));
+        deliver(&mut test_world, &mut agents, arrived(rank, 0, 0));
     }
     let event = Event::Message {
         from: Address::SetManager(set_report.set),
         message: AgentMessage::SetReport(Box::new(set_report)),
     };
     test_world.keep_errors();
-    tell(&mut test_world, &mut agents, event);
+    deliver(&mut test_world, &mut agents, event);
     test_world.error().unwrap_or_else(|| "nothing".to_owned())
 }
 
@@ -388,4 +385,41 @@ fn managers_that_disagree_end_the_run() {
         }),
         "nothing"
     );
+}
+
+proptest! {
+    #[test]
+    fn it_is_the_placement_with_all_moves_applied(
+        starts in prop::collection::vec(0_u32..6, 1..8),
+        moves in prop::collection::vec((0_usize..8, 0_u32..6), 0..30),
+        own in 0_u32..3,
+    ) {
+        let halts = vec![0; starts.len()];
+        let test_world = TestWorld::new(Shape::Ideal, Collection::AsTheyCome, &starts, &halts, None);
+        let rules = &test_world.rules;
+        let own = SetId(own);
+        let here = |host: &HostId| rules.sets[host.index()] == own;
+        let hosts: Vec<HostId> = (0..6).map(HostId).filter(here).collect();
+        let mut placement = PlacementView::new(rules, own, &hosts);
+        let mut expected: Vec<HostId> = starts.iter().copied().map(HostId).collect();
+        for (rank, to) in moves {
+            let rank = Rank::from_index(rank % starts.len());
+            let order = Migrate {
+                rank,
+                from: expected[rank.index()],
+                to: HostId(to),
+                epoch: 1,
+                deferred_cost: Seconds::ZERO,
+            };
+            placement.apply(rules, &order);
+            expected[rank.index()] = order.to;
+        }
+        let ranks = (0..starts.len()).map(Rank::from_index);
+        prop_assert_eq!(ranks.map(|rank| placement.of(rank)).collect::<Vec<_>>(), expected.clone());
+        expected.retain(here);
+        prop_assert_eq!(usize::try_from(placement.processes()).unwrap(), expected.len());
+        expected.sort();
+        expected.dedup();
+        prop_assert_eq!(placement.hosts().collect::<Vec<_>>(), expected);
+    }
 }

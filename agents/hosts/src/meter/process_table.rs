@@ -1,6 +1,12 @@
 //! The processes of the operating system, and the processor time of each.
 
-use std::time::Duration;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use protocol::BusyProcess;
+
+use crate::meter::LoadScope;
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::{name, processes};
@@ -13,7 +19,7 @@ pub(super) use portable::{name, processes};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TableEntry {
     /// Its number; the system gives it to another process after the end of this one.
-    pub(super) pid: u32,
+    pid: u32,
     /// The process that has started or adopted it.
     pub(super) parent: Option<u32>,
     /// The processor time that it has consumed.
@@ -163,10 +169,87 @@ mod portable {
     }
 }
 
+/// The processor times of the processes of this machine at one time.
+///
+/// With 320 processes on the machine it takes 5 ms of processor time: 0.5 % of a processor, once a second.
+#[derive(Debug)]
+pub(super) struct ProcessSample {
+    at: Instant,
+    /// That of the processes in scope together.
+    own: Duration,
+    /// Those of the others, by number.
+    others: BTreeMap<u32, Duration>,
+}
+
+impl ProcessSample {
+    /// The times now.
+    pub(super) fn take(scope: LoadScope) -> Self {
+        Self::of(Instant::now(), &processes(), std::process::id(), scope)
+    }
+
+    /// The times of `table` at `at`, as the process `own` sees them.
+    fn of(at: Instant, table: &[TableEntry], own: u32, scope: LoadScope) -> Self {
+        let parent = table
+            .iter()
+            .find_map(|entry| (entry.pid == own).then_some(entry.parent));
+        let is_in_scope = |entry: &TableEntry| match scope {
+            LoadScope::Process => entry.pid == own,
+            LoadScope::Siblings => Some(entry.parent) == parent,
+        };
+        let mut sample = Self {
+            at,
+            own: Duration::ZERO,
+            others: BTreeMap::new(),
+        };
+        for entry in table {
+            if is_in_scope(entry) {
+                sample.own += entry.time;
+            } else {
+                sample.others.insert(entry.pid, entry.time);
+            }
+        }
+        sample
+    }
+
+    /// The processor time of the processes in scope together.
+    pub(super) const fn own(&self) -> Duration {
+        self.own
+    }
+
+    /// The busy processes out of scope, the oldest first, without those that have ended in the meantime.
+    pub(super) fn busy_since(&self, before: &Self) -> Vec<BusyProcess> {
+        let busy = self.oldest_busy_since(before).into_iter();
+        busy.filter_map(|(pid, time)| Some(BusyProcess::new(&name(pid)?, pid, time)))
+            .collect()
+    }
+
+    /// Number and processor time of the processes out of scope that have used at least [`BUSY`] processors since
+    /// `before`, the oldest first.
+    ///
+    /// A process that `before` does not have has started since. One that has consumed less than before is another one,
+    /// to which the system has given the number again.
+    fn oldest_busy_since(&self, before: &Self) -> Vec<(u32, Duration)> {
+        let least = BUSY * self.at.saturating_duration_since(before.at).as_secs_f64();
+        let used = |pid: u32, time: Duration| {
+            let earlier = before.others.get(&pid).copied();
+            let earlier = earlier.filter(|earlier| *earlier <= time);
+            time.saturating_sub(earlier.unwrap_or_default())
+        };
+        let others = self.others.iter().map(|(pid, time)| (*pid, *time));
+        let mut busy: Vec<_> = others
+            .filter(|(pid, time)| least <= used(*pid, *time).as_secs_f64())
+            .collect();
+        busy.sort_by_key(|(pid, time)| (Reverse(*time), *pid));
+        busy.truncate(BusyProcess::COUNT_MAX);
+        busy
+    }
+}
+
+/// Processors that a busy process uses at least, of one.
+const BUSY: f64 = 0.5;
+
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
 
     #[test]
@@ -187,5 +270,121 @@ mod tests {
         );
         assert!(before.time <= entry.time && entry.time <= after.time);
         assert!(entry.parent.is_some() && Duration::ZERO < entry.time);
+    }
+
+    const OWN: u32 = 10;
+
+    /// A row of a table: pid, parent, milliseconds.
+    type Row = (u32, u32, u64);
+
+    fn sample(at: Instant, table: &[Row], scope: LoadScope) -> ProcessSample {
+        let entry = |&(pid, parent, time): &Row| TableEntry {
+            pid,
+            parent: (parent != 0).then_some(parent),
+            time: Duration::from_millis(time),
+        };
+        let table: Vec<_> = table.iter().map(entry).collect();
+        ProcessSample::of(at, &table, OWN, scope)
+    }
+
+    /// Which processes are busy if the second table is that of a second later: number and milliseconds of each.
+    #[track_caller]
+    fn check(scope: LoadScope, before: &[Row], now: &[Row], expect: &[(u32, u64)]) {
+        let at = Instant::now();
+        let before = sample(at, before, scope);
+        let now = sample(at + Duration::from_secs(1), now, scope);
+        let time = |&(pid, time): &(u32, u64)| (pid, Duration::from_millis(time));
+        let expect: Vec<_> = expect.iter().map(time).collect();
+        assert_eq!(now.oldest_busy_since(&before), expect);
+    }
+
+    #[test]
+    fn a_process_that_uses_half_a_processor_is_busy() {
+        let before = [
+            (OWN, 1, 0),
+            (20, 1, 5000),
+            (21, 1, 100),
+            (22, 1, 0),
+            (23, 1, 9),
+        ];
+        let now = [
+            (OWN, 1, 0),
+            (20, 1, 5500),
+            (21, 1, 599),
+            (22, 1, 4000),
+            (23, 1, 9),
+        ];
+        check(LoadScope::Process, &before, &now, &[(20, 5500), (22, 4000)]);
+    }
+
+    #[test]
+    fn half_a_processor_counts_over_the_time_between_two_samples() {
+        let at = Instant::now();
+        let before = sample(at, &[(OWN, 1, 0), (20, 1, 0)], LoadScope::Process);
+        let after = |seconds| {
+            let table = [(OWN, 1, 0), (20, 1, 600)];
+            let now = sample(
+                at + Duration::from_secs(seconds),
+                &table,
+                LoadScope::Process,
+            );
+            now.oldest_busy_since(&before).len()
+        };
+        assert_eq!((after(1), after(2)), (1, 0));
+    }
+
+    #[test]
+    fn a_process_that_started_since_the_last_sample_can_be_busy() {
+        let now = [(OWN, 1, 0), (20, 1, 500), (21, 1, 490)];
+        check(LoadScope::Process, &[(OWN, 1, 0)], &now, &[(20, 500)]);
+    }
+
+    #[test]
+    fn processes_in_scope_are_not_listed() {
+        // The node, another one, its child, their parent, and another program.
+        let table = |time| {
+            [
+                (OWN, 5, time),
+                (11, 5, time),
+                (12, 11, time),
+                (5, 1, time),
+                (20, 1, time),
+            ]
+        };
+        let rest = [(5, 900), (12, 900), (20, 900)];
+        check(LoadScope::Siblings, &table(0), &table(900), &rest);
+        let all = [(5, 900), (11, 900), (12, 900), (20, 900)];
+        check(LoadScope::Process, &table(0), &table(900), &all);
+        let own = |scope| sample(Instant::now(), &table(900), scope).own();
+        assert_eq!(own(LoadScope::Process), Duration::from_millis(900));
+        assert_eq!(own(LoadScope::Siblings), Duration::from_millis(1800));
+    }
+
+    #[test]
+    fn a_number_with_less_time_than_before_belongs_to_another_process() {
+        let before = [(OWN, 1, 0), (20, 1, 90_000), (21, 1, 90_000)];
+        let now = [(OWN, 1, 0), (20, 1, 700), (21, 1, 300)];
+        check(LoadScope::Process, &before, &now, &[(20, 700)]);
+    }
+
+    #[test]
+    fn at_most_64_are_listed_and_those_are_the_oldest() {
+        let table = |more: u64| -> Vec<Row> {
+            let others = (0..70).map(|index| (100 + index, 1, u64::from(index % 7) * 1000 + more));
+            [(OWN, 1, 0)].into_iter().chain(others).collect()
+        };
+        let at = Instant::now();
+        let before = sample(at, &table(0), LoadScope::Process);
+        let now = sample(
+            at + Duration::from_secs(1),
+            &table(1000),
+            LoadScope::Process,
+        );
+        let busy = now.oldest_busy_since(&before);
+        assert_eq!(busy.len(), BusyProcess::COUNT_MAX);
+        assert!(busy.is_sorted_by_key(|(pid, time)| (Reverse(*time), *pid)));
+        // Four of the ten youngest have a place.
+        let youngest = busy.iter().filter(|(_, time)| time.as_secs() <= 1);
+        assert_eq!(youngest.count(), 4);
     }
 }

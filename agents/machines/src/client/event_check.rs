@@ -4,9 +4,8 @@ use std::fmt;
 
 use agents::{Rules, RunShape, Setup, check};
 use bsp::HostId;
-use migbsp::Entry;
 use protocol::NUMBER_MAX;
-use record::{Call, Event};
+use record::Event;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::members;
@@ -58,96 +57,34 @@ impl EventCheck {
         }
     }
 
+    /// Checks that the node of `host` records such events, and what they name.
     fn check(&self, host: HostId, event: &Event) -> Result<(), String> {
-        let (shape, first) = (self.shape(), self.rules.first_host());
-        match event {
-            Event::Superstep(superstep) => {
-                records(host == first)?;
-                shape.rank(superstep.slowest)?;
-                shape.superstep(superstep.index)
-            }
+        event.check_names(&self.shape())?;
+        let first = self.rules.first_host();
+        let is_recorded_there = match event {
+            Event::Superstep(_) | Event::Call(_) | Event::Checkpoint(_) => host == first,
             Event::Traced(traced) => {
                 check(self.rules.traced, || "the run is not traced".to_owned())?;
-                records(host == traced.host)?;
-                shape.rank(traced.rank)?;
-                shape.superstep(traced.superstep)
+                host == traced.host
             }
-            Event::Observed(observed) => {
-                shape.rank(observed.rank)?;
-                shape.superstep(observed.superstep)
-            }
-            Event::Evaluated(evaluated) => {
-                shape.set(evaluated.set)?;
-                records(host == self.rules.managers[evaluated.set.index()])?;
-                shape.superstep(evaluated.superstep)?;
-                let mut external = evaluated.external.iter();
-                external.try_for_each(|load| shape.host(load.host))?;
-                evaluated.processes.iter().try_for_each(|process| {
-                    shape.rank(process.rank)?;
-                    shape.host(process.host)?;
-                    shape.set(process.target)
-                })
-            }
-            Event::Call(made) => {
-                records(host == first)?;
-                call(shape, made)
-            }
-            Event::Moved(moved) => {
-                records(host == moved.host)?;
-                shape.rank(moved.rank)?;
-                shape.superstep(moved.epoch)
-            }
+            Event::Evaluated(evaluated) => host == self.rules.managers[evaluated.set.index()],
+            Event::Moved(moved) => host == moved.host,
             Event::Interaction(interaction) => {
-                shape.superstep(interaction.superstep)?;
                 let workers = self.rules.placement.len().saturating_sub(1);
                 let (dealt, took) = (interaction.dealt.len(), interaction.took.len());
                 check(dealt == workers && took == workers, || {
                     format!("an interaction of {dealt} and {took} workers, but there are {workers}")
-                })
+                })?;
+                true
             }
-            Event::Checkpoint(checkpoint) => {
-                records(host == first)?;
-                shape.superstep(checkpoint.superstep)
-            }
+            Event::Observed(_) => true,
             // Hosts join in simulations alone.
-            Event::Join(_) | Event::Run(_) | Event::End(_) => records(false),
-        }
+            Event::Join(_) | Event::Run(_) | Event::End(_) => false,
+        };
+        check(is_recorded_there, || {
+            "an event that this node does not record".to_owned()
+        })
     }
-}
-
-fn call(shape: RunShape<'_>, call: &Call) -> Result<(), String> {
-    shape.superstep(call.superstep)?;
-    let passed_over = call.passed_over.iter().map(|(entry, _)| entry);
-    let mut entries = call.list.iter().chain(passed_over);
-    entries.try_for_each(|moved| entry(shape, moved))?;
-    call.considered.iter().try_for_each(|considered| {
-        entry(shape, &considered.entry)?;
-        shape.host(considered.host)
-    })?;
-    let assessment = call.assessment.as_ref();
-    if let Some(choice) = assessment.and_then(|made| made.choice.as_ref()) {
-        shape.rank(choice.rank)?;
-        shape.host(choice.from)?;
-        let mut hosts = choice.destinations.iter();
-        hosts.try_for_each(|found| shape.host(found.host))?;
-    }
-    call.migrations.iter().try_for_each(|migration| {
-        shape.rank(migration.rank)?;
-        shape.host(migration.from)?;
-        shape.host(migration.to)
-    })
-}
-
-fn entry(shape: RunShape<'_>, entry: &Entry) -> Result<(), String> {
-    shape.rank(entry.rank)?;
-    shape.set(entry.own)?;
-    shape.set(entry.target)
-}
-
-fn records(is_recorded_there: bool) -> Result<(), String> {
-    check(is_recorded_there, || {
-        "an event that this node does not record".to_owned()
-    })
 }
 
 /// A JSON value whose numbers are so moderate that sums of them are finite.
@@ -215,18 +152,7 @@ mod tests {
     use agents::{Barrier, Collection, Setup, Shape, TransferStart};
 
     /// Hosts 0 to 2 are a Set, 3 and 4 another, 5 a third.
-    const PLATFORM: &str = r#"
-        set = [
-            { name = "a", hosts = 3, speed = "1 Gf", link = { bandwidth = "12.5 MBps", latency = "50 us" } },
-            { name = "b", hosts = 2, speed = "2 Gf", link = { bandwidth = "12.5 MBps", latency = "50 us" } },
-            { name = "c", hosts = 1, speed = "1 Gf", link = { bandwidth = "12.5 MBps", latency = "50 us" } },
-        ]
-        link = [
-            { name = "ab", between = ["a", "b"], bandwidth = "125 MBps", latency = "100 us" },
-            { name = "ac", between = ["a", "c"], bandwidth = "125 MBps", latency = "100 us" },
-            { name = "bc", between = ["b", "c"], bandwidth = "125 MBps", latency = "100 us" },
-        ]
-    "#;
+    const PLATFORM: &str = include_str!("../../../three_sets.toml");
 
     /// Process 0 runs on host 0, process 1 on host 3.
     fn event_check() -> EventCheck {
@@ -320,7 +246,7 @@ mod tests {
             Err("process 2, but there are 2"),
         );
         check(3, &moved(77, 3, 1), Err("process 77"));
-        check(3, &moved(1, 77, 1), Err("does not record"));
+        check(3, &moved(1, 77, 1), Err("host 77, but there are 6"));
         check(3, &moved(1, 3, u64::MAX), Err("beyond the limit"));
         check(0, &superstep(3, 1, "1e308"), Err("up to 1e60"));
         check(0, "{", Err("EOF"));

@@ -1,13 +1,10 @@
 mod network;
-
-use agents::Resumed;
 use bsp::reference::Error;
 use bsp::units::Instructions;
 use bytes::Bytes as Raw;
 use protocol::transport::Bounds;
-use protocol::{Address, Batch, Message, NodeMessage, decode, encode};
+use protocol::{Address, Message, NodeMessage, decode, encode};
 
-use super::batches::{BATCH_LEN, MESSAGES_MAX};
 use super::*;
 
 const HERE: HostId = HostId(0);

@@ -22,17 +22,14 @@ use protocol::{
     Address, AgentMessage, Frame, JobMessage, Message, Start, Step, Submit, encode, variant,
 };
 
-use super::action::{JobAction, NodeAction, StartedJob};
-use super::event::{ConnectionId, JobEvent, NewPeer};
-use crate::builds::Builds;
 use crate::checkpoints::Checkpoints;
-use crate::failure::JobError;
-use crate::host_meter::HostMeter;
-use crate::initial_state::InitialState;
-use crate::job_progress::JobProgress;
-use crate::members::role_of;
-use crate::prepared::Prepared;
-use crate::processors::Processors;
+use crate::client::JobError;
+use crate::host_meter::{HostMeter, Processors};
+use crate::members::{Builds, role_of};
+use crate::migration::InitialState;
+use crate::node::{
+    ConnectionId, JobAction, JobEvent, JobProgress, NewPeer, NodeAction, Prepared, StartedJob,
+};
 use crate::world::HostWorld;
 
 /// The part of a node in a job, from its submission on.
@@ -67,6 +64,13 @@ struct Gathered {
     counts: bool,
 }
 
+impl Gathered {
+    /// Whether all other nodes of the job have connected.
+    fn has_all_peers(&self, submit: &Submit) -> bool {
+        self.peers.len() + 1 == submit.members.len()
+    }
+}
+
 struct Running {
     world: Rc<RefCell<HostWorld>>,
     /// Whether the client knows that this node is ready.
@@ -78,25 +82,16 @@ struct Running {
     reported: Clock,
 }
 
-/// What a job is made of.
-pub(super) struct JobParts {
-    pub(super) client: ConnectionId,
-    pub(super) submit: Submit,
-    pub(super) prepared: Prepared,
-    pub(super) builds: Builds,
-    pub(super) meter: Rc<dyn HostMeter>,
-}
-
 impl Job {
     /// A job that is submitted now.
-    pub(super) fn new(parts: JobParts, now: Clock) -> Self {
-        let JobParts {
-            client,
-            submit,
-            prepared,
-            builds,
-            meter,
-        } = parts;
+    pub(super) fn new(
+        client: ConnectionId,
+        submit: Submit,
+        prepared: Prepared,
+        builds: Builds,
+        meter: Rc<dyn HostMeter>,
+        now: Clock,
+    ) -> Self {
         Self {
             client,
             submit,
@@ -168,7 +163,9 @@ impl Job {
     /// When time matters next.
     pub(super) fn next_timeout(&self) -> Option<Clock> {
         match &self.phase {
-            Phase::Gathering(gathered) => gathered.limit.filter(|_| !self.are_all_here(gathered)),
+            Phase::Gathering(gathered) => gathered
+                .limit
+                .filter(|_| !gathered.has_all_peers(&self.submit)),
             Phase::Running(running) => {
                 let world = running.world.borrow();
                 let reporting = world.has_news().then(|| running.reported + REPORTING);
@@ -188,7 +185,7 @@ impl Job {
             Phase::Gathering(gathered) => {
                 let limit = gathered.limit.filter(|limit| *limit <= now);
                 // Large states take long; the loss of a node that sends one is an event of its own.
-                if limit.is_some() && gathered.peers.len() + 1 < self.submit.members.len() {
+                if limit.is_some() && !gathered.has_all_peers(&self.submit) {
                     let limit = CONNECT_LIMIT.as_secs();
                     return Err(JobError::cluster(format!(
                         "not all other nodes have connected in {limit} s"
@@ -225,8 +222,7 @@ impl Job {
             (Phase::Running(running), JobMessage::Begin)
                 if running.is_ready && !running.has_begun =>
             {
-                self.begin();
-                Ok(())
+                self.begin()
             }
             (_, JobMessage::Stop) => Err(JobError::cluster(STOPPED).reported()),
             (_, message) => Err(JobError::cluster(format!(
@@ -261,34 +257,61 @@ impl Job {
     ///
     /// The error that ends the job.
     pub(super) fn handle(&mut self, event: JobEvent) -> Result<(), JobError> {
-        let event = match event {
-            JobEvent::State(rank, state) => return self.add_state(rank, state),
-            JobEvent::Failed(error) => return Err(error),
-            event => event,
+        let running = match &mut self.phase {
+            Phase::Running(running) => running,
+            Phase::Gathering(gathered) => {
+                return match event {
+                    JobEvent::State(rank, state) => {
+                        let is_here =
+                            self.rules.placement.get(rank.index()) == Some(&self.submit.host);
+                        if !is_here || gathered.states.contains_key(&rank) {
+                            return Err(JobError::cluster(format!("{rank} does not start here")));
+                        }
+                        gathered.states.insert(rank, state);
+                        self.start_if_complete()
+                    }
+                    JobEvent::Failed(error) => Err(error),
+                    event if event.is_of_peer() => {
+                        Err(JobError::cluster("a node sent something at the wrong time"))
+                    }
+                    _ => Ok(()),
+                };
+            }
         };
-        let Phase::Running(running) = &mut self.phase else {
-            return if event.is_of_peer() {
-                Err(JobError::cluster("a node sent something at the wrong time"))
-            } else {
-                Ok(())
-            };
-        };
-        match event {
-            JobEvent::PeerGone(..) if running.world.borrow().has_ended() => Ok(()),
-            JobEvent::PeerGone(host, Ok(reason)) => {
-                let name = &self.submit.members[host.index()].name;
-                Err(JobError::cluster(format!("{name} has left: {reason}")).reported())
-            }
-            JobEvent::PeerGone(_, Err(error)) => Err(error),
-            event if event.waits() && !running.has_begun => {
-                running.waiting.push_back(event);
-                Ok(())
-            }
-            event => {
-                handle_in(&mut running.world.borrow_mut(), event);
-                Ok(())
-            }
+        if event.waits() && !running.has_begun {
+            running.waiting.push_back(event);
+            return Ok(());
         }
+        let mut world = running.world.borrow_mut();
+        match event {
+            JobEvent::State(..) => {
+                return Err(JobError::cluster("a state arrived at the wrong time"));
+            }
+            JobEvent::Failed(error) => return Err(error),
+            JobEvent::PeerGone(..) if world.has_ended() => {}
+            JobEvent::PeerGone(host, reason) => {
+                let name = &self.submit.members[host.index()].name;
+                let reason = reason?;
+                return Err(JobError::cluster(format!("{name} has left: {reason}")).reported());
+            }
+            JobEvent::RecordTaken => world.handle_record_taken(),
+            JobEvent::Executed(done) => done
+                .into_iter()
+                .for_each(|done| world.handle_executed(done)),
+            JobEvent::Sent(host, bytes, took) => world.handle_sent(host, bytes, took),
+            JobEvent::Saved(saved) => world.handle_saved(*saved),
+            JobEvent::Written(superstep, file) => world.handle_written(superstep, file),
+            JobEvent::CheckpointFinished(superstep, finished) => {
+                world.handle_checkpoint_finished(superstep, finished);
+            }
+            JobEvent::Deliberated(set, deliberated) => {
+                world.deliver(Address::SetManager(set), Event::Deliberated(deliberated));
+            }
+            JobEvent::Message(message) => world.handle_message(*message),
+            JobEvent::Process(process) => world.handle_process(*process),
+            JobEvent::Pieces(pieces) => world.handle_pieces(*pieces),
+        }
+        Ok(())
     }
 
     /// Adds the connection to another node of the job, in its role. A peer that has no part in the job is refused, and the
@@ -355,19 +378,6 @@ impl Job {
         Ok(Some(ready.into()))
     }
 
-    /// Adds the state of a process that starts here.
-    fn add_state(&mut self, rank: Rank, state: InitialState) -> Result<(), JobError> {
-        let is_here = self.rules.placement.get(rank.index()) == Some(&self.submit.host);
-        match &mut self.phase {
-            Phase::Gathering(gathered) if is_here && !gathered.states.contains_key(&rank) => {
-                gathered.states.insert(rank, state);
-                self.start_if_complete()
-            }
-            Phase::Gathering(_) => Err(JobError::cluster(format!("{rank} does not start here"))),
-            Phase::Running(_) => Err(JobError::cluster("a state arrived at the wrong time")),
-        }
-    }
-
     /// Connects to the nodes after this one in the list; those before it connect to this one.
     fn connect_to_others(&mut self) {
         let own = self.submit.host.index();
@@ -378,27 +388,20 @@ impl Job {
         }
     }
 
-    fn are_all_here(&self, gathered: &Gathered) -> bool {
-        gathered.peers.len() + 1 == self.submit.members.len()
-    }
-
     /// Starts the agents once the client has ordered the nodes to connect, and they and all states are here.
     fn start_if_complete(&mut self) -> Result<(), JobError> {
-        let Phase::Gathering(gathered) = &self.phase else {
+        let residents = self.rules.on_host[self.submit.host.index()];
+        let Phase::Gathering(gathered) = &mut self.phase else {
             return Ok(());
         };
-        let own = self.submit.host;
-        let residents = self.rules.on_host[own.index()];
         let is_complete = gathered.limit.is_some()
-            && self.are_all_here(gathered)
+            && gathered.has_all_peers(&self.submit)
             && u32::try_from(gathered.states.len()) == Ok(residents);
-        match &mut self.phase {
-            Phase::Gathering(gathered) if is_complete => {
-                let gathered = std::mem::take(gathered);
-                self.start(gathered)
-            }
-            Phase::Gathering(_) | Phase::Running(_) => Ok(()),
+        if !is_complete {
+            return Ok(());
         }
+        let gathered = std::mem::take(gathered);
+        self.start(gathered)
     }
 
     /// The agent of a process that starts here.
@@ -475,17 +478,20 @@ impl Job {
         let checkpointing = setup.checkpointing.as_ref()?;
         let job = NonZeroU64::new(self.submit.job).map(JobId)?;
         Some(Checkpoints::of_job(
-            (job, self.submit.host),
-            (setup, checkpointing, &self.rules),
+            job,
+            self.submit.host,
+            setup,
+            checkpointing,
+            &self.rules,
             processors.count,
             self.submit.checkpoint.is_some(),
         ))
     }
 
     /// Starts all processes here, and handles the events that have waited for it.
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Result<(), JobError> {
         let Phase::Running(running) = &mut self.phase else {
-            return;
+            return Ok(());
         };
         running.has_begun = true;
         let own = self.submit.host;
@@ -504,34 +510,9 @@ impl Job {
             };
             world.deliver(Address::Process(rank), event);
         }
-        for event in std::mem::take(&mut running.waiting) {
-            handle_in(&mut world, event);
-        }
-    }
-}
-
-/// Handles an event in the world of a job that has begun, or that need not have.
-fn handle_in(world: &mut HostWorld, event: JobEvent) {
-    match event {
-        JobEvent::RecordTaken => world.handle_record_taken(),
-        JobEvent::Executed(done) => done
-            .into_iter()
-            .for_each(|done| world.handle_executed(done)),
-        JobEvent::Sent(host, bytes, took) => world.handle_sent(host, bytes, took),
-        JobEvent::Saved(saved) => world.handle_saved(*saved),
-        JobEvent::Written(superstep, file) => world.handle_written(superstep, file),
-        JobEvent::CheckpointFinished(superstep, finished) => {
-            world.handle_checkpoint_finished(superstep, finished);
-        }
-        JobEvent::Deliberated(set, deliberated) => {
-            world.deliver(Address::SetManager(set), Event::Deliberated(deliberated));
-        }
-        JobEvent::Message(message) => world.handle_message(*message),
-        JobEvent::Process(process) => world.handle_process(*process),
-        JobEvent::Pieces(pieces) => world.handle_pieces(*pieces),
-        JobEvent::State(..) | JobEvent::Failed(_) | JobEvent::PeerGone(..) => {
-            unreachable!("handled by the job itself")
-        }
+        drop(world);
+        let waiting = std::mem::take(&mut running.waiting);
+        waiting.into_iter().try_for_each(|event| self.handle(event))
     }
 }
 

@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use agents::mutant::{self, Mutant};
+use bsp::units::{Instructions, Seconds};
 use bsp::{HostId, Rank};
 use bytes::Bytes;
 use protocol::{Address, CallsStatus, Ended, Frame, JobMessage, Message, encode};
 
-use super::record_queue::RecordQueue;
-use crate::failure::JobError;
+use crate::between;
+use crate::client::JobError;
+use crate::node::JobAction;
+use crate::world::HostWorld;
 
 /// What waits to be sent to the client of a job.
 pub(super) struct ClientLink {
@@ -77,7 +81,7 @@ impl ClientLink {
     }
 
     /// Whether there are lines to be sent, or on their way.
-    pub(super) fn has_lines(&self) -> bool {
+    fn has_lines(&self) -> bool {
         !self.queue.is_empty()
     }
 
@@ -86,7 +90,7 @@ impl ClientLink {
     /// # Errors
     ///
     /// If too much would have to be kept for the client.
-    pub(super) fn next_record(&mut self) -> Result<Option<Frame>, JobError> {
+    fn next_record(&mut self) -> Result<Option<Frame>, JobError> {
         let lines = self.queue.next_lines()?;
         Ok(lines.map(|lines| self.frame(JobMessage::Recorded(lines))))
     }
@@ -98,7 +102,7 @@ impl ClientLink {
     }
 
     /// The client has taken the last part of the record.
-    pub(super) fn record_taken(&mut self) {
+    fn record_taken(&mut self) {
         self.queue.taken();
     }
 
@@ -113,13 +117,13 @@ impl ClientLink {
     }
 
     /// All outputs that are kept, which are sent now.
-    pub(super) fn remove_outputs(&mut self) -> BTreeMap<Rank, Bytes> {
+    fn remove_outputs(&mut self) -> BTreeMap<Rank, Bytes> {
         std::mem::take(&mut self.outputs)
     }
 
     /// Whether the end may be sent once the record has been: all outputs are sent, and as many `supersteps` as there are
     /// have been recorded here.
-    pub(super) fn may_end(&self, supersteps: Option<u64>) -> bool {
+    fn may_end(&self, supersteps: Option<u64>) -> bool {
         let has_recorded = supersteps.is_none_or(|supersteps| supersteps == self.supersteps);
         has_recorded && self.outputs.is_empty() && !self.has_ended
     }
@@ -138,5 +142,214 @@ impl ClientLink {
     /// Whether the end has been sent.
     pub(super) const fn has_ended(&self) -> bool {
         self.has_ended
+    }
+}
+
+/// What has been recorded here, for a client that may be slower than the run.
+#[derive(Debug, Default)]
+struct RecordQueue {
+    /// One event each.
+    lines: String,
+    /// Whether the client has still to take the part before.
+    is_waiting: bool,
+}
+
+impl RecordQueue {
+    /// An event has been recorded.
+    pub(super) fn push(&mut self, line: &str) {
+        self.lines.push_str(line);
+        self.lines.push('\n');
+    }
+
+    /// Whether there is enough for a frame, and the client has taken the last one; or too much to be kept.
+    pub(super) fn is_full(&self) -> bool {
+        let enough = if self.is_waiting {
+            LINES_MAX + 1
+        } else {
+            LINES_ENOUGH
+        };
+        enough <= self.lines.len()
+    }
+
+    /// Whether there are lines that may be sent.
+    pub(super) fn has_news(&self) -> bool {
+        !self.lines.is_empty() && !self.is_waiting
+    }
+
+    /// Whether the client has taken everything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty() && !self.is_waiting
+    }
+
+    /// Removes the lines that are sent next, if the client has taken those before.
+    ///
+    /// # Errors
+    ///
+    /// If the client is so slow that too much would have to be kept for it.
+    fn next_lines(&mut self) -> Result<Option<String>, JobError> {
+        if self.is_waiting {
+            if LINES_MAX < self.lines.len() {
+                return Err(JobError::cluster(format!(
+                    "the client takes the record slower than it is made: {} MiB wait for it",
+                    LINES_MAX >> 20
+                )));
+            }
+            return Ok(None);
+        }
+        if self.lines.is_empty() {
+            return Ok(None);
+        }
+        self.is_waiting = true;
+        Ok(Some(std::mem::take(&mut self.lines)))
+    }
+
+    /// Removes all lines that have not been sent.
+    pub(super) fn rest(&mut self) -> Option<String> {
+        let lines = std::mem::take(&mut self.lines);
+        Some(lines).filter(|lines| !lines.is_empty())
+    }
+
+    /// The client has taken the lines that were sent.
+    pub(super) fn taken(&mut self) {
+        self.is_waiting = false;
+    }
+}
+
+/// Bytes of lines that are worth a frame.
+const LINES_ENOUGH: usize = 32 << 10;
+
+/// Bytes of lines that are kept for a client that is busy: less than a frame may have.
+const LINES_MAX: usize = 32 << 20;
+
+impl HostWorld {
+    /// How long the run has lasted.
+    pub(crate) fn lasted(&self) -> Seconds {
+        between(self.began, self.clock)
+    }
+
+    /// Whether the client is to be sent a new part of the record.
+    pub(crate) fn has_news(&self) -> bool {
+        self.client.has_news()
+    }
+
+    /// Sends the new part of the record to the client, if it has taken the one before.
+    pub(crate) fn send_record(&mut self) {
+        match self.client.next_record() {
+            Ok(frame) => self.actions.extend(frame.map(JobAction::SendRecord)),
+            Err(error) => self.check(Err::<(), _>(error)),
+        }
+    }
+
+    /// The rest of the record, of a job that is over here.
+    pub(crate) fn rest_of_record(&mut self) -> Option<Frame> {
+        self.client.rest()
+    }
+
+    /// The client has taken the last part of the record.
+    pub(crate) fn handle_record_taken(&mut self) {
+        self.client.record_taken();
+    }
+
+    /// Keeps the output of a process that has halted before the job begins, for the client and for checkpoints.
+    pub(crate) fn insert_halted(&mut self, rank: Rank, output: Bytes) {
+        let resumed = self.rules.resumed.as_ref();
+        let halted = resumed.and_then(|resumed| *resumed.halted.get(rank.index())?);
+        if let (Some(superstep), Some(checkpoints)) = (halted, &mut self.checkpoints) {
+            checkpoints.halt(rank, (superstep, Instructions::ZERO), output.clone());
+        }
+        self.client.add_output(rank, output);
+    }
+
+    /// Sends the client the outputs of the processes that have halted before the job begins, which it does now.
+    pub(crate) fn send_halted(&mut self) {
+        let outputs = self.client.remove_outputs().into_iter();
+        let send = |(rank, output)| JobAction::SendOutput(rank, output);
+        self.actions.extend(outputs.map(send));
+    }
+
+    /// Reports the end of the job to the client, once all processes have halted and all else has been sent.
+    ///
+    /// From then on the loss of another node does not concern this one, so no other node may need it: its Manager, if a
+    /// barrier passes through it, has sent its Set the end.
+    pub(crate) fn end_if_complete(&mut self) {
+        let Some(supersteps) = self.exchanges.supersteps() else {
+            return;
+        };
+        // The batches of the last superstep say that all have halted before the Managers have told each other.
+        if self.has_barrier && !mutant::is(Mutant::EndBeforeBarrier) {
+            return;
+        }
+        // Batches may show that the last superstep is over before the first Manager records it.
+        let recorded_here = (self.own == self.rules.first_host()).then_some(supersteps);
+        if !self.client.may_end(recorded_here) {
+            return;
+        }
+        if self.client.has_lines() {
+            return self.send_record();
+        }
+        let ended = Ended {
+            seconds: self.lasted(),
+            supersteps: self.supersteps,
+            messages: self.exchanges.messages,
+            bytes: self.exchanges.bytes,
+            moved: self.moved,
+        };
+        let frame = self.client.end(ended);
+        self.act(JobAction::SendToClient(frame));
+    }
+
+    /// Whether the end has been reported.
+    pub(crate) const fn has_ended(&self) -> bool {
+        self.client.has_ended()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_client_receives_every_line_once_and_in_order() {
+        let (mut recorded, mut received) = (RecordQueue::default(), String::new());
+        for (number, is_taken) in [true, false, false, true, false, true]
+            .into_iter()
+            .enumerate()
+        {
+            recorded.push(&format!("{number}"));
+            received.extend(recorded.next_lines().unwrap());
+            assert!(!recorded.is_empty());
+            if is_taken {
+                recorded.taken();
+            }
+        }
+        received.extend(recorded.next_lines().unwrap());
+        recorded.taken();
+        assert!(recorded.is_empty());
+        assert_eq!(received, "0\n1\n2\n3\n4\n5\n");
+    }
+
+    #[test]
+    fn a_slow_client_is_an_error() {
+        let mut recorded = RecordQueue::default();
+        let line = "x".repeat(LINES_ENOUGH);
+        let mut pushed = 0;
+        let error = loop {
+            assert!(
+                pushed <= LINES_MAX / LINES_ENOUGH + 2,
+                "lines are not limited"
+            );
+            recorded.push(&line);
+            pushed += 1;
+            if pushed == 1 {
+                assert!(recorded.next_lines().unwrap().is_some());
+            } else if recorded.is_full() {
+                break recorded.next_lines().unwrap_err();
+            }
+        };
+        assert!(recorded.is_full());
+        assert_eq!(
+            error.message,
+            "the client takes the record slower than it is made: 32 MiB wait for it"
+        );
     }
 }

@@ -8,15 +8,13 @@ use bsp::units::{Instructions, Seconds};
 use bsp::{MemorySize, Rank};
 
 use crate::checkpoints::Saving;
-use crate::felt_load::FeltLoad;
-use crate::processors::Processors;
-use crate::sharing::shared;
-use crate::task::{Done, Task};
+use crate::host_meter::{EffectiveLoad, Processors, shared};
+use crate::node::{Done, Task};
 
 /// The programs on a host.
 pub(super) struct Computation {
     processors: Processors,
-    felt_load: FeltLoad,
+    effective_load: EffectiveLoad,
     /// The programs that do not execute a superstep.
     programs: BTreeMap<Rank, Box<dyn HostedProgram>>,
     /// Supersteps that start once all agents have handled their events.
@@ -46,7 +44,7 @@ impl Computation {
     pub(super) fn new(processors: Processors) -> Self {
         Self {
             processors,
-            felt_load: FeltLoad::default(),
+            effective_load: EffectiveLoad::default(),
             programs: BTreeMap::new(),
             starting: Vec::new(),
             computed: Vec::new(),
@@ -86,10 +84,10 @@ impl Computation {
         self.programs.contains_key(&rank)
     }
 
-    /// The external load as the processes felt it in the last `window` of their computation; `None` if none has computed
+    /// The external load as it delayed the processes in the last `window` of their computation; `None` if none has computed
     /// here lately.
-    pub(super) fn felt_load(&self, now: Clock, window: Seconds) -> Option<f64> {
-        self.felt_load.load(now, window)
+    pub(super) fn effective_load(&self, now: Clock, window: Seconds) -> Option<f64> {
+        self.effective_load.load(now, window)
     }
 
     /// The memory that a process occupies.
@@ -160,7 +158,7 @@ impl Computation {
         let took = computed
             .iter()
             .map(|computed| computed.held - computed.delay);
-        self.felt_load.add(now, alone, took.sum());
+        self.effective_load.add(now, alone, took.sum());
         let held: Vec<Seconds> = computed.iter().map(|computed| computed.held).collect();
         let times = shared(&held, self.processors.count.get());
         let mut events = Vec::with_capacity(times.len());

@@ -1,20 +1,23 @@
 //! Probes: messages that measure how long messages take.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant as Clock;
 
-use agents::{Rules, check};
+use agents::{Event, Mail, Rules, check};
 use bsp::units::Seconds;
 use bsp::{HostId, SetId};
 use bytes::Bytes;
-use protocol::{Address, Probe, ProbeLink};
+use migbsp::ProbedLink;
+use protocol::{Address, LinkProbed, NodeMessage, Probe, ProbeLink};
 
-use crate::links::{Probed, RoundTrips};
-use crate::time::seconds;
+use crate::links::{Links, OneWayDelay, Probed, Rates, RoundTrips};
+use crate::seconds;
+use crate::world::HostWorld;
 
 /// The probes of a node, one series to a host at a time.
 #[derive(Debug)]
-pub(super) struct Probing {
+struct Probing {
     /// The host that represents each Set, as seen from here; empty unless this is the node of a Set Manager.
     ends: BTreeMap<SetId, HostId>,
     /// The series to each host.
@@ -38,7 +41,7 @@ struct Series {
 
 /// What a series of probes is for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Purpose {
+enum Purpose {
     /// To know rates between Sets when a job begins.
     Start,
     /// A Manager has ordered it before a large move. Messages grow as long as the next one fits the budget, because the
@@ -48,7 +51,7 @@ pub(super) enum Purpose {
 
 /// What follows from the return of a probe.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Returned {
+enum Returned {
     /// The next probe of the series is to be sent.
     Next(SeriesProbe),
     /// The series is complete, after so long.
@@ -57,7 +60,7 @@ pub(super) enum Returned {
 
 /// A probe to be sent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SeriesProbe {
+struct SeriesProbe {
     number: u32,
     bytes: usize,
 }
@@ -209,7 +212,7 @@ impl Probing {
     /// # Errors
     ///
     /// If that probe is not in transfer to `host`.
-    pub(super) fn handle_reply(
+    fn handle_reply(
         &mut self,
         host: HostId,
         number: u32,
@@ -243,7 +246,178 @@ const REPEATED: u32 = 2;
 const FIRST_LEN: usize = 4 << 10;
 const LAST_LEN: usize = 256 << 10;
 /// Bytes of content at the start of a job, and the most of any probe.
-pub(super) const PROBE_LEN: usize = 1 << 20;
+const PROBE_LEN: usize = 1 << 20;
+
+impl HostWorld {
+    /// Sends the first probes.
+    pub(crate) fn start_probing(&mut self) {
+        for (host, probe) in self.transfers.start_probing(self.clock) {
+            self.send_to_node(host, NodeMessage::Probe(probe));
+        }
+    }
+
+    /// Whether all probes are back.
+    pub(crate) fn has_probed(&self) -> bool {
+        self.transfers.has_probed()
+    }
+
+    /// Handles a probe that has arrived from `host`.
+    pub(super) fn handle_probe(&mut self, host: HostId, probe: &Probe, arrived: Clock) {
+        match self
+            .transfers
+            .handle_probe(host, probe, (arrived, self.clock))
+        {
+            Ok(ProbeStep::Nothing) => {}
+            Ok(ProbeStep::Send(next)) => self.send_to_node(host, NodeMessage::Probe(next)),
+            Ok(ProbeStep::Report(by, order, (per_byte, took))) => {
+                let link = ProbedLink {
+                    from: self.own,
+                    to: host,
+                    per_byte,
+                    took,
+                };
+                let superstep = order.superstep;
+                let probed = LinkProbed { superstep, link };
+                self.deliver(Address::Node(self.own), Event::LinkProbed { by, probed });
+            }
+            Err(problem) => self.refuse(Address::Node(host), problem),
+        }
+    }
+
+    /// Sends the first probe that the order of a Manager, `by`, leads to.
+    pub(super) fn order_probe(&mut self, order: ProbeLink, by: Address) {
+        match self.transfers.order_probe(order, by, self.clock) {
+            Ok(first) => self.send_to_node(order.probe.to, NodeMessage::Probe(first)),
+            Err(problem) => self.refuse(by, problem),
+        }
+    }
+}
+
+/// What follows from a probe that has arrived.
+pub(super) enum ProbeStep {
+    Nothing,
+    /// This probe is to be sent to the same host.
+    Send(Probe),
+    /// The Manager receives the seconds per byte that its order asked for, and how long the probe took.
+    Report(Address, ProbeLink, (f64, Seconds)),
+}
+
+/// What probes, batches and states say about the time of transfers.
+pub(super) struct TransferTimes {
+    rules: Arc<Rules>,
+    delays: BTreeMap<HostId, OneWayDelay>,
+    rates: Rates,
+    links: Links,
+    probing: Probing,
+}
+
+impl TransferTimes {
+    /// Nothing is known yet about the transfers between `own` and `peers`.
+    pub(super) fn new(rules: Arc<Rules>, own: HostId, peers: impl Iterator<Item = HostId>) -> Self {
+        Self {
+            delays: peers.map(|host| (host, OneWayDelay::new())).collect(),
+            rates: Rates::default(),
+            links: Links::default(),
+            probing: Probing::new(&rules, own),
+            rules,
+        }
+    }
+
+    /// A batch of `bytes` bytes has arrived from `host`. Returns how long it took.
+    pub(super) fn add_batch(
+        &mut self,
+        host: HostId,
+        bytes: u64,
+        (sent, arrived): (Seconds, Seconds),
+        transport: (Seconds, f64),
+    ) -> Seconds {
+        let delay = self.delays.get_mut(&host).expect("a peer");
+        let took = delay.took(sent, arrived, transport.0);
+        self.links.add_message(host, (bytes, took), transport);
+        self.learn(host, bytes, took);
+        took
+    }
+
+    /// A transfer of `bytes` bytes between this node and `host` took `took`.
+    pub(super) fn learn(&mut self, host: HostId, bytes: u64, took: Seconds) {
+        self.rates.learn(self.rules.sets[host.index()], bytes, took);
+    }
+
+    /// The first probes, to be sent now.
+    pub(super) fn start_probing(&mut self, now: Clock) -> Vec<(HostId, Probe)> {
+        self.probing.start(now)
+    }
+
+    /// Whether all probes are back.
+    pub(super) fn has_probed(&self) -> bool {
+        self.probing.is_complete()
+    }
+
+    /// The first probe that the order of a Manager, `by`, leads to, to be sent now.
+    pub(super) fn order_probe(
+        &mut self,
+        order: ProbeLink,
+        by: Address,
+        now: Clock,
+    ) -> Result<Probe, String> {
+        self.probing.order(order, by, now)
+    }
+
+    /// A probe has arrived from `host`: one of its own, or one of this node that is back. `times` are when it
+    /// arrived, and now. Returns what is to be done now.
+    pub(super) fn handle_probe(
+        &mut self,
+        host: HostId,
+        probe: &Probe,
+        times: (Clock, Clock),
+    ) -> Result<ProbeStep, String> {
+        let number = probe.number;
+        if !probe.is_back {
+            check(probe.payload.len() <= PROBE_LEN, || {
+                format!("a probe of {} bytes", probe.payload.len())
+            })?;
+            return Ok(ProbeStep::Send(Probe {
+                number,
+                is_back: true,
+                payload: Bytes::new(),
+            }));
+        }
+        match self.probing.handle_reply(host, number, times)? {
+            Returned::Next(next) => Ok(ProbeStep::Send(next.into())),
+            Returned::Complete(purpose, probed, took) => {
+                self.links.probed(host, &probed);
+                match purpose {
+                    Purpose::Start => {
+                        for set in self.probing.sets(host) {
+                            self.rates.probed(set, &probed);
+                        }
+                        Ok(ProbeStep::Nothing)
+                    }
+                    Purpose::Order(by, order) => Ok(ProbeStep::Report(
+                        by,
+                        order,
+                        (self.links.after_probe(host, &probed), took),
+                    )),
+                }
+            }
+        }
+    }
+
+    /// Seconds per byte to the Manager of `set`.
+    pub(super) fn per_byte(&self, set: SetId) -> f64 {
+        self.rates.per_byte(set)
+    }
+
+    /// The time of an empty message to the Manager of `set`.
+    pub(super) fn latency(&self, set: SetId) -> Seconds {
+        self.rates.latency(set)
+    }
+
+    /// Seconds per byte to each host to which they have been measured.
+    pub(super) fn to_hosts(&self) -> impl Iterator<Item = (HostId, f64)> {
+        self.links.to_hosts()
+    }
+}
 
 #[cfg(test)]
 mod tests {

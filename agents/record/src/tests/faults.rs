@@ -209,10 +209,10 @@ fn names_that_a_terminal_would_obey_are_refused() {
         ("\"labtec\"", "\"labtec\\r\"", "sets"),
         ("iii", "\u{9b}2J", "scenario"),
     ] {
-        let met = fault_of(&(line(&run()).replace(from, to) + &line(&end())));
+        let fault = fault_of(&(line(&run()).replace(from, to) + &line(&end())));
         let expected = format!("events.jsonl:1: `{key}`: \"");
-        assert!(met.starts_with(&expected), "{met}");
-        assert!(!met.chars().any(char::is_control), "{met:?}");
+        assert!(fault.starts_with(&expected), "{fault}");
+        assert!(!fault.chars().any(char::is_control), "{fault:?}");
     }
 }
 

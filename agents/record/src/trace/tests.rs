@@ -1,16 +1,12 @@
 //! Traces are read as they were written, and files that are none are refused.
 
 use std::fs;
-use std::path::Path;
 
-use bsp::units::{Bytes, Seconds};
-use bsp::{HostId, Rank};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::*;
-use crate::Superstep;
-use crate::files::{COMPLETE, TRACE};
+use crate::reader::COMPLETE;
+use crate::trace::*;
 
 /// A host, three times in nanoseconds, and bytes.
 type Row = (u32, [u32; 3], u64);

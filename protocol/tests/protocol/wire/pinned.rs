@@ -20,7 +20,7 @@ use protocol::{
     encode, variant,
 };
 
-use crate::wire::{external, joined, report_for_plans, status};
+use crate::wire::{external, frame_len, joined, report_for_plans, status};
 
 const PINNED: &str = include_str!("pinned.txt");
 
@@ -64,7 +64,7 @@ fn the_simulated_network_charges_the_lengths_of_frames() {
         // A process that declares its size is charged by it.
         let is_image = matches!(agent, AgentMessage::State(_));
         assert!(
-            is_image || charged == Bytes(message.frame_len(from, to)),
+            is_image || charged == Bytes(frame_len(&message, from, to)),
             "{message:?}"
         );
     }

@@ -94,8 +94,8 @@ fn files_of_other_hosts_and_jobs_are_refused() {
         bytes.extend_from_slice(part);
         Ok(())
     };
-    pieces_file::encode(place(id, 1), &[&pieces[0]], emit).unwrap();
-    let decode = |place| pieces_file::decode(place, bytes.clone().into());
+    layout::encode_pieces(place(id, 1), &[&pieces[0]], emit).unwrap();
+    let decode = |place| layout::decode_pieces(place, bytes.clone().into());
     assert_eq!(decode(place(id, 1)), Ok(pieces.to_vec()));
     let flaw = decode(place(id, 2)).unwrap_err();
     let text = (flaw.offset, flaw.problem.to_string());
@@ -107,11 +107,11 @@ fn files_of_other_hosts_and_jobs_are_refused() {
         (16, expected.to_owned())
     );
     for cut in 0..bytes.len() {
-        let cut_off = pieces_file::decode(place(id, 1), bytes[..cut].to_vec().into());
+        let cut_off = layout::decode_pieces(place(id, 1), bytes[..cut].to_vec().into());
         assert!(cut_off.is_err(), "{cut}");
     }
     bytes.push(0);
-    let flaw = pieces_file::decode(place(id, 1), bytes.into()).unwrap_err();
+    let flaw = layout::decode_pieces(place(id, 1), bytes.into()).unwrap_err();
     assert_eq!(flaw.problem, Problem::Longer);
 }
 
@@ -152,7 +152,7 @@ fn every_flipped_bit_of_a_manifest_is_refused() {
     for bit in 0..8 * manifest.len() {
         let mut flipped = manifest.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
-        let opened: Result<Manifest, _> = sealed::open(&flipped);
+        let opened: Result<Manifest, _> = layout::open(&flipped);
         assert!(opened.is_err(), "bit {bit}");
     }
 }

@@ -8,9 +8,8 @@ use proptest::prelude::*;
 use protocol::{Installed, LinkProbed, ProbeLink};
 use serde_json::{Number, Value};
 
-use super::*;
-use crate::message_check::MessageCheck;
-use crate::run_shape::RunShape;
+use crate::message_check::RunShape;
+use crate::set_manager::tests::*;
 
 type Sent = (Address, Address, AgentMessage);
 
@@ -136,11 +135,11 @@ fn is_accepted(test_world: &TestWorld, (from, to, message): &Sent) -> bool {
             && *from == Address::Node(test_world.host(image.rank))
             && matches!(to, Address::Node(host) if host.index() < test_world.rules.sets.len());
     }
-    let message_check = MessageCheck(RunShape {
+    let shape = RunShape {
         rules: &test_world.rules,
         superstep_limit: 1000,
-    });
-    message_check.check((*from, *to), message).is_ok()
+    };
+    shape.check_message((*from, *to), message).is_ok()
 }
 
 /// A run in which other messages arrive between those of the agents. It goes on until its first error.
@@ -155,7 +154,7 @@ fn disturbed(mut test_world: TestWorld, sent: &[Sent], draw: &mut Draw) {
             };
             if is_accepted(&test_world, &sent) {
                 let (from, to, message) = sent;
-                test_world.tell(&mut agents, to, Event::Message { from, message });
+                test_world.deliver(&mut agents, to, Event::Message { from, message });
             }
         } else if !test_world.step(&mut agents, &mut |count| draw.below(count)) {
             return;

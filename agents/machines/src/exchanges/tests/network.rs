@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use super::super::expectations::PATIENCE;
-use super::*;
+use crate::exchanges::PATIENCE;
+use crate::exchanges::tests::*;
 
 /// A superstep: the senders and receivers, the process that halts at its end, and the one that moves afterwards.
 type Round = (Vec<(Index, Index)>, Option<Index>, Option<(Index, Index)>);
@@ -64,14 +64,14 @@ impl Network {
             Frame::Batch(batch) => {
                 node.receive(from, batch, seconds(1.0), InputMemory::default())
                     .unwrap();
-                self.tell(to);
+                self.acknowledge(to);
             }
         }
         true
     }
 
-    /// A node tells whom it may that their batches are there.
-    fn tell(&mut self, host: HostId) {
+    /// A node acknowledges the batches that it may.
+    fn acknowledge(&mut self, host: HostId) {
         for (to, superstep) in self.nodes[host.index()].acknowledgements() {
             self.post(host, to, Frame::Acknowledged(superstep));
         }
@@ -111,7 +111,7 @@ impl Network {
             for (to, batch) in node.batches(others, Seconds::ZERO) {
                 self.post(*host, to, Frame::Batch(batch));
             }
-            self.tell(*host);
+            self.acknowledge(*host);
             // Some of what is under way arrives before others have begun.
             for which in order.take(2) {
                 self.deliver(which);
@@ -145,7 +145,7 @@ impl Network {
         }
         for node in 0..self.nodes.len() {
             self.nodes[node].place(rank, host);
-            self.tell(HostId::from_index(node));
+            self.acknowledge(HostId::from_index(node));
         }
     }
 }

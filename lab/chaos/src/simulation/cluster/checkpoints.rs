@@ -9,8 +9,8 @@ use bsp::{HostId, Rank};
 use checkpoint::{
     DiskFault, Generation, Generations, JobDescription, Piece, SimulatedFiles, Store, WrittenPieces,
 };
-use machines::node::event::JobEvent;
-use machines::time::seconds;
+use machines::node::JobEvent;
+use machines::seconds;
 use machines::{SavedPiece, Saving, members};
 use protocol::transport::JobId;
 

@@ -1,11 +1,11 @@
 //! The client in a fault simulation.
 
-use agents::encoding::decode;
+use agents::decode;
 use agents::{Programs, process_state};
 use bsp::{HostId, Rank};
 use bytes::Bytes;
-use machines::client::event::{ClientAction, ClientEvent, NodeWord};
-use machines::client::job_result::JobResult;
+use machines::client::{ClientAction, ClientEvent, NodeWord};
+use machines::client::JobResult;
 use machines::client::{ClientMachine, initial};
 use machines::{InputMemory, JobError};
 use protocol::{Address, Message};

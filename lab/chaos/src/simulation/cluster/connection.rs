@@ -7,7 +7,7 @@ use bsp::HostId;
 use bsp::numbers::length;
 use bsp::units::Seconds;
 use bytes::{Bytes, BytesMut};
-use machines::node::event::ConnectionId;
+use machines::node::ConnectionId;
 use protocol::transport::{
     CloseCode, FrameOrder, JobId, PeerError, PeerInfo, Refusal, SessionState, SpeakingRights,
     Stamp, StreamContent, check_message,

@@ -1,7 +1,7 @@
 //! Faults happen and end.
 
-use machines::client::event::ClientEvent;
-use machines::node::event::NodeEvent;
+use machines::client::ClientEvent;
+use machines::node::NodeEvent;
 use protocol::Step;
 
 use crate::simulation::cluster::node::NodeProcess;

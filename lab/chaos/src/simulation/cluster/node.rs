@@ -14,10 +14,10 @@ use bsp::{HostId, MemorySize, Rank, SetId};
 use bytes::Bytes;
 use checkpoint::Delta;
 use machines::client::initial;
-use machines::node::action::{JobAction, JobEnd, NodeAction, StartedJob};
-use machines::node::event::{ConnectionId, JobEvent, NodeEvent};
+use machines::node::{JobAction, JobEnd, NodeAction, StartedJob};
+use machines::node::{ConnectionId, JobEvent, NodeEvent};
 use machines::node::{NodeMachine, NodeParts};
-use machines::time::seconds;
+use machines::seconds;
 use machines::{
     ArrivedProcess, Builds, Done, Execution, HostMeter, InitialStateDecoder, InputMemory, JobError,
     Prepared, Residents, Routes, Task, Transfer,
@@ -141,7 +141,7 @@ impl Cluster<'_> {
                 let at = self.at(place, connection)?;
                 self.abort(at, "it has no part in a job here".to_owned());
             }
-            NodeAction::TellClient(connection, frame) => {
+            NodeAction::SendToClient(connection, frame) => {
                 let at = self.at(place, connection)?;
                 // The loss of the client is an event of its connection.
                 drop(self.send_frame(at, 0, &frame));
@@ -543,7 +543,7 @@ impl HostMeter for SimulatedMeter {
         0.0
     }
 
-    fn withheld(&self, _: Seconds) -> f64 {
+    fn unavailable(&self, _: Seconds) -> f64 {
         0.0
     }
 

@@ -7,8 +7,8 @@ use bsp::HostId;
 use bsp::units::Seconds;
 use bytes::Bytes;
 use checkpoint::Delta;
-use machines::client::event::{ClientEvent, NodeWord};
-use machines::node::event::{
+use machines::client::{ClientEvent, NodeWord};
+use machines::node::{
     ConnectionId, IncomingPieces, JobEvent, NewPeer, NodeEvent, NodeInput,
 };
 use machines::{InputMemory, JobError};
@@ -332,7 +332,7 @@ impl Cluster<'_> {
             Untaken::Output | Untaken::Pieces => {}
             Untaken::State(host, bytes, began) => {
                 let took = Duration::from_nanos(self.now - began);
-                let took = machines::time::seconds(took);
+                let took = machines::seconds(took);
                 self.tell_node(place, JobEvent::Sent(host, bytes, took).into());
             }
         }
