@@ -7,13 +7,12 @@ use settings::{Fault, Node, Unit, Value, decode, decode_part, keys_of, refuse_un
 use workloads::background::Target;
 
 use crate::background::BackgroundSection;
-use crate::checkpoint::CheckpointSection;
-use crate::elasticity::ElasticitySection;
 use crate::provenance::configuration_digest;
-use crate::registry::{Entry, Registry};
+use crate::registry::{Entry, Registry, Supersteps};
 use crate::scheduler::Scheduler;
-use crate::sections::{NetworkSection, PlatformSection, RunSection};
-use crate::workload::Supersteps;
+use crate::sections::{
+    CheckpointSection, ElasticitySection, NetworkSection, PlatformSection, RunSection,
+};
 
 /// The configuration of a run.
 ///
