@@ -5,7 +5,7 @@ use migbsp::Policies;
 use settings::{Node, Unit, Value};
 
 use crate::command::Parsed;
-use crate::exit::EXIT_CODES;
+use crate::failure::EXIT_CODES;
 use crate::output::print;
 
 /// The topics, as the help of the program lists them.

@@ -157,7 +157,7 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         .map(|folder| file.parent().unwrap_or_else(|| Path::new("")).join(folder));
     let folder = cert::folder(given.as_deref())?;
     let identity = read_identity(&folder, &name).map_err(Failure::input)?;
-    check_role(&folder, &identity)?;
+    check_role(&folder, &identity, registry.program())?;
     warn_of_validity(&identity, SystemTime::now());
     let beside = file.parent().unwrap_or_else(|| Path::new(""));
     let checkpoints = section.checkpoints.iter().map(|folder| {
@@ -205,13 +205,13 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
 }
 
 /// No client or other node accepts the certificate of a client.
-fn check_role(folder: &Path, identity: &Identity) -> Result<(), Failure> {
+fn check_role(folder: &Path, identity: &Identity, program: &str) -> Result<(), Failure> {
     let Subject { role, name, .. } = &identity.certificate().subject;
     match role {
         Role::Node | Role::SetManager => Ok(()),
         Role::Client => Err(Failure::Input(format!(
             "{}: {name} is a {role}, must be a node, or a set-manager if it is the first host of its Set; \
-             `{{bin}} cert issue --role node --name NAME` makes a certificate",
+             `{program} cert issue --role node --name NAME` makes a certificate",
             folder.display()
         ))),
     }
