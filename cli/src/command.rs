@@ -1,4 +1,4 @@
-//! A command of a program, and what it is executed with.
+//! A command of a program, what it is executed with, and arguments that several commands have.
 
 use std::ffi::OsString;
 use std::fmt;

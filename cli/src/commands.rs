@@ -1,4 +1,4 @@
-//! The commands: their arguments, their help, what they print; and the set of them that a program has.
+//! The set of commands that a program has, and its name in their help; below, each command of simulations and records.
 
 mod advise;
 pub(crate) mod compare;

@@ -4,10 +4,10 @@
 //! viewers alone, and so seldom that this takes a hundredth of a processor.
 //!
 //! Rendering begins with a copy of the page (`LivePage`), so the run waits for the copy alone. It is done once for all
-//! viewers, and then rests a hundred times as long (`page_cache`). Streams of news carry a version and no content, so a
+//! viewers, and then rests a hundred times as long (`PageCache`). Streams of news carry a version and no content, so a
 //! viewer that does not read has one event waiting; browsers fetch the page and replace the sections whose HTML has
-//! changed. Nothing of a viewer lasts: every connection and stream ends after a bounded time (`bounds`).
-//! `request_check` decides alone which requests are answered.
+//! changed. Nothing of a viewer lasts: every connection and stream ends after a bounded time (`Bounds`).
+//! `requests` decides alone which requests are answered.
 
 mod requests;
 

@@ -1,4 +1,4 @@
-//! Why a command ends without its result.
+//! Why a command ends without its result, and with which exit code.
 
 use std::io;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Files that are asked for.
+//! Files that are asked for, and where outputs of programs go.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek as _, Write};
@@ -124,7 +124,7 @@ pub fn write_new(folder: &Path, files: &[OutputFile]) -> Result<(), CommandFailu
 ///
 /// If the operating system refuses.
 pub fn check_folder(folder: &Path) -> Result<(), Failure> {
-    // Without a separator at its end, so that a file of that name is met.
+    // Without a separator at its end, so that a file of that name is found.
     let folder: PathBuf = folder.components().collect();
     let mut ancestors = folder.ancestors();
     let there = ancestors.find(|ancestor| ancestor.symlink_metadata().is_ok());

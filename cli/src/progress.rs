@@ -1,4 +1,4 @@
-//! A progress bar on stderr during a run, and lines in the log.
+//! Progress on stderr: bars of runs and batches, and lines in the log.
 
 use std::fmt::Write;
 use std::time::Duration;

@@ -6,106 +6,70 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
+use protocol::Member;
 use protocol::identity::Name;
 use settings::{list, nearest};
 use simulator::expand;
 
 use crate::failure::Failure;
 
-/// The hosts of a cluster.
+/// The hosts that the hostfile `path` describes, as members of a job.
 ///
-/// Invariant: at least one member; each name and each address occurs once; members stand Set by Set,
-/// in a Set as they were given; Sets stand in the order in which they were first mentioned. The first
-/// member of a Set is its Set Manager.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cluster {
-    members: Vec<Member>,
-    sets: Vec<String>,
+/// There is at least one; each name and each address occurs once. They stand Set by Set, in a Set as they were given, and
+/// Sets stand in the order in which they were first mentioned. The first member of a Set is its Set Manager.
+///
+/// # Errors
+///
+/// [`Failure::Input`] with the line, if it cannot be read or describes none.
+pub fn load(path: &Path) -> Result<Vec<Member>, Failure> {
+    let text = settings::read(path).map_err(Failure::input)?;
+    parse(&text, &settings::name_of(path))
 }
 
-/// A host of a cluster.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Member {
-    /// Its name, in its certificate as well.
-    pub name: Name,
-    /// Index of its Set in [`Cluster::sets`].
-    pub set: usize,
-    /// Number of processes that fit there; at least one.
-    pub slots: u32,
-    /// Factor of the measured speed; positive and finite.
-    pub speed: f64,
-    /// Its address, as `host:port`.
-    pub address: String,
-}
-
-impl Cluster {
-    /// The cluster that the hostfile `path` describes.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Input`] if it cannot be read, or describes none.
-    pub fn load(path: &Path) -> Result<Self, Failure> {
-        let text = settings::read(path).map_err(Failure::input)?;
-        Self::parse(&text, &settings::name_of(path))
-    }
-
-    /// The cluster that the hostfile `text`, called `name` in messages, describes.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Input`] with the line, if it describes none.
-    pub fn parse(text: &str, name: &str) -> Result<Self, Failure> {
-        let mut gathered = Gathered::default();
-        let fault = |(number, problem)| Failure::Input(format!("{name}:{number}: {problem}"));
-        for (number, words) in word_lines(text).map_err(fault)? {
-            let hosts = line_hosts(&words).map_err(|problem| fault((number, problem)))?;
-            for line in hosts {
-                let added = gathered.add(line, number);
-                added.map_err(|problem| fault((number, problem)))?;
-            }
+/// The hosts that the hostfile `text`, called `name` in messages, describes.
+fn parse(text: &str, name: &str) -> Result<Vec<Member>, Failure> {
+    let mut gathered = Gathered::default();
+    let fault = |(number, problem)| Failure::Input(format!("{name}:{number}: {problem}"));
+    for (number, words) in word_lines(text).map_err(fault)? {
+        let hosts = line_hosts(&words).map_err(|problem| fault((number, problem)))?;
+        for line in hosts {
+            let added = gathered.add(line, number);
+            added.map_err(|problem| fault((number, problem)))?;
         }
+    }
+    let members = gathered.members();
+    members.ok_or_else(|| Failure::Input(format!("{name}: no host; a line is `node-1 slots=4`")))
+}
+
+/// The hosts that Slurm gave this job, or this step of it, as [`load`] has them; `None` without Slurm. `variable` is the
+/// value of a variable of the environment.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] with the variable, if one contradicts Slurm's format.
+pub fn from_slurm(
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Option<Vec<Member>>, Failure> {
+    let usage = |(name, problem)| Failure::Usage(format!("environment {name}: {problem}"));
+    let Some(hosts) = slurm::hosts(variable).map_err(usage)? else {
+        return Ok(None);
+    };
+    let mut gathered = Gathered::default();
+    for (position, (name, slots)) in hosts.list.into_iter().enumerate() {
+        let line = Line::new(name, slots);
         gathered
-            .cluster()
-            .ok_or_else(|| Failure::Input(format!("{name}: no host; a line is `node-1 slots=4`")))
+            .add(line, position + 1)
+            .map_err(|problem| usage((hosts.variable, problem)))?;
     }
-
-    /// The cluster that Slurm gave this job, or this step of it; `None` without Slurm. `variable` is
-    /// the value of a variable of the environment.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] with the variable, if one contradicts Slurm's format.
-    pub fn from_slurm(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, Failure> {
-        let usage = |(name, problem)| Failure::Usage(format!("environment {name}: {problem}"));
-        let Some(hosts) = slurm::hosts(variable).map_err(usage)? else {
-            return Ok(None);
-        };
-        let mut gathered = Gathered::default();
-        for (position, (name, slots)) in hosts.list.into_iter().enumerate() {
-            let line = Line::new(name, slots);
-            gathered
-                .add(line, position + 1)
-                .map_err(|problem| usage((hosts.variable, problem)))?;
-        }
-        Ok(gathered.cluster())
-    }
-
-    /// Its hosts, Set by Set.
-    pub fn members(&self) -> &[Member] {
-        &self.members
-    }
-
-    /// The names of its Sets.
-    pub fn sets(&self) -> &[String] {
-        &self.sets
-    }
+    Ok(gathered.members())
 }
 
 /// A cluster that is being read, line by line.
 #[derive(Debug, Default)]
 struct Gathered {
     members: Vec<Member>,
-    sets: Vec<String>,
+    /// The place of each Set among them.
+    sets: BTreeMap<String, usize>,
     /// Position in `members`, and the line that was first about it.
     names: BTreeMap<Name, (usize, usize)>,
     /// The line that claimed it.
@@ -120,8 +84,7 @@ impl Gathered {
         self.slots = total.ok_or_else(|| format!("more than {} slots in all", u32::MAX))?;
         if let Some((index, first)) = self.names.get(&line.name) {
             let member = &mut self.members[*index];
-            let set = &self.sets[member.set];
-            if let Some(key) = line.contradicts(member, set) {
+            if let Some(key) = line.contradicts(member) {
                 return Err(format!(
                     "{} has another `{key}` in line {first}; a host that is mentioned again may get \
                      more slots, but stays what it is",
@@ -138,31 +101,25 @@ impl Gathered {
                  `addr=HOST:PORT`"
             ));
         }
-        let set = line.set.as_deref().unwrap_or(SET);
-        let set = self.sets.iter().position(|known| known == set);
-        let set = set.unwrap_or_else(|| {
-            self.sets.push(line.set.unwrap_or_else(|| SET.to_owned()));
-            self.sets.len() - 1
-        });
-        self.names
-            .insert(line.name.clone(), (self.members.len(), number));
+        let set = line.set.unwrap_or_else(|| SET.to_owned());
+        let next = self.sets.len();
+        self.sets.entry(set.clone()).or_insert(next);
         self.members.push(Member {
-            name: line.name,
+            name: line.name.to_string(),
             set,
             slots: line.slots,
             speed: line.speed.unwrap_or(SPEED),
             address,
         });
+        let place = self.members.len() - 1;
+        self.names.insert(line.name, (place, number));
         Ok(())
     }
 
     /// All of it; `None` if there was no host.
-    fn cluster(mut self) -> Option<Cluster> {
-        self.members.sort_by_key(|member| member.set);
-        (!self.members.is_empty()).then_some(Cluster {
-            members: self.members,
-            sets: self.sets,
-        })
+    fn members(mut self) -> Option<Vec<Member>> {
+        self.members.sort_by_key(|member| self.sets[&member.set]);
+        (!self.members.is_empty()).then_some(self.members)
     }
 }
 
@@ -184,9 +141,9 @@ impl Line {
     }
 
     /// The key in which this line contradicts an earlier one.
-    fn contradicts(&self, member: &Member, set: &str) -> Option<&'static str> {
+    fn contradicts(&self, member: &Member) -> Option<&'static str> {
         let speed = self.speed.unwrap_or(member.speed);
-        if self.set.as_deref().is_some_and(|own| own != set) {
+        if self.set.as_deref().is_some_and(|own| own != member.set) {
             Some("set")
         } else if speed.total_cmp(&member.speed).is_ne() {
             Some("speed")

@@ -1,6 +1,7 @@
-//! What a run is configured by: layers, typed sections, and where each value came from.
+//! What a run is configured by: layers, typed sections, and where each value came from; and what of it real hosts refuse.
 
 use std::env;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use agents::{Collection, Payment, Shape};
@@ -400,36 +401,30 @@ fn check_submitted(loaded: &Loaded) -> Result<(), Failure> {
 /// Refuses settings that need a simulated platform.
 fn refuse(loaded: &Loaded) -> Result<(), Failure> {
     let experiment = &loaded.experiment;
-    let refuse = |key: &str, met: &str, instead: &str| {
-        let place = loaded.written.find(key).and_then(Node::place);
-        let rule = format!("needs a simulated platform, must be {instead}");
-        let met = format!("\"{met}\"");
-        Err(Failure::input(Fault::invalid(place, key, met, rule)))
+    let refuse = |key: &str, found: &dyn Display, rule: &str| {
+        let rule = format!("needs a simulated platform{rule}");
+        Err(Failure::input(loaded.written.invalid("", key, found, rule)))
     };
     let shape = experiment.barrier.shape;
     if !shape.is_real() {
         let name = |shape: Shape| toml::Value::try_from(shape).map(|name| name.to_string());
         let real = Shape::ALL.into_iter().filter(|shape| shape.is_real());
         let real: Vec<String> = real.flat_map(name).collect();
-        let met = name(shape).unwrap_or_default();
-        return refuse("barrier.shape", met.trim_matches('"'), &real.join(" or "));
+        let found = name(shape).unwrap_or_default();
+        let rule = format!(", must be {}", real.join(" or "));
+        return refuse("barrier.shape", &found, &rule);
     }
     if experiment.scheduler.settings.payment == Payment::Migrant {
-        return refuse("scheduler.payment", "migrant", "\"transfer\"");
+        let rule = ", must be \"transfer\"";
+        return refuse("scheduler.payment", &"\"migrant\"", rule);
     }
     if let Some(host) = experiment.elasticity.pool.first() {
-        let key = "elasticity.pool";
-        let place = loaded.written.find(key).and_then(Node::place);
-        let rule =
-            "needs a simulated platform: real hosts do not join yet; leave `[elasticity]` out";
-        let met = format!("\"{host}\"");
-        return Err(Failure::input(Fault::invalid(place, key, met, rule)));
+        let rule = ": real hosts do not join yet; leave `[elasticity]` out";
+        return refuse("elasticity.pool", &format!("\"{host}\""), rule);
     }
     if let Some(factor) = experiment.scheduler.settings.transfer_factor {
-        let key = "scheduler.transfer_factor";
-        let place = loaded.written.find(key).and_then(Node::place);
-        let rule = "needs a simulated platform: on real hosts, moves take what they take";
-        return Err(Failure::input(Fault::invalid(place, key, factor, rule)));
+        let rule = ": on real hosts, moves take what they take";
+        return refuse("scheduler.transfer_factor", &factor, rule);
     }
     Ok(())
 }
@@ -444,10 +439,7 @@ pub(crate) fn without_others(loaded: &Loaded) -> Node {
         "checkpoint" => has_checkpoints,
         _ => true,
     });
-    Node {
-        value: Value::Table(kept.cloned().collect()),
-        origin: None,
-    }
+    Node::table(kept.cloned().collect())
 }
 
 /// The sections of a simulated platform.

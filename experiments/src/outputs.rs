@@ -10,6 +10,7 @@ use std::path::{Component, Path};
 use bsp::Rank;
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use settings::join;
 
 pub(crate) use form::check as check_form;
 
@@ -442,7 +443,7 @@ fn double(value: &Value) -> Option<f64> {
 struct Columns {
     /// Whether some output has a value without parts there.
     has_value: bool,
-    /// The parts, in the order in which they were met first.
+    /// The parts, in the order of their first occurrence.
     parts: Vec<(String, Self)>,
     /// Where each of them is.
     places: BTreeMap<String, usize>,
@@ -517,10 +518,7 @@ impl Columns {
             names.push(if way.is_empty() { "value" } else { way }.to_owned());
         }
         for (name, part) in &self.parts {
-            let way = match way {
-                "" => name.clone(),
-                way => format!("{way}.{name}"),
-            };
+            let way = join(way, name);
             part.names(&way, names);
         }
     }

@@ -1,4 +1,4 @@
-//! State that all scenarios of an experiment share.
+//! An experiment that is ready to be run, and the result of a run, whose outputs are verified.
 
 use std::sync::Arc;
 

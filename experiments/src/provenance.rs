@@ -1,4 +1,4 @@
-//! What made a result: the program, its build, and the configuration.
+//! What made a result: the program, its build, and the configuration; and results as programs read them, headed by it.
 
 use std::env;
 use std::fmt::{self, Write as _};
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use protocol::Build;
 use serde::Serialize;
-use settings::{Files, Node, Override, Value, canonical, tree_of};
+use settings::{Files, Node, Override, Value, canonical, join, tree_of};
 use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
@@ -404,10 +404,7 @@ impl PreparedExperiment {
             };
             let entries = node.entries().iter();
             let kept = entries.filter(|(key, _)| !left_out.contains(&key.as_str()));
-            let kept = Node {
-                value: Value::Table(kept.cloned().collect()),
-                origin: None,
-            };
+            let kept = Node::table(kept.cloned().collect());
             let text = canonical(&kept);
             writeln!(digest, "{section} {text}").map_err(Failure::run)?;
         }
@@ -435,11 +432,7 @@ impl Hashed {
     /// Adds the contents of every file that a value in `node` names.
     fn add_files(&mut self, path: &str, node: &Node, files: Files<'_>) -> Result<(), Failure> {
         for (key, value) in node.entries() {
-            let path = if path.is_empty() {
-                key.clone()
-            } else {
-                format!("{path}.{key}")
-            };
+            let path = join(path, key);
             if let Value::Text(name) = &value.value {
                 let file = files.path(&path, name);
                 if file.is_file() {

@@ -1,4 +1,4 @@
-//! Records of runs, as commands that read them find them.
+//! Records of runs, as commands that read them find them, those of other versions included.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use bsp::check_name;
 use protocol::Build;
 use record::{Extent, ReadError, is_record, remedy};
 use serde::{Deserialize, Serialize};
-use settings::{Fault, Node, Override, Value, nearest_file};
+use settings::{Fault, Node, Override, Value, join, nearest_file};
 
 use crate::failure::Failure;
 
@@ -189,9 +189,9 @@ pub fn manifest(folder: &Path) -> Result<Manifest, Failure> {
     // Descriptions of another version need not look like ours.
     let head: Head = record::manifest(folder).map_err(fault)?;
     if head.schema.as_deref() != Some(SCHEMA) {
-        let met = head.schema.unwrap_or_default();
+        let found = head.schema.unwrap_or_default();
         return Err(Failure::input(format!(
-            "{}: schema {met:?}; this program reads {SCHEMA:?}; {}",
+            "{}: schema {found:?}; this program reads {SCHEMA:?}; {}",
             path.display(),
             remedy(folder)
         )));
@@ -305,13 +305,13 @@ pub(crate) fn tolerant<T>(
         let decided = DECIDED.iter().find(|(key, _)| decided == Some(key));
         match below(path, &unknown) {
             Some(key) if let Some((_, kept)) = decided => {
-                let met = known.find(key).map(Node::to_string).unwrap_or_default();
-                let met = met.trim_matches('"');
-                if met != *kept {
+                let found = known.find(key).map(Node::to_string).unwrap_or_default();
+                let found = found.trim_matches('"');
+                if found != *kept {
                     let rule = format!("this version decides as with `{kept}`");
                     return Err(Fault {
                         help: Some("read the record with the build that wrote it".to_owned()),
-                        ..Fault::invalid(fault.origin.as_deref(), &unknown, met, rule)
+                        ..Fault::invalid(fault.origin.as_deref(), &unknown, found, rule)
                     });
                 }
                 remove(&mut known, key);
@@ -333,14 +333,6 @@ fn below<'a>(path: &str, key: &'a str) -> Option<&'a str> {
         Some(key)
     } else {
         key.strip_prefix(path)?.strip_prefix('.')
-    }
-}
-
-fn join(path: &str, key: &str) -> String {
-    if path.is_empty() {
-        key.to_owned()
-    } else {
-        format!("{path}.{key}")
     }
 }
 
@@ -439,7 +431,7 @@ impl RecordedFailure {
         }
     }
 
-    /// What is said of it, on one line and of bounded length: the file may be anybody's.
+    /// What is said of it, on one line and of bounded length: the file may come from anywhere.
     fn line(&self) -> String {
         let line = self.message.lines().next().unwrap_or_default();
         let printable = line.chars().filter(|letter| !letter.is_control());

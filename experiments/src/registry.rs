@@ -1,4 +1,4 @@
-//! The workloads and the rules of policies that a binary knows, by name.
+//! Workloads, which make programs runnable by name, and the registry of those and of the rules that a binary knows.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,4 +1,4 @@
-//! `[scheduler]`: the policy, its parameters, and the scenarios that are run.
+//! `[scheduler]`: the policy, its parameters, the scenarios that are run, and scripted moves.
 
 use std::collections::BTreeMap;
 
@@ -83,11 +83,8 @@ impl Scheduler {
         })?;
         let policy = with_arguments(policy, section, &own_keys, policies)?;
         let parameters: Parameters = decode_part(section, PATH, Unit::of_key)?;
-        settings.model = Config::new(parameters).map_err(|error| {
-            let path = format!("scheduler.{}", error.key);
-            let place = section.find(error.key).and_then(Node::place);
-            Fault::invalid(place, &path, error.value, error.rule)
-        })?;
+        settings.model = Config::new(parameters)
+            .map_err(|error| section.invalid(PATH, error.key, error.value, error.rule))?;
         let inner: Inner = decode_part(section, PATH, Unit::of_key)?;
         settings.planning = inner.planning;
         let scheduler = Self {
@@ -124,80 +121,62 @@ impl Scheduler {
             ("planning.owner_window", self.settings.planning.owner_window),
             ("window", self.settings.window),
         ];
+        let invalid = |key, found: f64, rule| Err(section.invalid(PATH, key, found, rule));
         for (key, length) in lengths {
             if length < Seconds::ZERO {
-                let place = section.find(key).and_then(Node::place);
-                let (key, rule) = (format!("scheduler.{key}"), "must be at least 0 s");
-                return Err(Fault::invalid(place, &key, length.get(), rule));
+                return invalid(key, length.get(), "must be at least 0 s");
             }
         }
         if let Some(probing) = self.settings.link_probes
             && probing.interval < Seconds::new(PROBES_APART_MIN).expect("finite")
         {
-            let place = section.find("link_probes").and_then(Node::place);
-            let key = "scheduler.link_probes";
-            let rule = "must be at least 1 ms";
-            return Err(Fault::invalid(place, key, probing.interval.get(), rule));
+            return invalid(
+                "link_probes",
+                probing.interval.get(),
+                "must be at least 1 ms",
+            );
         }
-        let idle_below = self.settings.planning.idle_below;
-        if !(0.0..=1.0).contains(&idle_below) {
-            let place = section.find("planning.idle_below").and_then(Node::place);
-            let key = "scheduler.planning.idle_below";
+        let planning = &self.settings.planning;
+        if !(0.0..=1.0).contains(&planning.idle_below) {
             let rule = "must be a number from 0 to 1";
-            return Err(Fault::invalid(place, key, idle_below, rule));
+            return invalid("planning.idle_below", planning.idle_below, rule);
         }
         self.check_transfer_factor(section)?;
-        let planning = &self.settings.planning;
         let factors = [
             ("planning.horizon", planning.horizon),
             ("planning.refinement", planning.refinement),
         ];
         for (key, factor) in factors {
             if !(1.0..f64::INFINITY).contains(&factor) {
-                let place = section.find(key).and_then(Node::place);
-                let (key, rule) = (format!("scheduler.{key}"), "must be at least 1 and finite");
-                return Err(Fault::invalid(place, &key, factor, rule));
+                return invalid(key, factor, "must be at least 1 and finite");
             }
         }
-        let expected = if !(0.0 < planning.overhead && planning.overhead <= 1.0) {
-            (
-                "overhead",
-                planning.overhead,
-                "a number above 0 and at most 1",
-            )
-        } else if !(1..=ASKED_MAX).contains(&planning.asked) {
-            let asked = f64::from(planning.asked);
-            ("asked", asked, "a whole number from 1 to 10000")
-        } else if planning.steps == 0 {
-            ("steps", 0.0, "at least 1")
-        } else {
-            return Ok(());
-        };
-        let (key, met, expected) = (format!("planning.{}", expected.0), expected.1, expected.2);
-        let place = section.find(&key).and_then(Node::place);
-        let rule = format!("must be {expected}");
-        Err(Fault::invalid(
-            place,
-            &format!("scheduler.{key}"),
-            met,
-            rule,
-        ))
+        if !(0.0 < planning.overhead && planning.overhead <= 1.0) {
+            let rule = "must be a number above 0 and at most 1";
+            return invalid("planning.overhead", planning.overhead, rule);
+        }
+        if !(1..=ASKED_MAX).contains(&planning.asked) {
+            let rule = "must be a whole number from 1 to 10000";
+            return invalid("planning.asked", planning.asked.into(), rule);
+        }
+        if planning.steps == 0 {
+            return invalid("planning.steps", 0.0, "must be at least 1");
+        }
+        Ok(())
     }
 
     fn check_transfer_factor(&self, section: &Node) -> Result<(), Fault> {
         let Some(factor) = self.settings.transfer_factor else {
             return Ok(());
         };
-        let place = section.find("transfer_factor").and_then(Node::place);
-        let key = "scheduler.transfer_factor";
+        let invalid = |rule| section.invalid(PATH, "transfer_factor", factor, rule);
         if !(1.0..=TRANSFER_FACTOR_MAX).contains(&factor) {
-            let rule = "must be from 1 to 1000000";
-            return Err(Fault::invalid(place, key, factor, rule));
+            return Err(invalid("must be from 1 to 1000000"));
         }
         if self.settings.payment == Payment::Migrant {
             let rule =
                 "needs `scheduler.payment = \"transfer\"`, by which states cross the network";
-            let mut fault = Fault::invalid(place, key, factor, rule);
+            let mut fault = invalid(rule);
             fault.help = Some("state the cost in `scheduler.migration.data_rate`".to_owned());
             return Err(fault);
         }
@@ -254,10 +233,7 @@ impl Scheduler {
         }
         let rules = rules.into_iter();
         entries.extend(rules.map(|(rule, values)| (rule.to_owned(), tree_of(&values))));
-        Node {
-            value: Value::Table(entries),
-            origin: None,
-        }
+        Node::table(entries)
     }
 }
 

@@ -1,4 +1,5 @@
-//! The sections of an experiment file that are plain values; those of `[placement]` and `[barrier]` are the agents'.
+//! The sections of an experiment file that are plain values, `[elasticity]` and `[checkpoint]` among them; those of
+//! `[placement]` and `[barrier]` are the agents'.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,7 +15,7 @@ use bsp::units::{Bytes, BytesPerSecond, Instant, Seconds};
 use bsp::{HostId, Rank};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
-use settings::{Fault, Node, Unit, Value, decode, decode_part, keys_of, refuse_unknown, tree_of};
+use settings::{Fault, Node, Unit, decode, decode_part, keys_of, refuse_unknown, tree_of};
 use simulator::{NetworkOptions, NetworkSetting, Platform};
 
 use crate::platform::find_host;
@@ -80,10 +81,7 @@ impl PlatformSection {
         let file = self.file.clone();
         let mut entries = tree_of(&PlatformFile { file }).entries().to_vec();
         entries.extend_from_slice(tree_of(&self.network).entries());
-        Node {
-            value: Value::Table(entries),
-            origin: None,
-        }
+        Node::table(entries)
     }
 
     /// The factors of the model that are out of their range: key, value and rule.
@@ -181,9 +179,8 @@ impl ElasticitySection {
 
     fn check(&self, node: &Node) -> Result<(), Fault> {
         let place = |key: &str| node.get(key).unwrap_or(node).place();
-        let invalid = |key: &str, met: &dyn fmt::Display, rule: &str| {
-            let path = format!("elasticity.{key}");
-            Err(Fault::invalid(place(key), &path, met, rule))
+        let invalid = |key, found: &dyn fmt::Display, rule: &str| {
+            Err(node.invalid("elasticity", key, found, rule))
         };
         let times = [
             ("part", self.part.is_some()),
@@ -391,11 +388,7 @@ impl CheckpointSection {
     /// The first invalid key or value.
     pub fn of(node: &Node) -> Result<Self, Fault> {
         let section: Self = decode(node, "checkpoint", checkpoint_unit)?;
-        let invalid = |key: &str, met: f64, rule: &str| {
-            let place = node.get(key).unwrap_or(node).place();
-            let path = format!("checkpoint.{key}");
-            Err(Fault::invalid(place, &path, met, rule))
-        };
+        let invalid = |key, found: f64, rule| Err(node.invalid("checkpoint", key, found, rule));
         if section.mtbf <= Seconds::ZERO {
             return invalid("mtbf", section.mtbf.get(), "must be above 0 s");
         }
@@ -445,10 +438,8 @@ impl CheckpointSection {
         let sets: Vec<_> = platform.hosts().iter().map(|host| host.set).collect();
         let has_buddies = buddies(&sets, &absent).iter().any(Option::is_some);
         if self.is_on() && self.copies && !has_buddies {
-            let node = written.find("checkpoint.copies");
-            let place = node.and_then(Node::place);
             let rule = "a single host has no buddy for the copies of its states";
-            let mut fault = Fault::invalid(place, "checkpoint.copies", true, rule);
+            let mut fault = written.invalid("", "checkpoint.copies", true, rule);
             fault.help = Some("set `checkpoint.copies = false`".to_owned());
             return Err(fault);
         }

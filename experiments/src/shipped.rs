@@ -159,8 +159,8 @@ impl Workload for LatticeBoltzmannKernel {
         }
         let flow = lbm::kernel::Fields::assemble(outputs.iter().cloned());
         if flow.width() != width {
-            let met = flow.width();
-            let problem = format!("{met} columns have come out, not {width}");
+            let found = flow.width();
+            let problem = format!("{found} columns have come out, not {width}");
             return Err(Rejection::Outputs(problem));
         }
         let cells = f64::from(parameters.width) * f64::from(parameters.height);
@@ -273,8 +273,8 @@ impl Workload for HeatEquation {
         }
         let plate = outputs.concat();
         if plate.len() != width * height {
-            let met = plate.len() / width;
-            let problem = format!("{met} rows have come out, not {height}");
+            let found = plate.len() / width;
+            let problem = format!("{found} rows have come out, not {height}");
             return Err(Rejection::Outputs(problem));
         }
         let deviation = mode.deviation(&plate, steps);
@@ -353,8 +353,8 @@ impl Workload for LuKernel {
         let matrix = matrix(parameters, common.seed, files)
             .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
         if factors.order() != matrix.rows() {
-            let (met, order) = (factors.order(), matrix.rows());
-            let problem = format!("factors of order {met} have come out, not of order {order}");
+            let (found, order) = (factors.order(), matrix.rows());
+            let problem = format!("factors of order {found} have come out, not of order {order}");
             return Err(Rejection::Outputs(problem));
         }
         let residual = factors.residual(&matrix);

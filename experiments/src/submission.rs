@@ -1,4 +1,4 @@
-//! A job, as clients submit it and nodes prepare it.
+//! A job, as clients submit it and nodes prepare it: a new one, or one whose checkpoints are on disk.
 //!
 //! A job travels as an experiment: the configuration in effect as TOML, as `--print-config` shows it, without what is of
 //! simulations. A node reads it as any experiment file, so what a node accepts is what a file may say, its errors name the

@@ -211,7 +211,7 @@ pub struct Arrived {
     /// The length of the superstep before, as the reporting Manager measured it; zero in other reports.
     pub took: Seconds,
     /// Whether the state in which the next superstep starts belongs to a checkpoint: what the first Manager whose
-    /// Set has processes tells the others, which start their Sets themselves; not set in other reports.
+    /// Set has processes reports to the others, which start their Sets themselves; not set in other reports.
     pub checkpoint: bool,
 }
 

@@ -1,3 +1,5 @@
+//! A link: a queue, a transmitter and a latency, and what several tasks share of it.
+
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,3 +1,5 @@
+//! The relay: its sockets and tasks, and what changes its links while it runs.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::io;

@@ -1,3 +1,5 @@
+//! Which level a link has when: constant, drawn, or out of a file.
+
 use std::iter;
 use std::path::Path;
 
@@ -133,7 +135,7 @@ fn change(
     (seconds, level): (&str, &str),
     before: Option<&Change>,
 ) -> Result<Change, Fault> {
-    let fault = |key, met: &str, rule| Fault::invalid(Some(place), key, met, rule);
+    let fault = |key, found: &str, rule| Fault::invalid(Some(place), key, found, rule);
     let at = seconds.parse().ok().and_then(|at| Instant::new(at).ok());
     let at = at.filter(|at| at.get() <= SECONDS_MAX).ok_or_else(|| {
         let rule = "must be a number of seconds from 0 to 1e9, without a unit";

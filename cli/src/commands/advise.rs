@@ -45,11 +45,11 @@ pub(crate) fn command() -> Command {
     .example("advise runs/lbm", "what lost time, and what to change")
 }
 
-/// Judges the record.
+/// Assesses the record.
 ///
 /// # Errors
 ///
-/// If there is no complete record, it has nothing to judge, an attempt fails, or the advice cannot be written.
+/// If there is no complete record, it has nothing to assess, an attempt fails, or the advice cannot be written.
 fn execute(arguments: &AdviseArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
     let registry = context.registry();
     let folder = find_last(&arguments.run)?;

@@ -1,4 +1,4 @@
-//! Which requests are answered.
+//! Requests to a dashboard: its address and names, which requests are answered, and what responses forbid browsers.
 
 use std::convert::Infallible;
 use std::io;
@@ -331,8 +331,8 @@ mod tests {
             request = request.header(*name, *value);
         }
         let request = request.body(Content::Whole(None)).unwrap();
-        let met = super::check(&request, &own).map_err(|refusal| refusal.status.as_u16());
-        assert_eq!(met, expect, "{first:?} {headers:?}");
+        let found = super::check(&request, &own).map_err(|refusal| refusal.status.as_u16());
+        assert_eq!(found, expect, "{first:?} {headers:?}");
     }
 
     const HOST: (&str, &str) = ("host", "127.0.0.1:7448");

@@ -1,10 +1,10 @@
-//! The nodes of a run, and the client's connection to them.
+//! The nodes of a cluster, the client's connection to them, and jobs that are executed there one after the other.
 
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use experiments::cluster::Cluster;
+use experiments::cluster;
 use experiments::submission::{request, scenario};
 use experiments::{
     Failure, Finished, Loaded, PreparedExperiment, Provenance, Registry, RunFailure,
@@ -58,16 +58,16 @@ impl ClusterMembers {
     ///
     /// If there is no cluster, or no certificate of a client.
     pub(crate) fn find(arguments: &ClusterArguments, program: &str) -> Result<Self, Failure> {
-        let cluster = match &arguments.cluster {
-            Some(file) => Cluster::load(file)?,
+        let members = match &arguments.cluster {
+            Some(file) => cluster::load(file)?,
             None => {
-                let slurm = Cluster::from_slurm(|name| env::var(name).ok())?;
+                let slurm = cluster::from_slurm(|name| env::var(name).ok())?;
                 slurm.ok_or_else(|| no_cluster(program))?
             }
         };
         let folder = arguments.identity.as_deref();
         Ok(Self {
-            members: members(&cluster),
+            members,
             client: identity(folder, arguments.name.as_ref(), Role::Client, program)?,
         })
     }
@@ -84,17 +84,6 @@ pub(crate) fn roles(members: &[Member]) -> impl Iterator<Item = Role> {
             Role::Node
         }
     })
-}
-
-fn members(cluster: &Cluster) -> Vec<Member> {
-    let member = |member: &experiments::cluster::Member| Member {
-        name: member.name.to_string(),
-        address: member.address.clone(),
-        set: cluster.sets()[member.set].clone(),
-        slots: member.slots,
-        speed: member.speed,
-    };
-    cluster.members().iter().map(member).collect()
 }
 
 /// Neither an option nor Slurm names a cluster.
@@ -212,10 +201,10 @@ pub(crate) fn identity(
     let folder = cert::folder(folder)?;
     if let Some(name) = name {
         let identity = read_identity(&folder, name).map_err(cert::fault)?;
-        let met = identity.certificate().subject.role;
-        if met != role {
+        let found = identity.certificate().subject.role;
+        if found != role {
             let place = folder.display();
-            let problem = format!("{name} is a {met}, expected a {role}");
+            let problem = format!("{name} is a {found}, expected a {role}");
             return Err(Failure::Input(format!("{place}: {problem}")));
         }
         return Ok(identity);

@@ -1,4 +1,4 @@
-//! `--between` of `up`: the link between the Sets of a local cluster.
+//! `--between` of `up`: the links between the Sets of a local cluster, and the relay that carries them.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! The node processes of `up`.
+//! The node processes of `up`: how they start, how `--kill` ends them, and how they have ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -332,7 +332,7 @@ impl MemoryKills {
         Self(lines.find_map(|line| line.strip_prefix("oom_kill ")?.parse().ok()))
     }
 
-    /// How many there have been since `before`, if the system tells.
+    /// How many there have been since `before`, if the system counts them.
     fn since(self, before: Self) -> Option<u64> {
         Some(self.0?.saturating_sub(before.0?))
     }

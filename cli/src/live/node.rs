@@ -137,9 +137,9 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         let place = written.find(key).and_then(Tree::place).map(str::to_owned);
         place.unwrap_or_else(|| file.display().to_string())
     };
-    let invalid = |key: &str, met: String, rule: String| {
+    let invalid = |key: &str, found: String, rule: String| {
         let (place, key) = (place(key), format!("node.{key}"));
-        Failure::input(Fault::invalid(Some(&place), &key, met, rule))
+        Failure::input(Fault::invalid(Some(&place), &key, found, rule))
     };
     let name = section.name.as_deref();
     let name = name.ok_or_else(|| {
@@ -166,9 +166,9 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
     });
     let checkpoints: Vec<PathBuf> = checkpoints.collect::<Result<_, _>>()?;
     let share = Share::new(section.share).ok_or_else(|| {
-        let (met, least) = (section.share, Share::LEAST);
+        let (found, least) = (section.share, Share::LEAST);
         let rule = format!("must be a fraction from {least} to 1");
-        invalid("share", met.to_string(), rule)
+        invalid("share", found.to_string(), rule)
     })?;
     let speed = section.speed.map(|speed| {
         let read = InstructionsPerSecond::new(speed)

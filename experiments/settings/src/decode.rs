@@ -270,9 +270,11 @@ impl<'de> Deserializer<'de> for &Reader<'_> {
                     next: 0,
                 };
                 let value = visitor.visit_seq(&mut read)?;
-                let (met, expected) = (items.len(), read.next);
-                if expected < met {
-                    return Err(self.mismatch(&format!("a list of {expected} elements, not {met}")));
+                let (found, expected) = (items.len(), read.next);
+                if expected < found {
+                    return Err(
+                        self.mismatch(&format!("a list of {expected} elements, not {found}"))
+                    );
                 }
                 Ok(value)
             }
@@ -531,8 +533,8 @@ impl Error for DecodeError {
         Self::Problem(format!("must be {expected}"))
     }
 
-    fn unknown_variant(met: &str, known: &'static [&'static str]) -> Self {
-        let hint = nearest(met, known).map_or_else(String::new, |nearest| {
+    fn unknown_variant(found: &str, known: &'static [&'static str]) -> Self {
+        let hint = nearest(found, known).map_or_else(String::new, |nearest| {
             format!("; did you mean \"{nearest}\"?")
         });
         Self::Problem(format!("must be one of {}{hint}", list(known)))
@@ -547,8 +549,8 @@ impl Error for DecodeError {
     }
 }
 
-/// `key` in the section at `path`.
-fn join(path: &str, key: &str) -> String {
+/// The path of `key` in the section at `path`, which is empty for the whole configuration.
+pub fn join(path: &str, key: &str) -> String {
     if path.is_empty() {
         key.to_owned()
     } else {
@@ -582,13 +584,18 @@ impl Fault {
         }
     }
 
-    /// The value `met` of `key` does not keep `rule`, as in "must be at least 1".
-    pub fn invalid(origin: Option<&str>, key: &str, met: impl Display, rule: impl Display) -> Self {
+    /// The value `found` of `key` does not keep `rule`, as in "must be at least 1".
+    pub fn invalid(
+        origin: Option<&str>,
+        key: &str,
+        found: impl Display,
+        rule: impl Display,
+    ) -> Self {
         let of_key = match key {
             "" => String::new(),
             key => format!(" for `{key}`"),
         };
-        Self::plain(origin, format!("invalid value `{met}`{of_key}: {rule}"))
+        Self::plain(origin, format!("invalid value `{found}`{of_key}: {rule}"))
     }
 
     /// A key that has to be set.

@@ -1,4 +1,5 @@
-//! The layers of a configuration, each a source of the crate `config`: defaults < file < environment < `--set`.
+//! The layers of a configuration, each a source of the crate `config`: defaults < file < environment < `--set`; and the
+//! configuration in effect, as text.
 //!
 //! `config` decides which layer sets a value: the last that has the key. A layer is made as a tree of `config` by what
 //! reads it (a TOML document, a variable, an argument), every value with its origin, and [`merge`] turns the tree that
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::decode::Fault;
+use crate::decode::{Fault, join};
 use crate::files::{name_of, nearest_file, read_bytes, text};
 use crate::tree::{Node, Value};
 
@@ -212,11 +213,7 @@ pub fn overrides(written: &Node) -> Vec<Override> {
 
 fn gather(table: &Node, path: &str, found: &mut Vec<Override>) {
     for (key, node) in table.entries() {
-        let key = if path.is_empty() {
-            key.clone()
-        } else {
-            format!("{path}.{key}")
-        };
+        let key = join(path, key);
         if matches!(node.value, Value::Table(_)) {
             gather(node, &key, found);
             continue;
@@ -511,11 +508,7 @@ fn print_table(table: &Node, written: Option<&Node>, path: &str, text: &mut Stri
         text.push_str(&format!("{line:width$}  # {origin}\n"));
     }
     for (key, node) in tables {
-        let inner = if path.is_empty() {
-            key_text(key)
-        } else {
-            format!("{path}.{}", key_text(key))
-        };
+        let inner = join(path, &key_text(key));
         print_table(
             node,
             written.and_then(|written| written.get(key)),

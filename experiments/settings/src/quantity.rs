@@ -190,9 +190,9 @@ impl<'a> Named<'a> {
             let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             let (key, value) = (key.trim(), value.trim());
             if key.is_empty() || value.is_empty() {
-                let met = parameter.trim();
+                let found = parameter.trim();
                 return Err(format!(
-                    "invalid parameter `{met}`: must be KEY=VALUE, as in {example}"
+                    "invalid parameter `{found}`: must be KEY=VALUE, as in {example}"
                 ));
             }
             if let Some((_, first)) = parameters.iter().find(|(other, _)| *other == key) {

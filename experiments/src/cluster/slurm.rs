@@ -69,10 +69,10 @@ pub(super) fn hosts(variable: impl Fn(&str) -> Option<String>) -> Result<Option<
 /// Which host has how many, from numbers that stand in the order of `hosts`.
 fn counted(text: &str, hosts: &[String]) -> Result<BTreeMap<String, u32>, String> {
     let numbers = counts(text)?;
-    let (met, expected) = (numbers.len(), hosts.len());
-    if met != expected {
+    let (found, expected) = (numbers.len(), hosts.len());
+    if found != expected {
         return Err(format!(
-            "{text:?} is about {met} hosts, expected {expected}"
+            "{text:?} is about {found} hosts, expected {expected}"
         ));
     }
     Ok(hosts.iter().cloned().zip(numbers).collect())
@@ -102,9 +102,9 @@ fn hostlist(text: &str) -> Result<Vec<String>, String> {
         }
     })?;
     let number = |host: &Vec<Part<'_>>| host.iter().map(Part::len).fold(1, u64::saturating_mul);
-    let met = hosts.iter().map(number).fold(0, u64::saturating_add);
-    if usize::try_from(met).map_or(true, |met| HOSTS_MAX < met) {
-        return Err(format!("{met} hosts, expected at most {HOSTS_MAX}"));
+    let found = hosts.iter().map(number).fold(0, u64::saturating_add);
+    if usize::try_from(found).map_or(true, |found| HOSTS_MAX < found) {
+        return Err(format!("{found} hosts, expected at most {HOSTS_MAX}"));
     }
     Ok(hosts.iter().flat_map(|host| expanded(host)).collect())
 }
@@ -221,11 +221,11 @@ fn counts(text: &str) -> Result<Vec<u32>, String> {
     let runs: Vec<(u32, usize)> = separated(1.., run, ',').parse(text).map_err(|_| {
         format!("invalid value {text:?}, must be a number per host, from 1 on, as in `4(x3),2`")
     })?;
-    let met = runs
+    let found = runs
         .iter()
         .fold(0, |sum: usize, run| sum.saturating_add(run.1));
-    if HOSTS_MAX < met {
-        return Err(format!("{met} hosts, expected at most {HOSTS_MAX}"));
+    if HOSTS_MAX < found {
+        return Err(format!("{found} hosts, expected at most {HOSTS_MAX}"));
     }
     let numbers = runs.into_iter();
     Ok(numbers
@@ -272,7 +272,7 @@ mod hostlist_tests {
 
     #[test]
     fn invalid_host_lists_are_refused_with_the_position() {
-        for (text, met) in [
+        for (text, found) in [
             ("", "ends too early"),
             ("n1,", "ends too early"),
             ("n[1-2", "ends too early"),
@@ -287,7 +287,7 @@ mod hostlist_tests {
             ),
         ] {
             let error = hostlist(text).unwrap_err();
-            assert!(error.starts_with(met), "{text:?}: {error}");
+            assert!(error.starts_with(found), "{text:?}: {error}");
         }
     }
 

@@ -24,7 +24,7 @@ use crate::transport::link::{
     CloseCode, FirstError, Link, Queue, Watchdog, WatchedConnection, described,
 };
 use crate::transport::receiver::{StreamError, StreamReader};
-use crate::transport::refusal::{AtomicCounters, count};
+use crate::transport::refusal::SharedCounters;
 use crate::transport::session::{Session, SessionState};
 use crate::transport::{
     Bounds, Counters, JobId, Peer, PeerError, PeerInfo, PeerPolicy, Refusal, tls,
@@ -155,7 +155,7 @@ impl Endpoint {
             bounds,
             build: Arc::new(build),
             session: Arc::new(Session::default()),
-            counters: Arc::new(AtomicCounters::default()),
+            counters: Arc::new(SharedCounters::default()),
             shared: SharedBounds::new(bounds, standing),
         };
         let (accepting, accepted) = mpsc::channel(ACCEPTED_MAX);
@@ -401,7 +401,7 @@ struct ConnectionSetup {
     /// The build of this end.
     pub(super) build: Arc<Build>,
     pub(super) session: Arc<Session>,
-    pub(super) counters: Arc<AtomicCounters>,
+    pub(super) counters: Arc<SharedCounters>,
     pub(super) shared: SharedBounds,
 }
 
@@ -436,17 +436,19 @@ impl ConnectionSetup {
                     ));
                 }
                 Decision::Retry => {
-                    count(&self.counters.retries);
+                    self.counters.count(|counters| &mut counters.retries);
                     // Cannot fail: `may_retry` was checked above.
                     drop(incoming.retry());
                 }
                 Decision::Refuse => {
-                    count(&self.counters.handshakes_refused);
+                    self.counters
+                        .count(|counters| &mut counters.handshakes_refused);
                     incoming.refuse();
                 }
                 // Without an answer: an honest peer asks again, and a forged address gets no packets.
                 Decision::Ignore => {
-                    count(&self.counters.handshakes_ignored);
+                    self.counters
+                        .count(|counters| &mut counters.handshakes_ignored);
                     incoming.ignore();
                 }
             }
@@ -519,16 +521,16 @@ impl ConnectionSetup {
     }
 
     pub(super) fn count(&self, error: &SetupError) {
-        count(match error {
+        self.counters.count(|counters| match error {
             SetupError::Handshake(HandshakeError::Job { .. } | HandshakeError::Epoch { .. }) => {
-                &self.counters.handshakes_mismatched
+                &mut counters.handshakes_mismatched
             }
-            SetupError::Connections(_) => &self.counters.connections_refused,
+            SetupError::Connections(_) => &mut counters.connections_refused,
             SetupError::Connection(_)
             | SetupError::Reset
             | SetupError::Stream(_)
             | SetupError::Handshake(HandshakeError::Opening(_) | HandshakeError::Build(_))
-            | SetupError::TimedOut(_) => &self.counters.handshakes_failed,
+            | SetupError::TimedOut(_) => &mut counters.handshakes_failed,
         });
     }
 

@@ -15,7 +15,7 @@ use crate::identity::{Certificate, Subject};
 use crate::transport::bounds::varint;
 use crate::transport::endpoint::Handshake;
 use crate::transport::limits::{ConnectionPermit, FrameRules, FrameShare, LogLimit, Standing};
-use crate::transport::refusal::{AtomicCounters, count};
+use crate::transport::refusal::SharedCounters;
 use crate::transport::rights::{SpeakingRights, check_message};
 use crate::transport::session::{FrameOrder, Session};
 use crate::transport::tls::date;
@@ -97,7 +97,7 @@ pub(super) struct Link {
     pub(super) peer: Arc<PeerInfo>,
     pub(super) job: Option<JobId>,
     pub(super) session: Arc<Session>,
-    pub(super) counters: Arc<AtomicCounters>,
+    pub(super) counters: Arc<SharedCounters>,
     pub(super) bounds: Bounds,
     /// The hosts and Sets that the peer speaks for, once they are known.
     pub(super) rights: OnceLock<SpeakingRights>,
@@ -246,7 +246,7 @@ fn to_usize(count: u32) -> usize {
     usize::try_from(count).expect("32 bits fit a usize")
 }
 
-/// Bytes of a reason: more cannot be told to the peer.
+/// Bytes of a reason that is sent to the peer.
 const REASON_MAX: usize = 1000;
 
 /// The reason for closing a connection, as a number on the wire.
@@ -460,7 +460,7 @@ pub(super) struct WatchedConnection {
     pub(super) peer: Arc<PeerInfo>,
     pub(super) certificate: Certificate,
     pub(super) standing: Arc<Standing>,
-    pub(super) counters: Arc<AtomicCounters>,
+    pub(super) counters: Arc<SharedCounters>,
     pub(super) error: FirstError,
     pub(super) bounds: Bounds,
     /// Given back when the connection ends.
@@ -509,9 +509,9 @@ impl WatchedConnection {
             ticks.tick().await;
             let end = self.standing.end(&self.certificate, SystemTime::now());
             if let Some(source) = end {
-                count(match source {
-                    CertificateEnd::Expired { .. } => &self.counters.expired,
-                    CertificateEnd::Revoked { .. } => &self.counters.revoked,
+                self.counters.count(|counters| match source {
+                    CertificateEnd::Expired { .. } => &mut counters.expired,
+                    CertificateEnd::Revoked { .. } => &mut counters.revoked,
                 });
                 let (peer, reason) = (peer(), source.to_string());
                 let error = PeerError::Certificate { peer, source };

@@ -1,6 +1,6 @@
 //! Why frames and states are refused, and how many were.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::identity::{Name, Role};
@@ -213,37 +213,27 @@ impl Counters {
     }
 }
 
+/// The counters of an endpoint, which its connections share.
 #[derive(Debug, Default)]
-pub(super) struct AtomicCounters {
-    pub(super) retries: AtomicU64,
-    pub(super) handshakes_refused: AtomicU64,
-    pub(super) handshakes_ignored: AtomicU64,
-    pub(super) handshakes_failed: AtomicU64,
-    pub(super) handshakes_mismatched: AtomicU64,
-    pub(super) connections_refused: AtomicU64,
-    pub(super) expired: AtomicU64,
-    pub(super) revoked: AtomicU64,
-    foreign: AtomicU64,
-    stale: AtomicU64,
-    replayed: AtomicU64,
-    denied: AtomicU64,
-    malformed: AtomicU64,
-    unfinished: AtomicU64,
-    oversized: AtomicU64,
-}
+pub(super) struct SharedCounters(Mutex<Counters>);
 
-impl AtomicCounters {
+impl SharedCounters {
+    /// Counts one more of `counter`.
+    pub(super) fn count(&self, counter: impl FnOnce(&mut Counters) -> &mut u64) {
+        *counter(&mut self.lock()) += 1;
+    }
+
     pub(super) fn count_refusal(&self, refusal: &Refusal) {
-        count(match refusal {
-            Refusal::Job { .. } => &self.foreign,
-            Refusal::Epoch { .. } => &self.stale,
-            Refusal::Sequence { .. } => &self.replayed,
+        self.count(|counters| match refusal {
+            Refusal::Job { .. } => &mut counters.foreign,
+            Refusal::Epoch { .. } => &mut counters.stale,
+            Refusal::Sequence { .. } => &mut counters.replayed,
             Refusal::Rights { .. }
             | Refusal::Connection { .. }
             | Refusal::Agent { .. }
-            | Refusal::Content(_) => &self.denied,
-            Refusal::Unfinished { .. } => &self.unfinished,
-            Refusal::Share { .. } => &self.oversized,
+            | Refusal::Content(_) => &mut counters.denied,
+            Refusal::Unfinished { .. } => &mut counters.unfinished,
+            Refusal::Share { .. } => &mut counters.oversized,
             Refusal::Decode(_)
             | Refusal::Opening { .. }
             | Refusal::Ended { .. }
@@ -251,32 +241,16 @@ impl AtomicCounters {
             | Refusal::Chunk { .. }
             | Refusal::Corrupted { .. }
             | Refusal::StateTooLong { .. }
-            | Refusal::Memory { .. } => &self.malformed,
+            | Refusal::Memory { .. } => &mut counters.malformed,
         });
     }
 
     pub(super) fn counters(&self) -> Counters {
-        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Counters {
-            retries: read(&self.retries),
-            handshakes_refused: read(&self.handshakes_refused),
-            handshakes_ignored: read(&self.handshakes_ignored),
-            handshakes_failed: read(&self.handshakes_failed),
-            handshakes_mismatched: read(&self.handshakes_mismatched),
-            connections_refused: read(&self.connections_refused),
-            expired: read(&self.expired),
-            revoked: read(&self.revoked),
-            foreign: read(&self.foreign),
-            stale: read(&self.stale),
-            replayed: read(&self.replayed),
-            denied: read(&self.denied),
-            malformed: read(&self.malformed),
-            unfinished: read(&self.unfinished),
-            oversized: read(&self.oversized),
-        }
+        *self.lock()
     }
-}
 
-pub(super) fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
+    fn lock(&self) -> MutexGuard<'_, Counters> {
+        // Assignments leave no partial value behind.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
