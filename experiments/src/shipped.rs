@@ -708,7 +708,7 @@ impl Workload for KindsOfState {
         Ok(Some(if problems == 0 {
             "no problem was solved: there were too few supersteps".to_owned()
         } else {
-            format!("{problems} problems were solved and checked by their state_kinds::processes")
+            format!("{problems} problems were solved and checked by their processes")
         }))
     }
 }
