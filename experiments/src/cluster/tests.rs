@@ -53,7 +53,7 @@ fn ranges_of_hosts_keep_their_zeros() {
     let cluster = parse("n-09..10 slots=2 set=a\n").unwrap();
     assert_eq!(
         cluster,
-        [member("n-09", "cluster", 2), member("n-10", "cluster", 2)]
+        [member("n-09", "a", 2), member("n-10", "a", 2)]
     );
     fails(
         "a\nn-1..2 addr=h:1",
