@@ -51,10 +51,7 @@ fn open_mpi_has_other_comments_and_words() {
 #[test]
 fn ranges_of_hosts_keep_their_zeros() {
     let cluster = parse("n-09..10 slots=2 set=a\n").unwrap();
-    assert_eq!(
-        cluster,
-        [member("n-09", "a", 2), member("n-10", "a", 2)]
-    );
+    assert_eq!(cluster, [member("n-09", "a", 2), member("n-10", "a", 2)]);
     fails(
         "a\nn-1..2 addr=h:1",
         "hosts:2: addr: one address of several hosts; give each a line of its own",
