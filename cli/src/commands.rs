@@ -1,33 +1,30 @@
-//! The commands: their arguments, their help, what they print; and the set of them that a program has.
+//! The set of commands that a program has, and its name in their help; below, each command of simulations and records.
 
 mod advise;
 pub(crate) mod compare;
 mod completions;
 mod explain;
 mod export;
-mod flows;
 mod man;
 mod platform;
 mod report;
-mod runs;
 mod simulate;
 mod sweep;
 mod verify;
 
 use std::env;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches as _};
-use experiments::{Failure, Registry};
+use experiments::{Experiment, Failure, Registry};
+use settings::nearest;
 
-use crate::arguments::{knowing_policies, taking_negative_numbers};
-use crate::command::{Command, Context, Parsed};
-use crate::environment::warn_of_unknown_variables;
-use crate::exit::exit_code;
+use crate::command::{Command, Context, Parsed, knowing_policies, taking_negative_numbers};
+use crate::failure::exit_code;
 use crate::log::Log;
-use crate::named::{named, named_help};
 use crate::{cert, live, misuse, topics};
 
 /// The commands of a program.
@@ -137,7 +134,7 @@ impl<'a> Commands<'a> {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
             Err(failure) => {
-                log.report(&named(&failure, self.registry.program()));
+                log.report(&failure.to_string());
                 exit_code(&failure)
             }
         }
@@ -212,6 +209,143 @@ fn check_open_files() -> Result<(), Failure> {
 /// Files and sockets that a run without any peer opens, beside standard input and outputs.
 const OPEN_FILES_MIN: usize = 12;
 
+/// `text` with the name of `program`.
+pub(crate) fn named(text: impl Display, program: &str) -> String {
+    text.to_string().replace(PLACEHOLDER, program)
+}
+
+/// `command` with the name of `program` in its help and that of all its subcommands.
+pub(crate) fn named_help(mut command: clap::Command, program: &str) -> clap::Command {
+    if let Some(text) = command.get_long_about() {
+        let text = help(text, program);
+        command = command.long_about(text);
+    }
+    if let Some(text) = command.get_after_help() {
+        let text = help(text, program);
+        command = command.after_help(text);
+    }
+    if let Some(text) = command.get_after_long_help() {
+        let text = help(text, program);
+        command = command.after_long_help(text);
+    }
+    command
+        .mut_args(|argument| match argument.get_help() {
+            Some(text) => {
+                let text = named(text, program);
+                argument.help(text)
+            }
+            None => argument,
+        })
+        .mut_subcommands(|subcommand| named_help(subcommand, program))
+}
+
+/// The help `text` for users of `program`. Only migbsp has its files and documents beside it.
+fn help(text: impl Display, program: &str) -> String {
+    let text = text.to_string();
+    let lines = text.lines().map(|line| {
+        let mut own = named(line, program);
+        if program != WITH_FILES {
+            own = with_word_for(&own, "conf/", |_| "FILE".to_owned());
+            for folder in ["docs/", "README.md"] {
+                own = with_word_for(&own, folder, |file| format!("{file} of {WITH_FILES}"));
+            }
+        }
+        aligned(line, own)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// `line` with `replace` applied to each name of a file that begins with `start`.
+fn with_word_for(line: &str, start: &str, replace: impl Fn(&str) -> String) -> String {
+    let mut replaced = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find(start) {
+        let (before, from) = rest.split_at(at);
+        let is_end = |next: char| !next.is_alphanumeric() && !"/_-.*".contains(next);
+        let end = from.find(is_end).unwrap_or(from.len());
+        let word = from[..end].trim_end_matches('.');
+        replaced.push_str(before);
+        replaced.push_str(&replace(word));
+        rest = &from[word.len()..];
+    }
+    replaced.push_str(rest);
+    replaced
+}
+
+/// `own` with its remark in the column where `line` has it, if a remark follows the command.
+fn aligned(line: &str, own: String) -> String {
+    let remark = |line: &str| {
+        let text = line.len() - line.trim_start().len();
+        let gap = text + line[text..].find("  ")?;
+        let column = gap + line[gap..].find(|next| next != ' ')?;
+        Some((gap, column))
+    };
+    match (remark(line), remark(&own)) {
+        (Some((_, column)), Some((gap, own_column))) if own != line => {
+            let (command, remark) = (&own[..gap], &own[own_column..]);
+            let width = column.saturating_sub(1);
+            format!("{command:width$} {remark}")
+        }
+        _ => own,
+    }
+}
+
+/// What stands for the name of the program.
+const PLACEHOLDER: &str = "{bin}";
+
+/// The program that comes with conf, docs and README.md.
+const WITH_FILES: &str = "migbsp";
+
+/// Warns about every variable `MIGBSP_…` that sets no value, with the one that may be meant.
+fn warn_of_unknown_variables(registry: &Registry) {
+    let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    for name in names {
+        if let Some(warning) = warning(&name, registry) {
+            tracing::warn!("{warning}");
+        }
+    }
+}
+
+/// The warning about the variable `name`; `None`: it is not ours, or sets a value.
+fn warning(name: &str, registry: &Registry) -> Option<String> {
+    let rest = name.strip_prefix("MIGBSP_")?;
+    if rest.starts_with('_') || KNOWN.contains(&name) {
+        return None;
+    }
+    let workloads = registry.names().into_iter();
+    let workloads = workloads.filter_map(|name| {
+        let defaults = registry.find(name, None).ok()?;
+        let defaults = defaults.effective(&settings::Node::empty_table()).ok()?;
+        let key = |(key, _): &(String, _)| format!("application.{name}.{key}");
+        Some(defaults.entries().iter().map(key).collect::<Vec<_>>())
+    });
+    let mut keys = Experiment::keys();
+    keys.extend(workloads.flatten());
+    let flat: Vec<String> = keys
+        .iter()
+        .map(|key| key.replace(['.', '-'], "_"))
+        .collect();
+    let written = rest.to_lowercase().replace("__", "_");
+    let known: Vec<&str> = flat.iter().map(String::as_str).collect();
+    let meant = nearest(&written, &known)
+        .and_then(|nearest| flat.iter().position(|name| name == nearest))
+        .map(|at| {
+            let variable = keys[at].replace('.', "__").replace('-', "_").to_uppercase();
+            format!("; did you mean `MIGBSP__{variable}`?")
+        });
+    let meant = meant.unwrap_or_else(|| {
+        ": variables that set a value are called MIGBSP__SECTION__KEY".to_owned()
+    });
+    Some(format!(
+        "the environment variable `{name}` has no effect{meant}"
+    ))
+}
+
+/// Variables that the tests of this repository read.
+const KNOWN: [&str; 1] = ["MIGBSP_UPDATE"];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,5 +353,83 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Commands::new(&Registry::shipped()).clap().debug_assert();
+    }
+
+    #[test]
+    fn the_program_is_named_where_its_place_is_kept_and_nowhere_else() {
+        for (written, expected) in [
+            ("`{bin} simulate FILE`", "`life simulate FILE`"),
+            ("{bin} up -- migbsp", "life up -- migbsp"),
+            ("--policy migbsp simulates", "--policy migbsp simulates"),
+            ("completions/{bin}.fish", "completions/life.fish"),
+            ("größe: {bin} up", "größe: life up"),
+        ] {
+            assert_eq!(named(written, "life"), expected);
+        }
+    }
+
+    #[test]
+    fn help_names_no_files_that_only_migbsp_has_and_keeps_its_columns() {
+        let written = "\
+Examples:
+  {bin} simulate conf/lbm.toml           one
+  {bin} simulate 'conf/dynamic/*.toml'
+  {bin} up                               two
+See README.md, docs/model.md.";
+        let of_life = "\
+Examples:
+  life simulate FILE                     one
+  life simulate 'FILE'
+  life up                                two
+See README.md of migbsp, docs/model.md of migbsp.";
+        let of_migbsp = "\
+Examples:
+  migbsp simulate conf/lbm.toml          one
+  migbsp simulate 'conf/dynamic/*.toml'
+  migbsp up                              two
+See README.md, docs/model.md.";
+        let help = |program| {
+            let inner = clap::Command::new("inner").after_help(written);
+            let command = named_help(clap::Command::new("any").subcommand(inner), program);
+            let inner = command.find_subcommand("inner");
+            inner
+                .and_then(clap::Command::get_after_help)
+                .map(ToString::to_string)
+        };
+        assert_eq!(help("life").as_deref(), Some(of_life));
+        assert_eq!(help("migbsp").as_deref(), Some(of_migbsp));
+    }
+
+    #[test]
+    fn a_variable_that_sets_nothing_is_named_with_the_nearest_that_does() {
+        let registry = Registry::shipped();
+        let warning = |name| warning(name, &registry);
+        let suggestion = |name| {
+            warning(name)
+                .unwrap()
+                .split("mean ")
+                .nth(1)
+                .unwrap()
+                .to_owned()
+        };
+        assert_eq!(
+            suggestion("MIGBSP_SCHEDULER_INTERVAL"),
+            "`MIGBSP__SCHEDULER__INTERVAL`?"
+        );
+        assert_eq!(
+            suggestion("MIGBSP_SCHEDULER__INTERVALL"),
+            "`MIGBSP__SCHEDULER__INTERVAL`?"
+        );
+        assert_eq!(suggestion("MIGBSP_RUN_SEED"), "`MIGBSP__RUN__SEED`?");
+        assert_eq!(
+            suggestion("MIGBSP_APPLICATION_SYNTHETIC_MEMORY"),
+            "`MIGBSP__APPLICATION__SYNTHETIC__MEMORY`?"
+        );
+        assert!(warning("MIGBSP_GRAVITY").unwrap().ends_with(
+            "has no effect: variables that set a value are called MIGBSP__SECTION__KEY"
+        ));
+        for name in ["MIGBSP__RUN__SEED", "MIGBSP__X", "PATH", "MIGBSP"] {
+            assert_eq!(warning(name), None);
+        }
     }
 }

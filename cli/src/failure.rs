@@ -1,6 +1,7 @@
-//! Why a command ends without its result.
+//! Why a command ends without its result, and with which exit code.
 
 use std::io;
+use std::process::ExitCode;
 
 use experiments::Failure;
 use settings::Fault;
@@ -39,3 +40,33 @@ impl From<Fault> for CommandFailure {
         Self::Failure(fault.into())
     }
 }
+
+/// The exit code for `failure`, as `help exit-codes` lists them.
+pub(crate) fn exit_code(failure: &CommandFailure) -> ExitCode {
+    ExitCode::from(match failure {
+        CommandFailure::Failure(Failure::Run(_)) | CommandFailure::Output(_) => 1,
+        CommandFailure::Failure(Failure::Usage(_)) => 2,
+        CommandFailure::Failure(Failure::Verification(_)) => 3,
+        CommandFailure::Failure(Failure::Input(_)) => 4,
+        CommandFailure::Failure(Failure::Cluster(_)) => 5,
+        CommandFailure::Interrupted(signal) | CommandFailure::Stopped { signal, .. } => {
+            128_u8.saturating_add(*signal)
+        }
+    })
+}
+
+/// The text of `help exit-codes`.
+pub(crate) const EXIT_CODES: &str = "\
+{bin} ends with one of these exit codes:
+
+    0  success
+    1  the run failed: the program failed, or its results cannot be written
+    2  usage: invalid command line, --set or MIGBSP__ variable; --out names a folder with a complete record
+       (--force replaces it); --outputs names a format that cannot hold the outputs; --dashboard names an address in use
+    3  an assertion or a verification failed
+    4  invalid input file, or an experiment that cannot be run
+    5  a cluster or a peer failed
+  130  interrupted (128 + SIGINT; other signals have their numbers)
+
+Errors go to stderr, with the place of an invalid value and the rule that it breaks.
+A reader that closes stdout early, as `head` does, is no error.";

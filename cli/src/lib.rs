@@ -4,28 +4,21 @@
 //! `docs/custom-programs.md` is a guide. A command is a file in `commands` (or `cert`, `live`, or another crate) with its
 //! arguments, its help and what it prints; what it computes is in other crates.
 
-mod arguments;
-mod bar;
 mod cert;
 mod command;
 mod commands;
 mod dashboard;
-mod environment;
-mod exit;
 mod failure;
 pub mod file;
 mod live;
 mod log;
 mod misuse;
-mod named;
 pub mod output;
-mod outputs_place;
 mod progress;
 mod signals;
 mod topics;
 
-pub use arguments::JobsArguments;
-pub use bar::RunBar;
-pub use command::{Command, Context};
+pub use command::{Command, Context, JobsArguments};
 pub use commands::Commands;
 pub use failure::CommandFailure;
+pub use progress::RunBar;

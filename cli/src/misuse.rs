@@ -18,9 +18,10 @@ pub(crate) fn explained(
 ) -> clap::Error {
     let hint = match error.kind() {
         ErrorKind::InvalidSubcommand => {
-            let met = text_of(&error, ContextKind::InvalidSubcommand);
-            let hint = met.and_then(|met| {
-                of_topic(command, words, &met).or_else(|| of_file((command, commands), words, &met))
+            let found = text_of(&error, ContextKind::InvalidSubcommand);
+            let hint = found.and_then(|found| {
+                of_topic(command, words, &found)
+                    .or_else(|| of_file((command, commands), words, &found))
             });
             if hint.is_some() {
                 error.remove(ContextKind::SuggestedSubcommand);
@@ -28,9 +29,9 @@ pub(crate) fn explained(
             hint
         }
         ErrorKind::UnknownArgument => {
-            let met = text_of(&error, ContextKind::InvalidArg);
-            let hint = met.and_then(|met| {
-                of_command(command, words, &met).or_else(|| of_option(command, words, &met))
+            let found = text_of(&error, ContextKind::InvalidArg);
+            let hint = found.and_then(|found| {
+                of_command(command, words, &found).or_else(|| of_option(command, words, &found))
             });
             // An option is hardly ever meant as a value.
             error.remove(ContextKind::Suggested);
@@ -56,17 +57,21 @@ fn text_of(error: &clap::Error, kind: ContextKind) -> Option<String> {
 }
 
 /// `help simulte`: the nearest command or topic.
-fn of_topic(command: &clap::Command, words: &[String], met: &str) -> Option<String> {
+fn of_topic(command: &clap::Command, words: &[String], found: &str) -> Option<String> {
     let at = words.iter().position(|word| word == "help")?;
     let mut parent = command;
-    for word in words.get(at + 1..)?.iter().take_while(|word| *word != met) {
+    for word in words
+        .get(at + 1..)?
+        .iter()
+        .take_while(|word| *word != found)
+    {
         parent = parent.find_subcommand(word)?;
     }
     let names: Vec<&str> = parent
         .get_subcommands()
         .map(clap::Command::get_name)
         .collect();
-    let nearest = nearest(met, &names)?;
+    let nearest = nearest(found, &names)?;
     Some(format!("a similar command or topic exists: '{nearest}'"))
 }
 
@@ -74,9 +79,9 @@ fn of_topic(command: &clap::Command, words: &[String], met: &str) -> Option<Stri
 fn of_file(
     (command, commands): (&clap::Command, &[Command]),
     words: &[String],
-    met: &str,
+    found: &str,
 ) -> Option<String> {
-    let file = Path::new(met);
+    let file = Path::new(found);
     let ending = file.extension().and_then(|ending| ending.to_str());
     let of_ending = commands.iter().find_map(|command| {
         let (known, words) = command.opened()?;
@@ -85,12 +90,12 @@ fn of_file(
     });
     let meant = match of_ending {
         Some(words) => words,
-        None if met == "-" => "simulate",
+        None if found == "-" => "simulate",
         None if file.is_dir() && record::find(file).is_ok() => "explain",
         None => return None,
     };
     command.find_subcommand(meant.split(' ').next()?)?;
-    let at = words.iter().position(|word| word == met)?;
+    let at = words.iter().position(|word| word == found)?;
     let (before, after) = words.split_at(at);
     let words = before.iter().map(String::as_str).chain([meant]);
     let words: Vec<&str> = words.chain(after.iter().map(String::as_str)).collect();
@@ -99,10 +104,10 @@ fn of_file(
 }
 
 /// `up --local 2 run FILE`: the command has to follow `--`.
-fn of_command(command: &clap::Command, words: &[String], met: &str) -> Option<String> {
+fn of_command(command: &clap::Command, words: &[String], found: &str) -> Option<String> {
     let (leaf, _) = leaf(command, words);
-    let at = words.iter().position(|word| word == met)?;
-    if leaf.get_name() != "up" || met.starts_with('-') {
+    let at = words.iter().position(|word| word == found)?;
+    if leaf.get_name() != "up" || found.starts_with('-') {
         return None;
     }
     let (before, after) = words.split_at(at);
@@ -114,8 +119,8 @@ fn of_command(command: &clap::Command, words: &[String], met: &str) -> Option<St
 }
 
 /// `--json`, `--interval`: the option, or the one or two keys, that have this name.
-fn of_option(command: &clap::Command, words: &[String], met: &str) -> Option<String> {
-    let name = met.strip_prefix("--")?;
+fn of_option(command: &clap::Command, words: &[String], found: &str) -> Option<String> {
+    let name = found.strip_prefix("--")?;
     let (leaf, path) = leaf(command, words);
     if leaf.get_name() == "up" && name.starts_with("dashboard") {
         return Some("it is an option of `run`: put it behind `run FILE`".to_owned());

@@ -1,16 +1,18 @@
-//! A progress bar on stderr during a run, and lines in the log.
+//! Progress on stderr: bars of runs and batches, and lines in the log.
 
+use std::fmt::Write;
 use std::time::Duration;
 
 use analysis::text::transferred;
 use bsp::HostId;
+use experiments::Scenario;
+use experiments::batch;
 use hosts::TransferProgress;
-use indicatif::{MultiProgress, ProgressBar};
+use indicatif::{
+    HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
 use record::{Call, Event, Moved};
 use simulator::Platform;
-
-use crate::bar::style;
-use experiments::Scenario;
 
 /// Progress of a run.
 #[derive(Debug)]
@@ -179,3 +181,57 @@ const RECEIVING: &str = "receiving outputs {wide_bar} {pos}/{len}, {msg}{left}";
 const BAR: &str = "scenario {prefix:3} {wide_bar} {pos}/{len} supersteps{left} {msg}";
 
 const COUNTER: &str = "scenario {prefix:3} {spinner} {pos} supersteps in {elapsed} {msg}";
+
+/// A bar's style; `{left}` is how long it will take, once something has been done.
+///
+/// # Panics
+///
+/// If `template` is none.
+pub(crate) fn style(template: &str) -> ProgressStyle {
+    let style = ProgressStyle::with_template(template).expect("the templates are right");
+    style.with_key("left", left)
+}
+
+fn left(state: &ProgressState, text: &mut dyn Write) {
+    if 0 < state.pos() {
+        let _shown = write!(text, ", {:#} left", HumanDuration(state.eta()));
+    }
+}
+
+/// A bar on stderr that counts the runs of a batch.
+#[derive(Clone, Debug)]
+pub struct RunBar {
+    bar: ProgressBar,
+    is_shown: bool,
+}
+
+impl RunBar {
+    /// A bar, which is visible if `is_shown`.
+    #[must_use]
+    pub fn new(is_shown: bool) -> Self {
+        let bar = ProgressBar::hidden();
+        Self { bar, is_shown }
+    }
+}
+
+impl batch::Progress for RunBar {
+    fn begin(&self, runs: usize) {
+        self.bar.reset();
+        self.bar.set_length(u64::try_from(runs).unwrap_or(u64::MAX));
+        if self.is_shown {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.bar.set_style(style(RUNS));
+            self.bar.enable_steady_tick(Duration::from_millis(100));
+        }
+    }
+
+    fn advance(&self) {
+        self.bar.inc(1);
+    }
+
+    fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+pub(crate) const RUNS: &str = "{wide_bar} {pos}/{len} runs in {elapsed}{left}";

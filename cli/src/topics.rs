@@ -2,10 +2,10 @@
 
 use experiments::{Registry, Supersteps};
 use migbsp::Policies;
-use settings::{Node, Unit, Value};
+use settings::{Node, Unit, Value, join};
 
 use crate::command::Parsed;
-use crate::exit::EXIT_CODES;
+use crate::failure::EXIT_CODES;
 use crate::output::print;
 
 /// The topics, as the help of the program lists them.
@@ -83,11 +83,7 @@ fn workloads(registry: &Registry) -> String {
 /// A line for every value in `node`.
 fn leaves(path: &str, node: &Node, text: &mut String) {
     for (key, value) in node.entries() {
-        let key = if path.is_empty() {
-            key.clone()
-        } else {
-            format!("{path}.{key}")
-        };
+        let key = join(path, key);
         match value.value {
             Value::Table(_) => leaves(&key, value, text),
             Value::Nil => text.push_str(&format!("    {key} is not set\n")),

@@ -7,13 +7,12 @@ use settings::{Fault, Node, Unit, Value, decode, decode_part, keys_of, refuse_un
 use workloads::background::Target;
 
 use crate::background::BackgroundSection;
-use crate::checkpoint::CheckpointSection;
-use crate::elasticity::ElasticitySection;
 use crate::provenance::configuration_digest;
-use crate::registry::{Entry, Registry};
+use crate::registry::{Entry, Registry, Supersteps};
 use crate::scheduler::Scheduler;
-use crate::sections::{NetworkSection, PlatformSection, RunSection};
-use crate::workload::Supersteps;
+use crate::sections::{
+    CheckpointSection, ElasticitySection, NetworkSection, PlatformSection, RunSection,
+};
 
 /// The configuration of a run.
 ///
@@ -129,10 +128,7 @@ impl Experiment {
             ("scheduler", self.scheduler.effective()),
             ("run", tree_of(&self.run)),
         ];
-        Node {
-            value: Value::Table(sections.map(|(name, node)| (name.to_owned(), node)).into()),
-            origin: None,
-        }
+        Node::table(sections.map(|(name, node)| (name.to_owned(), node)).into())
     }
 
     /// The digest of what results depend on.
@@ -191,34 +187,31 @@ impl Experiment {
         ];
         for (key, value) in at_least_one {
             if value == 0 {
-                let place = written.find(key).and_then(Node::place);
-                return Err(Fault::invalid(place, key, 0, "must be at least 1"));
+                return Err(written.invalid("", key, 0, "must be at least 1"));
             }
         }
-        let place = |key: &str| written.find(key).and_then(Node::place);
         if PROCESSES_MAX < self.application.processes {
-            let met = self.application.processes;
+            let found = self.application.processes;
             let rule = format!("must be at most {PROCESSES_MAX} in a simulation");
-            let key = "application.processes";
-            return Err(Fault::invalid(place(key), key, met, rule));
+            return Err(written.invalid("", "application.processes", found, rule));
         }
         if let Some((key, factor, rule)) = self.platform.invalid_factor() {
             let key = format!("platform.{key}");
-            return Err(Fault::invalid(place(&key), &key, factor, rule));
+            return Err(written.invalid("", &key, factor, rule));
         }
         let limit = self.run.superstep_limit;
         if let Some(supersteps) = self.application.supersteps
             && limit < supersteps
         {
-            let key = "application.supersteps";
             let rule = format!("must be at most {limit}, the value of `run.superstep_limit`");
-            let mut fault = Fault::invalid(place(key), key, supersteps, rule);
+            let mut fault = written.invalid("", "application.supersteps", supersteps, rule);
             fault.help = Some("raise `run.superstep_limit`".to_owned());
             return Err(fault);
         }
         if self.platform.file.is_empty() {
             let mut fault = missing("platform.file", "platforms/testbed.toml");
-            fault.origin = place("platform.file").map(str::to_owned);
+            let place = written.find("platform.file").and_then(Node::place);
+            fault.origin = place.map(str::to_owned);
             return Err(fault);
         }
         Ok(())
@@ -271,10 +264,7 @@ impl Application {
         };
         let mut entries = tree_of(&common).entries().to_vec();
         entries.push((self.workload.clone(), self.effective.clone()));
-        Node {
-            value: Value::Table(entries),
-            origin: None,
-        }
+        Node::table(entries)
     }
 }
 
@@ -287,11 +277,9 @@ fn check_supersteps(
     const KEY: &str = "application.supersteps";
     match (entry.supersteps(), supersteps) {
         (Supersteps::Required, None) => Err(missing(KEY, "2000")),
-        (Supersteps::Refused, Some(met)) => {
-            let place = section.get("supersteps").and_then(Node::place);
-            let name = entry.name();
-            let rule = format!("`{name}` determines its own length");
-            let mut fault = Fault::invalid(place, KEY, met, rule);
+        (Supersteps::Refused, Some(found)) => {
+            let rule = format!("`{}` determines its own length", entry.name());
+            let mut fault = section.invalid("application", "supersteps", found, rule);
             fault.help = Some(format!("remove `{KEY}`"));
             Err(fault)
         }

@@ -1,8 +1,10 @@
-//! What a run is configured by: layers, typed sections, and where each value came from.
+//! What a run is configured by: layers, typed sections, and where each value came from; and what of it real hosts refuse.
 
 use std::env;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
+use agents::{Collection, Payment, Shape};
 use migbsp::Policies;
 use settings::{
     Fault, Files, Layer, Node, Override, Value, folder_of, merge, name_of, parse, read, read_bytes,
@@ -11,11 +13,10 @@ use simulator::Platform;
 
 use crate::experiment::Experiment;
 use crate::failure::Failure;
+use crate::platform;
 use crate::record::tolerant;
-use crate::registry::{BuildInput, Registry};
+use crate::registry::{BuildInput, Common, Registry};
 use crate::scheduler::Scheduler;
-use crate::workload::Common;
-use crate::{limits, platform};
 
 /// An experiment, its values' origins, and the folder its paths are relative to.
 #[derive(Debug)]
@@ -176,7 +177,7 @@ pub(crate) fn submitted(
         folder: PathBuf::new(),
         platform: PlatformSource::Cluster(sets),
     };
-    limits::check_submitted(&loaded)?;
+    check_submitted(&loaded)?;
     Ok(loaded)
 }
 
@@ -321,3 +322,125 @@ impl Loaded {
 const CLUSTER: &str = "[platform]\nfile = \"cluster\"\n[scheduler.migration]\nsource = \"learnt\"";
 /// The policy of experiments on real hosts that name none: it moves processes within a Set, too.
 const CLUSTER_POLICY: &str = "[scheduler]\npolicy = \"adaptive\"";
+
+/// An experiment that is in the binary, with its platform.
+#[derive(Clone, Copy, Debug)]
+pub struct Embedded {
+    /// Its file in the sources.
+    pub name: &'static str,
+    /// Contents of that file.
+    pub text: &'static str,
+    /// Contents of the platform file that it names, TOML.
+    pub platform: &'static str,
+}
+
+/// The experiment in `embedded`, changed by `assignments` (`section.key=value`) only:
+/// the environment is left aside, so that the same experiment is run everywhere.
+///
+/// # Errors
+///
+/// The first fault of the experiment or of the assignments.
+pub fn load_embedded(
+    embedded: &Embedded,
+    assignments: &[String],
+    registry: &Registry,
+) -> Result<Loaded, Failure> {
+    let mut layers = vec![parse(embedded.text, embedded.name).map_err(Failure::input)?];
+    layers.extend(settings::assignments(assignments)?);
+    let written = merge(&layers);
+    let folder = Path::new(embedded.name).parent().map(Path::to_path_buf);
+    Ok(Loaded {
+        experiment: Experiment::new(&written, registry)?,
+        overrides: settings::overrides(&written),
+        written,
+        folder: folder.unwrap_or_default(),
+        platform: PlatformSource::Text(embedded.platform),
+    })
+}
+
+/// Refuses settings that need a simulated platform, and warns about ignored ones; with `plays`, background load is not
+/// ignored.
+///
+/// # Errors
+///
+/// If the experiment has a different meaning on real hosts.
+pub(crate) fn check_for_hosts(loaded: &Loaded, plays: bool) -> Result<(), Failure> {
+    refuse(loaded)?;
+    if loaded.experiment.barrier.collection == Collection::ByRank {
+        tracing::warn!(
+            "barrier.collection = \"by-rank\": real hosts process messages in order of arrival"
+        );
+    }
+    for section in ["load", "congestion"] {
+        let written = loaded.written.get(section);
+        if !plays && written.is_some_and(|node| !node.entries().is_empty()) {
+            tracing::warn!(
+                "[{section}] is ignored: it is for simulated platforms, and for `up --play`"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what no client submits: sections of a simulated platform, which [`without_others`] leaves out and which name
+/// files, and settings that [`check_for_hosts`] refuses. Nothing that the experiment names has been opened.
+///
+/// # Errors
+///
+/// If it has any of them.
+fn check_submitted(loaded: &Loaded) -> Result<(), Failure> {
+    for section in SIMULATED {
+        if let Some(node) = loaded.written.get(section) {
+            let problem = "is of a simulated platform, and clients leave it out";
+            return Err(Fault::new(node.place(), section, problem).into());
+        }
+    }
+    refuse(loaded)
+}
+
+/// Refuses settings that need a simulated platform.
+fn refuse(loaded: &Loaded) -> Result<(), Failure> {
+    let experiment = &loaded.experiment;
+    let refuse = |key: &str, found: &dyn Display, rule: &str| {
+        let rule = format!("needs a simulated platform{rule}");
+        Err(Failure::input(loaded.written.invalid("", key, found, rule)))
+    };
+    let shape = experiment.barrier.shape;
+    if !shape.is_real() {
+        let name = |shape: Shape| toml::Value::try_from(shape).map(|name| name.to_string());
+        let real = Shape::ALL.into_iter().filter(|shape| shape.is_real());
+        let real: Vec<String> = real.flat_map(name).collect();
+        let found = name(shape).unwrap_or_default();
+        let rule = format!(", must be {}", real.join(" or "));
+        return refuse("barrier.shape", &found, &rule);
+    }
+    if experiment.scheduler.settings.payment == Payment::Migrant {
+        let rule = ", must be \"transfer\"";
+        return refuse("scheduler.payment", &"\"migrant\"", rule);
+    }
+    if let Some(host) = experiment.elasticity.pool.first() {
+        let rule = ": real hosts do not join yet; leave `[elasticity]` out";
+        return refuse("elasticity.pool", &format!("\"{host}\""), rule);
+    }
+    if let Some(factor) = experiment.scheduler.settings.transfer_factor {
+        let rule = ": on real hosts, moves take what they take";
+        return refuse("scheduler.transfer_factor", &factor, rule);
+    }
+    Ok(())
+}
+
+/// The experiment in effect without the background load of simulated hosts and links.
+pub(crate) fn without_others(loaded: &Loaded) -> Node {
+    let effective = loaded.experiment.effective();
+    let entries = effective.entries().iter();
+    let has_checkpoints = loaded.experiment.checkpoint.is_on();
+    let kept = entries.filter(|(key, _)| match key.as_str() {
+        section if SIMULATED.contains(&section) => false,
+        "checkpoint" => has_checkpoints,
+        _ => true,
+    });
+    Node::table(kept.cloned().collect())
+}
+
+/// The sections of a simulated platform.
+const SIMULATED: [&str; 3] = ["load", "congestion", "elasticity"];

@@ -1,17 +1,23 @@
-//! State that all scenarios of an experiment share.
+//! An experiment that is ready to be run, and the result of a run, whose outputs are verified.
 
 use std::sync::Arc;
 
-use agents::{Checkpointing, Elasticity, Script, Setup, placement};
-use bsp::HostId;
-use record::{Event, ResumedRun};
+use agents::{
+    Checkpointing, Elasticity, Outcome, Outputs, RunError, Script, Setup, Transfers, placement,
+};
+use bsp::{HostId, Rank};
+use machines::JobError;
+use protocol::{Build, Fault as AtFault};
+use record::{Call, Checkpoint, End, Event, Join, ResumedRun};
+use serde::Serialize;
+use settings::Fault;
+use sha2::{Digest, Sha256};
 use simulator::Platform;
 
 use crate::failure::Failure;
-use crate::finished::{Finished, RunFailure};
 use crate::loaded::Loaded;
 use crate::platform::find_host;
-use crate::registry::Registry;
+use crate::registry::{BuildInput, Entry, Registry, Rejection};
 use crate::scheduler::Scenario;
 
 /// An experiment that is ready to be run, repeatedly and by several threads concurrently.
@@ -72,7 +78,7 @@ impl PreparedExperiment {
         let checkpoint = &experiment.checkpoint;
         let checkpointing = checkpoint.agents((&platform, &loaded.written), elasticity.as_ref())?;
         let orders = &experiment.scheduler.orders;
-        let script = crate::script::script(orders, &loaded.written, processes, |name| {
+        let script = crate::scheduler::script(orders, &loaded.written, processes, |name| {
             let host = find_host(name, &platform)?;
             let pool = elasticity.iter().flat_map(|elasticity| &elasticity.pool);
             match pool.into_iter().find(|pooled| pooled.host == host) {
@@ -139,6 +145,183 @@ impl PreparedExperiment {
             traced: experiment.run.trace,
             repeats: true,
             resumed: None,
+        }
+    }
+}
+
+/// The result of a run, in either world, its outputs verified.
+#[derive(Debug)]
+pub struct Finished {
+    /// The makespan and the totals of the run.
+    pub end: End,
+    /// The rescheduling calls that were held.
+    pub calls: Vec<Call>,
+    /// The hosts that joined, or that were to join and did not.
+    pub joins: Vec<Join>,
+    /// The checkpoints that became complete.
+    pub checkpoints: Vec<Checkpoint>,
+    /// The outputs of the programs, by rank.
+    pub outputs: Outputs,
+    /// Digest of the outputs: equal for equal outputs.
+    pub outputs_digest: String,
+    /// A description of the outputs, in the workload's words.
+    pub verified: Option<String>,
+    /// The builds of the nodes, by host; none in a simulation.
+    pub builds: Vec<Build>,
+    /// What the client sent before the run and received after it; `None` in a simulation.
+    pub transfers: Option<Transfers>,
+}
+
+impl Finished {
+    /// The result of the run of `entry` that ended with `outcome`.
+    ///
+    /// # Errors
+    ///
+    /// If its bytes cannot be counted, or its outputs are no result. They are part of the error.
+    pub fn new(
+        entry: &dyn Entry,
+        order: BuildInput<'_>,
+        outcome: Outcome,
+    ) -> Result<Self, RunFailure> {
+        // Sums of bytes end at the greatest number.
+        if outcome.end.moved.0 == u64::MAX {
+            return Err(RunFailure::Moved);
+        }
+        let verified = match entry.verify(order, &outcome.outputs) {
+            Ok(verified) => verified,
+            Err(reason) => {
+                let Outcome { outputs, nodes, .. } = outcome;
+                let process = reason.process();
+                let node = process.and_then(|process| nodes.get(process.index()));
+                let mut failure = Failure::from(reason);
+                if let Some(node) = node {
+                    failure = failure.followed_by(format!("the node {node} sent this output"));
+                }
+                let rejected = RejectedOutputs { failure, outputs };
+                return Err(RunFailure::Rejected(Box::new(rejected)));
+            }
+        };
+        Ok(Self {
+            end: outcome.end,
+            calls: outcome.calls,
+            joins: outcome.joins,
+            checkpoints: outcome.checkpoints,
+            outputs: outcome.outputs,
+            outputs_digest: verified.digest,
+            verified: verified.statement,
+            builds: outcome.builds,
+            transfers: outcome.transfers,
+        })
+    }
+}
+
+/// Why a run has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunFailure {
+    /// The workload's parameters are invalid.
+    #[error(transparent)]
+    Parameters(#[from] Fault),
+    /// The simulated program or platform failed.
+    #[error(transparent)]
+    Simulation(#[from] RunError),
+    /// The job on real hosts failed.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// The outputs are no result.
+    #[error("{}", .0.failure)]
+    Rejected(Box<RejectedOutputs>),
+    /// The bytes that moved are too many to be counted.
+    #[error("the states of all processes that moved have more bytes than 64 bits count: 18 EB")]
+    Moved,
+}
+
+/// The outputs of a run that has ended, which are no result.
+#[derive(Debug)]
+pub struct RejectedOutputs {
+    /// What is wrong with them.
+    pub failure: Failure,
+    /// The outputs, by rank.
+    pub outputs: Outputs,
+}
+
+impl From<RunFailure> for Failure {
+    fn from(error: RunFailure) -> Self {
+        match error {
+            RunFailure::Parameters(fault) => fault.into(),
+            // The platform's file is invalid, not the program.
+            RunFailure::Simulation(
+                error @ (RunError::NoRoute(_) | RunError::Stuck { .. } | RunError::Elasticity(_)),
+            ) => Self::input(error),
+            RunFailure::Simulation(error) => Self::run(error),
+            RunFailure::Moved => Self::run(RunFailure::Moved),
+            RunFailure::Job(JobError { fault, message, .. }) => match fault {
+                AtFault::Program => Self::Run(message),
+                AtFault::Input => Self::Input(message),
+                AtFault::Cluster | AtFault::Build => Self::Cluster(message),
+            },
+            RunFailure::Rejected(rejected) => rejected.failure,
+        }
+    }
+}
+
+/// The outputs of a run, checked.
+#[derive(Debug)]
+pub struct Verified {
+    /// Their digest: equal for equal outputs.
+    pub digest: String,
+    /// A description of them, in the workload's words.
+    pub statement: Option<String>,
+}
+
+/// Why the outputs of a run are no result.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The workload's parameters are invalid.
+    #[error(transparent)]
+    Parameters(#[from] Fault),
+    /// The workload rejects them.
+    #[error(transparent)]
+    Outputs(#[from] Rejection),
+}
+
+impl VerifyError {
+    /// The process whose output is wrong, if it is one.
+    pub(crate) const fn process(&self) -> Option<Rank> {
+        match self {
+            Self::Outputs(Rejection::Output { process, .. }) => Some(*process),
+            Self::Outputs(Rejection::Input(_) | Rejection::Outputs(_)) | Self::Parameters(_) => {
+                None
+            }
+        }
+    }
+}
+
+impl From<VerifyError> for Failure {
+    fn from(error: VerifyError) -> Self {
+        let problem = error.to_string();
+        match error {
+            VerifyError::Parameters(fault) => fault.into(),
+            VerifyError::Outputs(Rejection::Input(_)) => Self::Input(problem),
+            VerifyError::Outputs(Rejection::Outputs(_) | Rejection::Output { .. }) => {
+                Self::Verification(problem)
+            }
+        }
+    }
+}
+
+impl Verified {
+    /// The digest of `outputs`, by rank, with the workload's `statement`.
+    pub fn new<Output: Serialize>(outputs: &[Output], statement: Option<String>) -> Self {
+        let mut hasher = Sha256::new();
+        for output in outputs {
+            let bytes = serde_json::to_vec(output);
+            // What JSON cannot hold, as a map with keys of its own type, counts by its place alone.
+            hasher.update(bytes.unwrap_or_default());
+            hasher.update([0]);
+        }
+        Self {
+            digest: hex::encode(hasher.finalize()),
+            statement,
         }
     }
 }

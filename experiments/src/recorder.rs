@@ -46,20 +46,15 @@ struct Description {
     configuration: Node,
 }
 
-/// The head of a record: the experiment and its result.
+/// The head of a record that has ended: the experiment, and its result or why it has none.
 #[derive(Debug, Serialize)]
 struct Manifest<'a> {
     #[serde(flatten)]
     description: &'a Description,
-    results: &'a RunReport,
-}
-
-/// The head of the record of a run that has failed.
-#[derive(Debug, Serialize)]
-struct FailedDescription<'a> {
-    #[serde(flatten)]
-    description: &'a Description,
-    failure: &'a RecordedFailure,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    results: Option<&'a RunReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<&'a RecordedFailure>,
 }
 
 impl Recorder {
@@ -160,11 +155,12 @@ impl Recorder {
     ///
     /// If the disk does not take it.
     pub fn fail(self, failure: &RecordedFailure) -> Result<(), Failure> {
-        let description = FailedDescription {
+        let manifest = Manifest {
             description: &self.description,
-            failure,
+            results: None,
+            failure: Some(failure),
         };
-        let written = self.writer.map(|writer| writer.fail(&description));
+        let written = self.writer.map(|writer| writer.fail(&manifest));
         written.unwrap_or(Ok(())).map_err(Failure::chain)
     }
 
@@ -181,7 +177,8 @@ impl Recorder {
         let writer = self.writer.ok_or(WriteError::Unended { directory });
         let manifest = Manifest {
             description: &self.description,
-            results: report,
+            results: Some(report),
+            failure: None,
         };
         let finished = writer.and_then(|writer| writer.finish(&manifest));
         finished.map_err(Failure::chain)

@@ -1,15 +1,15 @@
-//! `[scheduler]`: the policy, its parameters, and the scenarios that are run.
+//! `[scheduler]`: the policy, its parameters, the scenarios that are run, and scripted moves.
 
 use std::collections::BTreeMap;
 
 use agents::{Payment, Script};
 use bsp::units::Seconds;
+use bsp::{HostId, Rank};
 use migbsp::{Config, Parameters, Planning, Policies, Policy, PolicyError};
 use serde::{Deserialize, Serialize};
-use settings::{Fault, Node, Unit, Value, decode, decode_part, keys_of, refuse_unknown, tree_of};
-
-use crate::policy::{name, policy};
-use crate::script::ScriptedMove;
+use settings::{
+    Fault, Node, Unit, Value, decode, decode_part, keys_of, list, nearest, refuse_unknown, tree_of,
+};
 
 /// The whole section.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,11 +83,8 @@ impl Scheduler {
         })?;
         let policy = with_arguments(policy, section, &own_keys, policies)?;
         let parameters: Parameters = decode_part(section, PATH, Unit::of_key)?;
-        settings.model = Config::new(parameters).map_err(|error| {
-            let path = format!("scheduler.{}", error.key);
-            let place = section.find(error.key).and_then(Node::place);
-            Fault::invalid(place, &path, error.value, error.rule)
-        })?;
+        settings.model = Config::new(parameters)
+            .map_err(|error| section.invalid(PATH, error.key, error.value, error.rule))?;
         let inner: Inner = decode_part(section, PATH, Unit::of_key)?;
         settings.planning = inner.planning;
         let scheduler = Self {
@@ -124,80 +121,62 @@ impl Scheduler {
             ("planning.owner_window", self.settings.planning.owner_window),
             ("window", self.settings.window),
         ];
+        let invalid = |key, found: f64, rule| Err(section.invalid(PATH, key, found, rule));
         for (key, length) in lengths {
             if length < Seconds::ZERO {
-                let place = section.find(key).and_then(Node::place);
-                let (key, rule) = (format!("scheduler.{key}"), "must be at least 0 s");
-                return Err(Fault::invalid(place, &key, length.get(), rule));
+                return invalid(key, length.get(), "must be at least 0 s");
             }
         }
         if let Some(probing) = self.settings.link_probes
             && probing.interval < Seconds::new(PROBES_APART_MIN).expect("finite")
         {
-            let place = section.find("link_probes").and_then(Node::place);
-            let key = "scheduler.link_probes";
-            let rule = "must be at least 1 ms";
-            return Err(Fault::invalid(place, key, probing.interval.get(), rule));
+            return invalid(
+                "link_probes",
+                probing.interval.get(),
+                "must be at least 1 ms",
+            );
         }
-        let idle_below = self.settings.planning.idle_below;
-        if !(0.0..=1.0).contains(&idle_below) {
-            let place = section.find("planning.idle_below").and_then(Node::place);
-            let key = "scheduler.planning.idle_below";
+        let planning = &self.settings.planning;
+        if !(0.0..=1.0).contains(&planning.idle_below) {
             let rule = "must be a number from 0 to 1";
-            return Err(Fault::invalid(place, key, idle_below, rule));
+            return invalid("planning.idle_below", planning.idle_below, rule);
         }
         self.check_transfer_factor(section)?;
-        let planning = &self.settings.planning;
         let factors = [
             ("planning.horizon", planning.horizon),
             ("planning.refinement", planning.refinement),
         ];
         for (key, factor) in factors {
             if !(1.0..f64::INFINITY).contains(&factor) {
-                let place = section.find(key).and_then(Node::place);
-                let (key, rule) = (format!("scheduler.{key}"), "must be at least 1 and finite");
-                return Err(Fault::invalid(place, &key, factor, rule));
+                return invalid(key, factor, "must be at least 1 and finite");
             }
         }
-        let expected = if !(0.0 < planning.overhead && planning.overhead <= 1.0) {
-            (
-                "overhead",
-                planning.overhead,
-                "a number above 0 and at most 1",
-            )
-        } else if !(1..=ASKED_MAX).contains(&planning.asked) {
-            let asked = f64::from(planning.asked);
-            ("asked", asked, "a whole number from 1 to 10000")
-        } else if planning.steps == 0 {
-            ("steps", 0.0, "at least 1")
-        } else {
-            return Ok(());
-        };
-        let (key, met, expected) = (format!("planning.{}", expected.0), expected.1, expected.2);
-        let place = section.find(&key).and_then(Node::place);
-        let rule = format!("must be {expected}");
-        Err(Fault::invalid(
-            place,
-            &format!("scheduler.{key}"),
-            met,
-            rule,
-        ))
+        if !(0.0 < planning.overhead && planning.overhead <= 1.0) {
+            let rule = "must be a number above 0 and at most 1";
+            return invalid("planning.overhead", planning.overhead, rule);
+        }
+        if !(1..=ASKED_MAX).contains(&planning.asked) {
+            let rule = "must be a whole number from 1 to 10000";
+            return invalid("planning.asked", planning.asked.into(), rule);
+        }
+        if planning.steps == 0 {
+            return invalid("planning.steps", 0.0, "must be at least 1");
+        }
+        Ok(())
     }
 
     fn check_transfer_factor(&self, section: &Node) -> Result<(), Fault> {
         let Some(factor) = self.settings.transfer_factor else {
             return Ok(());
         };
-        let place = section.find("transfer_factor").and_then(Node::place);
-        let key = "scheduler.transfer_factor";
+        let invalid = |rule| section.invalid(PATH, "transfer_factor", factor, rule);
         if !(1.0..=TRANSFER_FACTOR_MAX).contains(&factor) {
-            let rule = "must be from 1 to 1000000";
-            return Err(Fault::invalid(place, key, factor, rule));
+            return Err(invalid("must be from 1 to 1000000"));
         }
         if self.settings.payment == Payment::Migrant {
             let rule =
                 "needs `scheduler.payment = \"transfer\"`, by which states cross the network";
-            let mut fault = Fault::invalid(place, key, factor, rule);
+            let mut fault = invalid(rule);
             fault.help = Some("state the cost in `scheduler.migration.data_rate`".to_owned());
             return Err(fault);
         }
@@ -254,10 +233,7 @@ impl Scheduler {
         }
         let rules = rules.into_iter();
         entries.extend(rules.map(|(rule, values)| (rule.to_owned(), tree_of(&values))));
-        Node {
-            value: Value::Table(entries),
-            origin: None,
-        }
+        Node::table(entries)
     }
 }
 
@@ -338,3 +314,182 @@ const PROBES_APART_MIN: f64 = 1e-3;
 
 /// Maximum number of bytes on the network for each byte of a state.
 const TRANSFER_FACTOR_MAX: f64 = 1e6;
+
+/// The policy that `text` names; `None`: no rescheduling, scenario i alone.
+///
+/// # Errors
+///
+/// The part that is not known, with the names that are.
+pub(crate) fn policy(text: &str, policies: &Policies) -> Result<Option<Policy>, String> {
+    if text == NONE {
+        return Ok(None);
+    }
+    match policies.policy(text) {
+        Ok(policy) => Ok(Some(policy)),
+        Err(PolicyError::Unknown {
+            name,
+            kind,
+            mut names,
+        }) => {
+            if kind == "policy" {
+                names.insert(0, NONE);
+            }
+            let hint = nearest(&name, &names).map_or_else(String::new, |nearest| {
+                format!("; did you mean `{nearest}`?")
+            });
+            Err(format!(
+                "unknown {kind} `{name}`, must be one of {}{}{hint}",
+                list(&names),
+                if kind == "policy" { PARTS } else { "" },
+            ))
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The name of a policy as [`policy`] reads it.
+pub(crate) fn name(policy: Option<&Policy>) -> String {
+    policy.map_or_else(|| NONE.to_owned(), ToString::to_string)
+}
+
+const NONE: &str = "none";
+const PARTS: &str = ", or when+plan+gate, such as menon+greedy-refine+amortised";
+
+/// One move: at the call after `superstep`, `process` goes `to` a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptedMove {
+    /// Number of completed supersteps.
+    pub superstep: u64,
+    /// As `p21`; p1 is the first.
+    pub process: String,
+    /// Name of a host.
+    pub to: String,
+}
+
+/// The script of `orders` for `processes` on hosts that `find` knows by name; `None` if there are none.
+///
+/// `written` is the experiment that has them.
+///
+/// # Errors
+///
+/// The first order that names an unknown process or host, or that contradicts an earlier one.
+pub fn script(
+    orders: &[ScriptedMove],
+    written: &Node,
+    processes: u32,
+    find: impl Fn(&str) -> Result<HostId, String>,
+) -> Result<Option<Script>, Fault> {
+    let mut moves: BTreeMap<u64, Vec<(Rank, HostId)>> = BTreeMap::new();
+    for (index, order) in orders.iter().enumerate() {
+        let fault = |key: &str, problem: String| {
+            let path = format!("scheduler.script[{index}].{key}");
+            Fault::new(place(written, index, key), &path, problem)
+        };
+        let superstep = order.superstep;
+        if superstep == 0 {
+            let (key, rule) = ("superstep", "must be at least 1");
+            let path = format!("scheduler.script[{index}].{key}");
+            return Err(Fault::invalid(place(written, index, key), &path, 0, rule));
+        }
+        let rank = rank(&order.process, processes).map_err(|problem| fault("process", problem))?;
+        let host = find(&order.to).map_err(|problem| fault("to", problem))?;
+        let moves = moves.entry(superstep).or_default();
+        if moves.iter().any(|(earlier, _)| *earlier == rank) {
+            let problem = format!("{rank} is moved twice after superstep {superstep}");
+            return Err(fault("process", problem));
+        }
+        moves.push((rank, host));
+    }
+    Ok((!moves.is_empty()).then_some(Script(moves)))
+}
+
+/// Place of `key` of the order at `index`.
+fn place<'a>(written: &'a Node, index: usize, key: &str) -> Option<&'a str> {
+    let script = written.find("scheduler.script")?;
+    let order = match &script.value {
+        Value::Array(items) => items.get(index)?,
+        _ => script,
+    };
+    order.get(key).unwrap_or(order).place()
+}
+
+/// The rank of the process `name`.
+///
+/// # Errors
+///
+/// If there is no such process.
+pub fn rank(name: &str, processes: u32) -> Result<Rank, String> {
+    let number = name
+        .strip_prefix('p')
+        .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+        .and_then(|digits| digits.parse::<u32>().ok());
+    let rank = |number: u32| number.checked_sub(1).filter(|rank| *rank < processes);
+    if let Some(rank) = number.and_then(rank) {
+        return Ok(Rank(rank));
+    }
+    let digits: String = name.chars().filter(char::is_ascii_digit).collect();
+    let nearest = match digits.parse::<u32>() {
+        Ok(number) => number.clamp(1, processes),
+        Err(_) if digits.is_empty() => 1,
+        Err(_) => processes,
+    };
+    Err(format!(
+        "there is no process \"{name}\", must be one of p1 to p{processes}; did you mean \"p{nearest}\"?"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_name_parses_to_itself() {
+        let policies = Policies::shipped();
+        for text in [
+            "none",
+            "migbsp",
+            "fixed+migbsp",
+            "menon+greedy-refine",
+            "migbsp-interval+greedy-refine+amortised",
+        ] {
+            let read = policy(text, &policies).unwrap();
+            assert_eq!(name(read.as_ref()), text);
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_gets_a_suggestion() {
+        let fault = |text: &str| policy(text, &Policies::shipped()).unwrap_err();
+        let unknown = fault("migbps");
+        assert!(unknown.contains("did you mean `migbsp`?"), "{unknown}");
+        assert!(unknown.contains("when+plan+gate"), "{unknown}");
+        let plan = fault("fixed+greedyrefine");
+        assert!(
+            plan.contains("unknown plan") && plan.contains("; did you mean `greedy-refine`?"),
+            "{plan}"
+        );
+        assert!(fault("a+b+c+d").contains("two or three parts"));
+        assert!(fault("budgeted+migbsp").contains("only plans that name processors"));
+        assert!(fault("fixed+migbsp+amortised").contains("negotiate"));
+    }
+
+    #[test]
+    fn an_unknown_process_suggests_the_nearest() {
+        assert_eq!(rank("p1", 25), Ok(Rank(0)));
+        assert_eq!(rank("p25", 25), Ok(Rank(24)));
+        let check = |name: &str, nearest: &str| {
+            let problem = rank(name, 25).unwrap_err();
+            let end = format!("must be one of p1 to p25; did you mean \"{nearest}\"?");
+            assert!(problem.ends_with(&end), "{problem}");
+        };
+        check("p26", "p25");
+        check("p0", "p1");
+        check("P21", "p21");
+        check("21", "p21");
+        check("p-3", "p3");
+        check("p+3", "p3");
+        check("p99999999999", "p25");
+        check("master", "p1");
+    }
+}

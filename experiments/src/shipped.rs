@@ -1,30 +1,18 @@
 //! The shipped workloads by name.
 
-mod h_relation;
-mod heat;
-mod lu_kernel;
-mod matrix_product;
-mod smith_waterman_kernel;
-mod state_kinds;
-mod task_farm;
-
-#[cfg(test)]
-mod changed_outputs;
+use std::cmp::Ordering;
 
 use bsp::numbers::index;
 use settings::{Files, Unit};
-use workloads::{Matrix, MatrixError, lbm, lu, smith_waterman, synthetic};
+use workloads::lu::kernel as lu_kernel;
+use workloads::smith_waterman::kernel as alignment;
+use workloads::{
+    Matrix, MatrixError, Numbers, h_relation, heat, lbm, lu, matrix_product, smith_waterman,
+    state_kinds, synthetic, task_farm,
+};
 
-use self::h_relation::HRelations;
-use self::heat::HeatEquation;
-use self::lu_kernel::LuKernel;
-use self::matrix_product::MatrixProduct;
-use self::smith_waterman_kernel::SmithWatermanKernel;
-use self::state_kinds::KindsOfState;
-use self::task_farm::ModelFarm;
 use crate::outputs::OutputFile;
-use crate::registry::Registry;
-use crate::workload::{Common, Rejection, Supersteps, Unbuilt, Workload};
+use crate::registry::{Common, Registry, Rejection, Supersteps, Unbuilt, Workload};
 
 impl Registry {
     /// The shipped workloads; users add theirs.
@@ -171,8 +159,8 @@ impl Workload for LatticeBoltzmannKernel {
         }
         let flow = lbm::kernel::Fields::assemble(outputs.iter().cloned());
         if flow.width() != width {
-            let met = flow.width();
-            let problem = format!("{met} columns have come out, not {width}");
+            let found = flow.width();
+            let problem = format!("{found} columns have come out, not {width}");
             return Err(Rejection::Outputs(problem));
         }
         let cells = f64::from(parameters.width) * f64::from(parameters.height);
@@ -243,3 +231,578 @@ fn read_matrix(
         Unbuilt::File(format!("`{key}`: {} {error}", path.display()))
     })
 }
+
+/// The heat equation on a plate, on horizontal strips.
+#[derive(Clone, Copy, Debug)]
+struct HeatEquation;
+
+impl Workload for HeatEquation {
+    type Parameters = heat::Parameters;
+    type Program = heat::Heat;
+    const NAME: &'static str = "heat";
+    const ABOUT: &'static str = "the heat equation on a plate, by horizontal strips";
+
+    fn unit(key: &str) -> Unit {
+        match key {
+            "instructions_per_cell" => Unit::Instructions,
+            _ => Unit::None,
+        }
+    }
+
+    fn draws(_: &heat::Parameters) -> bool {
+        false
+    }
+
+    fn build(parameters: &heat::Parameters, common: Common) -> Result<Vec<heat::Heat>, String> {
+        heat::processes(parameters, common).map_err(|error| error.to_string())
+    }
+
+    fn verify(
+        parameters: &heat::Parameters,
+        common: Common,
+        _files: Files<'_>,
+        outputs: &[Vec<f64>],
+    ) -> Result<Option<String>, Rejection> {
+        let input = |error: workloads::Error| Rejection::Input(error.to_string());
+        let mode = heat::Mode::new(parameters).map_err(input)?;
+        let steps = common.required_supersteps().map_err(input)?;
+        let [width, height] = [parameters.width, parameters.height].map(index);
+        if let Some(index) = outputs.iter().position(|strip| strip.len() % width != 0) {
+            let problem = format!("is no strip of rows of {width} cells");
+            return Err(Rejection::output(index, problem));
+        }
+        let plate = outputs.concat();
+        if plate.len() != width * height {
+            let found = plate.len() / width;
+            let problem = format!("{found} rows have come out, not {height}");
+            return Err(Rejection::Outputs(problem));
+        }
+        let deviation = mode.deviation(&plate, steps);
+        if deviation.is_rounding() {
+            Ok(Some(deviation.to_string()))
+        } else {
+            let (greatest, bound) = (deviation.greatest, deviation.bound);
+            let problem = format!(
+                "a cell of the plate is {greatest:.1e} off, which is more than rounding can cause, {bound:.1e}"
+            );
+            Err(Rejection::Outputs(problem))
+        }
+    }
+
+    /// `plate.npy`, rows from the top; `plate.pgm`, where what is at zero is grey and the hottest cell white.
+    fn files(
+        parameters: &heat::Parameters,
+        _common: Common,
+        _files: Files<'_>,
+        outputs: &[Vec<f64>],
+    ) -> Result<Vec<OutputFile>, Rejection> {
+        let plate = outputs.concat();
+        let hottest = plate
+            .iter()
+            .fold(0.0_f64, |most, cell| most.max(cell.abs()));
+        let [width, height] = [parameters.width, parameters.height].map(index);
+        let picture = OutputFile::picture("plate.pgm", [width, height], |x, y| {
+            // Of a cold plate this is no number, and black.
+            0.5 + 0.5 * plate[y * width + x] / hottest
+        });
+        Ok(vec![
+            OutputFile::array("plate.npy", &[height, width], plate),
+            picture,
+        ])
+    }
+}
+
+/// LU decomposition of a real matrix, square cyclic.
+#[derive(Clone, Copy, Debug)]
+struct LuKernel;
+
+impl Workload for LuKernel {
+    type Parameters = lu_kernel::Parameters;
+    type Program = lu_kernel::Lu;
+    const NAME: &'static str = "lu-kernel";
+    const ABOUT: &'static str = "LU decomposition of a real matrix, square cyclic";
+    const SUPERSTEPS: Supersteps = Supersteps::Refused;
+
+    fn draws(parameters: &lu_kernel::Parameters) -> bool {
+        parameters.matrix.is_none()
+    }
+
+    fn build(
+        parameters: &lu_kernel::Parameters,
+        common: Common,
+    ) -> Result<Vec<lu_kernel::Lu>, String> {
+        Self::build_from(parameters, common, Files::here()).map_err(|unbuilt| unbuilt.to_string())
+    }
+
+    fn build_from(
+        parameters: &lu_kernel::Parameters,
+        common: Common,
+        files: Files<'_>,
+    ) -> Result<Vec<lu_kernel::Lu>, Unbuilt> {
+        let matrix = matrix(parameters, common.seed, files)?;
+        Ok(lu_kernel::processes(parameters, &matrix, common).map_err(|error| error.to_string())?)
+    }
+
+    fn verify(
+        parameters: &lu_kernel::Parameters,
+        common: Common,
+        files: Files<'_>,
+        outputs: &[Result<lu_kernel::Block, lu_kernel::Singular>],
+    ) -> Result<Option<String>, Rejection> {
+        let factors = factors(parameters, outputs)?;
+        let matrix = matrix(parameters, common.seed, files)
+            .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+        if factors.order() != matrix.rows() {
+            let (found, order) = (factors.order(), matrix.rows());
+            let problem = format!("factors of order {found} have come out, not of order {order}");
+            return Err(Rejection::Outputs(problem));
+        }
+        let residual = factors.residual(&matrix);
+        let sentence = format!(
+            "LU of order {}: ‖PA − LU‖ / ‖A‖ = {:.1e}",
+            factors.order(),
+            residual.relative()
+        );
+        if residual.is_rounding() {
+            Ok(Some(sentence))
+        } else {
+            let why = if residual.relative().is_finite() {
+                let bound = residual.bound / residual.matrix;
+                format!("more than rounding can cause, {bound:.1e}")
+            } else if parameters.pivoting {
+                "an overflow; use smaller numbers".to_owned()
+            } else {
+                "an overflow; use smaller numbers, or `pivoting = true`".to_owned()
+            };
+            Err(Rejection::Outputs(format!("{sentence}, which is {why}")))
+        }
+    }
+
+    /// `lower.npy`, `upper.npy` and `permutation.npy`, which row of the matrix each row of their product is.
+    fn files(
+        parameters: &lu_kernel::Parameters,
+        _common: Common,
+        _files: Files<'_>,
+        outputs: &[Result<lu_kernel::Block, lu_kernel::Singular>],
+    ) -> Result<Vec<OutputFile>, Rejection> {
+        let factors = factors(parameters, outputs)?;
+        let order = factors.order();
+        let elements = |element: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
+            let rows = 0..order;
+            rows.flat_map(|row| (0..order).map(move |column| element(row, column)))
+                .collect()
+        };
+        let lower = elements(&|row, column| match row.cmp(&column) {
+            Ordering::Greater => factors.element(row, column),
+            Ordering::Equal => 1.0,
+            Ordering::Less => 0.0,
+        });
+        let upper = elements(&|row, column| match row.cmp(&column) {
+            Ordering::Greater => 0.0,
+            Ordering::Equal | Ordering::Less => factors.element(row, column),
+        });
+        let permutation: Vec<i64> = factors
+            .permutation()
+            .iter()
+            .map(|row| i64::from(*row))
+            .collect();
+        Ok(vec![
+            OutputFile::array("lower.npy", &[order, order], lower),
+            OutputFile::array("upper.npy", &[order, order], upper),
+            OutputFile::array("permutation.npy", &[order], permutation),
+        ])
+    }
+}
+
+/// The factors that processes have output.
+fn factors(
+    parameters: &lu_kernel::Parameters,
+    outputs: &[Result<lu_kernel::Block, lu_kernel::Singular>],
+) -> Result<lu_kernel::Factors, Rejection> {
+    lu_kernel::Factors::assemble(outputs).map_err(|unfactored| match unfactored {
+        lu_kernel::Unfactored::Misfit { process, problem } => {
+            Rejection::output(process.index(), problem)
+        }
+        lu_kernel::Unfactored::Singular(_) | lu_kernel::Unfactored::Memory { .. } => {
+            let matrix = parameters.matrix.as_deref().unwrap_or("the drawn matrix");
+            Rejection::Input(format!("{}: {matrix}: {unfactored}", LuKernel::NAME))
+        }
+    })
+}
+
+/// The matrix in the file that is named, or a drawn one.
+fn matrix(
+    parameters: &lu_kernel::Parameters,
+    seed: u64,
+    files: Files<'_>,
+) -> Result<Matrix, Unbuilt> {
+    let Some(file) = &parameters.matrix else {
+        return Ok(parameters.drawn(seed).map_err(|error| error.to_string())?);
+    };
+    read_matrix(("matrix", file), files, Matrix::square)
+}
+
+/// The best local alignment of two sequences, by columns.
+#[derive(Clone, Copy, Debug)]
+struct SmithWatermanKernel;
+
+impl Workload for SmithWatermanKernel {
+    type Parameters = alignment::Parameters;
+    type Program = alignment::SmithWaterman;
+    const NAME: &'static str = "smith-waterman-kernel";
+    const ABOUT: &'static str = "the best local alignment of two sequences, by columns";
+    const SUPERSTEPS: Supersteps = Supersteps::Refused;
+
+    fn draws(parameters: &alignment::Parameters) -> bool {
+        parameters.query.is_none()
+    }
+
+    fn build(
+        parameters: &alignment::Parameters,
+        common: Common,
+    ) -> Result<Vec<alignment::SmithWaterman>, String> {
+        Self::build_from(parameters, common, Files::here()).map_err(|unbuilt| unbuilt.to_string())
+    }
+
+    fn build_from(
+        parameters: &alignment::Parameters,
+        common: Common,
+        files: Files<'_>,
+    ) -> Result<Vec<alignment::SmithWaterman>, Unbuilt> {
+        let pair = sequences(parameters, common.seed, files)?;
+        Ok(alignment::processes(parameters, &pair, common).map_err(|error| error.to_string())?)
+    }
+
+    fn verify(
+        parameters: &alignment::Parameters,
+        common: Common,
+        files: Files<'_>,
+        outputs: &[alignment::Part],
+    ) -> Result<Option<String>, Rejection> {
+        let pair = sequences(parameters, common.seed, files)
+            .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+        let Some(alignment) = assembled(outputs, &pair)? else {
+            return Ok(Some(NOTHING.to_owned()));
+        };
+        let scoring = parameters
+            .scoring()
+            .map_err(|error| Rejection::Input(error.to_string()))?;
+        let (score, worth) = (alignment.score, alignment.rescore(&pair, &scoring));
+        if score == worth {
+            Ok(Some(alignment.to_string()))
+        } else {
+            let problem = format!("the alignment is worth {worth}, and its score is {score}");
+            Err(Rejection::Outputs(problem))
+        }
+    }
+
+    /// `alignment.txt`: the sentence about it, and its letters beside each other.
+    fn files(
+        parameters: &alignment::Parameters,
+        common: Common,
+        files: Files<'_>,
+        outputs: &[alignment::Part],
+    ) -> Result<Vec<OutputFile>, Rejection> {
+        let pair = sequences(parameters, common.seed, files)
+            .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+        let text = match assembled(outputs, &pair)? {
+            None => NOTHING.to_owned() + "\n",
+            Some(alignment) => {
+                let letters = alignment.letters(&pair, parameters.scoring);
+                format!("{alignment}\n\n{letters}")
+            }
+        };
+        Ok(vec![OutputFile::new("alignment.txt", text)])
+    }
+}
+
+/// The statement about sequences without an alignment.
+const NOTHING: &str = "no alignment: no two letters score more than 0";
+
+/// The alignment of `pair` that processes have output.
+fn assembled(
+    outputs: &[alignment::Part],
+    pair: &alignment::Pair,
+) -> Result<Option<alignment::Alignment>, Rejection> {
+    alignment::Alignment::assemble(outputs, pair)
+        .map_err(|misfit| Rejection::output(misfit.process.index(), misfit.problem))
+}
+
+/// The sequences in the files that are named, or drawn ones.
+fn sequences(
+    parameters: &alignment::Parameters,
+    seed: u64,
+    files: Files<'_>,
+) -> Result<alignment::Pair, Unbuilt> {
+    let alignment::Parameters {
+        query,
+        subject,
+        query_record,
+        subject_record,
+        ..
+    } = parameters;
+    let read = |key, file: &str, record: &Option<String>| {
+        let text = files.read(key, file)?;
+        let sequence =
+            alignment::Sequence::from_fasta(&text, key, record.as_deref(), parameters.scoring);
+        sequence.map_err(|error| {
+            let problem = format!("`{key}`: {} {error}", files.path(key, file).display());
+            match error {
+                // The parameter selects the record.
+                alignment::SequenceError::Several { .. }
+                | alignment::SequenceError::NoSuchRecord { .. } => Unbuilt::Parameter(problem),
+                _ => Unbuilt::File(problem),
+            }
+        })
+    };
+    match (query, subject) {
+        (Some(query), Some(subject)) => Ok(alignment::Pair {
+            query: read("query", query, query_record)?,
+            subject: read("subject", subject, subject_record)?,
+        }),
+        (Some(_), None) => Err(lacks("query", "subject").into()),
+        (None, Some(_)) => Err(lacks("subject", "query").into()),
+        (None, None) if query_record.is_some() => Err(lacks("query_record", "query").into()),
+        (None, None) if subject_record.is_some() => Err(lacks("subject_record", "subject").into()),
+        (None, None) => Ok(parameters.drawn(seed).map_err(|error| error.to_string())?),
+    }
+}
+
+fn lacks(set: &str, missing: &str) -> String {
+    format!("`{set}` is set, but `{missing}` is not; name two files, or none to have both drawn")
+}
+
+/// The product of two matrices by a task farm.
+#[derive(Clone, Copy, Debug)]
+struct MatrixProduct;
+
+impl Workload for MatrixProduct {
+    type Parameters = matrix_product::Parameters;
+    type Program = matrix_product::Product;
+    const NAME: &'static str = "matrix-product";
+    const ABOUT: &'static str = "the product of two matrices, rows dealt to workers (a task farm)";
+    const SUPERSTEPS: Supersteps = Supersteps::Refused;
+
+    fn unit(key: &str) -> Unit {
+        match key {
+            "instructions_per_operation" => Unit::Instructions,
+            _ => Unit::None,
+        }
+    }
+
+    fn draws(parameters: &matrix_product::Parameters) -> bool {
+        parameters.a.is_none() || parameters.b.is_none()
+    }
+
+    fn build(
+        parameters: &matrix_product::Parameters,
+        common: Common,
+    ) -> Result<Vec<matrix_product::Product>, String> {
+        Self::build_from(parameters, common, Files::here()).map_err(|unbuilt| unbuilt.to_string())
+    }
+
+    fn build_from(
+        parameters: &matrix_product::Parameters,
+        common: Common,
+        files: Files<'_>,
+    ) -> Result<Vec<matrix_product::Product>, Unbuilt> {
+        let (a, b) = operands(parameters, common.seed, files)?;
+        Ok(matrix_product::processes(parameters, (&a, &b), common)
+            .map_err(|error| error.to_string())?)
+    }
+
+    fn verify(
+        parameters: &matrix_product::Parameters,
+        common: Common,
+        files: Files<'_>,
+        outputs: &[Vec<Numbers>],
+    ) -> Result<Option<String>, Rejection> {
+        let (a, b) = operands(parameters, common.seed, files)
+            .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+        let agreement = matrix_product::check((&a, &b), &product(outputs), common.seed)
+            .map_err(|disagreement| Rejection::Outputs(disagreement.to_string()))?;
+        Ok(Some(format!(
+            "C = A·B of {} rows and {} columns: {} drawn vectors agree",
+            a.rows(),
+            b.columns(),
+            agreement.vectors
+        )))
+    }
+
+    /// `product.npy`.
+    fn files(
+        parameters: &matrix_product::Parameters,
+        common: Common,
+        files: Files<'_>,
+        outputs: &[Vec<Numbers>],
+    ) -> Result<Vec<OutputFile>, Rejection> {
+        let (a, b) = operands(parameters, common.seed, files)
+            .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+        let shape = [a.rows(), b.columns()];
+        Ok(vec![OutputFile::array(
+            "product.npy",
+            &shape,
+            product(outputs),
+        )])
+    }
+}
+
+/// The elements of the product, row after row: what the master outputs.
+fn product(outputs: &[Vec<Numbers>]) -> Vec<f64> {
+    outputs
+        .first()
+        .map_or_else(Vec::new, |rows| matrix_product::elements(rows))
+}
+
+/// The factors in the files that are named, or drawn ones.
+fn operands(
+    parameters: &matrix_product::Parameters,
+    seed: u64,
+    files: Files<'_>,
+) -> Result<(Matrix, Matrix), Unbuilt> {
+    let factor = |key: &str, file: Option<&String>, side: matrix_product::Side| match file {
+        Some(file) => read_matrix((key, file), files, Ok),
+        None => Ok(parameters
+            .drawn(side, seed)
+            .map_err(|error| error.to_string())?),
+    };
+    Ok((
+        factor("a", parameters.a.as_ref(), matrix_product::Side::Left)?,
+        factor("b", parameters.b.as_ref(), matrix_product::Side::Right)?,
+    ))
+}
+
+/// Four programs whose states differ in kind.
+#[derive(Clone, Copy, Debug)]
+struct KindsOfState;
+
+impl Workload for KindsOfState {
+    type Parameters = state_kinds::Parameters;
+    type Program = state_kinds::StateKinds;
+    const NAME: &'static str = "state-kinds";
+    const ABOUT: &'static str = "linpack, bitonic, gzip or xlintims: states of different kinds";
+
+    fn unit(key: &str) -> Unit {
+        match key {
+            "state" => Unit::Bytes,
+            _ => Unit::of_key(key),
+        }
+    }
+
+    fn build(
+        parameters: &state_kinds::Parameters,
+        common: Common,
+    ) -> Result<Vec<state_kinds::StateKinds>, String> {
+        state_kinds::processes(parameters, common).map_err(|error| error.to_string())
+    }
+
+    /// Every process has checked its results; the sum of what they solved is left to say.
+    fn verify(
+        _parameters: &state_kinds::Parameters,
+        _common: Common,
+        _files: Files<'_>,
+        outputs: &[state_kinds::Solved],
+    ) -> Result<Option<String>, Rejection> {
+        let problems = outputs.iter().map(|solved| u128::from(solved.problems));
+        let problems: u128 = problems.sum();
+        Ok(Some(if problems == 0 {
+            "no problem was solved: there were too few supersteps".to_owned()
+        } else {
+            format!("{problems} problems were solved and checked by their processes")
+        }))
+    }
+}
+
+/// Supersteps in which all processes exchange the same number of words.
+#[derive(Clone, Copy, Debug)]
+struct HRelations;
+
+impl Workload for HRelations {
+    type Parameters = h_relation::Parameters;
+    type Program = h_relation::HRelation;
+    const NAME: &'static str = "h-relation";
+    const ABOUT: &'static str = "every process sends and receives h words, to measure r, g and l";
+
+    fn draws(_: &h_relation::Parameters) -> bool {
+        false
+    }
+
+    fn build(
+        parameters: &h_relation::Parameters,
+        common: Common,
+    ) -> Result<Vec<h_relation::HRelation>, String> {
+        h_relation::processes(parameters, common).map_err(|error| error.to_string())
+    }
+
+    /// Receivers have checked every message; the sum of all is left to check.
+    fn verify(
+        _parameters: &h_relation::Parameters,
+        _common: Common,
+        _files: Files<'_>,
+        outputs: &[h_relation::Exchanged],
+    ) -> Result<Option<String>, Rejection> {
+        let sent: u128 = outputs.iter().map(|process| u128::from(process.sent)).sum();
+        let received = outputs.iter().map(|process| u128::from(process.received));
+        let received: u128 = received.sum();
+        if sent != received {
+            let problem = format!("{received} of {sent} words have arrived");
+            return Err(Rejection::Outputs(problem));
+        }
+        Ok(Some(format!("all {sent} words have arrived as they were")))
+    }
+}
+
+/// Tasks that have sizes and costs, dealt to workers.
+#[derive(Clone, Copy, Debug)]
+struct ModelFarm;
+
+impl Workload for ModelFarm {
+    type Parameters = task_farm::Parameters;
+    type Program = task_farm::TaskFarm;
+    const NAME: &'static str = "task-farm";
+    const ABOUT: &'static str =
+        "a model of a task farm: tasks with sizes and costs, dealt to workers";
+    const SUPERSTEPS: Supersteps = Supersteps::Refused;
+    const IS_MODEL: bool = true;
+
+    fn unit(key: &str) -> Unit {
+        match key {
+            "instructions" => Unit::Instructions,
+            "shared" | "task" | "outcome" => Unit::Bytes,
+            _ => Unit::None,
+        }
+    }
+
+    fn draws(parameters: &task_farm::Parameters) -> bool {
+        0.0 < parameters.variation
+    }
+
+    fn build(
+        parameters: &task_farm::Parameters,
+        common: Common,
+    ) -> Result<Vec<task_farm::TaskFarm>, String> {
+        task_farm::processes(parameters, common).map_err(|error| error.to_string())
+    }
+
+    /// Each outcome has the number of its task.
+    fn verify(
+        parameters: &task_farm::Parameters,
+        _common: Common,
+        _files: Files<'_>,
+        outputs: &[Vec<task_farm::ModelOutcome>],
+    ) -> Result<Option<String>, Rejection> {
+        let outcomes = outputs.first().map_or(&[][..], Vec::as_slice);
+        let numbers = outcomes.iter().map(|outcome| outcome.number);
+        if !numbers.eq(0..parameters.tasks) {
+            let problem = "outcomes are not in the order of the tasks";
+            return Err(Rejection::Outputs(problem.to_owned()));
+        }
+        Ok(Some(format!(
+            "all {} tasks were executed once",
+            parameters.tasks
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -13,22 +13,10 @@
 mod authority;
 mod certificate;
 pub mod files;
-mod listed_certificate;
-mod name;
-mod own_identity;
-mod pem;
-mod revocations;
-mod serial;
-mod subject;
-mod validity;
+mod names;
 
-pub use authority::{Authority, IssueError};
-pub use certificate::{Certificate, CertificateError};
-pub use listed_certificate::{Holder, ListedCertificate};
-pub use name::{Name, NameError};
-pub use own_identity::Identity;
-pub use pem::{Pem, PemError};
-pub use revocations::Revocations;
-pub use serial::{Serial, SerialError};
-pub use subject::{Role, Subject, SubjectError};
-pub use validity::{Validity, ValidityError};
+pub use authority::{Authority, Identity, IssueError, Revocations};
+pub use certificate::{Certificate, CertificateError, Holder, ListedCertificate, Pem, PemError};
+pub use names::{
+    Name, NameError, Role, Serial, SerialError, Subject, SubjectError, Validity, ValidityError,
+};

@@ -12,16 +12,15 @@
 
 mod build;
 mod frame;
-mod head;
 pub mod identity;
 mod message;
-mod step;
 mod text;
 pub mod transport;
 
 pub use build::{Build, BuildError};
-pub use frame::{DecodeError, Frame, Limits, PREFIX_LEN, Prefix, WIRE_VERSION, decode, encode};
-pub use head::{HeadError, NUMBER_MAX, decode_value};
+pub use frame::{
+    DecodeError, Frame, HeadError, Limits, NUMBER_MAX, PREFIX_LEN, Prefix, WIRE_VERSION, decode,
+    decode_value, encode,
+};
 pub use message::*;
-pub use step::Step;
 pub use text::{displayed, is_displayable, message as displayed_message, variant};

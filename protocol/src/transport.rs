@@ -21,46 +21,28 @@
 //! * **An orderly end is announced.** `Sender::close` flushes, then closes; a peer that just stops is a failure.
 //! * **The runtime that carries messages computes nothing else.** A busy thread loses its connections.
 
-mod admission;
 mod bounds;
-mod chunks;
-mod close;
-mod connection_permits;
-mod connection_setup;
-mod counters;
 mod endpoint;
-mod frame_budget;
-mod handshake;
-mod job_id;
+mod limits;
 mod link;
-mod log_limit;
-mod peer;
-mod peer_policy;
 mod receiver;
 mod refusal;
-mod refused_certificate;
 mod rights;
 mod sender;
 mod session;
-mod shared_bounds;
 mod state_stream;
-mod stream_reader;
 mod tls;
-mod watchdog;
 
 pub use bounds::Bounds;
-pub use chunks::CHUNK_LEN;
-pub use close::{CertificateEnd, CloseCode, PeerError};
-pub use counters::Counters;
 pub use endpoint::{BindError, ConnectError, Endpoint};
-pub use job_id::JobId;
-pub use log_limit::LogLimit;
-pub use peer::{Peer, PeerInfo};
-pub use peer_policy::PeerPolicy;
+pub use limits::LogLimit;
+pub use link::{CertificateEnd, CloseCode, Peer, PeerError, PeerInfo};
 pub use receiver::{Received, Receiver};
-pub use refusal::Refusal;
+pub use refusal::{Counters, Refusal};
 pub use rights::{SpeakingRights, check_message};
 pub use sender::{Sender, TrySendError};
-pub use session::{FrameOrder, Session, SessionState, Stamp};
-pub use state_stream::{ReceivedState, StatePayload, StateReceiver, StateStream, StreamContent};
-pub use tls::alpn;
+pub use session::{FrameOrder, JobId, Session, SessionState, Stamp};
+pub use state_stream::{
+    CHUNK_LEN, ReceivedState, StatePayload, StateReceiver, StateStream, StreamContent,
+};
+pub use tls::{PeerPolicy, alpn};

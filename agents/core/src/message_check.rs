@@ -9,7 +9,7 @@
 //! | check | where |
 //! |---|---|
 //! | certificate, role, job, epoch, number | `protocol::transport` |
-//! | values of the head, counts and numbers | `protocol/src/head.rs` |
+//! | values of the head, counts and numbers | `protocol/src/frame.rs` |
 //! | route and names | here |
 //! | the state of the agent | the agent; `Mail::refuse` ends the connection of the sender |
 //! | events of a node, at the client | `machines`, `client/event_check.rs` |

@@ -8,18 +8,11 @@
 //! each node the addresses that replace those of the nodes of other Sets in a client's list. The time of a link does
 //! not depend on when it is polled, so its rate is exact on a busy machine.
 
-mod controls;
-mod level;
-mod level_file;
 mod link;
 mod relay;
 mod schedule;
-mod shared_link;
 mod timer;
 
-pub use controls::{Controls, NoSuchLink};
-pub use level::Level;
-pub use level_file::read_levels;
-pub use link::{Counters, Link, LinkSettings};
-pub use relay::{Relay, RelayError, WIRE_OVERHEAD};
-pub use schedule::{Change, LevelSchedule};
+pub use link::{Counters, Level, Link, LinkSettings};
+pub use relay::{Controls, NoSuchLink, Relay, RelayError, WIRE_OVERHEAD};
+pub use schedule::{Change, LevelSchedule, read_levels};

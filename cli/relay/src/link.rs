@@ -1,9 +1,12 @@
-use std::collections::VecDeque;
+//! A link: a queue, a transmitter and a latency, and what several tasks share of it.
 
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bsp::HostId;
 use bsp::numbers::whole;
 use bsp::units::{Bytes, BytesPerSecond, Instant, Seconds};
-
-use crate::level::Level;
+use tokio::sync::Notify;
 
 /// What a link is like.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -178,6 +181,95 @@ const QUEUE_MIN: f64 = 65_536.0;
 /// The longest queue.
 const QUEUE_MAX: f64 = 67_108_864.0;
 
+/// The part of a link's rate that is available.
+///
+/// Invariant: above 0 and at most 1.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Level(f64);
+
+impl Level {
+    /// The whole rate.
+    pub const FULL: Self = Self(1.0);
+    /// What a number has to be, for errors.
+    pub const RULE: &str = "must be above 0 and at most 1";
+
+    /// `part`, if it is in the range of levels.
+    #[must_use]
+    pub fn new(part: f64) -> Option<Self> {
+        (0.0 < part && part <= 1.0).then_some(Self(part))
+    }
+
+    /// The bare number.
+    #[must_use]
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+/// A link between a task that receives datagrams and the one that sends them on.
+#[derive(Debug)]
+pub(crate) struct SharedLink {
+    link: Mutex<Link<Datagram>>,
+    /// The next arrival may be another one.
+    pub(crate) changed: Notify,
+}
+
+/// A datagram on its way.
+#[derive(Debug)]
+pub(crate) struct Datagram {
+    pub(crate) from: HostId,
+    pub(crate) to: HostId,
+    pub(crate) bytes: Box<[u8]>,
+}
+
+impl SharedLink {
+    /// A link on which nothing is.
+    pub(crate) fn new(settings: LinkSettings) -> Self {
+        Self {
+            link: Mutex::new(Link::new(settings)),
+            changed: Notify::new(),
+        }
+    }
+
+    /// Offers a datagram.
+    pub(crate) fn offer(&self, now: Instant, size: Bytes, datagram: Datagram) {
+        let mut link = self.lock();
+        let was_idle = link.next_timeout().is_none();
+        // The link counts what it drops.
+        if link.offer(now, size, datagram) && was_idle {
+            self.changed.notify_one();
+        }
+    }
+
+    /// What has arrived by `now` or arrives immediately after it, and when the next datagram arrives.
+    pub(crate) fn arrived(&self, now: Instant, arrived: &mut Vec<Datagram>) -> Option<Instant> {
+        let slack = Seconds::new(SLACK).expect("a finite number");
+        let mut link = self.lock();
+        arrived.extend(std::iter::from_fn(|| link.poll(now + slack)));
+        link.next_timeout()
+    }
+
+    /// Makes `level` of the rate available.
+    pub(crate) fn set_level(&self, now: Instant, level: Level) {
+        let mut link = self.lock();
+        // Its own time may be ahead by the slack.
+        link.set_level(now, level);
+        self.changed.notify_one();
+    }
+
+    /// What it has done.
+    pub(crate) fn counters(&self) -> Counters {
+        self.lock().counters()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Link<Datagram>> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Seconds by which a datagram may arrive early, because a timer that is set for less time is late.
+const SLACK: f64 = 20e-6;
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -285,6 +377,16 @@ mod tests {
                 }
                 prop_assert!((f64::from(arrived) - expected).abs() < 1.5, "{arrived} of {expected}");
             }
+        }
+    }
+
+    #[test]
+    fn levels_are_above_zero_and_at_most_one() {
+        for part in [f64::MIN_POSITIVE, 0.5, 1.0] {
+            assert_eq!(Level::new(part), Some(Level(part)));
+        }
+        for part in [0.0, -0.5, 1.000_001, f64::NAN, f64::INFINITY] {
+            assert_eq!(Level::new(part), None, "{part}");
         }
     }
 }

@@ -1,3 +1,5 @@
+//! A timer of the system with its own precision.
+
 use std::io;
 use std::time::{Duration, Instant};
 

@@ -8,11 +8,10 @@ use experiments::batch::Batch;
 use experiments::record::{find_last, manifest};
 use experiments::{Failure, Provenance};
 
-use crate::arguments::JobsArguments;
-use crate::bar::RunBar;
-use crate::command::{Command, Context};
+use crate::command::{Command, Context, JobsArguments};
 use crate::failure::CommandFailure;
 use crate::output::{Format, print, print_json, print_text};
+use crate::progress::RunBar;
 
 /// Arguments of `advise`.
 #[derive(Debug, Args)]
@@ -22,7 +21,7 @@ pub(crate) struct AdviseArguments {
     pub(crate) run: PathBuf,
     /// Simulate the experiment of the record with the best three recommendations, and show the measured gains
     #[arg(long = "try")]
-    pub(crate) is_tried: bool,
+    is_tried: bool,
     /// Experiment file, relative to whose folder the paths of the record are [default: the current folder, or one above
     /// RUN that has the platform]
     #[arg(long, value_name = "FILE", requires = "is_tried")]
@@ -46,7 +45,7 @@ pub(crate) fn command() -> Command {
     .example("advise runs/lbm", "what lost time, and what to change")
 }
 
-/// Judges the record.
+/// Assesses the record.
 ///
 /// # Errors
 ///

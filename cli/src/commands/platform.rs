@@ -1,20 +1,20 @@
 //! `migbsp platform`: what a platform file describes.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use analysis::platform::{Flows, PlatformView, whole_bytes};
+use bsp::HostId;
+use bsp::units::Bytes;
+use clap::{Args, Subcommand, ValueEnum};
+use experiments::platform::{is_simgrid, load, parse, platform_section};
+use experiments::{Failure, Provenance, Registry};
+use settings::{name_of, read};
+use simulator::{NetworkModel, Platform};
 
 use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
-use bsp::HostId;
-use clap::{Args, Subcommand};
-use experiments::platform::{is_simgrid, load, parse};
-use experiments::{Failure, Provenance, Registry};
-use simulator::Platform;
-
-use settings::{name_of, read};
-
-use crate::commands::flows::{self, FLOWS_ABOUT, FLOWS_HELP, FlowArguments};
 use crate::output::{Format, print, print_json, print_text};
-use analysis::platform::PlatformView;
 
 /// Arguments of `platform`.
 #[derive(Debug, Args)]
@@ -68,7 +68,7 @@ fn execute(arguments: &PlatformArguments, context: &Context<'_>) -> Result<(), C
     match &arguments.command {
         PlatformCommand::Check { file } => check(file),
         PlatformCommand::Show { file, format } => show(file, *format, context.registry()),
-        PlatformCommand::Flows(arguments) => flows::execute(arguments, context.registry()),
+        PlatformCommand::Flows(arguments) => flows(arguments, context.registry()),
     }
 }
 
@@ -201,3 +201,84 @@ Examples:
 
 A route is that from the first host of a Set to the last one of another. How to write a platform:
 docs/platforms.md.";
+
+/// How the network shares its bandwidth.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ModelArgument {
+    /// SimGrid's default: factors that fit TCP
+    Lv08,
+    /// Latencies and bandwidths as the platform names them
+    Ideal,
+}
+
+impl From<ModelArgument> for NetworkModel {
+    fn from(model: ModelArgument) -> Self {
+        match model {
+            ModelArgument::Lv08 => Self::Lv08,
+            ModelArgument::Ideal => Self::Ideal,
+        }
+    }
+}
+
+/// Arguments of `platform flows`.
+#[derive(Debug, Args)]
+pub(crate) struct FlowArguments {
+    /// TOML, or SimGrid XML
+    #[arg(value_name = "PLATFORM")]
+    platform: PathBuf,
+    /// CSV with the columns src, dst, bytes, start
+    #[arg(value_name = "FLOWS")]
+    flows: PathBuf,
+    /// Model of bandwidth sharing; by default that of the platform's `<config>`, or lv08
+    #[arg(long, value_enum)]
+    model: Option<ModelArgument>,
+    /// Maximum amount of unacknowledged data, with an optional unit, as in "64 KiB"; by default that of the platform's
+    /// `<config>`, or 4 MiB
+    #[arg(long, value_name = "BYTES", value_parser = window)]
+    tcp_window: Option<u64>,
+    /// Do not let data slow down data in the opposite direction
+    #[arg(long)]
+    no_cross_traffic: bool,
+}
+
+/// `migbsp platform flows PLATFORM FLOWS`.
+///
+/// # Errors
+///
+/// [`Failure::Input`] if one of the files is invalid, or a flow never ends.
+fn flows(arguments: &FlowArguments, registry: &Registry) -> Result<(), CommandFailure> {
+    let described = read(&arguments.platform).map_err(Failure::input)?;
+    let platform = Arc::new(parse(&described, &arguments.platform)?);
+    let text = read(&arguments.flows).map_err(Failure::input)?;
+    let flows = Flows::read(&text, &arguments.flows, &platform)?;
+    let mut section = platform_section(&platform);
+    section.file = arguments.platform.display().to_string();
+    let network = &mut section.network;
+    network.model = arguments.model.map_or(network.model, NetworkModel::from);
+    network.tcp_window = arguments.tcp_window.map_or(network.tcp_window, Bytes);
+    network.cross_traffic &= !arguments.no_cross_traffic;
+    let provenance = Provenance::of_program(registry)?
+        .with_platform(described.as_bytes())
+        .with_configuration(&section.effective());
+    print(&flows.timed(platform, section.network, &provenance)?)
+}
+
+fn window(text: &str) -> Result<u64, String> {
+    match whole_bytes(text)? {
+        0 => Err("must be at least 1 byte".to_owned()),
+        bytes => Ok(bytes),
+    }
+}
+
+const FLOWS_ABOUT: &str = "\
+Time concurrent messages on a platform.
+
+FLOWS is a CSV file whose header names the columns src, dst (hosts), bytes and start (seconds), in any \
+order, with optional further ones. The output is the file with two more columns: end and \
+duration, in seconds at full precision.";
+
+const FLOWS_HELP: &str = "\
+Example: the second message takes its share of the first one's link.
+  printf 'src,dst,bytes,start\\nlabtec-1,corisco-1,1e6,0\\nlabtec-1,corisco-2,1e6,0.005\\n' > flows.csv
+  {bin} platform flows conf/platforms/five.xml flows.csv
+  {bin} platform flows conf/platforms/five.xml flows.csv --model ideal --tcp-window \"64 KiB\"";

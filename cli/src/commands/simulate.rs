@@ -1,32 +1,33 @@
 //! `migbsp simulate`: an experiment on a simulated platform.
 
-mod recordings;
-
+use std::io::{self, Write as _};
 use std::num::NonZero;
 use std::path::PathBuf;
+use std::process;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
-use crate::command::{Command, Context};
-use crate::failure::CommandFailure;
+use analysis::advise::{Advice, AdvisedReport, Evidence, Settings, advice};
+use analysis::sentences::{missing_checkpoints, missing_hosts};
+use analysis::simulate::{is_wanting, text, unfollowed};
 use clap::Args;
 use experiments::batch::{Batch, Silent};
+use experiments::record::RecordedFailure;
 use experiments::{
     Failure, Finished, PreparedExperiment, Provenance, Recorder, Registry, Report, RunFailure,
     RunReport, Scenario, refuse_records,
 };
 use indicatif::MultiProgress;
 use record::Event;
-
-use crate::arguments::{JobsArguments, Overrides, TRACED};
-use crate::file::check_folder;
-use crate::output::{Format, print, print_json, print_text};
-use crate::outputs_place::{OutputsPlace, outputs_place};
-use crate::progress::Progress;
-use crate::topics;
-use analysis::advise::{Advice, AdvisedReport, Evidence, Settings, advice};
-use analysis::sentences::{missing_checkpoints, missing_hosts};
-use analysis::simulate::{is_wanting, text, unfollowed};
-use recordings::{Recording, Recordings};
 use settings::is_stdin;
+
+use crate::command::{Command, Context, JobsArguments, Overrides, TRACED};
+use crate::failure::CommandFailure;
+use crate::file::{OutputsPlace, check_folder, outputs_place};
+use crate::output::{Format, print, print_json, print_text};
+use crate::progress::Progress;
+use crate::signals::TerminationSignal;
+use crate::topics;
 
 /// Arguments of `simulate`.
 #[derive(Debug, Args)]
@@ -62,7 +63,7 @@ pub(crate) struct SimulateArguments {
     pub(crate) outputs: Option<OutputsPlace>,
     /// Show the configuration in effect, with the origin of each value, instead of running it
     #[arg(long)]
-    pub(crate) print_config: bool,
+    print_config: bool,
 }
 
 /// The command `simulate`. Its help lists the workloads of `registry`.
@@ -327,3 +328,115 @@ Examples:
   {bin} simulate conf/scripted.toml                  what if? scripted migrations
 
 Every key is explained in docs/experiments.md; what a call decides, in docs/model.md.";
+
+/// The records of simulations that go on.
+#[derive(Debug, Default)]
+struct Recordings {
+    all: Mutex<Vec<Arc<Mutex<Option<Recorder>>>>>,
+}
+
+/// The record of one simulation, if one is wanted.
+#[derive(Debug, Default)]
+struct Recording {
+    recorder: Option<Arc<Mutex<Option<Recorder>>>>,
+}
+
+impl Recordings {
+    /// None yet. From now on a signal ends the process, and these records with what they have.
+    fn ended_by_signals() -> Arc<Self> {
+        let recordings = Arc::new(Self::default());
+        let ended = Arc::clone(&recordings);
+        // Without the thread, the system ends the process.
+        drop(
+            thread::Builder::new()
+                .name("interrupt".to_owned())
+                .spawn(move || {
+                    let termination = TerminationSignal::default();
+                    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().build() else {
+                        return;
+                    };
+                    runtime.block_on(termination.clone().received());
+                    let signal = termination.number().unwrap_or_default();
+                    let records = ended.end(signal);
+                    let names: Vec<String> = records
+                        .iter()
+                        .map(|record| record.display().to_string())
+                        .collect();
+                    let kept = match &names[..] {
+                        [] => String::new(),
+                        names => format!(": what was complete is in {}", names.join(", ")),
+                    };
+                    drop(writeln!(io::stderr(), "error: interrupted{kept}"));
+                    process::exit(128_i32.saturating_add(signal.into()));
+                }),
+        );
+        recordings
+    }
+
+    /// The record that `recorder` keeps.
+    fn begin(&self, recorder: Recorder) -> Recording {
+        let recorder = Arc::new(Mutex::new(Some(recorder)));
+        lock(&self.all).push(Arc::clone(&recorder));
+        Recording {
+            recorder: Some(recorder),
+        }
+    }
+
+    /// Ends all records that have begun, because the process received `signal`. Returns their folders.
+    fn end(&self, signal: u8) -> Vec<PathBuf> {
+        let failure = RecordedFailure::interrupted(signal);
+        let mut folders = Vec::new();
+        for recording in &*lock(&self.all) {
+            // Nothing is recorded after the end.
+            let recorder = lock(recording).take();
+            if let Some(recorder) = recorder.filter(Recorder::has_begun) {
+                let folder = recorder.folder().to_owned();
+                if recorder.fail(&failure).is_ok() {
+                    folders.push(folder);
+                }
+            }
+        }
+        folders
+    }
+}
+
+impl Recording {
+    /// Handles an event.
+    fn observe(&mut self, event: &Event) {
+        if let Some(recorder) = &self.recorder
+            && let Some(recorder) = &mut *lock(recorder)
+        {
+            recorder.observe(event);
+        }
+    }
+
+    /// Completes the record of a run that has ended.
+    ///
+    /// # Errors
+    ///
+    /// If the disk does not take it.
+    fn finish(self, report: &RunReport) -> Result<(), Failure> {
+        let recorder = self.take();
+        recorder.map_or(Ok(()), |recorder| recorder.finish(report))
+    }
+
+    /// Ends the record of a run that has failed.
+    fn fail(self, failure: &Failure) {
+        let recorder = self.take();
+        let written = recorder.map(|recorder| recorder.fail(&failure.into()));
+        if let Some(Err(error)) = written {
+            // The failure itself is what the command reports.
+            tracing::warn!("the record does not say why the run failed: {error}");
+        }
+    }
+
+    fn take(self) -> Option<Recorder> {
+        let recorder = self.recorder?;
+        lock(&recorder).take()
+    }
+}
+
+/// A thread that panics ends the command.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

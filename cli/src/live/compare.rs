@@ -9,13 +9,12 @@ use experiments::submission::request;
 use experiments::{Failure, Registry};
 use indicatif::{MultiProgress, ProgressBar};
 
-use crate::bar::{RUNS, style};
 use crate::command::Context;
 use crate::commands::compare::CompareArguments;
 use crate::failure::CommandFailure;
 use crate::file::{SVG, check_output};
-use crate::live::cluster_members::ClusterMembers;
-use crate::live::job_runner::JobRunner;
+use crate::live::cluster::{ClusterMembers, JobRunner};
+use crate::progress::{RUNS, style};
 use crate::signals::TerminationSignal;
 
 /// Runs every experiment under every policy, in each of `repetitions`, on the cluster that the arguments name.
@@ -28,7 +27,7 @@ pub(crate) fn execute(
     repetitions: u32,
     context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
-    let cluster = ClusterMembers::find(&arguments.cluster)?;
+    let cluster = ClusterMembers::find(&arguments.cluster, context.program())?;
     follow(arguments, repetitions, &cluster, context)
 }
 

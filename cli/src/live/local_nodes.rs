@@ -1,11 +1,15 @@
-//! The node processes of `up`.
+//! The node processes of `up`: how they start, how `--kill` ends them, and how they have ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
+use std::fmt::{self, Display, Formatter};
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
+use std::num::NonZeroU32;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::str::FromStr;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -14,13 +18,13 @@ use experiments::Failure;
 use hosts::{HUGE_PAGES, Share, measured_speed};
 use protocol::Member;
 use protocol::identity::{Authority, Name, Role, Validity};
+use record::Event;
 
 use crate::failure::CommandFailure;
-use crate::live::cluster_members::{ClusterMembers, roles};
+use crate::live::cluster::{ClusterMembers, roles};
+use crate::live::links::{RunningRelay, SetLinks};
 use crate::live::node::NodeConfiguration;
-use crate::live::node_end::{MemoryKills, description, killed};
 use crate::live::play::Play;
-use crate::live::set_links::{RunningRelay, SetLinks};
 
 /// The nodes that are to be started.
 #[derive(Debug)]
@@ -208,3 +212,241 @@ fn validity(days: u64) -> Result<Validity, Failure> {
 const LEAVING: Duration = Duration::from_secs(3);
 /// For how long the certificates of a trial are valid.
 const DAYS: u64 = 30;
+
+/// Which nodes are to be killed, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kill {
+    victims: Victims,
+    /// The superstep, from 0, that is over then.
+    superstep: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Victims {
+    All,
+    /// Counted from 1.
+    Node(NonZeroU32),
+}
+
+impl FromStr for Kill {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = "must be NODE@SUPERSTEP, such as 3@200 or all@200; nodes are counted from 1";
+        let (victims, superstep) = text.split_once('@').ok_or(expected)?;
+        let victims = match victims.trim() {
+            "all" => Victims::All,
+            node => Victims::Node(node.parse().map_err(|_| expected)?),
+        };
+        let superstep = superstep.trim().parse().map_err(|_| expected)?;
+        Ok(Self { victims, superstep })
+    }
+}
+
+impl Display for Kill {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self.victims {
+            Victims::All => write!(formatter, "all@{}", self.superstep),
+            Victims::Node(node) => write!(formatter, "{node}@{}", self.superstep),
+        }
+    }
+}
+
+impl Kill {
+    /// Checks that its node is one of `count`.
+    ///
+    /// # Errors
+    ///
+    /// If there are fewer nodes.
+    pub(crate) fn check(self, count: usize) -> Result<(), Failure> {
+        if (0..count).any(|index| self.includes(index)) {
+            return Ok(());
+        }
+        Err(Failure::Usage(format!(
+            "--kill {self}: there are only {count} nodes"
+        )))
+    }
+
+    /// Whether the node of this index is to be killed.
+    fn includes(self, index: usize) -> bool {
+        match self.victims {
+            Victims::All => true,
+            Victims::Node(node) => usize::try_from(node.get()).is_ok_and(|node| node == index + 1),
+        }
+    }
+}
+
+/// The kills of a run.
+#[derive(Debug)]
+pub(crate) struct Kills {
+    /// Those whose superstep is not over.
+    pending: Vec<Kill>,
+}
+
+impl Kills {
+    pub(crate) fn new(all: &[Kill]) -> Self {
+        Self {
+            pending: all.to_vec(),
+        }
+    }
+
+    /// Kills the nodes that are due after `event`, each kill once.
+    pub(crate) fn observe(&mut self, event: &Event, nodes: &mut Nodes) {
+        let Event::Superstep(superstep) = event else {
+            return;
+        };
+        let is_due = |kill: &mut Kill| kill.superstep <= superstep.index;
+        for kill in self.pending.extract_if(.., is_due) {
+            tracing::info!(%kill, at = %superstep.ended, "nodes are killed");
+            nodes.kill(kill.superstep, |index| kill.includes(index));
+        }
+    }
+
+    /// Warns of those that a complete run has not come to.
+    pub(crate) fn warn_of_pending(&self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let pending: Vec<String> = self.pending.iter().map(Kill::to_string).collect();
+        tracing::warn!(
+            "--kill {}: the run ended before this superstep was over",
+            pending.join(", ")
+        );
+    }
+}
+
+/// The number of processes that the system has ended for lack of memory since it started; unknown elsewhere than on
+/// Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MemoryKills(Option<u64>);
+
+impl MemoryKills {
+    /// The number until now.
+    pub(crate) fn count() -> Self {
+        let text = fs::read_to_string("/proc/vmstat").unwrap_or_default();
+        Self::read(&text)
+    }
+
+    fn read(vmstat: &str) -> Self {
+        let mut lines = vmstat.lines();
+        Self(lines.find_map(|line| line.strip_prefix("oom_kill ")?.parse().ok()))
+    }
+
+    /// How many there have been since `before`, if the system counts them.
+    fn since(self, before: Self) -> Option<u64> {
+        Some(self.0?.saturating_sub(before.0?))
+    }
+}
+
+/// How the nodes `names` ended, which --kill killed once `superstep` was over.
+pub(crate) fn killed<'a>(superstep: u64, names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    let were = if names.len() == 1 { "was" } else { "were" };
+    let names = match &names[..] {
+        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => names.concat(),
+    };
+    format!("{names} {were} killed after superstep {superstep}, as --kill says")
+}
+
+/// How the node `name` ended that has `status`; `before` was counted when it was started.
+fn description(name: &str, status: ExitStatus, before: MemoryKills) -> String {
+    describe(name, status, MemoryKills::count().since(before))
+}
+
+fn describe(name: &str, status: ExitStatus, memory_kills: Option<u64>) -> String {
+    let processes = |count| if count == 1 { "process" } else { "processes" };
+    match (status.signal(), status.code(), memory_kills) {
+        (Some(SIGKILL), _, Some(0)) => {
+            format!(
+                "{name} was killed (SIGKILL), but the system has ended no process for lack of memory"
+            )
+        }
+        (Some(SIGKILL), _, Some(count)) => format!(
+            "{name} was killed (SIGKILL), and the system has ended {count} {} for lack of memory meanwhile",
+            processes(count)
+        ),
+        (Some(SIGKILL), _, None) => format!("{name} was killed (SIGKILL)"),
+        (Some(SIGABRT), ..) => format!(
+            "{name} aborted (SIGABRT), as a program does when an allocation fails; its log above has the reason"
+        ),
+        (Some(signal), ..) => format!("{name} was ended by signal {signal}"),
+        (None, Some(code), _) => format!("{name} ended with exit code {code}"),
+        (None, None, _) => format!("{name} ended"),
+    }
+}
+
+/// The numbers of these signals are the same on all systems.
+const SIGABRT: i32 = 6;
+const SIGKILL: i32 = 9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kill_names_its_nodes_and_its_superstep() {
+        let kill = |text: &str| text.parse::<Kill>();
+        let included = |kill: Kill| -> Vec<usize> {
+            let indices = (0..3).filter(|index| kill.includes(*index));
+            indices.collect()
+        };
+        let all = kill("all@200").unwrap();
+        assert_eq!((all.superstep, included(all)), (200, vec![0, 1, 2]));
+        let second = kill("2@0").unwrap();
+        assert_eq!((second.superstep, included(second)), (0, vec![1]));
+        assert_eq!(kill(" 2 @ 7 ").unwrap().to_string(), "2@7");
+        for text in [
+            "", "2", "@", "2@", "@2", "0@5", "-1@5", "2@-5", "2@x", "2@1.5", "ALL@2", "2:7",
+            "2@3@4",
+        ] {
+            assert!(kill(text).unwrap_err().contains("NODE@SUPERSTEP"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_node_has_to_be_there() {
+        let check = |text: &str| text.parse::<Kill>().unwrap().check(4);
+        assert_eq!(check("4@1").ok(), Some(()));
+        assert_eq!(check("all@1").ok(), Some(()));
+        for text in ["5@1", "4294967295@1"] {
+            assert!(check(text).unwrap_err().to_string().contains("4 nodes"));
+        }
+    }
+
+    #[test]
+    fn memory_is_named_only_if_the_system_tells() {
+        let killed = |count| describe("node-2", ExitStatus::from_raw(SIGKILL), count);
+        assert_eq!(killed(None), "node-2 was killed (SIGKILL)");
+        assert!(killed(Some(0)).ends_with("has ended no process for lack of memory"));
+        assert!(killed(Some(2)).ends_with("has ended 2 processes for lack of memory meanwhile"));
+        let aborted = describe("node-2", ExitStatus::from_raw(SIGABRT), Some(0));
+        assert!(aborted.contains("when an allocation fails"), "{aborted}");
+        let signalled = describe("node-2", ExitStatus::from_raw(11), None);
+        assert_eq!(signalled, "node-2 was ended by signal 11");
+        let left = describe("node-2", ExitStatus::from_raw(1 << 8), None);
+        assert_eq!(left, "node-2 ended with exit code 1");
+    }
+
+    #[test]
+    fn those_that_an_option_killed_are_listed() {
+        let killed = |names: &[&'static str]| killed(7, names.iter().copied());
+        for (names, text) in [
+            (&["node-2"][..], "node-2 was"),
+            (&["node-1", "node-2"], "node-1 and node-2 were"),
+            (&["a", "b", "c"], "a, b and c were"),
+        ] {
+            let expected = format!("{text} killed after superstep 7, as --kill says");
+            assert_eq!(killed(names), expected);
+        }
+    }
+
+    #[test]
+    fn the_count_of_the_system_is_read() {
+        let vmstat = "nr_free_pages 5\noom_kill 7\noom_kill_other 9\n";
+        let kills = MemoryKills::read(vmstat);
+        assert_eq!(kills, MemoryKills(Some(7)));
+        assert_eq!(MemoryKills(Some(9)).since(kills), Some(2));
+        assert_eq!(MemoryKills::read("").since(kills), None);
+    }
+}

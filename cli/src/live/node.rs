@@ -137,9 +137,9 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         let place = written.find(key).and_then(Tree::place).map(str::to_owned);
         place.unwrap_or_else(|| file.display().to_string())
     };
-    let invalid = |key: &str, met: String, rule: String| {
+    let invalid = |key: &str, found: String, rule: String| {
         let (place, key) = (place(key), format!("node.{key}"));
-        Failure::input(Fault::invalid(Some(&place), &key, met, rule))
+        Failure::input(Fault::invalid(Some(&place), &key, found, rule))
     };
     let name = section.name.as_deref();
     let name = name.ok_or_else(|| {
@@ -157,7 +157,7 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         .map(|folder| file.parent().unwrap_or_else(|| Path::new("")).join(folder));
     let folder = cert::folder(given.as_deref())?;
     let identity = read_identity(&folder, &name).map_err(Failure::input)?;
-    check_role(&folder, &identity)?;
+    check_role(&folder, &identity, registry.program())?;
     warn_of_validity(&identity, SystemTime::now());
     let beside = file.parent().unwrap_or_else(|| Path::new(""));
     let checkpoints = section.checkpoints.iter().map(|folder| {
@@ -166,9 +166,9 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
     });
     let checkpoints: Vec<PathBuf> = checkpoints.collect::<Result<_, _>>()?;
     let share = Share::new(section.share).ok_or_else(|| {
-        let (met, least) = (section.share, Share::LEAST);
+        let (found, least) = (section.share, Share::LEAST);
         let rule = format!("must be a fraction from {least} to 1");
-        invalid("share", met.to_string(), rule)
+        invalid("share", found.to_string(), rule)
     })?;
     let speed = section.speed.map(|speed| {
         let read = InstructionsPerSecond::new(speed)
@@ -205,13 +205,13 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
 }
 
 /// No client or other node accepts the certificate of a client.
-fn check_role(folder: &Path, identity: &Identity) -> Result<(), Failure> {
+fn check_role(folder: &Path, identity: &Identity, program: &str) -> Result<(), Failure> {
     let Subject { role, name, .. } = &identity.certificate().subject;
     match role {
         Role::Node | Role::SetManager => Ok(()),
         Role::Client => Err(Failure::Input(format!(
             "{}: {name} is a {role}, must be a node, or a set-manager if it is the first host of its Set; \
-             `{{bin}} cert issue --role node --name NAME` makes a certificate",
+             `{program} cert issue --role node --name NAME` makes a certificate",
             folder.display()
         ))),
     }

@@ -20,9 +20,8 @@ use relay::{Change, Level, LevelSchedule, LinkSettings};
 use serde::{Deserialize, Serialize};
 use simulator::{Host, LinkId, Platform};
 
-use crate::live::between::LATENCY_MAX;
+use crate::live::links::{LATENCY_MAX, SetLinks};
 use crate::live::run::RunArguments;
-use crate::live::set_links::SetLinks;
 use crate::progress::Progress;
 
 /// What nodes play: the hosts of an experiment's platform, with their load, and the links between its Sets.

@@ -1,43 +1,38 @@
 //! `migbsp run`: an experiment on the hosts of a cluster.
 
-use std::path::PathBuf;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use clap::Args;
-use record::Event;
-
-use crate::arguments::{Overrides, TRACED};
-use crate::command::{Command, Context};
-use crate::dashboard::{DashboardAddress, Listening};
-use crate::failure::CommandFailure;
-use crate::file::check_folder;
-use crate::live::checkpoints::{CheckpointArguments, DiskWatch};
-use crate::live::cluster_members::{ClusterArguments, ClusterMembers};
-use crate::live::help::{RUN_ABOUT, RUN_HELP};
-use crate::live::run_job::RunJob;
-use crate::live::run_observers::{FlushedRecorder, RunObservers};
-use crate::output::{Format, print, print_json, print_text};
-use crate::outputs_place::{OutputsPlace, outputs_place};
-use crate::progress::Progress;
-use crate::signals::TerminationSignal;
+use agents::Outcome;
 use analysis::live::{Report, Simulated, Watch, hints};
 use analysis::report::LiveRun;
-use experiments::CsvTable;
-use experiments::Entry;
-use experiments::Failure;
-use experiments::Finished;
-use experiments::PreparedExperiment;
-use experiments::Provenance;
-use experiments::Published;
-use experiments::Recorder;
-use experiments::Registry;
-use experiments::RunFailure;
-use experiments::RunReport;
-use experiments::Scenario;
-use experiments::beginning;
-use experiments::csv_of_run;
+use bsp::HostId;
+use checkpoint::{DiskFiles, SavedStates, Store};
+use clap::Args;
 use experiments::record::RecordedFailure;
-use experiments::refuse_records;
-use experiments::submission::scenario;
+use experiments::submission::{request, scenario};
+use experiments::{
+    CheckpointTime, CsvTable, Entry, Failure, Finished, Loaded, PreparedExperiment, Provenance,
+    Published, Recorder, Registry, RunFailure, RunReport, SavedJob, Scenario, absolute, beginning,
+    csv_of_run, refuse_records,
+};
+use hosts::{JobObserver, TransferProgress};
+use machines::JobError;
+use machines::client::Request;
+use protocol::Member;
+use protocol::identity::Identity;
+use record::Event;
+
+use crate::command::{Command, Context, Overrides, TRACED};
+use crate::dashboard::{Dashboard, DashboardAddress, Listening};
+use crate::failure::CommandFailure;
+use crate::file::{OutputsPlace, check_folder, outputs_place};
+use crate::live::cluster::{ClusterArguments, ClusterMembers};
+use crate::live::help::{RUN_ABOUT, RUN_HELP};
+use crate::output::{Format, print, print_json, print_text};
+use crate::progress::Progress;
+use crate::signals::TerminationSignal;
 
 /// Arguments of `run`.
 #[derive(Clone, Debug, Args)]
@@ -121,7 +116,7 @@ pub(crate) fn command() -> Command {
 ///
 /// Whatever is wrong with the experiment, the program, the cluster or the disk.
 fn run(arguments: &RunArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
-    let cluster = ClusterMembers::find(&arguments.cluster)?;
+    let cluster = ClusterMembers::find(&arguments.cluster, context.program())?;
     let following = Following {
         simulated: None,
         dashboard: arguments.dashboard()?,
@@ -331,4 +326,280 @@ fn recorder(
     let recorder = Recorder::new(folder, scenario, prepared, registry)?;
     let recorder = recorder.replacing(arguments.force);
     Ok(Some(recorder.compressing(arguments.compress)))
+}
+
+/// The job of `run`.
+pub(super) struct RunJob {
+    pub(super) loaded: Loaded,
+    pub(super) prepared: PreparedExperiment,
+    request: Request,
+    /// The states with which it begins, if it is saved on disk.
+    saved: Option<SavedStates>,
+}
+
+impl RunJob {
+    /// The experiment in `file`, changed by `assignments`, from its beginning. `plays`: its background load is played.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be run on `members`.
+    pub(super) fn of_experiment(
+        (file, mut assignments): (&Path, Vec<String>),
+        checkpoints: &CheckpointArguments,
+        members: &[Member],
+        registry: &Registry,
+        (are_mixed_builds_allowed, plays): (bool, bool),
+    ) -> Result<Self, Failure> {
+        let mut loaded = experiments::load_for_cluster(file, &assignments, registry)?;
+        let is_on = loaded.experiment.checkpoint.is_on();
+        if let Some(assignment) = checkpoints.assignments(is_on) {
+            assignments.push(assignment);
+            loaded = experiments::load_for_cluster(file, &assignments, registry)?;
+        }
+        let (prepared, mut request) =
+            request(&loaded, members, registry, are_mixed_builds_allowed, plays)?;
+        request.checkpoint = checkpoints.folder()?;
+        Ok(Self {
+            loaded,
+            prepared,
+            request,
+            saved: None,
+        })
+    }
+
+    /// The job whose checkpoints are in `folder`, from the newest one on.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or it cannot go on here.
+    fn of_checkpoint(
+        folder: &Path,
+        members: &[Member],
+        registry: &Registry,
+        are_mixed_builds_allowed: bool,
+    ) -> Result<Self, Failure> {
+        let saved = SavedJob::open(folder, registry, are_mixed_builds_allowed)?;
+        let (prepared, request) = saved.request(members, registry, are_mixed_builds_allowed)?;
+        let (loaded, states) = saved.into_states();
+        Ok(Self {
+            loaded,
+            prepared,
+            request,
+            saved: Some(states),
+        })
+    }
+
+    /// Runs the job, whose workload is `entry`, as `client`.
+    ///
+    /// # Errors
+    ///
+    /// If it has no result.
+    pub(super) fn run(
+        &mut self,
+        entry: &dyn Entry,
+        client: Identity,
+        observer: &mut dyn JobObserver,
+        interrupted: impl Future<Output = ()>,
+    ) -> Result<Outcome, RunFailure> {
+        let request = &self.request;
+        let outcome = match self.saved.take() {
+            Some(states) => {
+                let saved = (states, entry.program_type());
+                hosts::resume(client, request, saved, observer, interrupted)
+            }
+            None => {
+                let programs = entry.programs(self.loaded.build_input())?;
+                hosts::run(client, request, programs, observer, interrupted)
+            }
+        };
+        Ok(outcome?)
+    }
+}
+
+/// All that sees the events of a run.
+pub(super) struct RunObservers<'a> {
+    pub(super) progress: Progress,
+    pub(super) watch: Watch,
+    pub(super) disk: DiskWatch,
+    pub(super) recorder: Option<FlushedRecorder>,
+    pub(super) dashboard: Option<&'a Dashboard<LiveRun>>,
+    /// It sees each event after all else has.
+    pub(super) spectator: &'a mut dyn FnMut(&Event),
+}
+
+impl JobObserver for RunObservers<'_> {
+    /// Fails if the record is not written any more: a run without its record is of no use.
+    fn observe(&mut self, event: &Event) -> Result<(), JobError> {
+        self.progress.observe(event);
+        self.watch.observe(event);
+        self.disk.observe(event);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.observe(event)?;
+        }
+        if let Some(dashboard) = self.dashboard {
+            dashboard.observe(event);
+        }
+        (self.spectator)(event);
+        Ok(())
+    }
+
+    fn transferred(&mut self, progress: TransferProgress) {
+        self.progress.transferred(progress);
+    }
+}
+
+/// A record that is on disk within a second.
+#[derive(Debug)]
+pub(super) struct FlushedRecorder {
+    recorder: Recorder,
+    flushed: Instant,
+}
+
+impl FlushedRecorder {
+    pub(super) fn new(recorder: Recorder) -> Self {
+        Self {
+            recorder,
+            flushed: Instant::now(),
+        }
+    }
+
+    fn observe(&mut self, event: &Event) -> Result<(), JobError> {
+        self.recorder.observe(event);
+        if FLUSHING < self.flushed.elapsed() {
+            self.recorder.flush();
+            self.flushed = Instant::now();
+        }
+        match self.recorder.lost() {
+            Some(problem) => Err(JobError::program(problem)),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the record of a run that has failed.
+    pub(super) fn fail(self, failure: &RecordedFailure) {
+        if let Err(error) = self.recorder.fail(failure) {
+            // The failure itself is what the command reports.
+            tracing::warn!("the record does not say why the run failed: {error}");
+        }
+    }
+
+    /// Completes the record at the end of the run.
+    ///
+    /// # Errors
+    ///
+    /// If the disk does not take the rest, or the run has not ended.
+    pub(super) fn finish(self, report: &RunReport) -> Result<(), Failure> {
+        self.recorder.finish(report)
+    }
+}
+
+/// Time that the record may lag behind the run.
+const FLUSHING: Duration = Duration::from_secs(1);
+
+/// Options about checkpoints.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct CheckpointArguments {
+    /// Write checkpoints to a folder that the client and all nodes share, from which `run --resume` goes on
+    #[arg(long, value_name = "DIR")]
+    checkpoint: Option<PathBuf>,
+    /// Time from one checkpoint to the next, "30 s" or "20 supersteps" [default: checkpoint.interval, or "optimal"]
+    #[arg(long, value_name = "TIME", requires = "checkpoint")]
+    every: Option<CheckpointTime>,
+    /// Go on from the newest checkpoint in a folder of --checkpoint, on these or other nodes: no FILE and no changes of it;
+    /// later checkpoints are written to the same folder
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["file", "processes", "seed", "policy", "set", "checkpoint", "every"]
+    )]
+    resume: Option<PathBuf>,
+}
+
+impl CheckpointArguments {
+    /// The folder of the job to go on with, if it is one that is saved.
+    pub(crate) fn resumed(&self) -> Option<&Path> {
+        self.resume.as_deref()
+    }
+
+    /// What they set in the experiment, in which there are checkpoints already if `is_on`.
+    pub(crate) fn assignments(&self, is_on: bool) -> Option<String> {
+        let is_missing = !is_on && self.checkpoint.is_some();
+        let default = || is_missing.then_some(CheckpointTime::Optimal);
+        let every = self.every.or_else(default);
+        every.map(|every| format!("checkpoint.interval={every}"))
+    }
+
+    /// The folder to which checkpoints of a new job are written, an absolute path.
+    ///
+    /// # Errors
+    ///
+    /// If there is no working directory.
+    pub(crate) fn folder(&self) -> Result<Option<String>, Failure> {
+        self.checkpoint.as_deref().map(absolute).transpose()
+    }
+
+    /// The folder to which a run with these options writes, an absolute path, for the nodes of `up`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::folder`].
+    pub(crate) fn used(&self) -> Result<Option<String>, Failure> {
+        self.written().map(absolute).transpose()
+    }
+
+    /// The same failure, with how to go on.
+    pub(crate) fn explain(&self, failure: Failure) -> Failure {
+        let has_run = matches!(failure, Failure::Cluster(_) | Failure::Run(_));
+        match self.written().filter(|_| has_run) {
+            Some(folder) => match going_on(folder) {
+                Some(advice) => failure.followed_by(advice),
+                None => failure,
+            },
+            None => failure,
+        }
+    }
+
+    /// How to go on after an interrupt, if there is a checkpoint.
+    pub(crate) fn advice(&self) -> Option<String> {
+        going_on(self.written()?)
+    }
+
+    /// The folder to which checkpoints are written, if they are.
+    fn written(&self) -> Option<&Path> {
+        self.checkpoint.as_deref().or(self.resume.as_deref())
+    }
+}
+
+/// How to go on from the newest checkpoint in `folder`.
+fn going_on(folder: &Path) -> Option<String> {
+    let mut store = Store::new(DiskFiles::new(folder), HostId(0));
+    let latest = store.latest().ok()?;
+    let superstep = latest.checkpoint.generation.superstep;
+    let folder = folder.display();
+    Some(format!(
+        "the newest checkpoint is of superstep {superstep}: `run --resume {folder}` goes on from there, \
+         on these or other nodes"
+    ))
+}
+
+/// Warns about the first checkpoint that is not on disk.
+#[derive(Debug, Default)]
+pub(crate) struct DiskWatch {
+    has_warned: bool,
+}
+
+impl DiskWatch {
+    pub(crate) fn observe(&mut self, event: &Event) {
+        let Event::Checkpoint(checkpoint) = event else {
+            return;
+        };
+        if let Some(problem) = checkpoint.problem.as_ref().filter(|_| !self.has_warned) {
+            self.has_warned = true;
+            let superstep = checkpoint.superstep;
+            tracing::warn!(
+                "the checkpoint of superstep {superstep} is not on disk: {problem}; \
+                 the run goes on, and the checkpoint before it stays"
+            );
+        }
+    }
 }

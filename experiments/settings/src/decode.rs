@@ -1,15 +1,14 @@
 //! Typed values out of a tree, with errors that name key, place, invalid value and rule.
 
-mod error;
+use std::fmt::{self, Display};
 
+use serde::de::value::StrDeserializer;
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess,
-    VariantAccess, Visitor, value::StrDeserializer,
+    DeserializeOwned, DeserializeSeed, EnumAccess, Error, Expected, IntoDeserializer, MapAccess,
+    SeqAccess, Unexpected, VariantAccess, Visitor,
 };
 use serde::{Deserializer, forward_to_deserialize_any};
 
-use crate::decode::error::{DecodeError, join};
-use crate::fault::{Fault, list};
 use crate::quantity::Unit;
 use crate::tree::{Node, Value};
 
@@ -271,9 +270,11 @@ impl<'de> Deserializer<'de> for &Reader<'_> {
                     next: 0,
                 };
                 let value = visitor.visit_seq(&mut read)?;
-                let (met, expected) = (items.len(), read.next);
-                if expected < met {
-                    return Err(self.mismatch(&format!("a list of {expected} elements, not {met}")));
+                let (found, expected) = (items.len(), read.next);
+                if expected < found {
+                    return Err(
+                        self.mismatch(&format!("a list of {expected} elements, not {found}"))
+                    );
                 }
                 Ok(value)
             }
@@ -486,6 +487,203 @@ fn last_key(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
 }
 
+/// An error on its way up to the node that it belongs to.
+#[derive(Debug, thiserror::Error)]
+enum DecodeError {
+    /// What is wrong with a value, whose place is not known yet.
+    #[error("{0}")]
+    Problem(String),
+    /// A name that is none of the keys of a section.
+    #[error("unknown key")]
+    UnknownKey(&'static [&'static str]),
+    /// A key that has to be set.
+    #[error("`{0}` is missing")]
+    Missing(&'static str),
+    /// An error whose place is known.
+    #[error(transparent)]
+    Located(#[from] Fault),
+}
+
+impl DecodeError {
+    /// Located at `node`, which is found at `path`, unless it already is somewhere deeper.
+    fn at(self, node: &Node, path: &str) -> Fault {
+        let place = node.place();
+        match self {
+            Self::Problem(problem) if matches!(node.value, Value::Table(_)) => {
+                Fault::new(place, path, problem)
+            }
+            Self::Problem(rule) => Fault::invalid(place, path, node, rule),
+            Self::UnknownKey(known) => Fault::unknown_key(place, path, known),
+            Self::Missing(key) => Fault::missing(place, &join(path, key)),
+            Self::Located(fault) => fault,
+        }
+    }
+}
+
+impl Error for DecodeError {
+    fn custom<T: Display>(problem: T) -> Self {
+        Self::Problem(problem.to_string())
+    }
+
+    fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::Problem(format!("must be {expected}"))
+    }
+
+    fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::Problem(format!("must be {expected}"))
+    }
+
+    fn unknown_variant(found: &str, known: &'static [&'static str]) -> Self {
+        let hint = nearest(found, known).map_or_else(String::new, |nearest| {
+            format!("; did you mean \"{nearest}\"?")
+        });
+        Self::Problem(format!("must be one of {}{hint}", list(known)))
+    }
+
+    fn unknown_field(_: &str, known: &'static [&'static str]) -> Self {
+        Self::UnknownKey(known)
+    }
+
+    fn missing_field(key: &'static str) -> Self {
+        Self::Missing(key)
+    }
+}
+
+/// The path of `key` in the section at `path`, which is empty for the whole configuration.
+pub fn join(path: &str, key: &str) -> String {
+    if path.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{path}.{key}")
+    }
+}
+
+/// An invalid key or value.
+///
+/// Its text is that of a compiler's message: what is wrong on the first line, then `-->` and the place, then `help:`
+/// and one thing to try.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub struct Fault {
+    /// Where the value was written; `None`: nowhere, as for a missing key.
+    pub origin: Option<String>,
+    /// The error, which names the key.
+    pub message: String,
+    /// One thing to try.
+    pub help: Option<String>,
+    /// The key, if it does not exist.
+    pub unknown: Option<String>,
+}
+
+impl Fault {
+    /// A fault at `key`; empty: at no key. A suggestion that ends `problem` becomes the help.
+    pub fn new(origin: Option<&str>, key: &str, problem: impl Display) -> Self {
+        if key.is_empty() {
+            Self::plain(origin, problem.to_string())
+        } else {
+            Self::plain(origin, format!("`{key}`: {problem}"))
+        }
+    }
+
+    /// The value `found` of `key` does not keep `rule`, as in "must be at least 1".
+    pub fn invalid(
+        origin: Option<&str>,
+        key: &str,
+        found: impl Display,
+        rule: impl Display,
+    ) -> Self {
+        let of_key = match key {
+            "" => String::new(),
+            key => format!(" for `{key}`"),
+        };
+        Self::plain(origin, format!("invalid value `{found}`{of_key}: {rule}"))
+    }
+
+    /// A key that has to be set.
+    pub fn missing(origin: Option<&str>, key: &str) -> Self {
+        Self::plain(origin, format!("missing key `{key}`"))
+    }
+
+    fn plain(origin: Option<&str>, message: String) -> Self {
+        let (message, help) = match message.split_once(SUGGESTION) {
+            Some((message, name)) => (message.to_owned(), Some(format!("did you mean {name}"))),
+            None => (message, None),
+        };
+        Self {
+            origin: origin.map(str::to_owned),
+            message,
+            help,
+            unknown: None,
+        }
+    }
+
+    /// A key that does not exist, with the nearest that does.
+    pub fn unknown_key(origin: Option<&str>, key: &str, known: &[&str]) -> Self {
+        let name = key.rsplit('.').next().unwrap_or(key);
+        let problem = if known.is_empty() {
+            format!("unknown key `{key}`: this section has no keys")
+        } else if let Some(nearest) = nearest(name, known) {
+            format!("unknown key `{key}`; did you mean `{nearest}`?")
+        } else {
+            format!("unknown key `{key}`: expected one of {}", list(known))
+        };
+        Self {
+            unknown: Some(key.to_owned()),
+            ..Self::plain(origin, problem)
+        }
+    }
+
+    /// Whether the value is from the command line or the environment, not from a file.
+    pub fn is_usage(&self) -> bool {
+        self.origin
+            .as_deref()
+            .is_some_and(|origin| origin.starts_with("--set") || origin.starts_with("environment "))
+    }
+}
+
+impl Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)?;
+        if let Some(origin) = &self.origin {
+            write!(formatter, "\n  --> {origin}")?;
+        }
+        if let Some(help) = &self.help {
+            write!(formatter, "\n  help: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The separator before a suggestion at the end of a message.
+const SUGGESTION: &str = "; did you mean ";
+
+/// The known name nearest to `name`, if one is near enough.
+pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let allowed = (name.chars().count() / 3).max(1);
+    let by_distance = known
+        .iter()
+        .map(|known| (strsim::damerau_levenshtein(&name, known), *known))
+        .min()
+        .filter(|(distance, _)| *distance <= allowed)
+        .map(|(_, known)| known);
+    // `rate` for `data_rate`, `superstep` for `superstep_limit`: only if there is one such key.
+    by_distance.or_else(|| {
+        let mut containing = known.iter().filter(|known| {
+            2 < name.len() && (known.contains(name.as_str()) || name.contains(**known))
+        });
+        containing
+            .next()
+            .filter(|_| containing.next().is_none())
+            .copied()
+    })
+}
+
+/// Names in backquotes, separated by commas.
+pub fn list(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
@@ -548,5 +746,29 @@ mod tests {
             fault.to_string(),
             "invalid value `3` for `a`: must be a section\n  --> a.toml:1"
         );
+    }
+
+    #[test]
+    fn a_mistyped_key_suggests_the_nearest_known_key() {
+        let known = ["interval", "tolerance", "heuristic", "data_rate", "x"];
+        assert_eq!(nearest("intervall", &known), Some("interval"));
+        assert_eq!(nearest("Tolerence", &known), Some("tolerance"));
+        assert_eq!(nearest("rate", &known), Some("data_rate"));
+        assert_eq!(nearest("gravity", &known), None);
+    }
+
+    #[test]
+    fn a_fault_shows_message_place_and_help() {
+        let fault = Fault::unknown_key(Some("a.toml:3"), "run.sed", &["seed", "superstep_limit"]);
+        assert_eq!(
+            fault.to_string(),
+            "unknown key `run.sed`\n  --> a.toml:3\n  help: did you mean `seed`?"
+        );
+        let fault = Fault::unknown_key(Some("--set"), "run.gravity", &["seed"]);
+        assert_eq!(
+            fault.to_string(),
+            "unknown key `run.gravity`: expected one of `seed`\n  --> --set"
+        );
+        assert!(fault.is_usage());
     }
 }

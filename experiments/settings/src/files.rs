@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::string::FromUtf8Error;
 use std::sync::{Mutex, PoisonError};
 
-use crate::fault::Fault;
+use crate::decode::Fault;
 use crate::tree::Node;
 
 /// Whether `path` is stdin: `-`, or the name of stdin in the file system.

@@ -1,20 +1,22 @@
-//! The layers of a configuration, each a source of the crate `config`: defaults < file < environment < `--set`.
+//! The layers of a configuration, each a source of the crate `config`: defaults < file < environment < `--set`; and the
+//! configuration in effect, as text.
 //!
 //! `config` decides which layer sets a value: the last that has the key. A layer is made as a tree of `config` by what
 //! reads it (a TOML document, a variable, an argument), every value with its origin, and [`merge`] turns the tree that
 //! `config` has built into a [`Node`], once. Nothing is turned back.
 
-mod file;
-
 use std::ffi::OsString;
+use std::io;
+use std::path::Path;
 
 use config::{Config, ConfigError, Map, Source, ValueKind};
 use serde::{Deserialize, Serialize};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
-use crate::fault::Fault;
+use crate::decode::{Fault, join};
+use crate::files::{name_of, nearest_file, read_bytes, text};
 use crate::tree::{Node, Value};
-
-pub use file::{FileError, parse, read};
 
 /// One layer of a configuration.
 ///
@@ -129,7 +131,7 @@ pub fn assignments(arguments: &[String]) -> Result<Vec<Layer>, Fault> {
         if keys.len() < 2 || keys.iter().any(|key| key.is_empty()) {
             return Err(malformed());
         }
-        Ok(Layer(nested(&keys, file::value(text, ASSIGNED))))
+        Ok(Layer(nested(&keys, value(text, ASSIGNED))))
     };
     arguments.iter().map(assignment).collect()
 }
@@ -168,7 +170,7 @@ pub fn environment(
             let problem = format!("invalid variable: {problem}");
             return Err(Fault::new(Some(&origin), "", problem));
         }
-        Ok(Layer(nested(&keys, file::value(&text, &origin))))
+        Ok(Layer(nested(&keys, value(&text, &origin))))
     };
     ours.into_iter().map(variable).collect()
 }
@@ -211,11 +213,7 @@ pub fn overrides(written: &Node) -> Vec<Override> {
 
 fn gather(table: &Node, path: &str, found: &mut Vec<Override>) {
     for (key, node) in table.entries() {
-        let key = if path.is_empty() {
-            key.clone()
-        } else {
-            format!("{path}.{key}")
-        };
+        let key = join(path, key);
         if matches!(node.value, Value::Table(_)) {
             gather(node, &key, found);
             continue;
@@ -239,6 +237,296 @@ const ASSIGNED: &str = "--set";
 const VARIABLE: &str = "environment ";
 
 const PREFIX: &str = "MIGBSP__";
+
+/// Why a file is no configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It cannot be read.
+    #[error("{path}: cannot be read: {source}{help}")]
+    Unreadable {
+        /// Which file.
+        path: String,
+        /// Why.
+        source: io::Error,
+        /// The file that may be meant, on a line of its own; empty: no name is near enough.
+        help: String,
+    },
+    /// It is not text.
+    #[error("{path}: is not UTF-8 text (byte {byte} is not)")]
+    NotText {
+        /// Which file.
+        path: String,
+        /// The first invalid byte.
+        byte: usize,
+    },
+    /// It is not TOML.
+    #[error("{problem}\n  --> {place}{excerpt}")]
+    NotToml {
+        /// `file:line:column`.
+        place: String,
+        /// The parser's message.
+        problem: String,
+        /// The line with a mark below it, on lines of their own.
+        excerpt: String,
+    },
+}
+
+/// The text of the file at `path`.
+///
+/// # Errors
+///
+/// If it cannot be read or is not text.
+pub fn read(path: &Path) -> Result<String, FileError> {
+    let name = name_of(path);
+    let bytes = read_bytes(path).map_err(|source| FileError::Unreadable {
+        path: name.clone(),
+        help: nearest_file(path)
+            .filter(|_| source.kind() == io::ErrorKind::NotFound)
+            .map_or_else(String::new, |nearest| {
+                format!("\n  help: did you mean `{}`?", nearest.display())
+            }),
+        source,
+    })?;
+    text(bytes).map_err(|error| FileError::NotText {
+        path: name,
+        byte: error.utf8_error().valid_up_to() + 1,
+    })
+}
+
+/// The values of a TOML document, which error messages call `name`; each is written at its line.
+///
+/// # Errors
+///
+/// If the text is not TOML.
+pub fn parse(text: &str, name: &str) -> Result<Layer, FileError> {
+    let lines = Lines::new(text);
+    let origin = |at: usize| format!("{name}:{}", lines.place(at).0);
+    document(text, &origin).map(Layer).map_err(|(at, problem)| {
+        let (line, column) = lines.place(at);
+        FileError::NotToml {
+            place: format!("{name}:{line}:{column}"),
+            problem,
+            excerpt: lines.excerpt(line, column),
+        }
+    })
+}
+
+/// `text` as TOML would read it, or as a bare string if TOML would not; it is written at `origin`.
+fn value(text: &str, origin: &str) -> config::Value {
+    let text = text.trim();
+    let read = document(&format!("value = {text}\n"), &|_| origin.to_owned());
+    let mut entries = read
+        .ok()
+        .and_then(|read| read.into_table().ok())
+        .unwrap_or_default();
+    // A line break could add a second value.
+    let single = if entries.len() == 1 {
+        entries.remove("value")
+    } else {
+        None
+    };
+    single.unwrap_or_else(|| config::Value::new(Some(&origin.to_owned()), text))
+}
+
+/// Where a document is not what a configuration can be, as a byte, and why.
+type Misfit = (usize, String);
+
+/// The document `text`; `origin` is the place of a byte.
+fn document(text: &str, origin: &impl Fn(usize) -> String) -> Result<config::Value, Misfit> {
+    let document = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        (at, error.message().trim_end().replace('\n', ", "))
+    })?;
+    Ok(config::Value::new(None, table(document.get_ref(), origin)?))
+}
+
+fn table(table: &DeTable<'_>, origin: &impl Fn(usize) -> String) -> Result<ValueKind, Misfit> {
+    // The table is sorted by name; the first misfit is that of the file.
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    let entries = entries.into_iter().map(|(key, value)| {
+        // The place of a value that spans lines is its key.
+        let place = origin(key.span().start);
+        let value = config::Value::new(Some(&place), convert(value, origin)?);
+        Ok((key.get_ref().to_string(), value))
+    });
+    Ok(ValueKind::Table(entries.collect::<Result<_, _>>()?))
+}
+
+fn convert(
+    value: &Spanned<DeValue<'_>>,
+    origin: &impl Fn(usize) -> String,
+) -> Result<ValueKind, Misfit> {
+    let at = value.span().start;
+    Ok(match value.get_ref() {
+        DeValue::String(text) => ValueKind::String(text.to_string()),
+        DeValue::Boolean(value) => ValueKind::Boolean(*value),
+        DeValue::Integer(value) => i128::from_str_radix(value.as_str(), value.radix())
+            .map(ValueKind::I128)
+            .map_err(|_| (at, format!("the number {value} is too large")))?,
+        DeValue::Float(value) => {
+            let number: f64 = value
+                .as_str()
+                .parse()
+                .map_err(|_| (at, format!("{value} is not a number")))?;
+            let infinite = number.is_infinite() && !value.as_str().contains("inf");
+            if infinite {
+                return Err((at, format!("the number {value} is too large")));
+            }
+            ValueKind::Float(number)
+        }
+        DeValue::Datetime(date) => ValueKind::String(date.to_string()),
+        DeValue::Array(items) => {
+            let items = items.iter().map(|item| {
+                let place = origin(item.span().start);
+                Ok(config::Value::new(Some(&place), convert(item, origin)?))
+            });
+            ValueKind::Array(items.collect::<Result<_, _>>()?)
+        }
+        DeValue::Table(inner) => table(inner, origin)?,
+    })
+}
+
+/// Where lines begin.
+struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &'a str) -> Self {
+        let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self {
+            text,
+            starts: std::iter::once(0).chain(breaks).collect(),
+        }
+    }
+
+    /// Line and column of a byte, from one.
+    fn place(&self, at: usize) -> (usize, usize) {
+        let line = self.starts.partition_point(|start| *start <= at);
+        let start = self.starts[line - 1];
+        let column = self
+            .text
+            .get(start..at)
+            .map_or(0, |text| text.chars().count());
+        (line, column + 1)
+    }
+
+    fn excerpt(&self, line: usize, column: usize) -> String {
+        let Some(text) = self.text.lines().nth(line - 1) else {
+            return String::new();
+        };
+        // A long line is cut around the place.
+        let skipped = column.saturating_sub(SHOWN / 2);
+        let skipped = if text.chars().count() <= SHOWN {
+            0
+        } else {
+            skipped
+        };
+        let shown: String = text.chars().skip(skipped).take(SHOWN).collect();
+        let margin = " ".repeat(line.to_string().len());
+        let before = " ".repeat(column - 1 - skipped);
+        format!("\n  {line} | {shown}\n  {margin} | {before}^")
+    }
+}
+
+/// Characters of a line that an excerpt shows.
+const SHOWN: usize = 100;
+
+/// `value` as a tree, its fields in the order they were declared.
+///
+/// # Panics
+///
+/// If the value has no form in JSON, such as a map whose keys are not strings.
+pub fn tree_of<T: Serialize>(value: &T) -> Node {
+    let text = serde_json::to_string(value).expect("a section of a configuration is plain data");
+    serde_json::from_str(&text).expect("what was just written reads back")
+}
+
+/// `node` as JSON without spaces, the entries of every section by key: equal values have equal texts.
+///
+/// # Panics
+///
+/// Never: every value has a form in JSON.
+pub fn canonical(node: &Node) -> String {
+    serde_json::to_string(&sorted(node)).expect("a configuration is plain data")
+}
+
+/// `node` with the entries of every section by key.
+fn sorted(node: &Node) -> Node {
+    let value = match &node.value {
+        Value::Table(entries) => {
+            let entries = entries.iter();
+            let mut entries: Vec<(String, Node)> = entries
+                .map(|(key, node)| (key.clone(), sorted(node)))
+                .collect();
+            entries.sort_by(|left, right| left.0.cmp(&right.0));
+            Value::Table(entries)
+        }
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        other => other.clone(),
+    };
+    Node {
+        value,
+        origin: None,
+    }
+}
+
+/// `effective` as TOML; each value is followed by its origin in `written`.
+pub fn print(effective: &Node, written: &Node) -> String {
+    let mut text = String::new();
+    print_table(effective, Some(written), "", &mut text);
+    text
+}
+
+fn print_table(table: &Node, written: Option<&Node>, path: &str, text: &mut String) {
+    let is_table = |node: &Node| matches!(node.value, Value::Table(_));
+    let (tables, values): (Vec<_>, Vec<_>) =
+        table.entries().iter().partition(|(_, node)| is_table(node));
+    if !path.is_empty() && (!values.is_empty() || tables.is_empty()) {
+        let gap = if text.is_empty() { "" } else { "\n" };
+        text.push_str(&format!("{gap}[{path}]\n"));
+    }
+    let lines: Vec<(String, &str)> = values
+        .iter()
+        .map(|(key, node)| {
+            let from = written.and_then(|written| written.get(key));
+            let line = match node.value {
+                Value::Nil => format!("# {key} is not set"),
+                _ => format!("{} = {node}", key_text(key)),
+            };
+            (line, from.and_then(Node::place).unwrap_or("default"))
+        })
+        .collect();
+    let width = lines
+        .iter()
+        .map(|(line, _)| line.chars().count())
+        .filter(|width| *width <= 60);
+    let width = width.max().unwrap_or(0);
+    for (line, origin) in lines {
+        text.push_str(&format!("{line:width$}  # {origin}\n"));
+    }
+    for (key, node) in tables {
+        let inner = join(path, &key_text(key));
+        print_table(
+            node,
+            written.and_then(|written| written.get(key)),
+            &inner,
+            text,
+        );
+    }
+}
+
+/// The key as TOML writes it: bare if it may be.
+fn key_text(key: &str) -> String {
+    let bare = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
+    if !key.is_empty() && key.chars().all(bare) {
+        key.to_owned()
+    } else {
+        Value::Text(key.to_owned()).to_string()
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -381,6 +669,68 @@ mod tests {
                 "run.depth = 7 from environment MIGBSP__RUN__DEPTH",
                 "run.seed = 3 from --set",
             ]
+        );
+    }
+
+    #[test]
+    fn values_have_their_line() {
+        let file = parse("[run]\n# a comment\nseed = 0x10\n", "a.toml").unwrap();
+        let node = merge(&[file]);
+        let seed = node.find("run.seed").unwrap();
+        assert_eq!(seed.value, Value::Integer(16));
+        assert_eq!(seed.origin.as_deref(), Some("a.toml:3"));
+        assert_eq!(node.get("run").unwrap().place(), Some("a.toml:1"));
+    }
+
+    #[test]
+    fn invalid_toml_is_shown_with_an_excerpt() {
+        let check = |text: &str, message: &str| {
+            assert_eq!(parse(text, "a.toml").unwrap_err().to_string(), message);
+        };
+        check(
+            "[run]\nseed = \n",
+            "string values must be quoted, expected literal string\n  --> a.toml:2:8\n  2 | seed = \n    |        ^",
+        );
+        check(
+            "seed = 1e999",
+            "the number 1e999 is too large\n  --> a.toml:1:8\n  1 | seed = 1e999\n    |        ^",
+        );
+        check(
+            "a = 1\na = 2\n",
+            "duplicate key\n  --> a.toml:2:1\n  2 | a = 2\n    | ^",
+        );
+        let long = parse(&format!("a = [{}x]", "1, ".repeat(200)), "a.toml").unwrap_err();
+        let long = long.to_string();
+        let lines: Vec<&str> = long.lines().collect();
+        let mark = lines[3].find('^').unwrap();
+        assert_eq!(&lines[2][mark..], "x]");
+    }
+
+    #[test]
+    fn equal_values_have_one_canonical_text() {
+        let read = |text: &str| serde_json::from_str::<Node>(text).unwrap();
+        let node = read(r#"{"z": 1, "a": [{"y": 1e8, "x": null}, 2], "m": {"k": "a b"}}"#);
+        let other = read(r#"{"m": {"k": "a b"}, "a": [{"x": null, "y": 100000000.0}, 2], "z": 1}"#);
+        let text = r#"{"a":[{"x":null,"y":100000000.0},2],"m":{"k":"a b"},"z":1}"#;
+        assert_eq!(canonical(&node), text);
+        assert_eq!(canonical(&other), text);
+    }
+
+    #[test]
+    fn each_value_says_where_it_came_from() {
+        let effective: Node =
+            serde_json::from_str(r#"{"run": {"seed": 2, "limit": null, "in": {"x": 0.5}}}"#)
+                .unwrap();
+        let written = parse("\n[run]\nseed = 2\n", "a.toml").unwrap();
+        let written = merge(&[written]);
+        assert_eq!(
+            print(&effective, &written),
+            "[run]\n\
+             seed = 2            # a.toml:3\n\
+             # limit is not set  # default\n\
+             \n\
+             [run.in]\n\
+             x = 0.5  # default\n"
         );
     }
 }

@@ -5,21 +5,16 @@
 //! key and the value that is refused.
 
 mod decode;
-mod effective;
-mod fault;
 mod files;
 mod layers;
-mod named;
 mod quantity;
 mod tree;
 
-pub use decode::{decode, decode_part, keys_of, refuse_unknown};
-pub use effective::{canonical, print, tree_of};
-pub use fault::{Fault, list, nearest};
+pub use decode::{Fault, decode, decode_part, join, keys_of, list, nearest, refuse_unknown};
 pub use files::{Files, folder_of, is_stdin, name_of, nearest_file, read_bytes, text};
 pub use layers::{
-    FileError, Layer, Override, assignments, environment, merge, overrides, parse, read,
+    FileError, Layer, Override, assignments, canonical, environment, merge, overrides, parse,
+    print, read, tree_of,
 };
-pub use named::Named;
-pub use quantity::Unit;
+pub use quantity::{Named, Unit};
 pub use tree::{Node, Value};

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 
+use crate::decode::{Fault, join};
+
 /// A value and the place it was written at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
@@ -42,12 +44,17 @@ impl Node {
         }
     }
 
-    /// A section without entries.
-    pub const fn empty_table() -> Self {
+    /// A section that is written nowhere.
+    pub const fn table(entries: Vec<(String, Self)>) -> Self {
         Self {
-            value: Value::Table(Vec::new()),
+            value: Value::Table(entries),
             origin: None,
         }
+    }
+
+    /// A section without entries.
+    pub const fn empty_table() -> Self {
+        Self::table(Vec::new())
     }
 
     /// The entry `key`, if this is a section that has it.
@@ -69,6 +76,18 @@ impl Node {
             Value::Table(entries) => entries,
             _ => &[],
         }
+    }
+
+    /// The fault of this section, which is at `path`, whose value `found` of `key` does not keep `rule`.
+    pub fn invalid(
+        &self,
+        path: &str,
+        key: &str,
+        found: impl fmt::Display,
+        rule: impl fmt::Display,
+    ) -> Fault {
+        let place = self.find(key).and_then(Self::place);
+        Fault::invalid(place, &join(path, key), found, rule)
     }
 
     /// Its place, or that of the first value inside that has one.

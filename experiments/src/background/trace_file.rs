@@ -161,11 +161,11 @@ fn line(
     platform: &Platform,
 ) -> Result<(Vec<HostId>, Line), Fault> {
     let place = format!("{name}:{number}");
-    let fault = |key, met: &str, rule: &str| Fault::invalid(Some(&place), key, met, rule);
+    let fault = |key, found: &str, rule: &str| Fault::invalid(Some(&place), key, found, rule);
     if record.len() != columns {
-        let met: Vec<&str> = record.iter().collect();
+        let found: Vec<&str> = record.iter().collect();
         let rule = format!("must have the {columns} columns of the first line");
-        return Err(fault("", &met.join(","), &rule));
+        return Err(fault("", &found.join(","), &rule));
     }
     let hosts = find_hosts(&record[0], platform)
         .map_err(|problem| Fault::new(Some(&place), "host", problem))?;

@@ -1,7 +1,7 @@
 use super::*;
 
-fn parse(text: &str) -> Result<Cluster, String> {
-    Cluster::parse(text, "hosts").map_err(|failure| failure.to_string())
+fn parse(text: &str) -> Result<Vec<Member>, String> {
+    super::parse(text, "hosts").map_err(|failure| failure.to_string())
 }
 
 #[track_caller]
@@ -9,10 +9,10 @@ fn fails(text: &str, expect: &str) {
     assert_eq!(parse(text).unwrap_err(), expect);
 }
 
-fn member(name: &str, set: usize, slots: u32) -> Member {
+fn member(name: &str, set: &str, slots: u32) -> Member {
     Member {
-        name: name.parse().unwrap(),
-        set,
+        name: name.to_owned(),
+        set: set.to_owned(),
         slots,
         speed: 1.0,
         address: format!("{name}:7447"),
@@ -23,15 +23,14 @@ fn member(name: &str, set: usize, slots: u32) -> Member {
 fn a_hostfile_of_open_mpi_is_read() {
     let text = "# nodes\n\naa slots=2 max_slots=4 # two\n  bb slots = 3\r\ncc max-slots=4\ndd\n";
     let cluster = parse(text).unwrap();
-    assert_eq!(cluster.sets(), ["cluster"]);
     let expect = [
-        member("aa", 0, 2),
-        member("bb", 0, 3),
-        member("cc", 0, 4),
-        member("dd", 0, 1),
+        member("aa", "cluster", 2),
+        member("bb", "cluster", 3),
+        member("cc", "cluster", 4),
+        member("dd", "cluster", 1),
     ];
-    assert_eq!(cluster.members(), expect);
-    let slots = cluster.members().iter().map(|member| member.slots);
+    assert_eq!(cluster, expect);
+    let slots = cluster.iter().map(|member| member.slots);
     assert_eq!(slots.sum::<u32>(), 10);
 }
 
@@ -41,21 +40,18 @@ fn open_mpi_has_other_comments_and_words() {
                 node-3 count=1 max_count=2\nnode-4 cpu-max=\"3\"\n";
     let cluster = parse(text).unwrap();
     let expect = [
-        member("node-1", 0, 2),
-        member("node-2", 0, 2),
-        member("node-3", 0, 1),
-        member("node-4", 0, 3),
+        member("node-1", "cluster", 2),
+        member("node-2", "cluster", 2),
+        member("node-3", "cluster", 1),
+        member("node-4", "cluster", 3),
     ];
-    assert_eq!(cluster.members(), expect);
+    assert_eq!(cluster, expect);
 }
 
 #[test]
 fn ranges_of_hosts_keep_their_zeros() {
     let cluster = parse("n-09..10 slots=2 set=a\n").unwrap();
-    assert_eq!(
-        cluster.members(),
-        [member("n-09", 0, 2), member("n-10", 0, 2)]
-    );
+    assert_eq!(cluster, [member("n-09", "a", 2), member("n-10", "a", 2)]);
     fails(
         "a\nn-1..2 addr=h:1",
         "hosts:2: addr: one address of several hosts; give each a line of its own",
@@ -111,11 +107,11 @@ fn a_host_on_several_lines_has_the_slots_of_all() {
     let expect = [
         Member {
             speed: 2.0,
-            ..member("aa", 0, 6)
+            ..member("aa", "cluster", 6)
         },
-        member("bb", 0, 1),
+        member("bb", "cluster", 1),
     ];
-    assert_eq!(cluster.members(), expect);
+    assert_eq!(cluster, expect);
     for (line, key) in [
         ("set=a", "set"),
         ("speed=3", "speed"),
@@ -133,23 +129,22 @@ fn a_host_on_several_lines_has_the_slots_of_all() {
 fn members_stand_set_by_set() {
     let text = "x set=fast\ny set=slow speed=0.5\nz set=fast addr=[::1]:7000\nw addr=10.0.0.7\n";
     let cluster = parse(text).unwrap();
-    assert_eq!(cluster.sets(), ["fast", "slow", "cluster"]);
     let expect = [
-        member("x", 0, 1),
+        member("x", "fast", 1),
         Member {
             address: "[::1]:7000".to_owned(),
-            ..member("z", 0, 1)
+            ..member("z", "fast", 1)
         },
         Member {
             speed: 0.5,
-            ..member("y", 1, 1)
+            ..member("y", "slow", 1)
         },
         Member {
             address: "10.0.0.7:7447".to_owned(),
-            ..member("w", 2, 1)
+            ..member("w", "cluster", 1)
         },
     ];
-    assert_eq!(cluster.members(), expect);
+    assert_eq!(cluster, expect);
 }
 
 #[test]
@@ -233,7 +228,7 @@ fn a_host_needs_a_name_that_a_certificate_can_say() {
 #[test]
 fn slurm_describes_a_cluster() {
     let slurm = |list: &'static str| {
-        Cluster::from_slurm(move |name| match name {
+        from_slurm(move |name| match name {
             "SLURM_JOB_NODELIST" => Some(list.to_owned()),
             "SLURM_JOB_CPUS_PER_NODE" => Some("4(x2)".to_owned()),
             _ => None,
@@ -241,14 +236,14 @@ fn slurm_describes_a_cluster() {
     };
     let cluster = slurm("n[01-02]").unwrap().unwrap();
     assert_eq!(
-        cluster.members(),
-        [member("n01", 0, 4), member("n02", 0, 4)]
+        cluster,
+        [member("n01", "cluster", 4), member("n02", "cluster", 4)]
     );
     let error = slurm("n[01-02").unwrap_err();
     assert!(matches!(error, Failure::Usage(_)), "{error:?}");
     let expect = "environment SLURM_JOB_NODELIST: ends too early";
     assert!(error.to_string().starts_with(expect), "{error}");
-    assert_eq!(Cluster::from_slurm(|_| None).unwrap(), None);
+    assert_eq!(from_slurm(|_| None).unwrap(), None);
 }
 
 #[test]
@@ -256,21 +251,20 @@ fn the_hostfile_of_the_guide_is_read() {
     let guide = include_str!("../../../docs/cluster.md");
     let (_, rest) = guide.split_once("```hostfile\n").unwrap();
     let cluster = parse(rest.split("```").next().unwrap()).unwrap();
-    assert_eq!(cluster.sets(), ["blue", "green"]);
     let expect = [
-        member("node-1", 0, 4),
+        member("node-1", "blue", 4),
         Member {
             speed: 0.5,
-            ..member("node-2", 0, 4)
+            ..member("node-2", "blue", 4)
         },
         Member {
             address: "10.0.0.3:7447".to_owned(),
-            ..member("node-3", 1, 1)
+            ..member("node-3", "green", 1)
         },
         Member {
             address: "[fd00::4]:7000".to_owned(),
-            ..member("node-4", 1, 2)
+            ..member("node-4", "green", 2)
         },
     ];
-    assert_eq!(cluster.members(), expect);
+    assert_eq!(cluster, expect);
 }

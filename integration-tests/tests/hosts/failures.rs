@@ -119,13 +119,13 @@ fn what_cannot_be_run_anywhere_is_refused_as_it_is_when_simulated() {
     let refused = |request: &Request, count| {
         let client = cluster.identity(Role::Client, "tester");
         let programs = vec![Counter(Flaw::Nothing); count];
-        let no_interrupt = std::future::pending();
+        let never = std::future::pending();
         let error = run(
             client,
             request,
             Programs::new(programs.clone()),
             &mut |_: &Event| Ok(()),
-            no_interrupt,
+            never,
         )
         .unwrap_err();
         assert_eq!(error.fault, Fault::Input, "{error}");

@@ -26,8 +26,8 @@ struct Cycle {
     first_halt: u64,
     work: u64,
     shifts: Vec<u32>,
-    /// What it learnt of how long it computed.
-    learnt: u64,
+    /// What it learned of how long it computed.
+    learned: u64,
 }
 
 impl Program for Cycle {
@@ -42,9 +42,9 @@ impl Program for Cycle {
         };
         ctx.charge(Instructions(self.work * (phase + 1)));
         let elapsed = ctx.elapsed().get().to_bits();
-        self.learnt = self.learnt.rotate_left(1) ^ elapsed;
+        self.learned = self.learned.rotate_left(1) ^ elapsed;
         if ctx.index() == self.halts {
-            return Step::Halt(self.learnt);
+            return Step::Halt(self.learned);
         }
         if self.first_halt <= ctx.index() {
             return Step::Continue;
@@ -71,7 +71,7 @@ fn cycles() -> impl Strategy<Value = Vec<Cycle>> {
             first_halt,
             work: 1_000_000 * (1 + rank as u64 * 37 % 11),
             shifts: shifts.clone(),
-            learnt: 0,
+            learned: 0,
         };
         halts.into_iter().enumerate().map(cycle).collect()
     })
@@ -184,7 +184,7 @@ fn what_repeats_is_repeated() {
             first_halt: 1000,
             work: 1_000_000 * (1 + rank),
             shifts: vec![1, 3],
-            learnt: 0,
+            learned: 0,
         };
         (0..6).map(cycle).collect()
     };

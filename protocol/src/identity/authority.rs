@@ -1,6 +1,10 @@
+//! The authority of a cluster, the identities that it issues, and the certificates that it revokes.
+
 use std::collections::BTreeSet;
+use std::fmt;
+use std::slice;
+use std::sync::Arc;
 use std::time::SystemTime;
-use std::{fmt, slice};
 
 use rcgen::string::Ia5String;
 use rcgen::{
@@ -8,17 +12,179 @@ use rcgen::{
     DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose,
     RevokedCertParams, SanType,
 };
-use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivatePkcs8KeyDer};
+use rustls::RootCertStore;
+use rustls::crypto::ring::default_provider;
+use rustls::crypto::ring::sign::any_supported_type;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{
+    CertificateDer, CertificateRevocationListDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime,
+};
+use rustls::server::WebPkiClientVerifier;
+use rustls::sign::CertifiedKey;
 use time::OffsetDateTime;
 use x509_parser::prelude::{CertificateRevocationList, FromDer, X509Certificate};
 
-use crate::identity::certificate::parse_authority;
-use crate::identity::own_identity::check_key;
-use crate::identity::subject::SCHEME;
+use crate::identity::certificate::{encode_pem, parse_authority};
+use crate::identity::names::SCHEME;
 use crate::identity::{
-    Certificate, Identity, ListedCertificate, Name, Pem, PemError, Revocations, Role, Serial,
-    Subject, Validity,
+    Certificate, ListedCertificate, Name, Pem, PemError, Role, Serial, Subject, Validity,
 };
+
+/// The identity of an endpoint: its certificate and key, and the authority whose certificates it trusts.
+pub struct Identity {
+    certificate: Certificate,
+    own: CertificateDer<'static>,
+    authority: CertificateDer<'static>,
+    key: PrivateKeyDer<'static>,
+    revoked: Option<Revocations>,
+}
+
+impl Clone for Identity {
+    fn clone(&self) -> Self {
+        Self {
+            certificate: self.certificate.clone(),
+            own: self.own.clone(),
+            authority: self.authority.clone(),
+            key: self.key.clone_key(),
+            revoked: self.revoked.clone(),
+        }
+    }
+}
+
+impl Identity {
+    pub(super) const fn new(
+        certificate: Certificate,
+        own: CertificateDer<'static>,
+        authority: CertificateDer<'static>,
+        key: PrivateKeyDer<'static>,
+    ) -> Self {
+        Self {
+            certificate,
+            own,
+            authority,
+            key,
+            revoked: None,
+        }
+    }
+
+    /// The identity that [`Self::to_pem`] wrote: its certificate, then the authority's, and its key.
+    ///
+    /// Its signature and validity are not checked here; its peers check them.
+    ///
+    /// # Errors
+    ///
+    /// If `pem` is anything else.
+    pub fn from_pem(pem: &Pem) -> Result<Self, PemError> {
+        let [own, authority] = pem.certificates()?;
+        let certificate = Certificate::parse(&own)?;
+        let (cluster, ..) = parse_authority(&authority)?;
+        if cluster != certificate.subject.cluster {
+            return Err(PemError::Cluster {
+                found: cluster,
+                expected: certificate.subject.cluster,
+            });
+        }
+        let key = pem.key()?;
+        check_key(&own, &key)?;
+        Ok(Self::new(certificate, own, authority, key))
+    }
+
+    /// The same identity, which refuses peers with revoked certificates.
+    ///
+    /// # Errors
+    ///
+    /// If the authority did not sign `revocations`, or they contain the certificate of this identity.
+    pub fn with_revocations(self, revocations: Revocations) -> Result<Self, PemError> {
+        self.check_signature(&revocations)?;
+        if revocations.serials().contains(&self.certificate.serial) {
+            let name = self.certificate.subject.name;
+            return Err(PemError::Revoked { name });
+        }
+        Ok(Self {
+            revoked: Some(revocations),
+            ..self
+        })
+    }
+
+    /// Checks that the authority signed `revocations`.
+    pub(crate) fn check_signature(&self, revocations: &Revocations) -> Result<(), PemError> {
+        let mut roots = RootCertStore::empty();
+        roots
+            .add(self.authority.clone())
+            .map_err(|error| problem(&error))?;
+        let provider = Arc::new(default_provider());
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+            .with_crls([revocations.list().clone()])
+            .only_check_end_entity_revocation()
+            .build()
+            .map_err(|error| problem(&error))?;
+        // A list is only checked with a certificate. The own one serves, at a time when it is valid.
+        let day = self.certificate.validity.from();
+        let day = day.duration_since(SystemTime::UNIX_EPOCH);
+        let day = UnixTime::since_unix_epoch(day.unwrap_or_default());
+        match verifier.verify_client_cert(&self.own, &[], day) {
+            Ok(_) | Err(rustls::Error::InvalidCertificate(rustls::CertificateError::Revoked)) => {
+                Ok(())
+            }
+            Err(error) => Err(problem(&error)),
+        }
+    }
+
+    /// Certificates and key as text.
+    #[must_use]
+    pub fn to_pem(&self) -> Pem {
+        let certificates = [self.own.clone(), self.authority.clone()];
+        Pem::new(&certificates, self.key.secret_der())
+    }
+
+    /// The contents of the certificate.
+    #[must_use]
+    pub const fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
+    /// The certificate as bytes.
+    pub(crate) const fn own(&self) -> &CertificateDer<'static> {
+        &self.own
+    }
+
+    /// The certificate of the authority.
+    pub(crate) const fn authority(&self) -> &CertificateDer<'static> {
+        &self.authority
+    }
+
+    /// The list of revoked certificates.
+    pub(crate) const fn revocations(&self) -> Option<&Revocations> {
+        self.revoked.as_ref()
+    }
+
+    pub(crate) fn key(&self) -> PrivateKeyDer<'static> {
+        self.key.clone_key()
+    }
+}
+
+/// Without its key.
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity")
+            .field("certificate", &self.certificate)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Checks that `key` belongs to `certificate`.
+fn check_key(
+    certificate: &CertificateDer<'static>,
+    key: &PrivateKeyDer<'static>,
+) -> Result<(), PemError> {
+    let problem = |error: rustls::Error| PemError::Key {
+        problem: error.to_string(),
+    };
+    let key = any_supported_type(key).map_err(problem)?;
+    CertifiedKey::new(vec![certificate.clone()], key)
+        .keys_match()
+        .map_err(problem)
+}
 
 /// The certificate authority of a cluster: it issues and revokes the certificates of the members.
 ///
@@ -265,3 +431,100 @@ fn params(common_name: &str, validity: Validity) -> CertificateParams {
 
 /// Characters of a common name that X.509 allows.
 const COMMON_NAME_MAX: usize = 64;
+
+/// The revoked certificates of an authority, signed by it: a certificate revocation list.
+///
+/// Each list is cumulative and does not expire: an old list is better than none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revocations {
+    serials: BTreeSet<Serial>,
+    /// Grows from list to list.
+    number: u64,
+    list: CertificateRevocationListDer<'static>,
+}
+
+impl Revocations {
+    /// The list that [`Self::to_pem`] wrote.
+    ///
+    /// The signature is not checked here, but by
+    /// [`Identity::with_revocations`](crate::identity::Identity::with_revocations).
+    ///
+    /// # Errors
+    ///
+    /// If `pem` is anything else.
+    pub fn from_pem(pem: &str) -> Result<Self, PemError> {
+        let mut lists = CertificateRevocationListDer::pem_slice_iter(pem.as_bytes());
+        let (Some(Ok(list)), None) = (lists.next(), lists.next()) else {
+            return Err(problem(&"expected one list of revocations as PEM"));
+        };
+        Self::parse(list)
+    }
+
+    pub(super) fn parse(list: CertificateRevocationListDer<'static>) -> Result<Self, PemError> {
+        let (rest, parsed) =
+            CertificateRevocationList::from_der(&list).map_err(|error| problem(&error))?;
+        if !rest.is_empty() {
+            let behind = format!("{} bytes follow it", rest.len());
+            return Err(problem(&behind));
+        }
+        let number = parsed.crl_number().map(|number| number.to_u64_digits());
+        let number = match number.as_deref() {
+            Some([]) => 0,
+            Some([number]) => *number,
+            Some(_) | None => return Err(problem(&"it has no number of 64 bits")),
+        };
+        let serials = parsed.iter_revoked_certificates();
+        let serials: Result<_, _> = serials
+            .map(|revoked| Serial::from_bytes(revoked.raw_serial()))
+            .collect();
+        Ok(Self {
+            serials: serials.map_err(|error| problem(&error))?,
+            number,
+            list,
+        })
+    }
+
+    /// The list as text.
+    #[must_use]
+    pub fn to_pem(&self) -> String {
+        encode_pem("X509 CRL", &self.list)
+    }
+
+    /// The serial numbers of the revoked certificates.
+    #[must_use]
+    pub const fn serials(&self) -> &BTreeSet<Serial> {
+        &self.serials
+    }
+
+    /// Its number: the time at which it was signed, in seconds since 1970, or later than the number of the list before.
+    #[must_use]
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Checks that it may replace `known`, which it does if it is newer, or as new and revokes all that `known` revokes.
+    ///
+    /// # Errors
+    ///
+    /// If it is older.
+    pub fn check_succeeds(&self, known: &Self) -> Result<(), PemError> {
+        let is_as_new = self.number == known.number && known.serials.is_subset(&self.serials);
+        if is_as_new || known.number < self.number {
+            return Ok(());
+        }
+        Err(PemError::Outdated {
+            found: self.number,
+            known: known.number,
+        })
+    }
+
+    pub(crate) const fn list(&self) -> &CertificateRevocationListDer<'static> {
+        &self.list
+    }
+}
+
+pub(super) fn problem(problem: &dyn fmt::Display) -> PemError {
+    PemError::Revocations {
+        problem: problem.to_string(),
+    }
+}

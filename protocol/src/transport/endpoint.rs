@@ -1,22 +1,35 @@
+//! An endpoint: its socket, and the connections that it accepts and opens, up to an authenticated peer.
+
+use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use bytes::{BufMut, BytesMut};
 use quinn::{
-    ClientConfig, ConnectionError, EndpointConfig, ServerConfig, TokioRuntime, TransportConfig,
+    ClientConfig, Connection, ConnectionError, EndpointConfig, Incoming, SendStream, ServerConfig,
+    TokioRuntime, TransportConfig,
 };
 use rustix::net::sockopt;
+use rustls::pki_types::CertificateDer;
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::timeout;
 
-use crate::Build;
-use crate::identity::{Identity, Name, PemError, Revocations, Role, Subject};
-use crate::transport::close::CloseCode;
-use crate::transport::connection_setup::{ConnectionSetup, SetupError};
-use crate::transport::counters::AtomicCounters;
-use crate::transport::session::Session;
-use crate::transport::shared_bounds::{SharedBounds, Standing};
-use crate::transport::{Bounds, Counters, JobId, Peer, PeerError, PeerInfo, PeerPolicy, tls};
+use crate::identity::{Certificate, Identity, Name, PemError, Revocations, Role, Subject};
+use crate::transport::limits::{
+    Admission, ConnectionPermit, Decision, HandshakePermit, SharedBounds, Standing,
+    TooManyConnections,
+};
+use crate::transport::link::{
+    CloseCode, FirstError, Link, Queue, Watchdog, WatchedConnection, described,
+};
+use crate::transport::receiver::{StreamError, StreamReader};
+use crate::transport::refusal::SharedCounters;
+use crate::transport::session::{Session, SessionState};
+use crate::transport::{
+    Bounds, Counters, JobId, Peer, PeerError, PeerInfo, PeerPolicy, Refusal, tls,
+};
+use crate::{Build, BuildError, WIRE_VERSION};
 
 /// The socket of an operating-system process, and its connections.
 ///
@@ -142,7 +155,7 @@ impl Endpoint {
             bounds,
             build: Arc::new(build),
             session: Arc::new(Session::default()),
-            counters: Arc::new(AtomicCounters::default()),
+            counters: Arc::new(SharedCounters::default()),
             shared: SharedBounds::new(bounds, standing),
         };
         let (accepting, accepted) = mpsc::channel(ACCEPTED_MAX);
@@ -380,3 +393,461 @@ const INCOMING_BUFFERS: u64 = 4 << 20;
 const INCOMING_MAX: usize = 256;
 /// Peers that have connected and are not yet accepted.
 const ACCEPTED_MAX: usize = 16;
+
+/// Sets up the connections of an endpoint, and holds what they share.
+#[derive(Clone, Debug)]
+struct ConnectionSetup {
+    pub(super) bounds: Bounds,
+    /// The build of this end.
+    pub(super) build: Arc<Build>,
+    pub(super) session: Arc<Session>,
+    pub(super) counters: Arc<SharedCounters>,
+    pub(super) shared: SharedBounds,
+}
+
+/// Why a connection was not set up.
+#[derive(Debug, thiserror::Error)]
+enum SetupError {
+    #[error("{}", described(.0))]
+    Connection(#[from] ConnectionError),
+    #[error(transparent)]
+    Connections(#[from] TooManyConnections),
+    #[error("the handshake ends too early")]
+    Reset,
+    #[error("handshake: {0}")]
+    Stream(Refusal),
+    #[error(transparent)]
+    Handshake(#[from] HandshakeError),
+    #[error("no answer in {} s", .0.as_secs_f64())]
+    TimedOut(std::time::Duration),
+}
+
+impl ConnectionSetup {
+    /// Accepts connections of `endpoint` until it is closed, and sends authenticated peers to `accepted`.
+    async fn accept_all(self, endpoint: quinn::Endpoint, accepted: mpsc::Sender<Peer>) {
+        let admission = Arc::new(Admission::new(self.bounds));
+        while let Some(incoming) = endpoint.accept().await {
+            let is_proved = incoming.remote_address_validated() || !incoming.may_retry();
+            match admission.decide(incoming.remote_address().ip(), is_proved) {
+                Decision::Admit(permit) => {
+                    let accepted = accepted.clone();
+                    drop(tokio::spawn(
+                        self.clone().handle_incoming(incoming, permit, accepted),
+                    ));
+                }
+                Decision::Retry => {
+                    self.counters.count(|counters| &mut counters.retries);
+                    // Cannot fail: `may_retry` was checked above.
+                    drop(incoming.retry());
+                }
+                Decision::Refuse => {
+                    self.counters
+                        .count(|counters| &mut counters.handshakes_refused);
+                    incoming.refuse();
+                }
+                // Without an answer: an honest peer asks again, and a forged address gets no packets.
+                Decision::Ignore => {
+                    self.counters
+                        .count(|counters| &mut counters.handshakes_ignored);
+                    incoming.ignore();
+                }
+            }
+        }
+    }
+
+    async fn handle_incoming(
+        self,
+        incoming: Incoming,
+        permit: HandshakePermit,
+        accepted: mpsc::Sender<Peer>,
+    ) {
+        let address = incoming.remote_address();
+        match self.with_timeout(self.accept(incoming, address)).await {
+            // The endpoint may be closing.
+            Ok(peer) => drop(accepted.send(peer).await),
+            Err(error) => {
+                self.count(&error);
+                if self.shared.connection_log.admits() {
+                    tracing::warn!(%address, reason = %error, "refused a connection");
+                }
+            }
+        }
+        drop(permit);
+    }
+
+    async fn accept(&self, incoming: Incoming, address: SocketAddr) -> Result<Peer, SetupError> {
+        let connection = incoming.accept()?.await?;
+        let certificate = certificate_of(&connection);
+        let permit = self.shared.permits.take(&certificate.subject);
+        let permit = permit.inspect_err(|error| {
+            let reason = error.to_string();
+            connection.close(CloseCode::Handshake.to_wire(), reason.as_bytes());
+        })?;
+        let (handshake, reader) = self.receive_handshake(&connection).await?;
+        let own = self.handshake(handshake.job);
+        let outgoing = send_handshake(&connection, &own).await?;
+        let peer = (certificate, address, handshake.job);
+        let link = self.link(connection, peer, Some(permit));
+        Ok(Peer::new(link, handshake, outgoing, reader.into_stream()))
+    }
+
+    /// Exchanges handshake messages on a connection that this end has opened.
+    async fn initiate(
+        &self,
+        connection: Connection,
+        address: SocketAddr,
+    ) -> Result<Peer, SetupError> {
+        let certificate = certificate_of(&connection);
+        let job = self.session.state().job;
+        let outgoing = send_handshake(&connection, &self.handshake(job)).await?;
+        let (handshake, reader) = self.receive_handshake(&connection).await?;
+        if handshake.job != job {
+            let found = handshake.job;
+            let error = HandshakeError::Job { found };
+            return Err(self.refuse(&connection, error.into()));
+        }
+        let link = self.link(connection, (certificate, address, job), None);
+        Ok(Peer::new(link, handshake, outgoing, reader.into_stream()))
+    }
+
+    /// The result of `setting_up`, or an error after the time limit of a handshake.
+    async fn with_timeout<T>(
+        &self,
+        setting_up: impl Future<Output = Result<T, SetupError>>,
+    ) -> Result<T, SetupError> {
+        let limit = self.bounds.handshake;
+        let done = timeout(limit, setting_up).await;
+        done.unwrap_or(Err(SetupError::TimedOut(limit)))
+    }
+
+    pub(super) fn count(&self, error: &SetupError) {
+        self.counters.count(|counters| match error {
+            SetupError::Handshake(HandshakeError::Job { .. } | HandshakeError::Epoch { .. }) => {
+                &mut counters.handshakes_mismatched
+            }
+            SetupError::Connections(_) => &mut counters.connections_refused,
+            SetupError::Connection(_)
+            | SetupError::Reset
+            | SetupError::Stream(_)
+            | SetupError::Handshake(HandshakeError::Opening(_) | HandshakeError::Build(_))
+            | SetupError::TimedOut(_) => &mut counters.handshakes_failed,
+        });
+    }
+
+    /// Receives and checks the handshake message of the peer.
+    async fn receive_handshake(
+        &self,
+        connection: &Connection,
+    ) -> Result<(Handshake, StreamReader), SetupError> {
+        let mut reader = StreamReader::new(connection.accept_uni().await?);
+        let received = read_handshake(&mut reader).await;
+        let checked = received.and_then(|handshake| {
+            handshake.check(self.session.state())?;
+            Ok(handshake)
+        });
+        let handshake = checked.map_err(|error| self.refuse(connection, error))?;
+        Ok((handshake, reader))
+    }
+
+    /// Closes the connection if `error` is about the handshake message of the peer.
+    fn refuse(&self, connection: &Connection, error: SetupError) -> SetupError {
+        if let SetupError::Handshake(refused) = &error {
+            let reason = refused.to_string();
+            connection.close(CloseCode::Handshake.to_wire(), reason.as_bytes());
+        }
+        error
+    }
+
+    fn handshake(&self, job: Option<JobId>) -> Handshake {
+        Handshake {
+            job,
+            epoch: self.session.state().epoch,
+            build: Build::clone(&self.build),
+        }
+    }
+
+    /// The link to a peer, which has opened the connection if it has a permit.
+    fn link(
+        &self,
+        connection: Connection,
+        (certificate, address, job): (Certificate, SocketAddr, Option<JobId>),
+        permit: Option<ConnectionPermit>,
+    ) -> Link {
+        let subject = certificate.subject.clone();
+        let peer = Arc::new(PeerInfo { subject, address });
+        let is_visitor = permit.is_some() && job.is_none();
+        let counted = permit.as_ref().map(ConnectionPermit::frames);
+        let frames = self
+            .shared
+            .frame_rules(is_visitor, counted.unwrap_or_default());
+        let error = FirstError::default();
+        let watchdog = Watchdog::spawn(WatchedConnection {
+            connection: connection.clone(),
+            peer: Arc::clone(&peer),
+            certificate,
+            standing: Arc::clone(&self.shared.standing),
+            counters: Arc::clone(&self.counters),
+            error: error.clone(),
+            bounds: self.bounds,
+            permit,
+        });
+        let link = Link {
+            connection,
+            peer,
+            job,
+            session: Arc::clone(&self.session),
+            counters: Arc::clone(&self.counters),
+            bounds: self.bounds,
+            rights: OnceLock::new(),
+            error,
+            frames,
+            queue: Queue::narrow(&self.bounds),
+            log: Arc::clone(&self.shared.frame_log),
+            _watchdog: watchdog,
+        };
+        if !is_visitor {
+            link.widen();
+        }
+        link
+    }
+}
+
+impl From<StreamError> for SetupError {
+    fn from(error: StreamError) -> Self {
+        match error {
+            StreamError::Lost(source) => Self::Connection(source),
+            StreamError::Reset => Self::Reset,
+            StreamError::Refused(refusal) => Self::Stream(refusal),
+        }
+    }
+}
+
+/// Reads a handshake message. The opening is checked first, because the rest depends on the version that it names.
+async fn read_handshake(reader: &mut StreamReader) -> Result<Handshake, SetupError> {
+    let opening = reader.read_array::<OPENING_LEN>("a handshake").await?;
+    check_opening(&opening, CONTROL).map_err(HandshakeError::Opening)?;
+    let head = reader.read_array::<HEAD_LEN>("a handshake").await?;
+    let head = HandshakeHead::decode(&head)?;
+    let mut text = [0; 2 * Build::TEXT_MAX];
+    let text = &mut text[..head.text_len()];
+    reader.read_into(text, "a handshake").await?;
+    Ok(head.complete(text)?)
+}
+
+/// Opens the control stream, and sends `handshake` on it.
+async fn send_handshake(
+    connection: &Connection,
+    handshake: &Handshake,
+) -> Result<SendStream, SetupError> {
+    let mut stream = connection.open_uni().await?;
+    // An error this early means that the connection has ended.
+    match stream.write_chunk(handshake.encode().freeze()).await {
+        Ok(()) => Ok(stream),
+        Err(_) => Err(connection.closed().await.into()),
+    }
+}
+
+/// The peer's certificate, which the TLS handshake has verified.
+fn certificate_of(connection: &Connection) -> Certificate {
+    let certificates = connection
+        .peer_identity()
+        .and_then(|identity| identity.downcast::<Vec<CertificateDer<'static>>>().ok())
+        .expect("a peer has presented its certificate");
+    let certificate = Certificate::parse(&certificates[0]);
+    certificate.expect("the TLS handshake has parsed it")
+}
+
+/// The first message of each end on its control stream.
+///
+/// | bytes | field |
+/// |---|---|
+/// | 0..4 | `0xB5`, [`WIRE_VERSION`], kind 1 |
+/// | 4..8 | zero |
+/// | 8..16 | the job, 0 if none |
+/// | 16..24 | the epoch |
+/// | 24..56 | SHA-256 of the sender's binary |
+/// | 56 | length of the name of its program: 1 to [`Build::TEXT_MAX`] |
+/// | 57 | length of its version: 1 to [`Build::TEXT_MAX`] |
+/// | 58.. | the name, then the version |
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Handshake {
+    pub(super) job: Option<JobId>,
+    pub(super) epoch: u64,
+    pub(super) build: Build,
+}
+
+/// The part of a handshake message between the opening and the texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct HandshakeHead {
+    job: Option<JobId>,
+    epoch: u64,
+    digest: [u8; Build::DIGEST_LEN],
+    program_len: usize,
+    version_len: usize,
+}
+
+/// Why a handshake message was refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(super) enum HandshakeError {
+    #[error("handshake: {0}: run one build at both ends")]
+    Opening(Refusal),
+    #[error("handshake: {0}")]
+    Build(#[from] BuildError),
+    // Without the job of this end, which only its members know.
+    #[error("it belongs to {}, this end does not", JobId::describe(*found))]
+    Job { found: Option<JobId> },
+    #[error("in epoch {found}, expected {oldest} or later")]
+    Epoch { found: u64, oldest: u64 },
+}
+
+impl Handshake {
+    pub(super) fn encode(&self) -> BytesMut {
+        let (program, version) = (self.build.program(), self.build.version());
+        let len = OPENING_LEN + HEAD_LEN + program.len() + version.len();
+        let mut bytes = BytesMut::with_capacity(len);
+        bytes.put_slice(&CONTROL);
+        bytes.put_u64_le(JobId::to_wire(self.job));
+        bytes.put_u64_le(self.epoch);
+        bytes.put_slice(self.build.digest());
+        for text in [program, version] {
+            bytes.put_u8(u8::try_from(text.len()).expect("texts of a build are short"));
+        }
+        bytes.put_slice(program.as_bytes());
+        bytes.put_slice(version.as_bytes());
+        bytes
+    }
+
+    /// Checks that a peer that sends this may connect. A peer without a job may always connect; builds are compared
+    /// when a job begins.
+    pub(super) fn check(&self, state: SessionState) -> Result<(), HandshakeError> {
+        let found = self.job;
+        if found.is_some() && found != state.job {
+            return Err(HandshakeError::Job { found });
+        }
+        let oldest = state.oldest;
+        if found.is_some() && self.epoch < oldest {
+            let found = self.epoch;
+            return Err(HandshakeError::Epoch { found, oldest });
+        }
+        Ok(())
+    }
+}
+
+impl HandshakeHead {
+    pub(super) fn decode(bytes: &[u8; HEAD_LEN]) -> Result<Self, HandshakeError> {
+        let (job, rest) = bytes.split_at(8);
+        let (epoch, rest) = rest.split_at(8);
+        let (digest, lengths) = rest.split_at(Build::DIGEST_LEN);
+        let word = |bytes: &[u8]| {
+            let bytes = bytes.try_into().expect("a word has 8 bytes");
+            u64::from_le_bytes(bytes)
+        };
+        let length = |part, length: u8| {
+            let found = usize::from(length);
+            let is_valid = (1..=Build::TEXT_MAX).contains(&found);
+            let problem = BuildError::Length { part, found };
+            is_valid.then_some(found).ok_or(problem)
+        };
+        Ok(Self {
+            job: JobId::from_wire(word(job)),
+            epoch: word(epoch),
+            digest: digest.try_into().expect("a digest has its length"),
+            program_len: length("program", lengths[0])?,
+            version_len: length("version", lengths[1])?,
+        })
+    }
+
+    /// The number of bytes that follow.
+    const fn text_len(&self) -> usize {
+        self.program_len + self.version_len
+    }
+
+    /// The whole message; `text` has the bytes that follow.
+    pub(super) fn complete(self, text: &[u8]) -> Result<Handshake, HandshakeError> {
+        let (program, version) = text.split_at(self.program_len);
+        let read =
+            |part, bytes| std::str::from_utf8(bytes).map_err(|_| BuildError::Unprintable { part });
+        let (program, version) = (read("program", program)?, read("version", version)?);
+        Ok(Handshake {
+            job: self.job,
+            epoch: self.epoch,
+            build: Build::new(program, version, self.digest)?,
+        })
+    }
+}
+
+/// Checks the first bytes of a stream.
+pub(super) fn check_opening(bytes: &[u8], expected: [u8; OPENING_LEN]) -> Result<(), Refusal> {
+    if bytes == expected {
+        return Ok(());
+    }
+    let first = |bytes: &[u8]| {
+        let mut first = [0; 4];
+        first.copy_from_slice(&bytes[..4]);
+        first
+    };
+    Err(Refusal::Opening {
+        found: first(bytes),
+        expected: first(&expected),
+    })
+}
+
+pub(super) const OPENING_LEN: usize = 8;
+/// Bytes of a handshake message between the opening and the texts.
+const HEAD_LEN: usize = 8 + 8 + Build::DIGEST_LEN + 2;
+/// The first bytes of a control stream.
+const CONTROL: [u8; OPENING_LEN] = [0xB5, WIRE_VERSION, 1, 0, 0, 0, 0, 0];
+/// The first bytes of the stream of a state.
+pub(super) const STATE: [u8; OPENING_LEN] = [0xB5, WIRE_VERSION, 2, 0, 0, 0, 0, 0];
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::text;
+
+    fn decode(bytes: &[u8]) -> Option<Result<Handshake, HandshakeError>> {
+        let head = bytes.get(OPENING_LEN..OPENING_LEN + HEAD_LEN)?;
+        let head = HandshakeHead::decode(head.try_into().ok()?);
+        let text = bytes.get(OPENING_LEN + HEAD_LEN..)?;
+        match head {
+            Ok(head) => {
+                let text = text.get(..head.text_len())?;
+                Some(head.complete(text))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    // `\PC` has the separators of lines and paragraphs.
+    fn displayable() -> impl Strategy<Value = String> {
+        "\\PC{1,16}".prop_filter("it is displayed as it is", |text| {
+            text::is_displayable(text)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_message_is_decoded_as_it_was_encoded(
+            job in any::<u64>(),
+            epoch in any::<u64>(),
+            digest in any::<[u8; Build::DIGEST_LEN]>(),
+            program in displayable(),
+            version in displayable(),
+        ) {
+            let build = Build::new(&program, &version, digest).unwrap();
+            let job = JobId::from_wire(job);
+            let message = Handshake { job, epoch, build };
+            prop_assert_eq!(decode(&message.encode()), Some(Ok(message)));
+        }
+
+        #[test]
+        fn any_bytes_are_decoded_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Some(Ok(message)) = decode(&bytes) {
+                let encoded = message.encode();
+                prop_assert_eq!(&encoded[OPENING_LEN..], &bytes[OPENING_LEN..encoded.len()]);
+            }
+        }
+    }
+}

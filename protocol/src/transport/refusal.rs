@@ -1,3 +1,6 @@
+//! Why frames and states are refused, and how many were.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::identity::{Name, Role};
@@ -156,5 +159,98 @@ fn hint(role: Role) -> &'static str {
         Role::Node => ": only set-managers send orders",
         Role::SetManager => "",
         Role::Client => ": clients speak for no agent",
+    }
+}
+
+/// Connections and frames that an endpoint has refused since it was bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Peers asked to prove their address (Retry).
+    pub retries: u64,
+    /// Handshakes refused because too many were in progress.
+    pub handshakes_refused: u64,
+    /// Handshakes ignored because too many from the same address were in progress.
+    pub handshakes_ignored: u64,
+    /// Handshakes that failed: wrong certificate, wrong protocol, timeout.
+    pub handshakes_failed: u64,
+    /// Handshakes of another job or an old epoch.
+    pub handshakes_mismatched: u64,
+    /// Connections refused because their member, or all members together, had too many.
+    pub connections_refused: u64,
+    /// Connections ended because a certificate expired.
+    pub expired: u64,
+    /// Connections ended because a certificate was revoked.
+    pub revoked: u64,
+    /// Frames of another job.
+    pub foreign: u64,
+    /// Frames of an old epoch.
+    pub stale: u64,
+    /// Frames that were repeated or out of order.
+    pub replayed: u64,
+    /// Frames that their sender may not send, and connections of peers that have no part in a job.
+    pub denied: u64,
+    /// Bytes that are not a frame.
+    pub malformed: u64,
+    /// Frames and states that did not end in time.
+    pub unfinished: u64,
+    /// Frames that took too much memory, together with others of their member.
+    pub oversized: u64,
+}
+
+impl Counters {
+    /// The sum of all refusals. A Retry is not a refusal.
+    #[must_use]
+    pub const fn refused(&self) -> u64 {
+        let connections = self.handshakes_refused
+            + self.handshakes_ignored
+            + self.handshakes_failed
+            + self.handshakes_mismatched
+            + self.connections_refused
+            + self.expired
+            + self.revoked;
+        let frames = self.foreign + self.stale + self.replayed + self.denied + self.malformed;
+        connections + frames + self.unfinished + self.oversized
+    }
+}
+
+/// The counters of an endpoint, which its connections share.
+#[derive(Debug, Default)]
+pub(super) struct SharedCounters(Mutex<Counters>);
+
+impl SharedCounters {
+    /// Counts one more of `counter`.
+    pub(super) fn count(&self, counter: impl FnOnce(&mut Counters) -> &mut u64) {
+        *counter(&mut self.lock()) += 1;
+    }
+
+    pub(super) fn count_refusal(&self, refusal: &Refusal) {
+        self.count(|counters| match refusal {
+            Refusal::Job { .. } => &mut counters.foreign,
+            Refusal::Epoch { .. } => &mut counters.stale,
+            Refusal::Sequence { .. } => &mut counters.replayed,
+            Refusal::Rights { .. }
+            | Refusal::Connection { .. }
+            | Refusal::Agent { .. }
+            | Refusal::Content(_) => &mut counters.denied,
+            Refusal::Unfinished { .. } => &mut counters.unfinished,
+            Refusal::Share { .. } => &mut counters.oversized,
+            Refusal::Decode(_)
+            | Refusal::Opening { .. }
+            | Refusal::Ended { .. }
+            | Refusal::Trailing
+            | Refusal::Chunk { .. }
+            | Refusal::Corrupted { .. }
+            | Refusal::StateTooLong { .. }
+            | Refusal::Memory { .. } => &mut counters.malformed,
+        });
+    }
+
+    pub(super) fn counters(&self) -> Counters {
+        *self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counters> {
+        // Assignments leave no partial value behind.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,8 +5,7 @@ use bytes::{Bytes, BytesMut};
 use quinn::{SendStream, VarInt, WriteError};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, TryAcquireError, mpsc, oneshot};
 
-use crate::transport::close::{CloseCode, PeerError};
-use crate::transport::link::Link;
+use crate::transport::link::{CloseCode, Link, PeerError};
 use crate::transport::session::{STAMP_LEN, Stamp};
 use crate::transport::state_stream::StreamContent;
 use crate::transport::{Refusal, state_stream};

@@ -146,6 +146,21 @@ async fn receive(peer: &mut Peer) -> (Address, Address, Message) {
     }
 }
 
+/// Waits until the other end has closed `connection`, and checks the reason that it gave.
+///
+/// An end that has closed a connection forgets it after three probe timeouts, some 30 ms, and answers later packets with
+/// a stateless reset. A peer that was not scheduled meanwhile finds the reason and the reset waiting, and quinn-proto
+/// (0.11) keeps the last error alone. Then the reason is known at the end that has closed, which tests check besides.
+async fn closed_with(connection: &quinn::Connection, expect: &str) {
+    let reported = connection.closed().await;
+    let is_reset = reported == quinn::ConnectionError::Reset;
+    let reported = reported.to_string();
+    assert!(
+        is_reset || reported.contains(expect),
+        "{reported}, not {expect}"
+    );
+}
+
 /// Waits until the counters of `endpoint` are `expect`.
 async fn counted(endpoint: &Endpoint, expect: Counters) {
     let counted = async {

@@ -120,8 +120,8 @@ fn a_speed_may_be_in_per_cent() {
 fn a_missing_file_suggests_the_nearest_name() {
     let folder = Folder::new().with("conf/lbm.toml", "").with("i.json", "{}");
     let missing = "cannot be read: No such file or directory (os error 2)";
-    let check = |arguments: &[&str], met: &str, meant: &str| {
-        let message = format!("{met}: {missing}\n  help: did you mean `{meant}`?");
+    let check = |arguments: &[&str], found: &str, meant: &str| {
+        let message = format!("{found}: {missing}\n  help: did you mean `{meant}`?");
         folder.fails(arguments, 4, &message);
     };
     check(

@@ -22,7 +22,10 @@ fn is_refused(ended: &Ended, at: &str) {
 
 #[track_caller]
 fn is_tame(ended: &Ended) {
-    let obeyed = |text: &str| text.chars().any(|met| met.is_control() && met != '\n');
+    let obeyed = |text: &str| {
+        text.chars()
+            .any(|found| found.is_control() && found != '\n')
+    };
     assert!(
         !obeyed(&ended.stdout) && !obeyed(&ended.stderr),
         "{ended:?}"

@@ -10,12 +10,12 @@ fn hosts_of(variables: &[(&str, &str)]) -> Result<Option<Hosts>, Problem> {
 
 #[track_caller]
 fn check(variables: &[(&str, &str)], expect: &[(&str, u32)]) {
-    let met = hosts_of(variables).unwrap().unwrap().list;
-    let met: Vec<(&str, u32)> = met
+    let found = hosts_of(variables).unwrap().unwrap().list;
+    let found: Vec<(&str, u32)> = found
         .iter()
         .map(|(name, slots)| (name.as_str(), *slots))
         .collect();
-    assert_eq!(met, expect);
+    assert_eq!(found, expect);
 }
 
 #[test]
@@ -46,15 +46,15 @@ fn a_step_has_its_part_of_the_job() {
 #[test]
 fn numbers_are_about_as_many_hosts() {
     let problem = "\"4(x3)\" is about 3 hosts, expected 2".to_owned();
-    let met = hosts_of(&[(JOB, "n[1-2]"), (PROCESSORS, "4(x3)")]);
-    assert_eq!(met, Err((PROCESSORS, problem)));
+    let found = hosts_of(&[(JOB, "n[1-2]"), (PROCESSORS, "4(x3)")]);
+    assert_eq!(found, Err((PROCESSORS, problem)));
 }
 
 #[test]
 fn hosts_have_names_of_their_own() {
-    let met = hosts_of(&[(JOB, "n1,n1")]);
+    let found = hosts_of(&[(JOB, "n1,n1")]);
     let problem = "n1 twice, expected each host once".to_owned();
-    assert_eq!(met, Err((JOB, problem)));
+    assert_eq!(found, Err((JOB, problem)));
     let (variable, problem) = hosts_of(&[(STEP, "Tux[1-2]")]).unwrap_err();
     assert_eq!(variable, STEP);
     assert!(

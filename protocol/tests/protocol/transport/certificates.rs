@@ -39,7 +39,7 @@ async fn connections_end_when_a_certificate_expires() {
     let (mut a, mut b) = connected(&here, &there).await;
     let (mut c, mut d) = connected(&there, &here).await;
     let expect = "the certificate of node n2 has expired: issue a new one";
-    // Both ends know; the one that closes first tells the other.
+    // Both ends know; the one that closes first informs the other.
     for peer in [&mut a, &mut b, &mut c, &mut d] {
         let error = end(peer).await;
         assert!(error.to_string().ends_with(expect), "{error}");

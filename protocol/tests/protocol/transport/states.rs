@@ -163,7 +163,9 @@ async fn states_above_the_limit_are_refused_while_they_arrive() {
     for (length, is_refused) in [(100_000, false), (100_001, true)] {
         let sending = pair.a.sender.send_state(NODE, NODE, state(1, length));
         let (sent, received) = tokio::join!(sending, pair.b.states.receive());
-        assert_eq!(sent.is_err(), is_refused);
+        // All bytes of a state may have arrived before it is refused.
+        assert!(is_refused || sent.is_ok());
+        assert_eq!(received.is_err(), is_refused);
         match received {
             Ok(received) => assert_eq!(received.state.payload.len(), length),
             Err(error) => assert!(

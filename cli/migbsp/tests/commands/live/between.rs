@@ -121,8 +121,8 @@ fn links_that_cannot_be_are_refused() {
     let expected = "error: --between: there is one Set, so no link between Sets: add --sets 2\n";
     assert_eq!(one_set, expected);
     for (link, expected) in REFUSED {
-        let met = problem(&[&["--sets", "2", "--between"], *link].concat(), 2);
-        assert!(met.contains(expected), "{link:?}: {met}");
+        let found = problem(&[&["--sets", "2", "--between"], *link].concat(), 2);
+        assert!(found.contains(expected), "{link:?}: {found}");
     }
     problem(&["--sets", "2", "--level", "0.5"], 2);
     let invalid = problem(

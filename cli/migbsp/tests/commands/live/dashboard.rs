@@ -247,9 +247,9 @@ fn other_sites_other_paths_and_changes_are_refused() {
         ),
         ("GET /", with("Content-Length: 5"), "400 Bad Request"),
     ] {
-        let met = response(address, first, &headers);
+        let found = response(address, first, &headers);
         let expected = format!("HTTP/1.1 {status}\r\n");
-        assert!(met.starts_with(&expected), "{first} {headers}: {met}");
+        assert!(found.starts_with(&expected), "{first} {headers}: {found}");
         for guard in [
             "content-security-policy: default-src 'none'; ",
             "frame-ancestors 'none'",
@@ -257,10 +257,10 @@ fn other_sites_other_paths_and_changes_are_refused() {
             "referrer-policy: no-referrer",
             "cache-control: no-store",
         ] {
-            assert!(met.contains(guard), "{first}: {guard}: {met}");
+            assert!(found.contains(guard), "{first}: {guard}: {found}");
         }
-        let (_, body) = met.split_once("\r\n\r\n").unwrap();
-        assert_eq!(body.is_empty(), first.starts_with("HEAD"), "{met}");
+        let (_, body) = found.split_once("\r\n\r\n").unwrap();
+        assert_eq!(body.is_empty(), first.starts_with("HEAD"), "{found}");
     }
     up.signal("TERM");
     let ended = up.ends_within(10);

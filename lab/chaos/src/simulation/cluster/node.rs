@@ -14,8 +14,8 @@ use bsp::{HostId, MemorySize, Rank, SetId};
 use bytes::Bytes;
 use checkpoint::Delta;
 use machines::client::initial;
-use machines::node::{JobAction, JobEnd, NodeAction, StartedJob};
 use machines::node::{ConnectionId, JobEvent, NodeEvent};
+use machines::node::{JobAction, JobEnd, NodeAction, StartedJob};
 use machines::node::{NodeMachine, NodeParts};
 use machines::seconds;
 use machines::{

@@ -8,9 +8,7 @@ use bsp::units::Seconds;
 use bytes::Bytes;
 use checkpoint::Delta;
 use machines::client::{ClientEvent, NodeWord};
-use machines::node::{
-    ConnectionId, IncomingPieces, JobEvent, NewPeer, NodeEvent, NodeInput,
-};
+use machines::node::{ConnectionId, IncomingPieces, JobEvent, NewPeer, NodeEvent, NodeInput};
 use machines::{InputMemory, JobError};
 use protocol::transport::{ConnectError, JobId, PeerError, SessionState, Stamp, StreamContent};
 use protocol::{Address, EncodedState, Frame, Message, Pieces};

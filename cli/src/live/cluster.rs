@@ -1,0 +1,246 @@
+//! The nodes of a cluster, the client's connection to them, and jobs that are executed there one after the other.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use experiments::cluster;
+use experiments::submission::{request, scenario};
+use experiments::{
+    Failure, Finished, Loaded, PreparedExperiment, Provenance, Registry, RunFailure,
+    load_text_for_cluster,
+};
+use hosts::{JobObserver, TransferProgress};
+use indicatif::MultiProgress;
+use machines::JobError;
+use protocol::Member;
+use protocol::identity::files::{list_certificates, read_identity};
+use protocol::identity::{Holder, Identity, Name, Role};
+use record::Event;
+
+use crate::cert;
+use crate::failure::CommandFailure;
+use crate::progress::Progress;
+use crate::signals::TerminationSignal;
+
+/// The nodes of a cluster, Set by Set, and the identity of the client.
+#[derive(Debug)]
+pub(crate) struct ClusterMembers {
+    pub(crate) members: Vec<Member>,
+    pub(crate) client: Identity,
+}
+
+/// Location of a cluster and of the client's certificate.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct ClusterArguments {
+    /// The hosts, in the syntax of Open MPI's hostfiles [default: those that Slurm gave]
+    #[arg(long, visible_alias = "hostfile", value_name = "FILE")]
+    cluster: Option<PathBuf>,
+    /// Folder of the client's certificate and key [default: ~/.config/migbsp]
+    #[arg(long, value_name = "DIR")]
+    identity: Option<PathBuf>,
+    /// Name of the client, if the folder has several
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<Name>,
+}
+
+impl ClusterArguments {
+    /// Whether any of them is given.
+    pub(crate) const fn is_given(&self) -> bool {
+        self.cluster.is_some() || self.identity.is_some() || self.name.is_some()
+    }
+}
+
+impl ClusterMembers {
+    /// The cluster that the arguments, or Slurm, name.
+    ///
+    /// # Errors
+    ///
+    /// If there is no cluster, or no certificate of a client.
+    pub(crate) fn find(arguments: &ClusterArguments, program: &str) -> Result<Self, Failure> {
+        let members = match &arguments.cluster {
+            Some(file) => cluster::load(file)?,
+            None => {
+                let slurm = cluster::from_slurm(|name| env::var(name).ok())?;
+                slurm.ok_or_else(|| no_cluster(program))?
+            }
+        };
+        let folder = arguments.identity.as_deref();
+        Ok(Self {
+            members,
+            client: identity(folder, arguments.name.as_ref(), Role::Client, program)?,
+        })
+    }
+}
+
+/// The role of each member: the first of a Set is its Manager.
+pub(crate) fn roles(members: &[Member]) -> impl Iterator<Item = Role> {
+    members.iter().enumerate().map(|(index, member)| {
+        let before = &members[..index];
+        let is_first = before.iter().all(|other| other.set != member.set);
+        if is_first {
+            Role::SetManager
+        } else {
+            Role::Node
+        }
+    })
+}
+
+/// Neither an option nor Slurm names a cluster.
+fn no_cluster(program: &str) -> Failure {
+    Failure::Usage(format!(
+        "--cluster FILE is missing, and this is no job of Slurm: name a file with a line per host, as \
+         `node-1 slots=4 set=left`; or try `{program} up --local 4 -- run FILE`"
+    ))
+}
+
+/// Executes jobs, one after the other.
+pub(super) struct JobRunner<'a> {
+    pub(super) cluster: &'a ClusterMembers,
+    pub(super) registry: &'a Registry,
+    pub(super) termination: &'a TerminationSignal,
+    /// Where bars on stderr are, if they are wanted.
+    pub(super) bars: Option<&'a MultiProgress>,
+}
+
+/// A job that has ended.
+pub(super) struct JobResult {
+    /// The digest of the outputs, which have been verified.
+    pub(super) outputs: String,
+    pub(super) provenance: Provenance,
+}
+
+/// What sees a job.
+struct Observers<F> {
+    progress: Progress,
+    observer: F,
+}
+
+impl<F: FnMut(&Event)> JobObserver for Observers<F> {
+    fn observe(&mut self, event: &Event) -> Result<(), JobError> {
+        self.progress.observe(event);
+        (self.observer)(event);
+        Ok(())
+    }
+
+    fn transferred(&mut self, progress: TransferProgress) {
+        self.progress.transferred(progress);
+    }
+}
+
+impl JobRunner<'_> {
+    /// Executes the experiment of a bench in `text`, and shows every event to `observer`.
+    ///
+    /// # Errors
+    ///
+    /// If the experiment or its results are wrong, the job fails, or a signal ends the command.
+    pub(super) fn run(
+        &self,
+        text: &str,
+        observer: impl FnMut(&Event),
+    ) -> Result<JobResult, CommandFailure> {
+        let loaded = load_text_for_cluster(text, "the experiment of the bench", self.registry)?;
+        let (prepared, finished) = self.execute(&loaded, observer)?;
+        Ok(JobResult {
+            provenance: Provenance::of_experiment(&prepared.loaded, self.registry)?,
+            outputs: finished?.outputs_digest,
+        })
+    }
+
+    /// Executes the experiment `loaded`, and shows every event to `observer`: the experiment on the cluster, and its result,
+    /// whose outputs have been verified, or why it has none.
+    ///
+    /// # Errors
+    ///
+    /// If the experiment cannot be submitted, or a signal ends the command.
+    pub(super) fn execute(
+        &self,
+        loaded: &Loaded,
+        observer: impl FnMut(&Event),
+    ) -> Result<(PreparedExperiment, Result<Finished, Failure>), CommandFailure> {
+        let members = &self.cluster.members;
+        let (prepared, request) = request(loaded, members, self.registry, false, false)?;
+        let application = &loaded.experiment.application;
+        let entry = self.registry.find(&application.workload, None)?;
+        let (scenario, supersteps) = (scenario(&prepared), application.supersteps);
+        let mut observers = Observers {
+            progress: Progress::below(self.bars, scenario, supersteps, &prepared.platform),
+            observer,
+        };
+        let order = loaded.build_input();
+        let mut run = || -> Result<Finished, RunFailure> {
+            let outcome = hosts::run(
+                self.cluster.client.clone(),
+                &request,
+                entry.programs(order)?,
+                &mut observers,
+                self.termination.clone().received(),
+            )?;
+            Finished::new(entry, order, outcome)
+        };
+        let finished = run().map_err(Failure::from);
+        observers.progress.finish();
+        match self.termination.number() {
+            Some(signal) => Err(CommandFailure::Interrupted(signal)),
+            None => Ok((prepared, finished)),
+        }
+    }
+}
+
+/// The identity in `folder` (the default one, if none is named) for `role`; that of `name`, if there are several.
+///
+/// # Errors
+///
+/// If there is none, or several and no name; or its files are invalid.
+pub(crate) fn identity(
+    folder: Option<&Path>,
+    name: Option<&Name>,
+    role: Role,
+    program: &str,
+) -> Result<Identity, Failure> {
+    let folder = cert::folder(folder)?;
+    if let Some(name) = name {
+        let identity = read_identity(&folder, name).map_err(cert::fault)?;
+        let found = identity.certificate().subject.role;
+        if found != role {
+            let place = folder.display();
+            let problem = format!("{name} is a {found}, expected a {role}");
+            return Err(Failure::Input(format!("{place}: {problem}")));
+        }
+        return Ok(identity);
+    }
+    let mut names = names_of(&folder, role)?;
+    let place = folder.display();
+    match names.len() {
+        0 => Err(Failure::Input(format!(
+            "{place}: no certificate of a {role}; `{program} cert issue --role {role} --name NAME` makes one"
+        ))),
+        1 => read_identity(&folder, &names.remove(0)).map_err(cert::fault),
+        _ => {
+            let names: Vec<&str> = names.iter().map(Name::as_str).collect();
+            let names = names.join(", ");
+            Err(Failure::Usage(format!(
+                "{place}: several certificates of a {role}; say which of {names}"
+            )))
+        }
+    }
+}
+
+/// Names in `folder` that have a certificate for `role` in a file of that name.
+fn names_of(folder: &Path, role: Role) -> Result<Vec<Name>, Failure> {
+    let mut names = Vec::new();
+    for file in cert::certificates(folder)? {
+        // Other files are ignored.
+        let Ok(certificates) = list_certificates(&file) else {
+            continue;
+        };
+        let stem = file.file_stem().and_then(OsStr::to_str);
+        if let Some(Holder::Member(subject)) = certificates.first().map(|first| &first.holder)
+            && subject.role == role
+            && stem == Some(subject.name.as_str())
+        {
+            names.push(subject.name.clone());
+        }
+    }
+    Ok(names)
+}
