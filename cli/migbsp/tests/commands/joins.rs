@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use crate::invocation::{Folder, root};
-use crate::schemas;
 
 /// A task farm of which two workers wait for their hosts.
 pub(crate) const FARM: &str = r#"[application]
@@ -241,6 +240,7 @@ fn policies_move_no_more_beside_weighted_shares_than_beside_equal_ones() {
 }
 
 #[test]
+#[cfg(feature = "long-tests")]
 fn the_statements_of_santana_and_souza_hold() {
     let folder = Folder::new().with_variable("MIGBSP__ELASTICITY__GUARD", "false");
     let page = [
@@ -252,7 +252,7 @@ fn the_statements_of_santana_and_souza_hold() {
         "json",
     ];
     let text = folder.stdout(&page);
-    schemas::check(&text, "reproduce santana");
+    crate::schemas::check(&text, "reproduce santana");
     let json: Value = serde_json::from_str(&text).unwrap();
     let checks = json["checks"].as_array().unwrap();
     for check in checks {
@@ -267,6 +267,11 @@ fn the_statements_of_santana_and_souza_hold() {
     assert_eq!(json["curves"].as_array().unwrap().len(), 9);
     let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
     assert_eq!(page.matches("<svg").count(), 2);
+}
+
+#[test]
+fn options_of_other_papers_are_refused() {
+    let folder = Folder::new();
     for (options, message) in [
         (
             &["--ties", "rank"][..],

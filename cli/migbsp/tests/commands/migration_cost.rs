@@ -202,23 +202,20 @@ fn options_of_other_parts_and_unknown_parts_are_refused() {
     assert!(help.contains("The du2007 parts are"), "{help}");
 }
 
-const TABLE1: [&str; 4] = ["reproduce", "du2007-table1", "--seeds", "1..3"];
+const TABLE1: [&str; 4] = ["reproduce", "du2007-table1", "--seeds", "1..2"];
 
 #[test]
 fn choices_of_hosts_are_compared_under_every_condition_in_all_forms() {
     let folder = Folder::new().with_variable("MIGBSP__LOAD__DISCIPLINE", "shared");
     let arguments = [&TABLE1[..], &["--format", "json"]].concat();
-    let text = folder.stdout(&arguments);
-    assert_eq!(text, Folder::new().stdout(&arguments), "equal seeds");
-    for jobs in ["1", "3"] {
-        let with = [&arguments[..], &["--jobs", jobs]].concat();
-        assert_eq!(text, folder.stdout(&with), "--jobs {jobs}");
-    }
+    let text = folder.stdout(&[&arguments[..], &["--jobs", "1"]].concat());
+    let again = Folder::new().stdout(&[&arguments[..], &["--jobs", "3"]].concat());
+    assert_eq!(text, again, "equal seeds");
     let json: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["schema"], "migbsp.reproduce-du2007-table1/1");
     assert_eq!(
         (&json["part"], &json["seeds"]),
-        (&"table1".into(), &3.into())
+        (&"table1".into(), &2.into())
     );
     let tables = json["tables"].as_array().unwrap();
     let condition = |table: &Value| format!("{} {}", table["network"], table["discipline"]);
@@ -252,7 +249,7 @@ fn choices_of_hosts_are_compared_under_every_condition_in_all_forms() {
         .filter(|line| line.ends_with("holds") || line.ends_with("missed"));
     assert_eq!(verdicts.count(), checks.len(), "{table}");
     assert!(
-        table.contains("Every cell is a mean over 3 seeds"),
+        table.contains("Every cell is a mean over 2 seeds"),
         "{table}"
     );
     assert_eq!(folder.csv(&TABLE1).lines().count(), 1 + 6 * 7 * 6);

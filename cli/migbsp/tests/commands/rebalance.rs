@@ -75,7 +75,7 @@ fn every_assignment_is_what_it_is_said_to_be() {
                         "--algorithm",
                         algorithm,
                         "--budget",
-                        "200 ksteps",
+                        "40 ksteps",
                         "--cost",
                         cost,
                         "--target",

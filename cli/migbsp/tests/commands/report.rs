@@ -510,13 +510,13 @@ fn lengthen(folder: &Folder, (processes, supersteps, interval): (usize, usize, u
 #[test]
 fn a_long_run_of_many_processes_fits_on_a_page_that_opens() {
     let folder = recorded(&[("lbm", "lbm.toml", &["--set", "application.supersteps=4"])]);
-    lengthen(&folder, (600, 5_000, 20));
+    lengthen(&folder, (250, 5_000, 20));
     let page = page(&folder, &["runs/lbm"]);
     check_page(&page);
     assert!(page.len() < 6_000_000, "{} bytes", page.len());
     assert_eq!(page.matches("<details class=\"call\"").count(), 200);
     for words in [
-        "The first 200 processes that moved, of 600.",
+        "The first 200 processes that moved, of 250.",
         "49 more calls",
         "mean of 3",
     ] {

@@ -75,7 +75,7 @@ fn changed(changes: &[Change]) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: 150, failure_persistence: None, ..Config::default() })]
+    #![proptest_config(Config { cases: 60, failure_persistence: None, ..Config::default() })]
 
     #[test]
     fn mangled_instances_are_located_or_solved(changes in prop::collection::vec(change(), 1..4)) {
