@@ -348,7 +348,7 @@ fn numbered(mut events: Vec<Event>) -> (Vec<Event>, u64) {
             }
             Event::Checkpoint(checkpoint) => checkpoint.superstep = supersteps,
             Event::Interaction(interaction) => interaction.superstep = supersteps,
-            Event::Run(_) | Event::Traced(_) | Event::End(_) => {}
+            _ => {}
         }
     }
     (events, supersteps)

@@ -522,7 +522,7 @@ impl Reading {
                 self.attainable = end.attainable;
                 self.has_end = true;
             }
-            Event::Run(_) | Event::Traced(_) | Event::Observed(_) | Event::Evaluated(_) => {}
+            _ => {}
         }
     }
 

@@ -48,7 +48,7 @@ proptest! {
         tasks in prop_oneof![Just(1_u64), 0_u64..200],
         size in prop_oneof![Just(2_u32), Just(3), Just(8), 2_u32..30],
         dealing in rules(),
-        (shape, payment) in (0_usize..3, 0_usize..2),
+        (shape, payment) in (0..SHAPES.len(), 0_usize..2),
         stride in 1_u32..170,
     ) {
         let orders = |superstep: u64| {
@@ -103,7 +103,7 @@ proptest! {
         tasks in prop_oneof![Just(1_u64), 0_u64..200],
         size in prop_oneof![Just(2_u32), Just(3), Just(8), 2_u32..30],
         dealing in rules(),
-        shape in 0_usize..3,
+        shape in 0..SHAPES.len(),
         at in 0_u64..60,
         take in 1_usize..20,
         creation in prop_oneof![Just(0.0), 1e-4..1.0_f64],

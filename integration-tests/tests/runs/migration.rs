@@ -61,7 +61,7 @@ proptest! {
         programs in relays(),
         moves in scripts(),
         (shape, start, payment, collection) in
-            (0_usize..3, 0_usize..2, 0_usize..2, 0_usize..2),
+            (0..SHAPES.len(), 0_usize..2, 0_usize..2, 0_usize..2),
         offset in 0_u32..174,
         journey in journeys(),
     ) {

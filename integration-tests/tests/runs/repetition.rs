@@ -147,7 +147,7 @@ proptest! {
     #[test]
     fn records_are_the_same_with_and_without(
         programs in cycles(),
-        (shape, start, collection, policy) in (0_usize..3, 0_usize..2, 0_usize..2, 0_usize..4),
+        (shape, start, collection, policy) in (0..SHAPES.len(), 0_usize..2, 0_usize..2, 0_usize..4),
         (offset, payment, sets, traced) in (0_u32..174, 0_usize..2, 1_u32..5, any::<bool>()),
         change in prop::option::of((1_u32..300, 1_u32..300)),
     ) {

@@ -8,7 +8,7 @@ use agents::{
 };
 use simulator::{NetworkOptions, Platform};
 
-pub(crate) const SHAPES: [Shape; 3] = Shape::ALL;
+pub(crate) const SHAPES: [Shape; Shape::ALL.len()] = Shape::ALL;
 pub(crate) const STARTS: [TransferStart; 2] = [TransferStart::Eager, TransferStart::Rendezvous];
 pub(crate) const COLLECTIONS: [Collection; 2] = [Collection::AsTheyCome, Collection::ByRank];
 pub(crate) const PAYMENTS: [Payment; 2] = [Payment::Transfer, Payment::Migrant];

@@ -67,16 +67,7 @@ impl Move {
             Event::Evaluated(evaluated) if evaluated.set == SOURCE => {
                 rate = evaluated.transfer_rates.get(TARGET.index()).copied();
             }
-            Event::Run(_)
-            | Event::Superstep(_)
-            | Event::Observed(_)
-            | Event::Traced(_)
-            | Event::Evaluated(_)
-            | Event::Call(_)
-            | Event::Join(_)
-            | Event::Checkpoint(_)
-            | Event::Interaction(_)
-            | Event::End(_) => {}
+            _ => {}
         };
         // The call is held in both runs, so that they differ in the move alone.
         let with = prepared.run(Scenario::Iii, &registry, &mut observe)?;

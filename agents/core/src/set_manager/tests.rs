@@ -115,7 +115,7 @@ proptest! {
     fn the_outcome_does_not_depend_on_the_order_in_which_messages_come(
         (hosts, halts) in processes(),
         scheduler in schedulers(),
-        (shape, by_rank) in (0_usize..3, any::<bool>()),
+        (shape, by_rank) in (0..Shape::ALL.len(), any::<bool>()),
         order in prop::collection::vec(any::<usize>(), 1..200),
     ) {
         let collection = if by_rank { Collection::ByRank } else { Collection::AsTheyCome };
@@ -133,7 +133,7 @@ proptest! {
     fn what_was_decided_is_decided_again_from_the_record(
         (hosts, halts) in processes(),
         scheduler in schedulers(),
-        shape in 0_usize..3,
+        shape in 0..Shape::ALL.len(),
     ) {
         let test_world = TestWorld::new(Shape::ALL[shape], Collection::AsTheyCome, &hosts, &halts, scheduler);
         prop_assert_eq!(decided_again(test_world), []);

@@ -337,7 +337,7 @@ proptest! {
     fn no_agent_panics_whatever_valid_messages_arrive(
         (hosts, halts) in processes(),
         scheduler in schedulers(),
-        shape in 0_usize..3,
+        shape in 0..Shape::ALL.len(),
         seed in any::<u64>(),
     ) {
         let test_world = || TestWorld::new(Shape::ALL[shape], Collection::AsTheyCome, &hosts, &halts, scheduler.clone());
