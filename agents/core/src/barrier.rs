@@ -227,7 +227,7 @@ impl BarrierTree {
     pub(crate) fn time(&self, release: f64, arrival: f64) -> BarrierTime {
         match self.paths.price {
             Price::Nothing => BarrierTime::Ideal,
-            _ if self.has_nodes() => BarrierTime::Hierarchical,
+            _ if self.ends_in_each_set() => BarrierTime::Hierarchical,
             _ if self.is_by_rank() => BarrierTime::ByRank {
                 process: release + arrival,
             },
