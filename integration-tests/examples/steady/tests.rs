@@ -1,4 +1,4 @@
-//! Experiments are generated, searched and judged.
+//! Experiments are generated, searched and assessed.
 
 use std::collections::BTreeMap;
 use std::fs;

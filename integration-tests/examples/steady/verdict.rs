@@ -20,13 +20,13 @@ pub(crate) struct Run {
 /// Results by file and policy, and over all files by policy.
 #[derive(Debug, Serialize)]
 pub(crate) struct Verdict {
-    results: Vec<Judged>,
+    results: Vec<Assessed>,
     policies: Vec<Overall>,
 }
 
 /// A run of a policy on an experiment.
 #[derive(Debug, Serialize)]
-struct Judged {
+struct Assessed {
     experiment: String,
     policy: String,
     seconds: f64,
@@ -66,7 +66,7 @@ impl Verdict {
         let mut results = Vec::new();
         for (file, runs) in files.iter().zip(runs) {
             for (policy, run) in policies.iter().zip(runs) {
-                results.push(Judged {
+                results.push(Assessed {
                     experiment: file.display().to_string(),
                     policy: policy.clone(),
                     seconds: run.seconds,
@@ -90,16 +90,16 @@ impl Verdict {
         let layout = Layout::default();
         let mut text = String::new();
         if !is_short {
-            let rows = self.results.iter().map(|judged| {
+            let rows = self.results.iter().map(|assessed| {
                 vec![
-                    judged.experiment.clone(),
-                    judged.policy.clone(),
-                    format!("{:.3}", judged.seconds),
-                    format!("{:.3}", judged.of_none),
-                    format!("{:.3}", judged.of_own_pace),
-                    ratio(judged.of_best_placement),
-                    judged.calls.to_string(),
-                    judged.migrations.to_string(),
+                    assessed.experiment.clone(),
+                    assessed.policy.clone(),
+                    format!("{:.3}", assessed.seconds),
+                    format!("{:.3}", assessed.of_none),
+                    format!("{:.3}", assessed.of_own_pace),
+                    ratio(assessed.of_best_placement),
+                    assessed.calls.to_string(),
+                    assessed.migrations.to_string(),
                 ]
             });
             let headers = [
@@ -143,19 +143,22 @@ impl Verdict {
 }
 
 impl Overall {
-    fn new(policy: String, results: &[Judged]) -> Self {
-        let own: Vec<&Judged> = results
+    fn new(policy: String, results: &[Assessed]) -> Self {
+        let own: Vec<&Assessed> = results
             .iter()
-            .filter(|judged| judged.policy == policy)
+            .filter(|assessed| assessed.policy == policy)
             .collect();
-        let of_best = |judged: &Judged| judged.of_best_placement.unwrap_or(f64::NAN);
+        let of_best = |assessed: &Assessed| assessed.of_best_placement.unwrap_or(f64::NAN);
         let mut with_best = own.clone();
-        with_best.retain(|judged| judged.of_best_placement.is_some());
+        with_best.retain(|assessed| assessed.of_best_placement.is_some());
         Self {
-            of_none: Mean::new(&own, |judged| judged.of_none),
-            of_own_pace: Mean::new(&own, |judged| judged.of_own_pace),
+            of_none: Mean::new(&own, |assessed| assessed.of_none),
+            of_own_pace: Mean::new(&own, |assessed| assessed.of_own_pace),
             of_best_placement: (!with_best.is_empty()).then(|| Mean::new(&with_best, of_best)),
-            harmed: own.iter().filter(|judged| 1.02 < judged.of_none).count(),
+            harmed: own
+                .iter()
+                .filter(|assessed| 1.02 < assessed.of_none)
+                .count(),
             policy,
         }
     }
@@ -166,13 +169,14 @@ fn ratio(value: Option<f64>) -> String {
 }
 
 impl Mean {
-    fn new(results: &[&Judged], of: impl Fn(&Judged) -> f64) -> Self {
-        let logarithms: f64 = results.iter().map(|judged| of(judged).ln()).sum();
+    fn new(results: &[&Assessed], of: impl Fn(&Assessed) -> f64) -> Self {
+        let logarithms: f64 = results.iter().map(|assessed| of(assessed).ln()).sum();
         let worst = results.iter().max_by(|a, b| of(a).total_cmp(&of(b)));
         Self {
             mean: (logarithms / results.len() as f64).exp(),
-            worst: worst.map_or(f64::NAN, |judged| of(judged)),
-            worst_experiment: worst.map_or_else(String::new, |judged| judged.experiment.clone()),
+            worst: worst.map_or(f64::NAN, |assessed| of(assessed)),
+            worst_experiment: worst
+                .map_or_else(String::new, |assessed| assessed.experiment.clone()),
         }
     }
 }
