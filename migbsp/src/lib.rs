@@ -49,6 +49,6 @@ pub use paper::{
 pub use plan::{Alternative, Destination, DestinationChoice, Draft, GreedyRefine, Plan, Portfolio};
 pub use planner::{CallStart, Decision, Inventory, PlanAssessment, PlannedMove, Planner};
 pub use policies::{Description, Policies};
-pub use policy::{LoadSource, Planning, Policy, PolicyError};
-pub use rule::{Need, Parameter, Rule, Settings};
+pub use policy::{Policy, PolicyError};
+pub use rule::{LoadSource, Need, Parameter, Planning, Rule, Settings};
 pub use when::{CallOutcome, CallSchedule, Elapsed, Interval, Spacing, When};

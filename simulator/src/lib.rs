@@ -9,6 +9,7 @@ mod emptied;
 mod engine;
 mod jobs;
 mod network;
+mod network_options;
 mod platform;
 mod processor;
 mod profile;
@@ -16,7 +17,7 @@ mod profile;
 pub use calendar::Activity;
 pub use engine::{Engine, Span};
 pub use jobs::{Discipline, Job, Jobs, JobsError};
-pub use network::{ConfiguredSetting, NetworkModel, NetworkOptions, NetworkSetting};
+pub use network_options::{ConfiguredSetting, NetworkModel, NetworkOptions, NetworkSetting};
 pub use platform::{
     Host, Link, LinkId, NoRoute, Overhead, Platform, PlatformError, PlatformErrorKind,
     QuantityError, QuantityProblem, Set, Sharing, TopologyProblem, UnitSpelling, Unrouted,

@@ -35,7 +35,7 @@ use bsp::units::{BytesPerSecond, InstructionsPerSecond, Seconds};
 use bsp::{HostId, SetId};
 
 use crate::jobs::Jobs;
-use crate::network::ConfiguredSetting;
+use crate::network_options::ConfiguredSetting;
 use crate::profile::Profile;
 use builder::{Builder, ZoneRouting};
 use names::Names;

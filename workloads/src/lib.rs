@@ -9,6 +9,7 @@
 //! can be checked. It charges instructions by counting its operations.
 
 pub mod background;
+mod cyclic;
 mod dealing;
 mod draws;
 pub mod h_relation;

@@ -5,7 +5,6 @@
 //! second, the trailing elements are updated and the next pivot is passed down its column. One superstep
 //! before all stages passes the first pivot. Elements for the same process travel together.
 
-mod cyclic;
 pub mod kernel;
 
 use bsp::units::{Bytes, Instructions};
@@ -15,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::parameters::{AMOUNT_MAX, Common, Error, bytes, instructions};
 use crate::tally::Tally;
 
-pub use cyclic::{Cyclic, Error as CyclicError};
+pub use crate::cyclic::{Cyclic, Error as CyclicError};
 
 /// How much there is to compute, to hold and to send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

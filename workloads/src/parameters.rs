@@ -4,7 +4,7 @@ use bsp::Rank;
 use bsp::farm::{DealingError, FarmError};
 use bsp::units::{Bytes, Instructions};
 
-use crate::lu::CyclicError;
+use crate::cyclic::Error as CyclicError;
 
 /// Parameters that all workloads have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,11 +18,9 @@ mod store;
 
 pub use delta::{Delta, DeltaError, FoundBase};
 pub use generations::{Generations, KeptPiece, PieceError};
-pub use piece::{
-    Chunk, Condition, Content, ContentWriter, Generation, Piece, PieceHead, SavedStates,
-};
+pub use piece::{Chunk, Condition, Content, ContentWriter, Generation, Piece, PieceHead};
 pub use store::{
     BeginError, CheckError, Checkpoint, CompleteError, Damage, DiskFault, DiskFiles, Entry, Files,
-    JobDescription, Latest, NoCheckpoint, Part, Problem, SimulatedFiles, Store, SubmittedJob,
-    WriteError, WrittenPieces,
+    JobDescription, Latest, NoCheckpoint, Part, Problem, SavedStates, SimulatedFiles, Store,
+    SubmittedJob, WriteError, WrittenPieces,
 };

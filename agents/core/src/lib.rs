@@ -37,14 +37,14 @@ pub use checkpointing::{
 pub use chunks::{ChunkReader, ChunkSink, ChunkSource, ChunkWriter};
 pub use message_check::{RunShape, check};
 pub use node::Node;
-pub use outcome::{Outcome, RunError, Transferred, Transfers};
+pub use outcome::{Outcome, Outputs, RunError, Transferred, Transfers};
 pub use placement::{
     PlacementError, PlacementOptions, PlacementOrder, placement, resumed_placement,
 };
 pub use process::{Process, arrival};
 pub use programs::{
-    Content, DecodeOutputs, Executed, HostedProgram, Incoming, Outputs, ProgramType, Programs,
-    RepeatedPlan, SimulatedPrograms, States, SuperstepPlan, Turn, check_fork, decode,
+    Content, DecodeOutputs, Executed, HostedProgram, Incoming, ProgramType, Programs, RepeatedPlan,
+    SimulatedPrograms, States, SuperstepPlan, Turn, check_fork, decode,
 };
 pub use set_manager::SetManager;
 pub use setup::{

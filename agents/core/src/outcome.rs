@@ -1,11 +1,13 @@
 //! The result of a run.
 
+use std::any::Any;
+use std::fmt;
+
+use bsp::Program;
 use bsp::units::{Bytes, Seconds};
 use protocol::Build;
 use record::{Call, Checkpoint, End, Join};
 use simulator::NoRoute;
-
-use crate::programs::Outputs;
 
 /// The result of a run, in either world.
 #[derive(Debug)]
@@ -28,6 +30,33 @@ pub struct Outcome {
     pub transfers: Option<Transfers>,
     /// The supersteps of a simulation that passed as earlier ones did, and were not simulated again.
     pub repeated: u64,
+}
+
+/// The outputs of a job's programs, by rank.
+pub struct Outputs(Box<dyn Any + Send>);
+
+impl Outputs {
+    /// The outputs of programs of type `P`, by rank.
+    pub(crate) fn new<P: Program>(outputs: Vec<P::Output>) -> Self {
+        Self(Box::new(outputs))
+    }
+
+    /// The outputs of programs of type `P`, by rank.
+    ///
+    /// # Panics
+    ///
+    /// If the programs of the job were of another type with other outputs.
+    #[must_use]
+    pub fn typed<P: Program>(&self) -> &[P::Output] {
+        let outputs = self.0.downcast_ref::<Vec<P::Output>>();
+        outputs.expect("the outputs are those of the programs that ran")
+    }
+}
+
+impl fmt::Debug for Outputs {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Outputs").finish_non_exhaustive()
+    }
 }
 
 /// What the client of a job sent to nodes before the run, and received from them after it.

@@ -3,7 +3,6 @@
 mod hosted;
 mod simulated;
 
-use std::any::Any;
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -18,7 +17,7 @@ use serde::de::DeserializeOwned;
 use simulated::TypedPrograms;
 
 use crate::chunks::{ChunkReader, ChunkSink, ChunkWriter};
-use crate::outcome::RunError;
+use crate::outcome::{Outputs, RunError};
 
 pub use hosted::{Content, Executed, HostedProgram, Incoming, Turn};
 pub use simulated::SimulatedPrograms;
@@ -170,33 +169,6 @@ impl fmt::Debug for ProgramType {
         formatter
             .debug_struct("ProgramType")
             .finish_non_exhaustive()
-    }
-}
-
-/// The outputs of a job's programs, by rank.
-pub struct Outputs(Box<dyn Any + Send>);
-
-impl Outputs {
-    /// The outputs of programs of type `P`, by rank.
-    fn new<P: Program>(outputs: Vec<P::Output>) -> Self {
-        Self(Box::new(outputs))
-    }
-
-    /// The outputs of programs of type `P`, by rank.
-    ///
-    /// # Panics
-    ///
-    /// If the programs of the job were of another type with other outputs.
-    #[must_use]
-    pub fn typed<P: Program>(&self) -> &[P::Output] {
-        let outputs = self.0.downcast_ref::<Vec<P::Output>>();
-        outputs.expect("the outputs are those of the programs that ran")
-    }
-}
-
-impl fmt::Debug for Outputs {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Outputs").finish_non_exhaustive()
     }
 }
 

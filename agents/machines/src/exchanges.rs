@@ -11,7 +11,7 @@ use bsp::{HostId, Rank, SetId};
 use migbsp::Reception;
 use protocol::{Batch, MessageHeader, Step};
 
-use crate::node::InputMemory;
+use crate::input_memory::InputMemory;
 
 /// One node's part in the exchange of programs' messages.
 ///

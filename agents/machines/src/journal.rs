@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bsp::{Rank, SetId};
 use record::{Call, Evaluated, Event, Moved, Observed, Traced};
 
-use crate::node::InputMemory;
+use crate::input_memory::InputMemory;
 
 /// Puts the events of all nodes into the order of the record.
 ///

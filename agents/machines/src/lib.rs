@@ -42,24 +42,26 @@ mod checkpoints;
 pub mod client;
 mod exchanges;
 mod host_meter;
+mod input_memory;
+mod job_error;
 mod journal;
 mod links;
 pub mod members;
 mod migration;
 pub mod node;
 mod resumption;
-mod world;
 
 use std::time::{Duration, Instant};
 
 use bsp::units::Seconds;
 
 pub use checkpoints::{SavedPiece, Saving};
-pub use client::JobError;
 pub use host_meter::{Execution, HostMeter};
+pub use input_memory::InputMemory;
+pub use job_error::JobError;
 pub use members::{Builds, Routes};
 pub use migration::{ArrivedProcess, InitialState, InitialStateDecoder, Transfer};
-pub use node::{Done, InputMemory, Prepared, Residents, Task};
+pub use node::{Done, Prepared, Residents, Task};
 
 /// `duration` in seconds.
 #[expect(clippy::missing_panics_doc, reason = "a duration is finite")]

@@ -8,7 +8,7 @@ use bsp::HostId;
 use protocol::identity::{Name, NameError, Role};
 use protocol::{Build, Member, Submit, is_displayable};
 
-use crate::client::JobError;
+use crate::job_error::JobError;
 
 /// The rules of a job: the first host of each Set is its Manager's.
 pub fn rules(setup: &Setup) -> Rules {

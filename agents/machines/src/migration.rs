@@ -13,7 +13,7 @@ use bytes::Bytes;
 use protocol::{Address, EncodedState};
 use record::MoveTimes;
 
-use crate::node::InputMemory;
+use crate::input_memory::InputMemory;
 use crate::seconds;
 
 /// A process that has arrived on this node.

@@ -1,8 +1,8 @@
 //! A node of a cluster: it waits for clients, and takes part in one job at a time.
 
 mod job;
+mod world;
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -32,8 +32,9 @@ use protocol::{
 
 use crate::between;
 use crate::checkpoints::{SavedPiece, Saving};
-use crate::client::JobError;
 use crate::host_meter::HostMeter;
+use crate::input_memory::InputMemory;
+use crate::job_error::JobError;
 use crate::members::{self, Builds, Routes, check_own};
 use crate::migration::{ArrivedProcess, InitialState, InitialStateDecoder};
 use crate::resumption;
@@ -795,26 +796,4 @@ pub(super) struct JobProgress {
     pub(super) processes: usize,
     /// The calls that were recorded there, once there has been one.
     pub(super) calls: Option<CallsStatus>,
-}
-
-/// A part of the memory for waiting input, which is returned when this is dropped. While that memory is used up, nothing
-/// more is read from the connection.
-#[derive(Default)]
-pub struct InputMemory(
-    #[expect(dead_code, reason = "returned on drop")] Option<Box<dyn Any + Send + Sync>>,
-);
-
-impl InputMemory {
-    /// Memory that is returned when `held` is dropped.
-    pub fn new(held: impl Any + Send + Sync) -> Self {
-        Self(Some(Box::new(held)))
-    }
-}
-
-impl fmt::Debug for InputMemory {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("InputMemory")
-            .finish_non_exhaustive()
-    }
 }

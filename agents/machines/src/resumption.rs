@@ -10,7 +10,7 @@
 use agents::{Resumed, Setup};
 use protocol::{ResumedJob, Submit};
 
-use crate::client::JobError;
+use crate::job_error::JobError;
 
 /// What a client submits of `setup`, if the job resumes another one.
 pub(super) fn submitted(setup: &Setup) -> Option<ResumedJob> {

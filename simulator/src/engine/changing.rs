@@ -230,7 +230,7 @@ mod tests {
 
     use super::*;
     use crate::calendar::Activity;
-    use crate::network::NetworkOptions;
+    use crate::network_options::NetworkOptions;
     use crate::platform::Platform;
 
     /// A computation of thirty years on a host whose load changes every second: each change makes an end obsolete that lies

@@ -16,7 +16,7 @@ use super::routes::{Bypasses, Edge, Fabric, Location, NO_POINT, Routing, Star};
 use super::simgrid::Loopback;
 use super::topology::{NamedCable, Topology};
 use super::{Host, Link, LinkId, Overhead, Overheads, Set, Sharing, units};
-use crate::network::ConfiguredSetting;
+use crate::network_options::ConfiguredSetting;
 use crate::profile::Profile;
 use cluster::ClusterHosts;
 

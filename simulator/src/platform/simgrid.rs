@@ -19,7 +19,7 @@ use super::graph::Search;
 use super::topology::{Dragonfly, FatTree, Parts, Topology, TopologyProblem, Torus};
 use super::units::{self, ProfileQuantity, QuantityError};
 use super::{CORES, CORES_MAX, Host, LinkId, Platform};
-use crate::network::{ConfiguredSetting, NetworkModel, NetworkSetting};
+use crate::network_options::{ConfiguredSetting, NetworkModel, NetworkSetting};
 use crate::profile::Profile;
 use trace::{Profiles, Traces};
 

@@ -23,14 +23,14 @@ use protocol::{
 };
 
 use crate::checkpoints::Checkpoints;
-use crate::client::JobError;
 use crate::host_meter::{HostMeter, Processors};
+use crate::job_error::JobError;
 use crate::members::{Builds, role_of};
 use crate::migration::InitialState;
+use crate::node::world::HostWorld;
 use crate::node::{
     ConnectionId, JobAction, JobEvent, JobProgress, NewPeer, NodeAction, Prepared, StartedJob,
 };
-use crate::world::HostWorld;
 
 /// The part of a node in a job, from its submission on.
 pub(super) struct Job {

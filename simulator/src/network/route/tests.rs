@@ -1,7 +1,7 @@
 //! The cache of routes changes no route.
 
 use super::*;
-use crate::network::NetworkOptions;
+use crate::network_options::NetworkOptions;
 
 /// Two Sets of sixty hosts on one core.
 fn platform() -> Platform {

@@ -7,7 +7,8 @@ use bsp::units::Bytes;
 
 use super::*;
 use crate::calendar::Activity;
-use crate::network::{Network, NetworkOptions};
+use crate::network::Network;
+use crate::network_options::NetworkOptions;
 use crate::platform::Platform;
 
 /// The flows of one network, and their calendar.

@@ -3,7 +3,7 @@
 use bsp::units::Bytes;
 
 use super::*;
-use crate::network::{NetworkModel, NetworkSetting};
+use crate::network_options::{NetworkModel, NetworkSetting};
 
 /// Two hosts and a router in one zone; what stands in the others' places is as given.
 fn file(head: &str, config: &str, more: &str) -> String {

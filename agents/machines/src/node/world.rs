@@ -30,10 +30,10 @@ use protocol::{
 use record::Names;
 
 use crate::checkpoints::{CheckpointAction, Checkpoints, SavedPiece};
-use crate::client::JobError;
 use crate::duration;
 use crate::exchanges::Exchanges;
 use crate::host_meter::{HostMeter, Processors};
+use crate::job_error::JobError;
 use crate::migration::ArrivedProcess;
 use crate::node::{Done, IncomingPieces, JobAction, JobProgress, NodeInput};
 use crate::seconds;

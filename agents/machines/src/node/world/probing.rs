@@ -12,8 +12,8 @@ use migbsp::ProbedLink;
 use protocol::{Address, LinkProbed, NodeMessage, Probe, ProbeLink};
 
 use crate::links::{Links, OneWayDelay, Probed, Rates, RoundTrips};
+use crate::node::world::HostWorld;
 use crate::seconds;
-use crate::world::HostWorld;
 
 /// The probes of a node, one series to a host at a time.
 #[derive(Debug)]

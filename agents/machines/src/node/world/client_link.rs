@@ -9,9 +9,9 @@ use bytes::Bytes;
 use protocol::{Address, CallsStatus, Ended, Frame, JobMessage, Message, encode};
 
 use crate::between;
-use crate::client::JobError;
+use crate::job_error::JobError;
 use crate::node::JobAction;
-use crate::world::HostWorld;
+use crate::node::world::HostWorld;
 
 /// What waits to be sent to the client of a job.
 pub(super) struct ClientLink {

@@ -1,0 +1,106 @@
+//! Why a job on real hosts has no result.
+
+use agents::RunError;
+use protocol::transport::{ConnectError, PeerError};
+use protocol::{Failed, Fault, displayed_message};
+
+/// Why a job on real hosts has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct JobError {
+    /// The part that is at fault.
+    pub fault: Fault,
+    /// What failed, and a remedy.
+    pub message: String,
+    /// Whether another member of the job has said so, and reports it.
+    pub is_reported: bool,
+}
+
+impl JobError {
+    /// The program or its results.
+    #[must_use]
+    pub fn program(message: impl Into<String>) -> Self {
+        Self::of(Fault::Program, message)
+    }
+
+    /// The experiment.
+    #[must_use]
+    pub fn input(message: impl Into<String>) -> Self {
+        Self::of(Fault::Input, message)
+    }
+
+    /// The cluster.
+    #[must_use]
+    pub fn cluster(message: impl Into<String>) -> Self {
+        Self::of(Fault::Cluster, message)
+    }
+
+    /// The builds of nodes and client differ.
+    #[must_use]
+    pub fn build(message: impl Into<String>) -> Self {
+        Self::of(Fault::Build, message)
+    }
+
+    fn of(fault: Fault, message: impl Into<String>) -> Self {
+        Self {
+            fault,
+            message: message.into(),
+            is_reported: false,
+        }
+    }
+
+    /// The same, which another member of the job has said and reports.
+    #[must_use]
+    pub(crate) fn reported(self) -> Self {
+        Self {
+            is_reported: true,
+            ..self
+        }
+    }
+}
+
+impl From<RunError> for JobError {
+    fn from(error: RunError) -> Self {
+        let fault = match error {
+            RunError::Peer(_) => Fault::Cluster,
+            RunError::Places { .. }
+            | RunError::NoSuchHost { .. }
+            | RunError::NoProcesses
+            | RunError::Starved { .. }
+            | RunError::Elasticity(_)
+            | RunError::Resumption(_) => Fault::Input,
+            RunError::Program(_)
+            | RunError::NoRoute(_)
+            | RunError::Encoding { .. }
+            | RunError::Stuck { .. } => Fault::Program,
+        };
+        Self::of(fault, error.to_string())
+    }
+}
+
+impl From<PeerError> for JobError {
+    fn from(error: PeerError) -> Self {
+        Self::cluster(error.to_string())
+    }
+}
+
+impl From<ConnectError> for JobError {
+    fn from(error: ConnectError) -> Self {
+        Self::cluster(error.to_string())
+    }
+}
+
+impl From<Failed> for JobError {
+    fn from(failed: Failed) -> Self {
+        Self::of(failed.fault, failed.message).reported()
+    }
+}
+
+impl From<JobError> for Failed {
+    fn from(error: JobError) -> Self {
+        Self {
+            fault: error.fault,
+            message: displayed_message(&error.message),
+        }
+    }
+}
