@@ -13,8 +13,8 @@ use crate::rebalance::{Budget, Problem, ProblemError, Solution};
 /// An assignment within the limits of memory, if the initial assignment exceeds them, as cheap as a short search finds; levels do not
 /// count. `None`: it is within them.
 ///
-/// To fit things into several boxes is as hard as rebalancing itself. Of few processes the cheapest assignment is found, or
-/// that there is none. Of many, what leaves full machines is put where it is cheapest; if that fails, everything is put anew;
+/// To fit things into several boxes is as hard as rebalancing itself. If there are few assignments, the cheapest is found, or
+/// that there is none. Otherwise, what leaves full machines is put where it is cheapest; if that fails, everything is put anew;
 /// if that fails, processes are moved and exchanged at random as long as that makes the excess no larger. What is found is
 /// annealed.
 ///
@@ -33,12 +33,12 @@ pub(super) fn mended(problem: &Problem) -> Result<Option<Vec<usize>>, ProblemErr
     check(problem, memory)?;
     let start = match Exhaustive::new(problem, memory).run() {
         Searched::Whole(cheapest) => cheapest,
-        Searched::Part => {
+        Searched::Part(cheapest) => {
             let anew = |rule| Packing::new(problem, memory, |_| true).filled(rule);
             let found = relieved(problem, memory).or_else(|_| anew(Rule::Cheapest));
             let found = found.or_else(|_| anew(Rule::Tightest));
             let found = found.map_or_else(|rest| Exchanges::new(problem, memory, rest).run(), Some);
-            found.map(|found| cheapened(problem, &found))
+            found.map(|found| cheapened(problem, &found)).or(cheapest)
         }
     };
     let exceeded = || ProblemError::MemoryExceeded {
@@ -218,24 +218,25 @@ impl<'a> Packing<'a> {
 }
 
 /// Every assignment of the processes that may move, but for those that cannot be cheaper than one that was found: the
-/// largest process first, each to the cheapest machine first.
+/// largest process first, each to the cheapest machine first, and to its initial one before others that cost as much.
 struct Exhaustive<'a> {
-    problem: &'a Problem,
     held: MemoryUse<'a>,
-    order: Vec<usize>,
+    /// The processes, each with the cost of each machine, the cheapest first.
+    order: Vec<(usize, Vec<(f64, usize)>)>,
     /// What the processes of `order` from each on cost at least.
     least: Vec<f64>,
     assignment: Vec<usize>,
     cheapest: Option<(f64, Vec<usize>)>,
-    nodes: u32,
+    /// Places that were tried.
+    tried: u32,
 }
 
 /// Whether all assignments were considered.
 enum Searched {
     /// All: the cheapest within the limits, if there is one.
     Whole(Option<Vec<usize>>),
-    /// There are too many.
-    Part,
+    /// There are too many: the cheapest so far, if one was found.
+    Part(Option<Vec<usize>>),
 }
 
 impl<'a> Exhaustive<'a> {
@@ -243,54 +244,60 @@ impl<'a> Exhaustive<'a> {
         let packing = Packing::new(problem, memory, |_| true);
         let mut order = packing.leaving;
         order.sort_by_key(|&process| (std::cmp::Reverse(memory.with_blocks(process)), process));
-        let cheapest = |process: usize| {
-            let costs = (0..memory.limits.len()).map(|machine| problem.cost(process, machine));
-            costs.fold(f64::INFINITY, f64::min)
+        let by_cost = |process: usize| {
+            let machines = 0..memory.limits.len();
+            let costs = machines.map(|machine| (problem.cost(process, machine), machine));
+            let mut costs: Vec<(f64, usize)> = costs.collect();
+            let initial = problem.residents()[process].initial_machine;
+            costs.sort_by(|a, b| {
+                let is_elsewhere = |machine: usize| (machine != initial, machine);
+                let by_machine = is_elsewhere(a.1).cmp(&is_elsewhere(b.1));
+                a.0.total_cmp(&b.0).then(by_machine)
+            });
+            (process, costs)
         };
+        let order: Vec<_> = order.into_iter().map(by_cost).collect();
         let mut least = vec![0.0];
-        for &process in order.iter().rev() {
-            least.push(least[least.len() - 1] + cheapest(process));
+        for (_, costs) in order.iter().rev() {
+            least.push(least[least.len() - 1] + costs[0].0);
         }
         least.reverse();
         Self {
-            problem,
             held: packing.held,
             order,
             least,
             assignment: problem.initial_assignment(),
             cheapest: None,
-            nodes: 0,
+            tried: 0,
         }
     }
 
     fn run(mut self) -> Searched {
-        // Of more than these, the nodes are never enough: they are not begun.
-        if self.order.len() <= 24 && self.place(0, 0.0) {
-            Searched::Whole(self.cheapest.map(|(_, assignment)| assignment))
+        let is_whole = self.order.len() <= EXHAUSTIVE_PROCESSES && self.place(0, 0.0);
+        let found = self.cheapest.map(|(_, assignment)| assignment);
+        if is_whole {
+            Searched::Whole(found)
         } else {
-            Searched::Part
+            Searched::Part(found)
         }
     }
 
-    /// Places the processes of `order` from `at` on, where those before it cost `cost`. `false`: there are too many nodes.
+    /// Places the processes of `order` from `at` on, where those before it cost `cost`. `false`: too much was tried.
     fn place(&mut self, at: usize, cost: f64) -> bool {
         let cheapest = self.cheapest.as_ref().map_or(f64::INFINITY, |best| best.0);
         if cheapest <= cost + self.least[at] {
             return true;
         }
-        let Some(&process) = self.order.get(at) else {
+        if at == self.order.len() {
             self.cheapest = Some((cost, self.assignment.clone()));
             return true;
-        };
-        self.nodes += 1;
-        if EXHAUSTIVE_NODES < self.nodes {
-            return false;
         }
-        let costs = (0..self.problem.machines().len())
-            .map(|machine| (self.problem.cost(process, machine), machine));
-        let mut costs: Vec<(f64, usize)> = costs.collect();
-        costs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        for (more, machine) in costs {
+        for place in 0..self.order[at].1.len() {
+            let (process, (more, machine)) = (self.order[at].0, self.order[at].1[place]);
+            self.tried += 1;
+            if EXHAUSTIVE_TRIES < self.tried {
+                return false;
+            }
             if !self.held.fits(process, machine) {
                 continue;
             }
@@ -399,8 +406,11 @@ fn cheapened(problem: &Problem, start: &[usize]) -> Vec<usize> {
 /// Steps of the annealing: some milliseconds.
 const STEPS: u64 = 200_000;
 
-/// Processes that an exhaustive search places before it is given up: some milliseconds.
-const EXHAUSTIVE_NODES: u32 = 50_000;
+/// Places that an exhaustive search tries before it is given up: some milliseconds.
+const EXHAUSTIVE_TRIES: u32 = 100_000;
+
+/// The most processes that are placed by an exhaustive search, which recurses once for each.
+const EXHAUSTIVE_PROCESSES: usize = 24;
 
 /// Exchanges that are drawn.
 const EXCHANGES: u32 = 400_000;

@@ -207,6 +207,35 @@ fn a_start_is_found_that_no_exchange_leads_to() {
 }
 
 #[test]
+fn what_moves_at_no_cost_stays_as_well() {
+    // The first process costs nothing to move; the others do not fit together.
+    let machine = Machine {
+        capacity: 1.0,
+        group: 0,
+    };
+    let resident = |size: f64, initial_machine: usize| Resident {
+        workload: 1.0,
+        size,
+        initial_machine,
+    };
+    let residents = vec![resident(0.0, 2), resident(1.0, 1), resident(1.0, 1)];
+    let cost = MoveCost {
+        fixed: 0.0,
+        per_size: 1.0,
+    };
+    let memory = Memory {
+        limits: vec![10; 3],
+        uses: vec![0, 6, 6],
+        blocks: Vec::new(),
+        used_blocks: vec![Vec::new(); 3],
+    };
+    let problem = Problem::new(vec![machine; 3], residents, vec![vec![cost]]).unwrap();
+    let problem = problem.with_memory(memory).unwrap();
+    let start = Solution::of(&problem, f64::MAX, problem.start());
+    assert_eq!((start.assignment[0], start.migrations), (2, 1));
+}
+
+#[test]
 fn crowded_machines_are_mended_by_exchanges() {
     // 16 machines of 10 bytes are full to the last byte when each has 7 and 3; all that is large is on the first half.
     let machines = vec![(1.0, 0, 10); 16];
