@@ -1,7 +1,7 @@
 //! A record in the formats of other tools: timelines for trace viewers, tables for data analysis.
 //!
-//! A record is read once (`happening`), as spans of time for timelines (`spans`) or as rows for tables (`tables`). A
-//! format is one file that writes spans or takes rows.
+//! A record is read once (`Reading::each`), as spans of time for timelines (`each_span`) or as rows for tables (`tables`).
+//! A format is one file that writes spans or takes rows.
 
 mod otlp;
 mod paje;

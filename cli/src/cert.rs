@@ -445,8 +445,7 @@ fn expanded(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !path.is_dir() {
         return Ok(vec![path.to_path_buf()]);
     }
-    let files = certificates(path)?;
-    Ok(files)
+    certificates(path)
 }
 
 fn no_certificate(folder: &Path) -> Failure {

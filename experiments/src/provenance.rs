@@ -261,7 +261,9 @@ impl CsvTable {
     /// An empty table of the form `schema`; the fields of the first row make its header.
     #[must_use]
     pub fn new(schema: &'static str, provenance: &Provenance) -> Self {
-        Self::begun(schema, provenance, true)
+        Self {
+            writer: writer(true, comments(schema, provenance).into_bytes()),
+        }
     }
 
     /// An empty table of the form `schema` under `header`.
@@ -274,16 +276,7 @@ impl CsvTable {
         provenance: &Provenance,
         header: impl IntoIterator<Item = &'a str>,
     ) -> Result<Self, Failure> {
-        let mut table = Self::begun(schema, provenance, false);
-        table.writer.write_record(header).map_err(Failure::run)?;
-        Ok(table)
-    }
-
-    fn begun(schema: &'static str, provenance: &Provenance, has_headers: bool) -> Self {
-        let comments = comments(schema, provenance).into_bytes();
-        Self {
-            writer: writer(has_headers, comments),
-        }
+        Self::streamed(schema, provenance, header, Vec::new()).map_err(Failure::run)
     }
 
     /// The text of the table.

@@ -2,7 +2,10 @@
 
 #[path = "../../protocol/tests/protocol/fuzz/input.rs"]
 mod input;
-#[expect(dead_code, reason = "tests/checkpoint/growth.rs uses the rest of it")]
+#[expect(
+    dead_code,
+    reason = "agents/checkpoint/tests/checkpoint/growth.rs uses the rest of it"
+)]
 #[path = "../../agents/checkpoint/tests/checkpoint/mutation.rs"]
 mod mutation;
 

@@ -96,11 +96,7 @@ impl Program for Lbm {
         if let Some(right) = ctx.right() {
             ctx.send_sized(right, self.boundary);
         }
-        if self.tally.supersteps < self.supersteps {
-            Step::Continue
-        } else {
-            Step::Halt(self.tally)
-        }
+        self.tally.step(self.supersteps)
     }
 
     fn memory(&self) -> Option<MemorySize> {

@@ -193,11 +193,7 @@ impl Program for Lu {
         } else {
             self.send_column_and_row(ctx, superstep / 2);
         }
-        if self.tally.supersteps < self.supersteps {
-            Step::Continue
-        } else {
-            Step::Halt(self.tally)
-        }
+        self.tally.step(self.supersteps)
     }
 
     fn memory(&self) -> Option<MemorySize> {

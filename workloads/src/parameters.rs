@@ -1,8 +1,8 @@
 //! Parameters that all workloads have, and their errors.
 
-use bsp::Rank;
 use bsp::farm::{DealingError, FarmError};
 use bsp::units::{Bytes, Instructions};
+use bsp::{Rank, numbers};
 
 use crate::cyclic::Error as CyclicError;
 
@@ -308,13 +308,8 @@ pub(crate) fn at_least(
 }
 
 /// `value` as a whole number, halves away from zero; what is below zero or not a number gives zero.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "rounded before, and the conversion saturates"
-)]
 pub(crate) const fn whole(value: f64) -> u64 {
-    value.round() as u64
+    numbers::whole(value.round())
 }
 
 /// Amounts above this are mistakes, and sums of them would not fit.

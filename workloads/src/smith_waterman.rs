@@ -136,11 +136,7 @@ impl Program for SmithWaterman {
         {
             ctx.send_sized(right, self.cell);
         }
-        if self.tally.supersteps < self.supersteps {
-            Step::Continue
-        } else {
-            Step::Halt(self.tally)
-        }
+        self.tally.step(self.supersteps)
     }
 
     fn memory(&self) -> Option<MemorySize> {

@@ -143,11 +143,7 @@ impl Program for Synthetic {
         for &receiver in &self.receivers {
             ctx.send_sized(receiver, self.bytes);
         }
-        if self.tally.supersteps < self.supersteps {
-            Step::Continue
-        } else {
-            Step::Halt(self.tally)
-        }
+        self.tally.step(self.supersteps)
     }
 
     fn memory(&self) -> Option<MemorySize> {

@@ -1,7 +1,7 @@
 //! The output of a process of a model.
 
 use bsp::units::{Bytes, Instructions};
-use bsp::{Rank, Superstep};
+use bsp::{Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 /// What one process did and received, all supersteps together.
@@ -34,6 +34,15 @@ impl Tally {
         ctx.charge(work);
         self.work += work;
         self.supersteps += 1;
+    }
+
+    /// The end of a superstep of a process that halts after `supersteps`.
+    pub(crate) const fn step(self, supersteps: u64) -> Step<Self> {
+        if self.supersteps < supersteps {
+            Step::Continue
+        } else {
+            Step::Halt(self)
+        }
     }
 
     fn receive(&mut self, superstep: u64, sender: Rank, bytes: Bytes) {

@@ -12,7 +12,7 @@ use crate::setup::Scheduler;
 /// What a Manager knows of the cost of moves: what is stated and, if that is configured, what it has learned.
 ///
 /// All Managers learn from the same moves in the same order, so all know the same.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LearnedCost {
     stated: MigrationCost,
     model: Option<MigrationModel>,

@@ -13,7 +13,7 @@
 //! | route and names | here |
 //! | the state of the agent | the agent; `Mail::refuse` ends the connection of the sender |
 //! | events of a node, at the client | `machines`, `client/event_check.rs` |
-//! | a submission, at the node | `machines`, `members.rs`; `experiments`, `limits.rs`: as the client checks it. It opens no file but those of its checkpoint folder (`hosts`, `checkpoints.rs`); another thread does that, without following links |
+//! | a submission, at the node | `machines`, `members.rs`; `experiments`, `loaded.rs`: as the client checks it. It opens no file but those of its checkpoint folder (`hosts`, `checkpoints.rs`); another thread does that, without following links |
 //!
 //! Texts of peers are shortened and escaped before they are displayed (`protocol/src/text.rs`). A property test
 //! delivers any valid message at any time to all agents (`set_manager/tests/hostile.rs`), and an independent peer

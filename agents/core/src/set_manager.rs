@@ -383,7 +383,7 @@ impl SetManager {
             mean: all.mean(),
             took,
         });
-        let scheduler = rules.scheduler.as_ref().expect("calls have a scheduler");
+        let scheduler = rules.scheduler.as_ref().expect(SCHEDULED);
         let is_due = rules.round.ends_with(self.superstep) && scheduling.when.is_due(of_run);
         scheduler.is_scripted(completed) || is_due && can_pay(completed, scheduling.end)
     }
@@ -738,6 +738,9 @@ impl PlacementView {
         self.here.values().sum()
     }
 }
+
+/// Why there is a scheduler.
+const SCHEDULED: &str = "calls have a scheduler";
 
 #[cfg(test)]
 mod tests;

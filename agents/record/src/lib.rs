@@ -116,7 +116,7 @@ pub trait Names {
 }
 
 impl Event {
-    /// Checks that what the event names exists in `run`.
+    /// Checks that the processes, hosts, Sets and supersteps exist in `run` by which readers look something up.
     ///
     /// # Errors
     ///

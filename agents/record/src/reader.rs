@@ -322,6 +322,7 @@ struct Progress {
     /// The number of processes of the run.
     processes: usize,
     hosts: usize,
+    sets: usize,
     /// The number of supersteps that are over.
     supersteps: u64,
     /// The superstep before which the last checkpoint began.
@@ -340,6 +341,7 @@ impl Progress {
         Self {
             processes: run.placement.len(),
             hosts: run.hosts.len(),
+            sets: run.sets.len(),
             supersteps: run.first_superstep(),
             saved: run.first_superstep(),
             ..Self::default()
@@ -439,9 +441,8 @@ impl Names for Progress {
         within("host", host.index(), self.hosts)
     }
 
-    /// Nothing is looked up by it.
-    fn set(&self, _: SetId) -> Result<(), String> {
-        Ok(())
+    fn set(&self, set: SetId) -> Result<(), String> {
+        within("Set", set.index(), self.sets)
     }
 
     /// [`Self::follow`] has checked that it is the next one.

@@ -300,6 +300,7 @@ fn numbered(mut events: Vec<Event>) -> (Vec<Event>, u64) {
     let mut supersteps = 0;
     let rank = |rank: &mut Rank| rank.0 %= 2;
     let host = |host: &mut HostId| host.0 %= 2;
+    let set = |set: &mut SetId| set.0 = 0;
     for event in &mut events {
         match event {
             Event::Superstep(superstep) => {
@@ -319,16 +320,22 @@ fn numbered(mut events: Vec<Event>) -> (Vec<Event>, u64) {
                 for found in &mut evaluated.processes {
                     rank(&mut found.rank);
                     host(&mut found.host);
+                    set(&mut found.target);
                 }
+                set(&mut evaluated.set);
             }
             Event::Call(call) => {
                 call.superstep = supersteps;
                 let passed_over = call.passed_over.iter_mut().map(|(entry, _)| entry);
                 for entry in call.list.iter_mut().chain(passed_over) {
                     rank(&mut entry.rank);
+                    set(&mut entry.own);
+                    set(&mut entry.target);
                 }
                 for considered in &mut call.considered {
                     rank(&mut considered.entry.rank);
+                    set(&mut considered.entry.own);
+                    set(&mut considered.entry.target);
                     host(&mut considered.host);
                 }
                 for moved in &mut call.migrations {

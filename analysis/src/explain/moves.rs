@@ -1,6 +1,8 @@
 //! What moves took, beside what was predicted.
 
-use bsp::HostId;
+use std::collections::BTreeMap;
+
+use bsp::{HostId, Rank};
 use experiments::NamedMove;
 use migbsp::{CostCoefficients, median};
 use record::{Migration, Moved};
@@ -122,9 +124,10 @@ impl ExplainedCall {
         &self,
         name: impl Fn(HostId) -> String + Copy,
     ) -> impl Iterator<Item = MoveReport> {
+        let arrivals = self.arrivals.iter().map(|moved| (moved.rank, moved));
+        let arrivals: BTreeMap<Rank, &Moved> = arrivals.collect();
         self.migrations.iter().map(move |migration| {
-            let mut arrivals = self.arrivals.iter().rev();
-            let moved = arrivals.find(|moved| moved.rank == migration.rank);
+            let moved = arrivals.get(&migration.rank).copied();
             MoveReport::new(migration, moved, name)
         })
     }

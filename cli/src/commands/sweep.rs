@@ -128,14 +128,13 @@ fn run(arguments: &GridArguments, context: &Context<'_>) -> Result<(), CommandFa
     if arguments.dry_run {
         return arguments.show_plan(&prepared, &provenance);
     }
-    let temporary = match &arguments.out {
-        Some(_) => None,
-        None => Some(tempfile::tempdir().map_err(Failure::run)?),
-    };
-    let folder = match (&arguments.out, &temporary) {
-        (Some(folder), _) => folder.as_path(),
-        (None, Some(folder)) => folder.path(),
-        (None, None) => return Ok(()),
+    let temporary;
+    let folder = match &arguments.out {
+        Some(folder) => folder.as_path(),
+        None => {
+            temporary = tempfile::tempdir().map_err(Failure::run)?;
+            temporary.path()
+        }
     };
     let Prepared {
         plan,

@@ -45,6 +45,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ),
     ("actix-rt", &["agents/simulated", "agents/hosts"]),
     ("integer-encoding", &["agents/record"]),
+    ("libfuzzer-sys", &["integration-tests/fuzz"]),
     ("perf-event2", &["agents/hosts"]),
     ("sysinfo", &["agents/hosts"]),
     ("brotli", &["lab/rebalancing"]),

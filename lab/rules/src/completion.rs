@@ -6,7 +6,7 @@ use bsp::units::Seconds;
 
 /// Expected time from the arrival of a task to its end.
 ///
-/// Equation `COMPLETION` of `docs/model.md`, without variance: `d / (1 − ρ)` and the delay by present jobs.
+/// Equation `COMPLETION` of `docs/model.md`: `d / (1 − ρ)` and the delay by present jobs.
 ///
 /// | symbol | argument | unit |
 /// |---|---|---|

@@ -27,7 +27,7 @@ use protocol::{
 };
 
 use crate::message_check::check;
-use crate::set_manager::{Moves, SetManager};
+use crate::set_manager::{Moves, SCHEDULED, SetManager};
 use crate::setup::{
     Payment, Rules, Scheduler, WindowRule, most, scripted_candidates, scripted_places,
 };
@@ -96,9 +96,6 @@ struct LinkProbes {
     /// What was found, in the order of the probes.
     probed: Vec<ProbedLink>,
 }
-
-/// Why there is a scheduler.
-const SCHEDULED: &str = "calls have a scheduler";
 
 impl SetManager {
     /// Begins a call after the present superstep, at all Managers; this one knows of it since `began`.
@@ -503,11 +500,7 @@ impl SetManager {
 
     /// Selects the candidates, and prepares the negotiation about them.
     fn begin_negotiation(&mut self, rules: &Rules, world: &mut dyn World) -> Result<(), String> {
-        let model = &rules
-            .scheduler
-            .as_ref()
-            .expect("calls have a scheduler")
-            .model;
+        let model = &rules.scheduler.as_ref().expect(SCHEDULED).model;
         let call = self.call.as_mut().expect("a call is being held");
         let orders = rules.orders(call.superstep + 1);
         let selection = match orders {

@@ -133,9 +133,10 @@ fn checkpoints_out_of_order_are_noticed() {
 }
 
 #[test]
-fn processes_and_hosts_that_the_run_does_not_have_are_named() {
+fn processes_hosts_and_sets_that_the_run_does_not_have_are_named() {
     let rank = "it names the process of rank 2; this run has 2, counted from 0";
     let host = "it names host 7; this run has 2, counted from 0";
+    let set = "it names Set 3; this run has 1, counted from 0";
     let found = r#"{"rank":1,"host":7,"instructions":0,"bytes":0,"target":0,"potentials":[]}"#;
     let evaluated = EVALUATED.replace("[]}", &format!("[{found}]}}"));
     let moves = r#""migrations":[{"rank":2,"from":0,"to":1,"potential":null,"t1":0.0,"t2":0.0,"cost":0.0}]"#;
@@ -143,6 +144,12 @@ fn processes_and_hosts_that_the_run_does_not_have_are_named() {
     for (event, fault) in [
         (MOVED.replace("\"rank\":1", "\"rank\":2"), rank),
         (MOVED.replace("\"host\":1", "\"host\":7"), host),
+        (
+            evaluated
+                .replace("\"host\":7", "\"host\":1")
+                .replace("\"target\":0", "\"target\":3"),
+            set,
+        ),
         (evaluated, host),
         (call, rank),
     ] {

@@ -40,6 +40,12 @@ proptest! {
         let prefix = Prefix::decode(prefix, &Limits::default()).unwrap();
         prop_assert_eq!(prefix.head_len(), head.len());
         prop_assert_eq!(prefix.payload_len(), frame.payload.len() as u64);
+        // What the simulated network charges is what a socket sends.
+        if let Message::Agent(agent) = &message
+            && !matches!(agent, AgentMessage::State(_))
+        {
+            prop_assert_eq!(agent.wire_size(from, to), Bytes(frame_len(&message, from, to)));
+        }
         prop_assert_eq!(prefix.open(head, frame.payload), Ok((from, to, message)));
     }
 }
@@ -72,7 +78,7 @@ fn declared_sizes_replace_the_payload() {
 }
 
 #[test]
-fn lengths_of_long_lists_are_computed() {
+fn long_lists_are_encoded() {
     let moment = Seconds::new(0.5).unwrap();
     let report = Message::Agent(AgentMessage::SetReport(Box::new(SetReport {
         superstep: 1 << 40,
