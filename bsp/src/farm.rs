@@ -15,6 +15,7 @@
 //! use bsp::farm::{self, Dealing, Tasks, Work};
 //! use bsp::reference;
 //! use bsp::units::Instructions;
+//! use bsp::BoxError;
 //!
 //! struct Powers;
 //!
@@ -23,9 +24,9 @@
 //!     type Task = u64;
 //!     type Outcome = u64;
 //!
-//!     fn execute(exponent: &u32, base: &u64, work: &mut Work) -> u64 {
+//!     fn execute(exponent: &u32, base: &u64, work: &mut Work) -> Result<u64, BoxError> {
 //!         work.charge(Instructions(u64::from(*exponent)));
-//!         base.pow(*exponent)
+//!         base.checked_pow(*exponent).ok_or_else(|| format!("{base} is too large").into())
 //!     }
 //! }
 //!
@@ -38,7 +39,6 @@ mod dealer;
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -46,8 +46,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::Rank;
 use crate::numbers::{length, real};
-use crate::program::{Payload, Program, Round, Step};
-use crate::reference::panic_message;
+use crate::program::{BoxError, Payload, Program, Round, Step};
+use crate::reference::contain;
 use crate::superstep::Superstep;
 use crate::units::{Instructions, Seconds};
 
@@ -68,7 +68,15 @@ pub trait Tasks: Send + 'static {
     type Outcome: Payload + Clone;
 
     /// Executes one task, and charges for it.
-    fn execute(shared: &Self::Shared, task: &Self::Task, work: &mut Work) -> Self::Outcome;
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps the task from having an outcome. It ends the run, as an error of a superstep does, and names the task.
+    fn execute(
+        shared: &Self::Shared,
+        task: &Self::Task,
+        work: &mut Work,
+    ) -> Result<Self::Outcome, BoxError>;
 }
 
 /// The computation that tasks charge for.
@@ -149,7 +157,7 @@ impl<T: Tasks> Program for Farm<T> {
         last: EXECUTE,
     };
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, FarmMessage<T>>) -> Step<Vec<T::Outcome>> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, FarmMessage<T>>) -> Result<Step<Vec<T::Outcome>>, BoxError> {
         match &mut self.0 {
             Role::Master(master) => master.superstep(ctx),
             Role::Worker(worker) => worker.superstep(ctx),
@@ -288,7 +296,7 @@ impl<T: Tasks> Master<T> {
         }
     }
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, FarmMessage<T>>) -> Step<Vec<T::Outcome>> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, FarmMessage<T>>) -> Result<Step<Vec<T::Outcome>>, BoxError> {
         for (from, message) in ctx.receive() {
             let worker = from.index() - 1;
             match message {
@@ -311,14 +319,14 @@ impl<T: Tasks> Master<T> {
                 }
                 if self.has_ended {
                     let outcomes = std::mem::take(&mut self.outcomes).into_iter();
-                    return Step::Halt(outcomes.flatten().collect());
+                    return Ok(Step::Halt(outcomes.flatten().collect()));
                 }
                 self.deal(ctx);
             }
             EXECUTE => self.share_with_joined(ctx),
             _ => {}
         }
-        Step::Continue
+        Ok(Step::Continue)
     }
 
     /// Sends what workers share to all that are not on standby; to all if there is no other.
@@ -437,7 +445,7 @@ impl<T: Tasks> Worker<T> {
         }
     }
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, FarmMessage<T>>) -> Step<Vec<T::Outcome>> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, FarmMessage<T>>) -> Result<Step<Vec<T::Outcome>>, BoxError> {
         if std::mem::take(&mut self.has_executed) {
             ctx.send(MASTER, FarmMessage::Took(ctx.elapsed()));
         }
@@ -466,57 +474,67 @@ impl<T: Tasks> Worker<T> {
                 FarmMessage::Outcomes(_) | FarmMessage::Took(_) => {}
             }
         }
-        self.assemble(ctx);
+        self.assemble()?;
         if let Some((first, tasks)) = dealt {
-            let outcomes = self.execute(ctx, first, &tasks);
+            let outcomes = self.execute(ctx, first, &tasks)?;
             ctx.send(MASTER, FarmMessage::Outcomes(outcomes));
             self.has_executed = true;
         }
         if self.has_ended && !self.has_executed {
-            Step::Halt(Vec::new())
+            Ok(Step::Halt(Vec::new()))
         } else {
-            Step::Continue
+            Ok(Step::Continue)
         }
     }
 
     /// Decodes what workers share, once all its parts are here.
-    fn assemble(&mut self, ctx: &Superstep<'_, FarmMessage<T>>) {
+    fn assemble(&mut self) -> Result<(), TaskError> {
         let parts: Option<Vec<Bytes>> = self.parts.iter().cloned().collect();
-        let Some(parts) = parts.filter(|parts| !parts.is_empty()) else {
-            return;
-        };
-        self.parts.clear();
-        match decode_shared(&parts) {
-            Ok(shared) => self.shared = Some(shared),
-            Err(error) => ctx.fail(format!("what workers share cannot be decoded: {error}")),
+        if let Some(parts) = parts.filter(|parts| !parts.is_empty()) {
+            self.parts.clear();
+            self.shared = Some(decode_shared(&parts).map_err(TaskError::Shared)?);
         }
+        Ok(())
     }
 
-    /// Executes `tasks`, the first of which has the number `first`. A panic of one names it.
+    /// Executes `tasks`, the first of which has the number `first`.
     fn execute(
         &self,
         ctx: &mut Superstep<'_, FarmMessage<T>>,
         first: u64,
         tasks: &[T::Task],
-    ) -> Vec<T::Outcome> {
+    ) -> Result<Vec<T::Outcome>, TaskError> {
         let shared = self
             .shared
             .as_ref()
             .expect("it comes before the first task");
         let mut work = Work::default();
         let mut outcomes = Vec::with_capacity(tasks.len());
-        let executed = catch_unwind(AssertUnwindSafe(|| {
-            for task in tasks {
-                outcomes.push(T::execute(shared, task, &mut work));
-            }
-        }));
-        if let Err(panic) = executed {
-            let task = first + length(outcomes.len());
-            panic!("task {task}: {}", panic_message(&*panic));
+        for (task, number) in tasks.iter().zip(first..) {
+            let executed = contain(|| T::execute(shared, task, &mut work));
+            let outcome = executed
+                .map_err(|message| TaskError::Panicked { number, message })?
+                .map_err(|error| TaskError::Failed { number, error })?;
+            outcomes.push(outcome);
         }
         ctx.charge(work.charged());
-        outcomes
+        Ok(outcomes)
     }
+}
+
+/// Why a worker cannot execute its tasks.
+#[derive(Debug, thiserror::Error)]
+enum TaskError {
+    #[error("what workers share cannot be decoded")]
+    Shared(#[source] rmp_serde::decode::Error),
+    #[error("task {number}")]
+    Failed {
+        number: u64,
+        #[source]
+        error: BoxError,
+    },
+    #[error("task {number} panicked: {message}")]
+    Panicked { number: u64, message: String },
 }
 
 /// Sends a part to the workers that do not have it from the master.

@@ -8,20 +8,24 @@
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 
+mod array;
 pub mod farm;
 mod ids;
 mod name;
 pub mod numbers;
 mod program;
+pub mod reduction;
 pub mod reference;
 mod superstep;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod units;
 
+pub use array::{Array, Number};
 pub use ids::{HostId, Rank, SetId};
 pub use name::{NameError, check_name};
-pub use program::{MemorySize, Payload, Program, Round, Step};
+pub use program::{BoxError, MemorySize, Payload, Program, Round, Step};
+pub use reduction::{And, Max, Min, Or, ReductionError, Reductions, Sum};
 pub use superstep::{
     Conditions, Envelope, Inbox, Interaction, MESSAGE_MAX, Outbox, Superstep, encoded_len,
 };

@@ -1,5 +1,7 @@
 //! What a user implements.
 
+use std::error::Error;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +30,7 @@ use crate::units::Bytes;
 ///
 /// ```
 /// use bsp::units::Instructions;
-/// use bsp::{Program, Step, Superstep, reference};
+/// use bsp::{BoxError, Program, Step, Superstep, reference};
 /// use serde::{Deserialize, Serialize};
 ///
 /// #[derive(Serialize, Deserialize)]
@@ -40,15 +42,15 @@ use crate::units::Bytes;
 ///     type Message = u64;
 ///     type Output = u64;
 ///
-///     fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Step<u64> {
+///     fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Result<Step<u64>, BoxError> {
 ///         ctx.charge(Instructions(1000));
 ///         if ctx.index() == 0 {
 ///             for rank in ctx.ranks() {
 ///                 ctx.send(rank, self.mine);
 ///             }
-///             return Step::Continue;
+///             return Ok(Step::Continue);
 ///         }
-///         Step::Halt(ctx.receive().map(|(_, value)| value).sum())
+///         Ok(Step::Halt(ctx.receive().map(|(_, value)| value).sum()))
 ///     }
 /// }
 ///
@@ -67,7 +69,15 @@ pub trait Program: Serialize + DeserializeOwned + Send + 'static {
     const ROUND: Round = Round::SUPERSTEP;
 
     /// One round: receive what was sent in the previous superstep, compute, send.
-    fn superstep(&mut self, ctx: &mut Superstep<'_, Self::Message>) -> Step<Self::Output>;
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps the process from going on. It ends the run, which names the process, the superstep, the host and the
+    /// chain of causes. A panic means that the program is wrong; an error, that its input is.
+    fn superstep(
+        &mut self,
+        ctx: &mut Superstep<'_, Self::Message>,
+    ) -> Result<Step<Self::Output>, BoxError>;
 
     /// The memory image that a migration moves; `None`: as long as the encoded state.
     fn memory(&self) -> Option<MemorySize> {
@@ -99,6 +109,9 @@ pub trait Program: Serialize + DeserializeOwned + Send + 'static {
         None
     }
 }
+
+/// The error of a superstep or of a task: any error converts to it by `?`, and so does a text.
+pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// A message or an output: any value that serde can encode.
 pub trait Payload: Serialize + DeserializeOwned + Send + 'static {}

@@ -1,12 +1,16 @@
 //! The single-threaded reference runner: its result is what every other runner has to produce.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+use std::{error, iter};
 
 use crate::ids::Rank;
 use crate::program::{Program, Step};
+use crate::reduction::Reductions;
 use crate::superstep::{
-    Conditions, Envelope, GaveUp, Inbox, MESSAGE_MAX, Outbox, Superstep, encoded_len,
+    Conditions, Envelope, Inbox, MESSAGE_MAX, Outbox, Superstep, encoded_len,
 };
 use crate::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 
@@ -65,6 +69,8 @@ pub(crate) struct Computation<P: Program> {
     pub(crate) elapsed: Vec<Seconds>,
     /// The processes on standby in the next superstep, in rank order.
     pub(crate) standby: Vec<Rank>,
+    /// What the superstep that is over has reduced.
+    pub(crate) reduced: Reductions,
     /// The speed of all processes, for these times.
     speed: InstructionsPerSecond,
     halted: Vec<Option<u64>>,
@@ -84,6 +90,7 @@ impl<P: Program> Computation<P> {
             charged: vec![Instructions::ZERO; count],
             elapsed: vec![Seconds::ZERO; count],
             standby: Vec::new(),
+            reduced: Reductions::default(),
             speed: InstructionsPerSecond::new(SPEED).expect("above zero"),
             halted: vec![None; count],
             work: Instructions::ZERO,
@@ -107,6 +114,7 @@ impl<P: Program> Computation<P> {
         }
         let size = u32::try_from(self.processes.len()).expect("ranks fit 32 bits");
         let mut sends = Vec::new();
+        let mut reductions = Reductions::default();
         for (index, program) in self.processes.iter_mut().enumerate() {
             self.charged[index] = Instructions::ZERO;
             if self.halted[index].is_some() {
@@ -119,6 +127,7 @@ impl<P: Program> Computation<P> {
                 index: superstep,
                 elapsed: self.elapsed[index],
                 standby: &self.standby,
+                reduced: Some(&self.reduced),
             };
             match execute(program, (rank, size), conditions, &mut inbox, &mut outbox)? {
                 Step::Continue => {}
@@ -130,6 +139,7 @@ impl<P: Program> Computation<P> {
             self.charged[index] = outbox.work;
             self.elapsed[index] = outbox.work / self.speed;
             self.work += outbox.work;
+            reductions.combine(outbox.reductions);
             let sent = outbox.sends.into_iter();
             sends.extend(sent.map(|(to, envelope)| (rank, to, envelope)));
         }
@@ -148,6 +158,7 @@ impl<P: Program> Computation<P> {
                 Envelope::Sized(bytes) => inbox.sized.push((from, bytes)),
             }
         }
+        self.reduced = conclude(reductions, superstep)?;
         self.superstep += 1;
         Ok(())
     }
@@ -240,11 +251,21 @@ pub const fn check_length(
     })
 }
 
-/// Executes one superstep of one process, and turns a panic into an error.
+/// The results of the reductions of all processes in `superstep`.
 ///
 /// # Errors
 ///
-/// [`Error::Panicked`] and [`Error::GaveUp`].
+/// [`Error::Reduction`].
+pub fn conclude(reductions: Reductions, superstep: u64) -> Result<Reductions, Error> {
+    let concluded = reductions.conclude();
+    concluded.map_err(|problem| Error::Reduction { superstep, problem })
+}
+
+/// Executes one superstep of one process, and says in errors whose it was.
+///
+/// # Errors
+///
+/// [`Error::Failed`] and [`Error::Panicked`].
 pub fn execute<P: Program>(
     program: &mut P,
     (rank, size): (Rank, u32),
@@ -252,28 +273,58 @@ pub fn execute<P: Program>(
     inbox: &mut Inbox<P::Message>,
     outbox: &mut Outbox<P::Message>,
 ) -> Result<Step<P::Output>, Error> {
-    catch_unwind(AssertUnwindSafe(|| {
-        let who = (rank, size);
-        program.superstep(&mut Superstep::new(who, conditions, inbox, outbox))
-    }))
-    .map_err(|panic| {
-        let superstep = conditions.index;
-        let panic = match panic.downcast::<GaveUp>() {
-            Ok(gave_up) => {
-                return Error::GaveUp {
-                    rank,
-                    superstep,
-                    message: gave_up.0,
-                };
-            }
-            Err(panic) => panic,
-        };
-        Error::Panicked {
+    let superstep = conditions.index;
+    let mut context = Superstep::new((rank, size), conditions, inbox, outbox);
+    match contain(|| program.superstep(&mut context)) {
+        Ok(Ok(step)) => Ok(step),
+        Ok(Err(error)) => Err(Error::Failed {
             rank,
             superstep,
-            message: panic_message(&*panic),
+            message: chain(&*error),
+        }),
+        Err(message) => Err(Error::Panicked {
+            rank,
+            superstep,
+            message,
+        }),
+    }
+}
+
+/// What an error says, and what its sources say, one after the other.
+#[must_use]
+pub fn chain(error: &(dyn error::Error + 'static)) -> String {
+    let messages = iter::successors(Some(error), |error| error.source());
+    let messages: Vec<String> = messages.map(ToString::to_string).collect();
+    messages.join(": ")
+}
+
+/// The result of `action`, or what a panic in it says, and where it is in the source.
+///
+/// # Errors
+///
+/// If `action` panics. What it has changed may be in any state.
+pub fn contain<T>(action: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            PANICKED_AT.set(panic.location().map(ToString::to_string));
+            before(panic);
+        }));
+    });
+    PANICKED_AT.set(None);
+    panic::catch_unwind(AssertUnwindSafe(action)).map_err(|panic| {
+        let message = panic_message(&*panic);
+        match PANICKED_AT.take() {
+            Some(place) => format!("{message}, at {place}"),
+            None => message,
         }
     })
+}
+
+thread_local! {
+    /// Where in the source this thread has panicked.
+    static PANICKED_AT: Cell<Option<String>> = const { Cell::new(None) };
 }
 
 /// What a panic says.
@@ -337,18 +388,26 @@ pub enum Error {
         rank: Rank,
         /// The superstep.
         superstep: u64,
-        /// The panic message.
+        /// The panic message, and where in the source it panicked.
         message: String,
     },
-    /// The program gave up: [`Superstep::fail`](crate::Superstep::fail).
-    #[error("{rank} gave up in superstep {superstep}: {message}")]
-    GaveUp {
+    /// The program returned an error.
+    #[error("{rank} failed in superstep {superstep}: {message}")]
+    Failed {
         /// The process.
         rank: Rank,
         /// The superstep.
         superstep: u64,
-        /// Why.
+        /// What the error and its sources say.
         message: String,
+    },
+    /// Processes disagree about a reduction, or reductions are too long.
+    #[error("superstep {superstep}: {problem}")]
+    Reduction {
+        /// The superstep.
+        superstep: u64,
+        /// Which, and why.
+        problem: String,
     },
     /// The limit was reached.
     #[error(

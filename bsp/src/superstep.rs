@@ -1,12 +1,16 @@
 //! What a program sees of the world during one superstep, and the lengths of messages.
 
+use std::borrow::Cow;
 use std::io;
-use std::panic::resume_unwind;
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::Rank;
 use crate::numbers::length;
+use crate::program::Payload;
+use crate::reduction::{
+    Partial, REDUCTION_NAME_MAX, Reduction, ReductionError, Reductions,
+};
 use crate::units::{Bytes, Instructions, Seconds};
 
 /// The context of one superstep of one process.
@@ -20,7 +24,7 @@ pub struct Superstep<'a, Message> {
 }
 
 /// What a runner knows of a superstep when a process starts it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Conditions<'a> {
     /// The superstep, from 0.
     pub index: u64,
@@ -28,6 +32,8 @@ pub struct Conditions<'a> {
     pub elapsed: Seconds,
     /// The processes whose hosts have not joined, in rank order.
     pub standby: &'a [Rank],
+    /// What the superstep before has reduced.
+    pub reduced: Option<&'a Reductions>,
 }
 
 /// What a process receives in a superstep, ordered by (sender's rank, order sent).
@@ -48,6 +54,8 @@ pub struct Outbox<Message> {
     pub sends: Vec<(Rank, Envelope<Message>)>,
     /// The interaction of a task farm that is complete, if it is the farm's master.
     pub interaction: Option<Interaction>,
+    /// Its contributions to reductions.
+    pub reductions: Reductions,
 }
 
 /// One message on its way.
@@ -58,10 +66,6 @@ pub enum Envelope<Message> {
     /// Nothing but a size, as models of applications send.
     Sized(Bytes),
 }
-
-/// What a process unwinds with that gave up.
-#[derive(Debug)]
-pub(crate) struct GaveUp(pub(crate) String);
 
 impl<'a, Message> Superstep<'a, Message> {
     /// The context of a superstep for process `rank` of `size`; called by runners.
@@ -84,12 +88,6 @@ impl<'a, Message> Superstep<'a, Message> {
             inbox,
             outbox,
         }
-    }
-
-    /// Ends the run with an error whose message names the problem and a remedy. A panic means that the program is
-    /// wrong; this means that its input is.
-    pub fn fail(&self, message: impl Into<String>) -> ! {
-        resume_unwind(Box::new(GaveUp(message.into())))
     }
 
     /// Takes the messages sent to this process in the previous superstep, ordered by (sender's rank,
@@ -119,6 +117,102 @@ impl<'a, Message> Superstep<'a, Message> {
     /// takes the time it takes.
     pub fn charge(&mut self, work: Instructions) {
         self.outbox.work += work;
+    }
+
+    /// Contributes to the reduction `name`. In the next superstep, every process has the combined value of all that contributed
+    /// ([`reduced`](Self::reduced)).
+    ///
+    /// It costs no superstep and no message: contributions travel with the barrier ([`crate::reduction`]). A process may
+    /// contribute to several, also in the superstep in which it halts, or to none. Of several contributions to one
+    /// name, all count.
+    ///
+    /// # Panics
+    ///
+    /// If the name is longer than [`REDUCTION_NAME_MAX`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bsp::{BoxError, Max, Program, Step, Sum, Superstep, reference};
+    /// use serde::{Deserialize, Serialize};
+    ///
+    /// #[derive(Serialize, Deserialize)]
+    /// struct Norm(f64);
+    ///
+    /// impl Program for Norm {
+    ///     type Message = ();
+    ///     type Output = (f64, f64);
+    ///
+    ///     fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<(f64, f64)>, BoxError> {
+    ///         if ctx.index() == 0 {
+    ///             ctx.reduce("square", Sum(self.0 * self.0));
+    ///             ctx.reduce("greatest", Max(self.0));
+    ///             return Ok(Step::Continue);
+    ///         }
+    ///         let square: f64 = ctx.reduced::<Sum<f64>>("square")?;
+    ///         Ok(Step::Halt((square.sqrt(), ctx.reduced::<Max<f64>>("greatest")?)))
+    ///     }
+    /// }
+    ///
+    /// let run = reference::run([3.0, 4.0].map(Norm).into(), reference::Limit::default()).unwrap();
+    /// assert_eq!(run.outputs, [(5.0, 4.0); 2]);
+    /// ```
+    pub fn reduce(&mut self, name: impl Into<Cow<'static, str>>, contribution: impl Reduction) {
+        self.contribute(name.into(), contribution.contribute());
+    }
+
+    /// The combined value of the reduction `name` of the previous superstep.
+    ///
+    /// # Errors
+    ///
+    /// If no process contributed, or it was reduced otherwise, or an integer does not hold the sum.
+    pub fn reduced<R: Reduction>(&self, name: &str) -> Result<R::Value, ReductionError> {
+        self.reductions(name)?.value::<R>(name)
+    }
+
+    /// Gives `value` to all processes, for an operation that [`reduce`](Self::reduce) does not have: in the next
+    /// superstep, each has the values of all that gave one ([`gathered`](Self::gathered)), and may fold them.
+    ///
+    /// The values of all processes travel to the top of the barrier and to every process, so this is for short ones: all together take
+    /// [`REDUCTIONS_MAX`](crate::reduction::REDUCTIONS_MAX) at most.
+    ///
+    /// # Errors
+    ///
+    /// If the type of the value refuses to be encoded.
+    ///
+    /// # Panics
+    ///
+    /// If the name is longer than [`REDUCTION_NAME_MAX`].
+    pub fn gather(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+        value: &impl Serialize,
+    ) -> Result<(), rmp_serde::encode::Error> {
+        let contribution = Partial::gather(self.rank, value)?;
+        self.contribute(name.into(), contribution);
+        Ok(())
+    }
+
+    /// The values that processes gave as `name` in the previous superstep, in rank order.
+    ///
+    /// # Errors
+    ///
+    /// If no process gave one, it was reduced otherwise, or the values are of another type.
+    pub fn gathered<T: Payload>(&self, name: &str) -> Result<Vec<(Rank, T)>, ReductionError> {
+        self.reductions(name)?.gathered(name)
+    }
+
+    fn contribute(&mut self, name: Cow<'static, str>, contribution: Partial) {
+        assert!(
+            name.len() <= REDUCTION_NAME_MAX,
+            "the name of a reduction has {REDUCTION_NAME_MAX} bytes at most: `{name}`"
+        );
+        self.outbox.reductions.add(name, contribution);
+    }
+
+    fn reductions(&self, name: &str) -> Result<&'a Reductions, ReductionError> {
+        let reduced = self.conditions.reduced;
+        reduced.ok_or_else(|| ReductionError::Absent(name.to_owned()))
     }
 
     /// Which process this is.
@@ -197,6 +291,7 @@ impl<Message> Default for Outbox<Message> {
             work: Instructions::ZERO,
             sends: Vec::new(),
             interaction: None,
+            reductions: Reductions::default(),
         }
     }
 }

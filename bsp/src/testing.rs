@@ -14,7 +14,7 @@
 //! # Examples
 //!
 //! ```
-//! use bsp::{Program, Step, Superstep, testing};
+//! use bsp::{BoxError, Program, Step, Superstep, testing};
 //! use serde::{Deserialize, Serialize};
 //!
 //! #[derive(Serialize, Deserialize)]
@@ -24,14 +24,14 @@
 //!     type Message = u64;
 //!     type Output = u64;
 //!
-//!     fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Step<u64> {
+//!     fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Result<Step<u64>, BoxError> {
 //!         let heard: u64 = ctx.receive().map(|(_, left)| left).sum();
-//!         if self.left == 0 { return Step::Halt(heard) }
+//!         if self.left == 0 { return Ok(Step::Halt(heard)) }
 //!         if let Some(right) = ctx.right() {
 //!             ctx.send(right, self.left);
 //!         }
 //!         self.left -= 1;
-//!         Step::Continue
+//!         Ok(Step::Continue)
 //!     }
 //! }
 //!

@@ -417,7 +417,7 @@ pub enum Supersteps {
 ///
 /// ```
 /// use bsp::units::Instructions;
-/// use bsp::{Program, Step, Superstep};
+/// use bsp::{BoxError, Program, Step, Superstep};
 /// use experiments::{Common, Registry, Workload};
 /// use serde::{Deserialize, Serialize};
 ///
@@ -428,10 +428,10 @@ pub enum Supersteps {
 ///     type Message = ();
 ///     type Output = ();
 ///
-///     fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<()> {
+///     fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<()>, BoxError> {
 ///         ctx.charge(Instructions(self.work));
 ///         self.left -= 1;
-///         if self.left == 0 { Step::Halt(()) } else { Step::Continue }
+///         if self.left == 0 { Ok(Step::Halt(())) } else { Ok(Step::Continue) }
 ///     }
 /// }
 ///

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agents::{Barrier, PlacementOptions, Programs, Scheduler, Setup, TransferStart, placement};
+use bsp::BoxError;
 use bsp::farm::{self, Dealer, Dealing, Tasks, Work};
 use bsp::units::{Instructions, Seconds};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -75,9 +76,9 @@ impl Tasks for Empty {
     type Task = u32;
     type Outcome = u32;
 
-    fn execute((): &(), task: &u32, work: &mut Work) -> u32 {
+    fn execute((): &(), task: &u32, work: &mut Work) -> Result<u32, BoxError> {
         work.charge(Instructions(1));
-        *task
+        Ok(*task)
     }
 }
 

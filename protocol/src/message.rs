@@ -6,9 +6,10 @@
 mod client;
 
 use std::fmt;
+use std::sync::Arc;
 
 use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Rank, SetId};
+use bsp::{HostId, Rank, Reductions, SetId};
 use bytes::Bytes;
 use migbsp::{
     Answer, CostCoefficients, Digest, Entry, Evaluation, Inventory, LinkProbe, Load, MeasuredMove,
@@ -181,7 +182,7 @@ impl AgentMessage {
 }
 
 /// Begin superstep `superstep`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// The superstep, from 0.
     pub superstep: u64,
@@ -189,10 +190,13 @@ pub struct Start {
     pub interval: Option<u32>,
     /// Whether the state in which the superstep starts belongs to a checkpoint.
     pub checkpoint: bool,
+    /// What the superstep before has reduced, if it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reduced: Option<Arc<Reductions>>,
 }
 
 /// `processes` processes have finished superstep `superstep`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arrived {
     /// The superstep that ended, from 0.
     pub superstep: u64,
@@ -213,6 +217,9 @@ pub struct Arrived {
     /// Whether the state in which the next superstep starts belongs to a checkpoint: what the first Manager whose
     /// Set has processes reports to the others, which start their Sets themselves; not set in other reports.
     pub checkpoint: bool,
+    /// Their contributions to reductions, combined.
+    #[serde(default, skip_serializing_if = "Reductions::is_empty")]
+    pub reductions: Reductions,
 }
 
 impl Arrived {
@@ -228,19 +235,33 @@ impl Arrived {
         Seconds::new(mean).expect("a sum of times is finite")
     }
 
+    /// This report, with `others` that have come before.
+    ///
+    /// # Panics
+    ///
+    /// If they are about different supersteps.
+    #[must_use]
+    pub fn with(self, others: Option<Self>) -> Self {
+        match others {
+            Some(others) => others.and(self),
+            None => self,
+        }
+    }
+
     /// Both reports as one. Of two equally slow processes the one with the lower rank is named.
     ///
     /// # Panics
     ///
     /// If they are about different supersteps.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    pub fn and(mut self, other: Self) -> Self {
         assert_eq!(
             self.superstep, other.superstep,
             "reports of one superstep are summed"
         );
         let (time, rank) = self.slowest;
         let (other_time, other_rank) = other.slowest;
+        self.reductions.combine(other.reductions);
         let other_is_slower = time < other_time || (time == other_time && other_rank < rank);
         Self {
             superstep: self.superstep,
@@ -256,6 +277,7 @@ impl Arrived {
             computation: self.computation.saturating_add(other.computation),
             took: self.took.max(other.took),
             checkpoint: self.checkpoint || other.checkpoint,
+            reductions: self.reductions,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::hint::black_box;
 
 use bsp::numbers::length;
 use bsp::units::Instructions;
-use bsp::{Program, Rank, Step, Superstep};
+use bsp::{BoxError, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{Common, Error, instructions, list, whole, within};
@@ -72,15 +72,12 @@ impl Program for HRelation {
     type Message = Words;
     type Output = Exchanged;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, Words>) -> Step<Exchanged> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, Words>) -> Result<Step<Exchanged>, BoxError> {
         let (own, processes, index) = (ctx.rank().0, ctx.size(), ctx.index());
         if let Some(previous) = index.checked_sub(1) {
             let h = in_turn(&self.words, previous);
             let received: Vec<_> = ctx.receive().collect();
-            match check_words(h, [own, processes], previous, &received) {
-                Ok(words) => self.exchanged.received += words,
-                Err(problem) => ctx.fail(problem),
-            }
+            self.exchanged.received += check_words(h, [own, processes], previous, &received)?;
         }
         let passes = in_turn(&self.passes, index);
         if 0 < passes {
@@ -88,14 +85,14 @@ impl Program for HRelation {
         }
         ctx.charge(Instructions(passes * FLOPS_OF_A_PASS));
         if index + 1 == self.supersteps {
-            return Step::Halt(self.exchanged);
+            return Ok(Step::Halt(self.exchanged));
         }
         let h = in_turn(&self.words, index);
         for (to, count) in dealt(h, [own, processes]) {
             ctx.send(to, Words::new(count, own, index));
         }
         self.exchanged.sent += h;
-        Step::Continue
+        Ok(Step::Continue)
     }
 
     fn remaining(&self, completed: u64) -> Option<u64> {

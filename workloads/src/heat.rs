@@ -12,7 +12,7 @@ mod mode;
 
 use bsp::numbers::length;
 use bsp::units::{Bytes, Instructions};
-use bsp::{MemorySize, Program, Rank, Step, Superstep};
+use bsp::{BoxError, MemorySize, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{Common, Error, at_least, instructions, within};
@@ -90,7 +90,7 @@ impl Program for Heat {
     /// The cells of the strip, row after row.
     type Output = Vec<f64>;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, Vec<f64>>) -> Step<Vec<f64>> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, Vec<f64>>) -> Result<Step<Vec<f64>>, BoxError> {
         let (above, below) = self.neighbours(ctx);
         for (index, (from, row)) in ctx.receive().enumerate() {
             // A ring of one or two strips has the same neighbour on both sides, which sends its uppermost row first.
@@ -108,7 +108,7 @@ impl Program for Heat {
         self.strip.advance(self.diffusion);
         ctx.charge(self.work);
         if ctx.index() + 1 == self.supersteps {
-            return Step::Halt(self.strip.take_cells());
+            return Ok(Step::Halt(self.strip.take_cells()));
         }
         if let Some(above) = above {
             ctx.send(above, self.strip.first().to_vec());
@@ -116,7 +116,7 @@ impl Program for Heat {
         if let Some(below) = below {
             ctx.send(below, self.strip.last().to_vec());
         }
-        Step::Continue
+        Ok(Step::Continue)
     }
 
     /// Without this, every call would encode the strip to see how long it is.

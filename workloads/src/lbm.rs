@@ -7,7 +7,7 @@
 pub mod kernel;
 
 use bsp::units::{Bytes, Instructions};
-use bsp::{MemorySize, Program, Step, Superstep};
+use bsp::{BoxError, MemorySize, Program, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{Common, Error, bytes, instructions};
@@ -91,12 +91,12 @@ impl Program for Lbm {
     type Message = ();
     type Output = Tally;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<Tally> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<Tally>, BoxError> {
         self.tally.superstep(ctx, self.work);
         if let Some(right) = ctx.right() {
             ctx.send_sized(right, self.boundary);
         }
-        self.tally.step(self.supersteps)
+        Ok(self.tally.step(self.supersteps))
     }
 
     fn memory(&self) -> Option<MemorySize> {

@@ -8,7 +8,7 @@
 pub mod kernel;
 
 use bsp::units::{Bytes, Instructions};
-use bsp::{MemorySize, Program, Rank, Step, Superstep};
+use bsp::{BoxError, MemorySize, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{AMOUNT_MAX, Common, Error, bytes, instructions};
@@ -184,7 +184,7 @@ impl Program for Lu {
     type Message = ();
     type Output = Tally;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<Tally> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<Tally>, BoxError> {
         let superstep = ctx.index();
         let work = self.work(ctx.rank(), superstep);
         self.tally.superstep(ctx, work);
@@ -193,7 +193,7 @@ impl Program for Lu {
         } else {
             self.send_column_and_row(ctx, superstep / 2);
         }
-        self.tally.step(self.supersteps)
+        Ok(self.tally.step(self.supersteps))
     }
 
     fn memory(&self) -> Option<MemorySize> {

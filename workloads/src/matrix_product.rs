@@ -3,6 +3,7 @@
 //! A task is some rows of `A`; its outcome are the same rows of `C = A·B`. All workers have `B`. Every element of `C` is the
 //! sum of the same products in the same order, however the rows are dealt: the product is the same, bit by bit.
 
+use bsp::BoxError;
 use bsp::farm::{self, Farm, Tasks, Work};
 use bsp::numbers::index;
 use bsp::units::Instructions;
@@ -38,13 +39,14 @@ impl Tasks for Rows {
     /// Rows of `C`, one after the other.
     type Outcome = Numbers;
 
-    fn execute(shared: &Factor, task: &Numbers, work: &mut Work) -> Numbers {
+    fn execute(shared: &Factor, task: &Numbers, work: &mut Work) -> Result<Numbers, BoxError> {
         let operations = 2 * task.0.len() * shared.columns;
         let operations = u64::try_from(operations).expect("operations fit 64 bits");
         work.charge(Instructions(
             operations.saturating_mul(shared.instructions_per_operation),
         ));
-        Numbers(product(&task.0, &shared.elements.0, shared.columns))
+        let product = product(&task.0, &shared.elements.0, shared.columns);
+        Ok(Numbers(product))
     }
 }
 

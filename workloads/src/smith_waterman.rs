@@ -7,7 +7,7 @@
 pub mod kernel;
 
 use bsp::units::{Bytes, Instructions};
-use bsp::{MemorySize, Program, Rank, Step, Superstep};
+use bsp::{BoxError, MemorySize, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{AMOUNT_MAX, Common, Error, bytes, instructions, whole, within};
@@ -127,7 +127,7 @@ impl Program for SmithWaterman {
     type Message = ();
     type Output = Tally;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<Tally> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<Tally>, BoxError> {
         let work = self.work(ctx.rank(), ctx.size(), ctx.index());
         self.tally
             .superstep(ctx, work.unwrap_or(Instructions::ZERO));
@@ -136,7 +136,7 @@ impl Program for SmithWaterman {
         {
             ctx.send_sized(right, self.cell);
         }
-        self.tally.step(self.supersteps)
+        Ok(self.tally.step(self.supersteps))
     }
 
     fn memory(&self) -> Option<MemorySize> {

@@ -11,7 +11,7 @@ mod gzip;
 
 use bsp::numbers::length;
 use bsp::units::{Bytes, Instructions};
-use bsp::{MemorySize, Program, Step, Superstep};
+use bsp::{BoxError, MemorySize, Program, Step, Superstep};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
@@ -117,23 +117,17 @@ impl Program for StateKinds {
     type Message = ();
     type Output = Solved;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<Solved> {
-        let (mut spent, mut failed) = (0, None);
-        while spent < self.budget && failed.is_none() {
-            match self.advance(self.budget - spent) {
-                Ok(operations) => spent += operations.max(1),
-                Err(problem) => failed = Some(problem),
-            }
-        }
-        if let Some(problem) = failed {
-            ctx.fail(problem);
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<Solved>, BoxError> {
+        let mut spent = 0;
+        while spent < self.budget {
+            spent += self.advance(self.budget - spent)?.max(1);
         }
         ctx.charge(Instructions(spent));
         if ctx.index() + 1 == self.supersteps {
             self.solved.add(self.problem.state());
-            return Step::Halt(self.solved);
+            return Ok(Step::Halt(self.solved));
         }
-        Step::Continue
+        Ok(Step::Continue)
     }
 
     fn memory(&self) -> Option<MemorySize> {

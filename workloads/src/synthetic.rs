@@ -11,7 +11,7 @@ mod pattern;
 mod variation;
 
 use bsp::units::{Bytes, Instructions};
-use bsp::{MemorySize, Program, Rank, Step, Superstep};
+use bsp::{BoxError, MemorySize, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{Common, Error, bytes, list};
@@ -134,7 +134,7 @@ impl Program for Synthetic {
     type Message = ();
     type Output = Tally;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<Tally> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<Tally>, BoxError> {
         let work = match &mut self.variation {
             None => self.work,
             Some(variation) => variation.work(self.work, ctx.index()),
@@ -143,7 +143,7 @@ impl Program for Synthetic {
         for &receiver in &self.receivers {
             ctx.send_sized(receiver, self.bytes);
         }
-        self.tally.step(self.supersteps)
+        Ok(self.tally.step(self.supersteps))
     }
 
     fn memory(&self) -> Option<MemorySize> {

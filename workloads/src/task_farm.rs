@@ -3,6 +3,7 @@
 //! It is for comparisons of rules by which tasks are dealt, on simulated platforms. [`matrix_product`](crate::matrix_product)
 //! is a farm that computes.
 
+use bsp::BoxError;
 use bsp::farm::{self, Dealing, Farm, Tasks, Work};
 use bsp::units::{Bytes, Instructions};
 use rand_chacha::rand_core::Rng;
@@ -47,12 +48,12 @@ impl Tasks for Models {
     type Task = ModelTask;
     type Outcome = ModelOutcome;
 
-    fn execute(shared: &ModelShared, task: &ModelTask, work: &mut Work) -> ModelOutcome {
+    fn execute(shared: &ModelShared, task: &ModelTask, work: &mut Work) -> Result<ModelOutcome, BoxError> {
         work.charge(task.instructions);
-        ModelOutcome {
+        Ok(ModelOutcome {
             number: task.number,
             content: shared.outcome.clone(),
-        }
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::iter;
 
 use bsp::units::Bytes;
-use bsp::{HostId, Rank, SetId};
+use bsp::{HostId, Rank, Reductions, SetId};
 use migbsp::BarrierTime;
 use protocol::{Address, Arrived, Migrate};
 use serde::{Deserialize, Serialize};
@@ -443,12 +443,12 @@ impl Arrivals {
         check(!report.checkpoint || decides, || {
             format!("{from:?} does not decide about checkpoints")
         })?;
-        let Arrived {
+        let &Arrived {
             superstep,
             processes,
             halted,
             ..
-        } = *report;
+        } = report;
         let is_expected = 0 < expected && processes == expected && halted <= processes;
         check(is_expected, || {
             format!("{processes} processes arrived in superstep {superstep}, expected {expected}")
@@ -482,27 +482,44 @@ impl Arrivals {
                 unreachable!("{from:?} does not report here")
             }
         }
-        let together = self.own.map_or(report, |others| others.and(report));
-        self.own = Some(together);
-        let others = self.others.as_mut()?;
+        let together = report.with(self.own.take());
+        let Some(others) = &mut self.others else {
+            self.own = Some(together);
+            return None;
+        };
         if together.processes < self.living {
+            self.own = Some(together);
             return None;
         }
-        others.add(self.set, together);
+        // What has been reduced here goes to the other Managers and to the sum of all Sets; their number stays.
+        self.own = Some(Arrived {
+            reductions: Reductions::default(),
+            ..together
+        });
+        others.add(self.set, together.clone());
         Some(together)
     }
 
     /// The sum of all arrivals, once all processes have arrived.
     pub(crate) fn complete(&mut self) -> Option<Arrived> {
         let together = match &mut self.others {
-            None => self.own.filter(|own| own.processes == self.living)?,
+            None => {
+                let own = self.own.as_mut()?;
+                if own.processes != self.living {
+                    return None;
+                }
+                let reductions = std::mem::take(&mut own.reductions);
+                Arrived {
+                    reductions,
+                    ..*own
+                }
+            }
             Some(others) => {
                 let expected: u32 = others.living.iter().sum();
-                let all = others.arrived.filter(|all| all.processes == expected)?;
+                let all = others.arrived.take_if(|all| all.processes == expected)?;
                 for (set, halted) in others.leaving.drain(..) {
                     others.living[set.index()] -= halted;
                 }
-                others.arrived = None;
                 all
             }
         };
@@ -553,7 +570,7 @@ impl Others {
     /// All processes of `set` have arrived.
     fn add(&mut self, set: SetId, report: Arrived) {
         self.leaving.push((set, report.halted));
-        self.arrived = Some(self.arrived.map_or(report, |others| others.and(report)));
+        self.arrived = Some(report.with(self.arrived.take()));
     }
 }
 

@@ -146,10 +146,13 @@ impl RunShape<'_> {
         match message {
             AgentMessage::Start(start) => {
                 check(start.interval != Some(0), || "an interval of 0".to_owned())?;
+                let reduced = start.reduced.as_ref();
+                reduced.map_or(Ok(()), |reduced| reduced.check(1))?;
                 checkpoint(self.rules, start.checkpoint, 0 < start.superstep)
             }
             AgentMessage::Arrived(arrived) => {
                 self.rank(arrived.slowest.1)?;
+                arrived.reductions.check(arrived.processes)?;
                 let is_set = matches!(from, Address::SetManager(_));
                 checkpoint(self.rules, arrived.checkpoint, is_set)?;
                 check(0.0 <= arrived.slowest.0.get(), || {

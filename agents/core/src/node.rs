@@ -204,14 +204,14 @@ impl Node {
     ) -> Result<(), String> {
         let others = self.arrived.take();
         let is_possible = rules.barrier.has_nodes()
-            && others.is_none_or(|others| others.superstep == arrived.superstep);
+            && others.as_ref().is_none_or(|others| others.superstep == arrived.superstep);
         check(is_possible, || {
             format!(
                 "an arrival in superstep {} before others",
                 arrived.superstep
             )
         })?;
-        let together = others.map_or(arrived, |others| others.and(arrived));
+        let together = arrived.with(others);
         // Processes that halted in this superstep are not residents, but have arrived.
         let expected = self.residents.len() + usize::try_from(together.halted).expect("fits");
         if usize::try_from(together.processes).expect("fits") < expected {
@@ -220,6 +220,7 @@ impl Node {
             let (own, root) = (Address::Node(self.host), rules.barrier.root(self.set));
             let is_local = || rules.managers[root.index()] == self.host;
             let cost = rules.barrier.cost(own, is_local);
+            let cost = cost.and(together.reductions.encoded_len());
             let message = AgentMessage::Arrived(together);
             world.send(own, Address::SetManager(root), message, cost);
         }

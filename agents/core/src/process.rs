@@ -1,7 +1,9 @@
 //! The agent of one process.
 
+use std::sync::Arc;
+
 use bsp::units::{Instant, Instructions, Seconds};
-use bsp::{HostId, Rank};
+use bsp::{HostId, Rank, Reductions};
 use migbsp::{Observation, ProcessHistory};
 use protocol::{
     Address, AgentMessage, Arrived, Evaluate, Installed, Migrate, Report, Start, decode_value,
@@ -30,6 +32,12 @@ pub struct Process {
     computation: Seconds,
     halted: bool,
     history: Option<Box<ProcessHistory>>,
+    /// What the superstep before has reduced, in a checkpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reduced: Option<Arc<Reductions>>,
+    /// Its contributions to reductions in the superstep that it executes.
+    #[serde(skip)]
+    reductions: Reductions,
     /// Whether it executes a superstep or exchanges its messages; a process that moves does neither.
     #[serde(skip)]
     is_active: bool,
@@ -56,6 +64,8 @@ impl Process {
             computation: Seconds::ZERO,
             halted: false,
             history,
+            reduced: None,
+            reductions: Reductions::default(),
             is_active: false,
             computed: Instant::START,
         }
@@ -85,6 +95,7 @@ impl Process {
             superstep: saved.superstep,
             work: saved.work,
             computation: saved.computation,
+            reduced: saved.reduced,
             ..Self::new(rules, rank, host)
         })
     }
@@ -101,7 +112,13 @@ impl Process {
                     world.refuse(from, problem);
                 }
             }
-            Event::Computed { work, time, halted } => {
+            Event::Computed {
+                work,
+                time,
+                halted,
+                reductions,
+            } => {
+                self.reductions = reductions;
                 self.work = work;
                 self.computation = time;
                 self.halted = halted;
@@ -149,6 +166,8 @@ impl Process {
     }
 
     fn start(&mut self, rules: &Rules, start: Start, world: &mut dyn World) {
+        // A run that continues a checkpoint begins with what that has reduced.
+        self.reduced = start.reduced.or_else(|| self.reduced.take());
         if start.checkpoint {
             world.checkpoint(self.rank, start.superstep, self.encoded());
         }
@@ -162,7 +181,8 @@ impl Process {
         self.superstep = start.superstep;
         self.is_active = true;
         let delay = std::mem::take(&mut self.deferred_cost);
-        world.run(self.rank, start.superstep, self.computation, delay);
+        let reduced = self.reduced.take();
+        world.run(self.rank, start.superstep, self.computation, delay, reduced);
     }
 
     fn arrive(&mut self, rules: &Rules, exchange: &Exchange, world: &mut dyn Mail) {
@@ -186,12 +206,14 @@ impl Process {
             (self.rank, self.halted),
             self.computation,
             (exchange.sent, exchange.received),
+            std::mem::take(&mut self.reductions),
         );
         let (barrier, set) = (&rules.barrier, rules.sets[self.host.index()]);
         let to = barrier.parent(self.host, set);
         let cost = barrier.cost(own, || {
             barrier.has_nodes() || self.host == rules.managers[barrier.root(set).index()]
         });
+        let cost = cost.and(arrived.reductions.encoded_len());
         world.send(own, to, AgentMessage::Arrived(arrived), cost);
     }
 
@@ -332,6 +354,7 @@ pub fn arrival(
     (rank, halted): (Rank, bool),
     computation: Seconds,
     (sent, received): (u32, u32),
+    reductions: Reductions,
 ) -> Arrived {
     Arrived {
         superstep,
@@ -343,6 +366,7 @@ pub fn arrival(
         computation: nanoseconds(computation),
         took: Seconds::ZERO,
         checkpoint: false,
+        reductions,
     }
 }
 

@@ -208,7 +208,7 @@ fn problem(rank: Rank, action: &'static str, problem: &impl ToString) -> RunErro
 #[cfg(test)]
 mod tests {
     use bsp::units::Seconds;
-    use bsp::{Program, Step, Superstep};
+    use bsp::{BoxError, Program, Step, Superstep};
     use bytes::Bytes;
     use serde::{Deserialize, Serialize};
 
@@ -223,8 +223,8 @@ mod tests {
         type Message = ();
         type Output = ();
 
-        fn superstep(&mut self, _: &mut Superstep<'_, ()>) -> Step<()> {
-            Step::Halt(())
+        fn superstep(&mut self, _: &mut Superstep<'_, ()>) -> Result<Step<()>, BoxError> {
+            Ok(Step::Halt(()))
         }
     }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use bsp::numbers::index;
 use bsp::units::{self, Instructions};
-use bsp::{Interaction, Program, Rank, Round};
+use bsp::{Interaction, Program, Rank, Reductions, Round};
 use bytes::Bytes;
 use hosted::TypedProgram;
 use serde::Serialize;
@@ -192,6 +192,10 @@ pub struct SuperstepPlan {
     pub first_send: Vec<u32>,
     /// The interaction of a task farm that is complete.
     pub interaction: Option<Interaction>,
+    /// Contributions to reductions, by rank; empty if no process contributes.
+    pub reductions: Vec<Reductions>,
+    /// The length of what the superstep before has reduced.
+    pub reduced: units::Bytes,
 }
 
 /// What repeats if a superstep does: a plan of a superstep in which no process halts.
@@ -201,6 +205,10 @@ pub struct RepeatedPlan {
     receivers: Vec<Rank>,
     sizes: Vec<units::Bytes>,
     first_send: Vec<u32>,
+    /// The lengths of the encoded contributions to reductions.
+    reductions: Vec<units::Bytes>,
+    /// The length of what the superstep before has reduced.
+    reduced: units::Bytes,
 }
 
 impl SuperstepPlan {
@@ -213,6 +221,7 @@ impl SuperstepPlan {
         self.halts.resize(size, false);
         self.first_send.clear();
         self.interaction = None;
+        self.reductions.clear();
     }
 
     /// Removes the messages of the superstep before, to add `count` others.
@@ -267,7 +276,14 @@ impl SuperstepPlan {
             receivers: self.receivers.clone(),
             sizes: self.sizes.clone(),
             first_send: self.first_send.clone(),
+            reductions: self.reduction_lengths().collect(),
+            reduced: self.reduced,
         }
+    }
+
+    /// The lengths of the encoded contributions to reductions, by rank.
+    fn reduction_lengths(&self) -> impl Iterator<Item = units::Bytes> + '_ {
+        self.reductions.iter().map(Reductions::encoded_len)
     }
 }
 
@@ -278,6 +294,8 @@ impl RepeatedPlan {
             && self.receivers == plan.receivers
             && self.sizes == plan.sizes
             && self.first_send == plan.first_send
+            && self.reduced == plan.reduced
+            && plan.reduction_lengths().eq(self.reductions.iter().copied())
     }
 
     /// The number of its processes and messages.
@@ -376,7 +394,7 @@ pub(crate) fn encoded_len(value: &impl Serialize) -> units::Bytes {
 
 #[cfg(test)]
 mod tests {
-    use bsp::{Step, Superstep};
+    use bsp::{BoxError, Step, Superstep};
     use serde::{Deserialize, Serialize};
 
     use super::*;
@@ -388,8 +406,8 @@ mod tests {
         type Message = ();
         type Output = u8;
 
-        fn superstep(&mut self, _: &mut Superstep<'_, ()>) -> Step<u8> {
-            Step::Halt(self.0)
+        fn superstep(&mut self, _: &mut Superstep<'_, ()>) -> Result<Step<u8>, BoxError> {
+            Ok(Step::Halt(self.0))
         }
     }
 
@@ -410,7 +428,7 @@ mod tests {
 
     mod fork_check {
         use super::*;
-        use bsp::{Program, Step, Superstep};
+        use bsp::{BoxError, Program, Step, Superstep};
         use serde::{Deserialize, Serialize};
 
         /// Its fork is the next even number.
@@ -421,8 +439,8 @@ mod tests {
             type Message = ();
             type Output = ();
 
-            fn superstep(&mut self, _: &mut Superstep<'_, ()>) -> Step<()> {
-                Step::Halt(())
+            fn superstep(&mut self, _: &mut Superstep<'_, ()>) -> Result<Step<()>, BoxError> {
+                Ok(Step::Halt(()))
             }
 
             fn fork(&self) -> Option<Self> {

@@ -10,8 +10,8 @@ mod call;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bsp::units::{Instant, Seconds};
-use bsp::{HostId, Rank, SetId};
+use bsp::units::{Bytes, Instant, Seconds};
+use bsp::{HostId, Rank, Reductions, SetId, reference};
 use call::Call;
 use migbsp::{Elapsed, Planner, When};
 use protocol::{Address, AgentMessage, Arrived, Installed, Migrate, Start, StartCall};
@@ -50,6 +50,8 @@ pub struct SetManager {
     unreceived: u64,
     /// Whether the state in which the next superstep starts belongs to a checkpoint.
     is_checkpoint_due: bool,
+    /// What the last superstep has reduced, for the next one.
+    reduced: Option<Arc<Reductions>>,
     call: Option<Call>,
     /// The hosts that are joining.
     admission: Option<Admission>,
@@ -153,6 +155,7 @@ impl SetManager {
             took: Seconds::ZERO,
             unreceived: 0,
             is_checkpoint_due: false,
+            reduced: None,
             call: None,
             admission: None,
             joined_after: None,
@@ -291,6 +294,7 @@ impl SetManager {
                 own_set.checkpoint = self.is_checkpoint_due;
             }
             let cost = rules.barrier.network();
+            let cost = cost.and(own_set.reductions.encoded_len());
             self.send_to_managers(rules, &AgentMessage::Arrived(own_set), cost, world);
         }
         match self.arrivals.complete() {
@@ -303,14 +307,25 @@ impl SetManager {
     fn end_superstep(
         &mut self,
         rules: &Rules,
-        all: Arrived,
+        mut all: Arrived,
         world: &mut dyn World,
     ) -> Result<(), String> {
+        let reductions = std::mem::take(&mut all.reductions);
         if let Err(problem) = self.check_received(&all) {
             // The counts come from all members: none of those that pass them on is at fault by itself.
             self.has_refused = true;
             world.fail(RunError::Peer(problem));
             return Ok(());
+        }
+        if !reductions.is_empty() {
+            match reference::conclude(reductions, self.superstep) {
+                Ok(reduced) => self.reduced = Some(Arc::new(reduced)),
+                Err(error) => {
+                    self.has_refused = true;
+                    world.fail(error.into());
+                    return Ok(());
+                }
+            }
         }
         self.is_checkpoint_due |= all.checkpoint;
         let ended = world.now();
@@ -394,6 +409,7 @@ impl SetManager {
             superstep: self.superstep + 1,
             interval,
             checkpoint: std::mem::take(&mut self.is_checkpoint_due),
+            reduced: self.reduced.take(),
         }
     }
 
@@ -401,22 +417,24 @@ impl SetManager {
     fn release(&mut self, rules: &Rules, start: Start, world: &mut dyn World) {
         self.superstep = start.superstep;
         self.started = world.now();
-        if world.released(self.set, start, self.arrivals.is_over()) {
-            self.pass_down(rules, start, world);
+        if world.released(self.set, &start, self.arrivals.is_over()) {
+            self.pass_down(rules, &start, world);
         }
         self.retry_early(rules, world);
     }
 
     /// Sends `start` down the tree of the barrier; halted processes receive the end instead.
-    fn pass_down(&mut self, rules: &Rules, start: Start, world: &mut dyn Mail) {
+    fn pass_down(&mut self, rules: &Rules, start: &Start, world: &mut dyn Mail) {
         let own = Address::SetManager(self.set);
         let node = Address::Node(rules.managers[self.set.index()]);
+        let reduced = start.reduced.as_ref();
+        let reduced = reduced.map_or(Bytes::ZERO, |reduced| reduced.encoded_len());
         let mut waits = false;
         self.arrivals.release(|to, halted| {
             let message = if halted {
                 AgentMessage::Finish
             } else {
-                AgentMessage::Start(start)
+                AgentMessage::Start(start.clone())
             };
             let is_master = to == Address::Process(Rank(0)) && self.placement.has_master;
             if is_master {
@@ -428,6 +446,7 @@ impl SetManager {
                 }
             }
             let cost = rules.barrier.cost(to, || is_master || to == node);
+            let cost = if halted { cost } else { cost.and(reduced) };
             world.send(own, to, message, cost);
         });
         // Once per message: a first process that has halted may still wait for its last one when the next superstep of

@@ -1,10 +1,10 @@
 //! A world for tests without a clock: what is under way arrives in any order one likes.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bsp::units::{Instant, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, MemorySize, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, Reductions, SetId, Sum, reference};
 use migbsp::{HostLink, LinkProbe, Path, ProbedLink};
 use protocol::{Address, AgentMessage, EncodedState, LinkProbed, Migrate, ProbeLink, Start};
 use simulator::{NetworkOptions, Platform};
@@ -77,6 +77,8 @@ pub(crate) struct TestWorld {
     halts: Vec<u64>,
     hosts: Vec<HostId>,
     supersteps: Vec<u64>,
+    /// The contributions to reductions in each superstep.
+    contributed: BTreeMap<u64, Reductions>,
     /// What arrives without delay, in order.
     instant: VecDeque<(Address, Event)>,
     pending: Vec<Pending>,
@@ -165,6 +167,7 @@ impl TestWorld {
             platform,
             halts: halts.to_vec(),
             supersteps: vec![0; hosts.len()],
+            contributed: BTreeMap::new(),
             hosts,
             instant: VecDeque::new(),
             pending: Vec::new(),
@@ -247,6 +250,7 @@ impl TestWorld {
                 superstep: 0,
                 interval: None,
                 checkpoint: false,
+                reduced: None,
             });
             let from = Address::SetManager(self.rules.first);
             self.instant
@@ -298,11 +302,17 @@ impl TestWorld {
 
     fn deliver_computed(&mut self, rank: Rank) {
         let host = self.platform.host(self.hosts[rank.index()]);
+        // A sum that would depend on the order if it were rounded on the way.
+        let reductions = Reductions::of("sum", Sum(0.1 * f64::from(rank.0 + 1)));
+        let superstep = self.supersteps[rank.index()];
+        let contributed = self.contributed.entry(superstep).or_default();
+        contributed.combine(reductions.clone());
         let work = Instructions(100_000_000 * (1 + u64::from(rank.0) % 3));
         let event = Event::Computed {
             work,
             time: Seconds::new(work.as_f64() / host.speed.get()).unwrap(),
             halted: self.halts[rank.index()] <= self.supersteps[rank.index()],
+            reductions: reductions.clone(),
         };
         self.instant.push_back((Address::Process(rank), event));
     }
@@ -390,7 +400,19 @@ impl Mail for TestWorld {
 }
 
 impl Executor for TestWorld {
-    fn run(&mut self, rank: Rank, superstep: u64, elapsed: Seconds, delay: Seconds) {
+    fn run(
+        &mut self,
+        rank: Rank,
+        superstep: u64,
+        elapsed: Seconds,
+        delay: Seconds,
+        reduced: Option<Arc<Reductions>>,
+    ) {
+        let before = superstep.wrapping_sub(1);
+        if let Some(contributed) = self.contributed.get(&before).filter(|_| !self.keeps_errors) {
+            let expected = reference::conclude(contributed.clone(), before);
+            assert_eq!(reduced.as_deref(), expected.as_ref().ok(), "{rank} in {superstep}");
+        }
         self.acts.push(Act::Run(rank, superstep, elapsed, delay));
         self.supersteps[rank.index()] = superstep;
         self.pending.push(Pending::Computed(rank));
@@ -557,7 +579,7 @@ impl Membership for TestWorld {
         None
     }
 
-    fn released(&mut self, _: SetId, _: Start, _: bool) -> bool {
+    fn released(&mut self, _: SetId, _: &Start, _: bool) -> bool {
         true
     }
 }

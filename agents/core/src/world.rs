@@ -4,8 +4,10 @@
 //! without an allocation per event. An agent learns once per superstep that an exchange is complete, not once per
 //! message.
 
+use std::sync::Arc;
+
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, MemorySize, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, Reductions, SetId};
 use migbsp::{
     CallStart, Decision, HostLink, Incoming, Inventory, MeasuredMove, MoveCost, Path, Planner,
     Reception,
@@ -34,6 +36,8 @@ pub enum Event {
         time: Seconds,
         /// Whether it was the last superstep of this process.
         halted: bool,
+        /// Its contributions to reductions.
+        reductions: Reductions,
     },
     /// A process's messages have been sent, and all messages to it have arrived.
     Exchanged(Exchange),
@@ -108,6 +112,17 @@ pub enum Cost {
     Encoded,
 }
 
+impl Cost {
+    /// The cost of a message that is longer by `bytes`.
+    #[must_use]
+    pub fn and(self, bytes: Bytes) -> Self {
+        match self {
+            Self::Network(own) => Self::Network(own + bytes),
+            Self::Free | Self::Encoded => self,
+        }
+    }
+}
+
 /// The operations that agents may ask for.
 pub trait World: Mail + Executor + HostProbe + Membership {}
 
@@ -143,8 +158,15 @@ pub trait Mail {
 /// Execution of programs and plans.
 pub trait Executor {
     /// Executes `superstep` of `rank` on its host's processors, `delay` from now; answered by [`Event::Computed`]. In the
-    /// superstep before, the process computed for `elapsed`.
-    fn run(&mut self, rank: Rank, superstep: u64, elapsed: Seconds, delay: Seconds);
+    /// superstep before, the process computed for `elapsed`, and all of them have `reduced` this.
+    fn run(
+        &mut self,
+        rank: Rank,
+        superstep: u64,
+        elapsed: Seconds,
+        delay: Seconds,
+        reduced: Option<Arc<Reductions>>,
+    );
 
     /// Sends the messages of the superstep that `rank` just computed and receives those addressed to
     /// it; answered by [`Event::Exchanged`].
@@ -242,7 +264,7 @@ pub trait Membership {
     ///
     /// Returns whether the Manager is to send the start. A world that lets the superstep pass itself sends the Manager the
     /// arrival of all instead, from its own address.
-    fn released(&mut self, set: SetId, start: Start, is_over: bool) -> bool;
+    fn released(&mut self, set: SetId, start: &Start, is_over: bool) -> bool;
 
     /// A process has halted, and the superstep in which it halted is over: its agent ends.
     fn finished(&mut self, rank: Rank);

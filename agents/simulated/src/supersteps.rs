@@ -5,7 +5,7 @@ use std::ops::Range;
 use agents::most;
 use agents::{Event, Outputs, RunError, SimulatedPrograms, SuperstepPlan, arrival};
 use bsp::units::{Bytes, Instructions, Seconds};
-use bsp::{MemorySize, Rank};
+use bsp::{MemorySize, Rank, Reductions};
 use protocol::Arrived;
 
 /// The programs, and the superstep that they execute.
@@ -39,19 +39,20 @@ impl Supersteps {
         self.begun
     }
 
-    /// Executes the programs for `superstep`, when its first process begins it, with these processes on standby. Returns its
-    /// plan in this case.
+    /// Executes the programs for `superstep`, when its first process begins it, with these processes on standby, and with
+    /// what has been `reduced`. Returns its plan in this case.
     pub(super) fn begin(
         &mut self,
         superstep: u64,
         standby: &[Rank],
+        reduced: Option<&Reductions>,
     ) -> Result<Option<&mut SuperstepPlan>, RunError> {
         if superstep < self.begun {
             return Ok(None);
         }
         assert_eq!(self.begun, superstep, "supersteps follow each other");
         self.programs
-            .execute(superstep, &self.elapsed, standby, &mut self.plan)?;
+            .execute(superstep, &self.elapsed, standby, reduced, &mut self.plan)?;
         self.begun += 1;
         Ok(Some(&mut self.plan))
     }
@@ -68,15 +69,45 @@ impl Supersteps {
     }
 
     /// The event of `rank`, which has computed.
-    pub(super) fn computed(&self, rank: Rank) -> Event {
+    pub(super) fn computed(&mut self, rank: Rank) -> Event {
+        let reductions = self.take_reductions(rank);
         Event::Computed {
             work: self.plan.work[rank.index()],
             time: self.elapsed[rank.index()],
             halted: self.plan.halts[rank.index()],
+            reductions,
         }
     }
 
-    /// The arrival of `rank` at the end of the superstep in progress.
+    /// The contributions of `rank` to reductions, while its agent does not have them.
+    pub(super) fn take_reductions(&mut self, rank: Rank) -> Reductions {
+        let place = self.plan.reductions.get_mut(rank.index());
+        place.map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Keeps the contributions of `rank` to reductions while its arrival is on its way.
+    pub(super) fn keep_reductions(&mut self, rank: Rank, reductions: Reductions) {
+        if !reductions.is_empty() {
+            self.plan.reductions[rank.index()] = reductions;
+        }
+    }
+
+    /// The length of the contributions of `rank` to reductions, while its arrival is on its way.
+    pub(super) fn reductions_len(&self, rank: Rank) -> Bytes {
+        let place = self.plan.reductions.get(rank.index());
+        place.map_or(Bytes::ZERO, Reductions::encoded_len)
+    }
+
+    /// The contributions of all processes to reductions, combined.
+    pub(super) fn combined_reductions(&mut self) -> Reductions {
+        let mut all = Reductions::default();
+        for reductions in self.plan.reductions.drain(..) {
+            all.combine(reductions);
+        }
+        all
+    }
+
+    /// The arrival of `rank` at the end of the superstep in progress, but for its contributions to reductions.
     pub(super) fn arrival(&self, rank: Rank) -> Arrived {
         let at = rank.index();
         let sent = u32::try_from(self.sends(rank).len()).expect("fewer than 2^32 messages");
@@ -85,6 +116,7 @@ impl Supersteps {
             (rank, self.plan.halts[at]),
             self.elapsed[at],
             (sent, self.plan.expected[at]),
+            Reductions::default(),
         )
     }
 

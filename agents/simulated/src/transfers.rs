@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 
 use agents::{Rules, TransferStart};
 use bsp::units::{Bytes, Instant};
-use bsp::{HostId, Rank, SetId};
-use protocol::{Address, AgentMessage, Start};
+use bsp::{HostId, Rank, Reductions, SetId};
+use protocol::{Address, AgentMessage, Arrived, Start};
 use smallvec::SmallVec;
 
 use crate::supersteps::Supersteps;
@@ -158,6 +158,8 @@ pub(super) enum BarrierMessage {
 #[derive(Debug, Default)]
 pub(super) struct Release {
     start: Option<Start>,
+    /// The length of what the superstep before has reduced.
+    reduced: Bytes,
     /// The number of these processes.
     count: usize,
 }
@@ -184,7 +186,7 @@ impl BarrierMessage {
             (Address::Process(rank), _, AgentMessage::Arrived(_)) => (rank, Self::Arrived(rank)),
             (Address::Process(rank), _, AgentMessage::Halted(_)) => (rank, Self::Halted(rank)),
             (_, Address::Process(rank), AgentMessage::Start(start)) => {
-                if !release.covers(*start) {
+                if !release.covers(start) {
                     return None;
                 }
                 (rank, Self::Start(rank))
@@ -210,10 +212,14 @@ impl BarrierMessage {
     pub(super) fn received(
         self,
         ends: Ends<'_>,
+        reductions: Reductions,
         release: &mut Release,
     ) -> (Address, Address, AgentMessage) {
         let message = match self {
-            Self::Arrived(rank) => AgentMessage::Arrived(ends.supersteps.arrival(rank)),
+            Self::Arrived(rank) => AgentMessage::Arrived(Arrived {
+                reductions,
+                ..ends.supersteps.arrival(rank)
+            }),
             Self::Halted(rank) => AgentMessage::Halted(rank),
             Self::Start(_) => AgentMessage::Start(release.received()),
             Self::Finish(_) => AgentMessage::Finish,
@@ -262,17 +268,24 @@ impl<'a> Ends<'a> {
 
 impl Release {
     /// Whether `start` is what all other processes are to start that have not received the message yet.
-    fn covers(&mut self, start: Start) -> bool {
+    fn covers(&mut self, start: &Start) -> bool {
         if self.count == 0 {
-            self.start = Some(start);
+            let reduced = start.reduced.as_ref();
+            self.reduced = reduced.map_or(Bytes::ZERO, |reduced| reduced.encoded_len());
+            self.start = Some(start.clone());
         }
-        self.start == Some(start)
+        self.start.as_ref() == Some(start)
+    }
+
+    /// The length of what these processes receive that has been reduced.
+    pub(super) const fn reduced_len(&self) -> Bytes {
+        self.reduced
     }
 
     /// What one of the processes is to start: it receives the message.
     fn received(&mut self) -> Start {
         self.count -= 1;
-        self.start.expect("it has been sent")
+        self.start.clone().expect("it has been sent")
     }
 }
 

@@ -16,7 +16,7 @@ use agents::{
     buddies,
 };
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, MemorySize, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, Reductions, SetId};
 use migbsp::{ExternalLoad, HostLink, MeasuredMove, Path};
 use protocol::{Address, AgentMessage, Arrived, EncodedState, Migrate, Start};
 use simulator::{Activity, Engine, LinkId, Platform};
@@ -136,6 +136,7 @@ impl SimulatedWorld {
             superstep: 0,
             interval: None,
             checkpoint: false,
+            reduced: None,
         });
         let from = Address::SetManager(self.rules.first);
         for rank in (0..self.hosts.len()).map(Rank::from_index) {
@@ -180,8 +181,13 @@ impl SimulatedWorld {
                 event: Event::Exchanged(self.exchange_of(rank)),
             },
             Due::Barrier(message) => {
-                let ends = Ends::new(&self.rules, &self.supersteps, &self.hosts, message.rank());
-                let (from, to, message) = message.received(ends, &mut self.release);
+                let rank = message.rank();
+                let reductions = match message {
+                    BarrierMessage::Arrived(_) => self.supersteps.take_reductions(rank),
+                    _ => Reductions::default(),
+                };
+                let ends = Ends::new(&self.rules, &self.supersteps, &self.hosts, rank);
+                let (from, to, message) = message.received(ends, reductions, &mut self.release);
                 Delivery {
                     to,
                     event: Event::Message { from, message },
@@ -363,9 +369,13 @@ impl SimulatedWorld {
     }
 
     /// Executes the programs for `superstep`, when its first process starts it. Returns whether it is this one.
-    fn execute(&mut self, superstep: u64) -> Result<bool, RunError> {
+    fn execute(
+        &mut self,
+        superstep: u64,
+        reduced: Option<&Reductions>,
+    ) -> Result<bool, RunError> {
         let standby = self.pool.as_ref().map_or(&[][..], Pool::standby);
-        let Some(plan) = self.supersteps.begin(superstep, standby)? else {
+        let Some(plan) = self.supersteps.begin(superstep, standby, reduced)? else {
             return Ok(false);
         };
         self.repetition.begin(plan);
@@ -410,9 +420,7 @@ impl SimulatedWorld {
 
     fn start_transfer(&mut self, number: u32) {
         let ((from, to), bytes) = match self.transfers.get(number) {
-            OnNetwork::Barrier(message) => {
-                (self.ends_of(message), self.rules.barrier.options().message)
-            }
+            OnNetwork::Barrier(message) => (self.ends_of(message), self.length_of(message)),
             OnNetwork::Other(transfer) => {
                 let scheduler = self.rules.scheduler.as_ref();
                 let bytes = match (&transfer.message, scheduler) {
@@ -432,6 +440,16 @@ impl SimulatedWorld {
         if let Err(error) = self.engine.transfer(from, to, bytes, activity) {
             self.fail(error.into());
         }
+    }
+
+    /// The length of a message of a barrier.
+    fn length_of(&self, message: BarrierMessage) -> Bytes {
+        let reductions = match message {
+            BarrierMessage::Arrived(rank) => self.supersteps.reductions_len(rank),
+            BarrierMessage::Start(_) => self.release.reduced_len(),
+            BarrierMessage::Halted(_) | BarrierMessage::Finish(_) => Bytes::ZERO,
+        };
+        self.rules.barrier.options().message + reductions
     }
 
     /// Puts a message of a barrier on the network.
@@ -500,7 +518,7 @@ impl Mail for SimulatedWorld {
         self.replayed.unwrap_or_else(|| self.engine.now())
     }
 
-    fn send(&mut self, from: Address, to: Address, message: AgentMessage, cost: Cost) {
+    fn send(&mut self, from: Address, to: Address, mut message: AgentMessage, cost: Cost) {
         if self.replayed.is_some() {
             // The arrival of a process in a superstep whose course is known.
             return;
@@ -511,16 +529,28 @@ impl Mail for SimulatedWorld {
             Cost::Encoded if self.host_of(from) == self.host_of(to) => None,
             Cost::Encoded => Some(message.wire_size(from, to)),
         };
+        // The short form of an arrival has no contributions to reductions.
+        let contributed = match (from, &mut message) {
+            (Address::Process(rank), AgentMessage::Arrived(arrived)) => {
+                Some((rank, std::mem::take(&mut arrived.reductions)))
+            }
+            _ => None,
+        };
         let ends = |rank| Ends::new(&self.rules, &self.supersteps, &self.hosts, rank);
         let of_barrier = BarrierMessage::new((from, to), &message, ends, &mut self.release);
+        match (contributed, &mut message) {
+            (Some((rank, reductions)), _) if of_barrier.is_some() => {
+                self.supersteps.keep_reductions(rank, reductions);
+            }
+            (Some((_, reductions)), AgentMessage::Arrived(arrived)) => {
+                arrived.reductions = reductions;
+            }
+            _ => {}
+        }
         match (of_barrier, bytes) {
             (Some(message), None) => return self.deliveries.push(Due::Barrier(message)),
             (Some(message), Some(bytes)) => {
-                assert_eq!(
-                    bytes,
-                    self.rules.barrier.options().message,
-                    "all are of one size"
-                );
+                assert_eq!(bytes, self.length_of(message), "the agents charge for it");
                 return self.post(from, message);
             }
             (None, _) => {}
@@ -567,11 +597,18 @@ impl Mail for SimulatedWorld {
 }
 
 impl Executor for SimulatedWorld {
-    fn run(&mut self, rank: Rank, superstep: u64, _: Seconds, delay: Seconds) {
+    fn run(
+        &mut self,
+        rank: Rank,
+        superstep: u64,
+        _: Seconds,
+        delay: Seconds,
+        reduced: Option<Arc<Reductions>>,
+    ) {
         if self.replayed.is_some() {
             return;
         }
-        match self.execute(superstep) {
+        match self.execute(superstep, reduced.as_deref()) {
             Ok(true) => self.traffic.begin(self.supersteps.plan()),
             Ok(false) => {}
             Err(error) => return self.fail(error),
@@ -779,7 +816,7 @@ impl Membership for SimulatedWorld {
         self.finished_at = self.engine.now();
     }
 
-    fn released(&mut self, set: SetId, start: Start, is_over: bool) -> bool {
+    fn released(&mut self, set: SetId, start: &Start, is_over: bool) -> bool {
         if set == self.rules.first && self.rules.barrier.has_one_end() && !is_over {
             self.begin_superstep(start);
         }
@@ -1074,7 +1111,11 @@ impl SimulatedWorld {
                 self.start_or_hold(number);
             }
         }
-        let all = self.arrived.map_or(*arrived, |others| others.and(*arrived));
+        let arrived = Arrived {
+            reductions: Reductions::default(),
+            ..*arrived
+        };
+        let all = arrived.with(self.arrived.take());
         if all.processes < self.living {
             self.arrived = Some(all);
             return;
@@ -1096,7 +1137,7 @@ impl SimulatedWorld {
     }
 
     /// The next superstep is about to be started by one Manager. Lets it pass as an earlier one did, if that is known.
-    fn begin_superstep(&mut self, start: Start) {
+    fn begin_superstep(&mut self, start: &Start) {
         let is_at_rest = self.engine.rest().is_some() && self.deliveries.is_empty();
         let is_plain = start.interval.is_none() && !start.checkpoint;
         if self.repetition.is_on() && is_at_rest && is_plain {
@@ -1109,8 +1150,8 @@ impl SimulatedWorld {
     }
 
     /// Executes the programs for the next superstep. If they do what they did in a recent one, lets it pass.
-    fn repeat(&mut self, start: Start) {
-        if let Err(error) = self.execute(start.superstep) {
+    fn repeat(&mut self, start: &Start) {
+        if let Err(error) = self.execute(start.superstep, start.reduced.as_deref()) {
             return self.fail(error);
         }
         let plan = self.supersteps.plan();
@@ -1121,7 +1162,10 @@ impl SimulatedWorld {
         };
         self.traffic.repeat(plan);
         self.supersteps.set_elapsed(&course.elapsed);
-        self.replay = Some(Replay { start, course });
+        self.replay = Some(Replay {
+            start: start.clone(),
+            course,
+        });
     }
 
     /// Has processes handle the events of a superstep that passes as an earlier one did. Returns its end, for the Manager.
@@ -1133,7 +1177,7 @@ impl SimulatedWorld {
             let set = self.rules.sets[host.index()];
             let started = Event::Message {
                 from: self.rules.barrier.parent(host, set),
-                message: AgentMessage::Start(start),
+                message: AgentMessage::Start(start.clone()),
             };
             self.replayed = Some(self.engine.date(process.started));
             handle(rank, started, self);
@@ -1141,6 +1185,7 @@ impl SimulatedWorld {
                 work: process.work,
                 time: process.computation,
                 halted: false,
+                reductions: Reductions::default(),
             };
             self.replayed = Some(self.engine.date(process.computed));
             handle(rank, computed, self);
@@ -1152,10 +1197,11 @@ impl SimulatedWorld {
         self.engine.repeat(&course.span);
         self.engine.rest();
         let manager = Address::SetManager(self.rules.first);
-        let all = course.all.expect("a course that is kept is complete");
+        let all = course.all.clone();
         let arrived = Arrived {
             superstep: start.superstep,
-            ..all
+            reductions: self.supersteps.combined_reductions(),
+            ..all.expect("a course that is kept is complete")
         };
         self.repetition.keep(course);
         let event = Event::Message {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::program::Step;
+use crate::program::{BoxError, Step};
 use crate::reference;
 use crate::superstep::Superstep;
 
@@ -77,7 +77,7 @@ impl Program for Suspect {
     type Message = u64;
     type Output = u64;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Step<u64> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Result<Step<u64>, BoxError> {
         self.sum += ctx.receive().map(|(_, value)| value).sum::<u64>();
         let is_third = ctx.rank() == Rank(2) && 3 <= ctx.index();
         if is_third {
@@ -100,13 +100,13 @@ impl Program for Suspect {
         self.sum += 1;
         ctx.charge(crate::units::Instructions(self.sum));
         if ctx.index() == 6 && self.fault != Fault::Endless {
-            return Step::Halt(self.sum);
+            return Ok(Step::Halt(self.sum));
         }
         if let Some(right) = ctx.right() {
             ctx.send(right, self.sum);
             ctx.send_sized(right, Bytes(self.sum));
         }
-        Step::Continue
+        Ok(Step::Continue)
     }
 
     fn memory(&self) -> Option<MemorySize> {
@@ -310,15 +310,15 @@ impl Program for Sender {
     type Message = Vast;
     type Output = ();
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, Vast>) -> Step<()> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, Vast>) -> Result<Step<()>, BoxError> {
         if ctx.index() == 1 && ctx.rank() == Rank(1) {
             ctx.send(Rank(0), Vast(self.0));
             ctx.send_sized(Rank(0), Bytes(1 << 40));
         }
         if ctx.index() < 2 {
-            Step::Continue
+            Ok(Step::Continue)
         } else {
-            Step::Halt(())
+            Ok(Step::Halt(()))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Conway's Game of Life on horizontal strips of a torus.
 
 use bsp::units::Instructions;
-use bsp::{Program, Rank, Step, Superstep};
+use bsp::{BoxError, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 /// One process: a strip of rows.
@@ -23,7 +23,7 @@ impl Program for Life {
     type Message = Beside;
     type Output = Vec<Vec<bool>>;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, Beside>) -> Step<Self::Output> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, Beside>) -> Result<Step<Self::Output>, BoxError> {
         // Nothing has been sent before the first superstep: it only sends.
         if 0 < ctx.index() {
             let (mut above, mut below) = (Vec::new(), Vec::new());
@@ -39,13 +39,13 @@ impl Program for Life {
             ctx.charge(self.work);
         }
         if ctx.index() == self.generations {
-            return Step::Halt(std::mem::take(&mut self.rows));
+            return Ok(Step::Halt(std::mem::take(&mut self.rows)));
         }
         let up = ctx.left().unwrap_or_else(|| Rank(ctx.size() - 1));
         let down = ctx.right().unwrap_or(Rank(0));
         ctx.send(up, Beside::Below(self.rows[0].clone()));
         ctx.send(down, Beside::Above(self.rows[self.rows.len() - 1].clone()));
-        Step::Continue
+        Ok(Step::Continue)
     }
 
     fn remaining(&self, completed: u64) -> Option<u64> {

@@ -1,5 +1,6 @@
 //! A picture of the Mandelbrot set: a task for each row.
 
+use bsp::BoxError;
 use bsp::farm::{Tasks, Work};
 use bsp::units::Instructions;
 use serde::{Deserialize, Serialize};
@@ -20,11 +21,11 @@ impl Tasks for Rows {
     type Task = u32;
     type Outcome = Vec<u32>;
 
-    fn execute(picture: &Picture, row: &u32, work: &mut Work) -> Vec<u32> {
+    fn execute(picture: &Picture, row: &u32, work: &mut Work) -> Result<Vec<u32>, BoxError> {
         let steps: Vec<u32> = (0..picture.size).map(|x| picture.steps(x, *row)).collect();
         let all: u64 = steps.iter().map(|steps| u64::from(*steps)).sum();
         work.charge(Instructions(all * picture.instructions_per_step));
-        steps
+        Ok(steps)
     }
 }
 

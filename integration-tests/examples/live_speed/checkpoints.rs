@@ -2,7 +2,7 @@
 
 use agents::{CheckpointCosts, CheckpointInterval, Checkpointing, Programs};
 use bsp::units::{BytesPerSecond, Seconds};
-use bsp::{Program, Step, Superstep};
+use bsp::{BoxError, Program, Step, Superstep};
 use hosts::HUGE_PAGES;
 use record::{Checkpoint, Event};
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ impl Program for Plate {
     type Message = ();
     type Output = f64;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<f64> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<f64>, BoxError> {
         let tenth = self.numbers.len() / 10;
         for _ in 0..self.passes {
             for number in &mut self.numbers[..tenth] {
@@ -68,9 +68,9 @@ impl Program for Plate {
             }
         }
         if ctx.index() + 1 == self.supersteps {
-            return Step::Halt(self.numbers.iter().sum());
+            return Ok(Step::Halt(self.numbers.iter().sum()));
         }
-        Step::Continue
+        Ok(Step::Continue)
     }
 
     fn fork(&self) -> Option<Self> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agents::{Barrier, ProgramType, Scheduler, Script, Setup, Shape, TransferStart};
-use bsp::{HostId, Program, Rank, Step, Superstep};
+use bsp::{BoxError, HostId, Program, Rank, Step, Superstep};
 use bytes::Bytes;
 use machines::{JobError, Prepared};
 use protocol::{Member, Submit};
@@ -163,14 +163,14 @@ impl Program for Load {
     type Message = Bytes;
     type Output = Peak;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, Bytes>) -> Step<Peak> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, Bytes>) -> Result<Step<Peak>, BoxError> {
         let began = Instant::now();
         if ctx.index() == 1 && ctx.rank().0 < 2 && 0 < self.case.state {
             self.occupied = crate::memory::forget_peak();
         }
         let received = ctx.receive().next().map(|(_, message)| message);
         if ctx.index() + 1 == self.case.supersteps {
-            return Step::Halt((self.occupied, crate::memory::peak()));
+            return Ok(Step::Halt((self.occupied, crate::memory::peak())));
         }
         if 0 < self.case.sends {
             let message = received.unwrap_or_else(|| vec![1; self.case.sends].into());
@@ -179,7 +179,7 @@ impl Program for Load {
         while began.elapsed() < self.case.spins {
             std::hint::spin_loop();
         }
-        Step::Continue
+        Ok(Step::Continue)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Nodes and clients of other builds take part only where both ends allow it.
 
 use agents::{Programs, Shape};
-use bsp::{Program, Step, Superstep};
+use bsp::{BoxError, Program, Step, Superstep};
 use hosts::{inquire, run};
 use machines::Builds;
 use machines::client::Request;
@@ -20,10 +20,10 @@ impl Program for Short {
     type Message = ();
     type Output = u64;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<u64> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<u64>, BoxError> {
         match ctx.index() {
-            0 => Step::Continue,
-            index => Step::Halt(index),
+            0 => Ok(Step::Continue),
+            index => Ok(Step::Halt(index)),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use agents::Shape;
 use bsp::units::Seconds;
-use bsp::{Program, Rank, Step, Superstep};
+use bsp::{BoxError, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::Cluster;
@@ -18,14 +18,14 @@ impl Program for Busy {
     type Message = Rank;
     type Output = Rank;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, Rank>) -> Step<Rank> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, Rank>) -> Result<Step<Rank>, BoxError> {
         if let Some((_, received)) = ctx.receive().next() {
             let computed = ctx.elapsed().get();
             assert!(
                 self.0 as f64 <= computed * 1.01,
                 "it computed for {computed} s"
             );
-            return Step::Halt(received);
+            return Ok(Step::Halt(received));
         }
         assert_eq!(ctx.elapsed(), Seconds::ZERO);
         let began = Instant::now();
@@ -34,7 +34,7 @@ impl Program for Busy {
         }
         let next = Rank((ctx.rank().0 + 1) % ctx.size());
         ctx.send(next, ctx.rank());
-        Step::Continue
+        Ok(Step::Continue)
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use agents::Programs;
 use agents::Shape;
-use bsp::{Program, Rank, Step, Superstep};
+use bsp::{BoxError, Program, Rank, Step, Superstep};
 use hosts::{inquire, run};
 use machines::JobError;
 use protocol::identity::Role;
@@ -30,7 +30,7 @@ impl Program for Endless {
     type Message = ();
     type Output = u64;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<u64> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<u64>, BoxError> {
         let gate = self
             .gate
             .filter(|_| ctx.rank() == Rank(1) && ctx.index() == 2);
@@ -42,8 +42,8 @@ impl Program for Endless {
             }
         }
         match ctx.index() {
-            3 => Step::Halt(3),
-            _ => Step::Continue,
+            3 => Ok(Step::Halt(3)),
+            _ => Ok(Step::Continue),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agents::{Programs, Setup, Shape};
 use bsp::reference::{self, Limit};
-use bsp::{HostId, Program, Rank, Step, Superstep};
+use bsp::{BoxError, HostId, Program, Rank, Step, Superstep};
 use hosts::run;
 use machines::client::Request;
 use protocol::Fault;
@@ -24,7 +24,7 @@ struct Counter(Flaw);
 enum Flaw {
     Nothing,
     Panics,
-    GivesUp,
+    Fails,
     SendsToNobody,
     SendsToTheDead,
     NeverHalts,
@@ -34,24 +34,24 @@ impl Program for Counter {
     type Message = u64;
     type Output = u64;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Step<u64> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Result<Step<u64>, BoxError> {
         let is_it = ctx.rank() == Rank(2) && ctx.index() == 1;
         match self.0 {
             Flaw::Panics if is_it => panic!("on purpose"),
-            Flaw::GivesUp if is_it => ctx.fail("no more"),
+            Flaw::Fails if is_it => return Err("no more".into()),
             Flaw::SendsToNobody if is_it => ctx.send(Rank(9), 1),
             Flaw::SendsToTheDead if ctx.index() == 1 && ctx.rank() == Rank(0) => {
-                return Step::Halt(0);
+                return Ok(Step::Halt(0));
             }
             Flaw::SendsToTheDead if is_it => ctx.send(Rank(0), 1),
             // The lowest rank that is still running is named, not the first.
-            Flaw::NeverHalts if ctx.rank() != Rank(0) => return Step::Continue,
+            Flaw::NeverHalts if ctx.rank() != Rank(0) => return Ok(Step::Continue),
             _ => {}
         }
         if ctx.index() < 3 {
-            Step::Continue
+            Ok(Step::Continue)
         } else {
-            Step::Halt(ctx.index())
+            Ok(Step::Halt(ctx.index()))
         }
     }
 }
@@ -77,7 +77,7 @@ fn program_failures_are_reported_as_by_the_reference_runner() {
     let cluster = Cluster::start(&[2, 1]);
     for flaw in [
         Flaw::Panics,
-        Flaw::GivesUp,
+        Flaw::Fails,
         Flaw::SendsToNobody,
         Flaw::SendsToTheDead,
         Flaw::NeverHalts,

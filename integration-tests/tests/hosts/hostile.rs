@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use agents::{PlacementOptions, Setup, Shape, placement};
-use bsp::{Program, Step, Superstep};
+use bsp::{BoxError, Program, Step, Superstep};
 use protocol::identity::Role;
 use protocol::transport::{Bounds, Endpoint, PeerPolicy, Received};
 use protocol::{Address, JobMessage, Member, Message, Submit, encode};
@@ -31,14 +31,14 @@ impl Program for Ring {
     type Message = u64;
     type Output = u64;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Step<u64> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Result<Step<u64>, BoxError> {
         self.0 += ctx.receive().map(|(_, value)| value).sum::<u64>();
         if ctx.index() == 30 {
-            return Step::Halt(self.0);
+            return Ok(Step::Halt(self.0));
         }
         let next = bsp::Rank((ctx.rank().0 + 1) % ctx.size());
         ctx.send(next, 1);
-        Step::Continue
+        Ok(Step::Continue)
     }
 }
 

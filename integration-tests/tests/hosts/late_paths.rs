@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use agents::{Payment, Scheduler, Script, Shape};
 use bsp::reference::{self, Limit};
 use bsp::units::{BytesPerSecond, Seconds};
-use bsp::{HostId, Program, Rank, SetId, Step, Superstep};
+use bsp::{BoxError, HostId, Program, Rank, SetId, Step, Superstep};
 use machines::Routes;
 use relay::{LinkSettings, Relay};
 use serde::{Deserialize, Serialize};
@@ -22,15 +22,15 @@ impl Program for Adder {
     type Message = u64;
     type Output = u64;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Step<u64> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Result<Step<u64>, BoxError> {
         let received: u64 = ctx.receive().map(|(_, value)| value).sum();
         self.0 = self.0.wrapping_mul(3).wrapping_add(received);
         if ctx.index() == 11 {
-            return Step::Halt(self.0);
+            return Ok(Step::Halt(self.0));
         }
         let next = Rank((ctx.rank().0 + 1) % ctx.size());
         ctx.send(next, self.0);
-        Step::Continue
+        Ok(Step::Continue)
     }
 }
 

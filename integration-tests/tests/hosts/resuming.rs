@@ -9,7 +9,7 @@ use agents::{
 };
 use bsp::reference::{self, Limit};
 use bsp::units::{BytesPerSecond, Instructions, Seconds};
-use bsp::{HostId, Program, Rank, Step, Superstep};
+use bsp::{BoxError, HostId, Program, Rank, Step, Superstep};
 use checkpoint::{DiskFiles, SavedStates, Store};
 use machines::JobError;
 use machines::client::Request;
@@ -33,7 +33,7 @@ impl Program for Leaver {
     type Message = u64;
     type Output = u64;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Step<u64> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, u64>) -> Result<Step<u64>, BoxError> {
         let (own, now) = (ctx.rank(), ctx.index());
         for (from, value) in ctx.receive() {
             let value = value.wrapping_add(u64::from(from.0));
@@ -47,9 +47,9 @@ impl Program for Leaver {
             }
         }
         if self.lasts[own.index()] == now {
-            return Step::Halt(self.digest);
+            return Ok(Step::Halt(self.digest));
         }
-        Step::Continue
+        Ok(Step::Continue)
     }
 
     fn fork(&self) -> Option<Self> {
@@ -80,7 +80,7 @@ impl<P: Program> Program for Slowed<P> {
     type Message = P::Message;
     type Output = P::Output;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, P::Message>) -> Step<P::Output> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, P::Message>) -> Result<Step<P::Output>, BoxError> {
         let is_last = ctx.rank().0 + 1 == ctx.size();
         if is_last && self.stop <= ctx.index() && newest(&self.folder) < Some(self.until) {
             thread::sleep(Duration::from_millis(20));

@@ -2,7 +2,7 @@
 
 use agents::Programs;
 use bsp::units::Instructions;
-use bsp::{Program, Step, Superstep};
+use bsp::{BoxError, Program, Step, Superstep};
 use serde::{Deserialize, Serialize};
 use simulated::simulate;
 
@@ -16,13 +16,13 @@ impl Program for Jump {
     type Message = u8;
     type Output = ();
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, u8>) -> Step<()> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, u8>) -> Result<Step<()>, BoxError> {
         let turn = (u64::from(ctx.rank().0) + ctx.index() * 7) % 30;
         ctx.charge(Instructions(20_000_000 * turn * (1 + ctx.index() % 3)));
         if ctx.index() == 20 {
-            return Step::Halt(());
+            return Ok(Step::Halt(()));
         }
-        Step::Continue
+        Ok(Step::Continue)
     }
 }
 

@@ -7,7 +7,7 @@ use agents::{
     TransferStart, optimal_interval,
 };
 use bsp::units::{Bytes, BytesPerSecond, Instructions, Seconds};
-use bsp::{HostId, Program, Step, Superstep};
+use bsp::{BoxError, HostId, Program, Step, Superstep};
 use record::{Checkpoint, Event};
 use serde::{Deserialize, Serialize};
 use simulated::simulate;
@@ -24,12 +24,12 @@ impl Program for Steady {
     type Message = ();
     type Output = ();
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<()> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<()>, BoxError> {
         ctx.charge(self.work);
         if ctx.index() + 1 == self.supersteps {
-            return Step::Halt(());
+            return Ok(Step::Halt(()));
         }
-        Step::Continue
+        Ok(Step::Continue)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agents::{Elasticity, JoinTime, Payment, PooledHost, Preparation, Programs, Script, Shape};
 use bsp::units::{Instructions, Seconds};
-use bsp::{HostId, Program, Rank, Step, Superstep};
+use bsp::{BoxError, HostId, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 use simulated::simulate;
 
@@ -18,13 +18,13 @@ impl Program for Listener {
     type Message = ();
     type Output = Vec<Seconds>;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<Vec<Seconds>> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<Vec<Seconds>>, BoxError> {
         self.0.push(ctx.elapsed());
         ctx.charge(Instructions(1_000_000_000));
         if ctx.index() == 6 {
-            return Step::Halt(std::mem::take(&mut self.0));
+            return Ok(Step::Halt(std::mem::take(&mut self.0)));
         }
-        Step::Continue
+        Ok(Step::Continue)
     }
 }
 

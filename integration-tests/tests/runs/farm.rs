@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use agents::{Elasticity, JoinTime, PooledHost, Preparation, Programs, Script};
 use bsp::farm::{self, BlockCyclic, Dealing, Farm, Tasks, Weighted, Work};
 use bsp::units::{Instructions, Seconds};
-use bsp::{HostId, Rank};
+use bsp::{BoxError, HostId, Rank};
 use proptest::prelude::*;
 use record::Event;
 use simulated::simulate;
@@ -20,9 +20,9 @@ impl Tasks for Unequal {
     type Task = u64;
     type Outcome = (u64, u64);
 
-    fn execute(shared: &u64, task: &u64, work: &mut Work) -> (u64, u64) {
+    fn execute(shared: &u64, task: &u64, work: &mut Work) -> Result<(u64, u64), BoxError> {
         work.charge(Instructions(1_000_000 * (1 + task % 13)));
-        (*shared, *task)
+        Ok((*shared, *task))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use agents::{Payment, Programs, RunError, Script, Setup};
 use bsp::reference::{self, Limit};
 use bsp::units::{Bytes, Instructions};
-use bsp::{HostId, Program, Rank, Step, Superstep};
+use bsp::{BoxError, HostId, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 use simulated::simulate;
 
@@ -27,21 +27,21 @@ impl Program for Faulty {
     type Message = u8;
     type Output = ();
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, u8>) -> Step<()> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, u8>) -> Result<Step<()>, BoxError> {
         ctx.charge(Instructions(1000));
         let is_culprit = ctx.rank() == Rank(1);
         match (self.0, ctx.index()) {
             (Fault::SendsToNobody, 3) if is_culprit => ctx.send(Rank(9), 1),
-            (Fault::SendsToTheHalted, 1) if ctx.rank() == Rank(2) => return Step::Halt(()),
+            (Fault::SendsToTheHalted, 1) if ctx.rank() == Rank(2) => return Ok(Step::Halt(())),
             (Fault::SendsToTheHalted, 3) if is_culprit => ctx.send(Rank(2), 1),
             (Fault::Panics, 3) if is_culprit => panic!("the pivot is zero"),
-            (Fault::NeverHalts, _) if is_culprit => return Step::Continue,
+            (Fault::NeverHalts, _) if is_culprit => return Ok(Step::Continue),
             _ => ctx.send_sized(ctx.rank(), Bytes(1)),
         }
         if ctx.index() < 5 {
-            Step::Continue
+            Ok(Step::Continue)
         } else {
-            Step::Halt(())
+            Ok(Step::Halt(()))
         }
     }
 }

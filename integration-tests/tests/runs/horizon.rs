@@ -2,7 +2,7 @@
 
 use agents::{Programs, Scheduler, Shape};
 use bsp::units::{Bytes, Instructions};
-use bsp::{HostId, MemorySize, Program, Step, Superstep};
+use bsp::{BoxError, HostId, MemorySize, Program, Step, Superstep};
 use migbsp::Policies;
 use record::Call;
 use serde::{Deserialize, Serialize};
@@ -22,12 +22,12 @@ impl Program for Constant {
     type Message = ();
     type Output = ();
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<()> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<()>, BoxError> {
         ctx.charge(self.work);
         if ctx.index() + 1 == self.supersteps {
-            return Step::Halt(());
+            return Ok(Step::Halt(()));
         }
-        Step::Continue
+        Ok(Step::Continue)
     }
 
     fn memory(&self) -> Option<MemorySize> {

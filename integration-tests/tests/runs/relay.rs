@@ -1,7 +1,7 @@
 //! A program whose output depends on every message it receives, and that halts at a rank's own time.
 
 use bsp::units::{Bytes, Instructions};
-use bsp::{Program, Rank, Step, Superstep};
+use bsp::{BoxError, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 /// Sends digests of all it knows to a few others, until its time has come.
@@ -37,7 +37,7 @@ impl Program for Relay {
     type Message = (u64, String);
     type Output = (u64, Vec<u8>);
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, (u64, String)>) -> Step<(u64, Vec<u8>)> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, (u64, String)>) -> Result<Step<(u64, Vec<u8>)>, BoxError> {
         for (from, (digest, text)) in ctx.receive() {
             self.take_in(u64::from(from.0));
             self.take_in(digest);
@@ -48,7 +48,7 @@ impl Program for Relay {
         }
         ctx.charge(Instructions(self.work));
         if ctx.index() == self.halts {
-            return Step::Halt((self.digest, std::mem::take(&mut self.ballast)));
+            return Ok(Step::Halt((self.digest, std::mem::take(&mut self.ballast))));
         }
         for shift in &self.shifts {
             let to = Rank((ctx.rank().0 + shift) % ctx.size());
@@ -63,6 +63,6 @@ impl Program for Relay {
                 ctx.send_sized(to, Bytes(self.digest % 5000));
             }
         }
-        Step::Continue
+        Ok(Step::Continue)
     }
 }

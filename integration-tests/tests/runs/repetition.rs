@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agents::{Collection, Outcome, Programs, Setup, Shape};
 use bsp::units::{Bytes, Instructions};
-use bsp::{HostId, Program, Rank, Step, Superstep};
+use bsp::{BoxError, HostId, Program, Rank, Step, Superstep};
 use proptest::prelude::*;
 use record::Event;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ impl Program for Cycle {
     type Message = ();
     type Output = u64;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Step<u64> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<u64>, BoxError> {
         let phase = if ctx.index() < self.settles || ctx.index() == self.exception {
             self.period + ctx.index()
         } else {
@@ -44,16 +44,16 @@ impl Program for Cycle {
         let elapsed = ctx.elapsed().get().to_bits();
         self.learned = self.learned.rotate_left(1) ^ elapsed;
         if ctx.index() == self.halts {
-            return Step::Halt(self.learned);
+            return Ok(Step::Halt(self.learned));
         }
         if self.first_halt <= ctx.index() {
-            return Step::Continue;
+            return Ok(Step::Continue);
         }
         for shift in &self.shifts {
             let to = Rank((ctx.rank().0 + shift) % ctx.size());
             ctx.send_sized(to, Bytes(1000 * (phase + u64::from(*shift))));
         }
-        Step::Continue
+        Ok(Step::Continue)
     }
 }
 

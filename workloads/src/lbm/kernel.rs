@@ -10,7 +10,7 @@ mod lattice;
 mod strip;
 
 use bsp::units::Instructions;
-use bsp::{Program, Rank, Step, Superstep};
+use bsp::{BoxError, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{Common, Error, at_least, instructions, within};
@@ -109,19 +109,16 @@ impl Program for Kernel {
     type Message = Halo;
     type Output = Fields;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, Halo>) -> Step<Fields> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, Halo>) -> Result<Step<Fields>, BoxError> {
         let neighbours = self.flow.neighbours(ctx);
         let sides = self.sides(ctx, neighbours);
         self.strip.advance(&self.flow.fluid, self.flow.lid, &sides);
         ctx.charge(self.work);
         if !self.strip.is_stable(&self.flow.fluid) {
-            ctx.fail(
-                "the flow became unstable: a lower `velocity` may do, or another relaxation time, which follows from \
-                 `reynolds`, `velocity` and `height` unless it is given: neither near 0.5 nor far above 1",
-            );
+            return Err(UNSTABLE.into());
         }
         if ctx.index() + 1 == self.supersteps {
-            return Step::Halt(Fields::of(&self.strip, &self.flow.fluid));
+            return Ok(Step::Halt(Fields::of(&self.strip, &self.flow.fluid)));
         }
         let leaving = self.strip.leaving();
         let headings = [Heading::West, Heading::East];
@@ -130,7 +127,7 @@ impl Program for Kernel {
                 ctx.send(neighbour, Halo { heading, crossing });
             }
         }
-        Step::Continue
+        Ok(Step::Continue)
     }
 
     fn remaining(&self, completed: u64) -> Option<u64> {
@@ -141,6 +138,10 @@ impl Program for Kernel {
         Some(self.clone())
     }
 }
+
+/// Why a process fails whose part of the flow has no bounds any more.
+const UNSTABLE: &str = "the flow became unstable: a lower `velocity` may do, or another relaxation time, which follows from \
+    `reynolds`, `velocity` and `height` unless it is given: neither near 0.5 nor far above 1";
 
 /// With fewer rows, all cells touch a wall.
 const HEIGHT_MIN: u32 = 3;

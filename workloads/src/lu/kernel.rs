@@ -22,7 +22,7 @@ use std::cmp::Ordering;
 
 use bsp::numbers::{length, position};
 use bsp::units::Instructions;
-use bsp::{Program, Rank, Step, Superstep};
+use bsp::{BoxError, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use super::{Cyclic, distribution};
@@ -144,11 +144,11 @@ impl Program for Lu {
     type Message = Message;
     type Output = Result<Block, Singular>;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, Message>) -> Step<Self::Output> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, Message>) -> Result<Step<Self::Output>, BoxError> {
         let received: Vec<Content> = ctx.receive().map(|(_, Message(content))| content).collect();
         if received.contains(&Content::Singular) {
             let (stage, pivoting) = (self.stage, self.pivoting);
-            return Step::Halt(Err(Singular { stage, pivoting }));
+            return Ok(Step::Halt(Err(Singular { stage, pivoting })));
         }
         let phase = self.phase;
         let mut operations = match phase {
@@ -177,10 +177,10 @@ impl Program for Lu {
         };
         ctx.charge(Instructions(operations * self.instructions_per_operation));
         if is_over {
-            let block = self.block();
-            Step::Halt(Ok(block.unwrap_or_else(|| ctx.fail(self.no_room()))))
+            let block = self.block().ok_or_else(|| self.no_room())?;
+            Ok(Step::Halt(Ok(block)))
         } else {
-            Step::Continue
+            Ok(Step::Continue)
         }
     }
 

@@ -25,7 +25,7 @@ use std::ops::Range;
 
 use bsp::numbers::{self, length};
 use bsp::units::Instructions;
-use bsp::{Program, Rank, Step, Superstep};
+use bsp::{BoxError, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{Common, Error, at_least_one, collected, megabytes, whole, within};
@@ -228,7 +228,7 @@ impl Program for SmithWaterman {
     type Message = Message;
     type Output = Part;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, Message>) -> Step<Part> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, Message>) -> Result<Step<Part>, BoxError> {
         let mut edges = Vec::new();
         for (_, Message(content)) in ctx.receive() {
             match content {
@@ -247,9 +247,9 @@ impl Program for SmithWaterman {
         let wave = ctx.index().checked_sub(ctx.rank().0.into());
         let block = wave.and_then(|block| u32::try_from(block).ok());
         if let Some(block) = block.filter(|block| *block < self.blocks) {
-            self.fill(ctx, block, edges);
+            self.fill(ctx, block, edges)?;
         }
-        Step::Continue
+        Ok(Step::Continue)
     }
 
     fn fork(&self) -> Option<Self> {
@@ -259,7 +259,12 @@ impl Program for SmithWaterman {
 
 impl SmithWaterman {
     /// Fills a block of rows from the edges at its left.
-    fn fill(&mut self, ctx: &mut Superstep<'_, Message>, block: u32, mut edges: Vec<Edge>) {
+    fn fill(
+        &mut self,
+        ctx: &mut Superstep<'_, Message>,
+        block: u32,
+        mut edges: Vec<Edge>,
+    ) -> Result<(), BoxError> {
         let rows = span(self.query.len(), self.blocks, block);
         if ctx.left().is_none() {
             edges.resize(rows.len(), Edge::outside(&self.scoring));
@@ -268,9 +273,10 @@ impl SmithWaterman {
         if !self.block.reserve(rows.len()) {
             let (what, bytes) = cells(self.query.len(), self.block.columns().len());
             let needed = megabytes(bytes);
-            ctx.fail(format!(
+            return Err(format!(
                 "not enough memory for {what}, {needed} MB on this host: choose shorter sequences or more hosts"
-            ));
+            )
+            .into());
         }
         for (row, edge) in rows.zip(&mut edges) {
             *edge = self.block.fill(row, self.query[row], *edge, &self.scoring);
@@ -284,17 +290,18 @@ impl SmithWaterman {
                 ctx.send(rank, Message(Content::Found(best)));
             }
         }
+        Ok(())
     }
 
     /// Goes the way back, waits for it, or is done, now that it is known where it begins.
-    fn turn(&mut self, ctx: &mut Superstep<'_, Message>, best: Best) -> Step<Part> {
+    fn turn(&mut self, ctx: &mut Superstep<'_, Message>, best: Best) -> Result<Step<Part>, BoxError> {
         self.best = best;
         let columns = self.block.columns();
         if best.score == 0 || best.column < columns.start {
             return self.halt(None);
         }
         if columns.end <= best.column {
-            return Step::Continue;
+            return Ok(Step::Continue);
         }
         let cursor = Cursor {
             row: best.row,
@@ -309,7 +316,7 @@ impl SmithWaterman {
         ctx: &mut Superstep<'_, Message>,
         cursor: Cursor,
         column: usize,
-    ) -> Step<Part> {
+    ) -> Result<Step<Part>, BoxError> {
         let (path, exit) = trace(&self.block, &self.query, cursor, column);
         ctx.charge(self.work(path.places()));
         match exit {
@@ -326,9 +333,9 @@ impl SmithWaterman {
         self.halt((0 < path.places()).then_some(path))
     }
 
-    const fn halt(&self, path: Option<Path>) -> Step<Part> {
+    const fn halt(&self, path: Option<Path>) -> Result<Step<Part>, BoxError> {
         let score = self.best.score;
-        Step::Halt(Part { score, path })
+        Ok(Step::Halt(Part { score, path }))
     }
 
     fn work(&self, cells: usize) -> Instructions {

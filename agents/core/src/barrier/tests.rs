@@ -1,3 +1,4 @@
+use bsp::Reductions;
 use bsp::units::Seconds;
 
 use crate::barrier::*;
@@ -23,6 +24,7 @@ fn report(processes: u32, halted: u32, rank: u32) -> Arrived {
         computation: 0,
         took: Seconds::ZERO,
         checkpoint: false,
+        reductions: Reductions::default(),
     }
 }
 
@@ -156,7 +158,7 @@ fn one_arrival_of_a_manager_stands_for_all_below_it() {
         // It would not say which processes have halted.
         let halted = report(processes, 1, 0);
         assert!(barrier.check(&rules, own, &halted).is_err(), "{shape:?}");
-        barrier.arrive(own, all);
+        barrier.arrive(own, all.clone());
         assert!(barrier.check(&rules, own, &all).is_err(), "{shape:?}");
         if shape == Shape::Hierarchical {
             assert_eq!(barrier.complete(), None);

@@ -1,3 +1,4 @@
+use bsp::Reductions;
 use bsp::units::Instructions;
 use protocol::{EncodedState, Measure, Migrate, Start};
 
@@ -39,6 +40,7 @@ fn arrived(rank: u32, halted: u32) -> AgentMessage {
         computation: u64::from(rank),
         took: Seconds::ZERO,
         checkpoint: false,
+        reductions: Reductions::default(),
     })
 }
 
@@ -46,6 +48,7 @@ const START: AgentMessage = AgentMessage::Start(Start {
     superstep: 5,
     interval: None,
     checkpoint: true,
+    reduced: None,
 });
 
 #[test]
@@ -66,6 +69,7 @@ fn those_who_arrive_are_reported_together_and_told_apart() {
         computation: 3,
         took: Seconds::ZERO,
         checkpoint: false,
+        reductions: Reductions::default(),
     });
     let manager = Address::SetManager(SetId(0));
     assert_eq!(

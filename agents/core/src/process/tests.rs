@@ -1,4 +1,4 @@
-use bsp::SetId;
+use bsp::{Reductions, SetId};
 use bsp::units::Bytes;
 use migbsp::{MeasuredMove, Reception};
 
@@ -34,6 +34,7 @@ fn start(superstep: u64) -> Event {
         superstep,
         interval,
         checkpoint: false,
+        reduced: None,
     }))
 }
 
@@ -48,6 +49,7 @@ fn superstep(test_world: &mut TestWorld, process: &mut Process, index: u64, halt
         work: Instructions(2_000_000_000),
         time: seconds(2.0),
         halted,
+        reductions: Reductions::default(),
     };
     deliver(test_world, process, computed);
     let reception = |set| Reception {
@@ -80,6 +82,7 @@ fn a_superstep_ends_at_whoever_the_barrier_s_shape_says() {
             computation: 2_000_000_000,
             took: Seconds::ZERO,
             checkpoint: false,
+            reductions: Reductions::default(),
         })
     };
     let manager = Address::SetManager(SetId(0));

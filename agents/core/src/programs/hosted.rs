@@ -2,10 +2,12 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::sync::Arc;
 
 use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{
-    Conditions, Envelope, Inbox, Interaction, MemorySize, Outbox, Program, Rank, Step, reference,
+    Conditions, Envelope, Inbox, Interaction, MemorySize, Outbox, Program, Rank, Reductions, Step,
+    reference,
 };
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +57,8 @@ pub struct Turn {
     pub elapsed: Seconds,
     /// The messages that it receives, ordered by (sender's rank, order sent).
     pub inbox: Vec<Incoming>,
+    /// What the superstep before has reduced.
+    pub reduced: Option<Arc<Reductions>>,
 }
 
 /// A message for a process.
@@ -88,6 +92,8 @@ pub struct Executed {
     pub charged: Instructions,
     /// The interaction of a task farm that is complete, if it is the farm's master.
     pub interaction: Option<Interaction>,
+    /// Its contributions to reductions.
+    pub reductions: Reductions,
 }
 
 impl Content {
@@ -152,6 +158,7 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
                 index: turn.superstep,
                 elapsed: turn.elapsed,
                 standby: &[],
+                reduced: turn.reduced.as_deref(),
             },
             &mut inbox,
             &mut outbox,
@@ -189,6 +196,7 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
             output,
             charged: outbox.work,
             interaction: outbox.interaction,
+            reductions: outbox.reductions,
         })
     }
 
@@ -229,7 +237,7 @@ const LENGTH_LASTS: u64 = 100;
 
 #[cfg(test)]
 mod tests {
-    use bsp::Superstep;
+    use bsp::{BoxError, Superstep};
 
     use super::*;
     use crate::programs::ProgramType;
@@ -242,16 +250,16 @@ mod tests {
         type Message = String;
         type Output = String;
 
-        fn superstep(&mut self, ctx: &mut Superstep<'_, String>) -> Step<String> {
+        fn superstep(&mut self, ctx: &mut Superstep<'_, String>) -> Result<Step<String>, BoxError> {
             for (_, said) in ctx.receive() {
                 ctx.send_sized(Rank(0), Bytes(7));
                 ctx.send(Rank(1), said.clone());
                 self.0 = said;
             }
             if self.0 == "end" {
-                return Step::Halt(self.0.clone());
+                return Ok(Step::Halt(self.0.clone()));
             }
-            Step::Continue
+            Ok(Step::Continue)
         }
     }
 
@@ -281,6 +289,7 @@ mod tests {
             superstep: 4,
             elapsed: Seconds::ZERO,
             inbox,
+            reduced: None,
         }
     }
 
@@ -312,9 +321,9 @@ mod tests {
         type Message = ();
         type Output = ();
 
-        fn superstep(&mut self, _: &mut Superstep<'_, ()>) -> Step<()> {
+        fn superstep(&mut self, _: &mut Superstep<'_, ()>) -> Result<Step<()>, BoxError> {
             self.0 += 1;
-            Step::Continue
+            Ok(Step::Continue)
         }
 
         fn fork(&self) -> Option<Self> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bsp::numbers::index;
 use bsp::reference::{self, check_length, check_receiver};
 use bsp::units::{Bytes, Instructions, Seconds};
-use bsp::{Conditions, Envelope, Inbox, MemorySize, Outbox, Payload, Program, Rank, Step};
+use bsp::{Conditions, Envelope, Inbox, MemorySize, Outbox, Payload, Program, Rank, Reductions, Step};
 
 use crate::outcome::RunError;
 use crate::programs::{Outputs, SuperstepPlan};
@@ -14,8 +14,8 @@ use crate::programs::{decode, encode_into, encoded_len};
 /// Programs of a type that the world need not know.
 pub trait SimulatedPrograms {
     /// Executes superstep `superstep` of every process that has not halted, in rank order, and writes
-    /// to `plan` what they did. They computed for `elapsed` in the superstep before, by rank, and those in `standby` are on
-    /// standby.
+    /// to `plan` what they did. They computed for `elapsed` in the superstep before, by rank, those in `standby` are on
+    /// standby, and all of them have `reduced` this.
     ///
     /// # Errors
     ///
@@ -25,6 +25,7 @@ pub trait SimulatedPrograms {
         superstep: u64,
         elapsed: &[Seconds],
         standby: &[Rank],
+        reduced: Option<&Reductions>,
         plan: &mut SuperstepPlan,
     ) -> Result<(), RunError>;
 
@@ -146,6 +147,10 @@ impl<P: Program> TypedPrograms<P> {
         if let Some(interaction) = self.outbox.interaction.take() {
             plan.interaction = Some(interaction);
         }
+        if !self.outbox.reductions.is_empty() {
+            plan.reductions.resize_with(self.processes.len(), Reductions::default);
+            plan.reductions[rank.index()] = std::mem::take(&mut self.outbox.reductions);
+        }
         Ok(())
     }
 
@@ -196,6 +201,7 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
         superstep: u64,
         elapsed: &[Seconds],
         standby: &[Rank],
+        reduced: Option<&Reductions>,
         plan: &mut SuperstepPlan,
     ) -> Result<(), RunError> {
         let size = self.processes.len();
@@ -213,6 +219,7 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
             .into());
         }
         plan.begin(size);
+        plan.reduced = reduced.map_or(Bytes::ZERO, Reductions::encoded_len);
         // As many messages as in the superstep before. Their places are not held between two supersteps.
         self.outbox.sends.reserve_exact(plan.receivers.len());
         let mut begin = 0;
@@ -229,6 +236,7 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
                 index: superstep,
                 elapsed: elapsed[rank.index()],
                 standby,
+                reduced,
             };
             self.execute_one(rank, conditions, plan)?;
         }
@@ -301,7 +309,7 @@ fn size_of<Message: Payload>(envelope: &Envelope<Message>) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use bsp::Superstep;
+    use bsp::{BoxError, Superstep};
     use serde::{Deserialize, Serialize};
 
     use super::*;
@@ -314,12 +322,12 @@ mod tests {
         type Message = u32;
         type Output = Vec<u32>;
 
-        fn superstep(&mut self, ctx: &mut Superstep<'_, u32>) -> Step<Vec<u32>> {
+        fn superstep(&mut self, ctx: &mut Superstep<'_, u32>) -> Result<Step<Vec<u32>>, BoxError> {
             self.0
                 .extend(ctx.receive().map(|(from, said)| from.0 * 100 + said));
             ctx.charge(Instructions(u64::from(ctx.rank().0) + 1));
             if ctx.index() == 2 {
-                return Step::Halt(std::mem::take(&mut self.0));
+                return Ok(Step::Halt(std::mem::take(&mut self.0)));
             }
             let own = ctx.rank();
             for to in (0..ctx.size()).map(Rank).filter(|to| *to != own) {
@@ -327,7 +335,7 @@ mod tests {
                 ctx.send_sized(to, Bytes(1000));
                 ctx.send(to, 2);
             }
-            Step::Continue
+            Ok(Step::Continue)
         }
     }
 
@@ -337,7 +345,7 @@ mod tests {
         let mut plan = SuperstepPlan::default();
         for superstep in 0..3 {
             programs
-                .execute(superstep, &[Seconds::ZERO; 3], &[], &mut plan)
+                .execute(superstep, &[Seconds::ZERO; 3], &[], None, &mut plan)
                 .unwrap();
             let is_last = superstep == 2;
             assert_eq!(plan.work, [1, 2, 3].map(Instructions));
@@ -371,13 +379,13 @@ mod tests {
         type Message = String;
         type Output = ();
 
-        fn superstep(&mut self, ctx: &mut Superstep<'_, String>) -> Step<()> {
+        fn superstep(&mut self, ctx: &mut Superstep<'_, String>) -> Result<Step<()>, BoxError> {
             ctx.send_sized(Rank(0), Bytes(1 << 40));
             if 0 < ctx.index() {
-                return Step::Halt(());
+                return Ok(Step::Halt(()));
             }
             ctx.send(Rank(0), "a".repeat(self.0));
-            Step::Continue
+            Ok(Step::Continue)
         }
     }
 
@@ -386,7 +394,7 @@ mod tests {
         for length in [(64 << 20) - 5, (64 << 20) - 4] {
             let mut programs = TypedPrograms::new(vec![Writer(length)], 10);
             let mut plan = SuperstepPlan::default();
-            let found = programs.execute(0, &[Seconds::ZERO], &[], &mut plan);
+            let found = programs.execute(0, &[Seconds::ZERO], &[], None, &mut plan);
             let expected = reference::run(vec![Writer(length)], reference::Limit(10)).map(drop);
             assert_eq!(found, expected.map_err(RunError::Program), "{length}");
         }

@@ -211,16 +211,19 @@ fn the_first_process_pays_for_a_central_barrier_while_it_is_away_from_the_first_
         for (from, to, message, charged) in &test_world.sent {
             match message {
                 AgentMessage::Arrived(arrived) if (*from, *to) == (process, manager) => {
-                    assert_eq!(*charged, cost(arrived.superstep), "{arrived:?}");
+                    let expected = cost(arrived.superstep).and(arrived.reductions.encoded_len());
+                    assert_eq!(*charged, expected, "{arrived:?}");
                     arrivals += 1;
                 }
                 AgentMessage::Start(start) if (*from, *to) == (manager, process) => {
-                    assert_eq!(*charged, cost(start.superstep), "{start:?}");
+                    let reduced = start.reduced.as_ref();
+                    let reduced = reduced.map_or(Bytes::ZERO, |reduced| reduced.encoded_len());
+                    assert_eq!(*charged, cost(start.superstep).and(reduced), "{start:?}");
                     starts += 1;
                 }
                 // No other process is beside the master.
-                AgentMessage::Arrived(_) if matches!(from, Address::Process(_)) => {
-                    assert_eq!(*charged, network);
+                AgentMessage::Arrived(arrived) if matches!(from, Address::Process(_)) => {
+                    assert_eq!(*charged, network.and(arrived.reductions.encoded_len()));
                 }
                 _ => {}
             }
@@ -244,6 +247,7 @@ fn arrived(rank: u32, superstep: u64, halted: u32) -> Event {
             computation: 0,
             took: Seconds::ZERO,
             checkpoint: false,
+            reductions: Reductions::default(),
         }),
     }
 }

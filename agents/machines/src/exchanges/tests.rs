@@ -1,4 +1,5 @@
 mod network;
+use bsp::Reductions;
 use bsp::reference::Error;
 use bsp::units::Instructions;
 use bytes::Bytes as Raw;
@@ -23,6 +24,7 @@ fn value(text: &'static str) -> Content {
 fn executed(sends: &[(u32, Content)], halts: bool) -> Executed {
     Executed {
         interaction: None,
+        reductions: Reductions::default(),
         sends: sends
             .iter()
             .map(|(to, content)| (Rank(*to), content.clone()))

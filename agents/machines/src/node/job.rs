@@ -502,6 +502,7 @@ impl Job {
             superstep: self.rules.first_superstep(),
             interval: None,
             checkpoint: false,
+            reduced: None,
         });
         for (rank, _) in self.rules.running().filter(|(_, host)| *host == own) {
             let event = Event::Message {

@@ -16,7 +16,7 @@ use agents::{
     Membership, Moved, Rules, RunError, RunShape, Setup, Turn, check,
 };
 use bsp::units::{self, Instant, InstructionsPerSecond, Seconds};
-use bsp::{HostId, MemorySize, Rank, SetId, reference};
+use bsp::{HostId, MemorySize, Rank, Reductions, SetId, reference};
 use checkpoint::{Generations, WrittenPieces};
 use client_link::ClientLink;
 use computation::Computation;
@@ -516,7 +516,14 @@ impl Mail for HostWorld {
 }
 
 impl Executor for HostWorld {
-    fn run(&mut self, rank: Rank, superstep: u64, elapsed: Seconds, delay: Seconds) {
+    fn run(
+        &mut self,
+        rank: Rank,
+        superstep: u64,
+        elapsed: Seconds,
+        delay: Seconds,
+        reduced: Option<Arc<Reductions>>,
+    ) {
         if self.superstep_limit <= superstep {
             let limit = self.superstep_limit;
             // All nodes name the same process.
@@ -533,6 +540,7 @@ impl Executor for HostWorld {
                 superstep,
                 elapsed,
                 inbox: self.exchanges.remove_inbox(rank),
+                reduced,
             };
             self.computation.start(turn, delay)
         });
@@ -703,7 +711,7 @@ impl Membership for HostWorld {
         None
     }
 
-    fn released(&mut self, _: SetId, start: Start, is_over: bool) -> bool {
+    fn released(&mut self, _: SetId, start: &Start, is_over: bool) -> bool {
         let now = self.now();
         if let Some(checkpoints) = self.checkpoints.as_mut().filter(|_| start.checkpoint) {
             checkpoints.note(start.superstep, now);

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::super::*;
 use crate::farm::{BlockCyclic, Weighted, Work};
+use crate::program::BoxError;
 use crate::reference::{self, Limit};
 use crate::units::Instructions;
 
@@ -14,10 +15,13 @@ impl Tasks for Echo {
     type Task = u64;
     type Outcome = (u64, u64);
 
-    fn execute(shared: &Vec<u64>, task: &u64, work: &mut Work) -> (u64, u64) {
+    fn execute(shared: &Vec<u64>, task: &u64, work: &mut Work) -> Result<(u64, u64), BoxError> {
         assert!(*task != 1_000_000, "it is too large");
+        if *task == 1_000_001 {
+            return Err("it is larger".into());
+        }
         work.charge(Instructions(1 + task % 7));
-        (shared[shared.len() - 1], *task)
+        Ok((shared[shared.len() - 1], *task))
     }
 }
 
@@ -52,12 +56,17 @@ fn a_farm_needs_a_worker_and_a_rule() {
 }
 
 #[test]
-fn a_task_that_panics_is_named() {
-    let tasks = vec![3, 4, 1_000_000, 5];
-    let processes = processes::<Echo>(&vec![9], tasks, 3, Dealing::Static).unwrap();
-    let error = reference::run(processes, Limit::default()).unwrap_err();
-    let text = error.to_string();
-    assert!(text.contains("task 2: it is too large"), "{text}");
+fn a_task_that_fails_is_named() {
+    let fails = |task: u64| {
+        let tasks = vec![3, 4, task, 5];
+        let processes = processes::<Echo>(&vec![9], tasks, 3, Dealing::Static).unwrap();
+        reference::run(processes, Limit::default()).unwrap_err().to_string()
+    };
+    let panicked = fails(1_000_000);
+    let begin = "p3 failed in superstep 2: task 2 panicked: it is too large, at ";
+    assert!(panicked.starts_with(begin), "{panicked}");
+    assert!(panicked.contains("process.rs:"), "{panicked}");
+    assert_eq!(fails(1_000_001), "p3 failed in superstep 2: task 2: it is larger");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use bsp::numbers::length;
 use bsp::units::{Bytes, Instructions};
-use bsp::{Program, Rank, Step, Superstep};
+use bsp::{BoxError, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 /// A process that sends numbers to others and adds up all it receives, in order, so that a message that is lost, doubled,
@@ -31,7 +31,7 @@ impl Program for Mixer {
     type Message = (u64, Vec<u8>);
     type Output = u64;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, Self::Message>) -> Step<u64> {
+    fn superstep(&mut self, ctx: &mut Superstep<'_, Self::Message>) -> Result<Step<u64>, BoxError> {
         let (own, now) = (ctx.rank(), ctx.index());
         for (from, (value, bytes)) in ctx.receive() {
             self.mix(u64::from(from.0));
@@ -71,9 +71,9 @@ impl Program for Mixer {
             for value in std::mem::take(&mut self.ballast) {
                 self.mix(value);
             }
-            return Step::Halt(self.digest);
+            return Ok(Step::Halt(self.digest));
         }
-        Step::Continue
+        Ok(Step::Continue)
     }
 
     fn remaining(&self, completed: u64) -> Option<u64> {

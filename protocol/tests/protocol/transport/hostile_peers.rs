@@ -39,6 +39,7 @@ fn arrived() -> Vec<u8> {
             computation: 0,
             took: bsp::units::Seconds::ZERO,
             checkpoint: false,
+            reductions: bsp::Reductions::default(),
         })),
     )
 }

@@ -1,5 +1,5 @@
 use bsp::units::{Bytes, Seconds};
-use bsp::{HostId, MemorySize, Rank, SetId};
+use bsp::{HostId, MemorySize, Rank, Reductions, SetId};
 use migbsp::{BarrierTime, Edge, Inventory, Load, Neighbours, Received};
 use proptest::prelude::*;
 use protocol::{
@@ -102,6 +102,7 @@ fn messages_of_a_superstep_are_short() {
         superstep: 9,
         interval: None,
         checkpoint: true,
+        reduced: None,
     }));
     let arrived = Message::Agent(AgentMessage::Arrived(protocol::Arrived {
         superstep: 9,
@@ -113,6 +114,7 @@ fn messages_of_a_superstep_are_short() {
         computation: 0,
         took: Seconds::ZERO,
         checkpoint: true,
+        reductions: Reductions::default(),
     }));
     for message in [start, arrived] {
         assert!(frame_len(&message, HERE, HERE) <= 80, "{message:?}");

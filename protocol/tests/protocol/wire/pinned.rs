@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, MemorySize, Rank, SetId};
+use bsp::{And, HostId, Max, MemorySize, Rank, Reductions, SetId, Sum};
 use migbsp::{
     Answer, CostCoefficients, Digest, Edge, Entry, Evaluation, HostLink, Inventory, LinkProbe,
     Load, MeasuredMove, Measurements, Move, Potential, ProbedLink, ProcessTimes, Processor,
@@ -105,31 +106,48 @@ fn messages() -> Vec<(Address, Address, Message)> {
     messages
 }
 
-fn superstep() -> [Message; 4] {
+fn superstep() -> [Message; 6] {
     let superstep = 1000;
+    let arrived = Arrived {
+        superstep,
+        processes: 5,
+        halted: 1,
+        sent: 70_000,
+        received: 1 << 33,
+        slowest: (seconds(0.25), Rank(3)),
+        computation: 1_000_000_000,
+        took: Seconds::ZERO,
+        checkpoint: false,
+        reductions: Reductions::default(),
+    };
+    let mut reductions = Reductions::of("peak", Max(3_u64));
+    reductions.combine(Reductions::of("residual", Sum(0.5)));
+    reductions.combine(Reductions::of("residual", Sum(1e-20)));
     [
         Message::Agent(AgentMessage::Start(Start {
             superstep,
             interval: None,
             checkpoint: false,
+            reduced: None,
         })),
         Message::Agent(AgentMessage::Start(Start {
             superstep,
             interval: Some(8),
             checkpoint: true,
+            reduced: None,
+        })),
+        Message::Agent(AgentMessage::Arrived(arrived.clone())),
+        Message::Agent(AgentMessage::StartCall(StartCall { superstep })),
+        Message::Agent(AgentMessage::Start(Start {
+            superstep,
+            interval: None,
+            checkpoint: false,
+            reduced: Some(Arc::new(Reductions::of("all done", And(true)))),
         })),
         Message::Agent(AgentMessage::Arrived(Arrived {
-            superstep,
-            processes: 5,
-            halted: 1,
-            sent: 70_000,
-            received: 1 << 33,
-            slowest: (seconds(0.25), Rank(3)),
-            computation: 1_000_000_000,
-            took: Seconds::ZERO,
-            checkpoint: false,
+            reductions,
+            ..arrived
         })),
-        Message::Agent(AgentMessage::StartCall(StartCall { superstep })),
     ]
 }
 

@@ -181,7 +181,7 @@ fn learning(source: CostSource) -> TestWorld {
 fn moves_that_cannot_be_are_refused() {
     let seconds = |value| Seconds::new(value).unwrap();
     let possible = MeasuredMove {
-        bytes: bsp::units::Bytes(1000),
+        bytes: Bytes(1000),
         took: seconds(0.5),
         processing: seconds(0.25),
         round_trip: seconds(0.001),
@@ -202,7 +202,7 @@ fn moves_that_cannot_be_are_refused() {
     assert!(!is_accepted(&learned, None), "it has to be measured");
     assert!(!is_accepted(&stated, Some(possible)), "it is not asked for");
     let bytes = [0, (1 << 53) + 1, 1 << 63, u64::MAX].map(|bytes| MeasuredMove {
-        bytes: bsp::units::Bytes(bytes),
+        bytes: Bytes(bytes),
         ..possible
     });
     let times = [-1.0, 0.0, 0.2, -1e300].map(|took| MeasuredMove {

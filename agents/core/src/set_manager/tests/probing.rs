@@ -22,7 +22,7 @@ fn learning(change: impl FnOnce(&mut Scheduler)) -> TestWorld {
 }
 
 /// Long enough for probes.
-const IMAGE: bsp::units::Bytes = bsp::units::Bytes(10_000_000);
+const IMAGE: Bytes = Bytes(10_000_000);
 
 fn probed(from: u32, to: u32) -> ProbedLink {
     let (from, to) = (HostId(from), HostId(to));

@@ -5,7 +5,7 @@ use std::time::Instant as Clock;
 
 use agents::{Event, Executed, HostedProgram, RunError, Turn};
 use bsp::units::{Instructions, Seconds};
-use bsp::{MemorySize, Rank};
+use bsp::{MemorySize, Rank, Reductions};
 
 use crate::checkpoints::Saving;
 use crate::host_meter::{EffectiveLoad, Processors, shared};
@@ -37,6 +37,7 @@ struct Computed {
     /// What of that it did not compute.
     delay: Seconds,
     halted: bool,
+    reductions: Reductions,
 }
 
 impl Computation {
@@ -136,7 +137,7 @@ impl Computation {
             held,
             delay,
         } = done;
-        let executed = result?;
+        let mut executed = result?;
         self.computed.push(Computed {
             rank,
             program,
@@ -144,6 +145,7 @@ impl Computation {
             held,
             delay,
             halted: executed.output.is_some(),
+            reductions: std::mem::take(&mut executed.reductions),
         });
         Ok(executed)
     }
@@ -168,6 +170,7 @@ impl Computation {
                 program,
                 work,
                 halted,
+                reductions,
                 ..
             } = computed;
             if halted {
@@ -176,7 +179,13 @@ impl Computation {
                 self.works.insert(rank, work);
                 self.programs.insert(rank, program);
             }
-            events.push((rank, Event::Computed { work, time, halted }));
+            let event = Event::Computed {
+                work,
+                time,
+                halted,
+                reductions,
+            };
+            events.push((rank, event));
         }
         events
     }
