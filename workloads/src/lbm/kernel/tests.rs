@@ -225,7 +225,7 @@ fn unstable_flows_end_the_run() {
     let strips = processes(&parameters, common(2, 100_000)).unwrap();
     let error = reference::run(strips, Limit::default()).unwrap_err();
     let text = error.to_string();
-    assert!(text.contains("gave up in superstep"), "{text}");
+    assert!(text.contains("failed in superstep"), "{text}");
     assert!(text.contains("the flow became unstable"), "{text}");
 }
 
