@@ -103,11 +103,40 @@ pub trait Program: Serialize + DeserializeOwned + Send + 'static {
 
     /// An equal program, to be encoded while this one goes on computing; `None`: this one is encoded first.
     ///
-    /// A checkpoint has the state between two supersteps. With a fork, the process waits only as long as that takes. A
-    /// program whose clone takes less time than its encoding returns `Some(self.clone())`.
+    /// A checkpoint has the state between two supersteps. With a fork, the process waits only as long as that takes. For a
+    /// program whose clone takes less time than its encoding, [`fork_by_clone`](crate::fork_by_clone) is this method.
     fn fork(&self) -> Option<Self> {
         None
     }
+}
+
+/// The method [`Program::fork`] of a program that is `Clone`: a clone.
+///
+/// # Examples
+///
+/// ```
+/// # use bsp::{BoxError, Program, Step, Superstep};
+/// # #[derive(Clone, serde::Serialize, serde::Deserialize)]
+/// # struct Idle;
+/// impl Program for Idle {
+///     type Message = ();
+///     type Output = ();
+///
+///     fn superstep(&mut self, _: &mut Superstep<'_, ()>) -> Result<Step<()>, BoxError> {
+///         Ok(Step::Halt(()))
+///     }
+///
+///     bsp::fork_by_clone!();
+/// }
+/// assert!(Idle.fork().is_some());
+/// ```
+#[macro_export]
+macro_rules! fork_by_clone {
+    () => {
+        fn fork(&self) -> ::core::option::Option<Self> {
+            ::core::option::Option::Some(::core::clone::Clone::clone(self))
+        }
+    };
 }
 
 /// The error of a superstep or of a task: any error converts to it by `?`, and so does a text.

@@ -99,9 +99,7 @@ impl Program for HRelation {
         Some(self.supersteps.saturating_sub(completed))
     }
 
-    fn fork(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    bsp::fork_by_clone!();
 }
 
 /// The element of a list that superstep `index` takes.

@@ -107,9 +107,7 @@ impl Program for Lbm {
         Some(self.supersteps.saturating_sub(completed))
     }
 
-    fn fork(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    bsp::fork_by_clone!();
 }
 
 #[cfg(test)]

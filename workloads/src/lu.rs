@@ -204,9 +204,7 @@ impl Program for Lu {
         Some(self.supersteps.saturating_sub(completed))
     }
 
-    fn fork(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    bsp::fork_by_clone!();
 }
 
 /// The matrix on the grid wanted, or on the one nearest to a square.

@@ -147,9 +147,7 @@ impl Program for SmithWaterman {
         Some(self.supersteps.saturating_sub(completed))
     }
 
-    fn fork(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    bsp::fork_by_clone!();
 }
 
 /// Instructions of a cell after multiplying.

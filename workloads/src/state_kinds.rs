@@ -139,9 +139,7 @@ impl Program for StateKinds {
         Some(self.supersteps.saturating_sub(completed))
     }
 
-    fn fork(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    bsp::fork_by_clone!();
 }
 
 impl StateKinds {

@@ -154,9 +154,7 @@ impl Program for Synthetic {
         Some(self.supersteps.saturating_sub(completed))
     }
 
-    fn fork(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    bsp::fork_by_clone!();
 }
 
 impl Parameters {

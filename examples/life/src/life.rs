@@ -52,9 +52,7 @@ impl Program for Life {
         Some((self.generations + 1).saturating_sub(completed))
     }
 
-    fn fork(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    bsp::fork_by_clone!();
 }
 
 /// The next generation of the middle one of three rows.

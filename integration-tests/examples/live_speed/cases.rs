@@ -7,7 +7,7 @@ use record::Event;
 
 use crate::checkpoints::checkpoints;
 use crate::cluster::Cluster;
-use crate::job::{Calls, Case, Peak};
+use crate::job::{Calls, Case, Peak, Reduces};
 use crate::others::{self, Mpi};
 use crate::stream;
 use crate::table::{Row, say};
@@ -32,16 +32,17 @@ impl Scale {
 /// Measures everything.
 pub(crate) fn all(scale: &Scale) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
-    let mpi = if ["empty", "ring"].iter().any(|name| scale.has(name)) {
+    let mpi = if ["empty", "ring", "reductions"].iter().any(|name| scale.has(name)) {
         others::mpi(scale.of(4000))?
     } else {
         None
     };
     references(scale, mpi, &mut rows)?;
     type Group = fn(&Scale, Option<Mpi>, &mut Vec<Row>) -> anyhow::Result<()>;
-    let groups: [(&str, Group); 6] = [
+    let groups: [(&str, Group); 7] = [
         ("empty", empty),
         ("ring", ring),
+        ("reductions", reductions),
         ("moves", moves),
         ("calls", calls),
         ("measuring", measuring),
@@ -70,6 +71,7 @@ fn references(scale: &Scale, mpi: Option<Mpi>, rows: &mut Vec<Row>) -> anyhow::R
     if let Some(mpi) = mpi {
         reference("Open MPI: barrier, 8 ranks", mpi.barrier);
         reference("Open MPI: ring of 100 KB and barrier, 8 ranks", mpi.ring);
+        reference("Open MPI: MPI_Allreduce of 1 MiB of doubles, 8 ranks", mpi.reduction);
     }
     let rounds = usize::try_from(scale.of(10_000))?;
     reference(
@@ -130,6 +132,54 @@ fn ring(scale: &Scale, mpi: Option<Mpi>, rows: &mut Vec<Row>) -> anyhow::Result<
         unit: "us",
         ratio: mpi.map(|mpi| ("Open MPI's", superstep / mpi.ring)),
         limited_by: "encryption and copies",
+    });
+    Ok(())
+}
+
+/// Pairs of runs in turn, without and with reductions.
+fn reductions(scale: &Scale, mpi: Option<Mpi>, rows: &mut Vec<Row>) -> anyhow::Result<()> {
+    for (nodes, processes, limit) in [(2, 8, 1.05), (4, 8, 1.05), (2, 200, 1.1)] {
+        let cluster = Cluster::start(nodes, 1)?;
+        let time = |reduces| {
+            let count = scale.of(if processes < 100 { 3000 } else { 1000 });
+            let case = Case {
+                reduces,
+                ..Case::empty(processes, count)
+            };
+            anyhow::Ok(median(supersteps(&cluster.run(&case)?.0)))
+        };
+        let (mut with, mut ratios) = (Vec::new(), Vec::new());
+        for _ in 0..7 {
+            let (empty, reduced) = (time(Reduces::Nothing)?, time(Reduces::Two)?);
+            ratios.push(reduced / empty);
+            with.push(reduced);
+        }
+        let ratio = median(ratios);
+        let superstep = median(with);
+        rows.push(Row {
+            criterion: format!(
+                "superstep with two reductions, {processes} processes on {nodes} nodes"
+            ),
+            limit: Some(limit * superstep / ratio * 1e6),
+            median: superstep * 1e6,
+            unit: "us",
+            ratio: Some(("an empty one", ratio)),
+            limited_by: "contributions are encoded",
+        });
+    }
+    let cluster = Cluster::start(2, 1)?;
+    let case = Case {
+        reduces: Reduces::Sum(1 << 17),
+        ..Case::empty(8, scale.of(400))
+    };
+    let superstep = median(supersteps(&cluster.run(&case)?.0));
+    rows.push(Row {
+        criterion: "superstep that sums 1 MiB of numbers, 8 processes on 2 nodes".to_owned(),
+        limit: mpi.map(|mpi| mpi.reduction * 1e6),
+        median: superstep * 1e6,
+        unit: "us",
+        ratio: mpi.map(|mpi| ("Open MPI's", superstep / mpi.reduction)),
+        limited_by: "exact sums, which every Manager computes",
     });
     Ok(())
 }

@@ -73,9 +73,7 @@ impl Program for Plate {
         Ok(Step::Continue)
     }
 
-    fn fork(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    bsp::fork_by_clone!();
 }
 
 /// Four nodes with a process of 64 MiB each, in turn with and without checkpoints.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agents::{Barrier, ProgramType, Scheduler, Script, Setup, Shape, TransferStart};
-use bsp::{BoxError, HostId, Program, Rank, Step, Superstep};
+use bsp::{Array, BoxError, HostId, Max, Program, Rank, Step, Sum, Superstep};
 use bytes::Bytes;
 use machines::{JobError, Prepared};
 use protocol::{Member, Submit};
@@ -21,6 +21,8 @@ pub(crate) struct Case {
     pub(crate) is_central: bool,
     /// Bytes that every process sends to the next.
     pub(crate) sends: usize,
+    /// What every process reduces.
+    pub(crate) reduces: Reduces,
     /// How long every process computes.
     pub(crate) spins: Duration,
     /// Bytes of the state of the third process.
@@ -28,6 +30,16 @@ pub(crate) struct Case {
     pub(crate) calls: Calls,
     /// When checkpoints are taken, of processes with large states.
     pub(crate) saves: Option<Saves>,
+}
+
+/// What every process reduces in every superstep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Reduces {
+    Nothing,
+    /// A sum and a maximum, of 8 bytes each.
+    Two,
+    /// The sum of so many numbers, element by element.
+    Sum(usize),
 }
 
 /// When rescheduling calls are held.
@@ -51,6 +63,7 @@ impl Case {
             supersteps,
             is_central: false,
             sends: 0,
+            reduces: Reduces::Nothing,
             spins: Duration::ZERO,
             state: 0,
             calls: Calls::None,
@@ -176,10 +189,38 @@ impl Program for Load {
             let message = received.unwrap_or_else(|| vec![1; self.case.sends].into());
             ctx.send(Rank((ctx.rank().0 + 1) % ctx.size()), message);
         }
+        self.reduce(ctx)?;
         while began.elapsed() < self.case.spins {
             std::hint::spin_loop();
         }
         Ok(Step::Continue)
+    }
+}
+
+impl Load {
+    /// Uses what has been reduced, and contributes to the next reductions.
+    fn reduce(&self, ctx: &mut Superstep<'_, Bytes>) -> Result<(), BoxError> {
+        let (number, is_first) = (f64::from(ctx.rank().0) * 0.1, ctx.index() == 0);
+        match self.case.reduces {
+            Reduces::Nothing => {}
+            Reduces::Two => {
+                if !is_first {
+                    let sum = ctx.reduced::<Sum<f64>>("residual")?;
+                    std::hint::black_box(sum + ctx.reduced::<Max<f64>>("peak")?);
+                }
+                ctx.reduce("residual", Sum(number));
+                ctx.reduce("peak", Max(number));
+            }
+            Reduces::Sum(count) => {
+                let numbers = if is_first {
+                    vec![number; count].into()
+                } else {
+                    ctx.reduced::<Sum<Array<f64>>>("field")?
+                };
+                ctx.reduce("field", Sum(numbers));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -11,11 +11,12 @@ use anyhow::{Context, ensure};
 
 use crate::table::say;
 
-/// What Open MPI takes with 8 ranks, seconds: a barrier, and a ring of 100 KB with a barrier.
+/// What Open MPI takes with 8 ranks, seconds: a barrier, a ring of 100 KB with a barrier, and the sum of 1 MiB of doubles.
 #[derive(Clone, Copy)]
 pub(crate) struct Mpi {
     pub(crate) barrier: f64,
     pub(crate) ring: f64,
+    pub(crate) reduction: f64,
 }
 
 /// Measures Open MPI, if it is there.
@@ -46,6 +47,7 @@ pub(crate) fn mpi(rounds: u64) -> anyhow::Result<Option<Mpi>> {
         Ok(Mpi {
             barrier: next()??,
             ring: next()??,
+            reduction: next()??,
         })
     });
     drop(fs::remove_dir_all(&folder));

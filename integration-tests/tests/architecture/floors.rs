@@ -33,6 +33,7 @@ const FLOORS: [(&str, u32); 27] = [
     ("integration-tests", 14),
     ("integration-tests/fuzz", 14),
     ("examples/life", 14),
+    ("examples/poisson", 14),
     ("examples/mandelbrot", 14),
     ("examples/policy", 14),
 ];

@@ -10,6 +10,7 @@ use workloads::Common;
 use workloads::{lbm, lu, smith_waterman};
 
 use crate::cluster::Cluster;
+use crate::gradients::solvers;
 
 const SHAPES: [Shape; 2] = [Shape::Hierarchical, Shape::Central];
 
@@ -143,6 +144,12 @@ fn a_matrix_moves_after_every_superstep() {
     check(&cluster, || {
         lu::kernel::processes(&parameters, &matrix, COMMON).unwrap()
     });
+}
+
+#[test]
+fn conjugate_gradients_move_after_every_superstep() {
+    let cluster = Cluster::start(&[2, 2]);
+    check(&cluster, solvers);
 }
 
 const COMMON: Common = Common {

@@ -18,6 +18,8 @@ mod busy;
 mod cluster;
 mod endless;
 mod failures;
+#[path = "../runs/gradients.rs"]
+mod gradients;
 mod hostile;
 mod kernels;
 mod late_paths;

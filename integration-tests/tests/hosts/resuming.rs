@@ -9,7 +9,7 @@ use agents::{
 };
 use bsp::reference::{self, Limit};
 use bsp::units::{BytesPerSecond, Instructions, Seconds};
-use bsp::{BoxError, HostId, Program, Rank, Step, Superstep};
+use bsp::{BoxError, HostId, Program, Rank, Step, Sum, Superstep};
 use checkpoint::{DiskFiles, SavedStates, Store};
 use machines::JobError;
 use machines::client::Request;
@@ -20,6 +20,7 @@ use tempfile::TempDir;
 use workloads::{Common, heat, lbm, lu, smith_waterman};
 
 use crate::cluster::Cluster;
+use crate::gradients::solvers;
 
 /// Halts in the superstep of its own that `lasts` has, and sends to some of those that live on, seldom: batches that no
 /// node expects are late.
@@ -39,6 +40,11 @@ impl Program for Leaver {
             let value = value.wrapping_add(u64::from(from.0));
             self.digest = self.digest.wrapping_mul(0x9e37_79b9).wrapping_add(value);
         }
+        if let Ok(sum) = ctx.reduced::<Sum<f64>>("sum") {
+            self.digest = self.digest.rotate_left(7) ^ sum.to_bits();
+        }
+        let share = (self.digest >> 11) as f64 / (1_u64 << 53) as f64;
+        ctx.reduce("sum", Sum(share));
         ctx.charge(Instructions(1000 * (1 + u64::from(own.0))));
         let is_loud = now % 13 >= 10;
         for (index, last) in self.lasts.iter().enumerate() {
@@ -52,9 +58,7 @@ impl Program for Leaver {
         Ok(Step::Continue)
     }
 
-    fn fork(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    bsp::fork_by_clone!();
 }
 
 fn leavers(lasts: &[u64]) -> Vec<Leaver> {
@@ -342,6 +346,13 @@ fn a_matrix_resumes_on_any_hosts() {
     check(Shape::Ideal, 5, || {
         lu::kernel::processes(&parameters, &matrix, common).unwrap()
     });
+}
+
+#[test]
+fn conjugate_gradients_resume_on_any_hosts() {
+    for (shape, stop) in [(Shape::Hierarchical, 8), (Shape::Central, 9)] {
+        check(shape, stop, solvers);
+    }
 }
 
 #[test]

@@ -55,9 +55,10 @@ fn by_rank_every_process_costs_a_message_each_way() {
             let of = |collection| seconds(processes, collection, |setup| setup.start = start);
             let others = f64::from(processes - 1);
             let by_rank = of(Collection::ByRank) / (SUPERSTEPS as f64 * 4e-3);
-            assert!((by_rank - others).abs() < 1e-4, "{by_rank} for {others}");
+            // What is reduced takes some bytes.
+            assert!((by_rank - others).abs() < 1e-3, "{by_rank} for {others}");
             let together = of(Collection::AsTheyCome) / (SUPERSTEPS as f64 * 4e-3);
-            assert!((together - 1.0).abs() < 1e-4, "{together} for {others}");
+            assert!((together - 1.0).abs() < 1e-3, "{together} for {others}");
         }
     }
 }

@@ -11,6 +11,7 @@ use workloads::Common;
 use workloads::lbm::kernel::Case;
 use workloads::{lbm, lu, smith_waterman};
 
+use crate::gradients::solvers;
 use crate::setups::{SHAPES, scripted, setup};
 
 #[test]
@@ -65,6 +66,11 @@ fn a_matrix_without_a_pivot_is_reported_wherever_processes_are() {
     let parameters = lu::kernel::Parameters::default();
     let matrix = workloads::Matrix::from_csv(b"1, 2, 3\n2, 4, 6\n1, 1, 1\n").unwrap();
     check(|| lu::kernel::processes(&parameters, &matrix, COMMON).unwrap());
+}
+
+#[test]
+fn conjugate_gradients_move_after_every_superstep() {
+    check(solvers);
 }
 
 const COMMON: Common = Common {

@@ -28,6 +28,7 @@ mod elapsed;
 mod extremes;
 mod farm;
 mod faults;
+mod gradients;
 mod horizon;
 mod kernels;
 mod migration;

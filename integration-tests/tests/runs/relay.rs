@@ -1,7 +1,7 @@
 //! A program whose output depends on every message it receives, and that halts at a rank's own time.
 
 use bsp::units::{Bytes, Instructions};
-use bsp::{BoxError, Program, Rank, Step, Superstep};
+use bsp::{BoxError, Max, Program, Rank, Step, Sum, Superstep};
 use serde::{Deserialize, Serialize};
 
 /// Sends digests of all it knows to a few others, until its time has come.
@@ -33,6 +33,37 @@ impl Relay {
     }
 }
 
+impl Relay {
+    /// Takes in what the superstep before has reduced.
+    fn take_in_reductions(&mut self, ctx: &Superstep<'_, (u64, String)>) {
+        if let Ok(sum) = ctx.reduced::<Sum<f64>>("sum") {
+            self.take_in(sum.to_bits());
+        }
+        if let Ok(most) = ctx.reduced::<Max<Vec<u64>>>("most") {
+            most.into_iter().for_each(|most| self.take_in(most));
+        }
+        for (rank, text) in ctx.gathered::<String>("texts").unwrap_or_default() {
+            self.take_in(u64::from(rank.0) << 32 | text.len() as u64);
+        }
+    }
+
+    /// Contributes to some reductions: which, and how much, depends on what has been received.
+    fn contribute(&self, ctx: &mut Superstep<'_, (u64, String)>) {
+        if !self.digest.is_multiple_of(3) {
+            // Numbers of all sizes and both signs.
+            let number = f64::from_bits(self.digest);
+            ctx.reduce("sum", Sum(if number.is_finite() { number } else { 0.1 }));
+        }
+        if self.digest.is_multiple_of(2) {
+            ctx.reduce("most", Max(vec![self.digest, self.work]));
+        }
+        if self.digest.is_multiple_of(5) {
+            let text = "y".repeat(usize::try_from(self.digest % 70).unwrap());
+            ctx.gather("texts", &text).unwrap();
+        }
+    }
+}
+
 impl Program for Relay {
     type Message = (u64, String);
     type Output = (u64, Vec<u8>);
@@ -46,6 +77,8 @@ impl Program for Relay {
         for (from, bytes) in ctx.receive_sized().to_vec() {
             self.take_in(u64::from(from.0) ^ bytes.0);
         }
+        self.take_in_reductions(ctx);
+        self.contribute(ctx);
         ctx.charge(Instructions(self.work));
         if ctx.index() == self.halts {
             return Ok(Step::Halt((self.digest, std::mem::take(&mut self.ballast))));

@@ -134,9 +134,7 @@ impl Program for Kernel {
         Some(self.supersteps.saturating_sub(completed))
     }
 
-    fn fork(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    bsp::fork_by_clone!();
 }
 
 /// Why a process fails whose part of the flow has no bounds any more.

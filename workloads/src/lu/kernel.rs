@@ -190,9 +190,7 @@ impl Program for Lu {
         Some((all + 1).saturating_sub(completed))
     }
 
-    fn fork(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    bsp::fork_by_clone!();
 }
 
 /// Each returns how many operations on elements it took.

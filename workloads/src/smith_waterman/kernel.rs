@@ -252,9 +252,7 @@ impl Program for SmithWaterman {
         Ok(Step::Continue)
     }
 
-    fn fork(&self) -> Option<Self> {
-        Some(self.clone())
-    }
+    bsp::fork_by_clone!();
 }
 
 impl SmithWaterman {

@@ -326,9 +326,7 @@ mod tests {
             Ok(Step::Continue)
         }
 
-        fn fork(&self) -> Option<Self> {
-            Some(self.clone())
-        }
+        bsp::fork_by_clone!();
     }
 
     #[test]
