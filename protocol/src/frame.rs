@@ -568,6 +568,10 @@ fn skip(rest: &mut &[u8], offset: usize) -> Result<u64, HeadError> {
         Marker::Str8 => number(1)?,
         Marker::Str16 => number(2)?,
         Marker::Str32 => number(4)?,
+        // Numbers of a program, which may be anything.
+        Marker::Bin8 => number(1)?,
+        Marker::Bin16 => number(2)?,
+        Marker::Bin32 => number(4)?,
         found => return Err(HeadError::Type { offset, found }),
     };
     affordable(text, rest, offset)?;
@@ -728,7 +732,7 @@ mod tests {
     fn types_that_no_message_contains_are_refused() {
         for (head, marker) in [
             (&[0xff][..], "FixNeg(-1)"),
-            (&[0xc4, 1, 7], "Bin8"),
+            (&[0xd0, 7], "I8"),
             (&[0xd4, 1, 7], "FixExt1"),
             (&[0x80], "FixMap(0)"),
             (&[0x82, 1, 2, 3, 4], "FixMap(2)"),

@@ -123,6 +123,7 @@ fn superstep() -> [Message; 6] {
     let mut reductions = Reductions::of("peak", Max(3_u64));
     reductions.combine(Reductions::of("residual", Sum(0.5)));
     reductions.combine(Reductions::of("residual", Sum(1e-20)));
+    reductions.combine(Reductions::noted("residual", f64::NEG_INFINITY));
     [
         Message::Agent(AgentMessage::Start(Start {
             superstep,
