@@ -12,6 +12,7 @@ mod array;
 pub mod farm;
 mod ids;
 mod name;
+mod note;
 pub mod numbers;
 mod program;
 pub mod reduction;
@@ -24,6 +25,7 @@ pub mod units;
 pub use array::{Array, Number};
 pub use ids::{HostId, Rank, SetId};
 pub use name::{NameError, check_name};
+pub use note::{Note, Notes};
 pub use program::{BoxError, MemorySize, Payload, Program, Round, Step};
 pub use reduction::{And, Max, Min, Or, ReductionError, Reductions, Sum};
 pub use superstep::{

@@ -21,9 +21,9 @@ use smallvec::SmallVec;
 
 use crate::array::{self, Array, Number};
 use crate::ids::Rank;
+use crate::note::{self, Note, Notes};
 use crate::numbers::{length, position};
 use crate::program::Payload;
-use crate::superstep::encoded_len;
 use crate::units;
 
 /// The sum of the values of all processes: of vectors, element by element.
@@ -73,9 +73,25 @@ pub const REDUCTIONS_MAX: u64 = 4 << 20;
 /// The longest name of a reduction, in bytes.
 pub const REDUCTION_NAME_MAX: usize = 64;
 
-/// The reductions of a superstep, by name: contributions of one process, or of several together, or their results.
+/// The reductions and notes of a superstep: contributions of one process, or of several together, or their results.
+///
+/// Invariant: they ascend by name; of a reduction and a note of one name, the reduction comes first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reductions(Vec<(Cow<'static, str>, Partial)>);
+
+/// What all processes have contributed in a superstep.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Concluded {
+    /// The results of reductions, which processes have in the next superstep.
+    pub reduced: Reductions,
+    /// The notes, which the record has.
+    pub notes: Notes,
+}
+
+/// By what a simulated network charges for contributions: names, and the length of what has been contributed to each. It does
+/// not depend on the values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outline(Box<[(Cow<'static, str>, bool, u64)]>);
 
 /// A reduction of some processes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -103,10 +119,25 @@ pub enum Partial {
     Or(bool),
     /// Encoded values, in rank order.
     Gather(Vec<(Rank, Bytes)>),
+    Note(NotePartial),
     /// Processes disagree about what is reduced: two of the descriptions, the least and the greatest.
     Conflict(Cow<'static, str>, Cow<'static, str>),
     /// There is more than [`REDUCTIONS_MAX`].
     TooLong,
+}
+
+/// The values that some processes noted under one name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[doc(hidden)]
+pub struct NotePartial {
+    /// The number of values, at least 1.
+    count: u64,
+    /// Their sum.
+    sum: FloatSums,
+    /// The least of them.
+    min: Many<f64>,
+    /// The greatest of them.
+    max: Many<f64>,
 }
 
 /// Why a process has no combined value.
@@ -280,20 +311,44 @@ macro_rules! integer {
     };
 }
 
-element!(f64, "the sum of `f64`", "the minimum of `f64`", "the maximum of `f64`", Min, Max, {
-    fn sum(numbers: Many<Self>) -> Partial {
-        Partial::Sum(FloatSums::new(numbers))
-    }
+element!(
+    f64,
+    "the sum of `f64`",
+    "the minimum of `f64`",
+    "the maximum of `f64`",
+    Min,
+    Max,
+    {
+        fn sum(numbers: Many<Self>) -> Partial {
+            Partial::Sum(FloatSums::new(numbers))
+        }
 
-    fn sum_of(partial: &Partial) -> Result<SmallVec<[Self; 1]>, Mismatch> {
-        let Partial::Sum(sums) = partial else {
-            return Err(Mismatch::Kind(Self::SUM));
-        };
-        Ok(SmallVec::from_slice(&sums.planes))
+        fn sum_of(partial: &Partial) -> Result<SmallVec<[Self; 1]>, Mismatch> {
+            let Partial::Sum(sums) = partial else {
+                return Err(Mismatch::Kind(Self::SUM));
+            };
+            Ok(SmallVec::from_slice(&sums.planes))
+        }
     }
-});
-integer!(i64, "the sum of `i64`", "the minimum of `i64`", "the maximum of `i64`", SumSigned, MinSigned, MaxSigned);
-integer!(u64, "the sum of `u64`", "the minimum of `u64`", "the maximum of `u64`", SumUnsigned, MinUnsigned, MaxUnsigned);
+);
+integer!(
+    i64,
+    "the sum of `i64`",
+    "the minimum of `i64`",
+    "the maximum of `i64`",
+    SumSigned,
+    MinSigned,
+    MaxSigned
+);
+integer!(
+    u64,
+    "the sum of `u64`",
+    "the minimum of `u64`",
+    "the maximum of `u64`",
+    SumUnsigned,
+    MinUnsigned,
+    MaxUnsigned
+);
 
 impl<T: Numbers> Reduction for Sum<T> {
     type Value = T;
@@ -371,6 +426,30 @@ impl Reductions {
         Self(vec![(name.into(), contribution.contribute())])
     }
 
+    /// The note of one process under `name`.
+    ///
+    /// # Panics
+    ///
+    /// If the name is none of a note.
+    #[must_use]
+    pub fn noted(name: impl Into<Cow<'static, str>>, value: impl Into<f64>) -> Self {
+        let mut noted = Self::default();
+        noted.note(name.into(), value.into());
+        noted
+    }
+
+    /// Adds a note of a process.
+    ///
+    /// # Panics
+    ///
+    /// If the name is none of a note.
+    pub(crate) fn note(&mut self, name: Cow<'static, str>, value: f64) {
+        if let Err(problem) = note::check_name(&name) {
+            panic!("{problem}");
+        }
+        self.add(name, Partial::note(value));
+    }
+
     /// Whether there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -379,10 +458,16 @@ impl Reductions {
 
     /// Adds the contribution of a process.
     pub(crate) fn add(&mut self, name: Cow<'static, str>, partial: Partial) {
-        match self.0.binary_search_by(|(other, _)| other.cmp(&name)) {
+        match self.place(&name, partial.is_note()) {
             Ok(place) => self.0[place].1.combine(partial),
             Err(place) => self.0.insert(place, (name, partial)),
         }
+    }
+
+    /// Where a reduction or a note is, or would be.
+    fn place(&self, name: &str, is_note: bool) -> Result<usize, usize> {
+        self.0
+            .binary_search_by(|entry| key(entry).cmp(&(name, is_note)))
     }
 
     /// Combines these reductions with those of other processes.
@@ -392,7 +477,11 @@ impl Reductions {
             return;
         }
         let is_same = self.0.len() == others.0.len()
-            && self.0.iter().zip(&others.0).all(|(own, other)| own.0 == other.0);
+            && self
+                .0
+                .iter()
+                .zip(&others.0)
+                .all(|(own, other)| key(own) == key(other));
         if is_same {
             for (own, other) in self.0.iter_mut().zip(others.0) {
                 own.1.combine(other.1);
@@ -409,25 +498,34 @@ impl Reductions {
     /// # Errors
     ///
     /// If processes disagree about what is reduced, or there is too much of it.
-    pub(crate) fn conclude(mut self) -> Result<Self, String> {
-        let mut bytes = 0;
-        for (name, partial) in &mut self.0 {
+    pub(crate) fn conclude(self) -> Result<Concluded, String> {
+        let too_long = REDUCTIONS_MAX < self.0.iter().map(bytes).fold(0, u64::saturating_add);
+        let mut concluded = Concluded::default();
+        for (name, mut partial) in self.0 {
             if let Partial::Conflict(one, other) = partial {
                 return Err(format!(
                     "`{name}` was reduced as {one} by some processes, and as {other} by others"
                 ));
             }
             partial.conclude();
-            bytes += partial.bytes();
+            match partial {
+                Partial::Note(note) => concluded.notes.insert(name, note.concluded()),
+                partial => concluded.reduced.0.push((name, partial)),
+            }
         }
-        if bytes <= REDUCTIONS_MAX {
-            return Ok(self);
+        if !too_long {
+            return Ok(concluded);
         }
-        let names: Vec<&str> = self.0.iter().map(|(name, _)| &**name).collect();
+        let reductions = concluded.reduced.0.iter().map(|(name, _)| &**name);
+        let names: Vec<&str> = reductions.chain(concluded.notes.names()).collect();
+        let more = names.len().saturating_sub(NAMED_MAX);
+        let mut named = names[..names.len() - more].join("`, `");
+        if 0 < more {
+            named = format!("{named}` and {more} more, as `{}", names[names.len() - 1]);
+        }
         Err(format!(
-            "the reductions of a superstep may take {REDUCTIONS_MAX} B together, 8 for each number, and all gathered values: \
-             send what takes more in messages (here `{}`)",
-            names.join("`, `")
+            "the reductions and notes of a superstep may take {REDUCTIONS_MAX} B together, 8 for each number, {NOTE_BYTES} and its \
+             name for each note, and all gathered values: send what takes more in messages (here `{named}`)"
         ))
     }
 
@@ -444,7 +542,10 @@ impl Reductions {
     }
 
     /// The values that were gathered as `name`.
-    pub(crate) fn gathered<T: Payload>(&self, name: &str) -> Result<Vec<(Rank, T)>, ReductionError> {
+    pub(crate) fn gathered<T: Payload>(
+        &self,
+        name: &str,
+    ) -> Result<Vec<(Rank, T)>, ReductionError> {
         let partial = self.get(name)?;
         let Partial::Gather(values) = partial else {
             return Err(other(name, partial, "gathered values"));
@@ -462,19 +563,28 @@ impl Reductions {
     }
 
     fn get(&self, name: &str) -> Result<&Partial, ReductionError> {
-        let place = self.0.binary_search_by(|(other, _)| (**other).cmp(name));
+        let place = self.place(name, false);
         let place = place.map_err(|_| ReductionError::Absent(name.to_owned()))?;
         Ok(&self.0[place].1)
     }
 
-    /// The length of their encoding; zero if there are none.
+    /// The length by which a simulated network charges for them; zero if there are none. It is that of their names and numbers, and
+    /// does not depend on the values: of a sum in progress, one number counts.
     #[must_use]
-    pub fn encoded_len(&self) -> units::Bytes {
-        if self.is_empty() {
-            return units::Bytes::ZERO;
-        }
-        // Numbers and bytes always encode.
-        encoded_len(self).unwrap_or_default()
+    pub fn charged_len(&self) -> units::Bytes {
+        let lengths = self.0.iter();
+        units::Bytes(lengths.map(charged).fold(0, u64::saturating_add))
+    }
+
+    /// By what a simulated network charges for them.
+    #[must_use]
+    pub fn outline(&self) -> Outline {
+        let entries = self.0.iter();
+        Outline(
+            entries
+                .map(|entry| (entry.0.clone(), entry.1.is_note(), charged(entry)))
+                .collect(),
+        )
     }
 
     /// Checks reductions of `processes` processes that another machine sent.
@@ -483,8 +593,11 @@ impl Reductions {
     ///
     /// If no processes can have contributed them.
     pub fn check(&self, processes: u32) -> Result<(), String> {
-        let is_ordered = self.0.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        let has_names = self.0.iter().all(|(name, _)| name.len() <= REDUCTION_NAME_MAX);
+        let is_ordered = self.0.windows(2).all(|pair| key(&pair[0]) < key(&pair[1]));
+        let has_names = self.0.iter().all(|(name, partial)| {
+            name.len() <= REDUCTION_NAME_MAX
+                && (!partial.is_note() || note::check_name(name).is_ok())
+        });
         let is_sound = |partial: &Partial| partial.is_sound(processes);
         if is_ordered && has_names && self.0.iter().all(|(_, partial)| is_sound(partial)) {
             Ok(())
@@ -493,6 +606,59 @@ impl Reductions {
         }
     }
 }
+
+impl Outline {
+    /// Whether `reductions` are charged for as those of which it is the outline are, and alone as well as combined with others.
+    #[must_use]
+    pub fn is_of(&self, reductions: &Reductions) -> bool {
+        let entries = reductions.0.iter();
+        let same = |(entry, own): (
+            &(Cow<'static, str>, Partial),
+            &(Cow<'static, str>, bool, u64),
+        )| { key(entry) == (&*own.0, own.1) && charged(entry) == own.2 };
+        self.0.len() == reductions.0.len() && entries.zip(&self.0).all(same)
+    }
+
+    /// The number of its names.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether it has no names.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// By what the reductions and notes of a superstep ascend.
+fn key<'a>((name, partial): &'a (Cow<'static, str>, Partial)) -> (&'a str, bool) {
+    (name, partial.is_note())
+}
+
+/// The bytes that a reduction or a note counts for.
+fn bytes((name, partial): &(Cow<'static, str>, Partial)) -> u64 {
+    match partial {
+        Partial::Note(_) => NOTE_BYTES + length(name.len()),
+        partial => partial.bytes(),
+    }
+}
+
+/// What a simulated network charges for a reduction or a note.
+fn charged((name, partial): &(Cow<'static, str>, Partial)) -> u64 {
+    match partial {
+        // It ends the run.
+        Partial::TooLong => 0,
+        partial => length(name.len()).saturating_add(partial.bytes()),
+    }
+}
+
+/// The bytes that a note counts for: four numbers.
+const NOTE_BYTES: u64 = 32;
+
+/// The most names in an error.
+const NAMED_MAX: usize = 20;
 
 fn other(name: &str, found: &Partial, asked: &str) -> ReductionError {
     ReductionError::Other {
@@ -504,8 +670,25 @@ fn other(name: &str, found: &Partial, asked: &str) -> ReductionError {
 
 impl Partial {
     /// A gathered value.
-    pub(crate) fn gather(rank: Rank, value: &impl Serialize) -> Result<Self, rmp_serde::encode::Error> {
+    pub(crate) fn gather(
+        rank: Rank,
+        value: &impl Serialize,
+    ) -> Result<Self, rmp_serde::encode::Error> {
         Ok(Self::Gather(vec![(rank, rmp_serde::to_vec(value)?.into())]))
+    }
+
+    /// A value that is noted.
+    fn note(value: f64) -> Self {
+        Self::Note(NotePartial {
+            count: 1,
+            sum: FloatSums::new(value.many()),
+            min: value.many(),
+            max: value.many(),
+        })
+    }
+
+    const fn is_note(&self) -> bool {
+        matches!(self, Self::Note(_))
     }
 
     /// Combines it with that of other processes.
@@ -536,6 +719,7 @@ impl Partial {
             (Self::MaxUnsigned(own), Self::MaxUnsigned(other)) if own.len() == other.len() => {
                 own.zip(&other, Ord::max);
             }
+            (Self::Note(own), Self::Note(other)) => own.combine(&other),
             (Self::And(own), Self::And(other)) => *own &= other,
             (Self::Or(own), Self::Or(other)) => *own |= other,
             (Self::Gather(own), Self::Gather(other)) => {
@@ -567,7 +751,10 @@ impl Partial {
     /// What is reduced.
     fn kind(&self) -> Cow<'static, str> {
         let (name, count) = match self {
-            Self::Sum(sums) => ("the sum of `f64`", usize::try_from(sums.len).unwrap_or(usize::MAX)),
+            Self::Sum(sums) => (
+                "the sum of `f64`",
+                usize::try_from(sums.len).unwrap_or(usize::MAX),
+            ),
             Self::SumSigned(numbers) => ("the sum of `i64`", numbers.len()),
             Self::SumUnsigned(numbers) => ("the sum of `u64`", numbers.len()),
             Self::Min(numbers) => ("the minimum of `f64`", numbers.len()),
@@ -579,6 +766,7 @@ impl Partial {
             Self::And(_) => ("`and`", 1),
             Self::Or(_) => ("`or`", 1),
             Self::Gather(_) | Self::TooLong => ("gathered values", 1),
+            Self::Note(_) => ("a note", 1),
             Self::Conflict(one, _) => return one.clone(),
         };
         match count {
@@ -614,6 +802,7 @@ impl Partial {
             Self::MinSigned(numbers) | Self::MaxSigned(numbers) => 8 * length(numbers.len()),
             Self::MinUnsigned(numbers) | Self::MaxUnsigned(numbers) => 8 * length(numbers.len()),
             Self::And(_) | Self::Or(_) | Self::Conflict(..) => 1,
+            Self::Note(_) => NOTE_BYTES,
             Self::Gather(values) => values.iter().map(|(_, value)| length(value.len())).sum(),
             Self::TooLong => u64::MAX >> 1,
         }
@@ -626,6 +815,7 @@ impl Partial {
             Self::Gather(values) => {
                 values.is_sorted_by_key(|(rank, _)| *rank) && self.bytes() <= REDUCTIONS_MAX
             }
+            Self::Note(note) => note.is_sound(),
             Self::Conflict(one, other) => one.len() <= KIND_MAX && other.len() <= KIND_MAX,
             Self::SumSigned(_)
             | Self::SumUnsigned(_)
@@ -639,6 +829,41 @@ impl Partial {
             | Self::Or(_)
             | Self::TooLong => true,
         }
+    }
+}
+
+impl NotePartial {
+    /// Combines it with the values of other processes.
+    fn combine(&mut self, other: &Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.sum.add(&other.sum);
+        self.min
+            .zip(&other.min, |own, other| extreme(own, other, Ordering::Less));
+        self.max.zip(&other.max, |own, other| {
+            extreme(own, other, Ordering::Greater)
+        });
+    }
+
+    /// The note, once all processes have noted their values.
+    fn concluded(mut self) -> Note {
+        self.sum.round();
+        let number = |numbers: &[f64]| match numbers[0] {
+            number if number.is_nan() => f64::NAN,
+            number => number,
+        };
+        Note {
+            count: self.count,
+            sum: number(&self.sum.planes),
+            min: number(&self.min),
+            max: number(&self.max),
+        }
+    }
+
+    /// Whether processes may have noted it.
+    fn is_sound(&self) -> bool {
+        let numbers = length(self.sum.planes.len());
+        let has_sum = self.sum.len == 1 && 0 < numbers && numbers <= self.count;
+        has_sum && self.min.len() == 1 && self.max.len() == 1
     }
 }
 
@@ -725,9 +950,15 @@ impl FloatSums {
     fn is_sound(&self, processes: u32) -> bool {
         let (width, numbers) = (u64::from(self.len), length(self.planes.len()));
         let planes = numbers.checked_div(width).unwrap_or(0);
-        numbers == planes * width && planes <= u64::from(processes.max(1)) && (0 < planes || width == 0)
+        numbers == planes * width
+            && planes <= u64::from(processes.max(TERMS_MAX))
+            && (0 < planes || width == 0)
     }
 }
+
+/// The most terms of a sum in progress of a few processes: each of them may contribute several values, and terms of 53 bits add up
+/// to the 2129 bits that a sum may have.
+const TERMS_MAX: u32 = 64;
 
 /// Adds each of `rest` to the sum beside it, and leaves there what the sum has lost by rounding.
 fn add_without_error(sums: &mut [f64], rest: &mut [f64]) {
@@ -793,7 +1024,11 @@ impl Superaccumulator {
         let first = position(place / 32);
         for limb in &mut self.0[first..first + 3] {
             let part = i64::from(low(rest));
-            *limb += if number.is_sign_negative() { -part } else { part };
+            *limb += if number.is_sign_negative() {
+                -part
+            } else {
+                part
+            };
             rest >>= 32;
         }
     }
@@ -837,7 +1072,9 @@ impl Superaccumulator {
     fn digits_from(&self, from: u64) -> u64 {
         let first = position(from / 32);
         let limbs = self.0[first..].iter().take(3).rev();
-        let digits = limbs.fold(0_u128, |digits, limb| (digits << 32) | u128::from(limb.unsigned_abs()));
+        let digits = limbs.fold(0_u128, |digits, limb| {
+            (digits << 32) | u128::from(limb.unsigned_abs())
+        });
         let digits = digits >> (from % 32);
         u64::from(low(digits)) | (u64::from(low(digits >> 32)) << 32)
     }

@@ -7,11 +7,10 @@ use std::sync::Once;
 use std::{error, iter};
 
 use crate::ids::Rank;
+use crate::note::Notes;
 use crate::program::{Program, Step};
-use crate::reduction::Reductions;
-use crate::superstep::{
-    Conditions, Envelope, Inbox, MESSAGE_MAX, Outbox, Superstep, encoded_len,
-};
+use crate::reduction::{Concluded, Reductions};
+use crate::superstep::{Conditions, Envelope, Inbox, MESSAGE_MAX, Outbox, Superstep, encoded_len};
 use crate::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 
 /// Runs `processes` to the end, process `r` being element `r`. Each executes 10⁹ of the instructions that it charges in a
@@ -44,6 +43,8 @@ pub struct Run<Output> {
     pub supersteps: u64,
     /// Computation charged by all processes together.
     pub work: Instructions,
+    /// The supersteps in which processes noted something, with their notes.
+    pub notes: Vec<(u64, Notes)>,
 }
 
 /// How many supersteps a computation may take before it counts as one that never halts.
@@ -71,6 +72,8 @@ pub(crate) struct Computation<P: Program> {
     pub(crate) standby: Vec<Rank>,
     /// What the superstep that is over has reduced.
     pub(crate) reduced: Reductions,
+    /// The supersteps with notes, and these.
+    notes: Vec<(u64, Notes)>,
     /// The speed of all processes, for these times.
     speed: InstructionsPerSecond,
     halted: Vec<Option<u64>>,
@@ -91,6 +94,7 @@ impl<P: Program> Computation<P> {
             elapsed: vec![Seconds::ZERO; count],
             standby: Vec::new(),
             reduced: Reductions::default(),
+            notes: Vec::new(),
             speed: InstructionsPerSecond::new(SPEED).expect("above zero"),
             halted: vec![None; count],
             work: Instructions::ZERO,
@@ -158,7 +162,11 @@ impl<P: Program> Computation<P> {
                 Envelope::Sized(bytes) => inbox.sized.push((from, bytes)),
             }
         }
-        self.reduced = conclude(reductions, superstep)?;
+        let Concluded { reduced, notes } = conclude(reductions, superstep)?;
+        self.reduced = reduced;
+        if !notes.is_empty() {
+            self.notes.push((superstep, notes));
+        }
         self.superstep += 1;
         Ok(())
     }
@@ -174,6 +182,7 @@ impl<P: Program> Computation<P> {
             outputs: outputs.map(|output| output.expect("all halted")).collect(),
             supersteps: self.superstep,
             work: self.work,
+            notes: self.notes,
         }
     }
 
@@ -251,12 +260,12 @@ pub const fn check_length(
     })
 }
 
-/// The results of the reductions of all processes in `superstep`.
+/// The results of the reductions of all processes in `superstep`, and their notes.
 ///
 /// # Errors
 ///
 /// [`Error::Reduction`].
-pub fn conclude(reductions: Reductions, superstep: u64) -> Result<Reductions, Error> {
+pub fn conclude(reductions: Reductions, superstep: u64) -> Result<Concluded, Error> {
     let concluded = reductions.conclude();
     concluded.map_err(|problem| Error::Reduction { superstep, problem })
 }

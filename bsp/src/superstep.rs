@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::Rank;
 use crate::numbers::length;
 use crate::program::Payload;
-use crate::reduction::{
-    Partial, REDUCTION_NAME_MAX, Reduction, ReductionError, Reductions,
-};
+use crate::reduction::{Partial, REDUCTION_NAME_MAX, Reduction, ReductionError, Reductions};
 use crate::units::{Bytes, Instructions, Seconds};
 
 /// The context of one superstep of one process.
@@ -54,7 +52,7 @@ pub struct Outbox<Message> {
     pub sends: Vec<(Rank, Envelope<Message>)>,
     /// The interaction of a task farm that is complete, if it is the farm's master.
     pub interaction: Option<Interaction>,
-    /// Its contributions to reductions.
+    /// Its contributions to reductions, and its notes.
     pub reductions: Reductions,
 }
 
@@ -200,6 +198,47 @@ impl<'a, Message> Superstep<'a, Message> {
     /// If no process gave one, it was reduced otherwise, or the values are of another type.
     pub fn gathered<T: Payload>(&self, name: &str) -> Result<Vec<(Rank, T)>, ReductionError> {
         self.reductions(name)?.gathered(name)
+    }
+
+    /// Notes `value` under `name`, for people: the record of the run has, for each superstep and name, the number of values that
+    /// processes noted, their sum, the least and the greatest ([`Note`](crate::Note)).
+    ///
+    /// Notes are a curve of a residual, how many tasks are left, how often a cell was hit. They are shown by the commands about
+    /// runs. No process has them: what the program itself needs it reduces ([`reduce`](Self::reduce)). Notes and reductions may
+    /// have the same names. Of several values under one name, all count. Notes cost what reductions cost, and have the same
+    /// limits: a note counts for 32 bytes and its name ([`REDUCTIONS_MAX`](crate::reduction::REDUCTIONS_MAX)).
+    ///
+    /// # Panics
+    ///
+    /// If the name is empty, longer than [`REDUCTION_NAME_MAX`] or has control characters.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bsp::{BoxError, Note, Program, Step, Superstep, reference};
+    /// use serde::{Deserialize, Serialize};
+    ///
+    /// #[derive(Serialize, Deserialize)]
+    /// struct Halving(f64);
+    ///
+    /// impl Program for Halving {
+    ///     type Message = ();
+    ///     type Output = ();
+    ///
+    ///     fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<()>, BoxError> {
+    ///         self.0 /= 2.0;
+    ///         ctx.note("residual", self.0);
+    ///         Ok(if self.0 <= 1.0 { Step::Halt(()) } else { Step::Continue })
+    ///     }
+    /// }
+    ///
+    /// let run = reference::run([4.0, 8.0].map(Halving).into(), reference::Limit::default()).unwrap();
+    /// let residuals: Vec<Note> = run.notes.iter().map(|(_, notes)| *notes.get("residual").unwrap()).collect();
+    /// assert_eq!(residuals[0], Note { count: 2, sum: 6.0, min: 2.0, max: 4.0 });
+    /// assert_eq!(residuals[2], Note { count: 1, sum: 1.0, min: 1.0, max: 1.0 });
+    /// ```
+    pub fn note(&mut self, name: impl Into<Cow<'static, str>>, value: impl Into<f64>) {
+        self.outbox.reductions.note(name.into(), value.into());
     }
 
     fn contribute(&mut self, name: Cow<'static, str>, contribution: Partial) {

@@ -6,7 +6,12 @@ use super::*;
 
 /// The sum of `numbers` in whole multiples of 2⁻¹⁰⁷⁴, the least `f64` above zero, rounded once to nearest, ties to even.
 fn rounded(numbers: &[f64]) -> f64 {
-    if let Some(special) = numbers.iter().copied().filter(|n| !n.is_finite()).reduce(|a, b| a + b) {
+    if let Some(special) = numbers
+        .iter()
+        .copied()
+        .filter(|n| !n.is_finite())
+        .reduce(|a, b| a + b)
+    {
         return if special.is_nan() { f64::NAN } else { special };
     }
     let sum: BigInt = numbers.iter().map(|number| whole(*number)).sum();
@@ -31,13 +36,25 @@ fn whole(number: f64) -> BigInt {
     let bits = number.to_bits();
     let exponent = bits >> 52 & 0x7ff;
     let fraction = bits & ((1 << 52) - 1);
-    let digits = if exponent == 0 { fraction } else { fraction | 1 << 52 };
+    let digits = if exponent == 0 {
+        fraction
+    } else {
+        fraction | 1 << 52
+    };
     let size = BigInt::from(digits) << exponent.saturating_sub(1);
-    if number.is_sign_negative() { -size } else { size }
+    if number.is_sign_negative() {
+        -size
+    } else {
+        size
+    }
 }
 
 /// The reduction of `parts`, combined in the order and in the tree that `picks` says. Each partial result is encoded and decoded.
 fn combined(parts: Vec<Partial>, picks: &[prop::sample::Index]) -> Result<Reductions, String> {
+    concluded_of(parts, picks).map(|concluded| concluded.reduced)
+}
+
+fn concluded_of(parts: Vec<Partial>, picks: &[prop::sample::Index]) -> Result<Concluded, String> {
     let one = |part| Reductions(vec![("x".into(), part)]);
     let mut all: Vec<Reductions> = parts.into_iter().map(one).collect();
     let mut picks = picks.iter().cycle();
@@ -49,7 +66,6 @@ fn combined(parts: Vec<Partial>, picks: &[prop::sample::Index]) -> Result<Reduct
         count += 1;
         all[at].check(count).unwrap();
         let encoded = rmp_serde::to_vec(&all[at]).unwrap();
-        assert_eq!(all[at].encoded_len().0, length(encoded.len()));
         let decoded: Reductions = rmp_serde::from_slice(&encoded).unwrap();
         assert_eq!(format!("{decoded:?}"), format!("{:?}", all[at]));
         all[at] = decoded;
@@ -58,7 +74,10 @@ fn combined(parts: Vec<Partial>, picks: &[prop::sample::Index]) -> Result<Reduct
 }
 
 fn sum(numbers: &[f64], picks: &[prop::sample::Index]) -> f64 {
-    let parts = numbers.iter().map(|number| Sum(*number).contribute()).collect();
+    let parts = numbers
+        .iter()
+        .map(|number| Sum(*number).contribute())
+        .collect();
     let combined = combined(parts, picks).unwrap();
     combined.value::<Sum<f64>>("x").unwrap()
 }
@@ -154,6 +173,46 @@ proptest! {
         prop_assert_eq!(gathered, (0..).map(Rank).zip(signed.clone()).collect::<Vec<_>>());
     }
 
+    /// A note has the number of its values, their exact sum, the least and the greatest, in whatever order processes arrive and
+    /// however many values each of them notes. Its length on a simulated network does not depend on them.
+    #[test]
+    fn a_note_is_the_count_sum_minimum_and_maximum_of_its_values(
+        values in prop::collection::vec(prop::collection::vec(with_special(), 1..4), 1..12),
+        picks in picks(),
+    ) {
+        let noted = |values: &Vec<f64>| {
+            let mut all = Reductions::default();
+            values.iter().for_each(|value| all.add("x".into(), Partial::note(*value)));
+            all.0.remove(0).1
+        };
+        let mut all = Reductions(vec![("x".into(), Partial::And(true)), ("x".into(), Partial::note(0.0))]);
+        all.check(1).unwrap();
+        let charged = all.charged_len();
+        all.combine(Reductions(vec![("x".into(), Partial::And(false)), ("x".into(), noted(&values[0]))]));
+        prop_assert_eq!(all.charged_len(), charged);
+        let concluded = all.conclude().unwrap();
+        prop_assert_eq!(concluded.reduced.value::<And>("x"), Ok(false));
+
+        let concluded = concluded_of(values.iter().map(noted).collect(), &picks).unwrap();
+        prop_assert!(concluded.reduced.is_empty());
+        let note = *concluded.notes.get("x").unwrap();
+        let mut values = values.concat();
+        prop_assert_eq!(note.count, length(values.len()));
+        prop_assert_eq!(note.sum.to_bits(), (rounded(&values) + 0.0).to_bits());
+        if values.iter().any(|value| value.is_nan()) {
+            prop_assert!(note.min.is_nan() && note.max.is_nan());
+        } else {
+            values.sort_by(f64::total_cmp);
+            prop_assert_eq!(note.min.to_bits(), values[0].to_bits());
+            prop_assert_eq!(note.max.to_bits(), values[values.len() - 1].to_bits());
+        }
+        // Whatever a note is, the record and the network give it back.
+        let json = serde_json::to_string(&concluded.notes).unwrap();
+        prop_assert_eq!(&serde_json::from_str::<Notes>(&json).unwrap(), &concluded.notes, "{}", json);
+        let encoded = rmp_serde::to_vec(&concluded.notes).unwrap();
+        prop_assert_eq!(&rmp_serde::from_slice::<Notes>(&encoded).unwrap(), &concluded.notes);
+    }
+
     /// Processes that disagree end the run with the same words wherever they meet.
     #[test]
     fn a_conflict_does_not_depend_on_the_order(
@@ -183,22 +242,34 @@ fn what_was_not_reduced_so_says_how_it_was() {
     reductions.add("load".into(), Sum(vec![1.0, 2.0]).contribute());
     reductions.add("peak".into(), Sum(u64::MAX).contribute());
     reductions.add("peak".into(), Sum(1_u64).contribute());
-    let reductions = reductions.conclude().unwrap();
+    let reductions = reductions.conclude().unwrap().reduced;
     let says = |error: ReductionError| error.to_string();
     assert_eq!(
-        reductions.value::<Sum<f64>>("load").map_err(says).unwrap_err(),
+        reductions
+            .value::<Sum<f64>>("load")
+            .map_err(says)
+            .unwrap_err(),
         "`load` was reduced as the sum of `f64`, 2 of them, not as the sum of `f64`"
     );
     assert_eq!(
-        reductions.gathered::<f64>("load").map_err(says).unwrap_err(),
+        reductions
+            .gathered::<f64>("load")
+            .map_err(says)
+            .unwrap_err(),
         "`load` was reduced as the sum of `f64`, 2 of them, not as gathered values"
     );
     assert_eq!(
-        reductions.value::<Min<i64>>("laod").map_err(says).unwrap_err(),
+        reductions
+            .value::<Min<i64>>("laod")
+            .map_err(says)
+            .unwrap_err(),
         "no process reduced `laod` in the superstep before"
     );
     assert_eq!(
-        reductions.value::<Sum<u64>>("peak").map_err(says).unwrap_err(),
+        reductions
+            .value::<Sum<u64>>("peak")
+            .map_err(says)
+            .unwrap_err(),
         "the sum `peak` is 18446744073709551616, which does not fit its type: reduce it as a sum of `f64`"
     );
 }
@@ -216,9 +287,15 @@ fn reductions_that_are_too_long_are_refused() {
         let value = Partial::gather(Rank(rank), &Array::from(vec![0_u8; 1 << 20])).unwrap();
         reductions.add("x".into(), value);
     }
-    assert!(reductions.encoded_len().0 < 100, "what is too long is not kept");
+    assert!(
+        rmp_serde::to_vec(&reductions).unwrap().len() < 100,
+        "what is too long is not kept"
+    );
     let problem = reductions.conclude().unwrap_err();
-    assert!(problem.contains("send what takes more in messages (here `x`)"), "{problem}");
+    assert!(
+        problem.contains("send what takes more in messages (here `x`)"),
+        "{problem}"
+    );
 }
 
 #[test]
@@ -232,17 +309,96 @@ fn what_no_processes_can_have_contributed_is_refused() {
     };
     let check = |partial, processes| reductions(partial).check(processes).is_ok();
     assert!(check(sums(1, &[1.0, 2.0, 3.0]), 3));
-    assert!(!check(sums(1, &[1.0, 2.0, 3.0]), 2), "a plane of each process at most");
+    assert!(check(sums(1, &[1.0; 64]), 1) && check(sums(1, &[1.0; 65]), 65));
+    assert!(
+        !check(sums(1, &[1.0; 65]), 64),
+        "a plane of each process at most"
+    );
     assert!(!check(sums(2, &[1.0, 2.0, 3.0]), 3), "half a plane");
     assert!(!check(sums(1, &[]), 3));
     assert!(!check(sums(u32::MAX, &[1.0]), 3));
     assert!(check(sums(0, &[]), 1));
     let value = || Bytes::from_static(b"\x01");
-    assert!(check(Partial::Gather(vec![(Rank(0), value()), (Rank(1), value())]), 2));
-    assert!(!check(Partial::Gather(vec![(Rank(1), value()), (Rank(0), value())]), 2));
+    assert!(check(
+        Partial::Gather(vec![(Rank(0), value()), (Rank(1), value())]),
+        2
+    ));
+    assert!(!check(
+        Partial::Gather(vec![(Rank(1), value()), (Rank(0), value())]),
+        2
+    ));
     let long: Cow<'static, str> = Cow::Owned("x".repeat(1000));
     assert!(!check(Partial::Conflict(long.clone(), "y".into()), 2));
-    assert!(Reductions(vec![(long, Partial::And(true))]).check(2).is_err());
-    let twice = Reductions(vec![("x".into(), Partial::And(true)), ("x".into(), Partial::Or(true))]);
+    assert!(
+        Reductions(vec![(long, Partial::And(true))])
+            .check(2)
+            .is_err()
+    );
+    let twice = Reductions(vec![
+        ("x".into(), Partial::And(true)),
+        ("x".into(), Partial::Or(true)),
+    ]);
     assert!(twice.check(2).is_err());
+    let note = |name: &str, count, sum, min: &[f64]| {
+        let many = |numbers: &[f64]| numbers.iter().copied().collect::<Many<f64>>();
+        let planes = many(sum);
+        let partial = Partial::Note(NotePartial {
+            count,
+            sum: FloatSums { len: 1, planes },
+            min: many(min),
+            max: many(&[1.0]),
+        });
+        Reductions(vec![(Cow::Owned(name.to_owned()), partial)])
+            .check(2)
+            .is_ok()
+    };
+    assert!(note("x", 2, &[1.0, 1e-20], &[1.0]));
+    assert!(
+        !note("x", 1, &[1.0, 1e-20], &[1.0]),
+        "more terms than values"
+    );
+    assert!(!note("x", 0, &[], &[1.0]));
+    assert!(!note("x", 1, &[1.0], &[]) && !note("x", 1, &[1.0], &[1.0, 2.0]));
+    assert!(!note("", 1, &[1.0], &[1.0]) && !note("\u{1b}[2J", 1, &[1.0], &[1.0]));
+}
+
+#[test]
+fn notes_and_reductions_that_are_too_long_together_are_refused() {
+    let note = |index: u64| (Cow::from(format!("{index:06}")), Partial::note(0.5));
+    let most = REDUCTIONS_MAX / (NOTE_BYTES + 6);
+    let noted = |count: u64| Reductions((0..count).map(note).collect()).conclude();
+    assert_eq!(noted(most).unwrap().notes.len(), position(most));
+    let problem = noted(most + 1).unwrap_err();
+    assert!(
+        problem.contains("32 and its name for each note"),
+        "{problem}"
+    );
+    assert!(problem.len() < 1000, "{problem}");
+}
+
+#[test]
+fn an_outline_tells_what_is_charged_for_and_not_the_values() {
+    let of = |name: &'static str, partial: Partial| Reductions(vec![(name.into(), partial)]);
+    let outline = of("x", Partial::note(1.0)).outline();
+    assert!(outline.is_of(&of("x", Partial::note(2.0))));
+    assert!(
+        !outline.is_of(&of("y", Partial::note(2.0))),
+        "two names take more than one, once combined"
+    );
+    assert!(!outline.is_of(&of("x", Sum(2.0).contribute())));
+    assert!(!outline.is_of(&Reductions::default()));
+    let sum = of("x", Sum(vec![1.0, 2.0]).contribute());
+    assert!(!sum.outline().is_of(&of("x", Sum(vec![1.0]).contribute())));
+    let mut long = sum.clone();
+    long.combine(of("x", Sum(vec![1e-20, 1e30]).contribute()));
+    assert_eq!(long.charged_len(), sum.charged_len());
+}
+
+#[test]
+fn a_process_may_contribute_several_values_to_a_sum() {
+    let mut own = Reductions::default();
+    for value in [1.0, 1e-20, 1e-40] {
+        own.add("x".into(), Sum(value).contribute());
+    }
+    assert_eq!(own.check(1), Ok(()));
 }
