@@ -335,9 +335,9 @@ impl<Message> Default for Outbox<Message> {
     }
 }
 
-/// The longest message that a process may send, in its encoding: the same in every runner, wherever its receiver is. What
-/// is longer is sent in parts.
-pub const MESSAGE_MAX: Bytes = Bytes(64 << 20);
+/// The longest message that a process may send, in its encoding: the same in every runner, wherever its receiver is. Where a
+/// process moves or is saved with its messages, the length of each has 32 bits.
+pub const MESSAGE_MAX: Bytes = Bytes((1 << 32) - 1);
 
 /// A complete interaction of a task farm: what each worker was dealt, and how long it took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

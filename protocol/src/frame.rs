@@ -12,7 +12,7 @@
 //! Numbers of the prefix are little-endian. The prefix holds the length of the frame: a receiver splits a stream into
 //! frames, and refuses long ones, before it reserves memory.
 
-use bsp::{MESSAGE_MAX, encoded_len, units};
+use bsp::{encoded_len, units};
 use bytes::{Buf, BufMut, Bytes};
 use rmp::Marker;
 use serde::de::DeserializeOwned;
@@ -159,12 +159,12 @@ pub enum DecodeError {
 }
 
 impl Default for Limits {
-    /// 64 MiB for a head (the reports of a Set of 10 000 processes after 200 supersteps), and a payload of the longest
-    /// message of a program.
+    /// 64 MiB for a head (the reports of a Set of 10 000 processes after 200 supersteps), and for a payload, of which nodes send
+    /// less: longer messages of programs are divided.
     fn default() -> Self {
         Self {
             head: 64 << 20,
-            payload: MESSAGE_MAX.0,
+            payload: 64 << 20,
         }
     }
 }

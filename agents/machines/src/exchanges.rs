@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use agents::mutant::{self, Mutant};
 use agents::{Content, Exchange, Executed, Incoming, Resumed, RunError, check};
-use bsp::numbers::real;
+use bsp::numbers::{length, position, real};
 use bsp::reference::{check_length, check_receiver};
 use bsp::units::{Bytes, Seconds};
-use bsp::{HostId, Rank, SetId};
+use bsp::{HostId, MESSAGE_MAX, Rank, SetId};
 use migbsp::Reception;
 use protocol::{Batch, MessageHeader, Step};
 
@@ -53,6 +53,10 @@ pub(crate) struct Exchanges {
     superstep_limit: u64,
     /// Batches of supersteps that have not begun here.
     early: BTreeMap<HostId, VecDeque<EarlyBatch>>,
+    /// The messages of which a part has arrived, by host.
+    open: BTreeMap<HostId, MessageHeader>,
+    /// Such messages, as far as their batches count.
+    partial: BTreeMap<HostId, Partial>,
     round: Option<Round>,
     /// Messages that processes here sent, and their bytes.
     pub(crate) messages: u64,
@@ -66,6 +70,15 @@ struct EarlyBatch {
     took: Seconds,
     /// Its share of the memory for input that waits.
     _memory: InputMemory,
+}
+
+/// A message of which a part has arrived.
+#[derive(Debug, Default)]
+struct Partial {
+    parts: Vec<bytes::Bytes>,
+    bytes: u64,
+    /// The seconds that these parts took alone.
+    took_alone: f64,
 }
 
 impl Exchanges {
@@ -88,6 +101,8 @@ impl Exchanges {
             leaving: BTreeSet::new(),
             superstep_limit,
             early: BTreeMap::new(),
+            open: BTreeMap::new(),
+            partial: BTreeMap::new(),
             round: None,
             messages: 0,
             bytes: 0,
@@ -248,6 +263,7 @@ impl Exchanges {
                 to,
                 bytes,
                 is_sized,
+                rest: 0,
             };
             let outgoing = round.outgoing.entry(host).or_default();
             outgoing.push((header, content));
@@ -325,7 +341,7 @@ impl Exchanges {
             None if self.completed == Some(batch.superstep)
                 || mutant::is(Mutant::TakeOtherSuperstep) =>
             {
-                self.receive_late(batch, took)?;
+                self.receive_late(host, batch, took)?;
             }
             Some(_) | None => {
                 let early = self.early.entry(host).or_default();
@@ -376,7 +392,8 @@ impl Exchanges {
         if batch.is_last {
             round.awaited.remove(&host);
         }
-        for (to, bytes, took_alone, incoming) in unpack(batch, took) {
+        let partial = self.partial.entry(host).or_default();
+        for (to, bytes, took_alone, incoming) in unpack(batch, took, partial) {
             let set = self.census.set_of_sender(incoming.from);
             round.count((incoming.from, set), to, bytes, (took_alone, took));
             round.lengthen(to, took);
@@ -385,9 +402,15 @@ impl Exchanges {
     }
 
     /// Receives a batch of the superstep that is complete here: it counts in the next.
-    fn receive_late(&mut self, batch: Batch, took: Seconds) -> Result<(), RunError> {
+    fn receive_late(
+        &mut self,
+        host: HostId,
+        batch: Batch,
+        took: Seconds,
+    ) -> Result<(), RunError> {
         let superstep = batch.superstep;
-        for (to, _, took_alone, mut incoming) in unpack(batch, took) {
+        let partial = self.partial.entry(host).or_default();
+        for (to, _, took_alone, mut incoming) in unpack(batch, took, partial) {
             let is_sized = matches!(incoming.content, Content::Sized(_));
             let ends = (incoming.from, to);
             check_receiver(ends, is_sized, superstep, self.census.halted())?;
@@ -437,7 +460,33 @@ impl Exchanges {
         let follows = newest < superstep || (newest == superstep && !was_last);
         let problem =
             || format!("{host} sent a batch of superstep {superstep} after one of {newest}");
-        check(follows, problem).map_err(RunError::Peer)
+        check(follows, problem).map_err(RunError::Peer)?;
+        self.check_parts(host, batch).map_err(RunError::Peer)
+    }
+
+    /// Checks that a message that is divided is complete before anything else comes from `host`.
+    fn check_parts(&mut self, host: HostId, batch: &Batch) -> Result<(), String> {
+        let mut open = self.open.remove(&host);
+        for header in &batch.messages {
+            let all = header.bytes.saturating_add(header.rest);
+            let is_possible = match open {
+                Some(open) => {
+                    let ends = |header: &MessageHeader| (header.from, header.to, header.is_sized);
+                    all == open.rest && ends(header) == ends(&open)
+                }
+                None => all <= MESSAGE_MAX.0,
+            };
+            check(is_possible && (header.rest == 0 || 0 < header.bytes), || {
+                format!("{host} sent a part of a message where none can be")
+            })?;
+            open = (0 < header.rest).then_some(*header);
+        }
+        let Some(open) = open else { return Ok(()) };
+        check(!batch.is_last, || {
+            format!("{host} has not sent all of a message from {}", open.from)
+        })?;
+        self.open.insert(host, open);
+        Ok(())
     }
 
     /// Why `host` may not send this batch.
@@ -498,7 +547,7 @@ struct Last {
     halted: Vec<Rank>,
 }
 
-/// `messages` in batches of bounded length, at least one.
+/// `messages` in batches of bounded length, at least one. A message that is longer is divided.
 fn pack(
     superstep: u64,
     sent: Seconds,
@@ -516,19 +565,27 @@ fn pack(
     };
     let mut batches = Vec::new();
     let (mut batch, mut payload) = (empty(), Vec::new());
-    for (header, content) in messages {
-        let length = usize::try_from(header.bytes).expect("what is sent fits memory");
-        let is_full = !payload.is_empty() && BATCH_LEN < payload.len() + length;
-        if is_full || batch.messages.len() == MESSAGES_MAX {
-            batch.payload = std::mem::take(&mut payload).into();
-            batches.push(std::mem::replace(&mut batch, empty()));
+    for (mut header, mut content) in messages {
+        header.rest = header.bytes;
+        loop {
+            let part = position(header.rest).min(BATCH_LEN);
+            let is_full = !payload.is_empty() && BATCH_LEN < payload.len() + part;
+            if is_full || batch.messages.len() == MESSAGES_MAX {
+                batch.payload = std::mem::take(&mut payload).into();
+                batches.push(std::mem::replace(&mut batch, empty()));
+            }
+            match &mut content {
+                Content::Value(bytes) => payload.extend_from_slice(&bytes.split_to(part)),
+                // Its bytes occupy the network.
+                Content::Sized(_) => payload.resize(payload.len() + part, 0),
+            }
+            header.bytes = length(part);
+            header.rest -= header.bytes;
+            batch.messages.push(header);
+            if header.rest == 0 {
+                break;
+            }
         }
-        match content {
-            Content::Value(bytes) => payload.extend_from_slice(&bytes),
-            // Its bytes occupy the network.
-            Content::Sized(_) => payload.resize(payload.len() + length, 0),
-        }
-        batch.messages.push(header);
     }
     batch.payload = payload.into();
     batch.is_last = true;
@@ -538,27 +595,43 @@ fn pack(
     batches.into_iter()
 }
 
-/// The messages of a batch that took `took`: receiver, bytes, time of the message alone, and content.
-fn unpack(batch: Batch, took: Seconds) -> impl Iterator<Item = (Rank, u64, Seconds, Incoming)> {
-    let total = u64::try_from(batch.payload.len()).expect("lengths fit 64 bits");
+/// The messages of a batch that took `took`, with what of the first one has come before, which is in `partial`: receiver, bytes,
+/// time of the message alone, and content.
+fn unpack(
+    batch: Batch,
+    took: Seconds,
+    partial: &mut Partial,
+) -> impl Iterator<Item = (Rank, u64, Seconds, Incoming)> {
+    let total = length(batch.payload.len());
     let mut payload = batch.payload;
-    batch.messages.into_iter().map(move |header| {
-        let length = usize::try_from(header.bytes).expect("no longer than the batch");
-        let bytes = payload.split_to(length);
-        let content = if header.is_sized {
-            Content::Sized(header.bytes)
-        } else {
-            Content::Value(bytes)
+    batch.messages.into_iter().filter_map(move |header| {
+        let bytes = payload.split_to(position(header.bytes));
+        // Each message takes a part of the time in proportion to its bytes.
+        partial.took_alone += took.get() * ratio(header.bytes, total);
+        partial.bytes += header.bytes;
+        if !header.is_sized {
+            partial.parts.push(bytes);
+        }
+        if 0 < header.rest {
+            return None;
+        }
+        let Partial {
+            mut parts,
+            bytes,
+            took_alone,
+        } = std::mem::take(partial);
+        let content = match parts.len() {
+            _ if header.is_sized => Content::Sized(bytes),
+            1 => Content::Value(parts.swap_remove(0)),
+            _ => Content::Value(parts.concat().into()),
         };
         let incoming = Incoming {
             from: header.from,
             content,
             late: None,
         };
-        // Each message takes a part of the time in proportion to its bytes.
-        let part = ratio(header.bytes, total);
-        let took_alone = Seconds::new(took.get() * part).expect("a part of a time");
-        (header.to, header.bytes, took_alone, incoming)
+        let took_alone = Seconds::new(took_alone).expect("a sum of times");
+        Some((header.to, bytes, took_alone, incoming))
     })
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::*;
+use crate::array::Array;
 use crate::program::{BoxError, Step};
 use crate::reference;
 use crate::superstep::Superstep;
@@ -286,13 +287,22 @@ fn endless_programs_are_refused() {
     );
 }
 
-/// A message that is encoded as so many zeros, though it takes no memory until then.
+/// A message that is encoded as 4 095 blocks of zeros and so many zeros more, though it never has the memory of all of them.
 #[derive(Clone)]
 struct Vast(usize);
 
+const BLOCKS: usize = 4095;
+const BLOCK: usize = 1 << 20;
+
 impl Serialize for Vast {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(&vec![0; self.0])
+        use serde::ser::SerializeSeq;
+
+        let mut sequence = serializer.serialize_seq(Some(BLOCKS + 1))?;
+        let block = Array::from(vec![0_u8; BLOCK]);
+        (0..BLOCKS).try_for_each(|_| sequence.serialize_element(&block))?;
+        sequence.serialize_element(&Array::from(vec![0_u8; self.0]))?;
+        sequence.end()
     }
 }
 
@@ -324,21 +334,21 @@ impl Program for Sender {
 }
 
 #[test]
-fn a_message_has_64_mib_at_most_wherever_it_goes() {
-    // MessagePack has five bytes before more than 65 535: a marker, and four of the length.
-    let longest = (64 << 20) - 5;
+fn a_message_has_4_gib_at_most_wherever_it_goes() {
+    // MessagePack has three bytes before the elements, and five before each of them: a marker, and four of the length.
+    let longest = (1 << 32) - 1 - 3 - BLOCKS * (5 + BLOCK) - 5;
     let run = |zeros| reference::run(vec![Sender(zeros); 2], Limit::default());
     assert!(run(longest).is_ok());
     let expected = reference::Error::TooLong {
         from: Rank(1),
         to: Rank(0),
         superstep: 1,
-        length: Bytes((64 << 20) + 1),
+        length: Bytes(1 << 32),
     };
     assert_eq!(run(longest + 1), Err(expected.clone()));
     assert_eq!(
         expected.to_string(),
-        "p2 sent p1 a message of 67108865 B in superstep 1; a message may have 67108864 B, wherever its receiver is: \
+        "p2 sent p1 a message of 4294967296 B in superstep 1; a message may have 4294967295 B, wherever its receiver is: \
          send it in parts"
     );
     let found = verify(|| vec![Sender(longest + 1); 2], Limit::default());

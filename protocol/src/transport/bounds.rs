@@ -75,7 +75,7 @@ impl Default for Bounds {
     ///
     /// | bound | default | reason |
     /// |---|---|---|
-    /// | head and payload of a frame | 64 MiB each | reports of 10 000 processes after 200 supersteps; the longest message of a program (`bsp::MESSAGE_MAX`); reserved as it arrives |
+    /// | head and payload of a frame | 64 MiB each | reports of 10 000 processes after 200 supersteps; batches of 8 MiB, in which longer messages of programs are divided; reserved as it arrives |
     /// | a frame of a visitor | 8 MiB, no payload | a submission with its experiment |
     /// | incomplete frames of all peers | 16 MiB, and one frame | more wait; the first 1 MiB of each does not count |
     /// | of all visitors | 8 MiB, and one frame | the first 256 KiB of each does not count |

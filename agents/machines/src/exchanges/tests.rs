@@ -46,6 +46,7 @@ fn batch(superstep: u64, messages: &[(u32, &'static str)], halts: bool) -> Batch
             to: Rank(*to),
             bytes: text.len() as u64,
             is_sized: false,
+            rest: 0,
         };
         (header, value(text))
     };
@@ -358,14 +359,14 @@ fn a_message_that_is_too_long_is_named_wherever_its_receiver_is() {
     for to in [1, 2] {
         let mut exchanges = exchanges();
         exchanges.begin(0).unwrap();
-        exchanges.computed(Rank(1), long(to, 64 << 20)).unwrap();
+        exchanges.computed(Rank(1), long(to, u64::from(u32::MAX))).unwrap();
         assert_eq!(
-            exchanges.computed(Rank(0), long(to, (64 << 20) + 1)),
+            exchanges.computed(Rank(0), long(to, 1 << 32)),
             Err(RunError::Program(Error::TooLong {
                 from: Rank(0),
                 to: Rank(to),
                 superstep: 0,
-                length: Bytes((64 << 20) + 1),
+                length: Bytes(1 << 32),
             }))
         );
     }
@@ -379,6 +380,7 @@ fn long_messages_go_in_batches_of_bounded_length() {
         to: Rank(2),
         bytes: BATCH_LEN as u64,
         is_sized: false,
+        rest: 0,
     };
     let messages = vec![(header, Content::Value(long)); 3];
     let last = Last {
@@ -395,6 +397,115 @@ fn long_messages_go_in_batches_of_bounded_length() {
     assert!(batches.iter().all(|batch| batch.payload.len() == BATCH_LEN));
 }
 
+/// Messages of these lengths from process 2, packed there and received here, before the superstep, in it or after it.
+fn exchanged(lengths: &[usize], when: usize) -> Vec<Content> {
+    let mut exchanges = exchanges();
+    let content = |length: &usize| {
+        let number = u8::try_from(length % 251).unwrap();
+        Content::Value(vec![number; *length].into())
+    };
+    let messages = lengths.iter().map(|length| {
+        let header = MessageHeader {
+            from: Rank(2),
+            to: Rank(0),
+            bytes: *length as u64,
+            is_sized: false,
+            rest: 0,
+        };
+        (header, content(length))
+    });
+    let last = Last {
+        is_followed: true,
+        halted: Vec::new(),
+    };
+    let compute = |exchanges: &mut Exchanges| {
+        exchanges.begin(0).unwrap();
+        for rank in [0, 1] {
+            exchanges.computed(Rank(rank), executed(&[], false)).unwrap();
+        }
+        exchanges.batches([THERE, HostId(2)].into_iter(), Seconds::ZERO);
+    };
+    if when == 2 {
+        // No batch is expected any more, and one comes all the same.
+        exchanges.expectations.of_others.clear();
+    }
+    if 0 < when {
+        compute(&mut exchanges);
+    }
+    if when == 2 {
+        assert!(exchanges.complete().unwrap().is_some());
+    }
+    for batch in pack(0, Seconds::ZERO, messages.collect(), last) {
+        assert!(batch.payload.len() <= BATCH_LEN);
+        let received = exchanges.receive(THERE, batch, seconds(0.5), InputMemory::default());
+        received.unwrap();
+    }
+    if when == 0 {
+        compute(&mut exchanges);
+    }
+    if when < 2 {
+        let exchanged = exchanges.complete().unwrap().unwrap();
+        let received = &exchanged[0].1;
+        assert_eq!(received.received as usize, lengths.len());
+        assert_eq!(received.bytes_received.0, lengths.iter().sum::<usize>() as u64);
+    }
+    let inbox = exchanges.remove_inbox(Rank(0)).into_iter();
+    let received: Vec<Content> = inbox.map(|incoming| incoming.content).collect();
+    let sent: Vec<Content> = lengths.iter().map(content).collect();
+    assert!(received == sent, "{lengths:?}");
+    received
+}
+
+#[test]
+fn messages_of_any_length_arrive_whole_and_in_order() {
+    let l = BATCH_LEN;
+    for lengths in [
+        &[0, 1, l - 1, l, l + 1, 0, 3][..],
+        &[2 * l, 2 * l + 1, 5],
+        &[10, 3 * l + 7, 10, l],
+    ] {
+        for when in 0..3 {
+            assert_eq!(exchanged(lengths, when).len(), lengths.len());
+        }
+    }
+}
+
+#[test]
+fn parts_of_messages_where_none_can_be_are_refused() {
+    let header = |bytes, rest| MessageHeader {
+        from: Rank(2),
+        to: Rank(0),
+        bytes,
+        is_sized: false,
+        rest,
+    };
+    let batch = |headers: &[MessageHeader], is_last| Batch {
+        is_last,
+        messages: headers.to_vec(),
+        payload: vec![0; headers.iter().map(|header| header.bytes as usize).sum()].into(),
+        ..batch(0, &[], false)
+    };
+    let other = MessageHeader {
+        to: Rank(1),
+        ..header(2, 0)
+    };
+    for (batches, is_sound) in [
+        (vec![batch(&[header(3, 2)], false), batch(&[header(2, 0)], true)], true),
+        (vec![batch(&[header(3, 2)], true)], false),
+        (vec![batch(&[header(3, 2)], false), batch(&[header(1, 0)], true)], false),
+        (vec![batch(&[header(3, 2)], false), batch(&[header(2, 1)], false)], false),
+        (vec![batch(&[header(3, 2)], false), batch(&[other], true)], false),
+        (vec![batch(&[header(0, 2)], false)], false),
+        (vec![batch(&[header(1, u64::MAX)], false)], false),
+    ] {
+        let mut exchanges = exchanges();
+        let received = batches.into_iter().try_for_each(|batch| {
+            exchanges.receive(THERE, batch, Seconds::ZERO, InputMemory::default())
+        });
+        assert_eq!(received.is_ok(), is_sound, "{received:?}");
+    }
+}
+
 #[test]
 fn many_messages_go_in_batches_of_bounded_heads() {
     let header = MessageHeader {
@@ -402,6 +513,7 @@ fn many_messages_go_in_batches_of_bounded_heads() {
         to: Rank(u32::MAX),
         bytes: 0,
         is_sized: true,
+        rest: 0,
     };
     let last = Last {
         is_followed: true,

@@ -421,6 +421,7 @@ fn moves() -> [Message; 4] {
 
 fn traffic() -> [Message; 10] {
     let header = |bytes, is_sized| MessageHeader {
+        rest: if is_sized { 0 } else { 300 },
         from: Rank(200),
         to: Rank(3),
         bytes,
