@@ -8,7 +8,8 @@ use std::{error, iter};
 
 use crate::ids::Rank;
 use crate::note::Notes;
-use crate::program::{Program, Step};
+use crate::numbers::length;
+use crate::program::{Payload, Program, Step};
 use crate::reduction::{Concluded, Reductions};
 use crate::superstep::{Conditions, Envelope, Inbox, MESSAGE_MAX, Outbox, Superstep, encoded_len};
 use crate::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
@@ -153,6 +154,12 @@ impl<P: Program> Computation<P> {
             check_receiver((from, to), is_sized, superstep, &self.halted)?;
             let inbox = &mut self.inboxes[to.index()];
             match envelope {
+                Envelope::Encoded(encoded) => {
+                    check_length((from, to), Bytes(length(encoded.len())), superstep)?;
+                    inbox
+                        .messages
+                        .push((from, decode((from, to), &encoded, superstep)?));
+                }
                 Envelope::Value(message) => {
                     // What cannot be encoded is an error of runners that encode.
                     let length = encoded_len(&message).unwrap_or_default();
@@ -268,6 +275,23 @@ pub const fn check_length(
 pub fn conclude(reductions: Reductions, superstep: u64) -> Result<Concluded, Error> {
     let concluded = reductions.conclude();
     concluded.map_err(|problem| Error::Reduction { superstep, problem })
+}
+
+/// The message `from` → `to`, sent in `superstep`, that is encoded so.
+///
+/// # Errors
+///
+/// [`Error::Failed`], of the receiver.
+pub fn decode<Message: Payload>(
+    (from, to): (Rank, Rank),
+    encoded: &[u8],
+    superstep: u64,
+) -> Result<Message, Error> {
+    rmp_serde::from_slice(encoded).map_err(|error| Error::Failed {
+        rank: to,
+        superstep,
+        message: format!("the message of {from} cannot be decoded: {error}"),
+    })
 }
 
 /// Executes one superstep of one process, and says in errors whose it was.

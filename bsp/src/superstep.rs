@@ -57,10 +57,12 @@ pub struct Outbox<Message> {
 }
 
 /// One message on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Envelope<Message> {
     /// A value; its size is the length of its encoding.
     Value(Message),
+    /// The encoding of a value that several processes receive.
+    Encoded(bytes::Bytes),
     /// Nothing but a size, as models of applications send.
     Sized(Bytes),
 }
@@ -103,6 +105,25 @@ impl<'a, Message> Superstep<'a, Message> {
     /// Sends a value; it is received in the next superstep. Its encoding has at most [`MESSAGE_MAX`].
     pub fn send(&mut self, to: Rank, message: Message) {
         self.outbox.sends.push((to, Envelope::Value(message)));
+    }
+
+    /// Sends a value to all other processes, none of which may have halted; it is received in the next superstep.
+    ///
+    /// It is encoded once, and travels once to each node.
+    ///
+    /// # Errors
+    ///
+    /// If the type of the value refuses to be encoded.
+    pub fn broadcast(&mut self, message: &Message) -> Result<(), rmp_serde::encode::Error>
+    where
+        Message: Serialize,
+    {
+        let encoded = bytes::Bytes::from(rmp_serde::to_vec(message)?);
+        let own = self.rank;
+        let others = (0..self.size).map(Rank).filter(|rank| *rank != own);
+        let envelopes = others.map(|to| (to, Envelope::Encoded(encoded.clone())));
+        self.outbox.sends.extend(envelopes);
+        Ok(())
     }
 
     /// Sends `bytes` without content, to occupy the network as a real message would. A simulation takes any number of

@@ -631,7 +631,7 @@ pub struct Batch {
 
 /// A message of a batch, or a part of one, without its bytes. The parts of a message are in batches that follow each other, with
 /// nothing between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageHeader {
     /// The sender.
     pub from: Rank,
@@ -642,13 +642,10 @@ pub struct MessageHeader {
     /// Whether it only has a length, and its bytes have no meaning.
     pub is_sized: bool,
     /// The length of what follows in the next batches.
-    #[serde(default, skip_serializing_if = "is_zero")]
     pub rest: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
-const fn is_zero(number: &u64) -> bool {
-    *number == 0
+    /// Other receivers of the same value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Rank>,
 }
 
 /// The hosts of processes from an epoch on; processes that are not listed stay.

@@ -1,6 +1,7 @@
 //! The exchange of programs' messages between nodes, superstep by superstep.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::iter;
 
 use agents::mutant::{self, Mutant};
 use agents::{Content, Exchange, Executed, Incoming, Resumed, RunError, check};
@@ -264,9 +265,10 @@ impl Exchanges {
                 bytes,
                 is_sized,
                 rest: 0,
+                also: Vec::new(),
             };
             let outgoing = round.outgoing.entry(host).or_default();
-            outgoing.push((header, content));
+            add(outgoing, header, content);
         }
         Ok(())
     }
@@ -402,12 +404,7 @@ impl Exchanges {
     }
 
     /// Receives a batch of the superstep that is complete here: it counts in the next.
-    fn receive_late(
-        &mut self,
-        host: HostId,
-        batch: Batch,
-        took: Seconds,
-    ) -> Result<(), RunError> {
+    fn receive_late(&mut self, host: HostId, batch: Batch, took: Seconds) -> Result<(), RunError> {
         let superstep = batch.superstep;
         let partial = self.partial.entry(host).or_default();
         for (to, _, took_alone, mut incoming) in unpack(batch, took, partial) {
@@ -469,17 +466,22 @@ impl Exchanges {
         let mut open = self.open.remove(&host);
         for header in &batch.messages {
             let all = header.bytes.saturating_add(header.rest);
-            let is_possible = match open {
+            let is_possible = match &open {
                 Some(open) => {
-                    let ends = |header: &MessageHeader| (header.from, header.to, header.is_sized);
-                    all == open.rest && ends(header) == ends(&open)
+                    let expected = MessageHeader {
+                        bytes: header.bytes,
+                        rest: header.rest,
+                        ..open.clone()
+                    };
+                    all == open.rest && *header == expected
                 }
                 None => all <= MESSAGE_MAX.0,
             };
-            check(is_possible && (header.rest == 0 || 0 < header.bytes), || {
-                format!("{host} sent a part of a message where none can be")
-            })?;
-            open = (0 < header.rest).then_some(*header);
+            check(
+                is_possible && (header.rest == 0 || 0 < header.bytes),
+                || format!("{host} sent a part of a message where none can be"),
+            )?;
+            open = (0 < header.rest).then(|| header.clone());
         }
         let Some(open) = open else { return Ok(()) };
         check(!batch.is_last, || {
@@ -509,13 +511,16 @@ impl Exchanges {
         }
         // A host that does not know the last moves yet keeps early messages for arriving processes.
         let is_known = self.round.is_some() || self.completed == Some(batch.superstep);
-        let header = batch.messages.iter().find(|header| {
-            size <= header.from.0
-                || size <= header.to.0
-                || (is_known
-                    && !(census.lives(header.from, host) && census.lives(header.to, census.own())))
+        let ends = batch.messages.iter().flat_map(|header| {
+            let receivers = iter::once(header.to).chain(header.also.iter().copied());
+            receivers.map(|to| (header.from, to))
         });
-        if let Some(MessageHeader { from, to, .. }) = header {
+        let mut strange = ends.filter(|(from, to)| {
+            size <= from.0
+                || size <= to.0
+                || (is_known && !(census.lives(*from, host) && census.lives(*to, census.own())))
+        });
+        if let Some((from, to)) = strange.next() {
             return Some(format!(
                 "{host} sent a message from {from} to {to}, which do not live there and here"
             ));
@@ -545,6 +550,20 @@ impl Exchanges {
 struct Last {
     is_followed: bool,
     halted: Vec<Rank>,
+}
+
+/// Adds a message to those for a host, or its receiver to the one before if that has the same value of the same process.
+fn add(outgoing: &mut Vec<(MessageHeader, Content)>, header: MessageHeader, content: Content) {
+    if let (Some((before, Content::Value(value))), Content::Value(own)) =
+        (outgoing.last_mut(), &content)
+        && before.from == header.from
+        && !own.is_empty()
+        && (value.as_ptr(), value.len()) == (own.as_ptr(), own.len())
+    {
+        before.also.push(header.to);
+    } else {
+        outgoing.push((header, content));
+    }
 }
 
 /// `messages` in batches of bounded length, at least one. A message that is longer is divided.
@@ -581,7 +600,7 @@ fn pack(
             }
             header.bytes = length(part);
             header.rest -= header.bytes;
-            batch.messages.push(header);
+            batch.messages.push(header.clone());
             if header.rest == 0 {
                 break;
             }
@@ -604,35 +623,61 @@ fn unpack(
 ) -> impl Iterator<Item = (Rank, u64, Seconds, Incoming)> {
     let total = length(batch.payload.len());
     let mut payload = batch.payload;
-    batch.messages.into_iter().filter_map(move |header| {
-        let bytes = payload.split_to(position(header.bytes));
+    batch.messages.into_iter().flat_map(move |header| {
+        let value = payload.split_to(position(header.bytes));
         // Each message takes a part of the time in proportion to its bytes.
-        partial.took_alone += took.get() * ratio(header.bytes, total);
-        partial.bytes += header.bytes;
-        if !header.is_sized {
-            partial.parts.push(bytes);
-        }
-        if 0 < header.rest {
-            return None;
-        }
-        let Partial {
-            mut parts,
-            bytes,
-            took_alone,
-        } = std::mem::take(partial);
-        let content = match parts.len() {
-            _ if header.is_sized => Content::Sized(bytes),
-            1 => Content::Value(parts.swap_remove(0)),
-            _ => Content::Value(parts.concat().into()),
-        };
-        let incoming = Incoming {
-            from: header.from,
-            content,
-            late: None,
-        };
-        let took_alone = Seconds::new(took_alone).expect("a sum of times");
-        Some((header.to, bytes, took_alone, incoming))
+        let took_alone = took.get() * ratio(header.bytes, total);
+        let complete = partial.add(&header, value, took_alone);
+        let receivers = iter::once(header.to).chain(header.also);
+        let received = complete.map(|(content, took_alone)| {
+            receivers.map(move |to| {
+                let incoming = Incoming {
+                    from: header.from,
+                    content: content.clone(),
+                    late: None,
+                };
+                (to, content.size(), took_alone, incoming)
+            })
+        });
+        received.into_iter().flatten()
     })
+}
+
+impl Partial {
+    /// Adds what `header` announces, which took so many seconds alone. Returns the message and its time once it is complete.
+    fn add(
+        &mut self,
+        header: &MessageHeader,
+        value: bytes::Bytes,
+        took_alone: f64,
+    ) -> Option<(Content, Seconds)> {
+        self.took_alone += took_alone;
+        self.bytes += header.bytes;
+        if 0 < header.rest || !self.parts.is_empty() {
+            self.parts.push(value);
+            if 0 < header.rest {
+                return None;
+            }
+            return Some(std::mem::take(self).complete(header));
+        }
+        let content = if header.is_sized {
+            Content::Sized(header.bytes)
+        } else {
+            Content::Value(value)
+        };
+        let took_alone = std::mem::take(self).took_alone;
+        Some((content, Seconds::new(took_alone).expect("a time")))
+    }
+
+    fn complete(self, header: &MessageHeader) -> (Content, Seconds) {
+        let content = if header.is_sized {
+            Content::Sized(self.bytes)
+        } else {
+            Content::Value(self.parts.concat().into())
+        };
+        let took_alone = Seconds::new(self.took_alone);
+        (content, took_alone.expect("a sum of times"))
+    }
 }
 
 /// The part that `bytes` are of `total`; all of it, if there are none.

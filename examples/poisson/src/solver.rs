@@ -59,7 +59,11 @@ impl Solver {
             let (above, row, below) = (&rows[..width], &rows[width..2 * width], &rows[2 * width..]);
             for column in 0..width {
                 let west = if 0 < column { row[column - 1] } else { 0.0 };
-                let east = if column + 1 < width { row[column + 1] } else { 0.0 };
+                let east = if column + 1 < width {
+                    row[column + 1]
+                } else {
+                    0.0
+                };
                 let beside = above[column] + below[column] + west + east;
                 product[column] = 4.0 * row[column] - beside;
             }

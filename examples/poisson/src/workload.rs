@@ -37,7 +37,8 @@ impl Workload for Poisson {
     type Parameters = Parameters;
     type Program = Solver;
     const NAME: &'static str = "poisson";
-    const ABOUT: &'static str = "conjugate gradients: the potential of two charges on a square grid";
+    const ABOUT: &'static str =
+        "conjugate gradients: the potential of two charges on a square grid";
     const SUPERSTEPS: Supersteps = Supersteps::Determined;
 
     fn unit(key: &str) -> Unit {
@@ -114,7 +115,10 @@ impl Workload for Poisson {
         let greatest = greatest(&potential);
         let brightness = |x: usize, y: usize| 0.5 + 0.5 * potential[y * size + x] / greatest;
         let picture = OutputFile::picture("potential.pgm", [size, size], brightness);
-        Ok(vec![picture, OutputFile::array("potential.npy", &[size, size], potential)])
+        Ok(vec![
+            picture,
+            OutputFile::array("potential.npy", &[size, size], potential),
+        ])
     }
 }
 
@@ -165,8 +169,12 @@ mod tests {
         for processes in [1, 2, 5, 17] {
             let build = || Poisson::build(&parameters(17), common(processes)).unwrap();
             let run = testing::check(build).run;
-            let verified =
-                Poisson::verify(&parameters(17), common(processes), Files::here(), &run.outputs);
+            let verified = Poisson::verify(
+                &parameters(17),
+                common(processes),
+                Files::here(),
+                &run.outputs,
+            );
             assert!(verified.is_ok(), "{verified:?}");
         }
     }
@@ -179,14 +187,21 @@ mod tests {
                 let (row, column) = (at / size, at % size);
                 let value = |row: usize, column: usize| {
                     let is_inside = row < size && column < size;
-                    if is_inside { solution[row * size + column] } else { 0.0 }
+                    if is_inside {
+                        solution[row * size + column]
+                    } else {
+                        0.0
+                    }
                 };
                 let beside = value(row.wrapping_sub(1), column)
                     + value(row + 1, column)
                     + value(row, column.wrapping_sub(1))
                     + value(row, column + 1);
                 let left = 4.0 * value(row, column) - beside;
-                assert!((left - charge).abs() < 1e-12, "{size}: {left} is not {charge}");
+                assert!(
+                    (left - charge).abs() < 1e-12,
+                    "{size}: {left} is not {charge}"
+                );
             }
         }
     }

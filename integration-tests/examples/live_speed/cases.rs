@@ -32,7 +32,10 @@ impl Scale {
 /// Measures everything.
 pub(crate) fn all(scale: &Scale) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
-    let mpi = if ["empty", "ring", "reductions"].iter().any(|name| scale.has(name)) {
+    let mpi = if ["empty", "ring", "reductions"]
+        .iter()
+        .any(|name| scale.has(name))
+    {
         others::mpi(scale.of(4000))?
     } else {
         None
@@ -71,7 +74,10 @@ fn references(scale: &Scale, mpi: Option<Mpi>, rows: &mut Vec<Row>) -> anyhow::R
     if let Some(mpi) = mpi {
         reference("Open MPI: barrier, 8 ranks", mpi.barrier);
         reference("Open MPI: ring of 100 KB and barrier, 8 ranks", mpi.ring);
-        reference("Open MPI: MPI_Allreduce of 1 MiB of doubles, 8 ranks", mpi.reduction);
+        reference(
+            "Open MPI: MPI_Allreduce of 1 MiB of doubles, 8 ranks",
+            mpi.reduction,
+        );
     }
     let rounds = usize::try_from(scale.of(10_000))?;
     reference(

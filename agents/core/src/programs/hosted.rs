@@ -173,6 +173,7 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
                     values.push((sends.len(), buffer.len()));
                     sends.push((to, Content::Value(bytes::Bytes::new())));
                 }
+                Envelope::Encoded(bytes) => sends.push((to, Content::Value(bytes))),
                 Envelope::Sized(bytes) => sends.push((to, Content::Sized(bytes.0))),
             }
         }

@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
-use bsp::numbers::index;
+use bsp::numbers::{index, length};
 use bsp::reference::{self, check_length, check_receiver};
 use bsp::units::{Bytes, Instructions, Seconds};
-use bsp::{Conditions, Envelope, Inbox, MemorySize, Outbox, Payload, Program, Rank, Reductions, Step};
+use bsp::{
+    Conditions, Envelope, Inbox, MemorySize, Outbox, Payload, Program, Rank, Reductions, Step,
+};
 
 use crate::outcome::RunError;
 use crate::programs::{Outputs, SuperstepPlan};
@@ -148,7 +150,8 @@ impl<P: Program> TypedPrograms<P> {
             plan.interaction = Some(interaction);
         }
         if !self.outbox.reductions.is_empty() {
-            plan.reductions.resize_with(self.processes.len(), Reductions::default);
+            plan.reductions
+                .resize_with(self.processes.len(), Reductions::default);
             plan.reductions[rank.index()] = std::mem::take(&mut self.outbox.reductions);
         }
         Ok(())
@@ -174,11 +177,15 @@ impl<P: Program> TypedPrograms<P> {
         plan.receivers.extend(sends.iter().map(|(to, _)| *to));
         self.values.clear();
         if has_values {
-            self.values
-                .extend(sends.into_iter().map(|(_, envelope)| match envelope {
+            for ((to, envelope), from) in sends.into_iter().zip(&plan.senders) {
+                self.values.push(match envelope {
                     Envelope::Value(message) => Some(message),
+                    Envelope::Encoded(encoded) => {
+                        Some(reference::decode((*from, to), &encoded, superstep)?)
+                    }
                     Envelope::Sized(_) => None,
-                }));
+                });
+            }
         }
         let mut begin = 0;
         for (end, expected) in self.ends.iter_mut().zip(&plan.expected) {
@@ -303,6 +310,7 @@ fn number(sent: usize) -> u32 {
 fn size_of<Message: Payload>(envelope: &Envelope<Message>) -> Bytes {
     match envelope {
         Envelope::Value(message) => encoded_len(message),
+        Envelope::Encoded(bytes) => Bytes(length(bytes.len())),
         Envelope::Sized(bytes) => *bytes,
     }
 }

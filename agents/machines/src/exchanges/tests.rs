@@ -47,6 +47,7 @@ fn batch(superstep: u64, messages: &[(u32, &'static str)], halts: bool) -> Batch
             bytes: text.len() as u64,
             is_sized: false,
             rest: 0,
+            also: Vec::new(),
         };
         (header, value(text))
     };
@@ -359,7 +360,9 @@ fn a_message_that_is_too_long_is_named_wherever_its_receiver_is() {
     for to in [1, 2] {
         let mut exchanges = exchanges();
         exchanges.begin(0).unwrap();
-        exchanges.computed(Rank(1), long(to, u64::from(u32::MAX))).unwrap();
+        exchanges
+            .computed(Rank(1), long(to, u64::from(u32::MAX)))
+            .unwrap();
         assert_eq!(
             exchanges.computed(Rank(0), long(to, 1 << 32)),
             Err(RunError::Program(Error::TooLong {
@@ -381,6 +384,7 @@ fn long_messages_go_in_batches_of_bounded_length() {
         bytes: BATCH_LEN as u64,
         is_sized: false,
         rest: 0,
+        also: Vec::new(),
     };
     let messages = vec![(header, Content::Value(long)); 3];
     let last = Last {
@@ -411,6 +415,7 @@ fn exchanged(lengths: &[usize], when: usize) -> Vec<Content> {
             bytes: *length as u64,
             is_sized: false,
             rest: 0,
+            also: Vec::new(),
         };
         (header, content(length))
     });
@@ -421,7 +426,9 @@ fn exchanged(lengths: &[usize], when: usize) -> Vec<Content> {
     let compute = |exchanges: &mut Exchanges| {
         exchanges.begin(0).unwrap();
         for rank in [0, 1] {
-            exchanges.computed(Rank(rank), executed(&[], false)).unwrap();
+            exchanges
+                .computed(Rank(rank), executed(&[], false))
+                .unwrap();
         }
         exchanges.batches([THERE, HostId(2)].into_iter(), Seconds::ZERO);
     };
@@ -447,7 +454,10 @@ fn exchanged(lengths: &[usize], when: usize) -> Vec<Content> {
         let exchanged = exchanges.complete().unwrap().unwrap();
         let received = &exchanged[0].1;
         assert_eq!(received.received as usize, lengths.len());
-        assert_eq!(received.bytes_received.0, lengths.iter().sum::<usize>() as u64);
+        assert_eq!(
+            received.bytes_received.0,
+            lengths.iter().sum::<usize>() as u64
+        );
     }
     let inbox = exchanges.remove_inbox(Rank(0)).into_iter();
     let received: Vec<Content> = inbox.map(|incoming| incoming.content).collect();
@@ -471,6 +481,56 @@ fn messages_of_any_length_arrive_whole_and_in_order() {
 }
 
 #[test]
+fn a_value_for_several_processes_of_a_node_travels_once() {
+    let value = Raw::from(vec![3; BATCH_LEN + 5]);
+    let header = |to| MessageHeader {
+        from: Rank(2),
+        to: Rank(to),
+        bytes: length(value.len()),
+        is_sized: false,
+        rest: 0,
+        also: Vec::new(),
+    };
+    let mut outgoing = Vec::new();
+    for to in [0, 1] {
+        add(&mut outgoing, header(to), Content::Value(value.clone()));
+    }
+    // An equal value that was sent by itself.
+    let other = Raw::from(value.to_vec());
+    add(&mut outgoing, header(0), Content::Value(other));
+    let last = Last {
+        is_followed: true,
+        halted: Vec::new(),
+    };
+    let batches: Vec<Batch> = pack(0, Seconds::ZERO, outgoing, last).collect();
+    let payload: usize = batches.iter().map(|batch| batch.payload.len()).sum();
+    assert_eq!(payload, 2 * value.len());
+    let mut exchanges = exchanges();
+    exchanges.begin(0).unwrap();
+    for batch in batches {
+        let received = exchanges.receive(THERE, batch, seconds(0.5), InputMemory::default());
+        received.unwrap();
+    }
+    for rank in [0, 1] {
+        exchanges
+            .computed(Rank(rank), executed(&[], false))
+            .unwrap();
+    }
+    exchanges.batches([THERE, HostId(2)].into_iter(), Seconds::ZERO);
+    let exchanged = exchanges.complete().unwrap().unwrap();
+    let counts: Vec<u32> = exchanged
+        .iter()
+        .map(|(_, exchange)| exchange.received)
+        .collect();
+    assert_eq!(counts, [2, 1]);
+    for rank in [0, 1] {
+        for incoming in exchanges.remove_inbox(Rank(rank)) {
+            assert_eq!(incoming.content, Content::Value(value.clone()));
+        }
+    }
+}
+
+#[test]
 fn parts_of_messages_where_none_can_be_are_refused() {
     let header = |bytes, rest| MessageHeader {
         from: Rank(2),
@@ -478,6 +538,7 @@ fn parts_of_messages_where_none_can_be_are_refused() {
         bytes,
         is_sized: false,
         rest,
+        also: Vec::new(),
     };
     let batch = |headers: &[MessageHeader], is_last| Batch {
         is_last,
@@ -489,12 +550,33 @@ fn parts_of_messages_where_none_can_be_are_refused() {
         to: Rank(1),
         ..header(2, 0)
     };
+    let more = MessageHeader {
+        also: vec![Rank(1)],
+        ..header(2, 0)
+    };
     for (batches, is_sound) in [
-        (vec![batch(&[header(3, 2)], false), batch(&[header(2, 0)], true)], true),
+        (vec![batch(&[more.clone()], true)], true),
+        (
+            vec![batch(&[header(3, 2)], false), batch(&[more], true)],
+            false,
+        ),
+        (
+            vec![batch(&[header(3, 2)], false), batch(&[header(2, 0)], true)],
+            true,
+        ),
         (vec![batch(&[header(3, 2)], true)], false),
-        (vec![batch(&[header(3, 2)], false), batch(&[header(1, 0)], true)], false),
-        (vec![batch(&[header(3, 2)], false), batch(&[header(2, 1)], false)], false),
-        (vec![batch(&[header(3, 2)], false), batch(&[other], true)], false),
+        (
+            vec![batch(&[header(3, 2)], false), batch(&[header(1, 0)], true)],
+            false,
+        ),
+        (
+            vec![batch(&[header(3, 2)], false), batch(&[header(2, 1)], false)],
+            false,
+        ),
+        (
+            vec![batch(&[header(3, 2)], false), batch(&[other], true)],
+            false,
+        ),
         (vec![batch(&[header(0, 2)], false)], false),
         (vec![batch(&[header(1, u64::MAX)], false)], false),
     ] {
@@ -514,6 +596,7 @@ fn many_messages_go_in_batches_of_bounded_heads() {
         bytes: 0,
         is_sized: true,
         rest: 0,
+        also: Vec::new(),
     };
     let last = Last {
         is_followed: true,

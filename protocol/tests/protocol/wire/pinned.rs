@@ -421,7 +421,8 @@ fn moves() -> [Message; 4] {
 
 fn traffic() -> [Message; 10] {
     let header = |bytes, is_sized| MessageHeader {
-        rest: if is_sized { 0 } else { 300 },
+        rest: 0,
+        also: if is_sized { Vec::new() } else { vec![Rank(4)] },
         from: Rank(200),
         to: Rank(3),
         bytes,
