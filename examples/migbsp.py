@@ -63,7 +63,7 @@ class Record:
         return json.loads((self.folder / "run.json").read_text(encoding="utf-8"))
 
     def table(self, name):
-        """A table of `migbsp export`: supersteps, calls, candidates, moves or traces."""
+        """A table of `migbsp export`: supersteps, calls, candidates, moves, notes or traces."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / f"{name}.csv"
             call("export", self.folder, "--format", "csv", "--table", name, "-o", file)
@@ -90,12 +90,18 @@ class Record:
         return self.table("moves")
 
     @cached_property
+    def notes(self):
+        """A row for each name under which the program noted something in a superstep."""
+        return self.table("notes")
+
+    @cached_property
     def traces(self):
         """A row for each process and superstep, of a run with a trace."""
         return self.table("traces")
 
     def picture(self, name):
-        """A picture of `migbsp report --svg`, for a notebook: timeline, hosts, supersteps, breakdown, load or sets."""
+        """A picture of `migbsp report --svg`, for a notebook: timeline, hosts, supersteps, notes, breakdown, load or
+        sets."""
         from IPython.display import SVG
 
         with tempfile.TemporaryDirectory() as folder:

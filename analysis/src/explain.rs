@@ -3,6 +3,7 @@
 mod call;
 mod history;
 mod moves;
+mod notes;
 mod payback;
 mod process;
 mod report;

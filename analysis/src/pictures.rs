@@ -1,6 +1,7 @@
 //! Pictures of a run, each with the data that it shows.
 
 mod hosts;
+mod notes;
 mod sets;
 mod supersteps;
 mod timeline;
@@ -13,6 +14,7 @@ use crate::text::{Columns, cells};
 use crate::view::View;
 
 pub(crate) use hosts::{hosts, load};
+pub(crate) use notes::notes;
 pub(crate) use sets::sets;
 pub(crate) use supersteps::{breakdown, compared, supersteps};
 pub(crate) use timeline::{timeline, timeline_with_supersteps};

@@ -27,6 +27,8 @@ pub enum PictureKind {
     Hosts,
     /// Times of supersteps, with those of scenario i and the calls.
     Supersteps,
+    /// What processes noted over supersteps.
+    Notes,
     /// Where the time of supersteps went.
     Breakdown,
     /// Hosts over supersteps: how busy they were, and which had the slowest process.
@@ -46,6 +48,12 @@ pub fn picture(run: &ReportedRun, kind: PictureKind) -> Result<String, Failure> 
         PictureKind::Timeline => pictures::timeline_with_supersteps(view, history),
         PictureKind::Hosts => pictures::hosts(view),
         PictureKind::Supersteps => pictures::supersteps(history, run.verdict()),
+        PictureKind::Notes => pictures::notes(view).ok_or_else(|| {
+            Failure::Usage(format!(
+                "--svg: {}: the record has no notes: its program has not called `note`",
+                run.name
+            ))
+        })?,
         PictureKind::Breakdown => pictures::breakdown(view),
         PictureKind::Load => pictures::load(view),
         PictureKind::Sets => pictures::sets(view).ok_or_else(|| {

@@ -1,9 +1,11 @@
-//! What a run looks like: its supersteps, its placement, the load of its hosts and its Sets, from one pass over its record.
+//! What a run looks like: its supersteps, its placement, the load of its hosts, its Sets and its notes, from one pass over its
+//! record.
 //!
 //! What is kept does not grow with the number of supersteps, except by the moves: supersteps are joined in [`Bins`], and
 //! hosts in [`HostRows`].
 
 mod load;
+mod notes;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +15,7 @@ use record::{Evaluated, Event, EventHeader, EventKind, Run};
 use crate::view::load::LoadReading;
 
 pub(crate) use load::{Bin, Bins, Load, LoadBin};
+pub(crate) use notes::{NoteCurve, NoteCurves};
 
 /// What a run looks like.
 #[derive(Debug)]
@@ -29,6 +32,8 @@ pub(crate) struct View {
     pub(crate) load: Load,
     /// Its Sets.
     pub(crate) sets: Sets,
+    /// What its processes noted.
+    pub(crate) notes: NoteCurves,
 }
 
 /// A record that is being read.
@@ -40,6 +45,7 @@ pub(crate) struct ViewReading {
     placement: Placement,
     load: LoadReading,
     sets: Sets,
+    notes: NoteCurves,
 }
 
 impl ViewReading {
@@ -52,6 +58,7 @@ impl ViewReading {
             bins: Bins::new(first),
             load: LoadReading::new(&run, &placement),
             sets: Sets::new(&run),
+            notes: NoteCurves::new(first),
             placement,
             run,
         }
@@ -72,6 +79,7 @@ impl ViewReading {
                 self.end = superstep.index + 1;
                 self.bins.push(superstep);
                 self.load.elapse(superstep, &self.placement);
+                self.notes.add(superstep.index, &superstep.notes);
             }
             Event::Evaluated(evaluated) => {
                 self.sets.evaluate(evaluated);
@@ -107,6 +115,7 @@ impl ViewReading {
             placement: self.placement,
             load,
             sets: self.sets,
+            notes: self.notes,
         }
     }
 }

@@ -48,6 +48,19 @@ impl Note {
         self.sum / self.count as f64
     }
 
+    /// The values of both. The sum is that of both sums, and rounded.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let is_number = !self.min.is_nan() && !other.min.is_nan();
+        let or_nan = |number: f64| if is_number { number } else { f64::NAN };
+        Self {
+            count: self.count.saturating_add(other.count),
+            sum: self.sum + other.sum,
+            min: or_nan(self.min.min(other.min)),
+            max: or_nan(self.max.max(other.max)),
+        }
+    }
+
     /// A note of one value.
     #[must_use]
     pub fn of(value: f64) -> Self {

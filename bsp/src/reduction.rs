@@ -1095,10 +1095,16 @@ fn low(digits: u128) -> u32 {
     u32::try_from(digits & 0xffff_ffff).expect("32 bits")
 }
 
-/// Numbers that are encoded as bytes: mostly one.
-#[derive(Clone, Debug, PartialEq)]
+/// Numbers that are encoded as bytes: mostly one. They are equal to the last bit; what is not a number equals itself.
+#[derive(Clone, Debug)]
 #[doc(hidden)]
 pub struct Many<T>(SmallVec<[T; 1]>);
+
+impl<T: Number> PartialEq for Many<T> {
+    fn eq(&self, other: &Self) -> bool {
+        bytemuck::cast_slice::<T, u8>(&self.0) == bytemuck::cast_slice::<T, u8>(&other.0)
+    }
+}
 
 impl<T: Copy> Many<T> {
     /// Replaces each number by the combination with that of `others`.

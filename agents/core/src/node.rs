@@ -222,7 +222,7 @@ impl Node {
             let (own, root) = (Address::Node(self.host), rules.barrier.root(self.set));
             let is_local = || rules.managers[root.index()] == self.host;
             let cost = rules.barrier.cost(own, is_local);
-            let cost = cost.and(together.reductions.encoded_len());
+            let cost = cost.and(together.reductions.charged_len());
             let message = AgentMessage::Arrived(together);
             world.send(own, Address::SetManager(root), message, cost);
         }

@@ -213,7 +213,7 @@ impl Process {
         let cost = barrier.cost(own, || {
             barrier.has_nodes() || self.host == rules.managers[barrier.root(set).index()]
         });
-        let cost = cost.and(arrived.reductions.encoded_len());
+        let cost = cost.and(arrived.reductions.charged_len());
         world.send(own, to, AgentMessage::Arrived(arrived), cost);
     }
 

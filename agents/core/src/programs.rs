@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use bsp::numbers::index;
 use bsp::units::{self, Instructions};
+use bsp::reduction::Outline;
 use bsp::{Interaction, Program, Rank, Reductions, Round};
 use bytes::Bytes;
 use hosted::TypedProgram;
@@ -205,8 +206,8 @@ pub struct RepeatedPlan {
     receivers: Vec<Rank>,
     sizes: Vec<units::Bytes>,
     first_send: Vec<u32>,
-    /// The lengths of the encoded contributions to reductions.
-    reductions: Vec<units::Bytes>,
+    /// By what the contributions to reductions are charged.
+    contributions: Vec<Outline>,
     /// The length of what the superstep before has reduced.
     reduced: units::Bytes,
 }
@@ -264,26 +265,27 @@ impl SuperstepPlan {
         self.halts.contains(&true)
     }
 
-    /// What repeats if the processes do the same again.
+    /// By what the contributions to reductions are charged, by rank; empty if no process contributes.
+    pub fn contributions(&self) -> Vec<Outline> {
+        self.reductions.iter().map(Reductions::outline).collect()
+    }
+
+    /// What repeats if the processes do the same again, whose `contributions` were these: once a superstep is under way, its plan
+    /// does not have them any more.
     ///
     /// # Panics
     ///
     /// If a process halts.
-    pub fn repeated(&self) -> RepeatedPlan {
+    pub fn repeated(&self, contributions: Vec<Outline>) -> RepeatedPlan {
         assert!(!self.has_halts(), "a process halts once");
         RepeatedPlan {
             work: self.work.clone(),
             receivers: self.receivers.clone(),
             sizes: self.sizes.clone(),
             first_send: self.first_send.clone(),
-            reductions: self.reduction_lengths().collect(),
+            contributions,
             reduced: self.reduced,
         }
-    }
-
-    /// The lengths of the encoded contributions to reductions, by rank.
-    fn reduction_lengths(&self) -> impl Iterator<Item = units::Bytes> + '_ {
-        self.reductions.iter().map(Reductions::encoded_len)
     }
 }
 
@@ -295,12 +297,20 @@ impl RepeatedPlan {
             && self.sizes == plan.sizes
             && self.first_send == plan.first_send
             && self.reduced == plan.reduced
-            && plan.reduction_lengths().eq(self.reductions.iter().copied())
+            && self.contributes(&plan.reductions)
     }
 
-    /// The number of its processes and messages.
+    /// Whether `reductions` are charged for as those of this superstep, process by process.
+    fn contributes(&self, reductions: &[Reductions]) -> bool {
+        let mut pairs = self.contributions.iter().zip(reductions);
+        self.contributions.len() == reductions.len()
+            && pairs.all(|(outline, reductions)| outline.is_of(reductions))
+    }
+
+    /// The number of its processes, messages, and contributions to reductions.
     pub fn size(&self) -> usize {
-        self.work.len() + self.receivers.len()
+        let contributions = self.contributions.iter().map(Outline::len).sum::<usize>();
+        self.work.len() + self.receivers.len() + contributions
     }
 }
 

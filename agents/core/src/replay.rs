@@ -771,7 +771,7 @@ impl Checkpoints {
 
     /// A superstep has ended.
     fn elapse(&mut self, superstep: &Superstep) {
-        self.supersteps.push(*superstep);
+        self.supersteps.push(superstep.without_notes());
     }
 
     /// Compares a checkpoint of the record with what has to hold.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bsp::units::{Bytes, Instant, Seconds};
-use bsp::{HostId, Rank, Reductions, SetId, reference};
+use bsp::{HostId, Notes, Rank, Reductions, SetId, reference};
 use call::Call;
 use migbsp::{Elapsed, Planner, When};
 use protocol::{Address, AgentMessage, Arrived, Installed, Migrate, Start, StartCall};
@@ -294,7 +294,7 @@ impl SetManager {
                 own_set.checkpoint = self.is_checkpoint_due;
             }
             let cost = rules.barrier.network();
-            let cost = cost.and(own_set.reductions.encoded_len());
+            let cost = cost.and(own_set.reductions.charged_len());
             self.send_to_managers(rules, &AgentMessage::Arrived(own_set), cost, world);
         }
         match self.arrivals.complete() {
@@ -317,9 +317,14 @@ impl SetManager {
             world.fail(RunError::Peer(problem));
             return Ok(());
         }
+        let mut notes = Notes::default();
         if !reductions.is_empty() {
             match reference::conclude(reductions, self.superstep) {
-                Ok(reduced) => self.reduced = Some(Arc::new(reduced)),
+                Ok(concluded) => {
+                    notes = concluded.notes;
+                    let reduced = concluded.reduced;
+                    self.reduced = (!reduced.is_empty()).then(|| Arc::new(reduced));
+                }
                 Err(error) => {
                     self.has_refused = true;
                     world.fail(error.into());
@@ -347,6 +352,7 @@ impl SetManager {
                 mean: self.scheduling.is_some().then(|| all.mean()),
                 took: in_each_set.then_some(took),
                 messages: all.sent,
+                notes,
             }));
             if let Some(scheduling) = &mut self.scheduling {
                 let busy = world.overhead_busy(rules.first_host());
@@ -428,7 +434,7 @@ impl SetManager {
         let own = Address::SetManager(self.set);
         let node = Address::Node(rules.managers[self.set.index()]);
         let reduced = start.reduced.as_ref();
-        let reduced = reduced.map_or(Bytes::ZERO, |reduced| reduced.encoded_len());
+        let reduced = reduced.map_or(Bytes::ZERO, |reduced| reduced.charged_len());
         let mut waits = false;
         self.arrivals.release(|to, halted| {
             let message = if halted {

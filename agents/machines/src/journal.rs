@@ -183,6 +183,7 @@ mod tests {
             mean: None,
             took: None,
             messages: 0,
+            notes: bsp::Notes::default(),
         })
     }
 

@@ -19,7 +19,7 @@ use agents::{
     RunError, Setup, Turn, World,
 };
 use bsp::units::{Instructions, Seconds};
-use bsp::{HostId, Rank, SetId};
+use bsp::{HostId, Notes, Rank, SetId};
 use bytes::Bytes;
 use checkpoint::{Delta, DeltaError, Generation, Generations, Piece, WrittenPieces};
 use job::Job;
@@ -213,6 +213,7 @@ impl NodeMachine {
             supersteps: current.job.prepared.supersteps,
             processes: u32::try_from(progress.processes).unwrap_or(u32::MAX),
             calls: progress.calls,
+            notes: progress.notes,
         })
     }
 
@@ -788,7 +789,7 @@ impl Residents {
 }
 
 /// How far a job is on a node.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct JobProgress {
     /// Supersteps that have begun there, with those before the job begins.
     pub(super) superstep: u64,
@@ -796,4 +797,6 @@ pub(super) struct JobProgress {
     pub(super) processes: usize,
     /// The calls that were recorded there, once there has been one.
     pub(super) calls: Option<CallsStatus>,
+    /// The first notes of the last superstep with notes that was recorded there.
+    pub(super) notes: Notes,
 }

@@ -10,7 +10,7 @@ mod trace;
 mod writer;
 
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Interaction, MemorySize, Rank, Round, SetId};
+use bsp::{HostId, Interaction, MemorySize, Notes, Rank, Round, SetId};
 use migbsp::{
     Answer, BarrierTime, CostCoefficients, Digest, Edge, Entry, ExternalLoad, HostLink,
     MeasuredMove, NotSelected, Path, PlanAssessment, PlannedMove, Potential, ProbedLink, Processor,
@@ -280,7 +280,7 @@ impl Run {
 }
 
 /// A superstep has ended: all processes have arrived at its barrier.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Superstep {
     /// The superstep, from 0.
     pub index: u64,
@@ -300,6 +300,20 @@ pub struct Superstep {
     pub took: Option<Seconds>,
     /// The number of messages exchanged.
     pub messages: u64,
+    /// What processes noted, if they did.
+    #[serde(default, skip_serializing_if = "Notes::is_empty")]
+    pub notes: Notes,
+}
+
+impl Superstep {
+    /// The same superstep without its notes.
+    #[must_use]
+    pub fn without_notes(&self) -> Self {
+        Self {
+            notes: Notes::default(),
+            ..*self
+        }
+    }
 }
 
 /// A process's report about itself in a call, in addition to its potentials.

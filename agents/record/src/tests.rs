@@ -5,6 +5,7 @@ mod unended;
 use std::fs;
 use std::path::Path;
 
+use bsp::{Reductions, reference};
 use migbsp::{Refusal, Request, SteadyRate};
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -272,11 +273,25 @@ prop_compose! {
         (started, ended, computation) in (instant(), instant(), seconds()),
         mean in prop::option::of(seconds()),
         took in prop::option::of(seconds()),
+        notes in notes(),
     ) -> Event {
         Event::Superstep(Superstep {
-            index, started, ended, slowest: Rank(slowest), computation, mean, took, messages,
+            index, started, ended, slowest: Rank(slowest), computation, mean, took, messages, notes,
         })
     }
+}
+
+/// Notes of any values, those that are no numbers of JSON among them.
+fn notes() -> impl Strategy<Value = Notes> {
+    let value = any::<u64>().prop_map(f64::from_bits);
+    let noted = prop::collection::vec((r#"[a-z "\\é]{1,9}"#, value), 0..4);
+    noted.prop_map(|noted| {
+        let mut all = Reductions::default();
+        for (name, value) in noted {
+            all.combine(Reductions::noted(name, value));
+        }
+        reference::conclude(all, 0).unwrap().notes
+    })
 }
 
 prop_compose! {

@@ -12,6 +12,7 @@
 
 use agents::{Exchange, RepeatedPlan, Setup, SuperstepPlan};
 use bsp::Rank;
+use bsp::reduction::Outline;
 use bsp::units::{Instructions, Seconds};
 use protocol::Arrived;
 use simulator::{Engine, Span};
@@ -76,6 +77,8 @@ pub(super) struct ProcessCourse {
 pub(super) struct Recording {
     /// The course of an earlier one in which processes did the same, if there is any.
     known: Option<Course>,
+    /// By what its contributions to reductions are charged.
+    contributions: Vec<Outline>,
     /// Those that have arrived.
     processes: Vec<ProcessCourse>,
     /// By rank, when each started, and when it had computed, if processes observe their supersteps.
@@ -83,10 +86,10 @@ pub(super) struct Recording {
 }
 
 impl Course {
-    /// A superstep in which processes do what is in `plan`.
-    fn new(plan: &SuperstepPlan) -> Self {
+    /// A superstep in which processes do what is in `plan`, with these contributions to reductions.
+    fn new(plan: &SuperstepPlan, contributions: Vec<Outline>) -> Self {
         Self {
-            plan: plan.repeated(),
+            plan: plan.repeated(contributions),
             ..Self::default()
         }
     }
@@ -97,7 +100,7 @@ impl Recording {
     pub(super) fn course(self, plan: &SuperstepPlan) -> Course {
         Course {
             processes: self.processes,
-            ..self.known.unwrap_or_else(|| Course::new(plan))
+            ..self.known.unwrap_or_else(|| Course::new(plan, self.contributions))
         }
     }
 }
@@ -176,7 +179,7 @@ impl Repetition {
         }
         let known = self.position(plan).map(|at| self.courses.remove(at));
         if UNUSED_MAX <= self.unused && known.is_none() {
-            self.keep(Course::new(plan));
+            self.keep(Course::new(plan, plan.contributions()));
             return;
         }
         self.unused += 1;
@@ -185,8 +188,13 @@ impl Repetition {
         } else {
             0
         };
+        let contributions = match known {
+            Some(_) => Vec::new(),
+            None => plan.contributions(),
+        };
         self.recording = Some(Recording {
             known,
+            contributions,
             processes: Vec::with_capacity(observed),
             started: vec![(Seconds::ZERO, Seconds::ZERO); observed],
         });

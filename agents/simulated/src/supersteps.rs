@@ -95,7 +95,7 @@ impl Supersteps {
     /// The length of the contributions of `rank` to reductions, while its arrival is on its way.
     pub(super) fn reductions_len(&self, rank: Rank) -> Bytes {
         let place = self.plan.reductions.get(rank.index());
-        place.map_or(Bytes::ZERO, Reductions::encoded_len)
+        place.map_or(Bytes::ZERO, Reductions::charged_len)
     }
 
     /// The contributions of all processes to reductions, combined.

@@ -271,7 +271,7 @@ impl Release {
     fn covers(&mut self, start: &Start) -> bool {
         if self.count == 0 {
             let reduced = start.reduced.as_ref();
-            self.reduced = reduced.map_or(Bytes::ZERO, |reduced| reduced.encoded_len());
+            self.reduced = reduced.map_or(Bytes::ZERO, |reduced| reduced.charged_len());
             self.start = Some(start.clone());
         }
         self.start.as_ref() == Some(start)

@@ -49,6 +49,8 @@ pub struct Panel {
     pub rows: Option<Vec<String>>,
     /// Whether its rows are half as high.
     pub is_compact: bool,
+    /// Whether the vertical axis is logarithmic; all heights are above zero then.
+    pub is_log: bool,
     /// From the back to the front.
     pub layers: Vec<Layer>,
 }
@@ -236,6 +238,9 @@ impl Panel {
     fn axis(&self) -> Axis {
         match &self.rows {
             Some(rows) => Axis::rows(rows.len()),
+            None if self.is_log => {
+                Axis::logarithmic(self.layers.iter().flat_map(Layer::heights))
+            }
             None => Axis::linear(self.layers.iter().flat_map(Layer::heights).chain([0.0])),
         }
     }
@@ -365,7 +370,9 @@ impl Layer {
     fn heights(&self) -> Vec<f64> {
         match self {
             Self::Cells { .. } => Vec::new(),
-            Self::Area { points, .. } => points.iter().map(|(_, _, high)| *high).collect(),
+            Self::Area { points, .. } => {
+                points.iter().flat_map(|(_, low, high)| [*low, *high]).collect()
+            }
             Self::Line { points, .. } | Self::Points { points, .. } => {
                 points.iter().map(|(_, height)| *height).collect()
             }

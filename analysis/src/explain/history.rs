@@ -15,6 +15,7 @@ use record::{Call, End, Event, EventHeader, EventKind, Extent, Join, Migration, 
 use serde_json::Value;
 
 use crate::explain::call::Disposition;
+use crate::explain::notes::NoteReading;
 use crate::explain::run::{CheckpointReading, ExplainedCheckpoints};
 
 /// The events of a run: its supersteps and calls, without the findings of each process.
@@ -38,6 +39,8 @@ pub(crate) struct History {
     pub(crate) checkpoints: Option<ExplainedCheckpoints>,
     /// The interactions of a task farm, in order.
     pub(crate) interactions: Vec<Interaction>,
+    /// What processes noted.
+    pub(super) notes: NoteReading,
     /// The end of the run, or of the part of it that the record has.
     pub(crate) end: Ending,
     /// The rules of the run.
@@ -427,6 +430,7 @@ pub(crate) struct Reading {
     joins: Vec<Join>,
     saving: Option<CheckpointReading>,
     interactions: Vec<Interaction>,
+    notes: NoteReading,
     seconds: Instant,
     attainable: Option<Seconds>,
     has_end: bool,
@@ -469,6 +473,7 @@ impl Reading {
             joins: Vec::new(),
             saving,
             interactions: Vec::new(),
+            notes: NoteReading::default(),
             seconds: Instant::START,
             attainable: None,
             has_end: false,
@@ -498,6 +503,7 @@ impl Reading {
                     .iter_mut()
                     .for_each(|saving| saving.elapse(superstep));
                 self.supersteps.push(SuperstepTimes::new(superstep));
+                self.notes.add(superstep.index, &superstep.notes);
                 self.seconds = superstep.ended;
             }
             Event::Moved(moved) => self.arrivals.push(*moved),
@@ -570,6 +576,7 @@ impl Reading {
             joins: self.joins,
             checkpoints: self.saving.and_then(|saving| saving.end(self.seconds)),
             interactions: self.interactions,
+            notes: self.notes,
             end: Ending {
                 extent,
                 supersteps: extent.supersteps.saturating_sub(first),

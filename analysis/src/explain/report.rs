@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::explain::call::{ChoiceReport, Force, Forces, first_of};
 use crate::explain::moves;
 use crate::explain::moves::MoveReport;
+use crate::explain::notes::{self, NoteReport};
 use crate::explain::payback::{Against, Balance, Payback, PaybackVerdict};
 use crate::explain::process::Neighbour;
 use crate::explain::run::{ExplainedCheckpoints, ExplainedJoin};
@@ -47,6 +48,9 @@ pub struct Explanation {
     /// The checkpoints, if any became complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) checkpoints: Option<ExplainedCheckpoints>,
+    /// What processes noted, for a question about the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) notes: Vec<NoteReport>,
     /// The folder of the record of scenario i that gains are compared with.
     pub(super) baseline: Option<String>,
     /// Total gain of all migrations, for a question about the run: in a simulation, if scenario i is known.
@@ -271,6 +275,7 @@ fn sheets(answer: &Explanation, layout: Layout) -> Vec<Sheet> {
         sheets.extend(moved(answer, Some(&process.process), layout));
     } else if answer.list.is_empty() {
         sheets.extend(calls(&answer.calls));
+        sheets.extend(notes::sheet(&answer.notes));
     } else {
         let is_planned = assessment.is_some() && answer.list.iter().any(is_moved);
         sheets.extend(list(&answer.list, call, is_planned));

@@ -28,6 +28,7 @@ pub(super) fn explain(answer: &mut Explanation, history: &History) {
         .map(|index| report(history, index))
         .collect();
     answer.balance = Balance::of(history);
+    answer.notes = history.notes.reports().to_vec();
     let moves: usize = calls.iter().map(|call| call.migrations.len()).sum();
     let supersteps = history.end.supersteps;
     answer.sentences.push(if calls.is_empty() {
@@ -55,6 +56,12 @@ pub(super) fn explain(answer: &mut Explanation, history: &History) {
     });
     let joins = answer.joins.iter().map(join_sentence);
     answer.sentences.extend(joins);
+    if history.notes.has_more {
+        let kept = answer.notes.len();
+        answer.sentences.push(format!(
+            "The program noted values under more than {kept} names, of which the first are shown."
+        ));
+    }
     let checkpoints = answer.checkpoints.as_ref().map(checkpoint_sentence);
     answer.sentences.extend(checkpoints);
     answer.sentences.extend(verdict(history));
@@ -283,7 +290,7 @@ impl CheckpointReading {
 
     /// A superstep has been read.
     pub(super) fn elapse(&mut self, superstep: &Superstep) {
-        self.supersteps.push(*superstep);
+        self.supersteps.push(superstep.without_notes());
     }
 
     /// A checkpoint has been read.

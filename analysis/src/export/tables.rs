@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use bsp::units::{Instant, Seconds};
-use bsp::{HostId, Rank, SetId};
+use bsp::{HostId, Note, Rank, SetId};
 use experiments::{CsvTable, Failure, Provenance};
 use migbsp::{Answer, Entry};
 use record::{Call, Migration, Moved, Superstep, Traced};
@@ -24,17 +24,20 @@ pub enum Table {
     Candidates,
     /// A row for each move.
     Moves,
+    /// A row for each name under which processes noted something in a superstep.
+    Notes,
     /// A row for each process and superstep, of runs that are traced.
     Traces,
 }
 
 impl Table {
     /// All tables.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Supersteps,
         Self::Calls,
         Self::Candidates,
         Self::Moves,
+        Self::Notes,
         Self::Traces,
     ];
 
@@ -46,6 +49,7 @@ impl Table {
             Self::Calls => "calls",
             Self::Candidates => "candidates",
             Self::Moves => "moves",
+            Self::Notes => "notes",
             Self::Traces => "traces",
         }
     }
@@ -57,6 +61,7 @@ impl Table {
             Self::Calls => "migbsp.export.calls/1",
             Self::Candidates => "migbsp.export.candidates/1",
             Self::Moves => "migbsp.export.moves/1",
+            Self::Notes => "migbsp.export.notes/1",
             Self::Traces => "migbsp.export.traces/1",
         }
     }
@@ -78,6 +83,7 @@ impl Table {
             Self::Calls => calls(reading, table, output),
             Self::Candidates => candidates(reading, table, output),
             Self::Moves => moves(reading, table, output),
+            Self::Notes => notes(reading, table, output),
             Self::Traces => traces(reading, table, output),
         }
     }
@@ -252,6 +258,26 @@ fn moves(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(),
             })
         }
         _ => Ok(()),
+    })?;
+    rows.finish()
+}
+
+fn notes(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(), Failure> {
+    let columns: &Columns<'_, '_, (u64, String, Note)> = &[
+        ("superstep", &|(superstep, ..)| (*superstep).into()),
+        ("note", &|(_, name, _)| name.as_str().into()),
+        ("count", &|(.., note)| note.count.into()),
+        ("sum", &|(.., note)| note.sum.into()),
+        ("min", &|(.., note)| note.min.into()),
+        ("max", &|(.., note)| note.max.into()),
+    ];
+    let mut rows = Rows::begin(form, output, columns)?;
+    reading.each(&mut |happening| {
+        let Happening::Superstep(superstep, _) = happening else {
+            return Ok(());
+        };
+        let mut notes = superstep.notes.iter();
+        notes.try_for_each(|(name, note)| rows.push(&(superstep.index, name.to_owned(), *note)))
     })?;
     rows.finish()
 }

@@ -65,6 +65,7 @@ pub(super) fn hosts_panel(view: &View) -> (Plot, Table) {
             label: "host".to_owned(),
             rows: Some(rows.iter().map(|row| row.name.clone()).collect()),
             is_compact: false,
+            is_log: false,
             layers: layers.collect(),
         }],
     };
@@ -177,6 +178,7 @@ pub(crate) fn load(view: &View) -> Picture {
         label: label.to_owned(),
         rows: Some(names.clone()),
         is_compact: true,
+        is_log: false,
         layers: layers(view, colour, value),
     };
     let mut panels = Vec::new();

@@ -74,6 +74,7 @@ pub(crate) fn compared(runs: &[(&str, &History)]) -> String {
             label: label(runs.iter().map(|(_, history)| size(history)).max()),
             rows: None,
             is_compact: false,
+            is_log: false,
             layers,
         }],
     }
@@ -116,6 +117,7 @@ pub(super) fn superstep_panel(history: &History) -> (Panel, Vec<(String, Mark, u
         label: label(Some(size(history))),
         rows: None,
         is_compact: false,
+        is_log: false,
         layers,
     };
     (panel, legend)
@@ -332,6 +334,7 @@ pub(crate) fn breakdown(view: &View) -> Picture {
             label: label(Some(position(bins.size()))),
             rows: None,
             is_compact: false,
+            is_log: false,
             layers,
         }],
     };

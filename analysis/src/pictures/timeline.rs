@@ -91,6 +91,7 @@ fn plot(view: &View) -> Option<(Plot, Table)> {
             label: "process".to_owned(),
             rows: Some(ranks.iter().map(Rank::to_string).collect()),
             is_compact: false,
+            is_log: false,
             layers,
         }],
     };

@@ -38,7 +38,7 @@ pub(super) fn page(
 ) -> Result<String, Failure> {
     let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
     let title = format!("Report on {}", names.join(", "));
-    let sections = sections(runs, registry)?;
+    let sections = sections(runs, registry, kind)?;
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -89,7 +89,11 @@ struct Section {
     content: Markup,
 }
 
-fn sections(runs: &[ReportedRun], registry: &Registry) -> Result<Vec<Section>, Failure> {
+fn sections(
+    runs: &[ReportedRun],
+    registry: &Registry,
+    kind: PageKind<'_>,
+) -> Result<Vec<Section>, Failure> {
     let mut sections = vec![Section {
         id: "summary",
         title: "Summary",
@@ -101,7 +105,10 @@ fn sections(runs: &[ReportedRun], registry: &Registry) -> Result<Vec<Section>, F
     let calls: Vec<Calls> = runs.iter().map(Calls::of).collect();
     let made = runs.iter().map(|run| run.provenance(registry));
     let made: Vec<_> = made.collect::<Result<_, _>>()?;
-    for figure in &FIGURES {
+    // The parts of a page that grows are there from the beginning.
+    let is_live = matches!(kind, PageKind::Live(_));
+    let has_notes = is_live || runs.iter().any(|run| !run.view.notes.is_empty());
+    for figure in FIGURES.iter().filter(|figure| has_notes || figure.id != NOTES) {
         sections.push(Section {
             id: figure.id,
             title: figure.title,
@@ -307,8 +314,11 @@ struct PageFigure {
     draw: fn(&ReportedRun) -> Option<Picture>,
 }
 
+/// The anchor of the notes, which many programs do not have.
+const NOTES: &str = "notes";
+
 /// All pictures, in the order of the page.
-const FIGURES: [PageFigure; 6] = [
+const FIGURES: [PageFigure; 7] = [
     PageFigure {
         id: "timeline",
         title: "Processes over supersteps",
@@ -318,6 +328,11 @@ const FIGURES: [PageFigure; 6] = [
         id: "supersteps",
         title: "Times of supersteps",
         draw: |run| Some(pictures::supersteps(&run.history, String::new())),
+    },
+    PageFigure {
+        id: NOTES,
+        title: "Notes of the program",
+        draw: |run| pictures::notes(&run.view),
     },
     PageFigure {
         id: "breakdown",

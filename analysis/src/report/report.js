@@ -192,7 +192,8 @@
       const panel = this.panels.find((panel) => panel.top <= y && y <= panel.bottom);
       if (!panel || x < this.left || this.right < x) return null;
       const superstep = Math.min(Math.floor(this.superstep(x)), this.drawn.end - 1);
-      const row = panel.rows ? Math.floor((y - panel.top) / (panel.bottom - panel.top) * panel.rows) : null;
+      // A row of the panel, or the panel itself, is a name in the first column of the table.
+      const row = panel.rows ? Math.floor((y - panel.top) / (panel.bottom - panel.top) * panel.rows) : this.panels.indexOf(panel);
       const lines = this.table().find(superstep, row);
       return [`superstep ${superstep}`, ...(lines ?? [])].join("\n");
     }
@@ -215,7 +216,7 @@
     }
     find(superstep, row) {
       if (this.from < 0) return null;
-      const rows = row === null || this.from === 0 ? this.byName.get("") : [...this.byName.values()][row];
+      const rows = this.from === 0 ? this.byName.get("") : [...this.byName.values()][row];
       const found = rows?.find((row) => Number(row[this.from]) <= superstep && superstep < Number(row[this.to]));
       return found?.map((cell, column) => [this.header[column].replaceAll("_", " "), cell])
         .filter(([name, cell]) => cell !== "" && name !== "from" && name !== "to")

@@ -268,7 +268,7 @@ impl LoadReading {
             self.add(superstep, placement);
             return;
         }
-        self.waiting.push(*superstep);
+        self.waiting.push(superstep.without_notes());
         if WAITING < self.waiting.len() {
             self.settle(placement);
         }

@@ -35,18 +35,25 @@ pub(crate) fn run(processes: u32, supersteps: u64, moves: &[(u64, u32, u32)]) ->
                 processes: vec![Rank(*rank)],
             }));
         }
-        viewing.take(&Event::Superstep(Superstep {
-            index,
-            started: instant(index),
-            ended: instant(index + 1),
-            slowest: Rank(0),
-            computation: Seconds::new(0.75).unwrap(),
-            mean: Some(Seconds::new(0.5).unwrap()),
-            took: None,
-            messages: 0,
-        }));
+        viewing.take(&Event::Superstep(superstep(index)));
     }
     viewing.end()
+}
+
+/// A superstep of a second.
+pub(crate) fn superstep(index: u64) -> Superstep {
+    let instant = |seconds: u64| Instant::new(seconds as f64).unwrap();
+    Superstep {
+        index,
+        started: instant(index),
+        ended: instant(index + 1),
+        slowest: Rank(0),
+        computation: Seconds::new(0.75).unwrap(),
+        mean: Some(Seconds::new(0.5).unwrap()),
+        took: None,
+        messages: 0,
+        notes: bsp::Notes::default(),
+    }
 }
 
 fn placement() -> Placement {

@@ -54,6 +54,8 @@ enum TableName {
     Candidates,
     /// A row for each move
     Moves,
+    /// A row for each name under which the program noted something in a superstep
+    Notes,
     /// A row for each process and superstep, of runs with --trace
     Traces,
 }
@@ -140,6 +142,7 @@ impl TableName {
             Self::Calls => Table::Calls,
             Self::Candidates => Table::Candidates,
             Self::Moves => Table::Moves,
+            Self::Notes => Table::Notes,
             Self::Traces => Table::Traces,
         }
     }
@@ -148,7 +151,7 @@ impl TableName {
 const EXPORT_ABOUT: &str = "\
 Write a record in the formats of other tools: timelines for trace viewers, tables for data analysis.
 
-Every record has supersteps, calls and moves. What each process did in each superstep is in records of \
+Every record has supersteps, calls, moves and what the program noted. What each process did in each superstep is in records of \
 `simulate --out DIR --trace` and `run --out DIR --trace`; without it, timelines show where processes were, and there is \
 no table `traces`. The record of a run that did not end is exported as far as it goes.";
 
@@ -158,6 +161,7 @@ Tables, by --table; times in seconds since the run began, durations in seconds, 
   calls       superstep, at, cost, interval, tolerance, threshold, listed, candidates, moves
   candidates  superstep, position, process, own, target, potential, disposition, t1, t2
   moves       superstep, process, from, to, potential, t1, t2, predicted, arrived, took, bytes
+  notes       superstep, note, count, sum, min, max
   traces      superstep, process, host, started, computation, exchange, waiting, sent, received
 
 Examples:

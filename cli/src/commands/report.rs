@@ -38,6 +38,8 @@ pub(crate) enum PictureArgument {
     Hosts,
     /// Times of supersteps, with those of scenario i and the calls
     Supersteps,
+    /// What the program noted over supersteps
+    Notes,
     /// Where the time of supersteps went
     Breakdown,
     /// Hosts over supersteps: how busy they were, and which had the slowest process
@@ -127,6 +129,7 @@ impl From<PictureArgument> for PictureKind {
             PictureArgument::Timeline => Self::Timeline,
             PictureArgument::Hosts => Self::Hosts,
             PictureArgument::Supersteps => Self::Supersteps,
+            PictureArgument::Notes => Self::Notes,
             PictureArgument::Breakdown => Self::Breakdown,
             PictureArgument::Load => Self::Load,
             PictureArgument::Sets => Self::Sets,

@@ -55,6 +55,7 @@ fn superstep(index: u64) -> Event {
         mean: None,
         took: None,
         messages: 0,
+        notes: bsp::Notes::default(),
     })
 }
 

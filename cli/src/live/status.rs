@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use analysis::text::{Layout, age, counted, data, rounded};
 use bsp::numbers::real;
+use bsp::{Note, Notes};
 use bsp::units::Seconds;
 use clap::Args;
 use console::Term;
@@ -144,6 +145,9 @@ struct Row {
     /// The calls of the job, on the node of its first Set Manager.
     #[serde(skip_serializing_if = "Option::is_none")]
     calls: Option<CallsRow>,
+    /// The notes of the last superstep of the job that has some, on the node of its first Set Manager.
+    #[serde(skip_serializing_if = "Notes::is_empty")]
+    notes: Notes,
     /// A superstep of an ended job, because of which it accepts no job.
     #[serde(skip_serializing_if = "Option::is_none")]
     abandoned: Option<AbandonedRow>,
@@ -217,6 +221,7 @@ impl Row {
             superstep: job.map(|job| job.superstep),
             supersteps: job.and_then(|job| job.supersteps),
             calls: job.and_then(|job| job.calls.as_ref()).map(CallsRow::new),
+            notes: job.map_or_else(Notes::default, |job| job.notes.clone()),
             processes: job.map(|job| job.processes),
             abandoned: abandoned.map(|abandoned| AbandonedRow {
                 process: abandoned.rank.to_string(),
@@ -599,6 +604,7 @@ struct WatchedJob {
     superstep: u64,
     supersteps: Option<u64>,
     calls: Option<CallsRow>,
+    notes: Notes,
     per_second: Option<f64>,
 }
 
@@ -670,10 +676,14 @@ impl Watched {
                 superstep: 0,
                 supersteps: row.supersteps,
                 calls: None,
+                notes: Notes::default(),
                 per_second: self.rates.get(client).and_then(JobRate::per_second),
             });
             job.superstep = job.superstep.max(superstep);
             job.calls = job.calls.or(row.calls);
+            if job.notes.is_empty() {
+                job.notes.clone_from(&row.notes);
+            }
         }
         jobs.into_values().collect()
     }
@@ -795,6 +805,14 @@ impl WatchedJob {
                 "; {count} with {moves}, the last one after superstep {last_superstep} with {last_moves}"
             ));
         }
+        if !self.notes.is_empty() {
+            let notes = self.notes.iter().map(|(name, note)| format!("{name} {}", noted(note)));
+            let notes: Vec<String> = notes.take(NOTES).collect();
+            sentence.push_str(&format!("; {}", notes.join(", ")));
+            if NOTES < self.notes.len() {
+                sentence.push_str(", …");
+            }
+        }
         sentence
     }
 
@@ -844,6 +862,18 @@ impl JobRate {
     }
 }
 
+/// The value of a note; of several, their mean with the least and the greatest.
+fn noted(note: &Note) -> String {
+    if note.count == 1 {
+        return rounded(note.min, 4);
+    }
+    let [mean, least, greatest] = [note.mean(), note.min, note.max].map(|number| rounded(number, 4));
+    format!("{mean} ({least} to {greatest})")
+}
+
+/// The most notes of a job that are shown.
+const NOTES: usize = 4;
+
 fn in_bytes(bytes: u64) -> String {
     data(real(bytes))
 }
@@ -858,6 +888,7 @@ const SHORTEST: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {
+    use bsp::{Reductions, reference};
     use protocol::{JobStatus, Status};
 
     use super::*;
@@ -881,6 +912,7 @@ mod tests {
             supersteps: Some(1000),
             processes: 8,
             calls,
+            notes: Notes::default(),
         });
         NodeAnswer {
             build: None,
@@ -936,7 +968,22 @@ mod tests {
               100 with 2"
             ]
         );
+        let mut noted = Reductions::noted("residual", 0.5);
+        noted.combine(Reductions::noted("residual", 1.5));
+        noted.combine(Reductions::noted("left", 7.0));
         let now = began + 3 * every;
+        for (index, calls) in [(0, Some(CALLS)), (1, None)] {
+            let mut answer = answer(Some(160), calls);
+            if index == 0 {
+                let job = answer.status.as_mut().unwrap().job.as_mut().unwrap();
+                job.notes = reference::conclude(noted.clone(), 159).unwrap().notes;
+            }
+            watched.take(index, answer, now);
+        }
+        let sentence = watched.jobs()[0].sentence();
+        let notes = "; left 7.0000, residual 1.0000 (0.5000 to 1.5000)";
+        assert!(sentence.ends_with(notes), "{sentence}");
+        let now = began + 4 * every;
         watched.take(0, answer(None, None), now);
         watched.take(1, answer(None, None), now);
         assert_eq!(watched.jobs(), []);

@@ -9,6 +9,7 @@
 //! | `late_paths` | messages of one node that come later than those of others end no job |
 //! | `endless` | a superstep that never ends can be ended, and its node says why it refuses jobs |
 //! | `resuming` | a job resumed from a checkpoint on any hosts ends with the outputs of the reference runner |
+//! | `notes` | notes of a program are those of the reference runner |
 //! | `failures` | whatever goes wrong ends the run with a message, and the cluster is free again |
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
@@ -23,4 +24,5 @@ mod gradients;
 mod hostile;
 mod kernels;
 mod late_paths;
+mod notes;
 mod resuming;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use agents::{Collection, Outcome, Programs, Setup, Shape};
+use bsp::reference::{self, Limit};
 use bsp::units::{Bytes, Instructions};
-use bsp::{BoxError, HostId, Program, Rank, Step, Superstep};
+use bsp::{BoxError, HostId, Max, Notes, Program, Rank, Step, Sum, Superstep};
 use proptest::prelude::*;
 use record::Event;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,23 @@ use simulated::simulate;
 use simulator::Platform;
 
 use crate::setups::{COLLECTIONS, PAYMENTS, SHAPES, STARTS, scheduler, setup};
+
+/// What processes note and reduce in each superstep: always other values.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+enum Contributes {
+    Nothing,
+    Notes,
+    NotesAndReductions,
+    /// Each process has another name in every other superstep. Alone, both names are as long; together they are not.
+    Alternating,
+}
+
+const CONTRIBUTES: [Contributes; 4] = [
+    Contributes::Nothing,
+    Contributes::Notes,
+    Contributes::NotesAndReductions,
+    Contributes::Alternating,
+];
 
 /// Does something else in each superstep at first. After that, it does in each superstep what it did `period` supersteps
 /// before, but for one. Halts at its own time.
@@ -26,6 +44,7 @@ struct Cycle {
     first_halt: u64,
     work: u64,
     shifts: Vec<u32>,
+    contributes: Contributes,
     /// What it learned of how long it computed.
     learned: u64,
 }
@@ -43,6 +62,7 @@ impl Program for Cycle {
         ctx.charge(Instructions(self.work * (phase + 1)));
         let elapsed = ctx.elapsed().get().to_bits();
         self.learned = self.learned.rotate_left(1) ^ elapsed;
+        self.contribute(ctx);
         if ctx.index() == self.halts {
             return Ok(Step::Halt(self.learned));
         }
@@ -57,11 +77,36 @@ impl Program for Cycle {
     }
 }
 
+impl Cycle {
+    fn contribute(&self, ctx: &mut Superstep<'_, ()>) {
+        let seed = (ctx.index() * 31 + u64::from(ctx.rank().0) * 7).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // Of magnitudes that differ, so that a sum in progress has several terms.
+        let exponent = i32::try_from(seed >> 58).unwrap();
+        let value = (seed % 1000) as f64 * 10_f64.powi(exponent - 32);
+        match self.contributes {
+            Contributes::Nothing => {}
+            Contributes::Notes => ctx.note("value", value),
+            Contributes::NotesAndReductions => {
+                ctx.note("value", value);
+                ctx.note("value", -1.0);
+                ctx.reduce("value", Sum(value));
+                ctx.reduce("greatest", Max(vec![value, -value]));
+            }
+            Contributes::Alternating => {
+                let is_odd = (ctx.index() + u64::from(ctx.rank().0)).is_multiple_of(2);
+                let is_other = is_odd && ctx.index().is_multiple_of(2);
+                ctx.note(if is_other { "a" } else { "b" }, value);
+            }
+        }
+    }
+}
+
 fn cycles() -> impl Strategy<Value = Vec<Cycle>> {
     let shifts = prop::collection::vec(0_u32..8, 0..4);
     let halts = prop::collection::vec(prop_oneof![Just(40_u64), 20_u64..40], 1..12);
     let phases = (prop_oneof![Just(0_u64), 15_u64..30], 1_u64..4, 0_u64..60);
-    (phases, halts, shifts).prop_map(|((settles, period, exception), halts, shifts)| {
+    let contributes = prop::sample::select(&CONTRIBUTES[..]);
+    (phases, halts, shifts, contributes).prop_map(|((settles, period, exception), halts, shifts, contributes)| {
         let first_halt = halts.iter().copied().min().unwrap();
         let cycle = |(rank, halts): (usize, u64)| Cycle {
             settles,
@@ -71,6 +116,7 @@ fn cycles() -> impl Strategy<Value = Vec<Cycle>> {
             first_halt,
             work: 1_000_000 * (1 + rank as u64 * 37 % 11),
             shifts: shifts.clone(),
+            contributes,
             learned: 0,
         };
         halts.into_iter().enumerate().map(cycle).collect()
@@ -86,6 +132,16 @@ fn record(setup: &Setup, programs: &[Cycle]) -> (String, Outcome) {
         record.push('\n');
     });
     (record, outcome.unwrap())
+}
+
+/// The supersteps of a record with notes, and these.
+fn notes(record: &str) -> Vec<(u64, Notes)> {
+    let events = record.lines().map(|line| serde_json::from_str(line).unwrap());
+    let noted = events.filter_map(|event| match event {
+        Event::Superstep(superstep) if !superstep.notes.is_empty() => Some((superstep.index, superstep.notes)),
+        _ => None,
+    });
+    noted.collect()
 }
 
 /// A policy, if not `none`, that calls after every second superstep at first.
@@ -170,11 +226,20 @@ proptest! {
         prop_assert_eq!(all.repeated, 0);
         prop_assert_eq!(repeated, simulated);
         prop_assert_eq!(outcome.outputs.typed::<Cycle>(), all.outputs.typed::<Cycle>());
+        let expected = reference::run(programs, Limit::default()).unwrap();
+        prop_assert_eq!(notes(&repeated), expected.notes);
     }
 }
 
 #[test]
 fn what_repeats_is_repeated() {
+    for contributes in CONTRIBUTES {
+        check_repeated(contributes);
+    }
+}
+
+fn check_repeated(contributes: Contributes) {
+    let is_alternating = contributes == Contributes::Alternating;
     let programs = |settles: u64, period: u64| -> Vec<Cycle> {
         let cycle = |rank: u64| Cycle {
             settles,
@@ -184,6 +249,7 @@ fn what_repeats_is_repeated() {
             first_halt: 1000,
             work: 1_000_000 * (1 + rank),
             shifts: vec![1, 3],
+            contributes,
             learned: 0,
         };
         (0..6).map(cycle).collect()
@@ -193,6 +259,8 @@ fn what_repeats_is_repeated() {
         (setup.start, setup.barrier.collection) = (start, collection);
         let (_, outcome) = record(&setup, &programs(settles, period));
         let repeated = outcome.repeated;
+        // Two kinds of supersteps take one another's turn: with an odd period, twice as many.
+        let least = if is_alternating { least - 4 * period } else { least };
         let what = format!("{shape:?} {start:?} {collection:?} {policy} {settles} {period}");
         assert!(least <= repeated, "{what}: {repeated} of 1001");
     };

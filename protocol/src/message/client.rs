@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use bsp::units::Seconds;
-use bsp::{HostId, Rank, check_name};
+use bsp::{HostId, Notes, Rank, check_name};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
@@ -201,6 +201,7 @@ impl Status {
         }
         if let Some(job) = &mut self.job {
             job.client = displayed(&job.client, TEXT_MAX);
+            job.notes = job.notes.first(JobStatus::NOTES_MAX);
         }
         Ok(self)
     }
@@ -232,6 +233,15 @@ pub struct JobStatus {
     pub processes: u32,
     /// The calls of the job, on the node of its first Set Manager, once there has been one.
     pub calls: Option<CallsStatus>,
+    /// The first of the notes of its last superstep that has some, at most [`Self::NOTES_MAX`], on the node of its first Set
+    /// Manager.
+    #[serde(default, skip_serializing_if = "Notes::is_empty")]
+    pub notes: Notes,
+}
+
+impl JobStatus {
+    /// The most notes.
+    pub const NOTES_MAX: usize = 16;
 }
 
 /// The rescheduling calls of a job.
@@ -363,6 +373,7 @@ mod tests {
             supersteps: None,
             processes: 4,
             calls: None,
+            notes: Notes::default(),
         };
         Status {
             workloads: vec!["heat".to_owned()],

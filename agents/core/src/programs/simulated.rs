@@ -226,7 +226,7 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
             .into());
         }
         plan.begin(size);
-        plan.reduced = reduced.map_or(Bytes::ZERO, Reductions::encoded_len);
+        plan.reduced = reduced.map_or(Bytes::ZERO, Reductions::charged_len);
         // As many messages as in the superstep before. Their places are not held between two supersteps.
         self.outbox.sends.reserve_exact(plan.receivers.len());
         let mut begin = 0;

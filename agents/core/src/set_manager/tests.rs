@@ -211,19 +211,19 @@ fn the_first_process_pays_for_a_central_barrier_while_it_is_away_from_the_first_
         for (from, to, message, charged) in &test_world.sent {
             match message {
                 AgentMessage::Arrived(arrived) if (*from, *to) == (process, manager) => {
-                    let expected = cost(arrived.superstep).and(arrived.reductions.encoded_len());
+                    let expected = cost(arrived.superstep).and(arrived.reductions.charged_len());
                     assert_eq!(*charged, expected, "{arrived:?}");
                     arrivals += 1;
                 }
                 AgentMessage::Start(start) if (*from, *to) == (manager, process) => {
                     let reduced = start.reduced.as_ref();
-                    let reduced = reduced.map_or(Bytes::ZERO, |reduced| reduced.encoded_len());
+                    let reduced = reduced.map_or(Bytes::ZERO, |reduced| reduced.charged_len());
                     assert_eq!(*charged, cost(start.superstep).and(reduced), "{start:?}");
                     starts += 1;
                 }
                 // No other process is beside the master.
                 AgentMessage::Arrived(arrived) if matches!(from, Address::Process(_)) => {
-                    assert_eq!(*charged, network.and(arrived.reductions.encoded_len()));
+                    assert_eq!(*charged, network.and(arrived.reductions.charged_len()));
                 }
                 _ => {}
             }

@@ -6,7 +6,7 @@ use agents::{Rules, RunShape, Setup, check};
 use bsp::HostId;
 use protocol::NUMBER_MAX;
 use record::Event;
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::members;
 
@@ -36,7 +36,7 @@ impl EventCheck {
     /// If it is not an event, if another node records such events, if it names a process, host, Set or superstep that does
     /// not exist, or if it is a superstep that does not follow the last one: the first one is that with which the job begins.
     pub(crate) fn parse(&mut self, host: HostId, line: &str) -> Result<Event, String> {
-        serde_json::from_str::<ModerateNumbers>(line).map_err(|error| error.to_string())?;
+        serde_json::from_str::<ModerateEvent>(line).map_err(|error| error.to_string())?;
         let event: Event = serde_json::from_str(line).map_err(|error| error.to_string())?;
         self.check(host, &event)?;
         if let Event::Superstep(superstep) = &event {
@@ -84,6 +84,35 @@ impl EventCheck {
         check(is_recorded_there, || {
             "an event that this node does not record".to_owned()
         })
+    }
+}
+
+/// An event whose numbers are so moderate that sums of them are finite, but for notes, which may be anything: no other number is
+/// computed from them.
+struct ModerateEvent;
+
+impl<'de> Deserialize<'de> for ModerateEvent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for ModerateEvent {
+    type Value = Self;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an event")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut values: A) -> Result<Self, A::Error> {
+        while let Some(key) = values.next_key::<String>()? {
+            if key == "notes" {
+                let _notes: IgnoredAny = values.next_value()?;
+            } else {
+                let ModerateNumbers = values.next_value()?;
+            }
+        }
+        Ok(self)
     }
 }
 
@@ -250,5 +279,23 @@ mod tests {
         check(3, &moved(1, 3, u64::MAX), Err("beyond the limit"));
         check(0, &superstep(3, 1, "1e308"), Err("up to 1e60"));
         check(0, "{", Err("EOF"));
+    }
+
+    #[test]
+    fn notes_may_have_any_numbers_and_only_names_that_can_be_displayed() {
+        let noted = |notes: &str| {
+            let plain = superstep(3, 1, "1.0");
+            format!("{},\"notes\":{notes}}}", plain.trim_end_matches('}'))
+        };
+        check(0, &noted("{\"residual\":1e308}"), Ok(()));
+        let several = "{\"a b\":{\"count\":2,\"sum\":\"Infinity\",\"min\":1e300,\"max\":1e308}}";
+        check(0, &noted(several), Ok(()));
+        check(0, &noted("{\"\\u001b[2J\":1.0}"), Err("control characters"));
+        check(0, &noted("{\"\":1.0}"), Err("from 1 to 64 bytes"));
+        check(0, &noted("{\"x\":\"much\"}"), Err("`Infinity`"));
+        check(0, &noted("[1e61]"), Err("notes by name"));
+        // Nothing else hides there.
+        let nested = noted("{\"x\":1.0}").replace("\"messages\":2", "\"messages\":2,\"mean\":1e61");
+        check(0, &nested, Err("up to 1e60"));
     }
 }

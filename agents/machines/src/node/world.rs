@@ -24,7 +24,7 @@ use migbsp::{ExternalLoad, HostLink, MeasuredMove, Path};
 use probing::TransferTimes;
 use protocol::transport::{PeerError, PeerInfo, Refusal};
 use protocol::{
-    Address, AgentMessage, CheckpointMessage, EncodedState, Frame, Message, Migrate, NodeMessage,
+    Address, AgentMessage, CheckpointMessage, EncodedState, Frame, JobStatus, Message, Migrate, NodeMessage,
     Placed, ProbeLink, Start, Step, encode, variant,
 };
 use record::Names;
@@ -201,6 +201,7 @@ impl HostWorld {
             superstep: self.exchanges.supersteps().unwrap_or(self.supersteps),
             processes: self.exchanges.living_here(),
             calls: self.client.calls(),
+            notes: self.client.notes().first(JobStatus::NOTES_MAX),
         }
     }
 

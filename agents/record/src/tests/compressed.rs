@@ -28,6 +28,7 @@ fn superstep(index: u64) -> Event {
         mean: None,
         took: None,
         messages: 0,
+        notes: Notes::default(),
     })
 }
 

@@ -14,6 +14,7 @@ fn supersteps_that_are_missing_or_there_twice_are_noticed() {
             mean: None,
             took: None,
             messages: 0,
+            notes: Notes::default(),
         }))
     };
     let record = |indices: &[u64], supersteps: u64| {
@@ -257,6 +258,7 @@ fn events_that_nobody_asks_for_are_looked_at_but_not_given() {
         mean: None,
         took: None,
         messages: 0,
+        notes: Notes::default(),
     });
     let folder = write(&[run(), later, end_after(1)], true);
     let mut seen = Vec::new();

@@ -12,6 +12,7 @@ fn superstep(index: u64) -> Event {
         mean: None,
         took: None,
         messages: 0,
+        notes: Notes::default(),
     })
 }
 

@@ -66,6 +66,7 @@ fn write(supersteps: &[TracedSuperstep], processes: usize) -> Vec<u8> {
             mean: None,
             took: None,
             messages: 0,
+            notes: bsp::Notes::default(),
         };
         writer.end(&ended).unwrap();
     }

@@ -136,6 +136,7 @@ fn samples(rounds: &Rounds, time: impl Fn(f64) -> f64) -> Samples {
             mean: None,
             took: None,
             messages: 0,
+            notes: bsp::Notes::default(),
         }));
     }
     samples

@@ -12,6 +12,7 @@ fn plot() -> Plot {
                 label: "process".to_owned(),
                 rows: Some(rows),
                 is_compact: false,
+                is_log: false,
                 layers: vec![Layer::Cells {
                     colour: 1,
                     strength: 0.5,
@@ -22,6 +23,7 @@ fn plot() -> Plot {
                 label: "seconds".to_owned(),
                 rows: None,
                 is_compact: false,
+                is_log: false,
                 layers: vec![
                     Layer::Area {
                         colour: 0,
@@ -130,6 +132,7 @@ fn a_panel_with_rows_is_as_high_as_its_label_is_long() {
         label: "slowest process".to_owned(),
         rows: Some(vec!["h0".to_owned()]),
         is_compact: true,
+        is_log: false,
         layers: Vec::new(),
     };
     assert!(text_width(&panel.label) <= panel.height());

@@ -19,6 +19,7 @@ mod bins {
             mean: None,
             took: None,
             messages: 0,
+            notes: bsp::Notes::default(),
         }
     }
 
@@ -97,6 +98,7 @@ mod load {
             mean: None,
             took: None,
             messages: 0,
+            notes: bsp::Notes::default(),
         }
     }
 

@@ -282,7 +282,14 @@ fn names_of_hosts_are_read_as_they_are_in_every_format() {
 fn without_a_table_there_is_a_file_for_each() {
     let folder = traced();
     folder.stdout(&["export", "runs", "--format", "csv", "-o", "tables"]);
-    for name in ["supersteps", "calls", "candidates", "moves", "traces"] {
+    for name in [
+        "supersteps",
+        "calls",
+        "candidates",
+        "moves",
+        "notes",
+        "traces",
+    ] {
         let file = folder.path().join(format!("tables/{name}.csv"));
         let text = fs::read_to_string(file).unwrap();
         assert!(

@@ -28,6 +28,7 @@ mod migration_cost;
 mod misuse;
 mod names;
 mod namespaces;
+mod notes;
 mod old_records;
 mod outputs;
 #[cfg(feature = "long-tests")]

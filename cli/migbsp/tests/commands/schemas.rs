@@ -149,7 +149,7 @@ pub(crate) struct Schema {
 
 impl Schema {
     /// That of `docs/schemas/NAME.json`.
-    fn read(name: &str) -> Self {
+    pub(crate) fn read(name: &str) -> Self {
         let path = root().join(format!("docs/schemas/{name}.json"));
         let text = fs::read_to_string(&path);
         let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{And, HostId, Max, MemorySize, Rank, Reductions, SetId, Sum};
+use bsp::{And, HostId, Max, MemorySize, Notes, Rank, Reductions, SetId, Sum, reference};
 use migbsp::{
     Answer, CostCoefficients, Digest, Edge, Entry, Evaluation, HostLink, Inventory, LinkProbe,
     Load, MeasuredMove, Measurements, Move, Potential, ProbedLink, ProcessTimes, Processor,
@@ -510,7 +510,7 @@ fn asked() -> [JobMessage; 5] {
     ]
 }
 
-fn answered() -> [JobMessage; 7] {
+fn answered() -> [JobMessage; 8] {
     let job = JobStatus {
         client: "alice".to_owned(),
         since: seconds(2.0),
@@ -523,6 +523,12 @@ fn answered() -> [JobMessage; 7] {
             last: 900,
             last_moves: 2,
         }),
+        notes: Notes::default(),
+    };
+    let notes = reference::conclude(Reductions::noted("residual", 1e-200), 999).unwrap().notes;
+    let noting = JobStatus {
+        notes,
+        ..job.clone()
     };
     [
         JobMessage::Accepted { counts: false },
@@ -540,6 +546,7 @@ fn answered() -> [JobMessage; 7] {
             message: "n2 is lost".to_owned(),
         }),
         status(Some(job), Vec::new()),
+        status(Some(noting), Vec::new()),
         status(
             None,
             vec![

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agents::mutant::{self, Mutant};
 use bsp::units::{Instructions, Seconds};
-use bsp::{HostId, Rank};
+use bsp::{HostId, Notes, Rank};
 use bytes::Bytes;
 use protocol::{Address, CallsStatus, Ended, Frame, JobMessage, Message, encode};
 
@@ -21,6 +21,8 @@ pub(super) struct ClientLink {
     supersteps: u64,
     /// The calls recorded here, once there has been one.
     calls: Option<CallsStatus>,
+    /// What processes noted in the last superstep recorded here in which they did.
+    notes: Notes,
     /// The outputs of processes that have halted, until they are sent.
     outputs: BTreeMap<Rank, Bytes>,
     has_ended: bool,
@@ -34,6 +36,7 @@ impl ClientLink {
             queue: RecordQueue::default(),
             supersteps: first,
             calls: None,
+            notes: Notes::default(),
             outputs: BTreeMap::new(),
             has_ended: false,
         }
@@ -42,7 +45,12 @@ impl ClientLink {
     /// Adds `event` to the record.
     pub(super) fn record(&mut self, event: &record::Event) {
         match event {
-            record::Event::Superstep(_) => self.supersteps += 1,
+            record::Event::Superstep(superstep) => {
+                self.supersteps += 1;
+                if !superstep.notes.is_empty() {
+                    self.notes.clone_from(&superstep.notes);
+                }
+            }
             record::Event::Call(call) => self.count(call),
             _ => {}
         }
@@ -68,6 +76,11 @@ impl ClientLink {
     /// The calls recorded here, once there has been one.
     pub(super) const fn calls(&self) -> Option<CallsStatus> {
         self.calls
+    }
+
+    /// What processes noted in the last superstep recorded here in which they did.
+    pub(super) const fn notes(&self) -> &Notes {
+        &self.notes
     }
 
     /// Whether enough has been recorded for a frame.
