@@ -153,7 +153,10 @@ pub(crate) fn serialize<T: Number, S: Serializer>(
     if cfg!(target_endian = "little") {
         return serializer.serialize_bytes(bytemuck::cast_slice(numbers));
     }
-    let turned: Vec<T> = numbers.iter().map(|number| number.to_little_endian()).collect();
+    let turned: Vec<T> = numbers
+        .iter()
+        .map(|number| number.to_little_endian())
+        .collect();
     serializer.serialize_bytes(bytemuck::cast_slice(&turned))
 }
 

@@ -157,7 +157,10 @@ impl<T: Tasks> Program for Farm<T> {
         last: EXECUTE,
     };
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, FarmMessage<T>>) -> Result<Step<Vec<T::Outcome>>, BoxError> {
+    fn superstep(
+        &mut self,
+        ctx: &mut Superstep<'_, FarmMessage<T>>,
+    ) -> Result<Step<Vec<T::Outcome>>, BoxError> {
         match &mut self.0 {
             Role::Master(master) => master.superstep(ctx),
             Role::Worker(worker) => worker.superstep(ctx),
@@ -296,7 +299,10 @@ impl<T: Tasks> Master<T> {
         }
     }
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, FarmMessage<T>>) -> Result<Step<Vec<T::Outcome>>, BoxError> {
+    fn superstep(
+        &mut self,
+        ctx: &mut Superstep<'_, FarmMessage<T>>,
+    ) -> Result<Step<Vec<T::Outcome>>, BoxError> {
         for (from, message) in ctx.receive() {
             let worker = from.index() - 1;
             match message {
@@ -445,7 +451,10 @@ impl<T: Tasks> Worker<T> {
         }
     }
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, FarmMessage<T>>) -> Result<Step<Vec<T::Outcome>>, BoxError> {
+    fn superstep(
+        &mut self,
+        ctx: &mut Superstep<'_, FarmMessage<T>>,
+    ) -> Result<Step<Vec<T::Outcome>>, BoxError> {
         if std::mem::take(&mut self.has_executed) {
             ctx.send(MASTER, FarmMessage::Took(ctx.elapsed()));
         }

@@ -48,7 +48,11 @@ impl Tasks for Models {
     type Task = ModelTask;
     type Outcome = ModelOutcome;
 
-    fn execute(shared: &ModelShared, task: &ModelTask, work: &mut Work) -> Result<ModelOutcome, BoxError> {
+    fn execute(
+        shared: &ModelShared,
+        task: &ModelTask,
+        work: &mut Work,
+    ) -> Result<ModelOutcome, BoxError> {
         work.charge(task.instructions);
         Ok(ModelOutcome {
             number: task.number,

@@ -509,10 +509,7 @@ impl Arrivals {
                     return None;
                 }
                 let reductions = std::mem::take(&mut own.reductions);
-                Arrived {
-                    reductions,
-                    ..*own
-                }
+                Arrived { reductions, ..*own }
             }
             Some(others) => {
                 let expected: u32 = others.living.iter().sum();

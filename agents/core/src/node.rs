@@ -204,7 +204,9 @@ impl Node {
     ) -> Result<(), String> {
         let others = self.arrived.take();
         let is_possible = rules.barrier.has_nodes()
-            && others.as_ref().is_none_or(|others| others.superstep == arrived.superstep);
+            && others
+                .as_ref()
+                .is_none_or(|others| others.superstep == arrived.superstep);
         check(is_possible, || {
             format!(
                 "an arrival in superstep {} before others",

@@ -369,11 +369,7 @@ impl SimulatedWorld {
     }
 
     /// Executes the programs for `superstep`, when its first process starts it. Returns whether it is this one.
-    fn execute(
-        &mut self,
-        superstep: u64,
-        reduced: Option<&Reductions>,
-    ) -> Result<bool, RunError> {
+    fn execute(&mut self, superstep: u64, reduced: Option<&Reductions>) -> Result<bool, RunError> {
         let standby = self.pool.as_ref().map_or(&[][..], Pool::standby);
         let Some(plan) = self.supersteps.begin(superstep, standby, reduced)? else {
             return Ok(false);

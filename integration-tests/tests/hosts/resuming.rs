@@ -80,7 +80,10 @@ impl<P: Program> Program for Slowed<P> {
     type Message = P::Message;
     type Output = P::Output;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, P::Message>) -> Result<Step<P::Output>, BoxError> {
+    fn superstep(
+        &mut self,
+        ctx: &mut Superstep<'_, P::Message>,
+    ) -> Result<Step<P::Output>, BoxError> {
         let is_last = ctx.rank().0 + 1 == ctx.size();
         if is_last && self.stop <= ctx.index() && newest(&self.folder) < Some(self.until) {
             thread::sleep(Duration::from_millis(20));

@@ -144,7 +144,10 @@ impl Program for Lu {
     type Message = Message;
     type Output = Result<Block, Singular>;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, Message>) -> Result<Step<Self::Output>, BoxError> {
+    fn superstep(
+        &mut self,
+        ctx: &mut Superstep<'_, Message>,
+    ) -> Result<Step<Self::Output>, BoxError> {
         let received: Vec<Content> = ctx.receive().map(|(_, Message(content))| content).collect();
         if received.contains(&Content::Singular) {
             let (stage, pivoting) = (self.stage, self.pivoting);

@@ -294,7 +294,11 @@ impl SmithWaterman {
     }
 
     /// Goes the way back, waits for it, or is done, now that it is known where it begins.
-    fn turn(&mut self, ctx: &mut Superstep<'_, Message>, best: Best) -> Result<Step<Part>, BoxError> {
+    fn turn(
+        &mut self,
+        ctx: &mut Superstep<'_, Message>,
+        best: Best,
+    ) -> Result<Step<Part>, BoxError> {
         self.best = best;
         let columns = self.block.columns();
         if best.score == 0 || best.column < columns.start {

@@ -1,5 +1,5 @@
-use bsp::{Reductions, SetId};
 use bsp::units::Bytes;
+use bsp::{Reductions, SetId};
 use migbsp::{MeasuredMove, Reception};
 
 use crate::barrier::{Collection, Shape};

@@ -5,7 +5,9 @@ use std::ops::Range;
 use bsp::numbers::index;
 use bsp::reference::{self, check_length, check_receiver};
 use bsp::units::{Bytes, Instructions, Seconds};
-use bsp::{Conditions, Envelope, Inbox, MemorySize, Outbox, Payload, Program, Rank, Reductions, Step};
+use bsp::{
+    Conditions, Envelope, Inbox, MemorySize, Outbox, Payload, Program, Rank, Reductions, Step,
+};
 
 use crate::outcome::RunError;
 use crate::programs::{Outputs, SuperstepPlan};
@@ -148,7 +150,8 @@ impl<P: Program> TypedPrograms<P> {
             plan.interaction = Some(interaction);
         }
         if !self.outbox.reductions.is_empty() {
-            plan.reductions.resize_with(self.processes.len(), Reductions::default);
+            plan.reductions
+                .resize_with(self.processes.len(), Reductions::default);
             plan.reductions[rank.index()] = std::mem::take(&mut self.outbox.reductions);
         }
         Ok(())

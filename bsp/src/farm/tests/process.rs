@@ -60,13 +60,18 @@ fn a_task_that_fails_is_named() {
     let fails = |task: u64| {
         let tasks = vec![3, 4, task, 5];
         let processes = processes::<Echo>(&vec![9], tasks, 3, Dealing::Static).unwrap();
-        reference::run(processes, Limit::default()).unwrap_err().to_string()
+        reference::run(processes, Limit::default())
+            .unwrap_err()
+            .to_string()
     };
     let panicked = fails(1_000_000);
     let begin = "p3 failed in superstep 2: task 2 panicked: it is too large, at ";
     assert!(panicked.starts_with(begin), "{panicked}");
     assert!(panicked.contains("process.rs:"), "{panicked}");
-    assert_eq!(fails(1_000_001), "p3 failed in superstep 2: task 2: it is larger");
+    assert_eq!(
+        fails(1_000_001),
+        "p3 failed in superstep 2: task 2: it is larger"
+    );
 }
 
 #[test]
