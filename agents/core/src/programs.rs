@@ -8,8 +8,8 @@ use std::io;
 use std::ops::Range;
 
 use bsp::numbers::index;
-use bsp::units::{self, Instructions};
 use bsp::reduction::Outline;
+use bsp::units::{self, Instructions};
 use bsp::{Interaction, Program, Rank, Reductions, Round};
 use bytes::Bytes;
 use hosted::TypedProgram;

@@ -100,7 +100,9 @@ impl Recording {
     pub(super) fn course(self, plan: &SuperstepPlan) -> Course {
         Course {
             processes: self.processes,
-            ..self.known.unwrap_or_else(|| Course::new(plan, self.contributions))
+            ..self
+                .known
+                .unwrap_or_else(|| Course::new(plan, self.contributions))
         }
     }
 }

@@ -238,9 +238,7 @@ impl Panel {
     fn axis(&self) -> Axis {
         match &self.rows {
             Some(rows) => Axis::rows(rows.len()),
-            None if self.is_log => {
-                Axis::logarithmic(self.layers.iter().flat_map(Layer::heights))
-            }
+            None if self.is_log => Axis::logarithmic(self.layers.iter().flat_map(Layer::heights)),
             None => Axis::linear(self.layers.iter().flat_map(Layer::heights).chain([0.0])),
         }
     }
@@ -370,9 +368,10 @@ impl Layer {
     fn heights(&self) -> Vec<f64> {
         match self {
             Self::Cells { .. } => Vec::new(),
-            Self::Area { points, .. } => {
-                points.iter().flat_map(|(_, low, high)| [*low, *high]).collect()
-            }
+            Self::Area { points, .. } => points
+                .iter()
+                .flat_map(|(_, low, high)| [*low, *high])
+                .collect(),
             Self::Line { points, .. } | Self::Points { points, .. } => {
                 points.iter().map(|(_, height)| *height).collect()
             }

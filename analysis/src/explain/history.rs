@@ -40,7 +40,7 @@ pub(crate) struct History {
     /// The interactions of a task farm, in order.
     pub(crate) interactions: Vec<Interaction>,
     /// What processes noted.
-    pub(super) notes: NoteReading,
+    pub(crate) notes: NoteReading,
     /// The end of the run, or of the part of it that the record has.
     pub(crate) end: Ending,
     /// The rules of the run.

@@ -8,7 +8,7 @@ use crate::text::rounded;
 
 /// What was noted under one name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct NoteReport {
+pub(crate) struct NoteReport {
     name: String,
     /// Number of supersteps in which a process noted it.
     supersteps: u64,
@@ -27,7 +27,7 @@ struct NotedSuperstep {
 
 /// The notes of a record as they are read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct NoteReading {
+pub(crate) struct NoteReading {
     /// In the order in which the names appeared, at most [`NAMES`].
     all: Vec<NoteReport>,
     /// Whether there are more names.
@@ -72,7 +72,8 @@ pub(super) fn sheet(notes: &[NoteReport]) -> Option<Sheet> {
         return None;
     }
     let mut sheet = Sheet::of(
-        "Notes of the program (first, last: of several values in a superstep, their mean)".to_owned(),
+        "Notes of the program (first, last: of several values in a superstep, their mean)"
+            .to_owned(),
         notes.iter().take(ROWS),
         &[
             ("note", &|note| note.name.clone()),
@@ -114,7 +115,10 @@ mod tests {
     #[test]
     fn a_note_has_its_first_and_last_superstep_and_its_extremes() {
         let mut reading = NoteReading::default();
-        reading.add(3, &notes(&[("residual", 8.0), ("residual", 4.0), ("mass", 1.0)]));
+        reading.add(
+            3,
+            &notes(&[("residual", 8.0), ("residual", 4.0), ("mass", 1.0)]),
+        );
         reading.add(4, &Notes::default());
         reading.add(5, &notes(&[("residual", 0.5), ("residual", 0.25)]));
         let json = serde_json::to_value(reading.reports()).unwrap();
@@ -134,7 +138,10 @@ mod tests {
             ])
         );
         let sheet = sheet(reading.reports()).unwrap();
-        assert_eq!(sheet.rows[1], ["residual", "2", "4", "6.0000", "0.3750", "0.2500", "8.0000"]);
+        assert_eq!(
+            sheet.rows[1],
+            ["residual", "2", "4", "6.0000", "0.3750", "0.2500", "8.0000"]
+        );
     }
 
     #[test]
@@ -146,6 +153,9 @@ mod tests {
         }
         assert!(reading.has_more && reading.reports().len() == NAMES);
         let sheet = sheet(reading.reports()).unwrap();
-        assert_eq!((sheet.rows.len(), &*sheet.rest), (20, " … 80 more; --format json shows them"));
+        assert_eq!(
+            (sheet.rows.len(), &*sheet.rest),
+            (20, " … 80 more; --format json shows them")
+        );
     }
 }

@@ -19,7 +19,10 @@ pub(crate) fn notes(view: &View) -> Option<Picture> {
     let mut descriptions = Vec::new();
     for curve in view.notes.iter() {
         let panel = panel(view, curve);
-        is_spread |= panel.layers.iter().any(|layer| matches!(layer, Layer::Area { .. }));
+        is_spread |= panel
+            .layers
+            .iter()
+            .any(|layer| matches!(layer, Layer::Area { .. }));
         panels.push(panel);
         descriptions.push(description(view, curve));
     }
@@ -33,13 +36,18 @@ pub(crate) fn notes(view: &View) -> Option<Picture> {
         legend.push(("least to greatest".to_owned(), Mark::Area, COLOUR));
     }
     let note = if view.notes.has_more() {
-        format!("The first {} names are shown; the record has more.", panels.len())
+        format!(
+            "The first {} names are shown; the record has more.",
+            panels.len()
+        )
     } else {
         String::new()
     };
     let plot = Plot {
         title: "Notes of the program".to_owned(),
-        description: format!("{note} {}", descriptions.join(" ")).trim_start().to_owned(),
+        description: format!("{note} {}", descriptions.join(" "))
+            .trim_start()
+            .to_owned(),
         note,
         legend,
         supersteps: (view.first(), view.end),
@@ -61,23 +69,32 @@ fn panel(view: &View, curve: &NoteCurve) -> Panel {
             let ends = [supersteps.start, supersteps.end].map(real);
             ends.map(|end| (end, values.min, values.max))
         });
-        let is_finite = |point: &[(f64, f64, f64); 2]| point[0].1.is_finite() && point[0].2.is_finite();
-        layers.extend(parts(points, is_finite).into_iter().map(|points| Layer::Area {
-            colour: COLOUR,
-            strength: 0.25,
-            points,
-        }));
+        let is_finite =
+            |point: &[(f64, f64, f64); 2]| point[0].1.is_finite() && point[0].2.is_finite();
+        layers.extend(
+            parts(points, is_finite)
+                .into_iter()
+                .map(|points| Layer::Area {
+                    colour: COLOUR,
+                    strength: 0.25,
+                    points,
+                }),
+        );
     }
     let points = bins().map(|(supersteps, values)| {
         let ends = [supersteps.start, supersteps.end].map(real);
         ends.map(|end| (end, values.mean()))
     });
     let is_finite = |point: &[(f64, f64); 2]| point[0].1.is_finite();
-    layers.extend(parts(points, is_finite).into_iter().map(|points| Layer::Line {
-        colour: COLOUR,
-        is_dashed: false,
-        points,
-    }));
+    layers.extend(
+        parts(points, is_finite)
+            .into_iter()
+            .map(|points| Layer::Line {
+                colour: COLOUR,
+                is_dashed: false,
+                points,
+            }),
+    );
     Panel {
         label: curve.name.clone(),
         rows: None,
@@ -120,18 +137,33 @@ fn is_log<'a>(bins: impl Iterator<Item = &'a Note>) -> bool {
 
 /// The curve in words.
 fn description(view: &View, curve: &NoteCurve) -> String {
-    let bins: Vec<&Note> = view.notes.bins(curve, view.end).map(|(_, values)| values).collect();
+    let bins: Vec<&Note> = view
+        .notes
+        .bins(curve, view.end)
+        .map(|(_, values)| values)
+        .collect();
     let (Some(first), Some(last)) = (bins.first(), bins.last()) else {
         return String::new();
     };
-    let least = bins.iter().map(|values| values.min).fold(f64::INFINITY, f64::min);
-    let greatest = bins.iter().map(|values| values.max).fold(f64::NEG_INFINITY, f64::max);
+    let least = bins
+        .iter()
+        .map(|values| values.min)
+        .fold(f64::INFINITY, f64::min);
+    let greatest = bins
+        .iter()
+        .map(|values| values.max)
+        .fold(f64::NEG_INFINITY, f64::max);
     let [first, last, least, greatest] =
         [first.mean(), last.mean(), least, greatest].map(|number| rounded(number, 4));
-    let count: u64 = bins.iter().map(|values| values.count).fold(0, u64::saturating_add);
+    let count: u64 = bins
+        .iter()
+        .map(|values| values.count)
+        .fold(0, u64::saturating_add);
     let values = counted(usize::try_from(count).unwrap_or(usize::MAX), "value");
     let name = &curve.name;
-    format!("{name}: {values}, {first} at first, {last} at last; least {least}, greatest {greatest}.")
+    format!(
+        "{name}: {values}, {first} at first, {last} at last; least {least}, greatest {greatest}."
+    )
 }
 
 fn table(view: &View) -> Table {
@@ -174,7 +206,9 @@ mod tests {
         let mut viewing = ViewReading::new(head);
         for index in 0..10 {
             let mut all = Reductions::default();
-            value(index).into_iter().for_each(|value| all.combine(Reductions::noted(name, value)));
+            value(index)
+                .into_iter()
+                .for_each(|value| all.combine(Reductions::noted(name, value)));
             let notes = bsp::reference::conclude(all, index).unwrap().notes;
             viewing.take(&Event::Superstep(Superstep {
                 notes,
@@ -186,29 +220,57 @@ mod tests {
 
     #[test]
     fn notes_have_a_line_an_area_and_a_table() {
-        let residual = |index: u64| [1.0, 3.0].map(|part| part * 10_f64.powi(-i32::try_from(index).unwrap()));
+        let residual =
+            |index: u64| [1.0, 3.0].map(|part| part * 10_f64.powi(-i32::try_from(index).unwrap()));
         let picture = notes(&noted("residual <1>", residual)).unwrap();
         let words = "residual &lt;1&gt;: 20 values, 2.0000 at first, 2.0000e-9 at last; least 1.0000e-9, greatest 3.0000.";
         assert!(picture.svg.contains(words), "{}", picture.svg);
-        assert!(picture.svg.contains(">1e-9<"), "the axis is logarithmic: {}", picture.svg);
+        assert!(
+            picture.svg.contains(">1e-9<"),
+            "the axis is logarithmic: {}",
+            picture.svg
+        );
         assert!(!picture.svg.contains("NaN"), "{}", picture.svg);
-        assert_eq!(picture.table.rows[0], ["residual <1>", "0", "1", "2", "2", "1", "3"]);
+        assert_eq!(
+            picture.table.rows[0],
+            ["residual <1>", "0", "1", "2", "2", "1", "3"]
+        );
         assert_eq!(picture.table.rows.len(), 10);
     }
 
     #[test]
     fn what_is_not_finite_leaves_a_gap() {
-        let divided = |index: u64| if index == 4 { [f64::NAN, 1.0] } else { [-1.0, 1.0] };
+        let divided = |index: u64| {
+            if index == 4 {
+                [f64::NAN, 1.0]
+            } else {
+                [-1.0, 1.0]
+            }
+        };
         let picture = notes(&noted("x", divided)).unwrap();
-        assert_eq!(picture.svg.matches("<polyline").count(), 2 + count_of_axes(&picture.svg));
-        assert_eq!(picture.table.rows[4], ["x", "4", "5", "2", "NaN", "NaN", "NaN"]);
+        assert_eq!(
+            picture.svg.matches("<polyline").count(),
+            2 + count_of_axes(&picture.svg)
+        );
+        assert_eq!(
+            picture.table.rows[4],
+            ["x", "4", "5", "2", "NaN", "NaN", "NaN"]
+        );
         let endless = notes(&noted("x", |_| [f64::INFINITY, 1.0])).unwrap();
-        assert!(!endless.svg.contains("inf,") && !endless.svg.contains(",inf"), "{}", endless.svg);
+        assert!(
+            !endless.svg.contains("inf,") && !endless.svg.contains(",inf"),
+            "{}",
+            endless.svg
+        );
     }
 
     /// The lines outside of the data.
     fn count_of_axes(svg: &str) -> usize {
-        let data: usize = svg.split("<g class=\"data\"").skip(1).map(|part| part.matches("<polyline").count()).sum();
+        let data: usize = svg
+            .split("<g class=\"data\"")
+            .skip(1)
+            .map(|part| part.matches("<polyline").count())
+            .sum();
         svg.matches("<polyline").count() - data
     }
 

@@ -108,7 +108,10 @@ fn sections(
     // The parts of a page that grows are there from the beginning.
     let is_live = matches!(kind, PageKind::Live(_));
     let has_notes = is_live || runs.iter().any(|run| !run.view.notes.is_empty());
-    for figure in FIGURES.iter().filter(|figure| has_notes || figure.id != NOTES) {
+    for figure in FIGURES
+        .iter()
+        .filter(|figure| has_notes || figure.id != NOTES)
+    {
         sections.push(Section {
             id: figure.id,
             title: figure.title,

@@ -150,7 +150,10 @@ mod tests {
         assert_eq!(*supersteps, 14..18);
         assert_eq!((values.count, values.min, values.max), (8, 14.0, 18.0));
         assert_eq!(values.mean(), 16.0);
-        let count: u64 = curves.bins(third, 5010).map(|(_, values)| values.count).sum();
+        let count: u64 = curves
+            .bins(third, 5010)
+            .map(|(_, values)| values.count)
+            .sum();
         assert_eq!(count, 1667);
     }
 
@@ -162,7 +165,9 @@ mod tests {
             curves.add(superstep, &notes(&[("x", value)]));
         }
         let curve = &curves.curves[0];
-        let undefined = curves.bins(curve, 4000).filter(|(_, values)| values.min.is_nan());
+        let undefined = curves
+            .bins(curve, 4000)
+            .filter(|(_, values)| values.min.is_nan());
         let undefined: Vec<_> = undefined.map(|(supersteps, _)| supersteps).collect();
         assert_eq!(undefined, [6..8]);
     }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use analysis::text::{Layout, age, counted, data, rounded};
 use bsp::numbers::real;
-use bsp::{Note, Notes};
 use bsp::units::Seconds;
+use bsp::{Note, Notes};
 use clap::Args;
 use console::Term;
 use experiments::{CsvTable, Failure, Provenance, Published, Registry};
@@ -806,7 +806,10 @@ impl WatchedJob {
             ));
         }
         if !self.notes.is_empty() {
-            let notes = self.notes.iter().map(|(name, note)| format!("{name} {}", noted(note)));
+            let notes = self
+                .notes
+                .iter()
+                .map(|(name, note)| format!("{name} {}", noted(note)));
             let notes: Vec<String> = notes.take(NOTES).collect();
             sentence.push_str(&format!("; {}", notes.join(", ")));
             if NOTES < self.notes.len() {
@@ -867,7 +870,8 @@ fn noted(note: &Note) -> String {
     if note.count == 1 {
         return rounded(note.min, 4);
     }
-    let [mean, least, greatest] = [note.mean(), note.min, note.max].map(|number| rounded(number, 4));
+    let [mean, least, greatest] =
+        [note.mean(), note.min, note.max].map(|number| rounded(number, 4));
     format!("{mean} ({least} to {greatest})")
 }
 

@@ -40,7 +40,10 @@ impl Program for Noting {
         if ctx.rank() == Rank(2) {
             // JSON has none of these, and messages between nodes have bounds for others.
             let extremes = [f64::NAN, f64::INFINITY, 1e300, 1e-300, -0.0];
-            ctx.note("extreme", extremes[usize::try_from(index)? % extremes.len()]);
+            ctx.note(
+                "extreme",
+                extremes[usize::try_from(index)? % extremes.len()],
+            );
         }
         Ok(if index == self.halts {
             Step::Halt(self.sums.clone())
@@ -99,9 +102,15 @@ fn notes_on_real_hosts_are_those_of_the_reference_and_of_a_simulation() {
             let has_moves = scheduler.is_some();
             let setup = cluster.setup(5, shape, scheduler);
             let (finished, events) = cluster.run(&setup, programs()).unwrap();
-            assert_eq!(finished.outputs.typed::<Noting>(), expected.outputs, "{shape:?}");
+            assert_eq!(
+                finished.outputs.typed::<Noting>(),
+                expected.outputs,
+                "{shape:?}"
+            );
             assert_eq!(notes(&events), expected.notes, "{shape:?}");
-            let moved = events.iter().filter(|event| matches!(event, Event::Moved(_)));
+            let moved = events
+                .iter()
+                .filter(|event| matches!(event, Event::Moved(_)));
             assert_eq!(moved.count(), if has_moves { 4 } else { 0 }, "{shape:?}");
             let mut simulated = Vec::new();
             let outcome = simulate(&setup, Programs::new(programs()), &mut |event: &Event| {
@@ -109,7 +118,11 @@ fn notes_on_real_hosts_are_those_of_the_reference_and_of_a_simulation() {
             });
             outcome.unwrap();
             assert_eq!(notes(&simulated), expected.notes, "{shape:?}");
-            assert_eq!(notes(&written(&setup, &events)), expected.notes, "{shape:?}");
+            assert_eq!(
+                notes(&written(&setup, &events)),
+                expected.notes,
+                "{shape:?}"
+            );
         }
     }
 }
@@ -136,7 +149,9 @@ fn written(setup: &Setup, events: &[Event]) -> Vec<Event> {
     if !begins {
         writer.append(&run).unwrap();
     }
-    events.iter().for_each(|event| writer.append(event).unwrap());
+    events
+        .iter()
+        .for_each(|event| writer.append(event).unwrap());
     writer.flush().unwrap();
     let mut read = Vec::new();
     record::scan(&place, |_| true, |event| read.push(event)).unwrap();

@@ -79,7 +79,8 @@ impl Program for Cycle {
 
 impl Cycle {
     fn contribute(&self, ctx: &mut Superstep<'_, ()>) {
-        let seed = (ctx.index() * 31 + u64::from(ctx.rank().0) * 7).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let seed =
+            (ctx.index() * 31 + u64::from(ctx.rank().0) * 7).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         // Of magnitudes that differ, so that a sum in progress has several terms.
         let exponent = i32::try_from(seed >> 58).unwrap();
         let value = (seed % 1000) as f64 * 10_f64.powi(exponent - 32);
@@ -106,21 +107,23 @@ fn cycles() -> impl Strategy<Value = Vec<Cycle>> {
     let halts = prop::collection::vec(prop_oneof![Just(40_u64), 20_u64..40], 1..12);
     let phases = (prop_oneof![Just(0_u64), 15_u64..30], 1_u64..4, 0_u64..60);
     let contributes = prop::sample::select(&CONTRIBUTES[..]);
-    (phases, halts, shifts, contributes).prop_map(|((settles, period, exception), halts, shifts, contributes)| {
-        let first_halt = halts.iter().copied().min().unwrap();
-        let cycle = |(rank, halts): (usize, u64)| Cycle {
-            settles,
-            period,
-            exception,
-            halts,
-            first_halt,
-            work: 1_000_000 * (1 + rank as u64 * 37 % 11),
-            shifts: shifts.clone(),
-            contributes,
-            learned: 0,
-        };
-        halts.into_iter().enumerate().map(cycle).collect()
-    })
+    (phases, halts, shifts, contributes).prop_map(
+        |((settles, period, exception), halts, shifts, contributes)| {
+            let first_halt = halts.iter().copied().min().unwrap();
+            let cycle = |(rank, halts): (usize, u64)| Cycle {
+                settles,
+                period,
+                exception,
+                halts,
+                first_halt,
+                work: 1_000_000 * (1 + rank as u64 * 37 % 11),
+                shifts: shifts.clone(),
+                contributes,
+                learned: 0,
+            };
+            halts.into_iter().enumerate().map(cycle).collect()
+        },
+    )
 }
 
 /// The record of a run, as it would be written, and its outcome.
@@ -136,9 +139,13 @@ fn record(setup: &Setup, programs: &[Cycle]) -> (String, Outcome) {
 
 /// The supersteps of a record with notes, and these.
 fn notes(record: &str) -> Vec<(u64, Notes)> {
-    let events = record.lines().map(|line| serde_json::from_str(line).unwrap());
+    let events = record
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
     let noted = events.filter_map(|event| match event {
-        Event::Superstep(superstep) if !superstep.notes.is_empty() => Some((superstep.index, superstep.notes)),
+        Event::Superstep(superstep) if !superstep.notes.is_empty() => {
+            Some((superstep.index, superstep.notes))
+        }
         _ => None,
     });
     noted.collect()
@@ -224,7 +231,7 @@ proptest! {
         setup.repeats = false;
         let (simulated, all) = record(&setup, &programs);
         prop_assert_eq!(all.repeated, 0);
-        prop_assert_eq!(repeated, simulated);
+        prop_assert_eq!(&repeated, &simulated);
         prop_assert_eq!(outcome.outputs.typed::<Cycle>(), all.outputs.typed::<Cycle>());
         let expected = reference::run(programs, Limit::default()).unwrap();
         prop_assert_eq!(notes(&repeated), expected.notes);
@@ -260,7 +267,11 @@ fn check_repeated(contributes: Contributes) {
         let (_, outcome) = record(&setup, &programs(settles, period));
         let repeated = outcome.repeated;
         // Two kinds of supersteps take one another's turn: with an odd period, twice as many.
-        let least = if is_alternating { least - 4 * period } else { least };
+        let least = if is_alternating {
+            least - 4 * period
+        } else {
+            least
+        };
         let what = format!("{shape:?} {start:?} {collection:?} {policy} {settles} {period}");
         assert!(least <= repeated, "{what}: {repeated} of 1001");
     };

@@ -24,8 +24,8 @@ use migbsp::{ExternalLoad, HostLink, MeasuredMove, Path};
 use probing::TransferTimes;
 use protocol::transport::{PeerError, PeerInfo, Refusal};
 use protocol::{
-    Address, AgentMessage, CheckpointMessage, EncodedState, Frame, JobStatus, Message, Migrate, NodeMessage,
-    Placed, ProbeLink, Start, Step, encode, variant,
+    Address, AgentMessage, CheckpointMessage, EncodedState, Frame, JobStatus, Message, Migrate,
+    NodeMessage, Placed, ProbeLink, Start, Step, encode, variant,
 };
 use record::Names;
 

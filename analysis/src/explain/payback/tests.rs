@@ -74,6 +74,7 @@ fn history(times: &[f64], calls: Vec<ExplainedCall>) -> History {
         joins: Vec::new(),
         checkpoints: None,
         interactions: Vec::new(),
+        notes: Default::default(),
         end: Ending {
             failure: None,
             extent: Extent {

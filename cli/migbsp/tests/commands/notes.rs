@@ -11,7 +11,14 @@ use crate::schemas::{Schema, check};
 /// supersteps were left, of one process.
 fn noted() -> Folder {
     let folder = Folder::new();
-    folder.stdout(&["simulate", "e.toml", "--out", "runs", "--set", "scheduler.interval=2"]);
+    folder.stdout(&[
+        "simulate",
+        "e.toml",
+        "--out",
+        "runs",
+        "--set",
+        "scheduler.interval=2",
+    ]);
     let path = folder.path().join("runs/iii/events.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     let events = text.lines().map(|line| serde_json::from_str(line).unwrap());
@@ -40,7 +47,10 @@ fn records_with_notes_are_explained_verified_drawn_and_exported() {
     let folder = noted();
     let text = fs::read_to_string(folder.path().join("runs/iii/events.jsonl")).unwrap();
     let events = Schema::read("events");
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let supersteps = lines.iter().filter(|event| event["event"] == "superstep");
     let supersteps: Vec<&Value> = supersteps.collect();
     for superstep in &supersteps {
@@ -51,7 +61,10 @@ fn records_with_notes_are_explained_verified_drawn_and_exported() {
 
     let explained = folder.stdout(&["explain", "runs"]);
     assert!(explained.contains("Notes of the program"), "{explained}");
-    let row = explained.lines().find(|line| line.starts_with("residual, \"L2\"")).unwrap();
+    let row = explained
+        .lines()
+        .find(|line| line.starts_with("residual, \"L2\""))
+        .unwrap();
     let cells: Vec<&str> = row.split_whitespace().skip(2).collect();
     assert_eq!(cells[2..], ["1.0000", "NaN", "NaN", "NaN"], "{row}");
     let json = folder.stdout(&["explain", "runs", "--format", "json"]);
@@ -70,14 +83,23 @@ fn records_with_notes_are_explained_verified_drawn_and_exported() {
     assert_eq!(lines.len(), 1 + 2 * number);
     assert_eq!(lines[0], "superstep,note,count,sum,min,max");
     assert_eq!(lines[2], "0,\"residual, \"\"L2\"\"\",4,4,0.5,2");
-    assert_eq!(lines[2 * number], format!("{},\"residual, \"\"L2\"\"\",4,NaN,NaN,NaN", number - 1));
+    assert_eq!(
+        lines[2 * number],
+        format!("{},\"residual, \"\"L2\"\"\",4,NaN,NaN,NaN", number - 1)
+    );
 
     folder.stdout(&["report", "runs", "--svg", "notes", "-o", "notes.svg"]);
     let svg = fs::read_to_string(folder.path().join("notes.svg")).unwrap();
-    assert!(svg.contains("residual, &quot;L2&quot;: ") && svg.contains("Notes of the program"), "{svg}");
+    assert!(
+        svg.contains("residual, &quot;L2&quot;: ") && svg.contains("Notes of the program"),
+        "{svg}"
+    );
     folder.stdout(&["report", "runs", "-o", "page.html"]);
     let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
-    assert!(page.contains("<h2 id=\"notes\">Notes of the program</h2>"), "{page}");
+    assert!(
+        page.contains("<h2 id=\"notes\">Notes of the program</h2>"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -94,7 +116,16 @@ fn a_record_without_notes_has_no_picture_of_them() {
     assert!(!page.contains("id=\"notes\""), "{page}");
     let explained = folder.stdout(&["explain", "runs"]);
     assert!(!explained.contains("Notes"), "{explained}");
-    folder.stdout(&["export", "runs", "--format", "csv", "--table", "notes", "-o", "notes.csv"]);
+    folder.stdout(&[
+        "export",
+        "runs",
+        "--format",
+        "csv",
+        "--table",
+        "notes",
+        "-o",
+        "notes.csv",
+    ]);
     let table = fs::read_to_string(folder.path().join("notes.csv")).unwrap();
     assert_eq!(rows(&table).trim_end(), "superstep,note,count,sum,min,max");
 }

@@ -83,7 +83,7 @@ fn measured(prepared: &PreparedExperiment, registry: &Registry) -> Result<Option
     let mut supersteps: Vec<Superstep> = Vec::new();
     let mut observe = |event: &Event| {
         if let Event::Superstep(superstep) = event {
-            supersteps.push(*superstep);
+            supersteps.push(superstep.without_notes());
         }
     };
     prepared.run(Scenario::I, registry, &mut observe)?;

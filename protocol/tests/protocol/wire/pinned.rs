@@ -525,7 +525,9 @@ fn answered() -> [JobMessage; 8] {
         }),
         notes: Notes::default(),
     };
-    let notes = reference::conclude(Reductions::noted("residual", 1e-200), 999).unwrap().notes;
+    let notes = reference::conclude(Reductions::noted("residual", 1e-200), 999)
+        .unwrap()
+        .notes;
     let noting = JobStatus {
         notes,
         ..job.clone()
