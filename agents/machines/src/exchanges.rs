@@ -451,13 +451,14 @@ impl Exchanges {
     fn check_order(&mut self, host: HostId, batch: &Batch) -> Result<(), RunError> {
         let (superstep, is_last) = (batch.superstep, batch.is_last);
         let before = self.newest.insert(host, (superstep, is_last));
-        let Some((newest, was_last)) = before else {
-            return Ok(());
-        };
-        let follows = newest < superstep || (newest == superstep && !was_last);
-        let problem =
-            || format!("{host} sent a batch of superstep {superstep} after one of {newest}");
-        check(follows, problem).map_err(RunError::Peer)?;
+        let follows = before.is_none_or(|(newest, was_last)| {
+            newest < superstep || (newest == superstep && !was_last)
+        });
+        check(follows, || {
+            let newest = before.map_or(0, |(newest, _)| newest);
+            format!("{host} sent a batch of superstep {superstep} after one of {newest}")
+        })
+        .map_err(RunError::Peer)?;
         self.check_parts(host, batch).map_err(RunError::Peer)
     }
 
