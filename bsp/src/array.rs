@@ -1,5 +1,6 @@
 //! Numbers that are encoded as they lie in memory.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -27,7 +28,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Array<T>(Vec<T>);
 
-/// The types of numbers of which there are arrays: floating-point numbers and integers.
+/// What there are arrays of: floating-point numbers and integers, and rows of 1 to 32 of them, such as points in space.
 pub trait Number: bytemuck::Pod + Serialize + for<'de> Deserialize<'de> + fmt::Debug {
     /// The number of which the bytes of this one are those in the other order on hosts that have the highest byte first; the
     /// same number on all others.
@@ -60,6 +61,18 @@ impl Number for f64 {
     }
 }
 
+macro_rules! rows {
+    ($($length:literal)*) => {
+        $(impl<T: Number> Number for [T; $length] {
+            fn to_little_endian(self) -> Self {
+                self.map(T::to_little_endian)
+            }
+        })*
+    };
+}
+
+rows!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32);
+
 impl<T> Array<T> {
     /// The numbers, without copying them.
     #[must_use]
@@ -79,6 +92,18 @@ impl<T> Deref for Array<T> {
 impl<T> DerefMut for Array<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         &mut self.0
+    }
+}
+
+impl<T> AsRef<[T]> for Array<T> {
+    fn as_ref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T> Borrow<[T]> for Array<T> {
+    fn borrow(&self) -> &[T] {
+        &self.0
     }
 }
 
@@ -203,3 +228,6 @@ impl<'de, T: Number> Visitor<'de> for Bytes<T> {
         self.visit_bytes(&all)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,6 +20,7 @@ pub mod reference;
 mod superstep;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod threads;
 pub mod units;
 
 pub use array::{Array, Number};
@@ -31,3 +32,4 @@ pub use reduction::{And, Max, Min, Or, ReductionError, Reductions, Sum};
 pub use superstep::{
     Conditions, Envelope, Inbox, Interaction, MESSAGE_MAX, Outbox, Superstep, encoded_len,
 };
+pub use threads::Threads;

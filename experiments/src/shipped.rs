@@ -2,12 +2,13 @@
 
 use std::cmp::Ordering;
 
+use bsp::Array;
 use bsp::numbers::index;
 use settings::{Files, Unit};
 use workloads::lu::kernel as lu_kernel;
 use workloads::smith_waterman::kernel as alignment;
 use workloads::{
-    Matrix, MatrixError, Numbers, h_relation, heat, lbm, lu, matrix_product, smith_waterman,
+    Matrix, MatrixError, h_relation, heat, lbm, lu, matrix_product, smith_waterman,
     state_kinds, synthetic, task_farm,
 };
 
@@ -261,7 +262,7 @@ impl Workload for HeatEquation {
         parameters: &heat::Parameters,
         common: Common,
         _files: Files<'_>,
-        outputs: &[Vec<f64>],
+        outputs: &[Array<f64>],
     ) -> Result<Option<String>, Rejection> {
         let input = |error: workloads::Error| Rejection::Input(error.to_string());
         let mode = heat::Mode::new(parameters).map_err(input)?;
@@ -294,7 +295,7 @@ impl Workload for HeatEquation {
         parameters: &heat::Parameters,
         _common: Common,
         _files: Files<'_>,
-        outputs: &[Vec<f64>],
+        outputs: &[Array<f64>],
     ) -> Result<Vec<OutputFile>, Rejection> {
         let plate = outputs.concat();
         let hottest = plate
@@ -615,7 +616,7 @@ impl Workload for MatrixProduct {
         parameters: &matrix_product::Parameters,
         common: Common,
         files: Files<'_>,
-        outputs: &[Vec<Numbers>],
+        outputs: &[Vec<Array<f64>>],
     ) -> Result<Option<String>, Rejection> {
         let (a, b) = operands(parameters, common.seed, files)
             .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
@@ -634,7 +635,7 @@ impl Workload for MatrixProduct {
         parameters: &matrix_product::Parameters,
         common: Common,
         files: Files<'_>,
-        outputs: &[Vec<Numbers>],
+        outputs: &[Vec<Array<f64>>],
     ) -> Result<Vec<OutputFile>, Rejection> {
         let (a, b) = operands(parameters, common.seed, files)
             .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
@@ -648,7 +649,7 @@ impl Workload for MatrixProduct {
 }
 
 /// The elements of the product, row after row: what the master outputs.
-fn product(outputs: &[Vec<Numbers>]) -> Vec<f64> {
+fn product(outputs: &[Vec<Array<f64>>]) -> Vec<f64> {
     outputs
         .first()
         .map_or_else(Vec::new, |rows| matrix_product::elements(rows))

@@ -9,7 +9,7 @@ use std::hint::black_box;
 
 use bsp::numbers::length;
 use bsp::units::Instructions;
-use bsp::{BoxError, Program, Rank, Step, Superstep};
+use bsp::{Array, BoxError, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{Common, Error, instructions, list, whole, within};
@@ -149,11 +149,10 @@ fn checked(parameters: &Parameters) -> Result<(Vec<u64>, Vec<u64>), Error> {
 /// The most words that a process sends in a superstep: 32 MiB, half of the longest message between hosts.
 pub const WORDS_MAX: u32 = 1 << 22;
 
-/// The words that a process sends another one in a superstep. They are encoded as eight bytes each.
+/// The words that a process sends another one in a superstep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Words {
-    #[serde(with = "crate::numbers")]
-    words: Vec<f64>,
+    words: Array<f64>,
 }
 
 impl Words {

@@ -12,7 +12,7 @@ mod mode;
 
 use bsp::numbers::length;
 use bsp::units::{Bytes, Instructions};
-use bsp::{BoxError, MemorySize, Program, Rank, Step, Superstep};
+use bsp::{Array, BoxError, MemorySize, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{Common, Error, at_least, instructions, within};
@@ -86,11 +86,14 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Heat>, E
 
 impl Program for Heat {
     /// One row of cells.
-    type Message = Vec<f64>;
+    type Message = Array<f64>;
     /// The cells of the strip, row after row.
-    type Output = Vec<f64>;
+    type Output = Array<f64>;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, Vec<f64>>) -> Result<Step<Vec<f64>>, BoxError> {
+    fn superstep(
+        &mut self,
+        ctx: &mut Superstep<'_, Array<f64>>,
+    ) -> Result<Step<Array<f64>>, BoxError> {
         let (above, below) = self.neighbours(ctx);
         for (index, (from, row)) in ctx.receive().enumerate() {
             // A ring of one or two strips has the same neighbour on both sides, which sends its uppermost row first.
@@ -111,10 +114,10 @@ impl Program for Heat {
             return Ok(Step::Halt(self.strip.take_cells()));
         }
         if let Some(above) = above {
-            ctx.send(above, self.strip.first().to_vec());
+            ctx.send(above, self.strip.first().into());
         }
         if let Some(below) = below {
-            ctx.send(below, self.strip.last().to_vec());
+            ctx.send(below, self.strip.last().into());
         }
         Ok(Step::Continue)
     }
@@ -133,7 +136,7 @@ impl Program for Heat {
 
 impl Heat {
     /// The processes with the strips above and below.
-    fn neighbours(&self, ctx: &Superstep<'_, Vec<f64>>) -> (Option<Rank>, Option<Rank>) {
+    fn neighbours(&self, ctx: &Superstep<'_, Array<f64>>) -> (Option<Rank>, Option<Rank>) {
         let (above, below) = (ctx.left(), ctx.right());
         if self.periodic {
             let lowest = Rank(ctx.size() - 1);
@@ -205,9 +208,9 @@ const INSTRUCTIONS_PER_CELL: f64 = 13.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Strip {
     /// Row after row, from the top.
-    cells: Vec<f64>,
-    above: Vec<f64>,
-    below: Vec<f64>,
+    cells: Array<f64>,
+    above: Array<f64>,
+    below: Array<f64>,
 }
 
 impl Strip {
@@ -222,7 +225,7 @@ impl Strip {
             cells.extend(mode.row(row + 1));
         }
         Some(Self {
-            cells,
+            cells: cells.into(),
             above: mode.row(first).collect(),
             below: mode.row(first + rows + 1).collect(),
         })
@@ -236,46 +239,36 @@ impl Strip {
     /// result is the same, bit by bit, for any number of processes.
     fn advance(&mut self, diffusion: f64) {
         let width = self.above.len();
-        let rows = self.cells.len() / width;
-        let mut next = Vec::with_capacity(self.cells.len());
-        for row in 0..rows {
-            let at = row * width;
-            let here = &self.cells[at..at + width];
-            let above = match row {
-                0 => &self.above,
-                _ => &self.cells[at - width..at],
-            };
-            let below = match self.cells.get(at + width..at + 2 * width) {
-                Some(below) => below,
-                None => &self.below,
-            };
-            for x in 0..width {
-                let left = if x == 0 { 0.0 } else { here[x - 1] };
-                let right = here.get(x + 1).copied().unwrap_or(0.0);
-                let around = left + right + (above[x] + below[x]);
-                next.push(here[x] + diffusion * (around - 4.0 * here[x]));
-            }
+        // The rows above and here as they were before: the cells are computed in their places.
+        let (mut above, mut here) = (self.above.to_vec(), vec![0.0; width]);
+        let mut rest = &mut self.cells[..];
+        while !rest.is_empty() {
+            let (row, others) = rest.split_at_mut(width);
+            let below = others.get(..width).unwrap_or(&self.below);
+            here.copy_from_slice(row);
+            flow(row, [&above, &here, below], diffusion);
+            std::mem::swap(&mut above, &mut here);
+            rest = others;
         }
-        self.cells = next;
     }
 
-    fn set_above(&mut self, row: Vec<f64>) {
+    fn set_above(&mut self, row: Array<f64>) {
         self.above = row;
     }
 
-    fn set_below(&mut self, row: Vec<f64>) {
+    fn set_below(&mut self, row: Array<f64>) {
         self.below = row;
     }
 
     /// The cells; none are left.
-    fn take_cells(&mut self) -> Vec<f64> {
+    fn take_cells(&mut self) -> Array<f64> {
         std::mem::take(&mut self.cells)
     }
 
-    /// What the strip and the numbers beside it take at most when they are encoded: a mark and eight bytes a cell.
+    /// What the strip and the numbers beside it take at most when they are encoded.
     fn encoded_bytes(&self) -> Bytes {
         let cells = self.cells.len() + self.above.len() + self.below.len();
-        Bytes(9 * length(cells) + HEADS)
+        Bytes(8 * length(cells) + HEADS)
     }
 
     fn first(&self) -> &[f64] {
@@ -285,6 +278,27 @@ impl Strip {
     /// The lowest row.
     fn last(&self) -> &[f64] {
         &self.cells[self.cells.len() - self.above.len()..]
+    }
+}
+
+/// Computes a row of cells from the rows above, here and below as they were before.
+fn flow(row: &mut [f64], [above, here, below]: [&[f64]; 3], diffusion: f64) {
+    // With slices that have the same length by what the compiler sees, it computes several cells at once.
+    let width = row.len();
+    let [above, here, below] = [&above[..width], &here[..width], &below[..width]];
+    let cell = |x: usize, left: f64, right: f64| {
+        let around = left + right + (above[x] + below[x]);
+        here[x] + diffusion * (around - 4.0 * here[x])
+    };
+    let Some(last) = width.checked_sub(1) else {
+        return;
+    };
+    row[0] = cell(0, 0.0, here.get(1).copied().unwrap_or(0.0));
+    for x in 1..last {
+        row[x] = cell(x, here[x - 1], here[x + 1]);
+    }
+    if 0 < last {
+        row[last] = cell(last, here[last - 1], 0.0);
     }
 }
 

@@ -18,7 +18,6 @@ pub mod lbm;
 pub mod lu;
 mod matrix;
 pub mod matrix_product;
-mod numbers;
 mod parameters;
 pub mod smith_waterman;
 pub mod state_kinds;
@@ -28,6 +27,5 @@ pub mod task_farm;
 
 pub use dealing::DealingParameters;
 pub use matrix::{Error as MatrixError, Matrix};
-pub use numbers::Numbers;
 pub use parameters::{Common, Error};
 pub use tally::Tally;

@@ -3,17 +3,16 @@
 //! A task is some rows of `A`; its outcome are the same rows of `C = A·B`. All workers have `B`. Every element of `C` is the
 //! sum of the same products in the same order, however the rows are dealt: the product is the same, bit by bit.
 
-use bsp::BoxError;
 use bsp::farm::{self, Farm, Tasks, Work};
 use bsp::numbers::index;
 use bsp::units::Instructions;
+use bsp::{Array, BoxError};
 use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::dealing::DealingParameters;
 use crate::draws::generator;
 use crate::matrix::Matrix;
-use crate::numbers::Numbers;
 use crate::parameters::{Common, Error, at_least, at_least_one, whole, within};
 
 /// The tasks: rows of a product.
@@ -25,7 +24,7 @@ pub struct Rows;
 pub struct Factor {
     columns: usize,
     /// The elements of `B`, row after row.
-    elements: Numbers,
+    elements: Array<f64>,
     instructions_per_operation: u64,
 }
 
@@ -35,18 +34,21 @@ pub type Product = Farm<Rows>;
 impl Tasks for Rows {
     type Shared = Factor;
     /// Rows of `A`, one after the other.
-    type Task = Numbers;
+    type Task = Array<f64>;
     /// Rows of `C`, one after the other.
-    type Outcome = Numbers;
+    type Outcome = Array<f64>;
 
-    fn execute(shared: &Factor, task: &Numbers, work: &mut Work) -> Result<Numbers, BoxError> {
-        let operations = 2 * task.0.len() * shared.columns;
+    fn execute(
+        shared: &Factor,
+        task: &Array<f64>,
+        work: &mut Work,
+    ) -> Result<Array<f64>, BoxError> {
+        let operations = 2 * task.len() * shared.columns;
         let operations = u64::try_from(operations).expect("operations fit 64 bits");
         work.charge(Instructions(
             operations.saturating_mul(shared.instructions_per_operation),
         ));
-        let product = product(&task.0, &shared.elements.0, shared.columns);
-        Ok(Numbers(product))
+        Ok(product(task, &shared.elements, shared.columns).into())
     }
 }
 
@@ -79,10 +81,10 @@ pub fn processes(
     let dealing = parameters.dealing.dealing()?;
     let rows = index(parameters.rows_per_task);
     let tasks = a.elements().chunks(rows.saturating_mul(a.columns()));
-    let tasks = tasks.map(|rows| Numbers(rows.to_vec())).collect();
+    let tasks = tasks.map(Array::from).collect();
     let factor = Factor {
         columns: b.columns(),
-        elements: Numbers(b.elements().to_vec()),
+        elements: b.elements().into(),
         instructions_per_operation: whole(per_operation),
     };
     let farm = farm::processes(&factor, tasks, common.processes, dealing);
@@ -91,8 +93,8 @@ pub fn processes(
 
 /// The elements of the product, row after row, of what the master has.
 #[must_use]
-pub fn elements(outcomes: &[Numbers]) -> Vec<f64> {
-    outcomes.iter().flat_map(|rows| &rows.0).copied().collect()
+pub fn elements(outcomes: &[Array<f64>]) -> Vec<f64> {
+    outcomes.concat()
 }
 
 /// What is multiplied, and how.

@@ -51,6 +51,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("sysinfo", &["agents/hosts"]),
     ("brotli", &["lab/rebalancing"]),
     ("quinn", &["protocol"]),
+    // Benchmarks of `workloads` alone compare with it.
+    ("rayon", &[]),
     ("rcgen", &["protocol"]),
     // Fuzz targets compile what the tests of `protocol` have.
     ("rustls", &["protocol", "integration-tests/fuzz"]),
@@ -77,7 +79,15 @@ const PURE: [(&str, &[&str]); 4] = [
     // Random numbers are for its test kit alone, behind a feature; the encoding is that of what workers of a farm share.
     (
         "bsp",
-        &["bytes", "rand_chacha", "rmp-serde", "serde", "thiserror"],
+        &[
+            "bytemuck",
+            "bytes",
+            "rand_chacha",
+            "rmp-serde",
+            "serde",
+            "smallvec",
+            "thiserror",
+        ],
     ),
     ("migbsp", &["libm", "rand_chacha", "serde", "thiserror"]),
     (

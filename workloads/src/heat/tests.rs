@@ -183,3 +183,41 @@ fn errors_name_the_parameter() {
     let error = processes(&Parameters::default(), endless).unwrap_err();
     assert_eq!(error, Error::Endless);
 }
+
+/// Every cell of the next plate from the whole plate before, by the formula.
+fn next(plate: &[f64], width: usize, diffusion: f64) -> Vec<f64> {
+    let rows = plate.len() / width;
+    let cell = |x: Option<usize>, y: Option<usize>| match (x, y) {
+        (Some(x), Some(y)) if x < width && y < rows => plate[y * width + x],
+        _ => 0.0,
+    };
+    let cells = (0..rows).flat_map(|y| (0..width).map(move |x| (x, y)));
+    let next = cells.map(|(x, y)| {
+        let at = |x, y| cell(Some(x), Some(y));
+        let sides = cell(x.checked_sub(1), Some(y)) + at(x + 1, y);
+        let around = sides + (cell(Some(x), y.checked_sub(1)) + at(x, y + 1));
+        at(x, y) + diffusion * (around - 4.0 * at(x, y))
+    });
+    next.collect()
+}
+
+#[test]
+fn strips_compute_what_the_formula_says_bit_by_bit() {
+    for (width, height) in [(1, 5), (2, 4), (3, 3), (17, 11)] {
+        let parameters = Parameters {
+            width,
+            height,
+            diffusion: 0.19,
+            ..Parameters::default()
+        };
+        let mode = Mode::new(&parameters).unwrap();
+        let rows = (1..=u64::from(height)).flat_map(|row| mode.row(row).collect::<Vec<_>>());
+        let mut expected: Vec<f64> = rows.collect();
+        for steps in 1..5 {
+            expected = next(&expected, mode.width(), parameters.diffusion);
+            let found = plate(&parameters, 3, steps);
+            let bits = |plate: &[f64]| plate.iter().map(|cell| cell.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&found), bits(&expected), "{width} x {height}, {steps}");
+        }
+    }
+}

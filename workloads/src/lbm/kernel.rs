@@ -10,7 +10,7 @@ mod lattice;
 mod strip;
 
 use bsp::units::Instructions;
-use bsp::{BoxError, Program, Rank, Step, Superstep};
+use bsp::{Array, BoxError, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{Common, Error, at_least, instructions, within};
@@ -30,7 +30,7 @@ pub struct Kernel {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Halo {
     heading: Heading,
-    crossing: Vec<Crossing>,
+    crossing: Array<Crossing>,
 }
 
 /// Two neighbours may be the same process, so a message says which side it enters.
@@ -281,8 +281,8 @@ const VELOCITY_MAX: f64 = 0.17;
 pub struct Fields {
     height: usize,
     /// Column after column, each from the floor up.
-    densities: Vec<f64>,
-    velocities: Vec<[f64; 2]>,
+    densities: Array<f64>,
+    velocities: Array<[f64; 2]>,
 }
 
 impl Fields {
@@ -321,8 +321,8 @@ impl Fields {
     pub fn assemble(strips: impl IntoIterator<Item = Self>) -> Self {
         let mut whole = Self {
             height: 0,
-            densities: Vec::new(),
-            velocities: Vec::new(),
+            densities: Array::default(),
+            velocities: Array::default(),
         };
         for strip in strips {
             let height = strip.height;

@@ -22,7 +22,7 @@ use std::cmp::Ordering;
 
 use bsp::numbers::{length, position};
 use bsp::units::Instructions;
-use bsp::{BoxError, Program, Rank, Step, Superstep};
+use bsp::{Array, BoxError, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use super::{Cyclic, distribution};
@@ -72,11 +72,11 @@ enum Content {
     /// Along a row: the row of this stage's pivot.
     Chosen(u64),
     /// To the process with the other one of two rows that change places.
-    Exchanged(Vec<f64>),
+    Exchanged(Array<f64>),
     /// Along a row: the multipliers below the pivot that the sender holds.
-    Column(Vec<f64>),
+    Column(Array<f64>),
     /// Along a column: the elements right of the pivot that the sender holds.
-    Row(Vec<f64>),
+    Row(Array<f64>),
     /// There is no pivot.
     Singular,
 }
@@ -275,7 +275,7 @@ impl Lu {
         if other == s {
             self.tile.swap_rows(k, chosen);
         } else {
-            let row = self.tile.row(own, 0).to_vec();
+            let row = self.tile.row(own, 0).into();
             let to = self.matrix.rank(other, t);
             ctx.send(to, Message(Content::Exchanged(row)));
         }
@@ -305,7 +305,7 @@ impl Lu {
             self.send_along_row(ctx, &Content::Column(self.multipliers()));
         }
         if s == self.matrix.row_owner(k) && 0 < self.matrix.columns_from(t, k + 1) {
-            let row = self.tile.row(k, k + 1).to_vec();
+            let row = self.tile.row(k, k + 1).into();
             self.send_along_column(ctx, &Content::Row(row));
         }
         divided
@@ -315,7 +315,7 @@ impl Lu {
     fn update(&mut self, received: Vec<Content>) -> u64 {
         let k = self.stage;
         let (s, t) = self.tile.place;
-        let (mut column, mut row) = (Vec::new(), Vec::new());
+        let (mut column, mut row) = (Array::default(), Array::default());
         for content in received {
             match content {
                 Content::Column(elements) => column = elements,
@@ -327,14 +327,14 @@ impl Lu {
             column = self.multipliers();
         }
         if s == self.matrix.row_owner(k) {
-            row = self.tile.row(k, k + 1).to_vec();
+            row = self.tile.row(k, k + 1).into();
         }
         // A multiplication and a subtraction each.
         2 * self.tile.update(k + 1, &column, &row)
     }
 
     /// What this process holds of column `k` below the diagonal.
-    fn multipliers(&self) -> Vec<f64> {
+    fn multipliers(&self) -> Array<f64> {
         let column = self.tile.column(self.stage, self.stage + 1);
         column.map(|(_, multiplier)| multiplier).collect()
     }
@@ -359,7 +359,7 @@ impl Lu {
         let permutation = self.permutation.iter().copied();
         Some(Block {
             matrix: self.matrix,
-            elements: collected(elements.len(), elements.iter().copied())?,
+            elements: collected(elements.len(), elements.iter().copied())?.into(),
             permutation: collected(self.permutation.len(), permutation)?,
         })
     }
@@ -459,7 +459,7 @@ struct Tile {
     /// How many columns are held.
     width: usize,
     /// Row after row.
-    elements: Vec<f64>,
+    elements: Array<f64>,
 }
 
 impl Tile {
@@ -479,7 +479,7 @@ impl Tile {
             place,
             grid,
             width,
-            elements: collected(count, elements)?,
+            elements: collected(count, elements)?.into(),
         })
     }
 

@@ -3,6 +3,7 @@
 //! Libraries factor a matrix in one call. Here a process may move after any column, so the matrix, half factored, is a
 //! value.
 
+use bsp::Array;
 use bsp::numbers::{index, length, position, real};
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +14,7 @@ use crate::parameters::collected;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Dense {
     order: usize,
-    #[serde(with = "crate::numbers")]
-    cells: Vec<f64>,
+    cells: Array<f64>,
     routine: Routine,
     /// Columns that are factored.
     done: usize,
@@ -52,7 +52,7 @@ impl Dense {
         }
         Some(Self {
             order,
-            cells,
+            cells: cells.into(),
             routine,
             done: 0,
             pivots: Vec::new(),

@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 /// How much of the fluid of one cell travels in each of the nine directions of D2Q9, by direction.
 ///
 /// In lattice units: cells are one apart, a time step lasts one, and fluid at rest has density one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(super) struct Populations(pub(super) [f64; 9]);
+pub(super) type Populations = [f64; 9];
 
 /// What relaxation depends on; the same for all cells.
 ///
@@ -45,7 +43,7 @@ impl Fluid {
     /// Phys. Rev. E 65 (2002) 046308, equation 20, for the force. Opposite directions are computed
     /// together, because they differ in signs only.
     #[inline]
-    pub(super) fn relax(&self, Populations(before): Populations) -> Populations {
+    pub(super) fn relax(&self, before: Populations) -> Populations {
         let moments = self.moments(before, 0.5);
         let [u, v] = moments.velocity;
         let base = 1.0 - 1.5 * (u * u + v * v);
@@ -61,18 +59,18 @@ impl Fluid {
             after[one] = keep * before[one] + WEIGHTS[one] * (even + odd);
             after[other] = keep * before[other] + WEIGHTS[one] * (even - odd);
         }
-        Populations(after)
+        after
     }
 
     /// Density and velocity of a cell that has relaxed.
-    pub(super) fn fields(&self, Populations(relaxed): Populations) -> Moments {
+    pub(super) fn fields(&self, relaxed: Populations) -> Moments {
         self.moments(relaxed, -0.5)
     }
 
     /// Whether a cell that has relaxed is fluid, and slower than sound: at that speed the method is
     /// far outside its range, and populations only grow. False for NaN.
     #[inline]
-    pub(super) fn is_stable(&self, Populations(relaxed): Populations) -> bool {
+    pub(super) fn is_stable(&self, relaxed: Populations) -> bool {
         let (density, [east, north]) = self.momentum(relaxed, -0.5);
         let squared = density * density;
         // The square of the speed of sound is a third. Nothing is divided: all cells are looked at.
@@ -81,7 +79,7 @@ impl Fluid {
     }
 
     #[inline]
-    fn moments(&self, cell: [f64; 9], share: f64) -> Moments {
+    fn moments(&self, cell: Populations, share: f64) -> Moments {
         let (density, [east, north]) = self.momentum(cell, share);
         let inverse = 1.0 / density;
         let velocity = [inverse * east, inverse * north];
@@ -93,7 +91,7 @@ impl Fluid {
     /// Half of the force acts before populations relax, and half of it after: `share` is 0.5 before
     /// and -0.5 after.
     #[inline]
-    fn momentum(&self, cell: [f64; 9], share: f64) -> (f64, [f64; 2]) {
+    fn momentum(&self, cell: Populations, share: f64) -> (f64, [f64; 2]) {
         let [rest, e, n, w, s, ne, nw, sw, se] = cell;
         let density = rest + ((e + w) + (n + s)) + ((ne + sw) + (nw + se));
         let east = (e - w) + ((ne - sw) + (se - nw)) + share * self.force;
@@ -102,10 +100,8 @@ impl Fluid {
     }
 }
 
-impl Populations {
-    /// Fluid of density one that does not move.
-    pub(super) const AT_REST: Self = Self(WEIGHTS);
-}
+/// Fluid of density one that does not move.
+pub(super) const AT_REST: Populations = WEIGHTS;
 
 pub(super) const REST: usize = 0;
 pub(super) const EAST: usize = 1;
@@ -178,8 +174,7 @@ mod tests {
     /// What `of` of the directions, weighted with the populations, adds up to.
     fn sum(cell: Populations, of: impl Fn([f64; 2]) -> f64) -> f64 {
         let velocities = VELOCITIES.map(|velocity| velocity.map(f64::from));
-        cell.0
-            .into_iter()
+        cell.into_iter()
             .zip(velocities)
             .map(|(population, velocity)| population * of(velocity))
             .sum()
@@ -187,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_lattice_is_isotropic() {
-        let rest = Populations::AT_REST;
+        let rest = AT_REST;
         for (of, expected) in [
             (&(|_| 1.0) as &dyn Fn([f64; 2]) -> f64, 1.0),
             (&|[x, _]| x, 0.0),
@@ -208,7 +203,7 @@ mod tests {
 
     #[test]
     fn with_a_relaxation_time_of_one_a_cell_takes_its_equilibrium() {
-        let cell = Populations([0.5, 0.2, 0.1, 0.08, 0.13, 0.04, 0.02, 0.03, 0.01]);
+        let cell = [0.5, 0.2, 0.1, 0.08, 0.13, 0.04, 0.02, 0.03, 0.01];
         let fluid = Fluid::new(1.0, 0.0);
         let Moments {
             density,
@@ -221,7 +216,7 @@ mod tests {
             let expected = WEIGHTS[direction]
                 * density
                 * (1.0 + 3.0 * along + 4.5 * along * along - 1.5 * speed);
-            assert!((relaxed.0[direction] - expected).abs() < 1e-15);
+            assert!((relaxed[direction] - expected).abs() < 1e-15);
         }
     }
 
@@ -232,7 +227,7 @@ mod tests {
             tau in 0.51_f64..3.0,
             force in -0.01_f64..0.01,
         ) {
-            let before = Populations(cell);
+            let before = cell;
             let after = Fluid::new(tau, force).relax(before);
             let kept = |of: fn([f64; 2]) -> f64, added: f64| {
                 (sum(after, of) - sum(before, of) - added).abs() < 1e-13

@@ -1,10 +1,11 @@
 //! The columns of one process: streaming, walls, and what crosses to the neighbours.
 
+use bsp::Array;
 use serde::{Deserialize, Serialize};
 
 use super::lattice::{
-    EAST, Fluid, NORTH, NORTH_EAST, NORTH_WEST, OPPOSITE, Populations, REST, SOUTH, SOUTH_EAST,
-    SOUTH_WEST, VELOCITIES, WEIGHTS, WEST,
+    AT_REST, EAST, Fluid, NORTH, NORTH_EAST, NORTH_WEST, OPPOSITE, Populations, REST, SOUTH,
+    SOUTH_EAST, SOUTH_WEST, VELOCITIES, WEIGHTS, WEST,
 };
 
 /// What leaves a column to one side: for each cell, from the floor up, what travels straight, up and
@@ -17,7 +18,7 @@ pub(super) enum Side {
     /// A wall that does not move.
     Wall,
     /// Another strip, and what its nearest column sent across.
-    Open(Vec<Crossing>),
+    Open(Array<Crossing>),
 }
 
 /// Adjacent columns of the lattice, between a floor and a ceiling.
@@ -27,7 +28,7 @@ pub(super) enum Side {
 pub(super) struct Strip {
     height: usize,
     /// Column after column from the west, each from the floor up; after relaxation.
-    cells: Vec<Populations>,
+    cells: Array<Populations>,
     /// The cells of the time step before, with a frame of what comes in from outside. Built anew in
     /// every time step; kept for its memory.
     #[serde(skip)]
@@ -40,11 +41,11 @@ impl Strip {
         let count = columns.checked_mul(height)?;
         let mut cells = Vec::new();
         cells.try_reserve_exact(count).ok()?;
-        cells.resize(count, Populations::AT_REST);
+        cells.resize(count, AT_REST);
         let framed = Vec::new();
         Some(Self {
             height,
-            cells,
+            cells: cells.into(),
             framed,
         })
     }
@@ -65,15 +66,15 @@ impl Strip {
     }
 
     /// What leaves to the west, and what to the east.
-    pub(super) fn leaving(&self) -> [Vec<Crossing>; 2] {
+    pub(super) fn leaving(&self) -> [Array<Crossing>; 2] {
         let west = &self.cells[..self.height];
         let east = &self.cells[self.cells.len() - self.height..];
         [crossing(west, WESTWARD), crossing(east, EASTWARD)]
     }
 
     /// What leaves to either side when nothing moves.
-    pub(super) fn leaving_at_rest(&self) -> Vec<Crossing> {
-        crossing(&vec![Populations::AT_REST; self.height], EASTWARD)
+    pub(super) fn leaving_at_rest(&self) -> Array<Crossing> {
+        crossing(&vec![AT_REST; self.height], EASTWARD)
     }
 
     pub(super) fn cells(&self) -> &[Populations] {
@@ -93,8 +94,7 @@ impl Strip {
     fn frame(&mut self, lid: f64, [west, east]: &[Side; 2]) {
         let stride = self.height + 2;
         let columns = self.cells.len() / self.height;
-        self.framed
-            .resize((columns + 2) * stride, Populations::AT_REST);
+        self.framed.resize((columns + 2) * stride, AT_REST);
         let framed = self.framed.chunks_exact_mut(stride).skip(1);
         for (target, source) in framed.zip(self.cells.chunks_exact(self.height)) {
             target[1..=self.height].copy_from_slice(source);
@@ -122,7 +122,7 @@ impl Strip {
                 let cells = &mut self.framed[column * stride + 1..][..self.height];
                 for (cell, crossing) in cells.iter_mut().zip(crossing) {
                     for (direction, population) in directions.into_iter().zip(crossing) {
-                        cell.0[direction] = *population;
+                        cell[direction] = *population;
                     }
                 }
             }
@@ -156,7 +156,7 @@ impl Strip {
         let beyond = beyond
             .checked_add_signed(isize::from(north))
             .expect("the frame is one cell wide");
-        self.framed[beyond].0[OPPOSITE[direction]] = self.framed[at].0[direction] - moved;
+        self.framed[beyond][OPPOSITE[direction]] = self.framed[at][direction] - moved;
     }
 }
 
@@ -164,22 +164,22 @@ impl Strip {
 #[inline]
 fn arriving(west: &[Populations], middle: &[Populations], east: &[Populations]) -> Populations {
     let mut cell = [0.0; 9];
-    cell[REST] = middle[1].0[REST];
-    cell[EAST] = west[1].0[EAST];
-    cell[NORTH] = middle[0].0[NORTH];
-    cell[WEST] = east[1].0[WEST];
-    cell[SOUTH] = middle[2].0[SOUTH];
-    cell[NORTH_EAST] = west[0].0[NORTH_EAST];
-    cell[NORTH_WEST] = east[0].0[NORTH_WEST];
-    cell[SOUTH_WEST] = east[2].0[SOUTH_WEST];
-    cell[SOUTH_EAST] = west[2].0[SOUTH_EAST];
-    Populations(cell)
+    cell[REST] = middle[1][REST];
+    cell[EAST] = west[1][EAST];
+    cell[NORTH] = middle[0][NORTH];
+    cell[WEST] = east[1][WEST];
+    cell[SOUTH] = middle[2][SOUTH];
+    cell[NORTH_EAST] = west[0][NORTH_EAST];
+    cell[NORTH_WEST] = east[0][NORTH_WEST];
+    cell[SOUTH_WEST] = east[2][SOUTH_WEST];
+    cell[SOUTH_EAST] = west[2][SOUTH_EAST];
+    cell
 }
 
-fn crossing(column: &[Populations], directions: [usize; 3]) -> Vec<Crossing> {
+fn crossing(column: &[Populations], directions: [usize; 3]) -> Array<Crossing> {
     let cells = column.iter();
     cells
-        .map(|cell| directions.map(|direction| cell.0[direction]))
+        .map(|cell| directions.map(|direction| cell[direction]))
         .collect()
 }
 
@@ -202,7 +202,7 @@ mod tests {
             .map(|&width| Strip::at_rest(width, 5).unwrap());
         let mut strips: Vec<_> = strips.collect();
         let mut cells = strips.iter_mut().flat_map(|strip| strip.cells.iter_mut());
-        cells.nth(5 * dense + 3).unwrap().0[NORTH_EAST] += 0.1;
+        cells.nth(5 * dense + 3).unwrap()[NORTH_EAST] += 0.1;
         for _ in 0..40 {
             let [mut from_east, mut from_west]: [Vec<_>; 2] = [0, 1].map(|side| {
                 strips
@@ -235,12 +235,12 @@ mod tests {
         let walls = [Side::Wall, Side::Wall];
         for (direction, opposite) in OPPOSITE.into_iter().enumerate() {
             let mut strip = Strip::at_rest(1, 1).unwrap();
-            strip.cells[0].0[direction] += 1.0;
+            strip.cells[0][direction] += 1.0;
             strip.frame(0.0, &walls);
             let columns = strip.framed.chunks(3).collect::<Vec<_>>();
             let arrived = arriving(columns[0], columns[1], columns[2]);
-            let mut expected = Populations::AT_REST;
-            expected.0[opposite] += 1.0;
+            let mut expected = AT_REST;
+            expected[opposite] += 1.0;
             assert_eq!(arrived, expected);
         }
     }
@@ -251,7 +251,7 @@ mod tests {
         let is_stable = |populations: &[(usize, f64)]| {
             let mut strip = Strip::at_rest(3, 3).unwrap();
             for (direction, population) in populations {
-                strip.cells[7].0[*direction] = *population;
+                strip.cells[7][*direction] = *population;
             }
             strip.is_stable(&fluid)
         };

@@ -1,7 +1,7 @@
 //! The factors, and the parts of them that processes output.
 
-use bsp::Rank;
 use bsp::numbers::index;
+use bsp::{Array, Rank};
 use serde::{Deserialize, Serialize};
 
 use crate::lu::Cyclic;
@@ -13,7 +13,7 @@ pub struct Block {
     /// How the matrix is dealt out.
     pub matrix: Cyclic,
     /// The process's elements of `L` below the diagonal and of `U` from the diagonal on, row after row.
-    pub elements: Vec<f64>,
+    pub elements: Array<f64>,
     /// The row of the original matrix that is now in each row; the same in every block.
     pub permutation: Vec<u32>,
 }
