@@ -18,12 +18,13 @@ use std::thread;
 use std::time::Instant;
 
 use crate::ids::Rank;
+use crate::note::Notes;
 use crate::numbers::{length, position};
 use crate::program::{Program, Step};
 use crate::reduction::Reductions;
-use crate::reference::{Error, Limit, Run, check_length, check_receiver, conclude, execute};
+use crate::reference::{Error, Limit, Run, check_length, check_receiver, conclude, decode, execute};
 use crate::superstep::{Conditions, Envelope, Inbox, Outbox, encoded_len};
-use crate::units::{Instructions, Seconds};
+use crate::units::{Bytes, Instructions, Seconds};
 use barrier::Barrier;
 
 /// A number of threads that run programs.
@@ -132,6 +133,8 @@ struct Shared<P: Program> {
     living: AtomicUsize,
     /// What processes have contributed in this superstep.
     contributed: Mutex<Reductions>,
+    /// The supersteps with notes, and these.
+    notes: Mutex<Vec<(u64, Notes)>>,
     /// What the superstep before has reduced. It changes in the second part of a superstep, and is read in the first.
     reduced: RwLock<Reductions>,
     failure: Mutex<Option<Failure>>,
@@ -228,6 +231,7 @@ impl<P: Program> Shared<P> {
             halted: RwLock::new(vec![None; count]),
             living: AtomicUsize::new(count),
             contributed: Mutex::default(),
+            notes: Mutex::default(),
             reduced: RwLock::default(),
             failure: Mutex::new(None),
             limit,
@@ -336,13 +340,16 @@ impl<P: Program> Shared<P> {
                     });
                 }
                 place = Place::Message(rank, number, Check::Length);
-                if let Envelope::Value(message) = &envelope
-                    && let Some(fault) = attempt(|| {
+                let measured = attempt(|| {
+                    let length = match &envelope {
                         // What cannot be encoded is an error of runners that encode.
-                        let length = encoded_len(message).unwrap_or_default();
-                        check_length((rank, to), length, superstep)
-                    })
-                {
+                        Envelope::Value(message) => encoded_len(message).unwrap_or_default(),
+                        Envelope::Encoded(encoded) => Bytes(length(encoded.len())),
+                        Envelope::Sized(_) => return Ok(()),
+                    };
+                    check_length((rank, to), length, superstep)
+                });
+                if let Some(fault) = measured {
                     // The receiver is checked once all have been executed, and an error there comes before this one.
                     self.fail(superstep, place, fault);
                 }
@@ -385,6 +392,13 @@ impl<P: Program> Shared<P> {
                 let inbox = &mut buffers.inboxes[to.index() - part.ranks.start];
                 match envelope {
                     Envelope::Value(message) => inbox.messages.push((from, message)),
+                    Envelope::Encoded(encoded) => match decode((from, to), &encoded, superstep) {
+                        Ok(message) => inbox.messages.push((from, message)),
+                        Err(error) => {
+                            let place = Place::Message(from, number, Check::Length);
+                            self.fail(superstep, place, Fault::Error(error));
+                        }
+                    },
                     Envelope::Sized(bytes) => inbox.sized.push((from, bytes)),
                 }
             }
@@ -405,7 +419,12 @@ impl<P: Program> Shared<P> {
         let contributed = std::mem::take(&mut *lock(&self.contributed));
         let mut reduced = self.reduced.write().unwrap_or_else(PoisonError::into_inner);
         match conclude(contributed, superstep) {
-            Ok(concluded) => *reduced = concluded,
+            Ok(concluded) => {
+                *reduced = concluded.reduced;
+                if !concluded.notes.is_empty() {
+                    lock(&self.notes).push((superstep, concluded.notes));
+                }
+            }
             Err(error) => self.fail(superstep, Place::Reduction, Fault::Error(error)),
         }
     }
@@ -464,6 +483,7 @@ impl<P: Program> Shared<P> {
                 .max()
                 .map_or(0, |last| last + 1),
             work: Instructions::ZERO,
+            notes: self.notes.into_inner().unwrap_or_else(PoisonError::into_inner),
         };
         for process in self.processes {
             let process = process.into_inner().unwrap_or_else(PoisonError::into_inner);
