@@ -184,6 +184,7 @@ impl Program for Script {
         }
         if self.pick(3) == 0 {
             ctx.reduce("or", Or(self.pick(9) == 0));
+            ctx.note("digest", 1.0 / real_of(self.digest));
         }
         for wrong in wrongs {
             self.do_wrong(wrong, ctx)?;

@@ -86,6 +86,9 @@ impl Program for Relay {
         if ctx.index() == self.halts {
             return Ok(Step::Halt((self.digest, std::mem::take(&mut self.ballast))));
         }
+        if self.digest.is_multiple_of(7) && ctx.index() < self.first_halt {
+            ctx.broadcast(&(self.digest, "to all".to_owned()))?;
+        }
         for shift in &self.shifts {
             let to = Rank((ctx.rank().0 + shift) % ctx.size());
             if ctx.index() < self.first_halt {
