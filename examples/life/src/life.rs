@@ -23,7 +23,10 @@ impl Program for Life {
     type Message = Beside;
     type Output = Vec<Vec<bool>>;
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, Beside>) -> Result<Step<Self::Output>, BoxError> {
+    fn superstep(
+        &mut self,
+        ctx: &mut Superstep<'_, Beside>,
+    ) -> Result<Step<Self::Output>, BoxError> {
         // Nothing has been sent before the first superstep: it only sends.
         if 0 < ctx.index() {
             let (mut above, mut below) = (Vec::new(), Vec::new());

@@ -37,7 +37,10 @@ impl Program for Relay {
     type Message = (u64, String);
     type Output = (u64, Vec<u8>);
 
-    fn superstep(&mut self, ctx: &mut Superstep<'_, (u64, String)>) -> Result<Step<(u64, Vec<u8>)>, BoxError> {
+    fn superstep(
+        &mut self,
+        ctx: &mut Superstep<'_, (u64, String)>,
+    ) -> Result<Step<(u64, Vec<u8>)>, BoxError> {
         for (from, (digest, text)) in ctx.receive() {
             self.take_in(u64::from(from.0));
             self.take_in(digest);
