@@ -252,11 +252,12 @@ fn transfers(transfers: &TransferReport) -> Option<String> {
     let (sending, receiving) = (transfers.sending_seconds, transfers.receiving_seconds);
     let size = |bytes: u64| data(Bytes(bytes).as_f64());
     (NOTICED <= sending + receiving).then(|| {
+        let coming = match transfers.sent_bytes {
+            0 => format!("Building the processes took {}", duration(sending)),
+            sent => format!("Sending the processes took {} ({})", duration(sending), size(sent)),
+        };
         format!(
-            "Sending the processes took {} ({}) before the first superstep, and receiving their outputs {} ({}) after the \
-             last.",
-            duration(sending),
-            size(transfers.sent_bytes),
+            "{coming} before the first superstep, and receiving their outputs {} ({}) after the last.",
             duration(receiving),
             size(transfers.received_bytes)
         )

@@ -137,14 +137,78 @@ pub fn processes<T: Tasks>(
     size: u32,
     dealing: Dealing,
 ) -> Result<Vec<Farm<T>>, FarmError> {
+    let workers = count_workers(size, &dealing)?;
+    let master = Farm::master(shared, tasks, (dealing, workers))?;
+    let workers = (0..workers).map(|_| Farm::worker());
+    Ok(std::iter::once(master).chain(workers).collect())
+}
+
+/// What builds each process of a farm, given its rank: [`processes`], one at a time. `master` makes what workers share, and
+/// the tasks; it is called for process 0 alone, so no other host needs the memory for them.
+///
+/// # Errors
+///
+/// [`FarmError`].
+///
+/// # Examples
+///
+/// ```
+/// use bsp::farm::{self, Dealing, Tasks, Work};
+/// use bsp::{BoxError, Rank};
+///
+/// struct Squares;
+///
+/// impl Tasks for Squares {
+///     type Shared = ();
+///     type Task = u64;
+///     type Outcome = u64;
+///
+///     fn execute(_: &(), base: &u64, _: &mut Work) -> Result<u64, BoxError> {
+///         Ok(base * base)
+///     }
+/// }
+///
+/// let build = farm::builder::<Squares>(|| ((), (0..6).collect()), 4, Dealing::default()).unwrap();
+/// assert_eq!(format!("{:?}, {:?}", build(Rank(0)).unwrap(), build(Rank(3)).unwrap()), "master, worker");
+/// ```
+pub fn builder<T: Tasks>(
+    master: impl Fn() -> (T::Shared, Vec<T::Task>),
+    size: u32,
+    dealing: Dealing,
+) -> Result<impl Fn(Rank) -> Result<Farm<T>, FarmError>, FarmError> {
+    let workers = count_workers(size, &dealing)?;
+    Ok(move |rank| {
+        if rank != Rank(0) {
+            return Ok(Farm::worker());
+        }
+        let (shared, tasks) = master();
+        Farm::master(&shared, tasks, (dealing.clone(), workers))
+    })
+}
+
+/// The number of workers of a farm of `size` processes.
+fn count_workers(size: u32, dealing: &Dealing) -> Result<u32, FarmError> {
     dealing.check()?;
     let workers = size.checked_sub(1).filter(|workers| 0 < *workers);
-    let workers = workers.ok_or(FarmError::NoWorker(size))?;
-    let encoding = encode_shared(shared).map_err(|error| FarmError::Shared(error.to_string()))?;
-    let dealer = Dealer::new(dealing, length(tasks.len()), workers);
-    let master = Role::Master(Box::new(Master::new(encoding, tasks, dealer)));
-    let workers = (0..workers).map(|_| Role::Worker(Worker::new()));
-    Ok(std::iter::once(master).chain(workers).map(Farm).collect())
+    workers.ok_or(FarmError::NoWorker(size))
+}
+
+impl<T: Tasks> Farm<T> {
+    fn master(
+        shared: &T::Shared,
+        tasks: Vec<T::Task>,
+        (dealing, workers): (Dealing, u32),
+    ) -> Result<Self, FarmError> {
+        let encoding =
+            encode_shared(shared).map_err(|error| FarmError::Shared(error.to_string()))?;
+        let dealer = Dealer::new(dealing, length(tasks.len()), workers);
+        let master = Master::new(encoding, tasks, dealer);
+        Ok(Self(Role::Master(Box::new(master))))
+    }
+
+    fn worker() -> Self {
+        Self(Role::Worker(Worker::new()))
+    }
 }
 
 impl<T: Tasks> Program for Farm<T> {

@@ -39,8 +39,8 @@ pub use prepared::{
 pub use provenance::{Attributed, CsvTable, Provenance, Published, platform_digest};
 pub use recorder::{Recorder, beginning, refuse_records};
 pub use registry::{
-    BuildInput, Common, DealingParameters, Entry, Registry, Rejection, Supersteps, Unbuilt,
-    Workload,
+    BuildError, BuildInput, Common, DealingParameters, Entry, ParameterError, Registry, Rejection,
+    Supersteps, Unbuilt, Workload,
 };
 pub use report::{
     CallReport, CallSummary, CheckpointSummary, JoinSummary, MigrationReport, NamedMove, Report,
@@ -51,5 +51,5 @@ pub use sections::{
     CheckpointSection, CheckpointTime, ElasticitySection, NetworkSection, PlatformSection,
     RunSection,
 };
-pub use settings::{Files, Override, Unit};
+pub use settings::{DataFolder, Files, InputFileError, Override, Unit};
 pub use submission::{SavedJob, absolute};

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use agents::{Collection, Payment, Shape};
 use migbsp::Policies;
 use settings::{
-    Fault, Files, Layer, Node, Override, Value, folder_of, merge, name_of, parse, read, read_bytes,
+    DataFolder, Fault, Files, Layer, Node, Override, Value, folder_of, merge, name_of, parse, read,
+    read_bytes,
 };
 use simulator::Platform;
 
@@ -255,15 +256,16 @@ pub fn scheduler(assignments: &[String], policies: &Policies) -> Result<Schedule
 impl Loaded {
     /// What the workload of this experiment is to be built from.
     pub fn build_input(&self) -> BuildInput<'_> {
+        const NOTHING: &Node = &Node::empty_table();
         let application = &self.experiment.application;
         BuildInput {
-            written: &application.written,
+            application: self.written.get("application").unwrap_or(NOTHING),
             common: Common {
                 processes: application.processes,
                 supersteps: application.supersteps,
                 seed: self.experiment.run.seed,
             },
-            folder: &self.folder,
+            folder: DataFolder::OfExperiment(&self.folder),
         }
     }
 

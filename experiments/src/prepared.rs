@@ -289,9 +289,8 @@ impl VerifyError {
     pub(crate) const fn process(&self) -> Option<Rank> {
         match self {
             Self::Outputs(Rejection::Output { process, .. }) => Some(*process),
-            Self::Outputs(Rejection::Input(_) | Rejection::Outputs(_)) | Self::Parameters(_) => {
-                None
-            }
+            Self::Outputs(Rejection::Input(_) | Rejection::Unbuilt(_) | Rejection::Outputs(_))
+            | Self::Parameters(_) => None,
         }
     }
 }
@@ -301,7 +300,9 @@ impl From<VerifyError> for Failure {
         let problem = error.to_string();
         match error {
             VerifyError::Parameters(fault) => fault.into(),
-            VerifyError::Outputs(Rejection::Input(_)) => Self::Input(problem),
+            VerifyError::Outputs(Rejection::Input(_) | Rejection::Unbuilt(_)) => {
+                Self::Input(problem)
+            }
             VerifyError::Outputs(Rejection::Outputs(_) | Rejection::Output { .. }) => {
                 Self::Verification(problem)
             }

@@ -3,17 +3,20 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::Arc;
 
-use agents::{Outputs, ProgramType, Programs};
+use agents::{Outputs, ProgramType, Programs, hosted};
+use bsp::farm::{DealingError, FarmError};
 use bsp::reference::panic_message;
 use bsp::{Program, Rank};
+use machines::{JobError, TakeProcess};
 use migbsp::{Gate, Plan, Policies, Rule, When};
 use protocol::Build;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use settings::{Fault, Files, Node, Unit, decode, nearest, tree_of};
+use settings::{
+    DataFolder, Fault, Files, InputFileError, Node, Unit, decode, join, nearest, tree_of,
+};
 
 use crate::failure::Failure;
 use crate::outputs::{OutputFile, OutputsError, OutputsFormat, check_form, encode};
@@ -21,7 +24,7 @@ use crate::prepared::{Verified, VerifyError};
 use crate::provenance::binary_digest;
 use crate::scheduler::Scheduler;
 
-pub use workloads::{Common, DealingParameters};
+pub use workloads::{Common, DealingParameters, ParameterError};
 
 /// The workloads and the rules of policies that a binary knows, and what the binary is called.
 #[derive(Clone)]
@@ -35,12 +38,12 @@ pub struct Registry {
 /// The source of a workload's programs.
 #[derive(Clone, Copy, Debug)]
 pub struct BuildInput<'a> {
-    /// Its parameters, as written.
-    pub written: &'a Node,
+    /// The section `[application]`, as written.
+    pub application: &'a Node,
     /// Parameters that every workload has.
     pub common: Common,
-    /// The folder that names of files are relative to.
-    pub folder: &'a Path,
+    /// The folder that names of input files are relative to.
+    pub folder: DataFolder<'a>,
 }
 
 /// A workload with its types erased, for any number of threads.
@@ -74,12 +77,31 @@ pub trait Entry: Send + Sync {
     /// The type of its programs, for nodes.
     fn program_type(&self) -> ProgramType;
 
-    /// Its programs, for a run in either world.
+    /// Its programs, all of them, for a run in one process of the operating system.
     ///
     /// # Errors
     ///
     /// If the parameters do not make a program.
     fn programs(&self, order: BuildInput<'_>) -> Result<Programs, Fault>;
+
+    /// Builds the processes of these `ranks`, one after the other, and passes each to `take`.
+    ///
+    /// # Errors
+    ///
+    /// If the parameters do not make a program; the error of `take`.
+    fn build(
+        &self,
+        order: BuildInput<'_>,
+        ranks: &[Rank],
+        take: &mut TakeProcess<'_>,
+    ) -> Result<(), Unbuilt>;
+
+    /// Checks the parameters as far as that is possible without the input files, which may be on nodes alone.
+    ///
+    /// # Errors
+    ///
+    /// If the parameters do not make a program.
+    fn check(&self, order: BuildInput<'_>) -> Result<(), Fault>;
 
     /// Checks the outputs of the programs that were built from the same `order`.
     ///
@@ -297,26 +319,57 @@ impl<W: Workload> Registered<W> {
         decode(written, &format!("application.{}", W::NAME), W::unit)
     }
 
-    fn build(order: BuildInput<'_>) -> Result<Vec<W::Program>, Fault> {
-        let BuildInput {
-            written,
-            common,
-            folder,
-        } = order;
-        let parameters = Self::parameters(written)?;
-        let files = Files::new(folder, written);
-        W::build_from(&parameters, common, files).map_err(|unbuilt| {
-            let place = place_of(&unbuilt.to_string(), written);
-            let fault = Fault::new(place, &format!("application.{}", W::NAME), &unbuilt);
-            match unbuilt {
-                // A file that was named on the command line is no fault of the command line.
-                Unbuilt::File(_) if fault.is_usage() => Fault {
-                    origin: None,
-                    ..fault
-                },
-                Unbuilt::File(_) | Unbuilt::Parameter(_) => fault,
+    /// The section of the workload.
+    fn section<'a>(order: &BuildInput<'a>) -> &'a Node {
+        const NOTHING: &Node = &Node::empty_table();
+        order.application.get(W::NAME).unwrap_or(NOTHING)
+    }
+
+    fn files<'a>(order: &BuildInput<'a>) -> Files<'a> {
+        Files::in_folder(order.folder, Self::section(order))
+    }
+
+    /// The fault of what has not been built, at the place of its key.
+    fn fault(order: &BuildInput<'_>, error: BuildError) -> Fault {
+        let own = Self::section(order);
+        let section = format!("application.{}", W::NAME);
+        match error {
+            BuildError::Parameter(ParameterError {
+                key,
+                found,
+                problem,
+                remedy,
+            }) => {
+                let name = key.split('[').next().unwrap_or_default();
+                let is_common = ["processes", "supersteps"].contains(&name);
+                let (node, path) = if is_common && own.find(name).is_none() {
+                    (order.application.find(name), join("application", &key))
+                } else if key.is_empty() {
+                    (Some(own), section)
+                } else {
+                    (own.find(name), join(&section, &key))
+                };
+                let place = node.unwrap_or(own).place();
+                let fault = match found {
+                    Some(found) => Fault::invalid(place, &path, found, problem),
+                    None => Fault::new(place, &path, problem),
+                };
+                let help = remedy.or_else(|| fault.help.clone());
+                Fault { help, ..fault }
             }
-        })
+            BuildError::File(error) => {
+                let (key, path) = (&error.key, error.path.display());
+                let place = own.find(key).unwrap_or(own).place();
+                let problem = format!("{path} {}", error.problem);
+                let fault = Fault::new(place, &join(&section, key), problem);
+                // What a file that was named on the command line contains is no fault of the command line.
+                if fault.is_usage() && !error.is_unread {
+                    let origin = None;
+                    return Fault { origin, ..fault };
+                }
+                fault
+            }
+        }
     }
 }
 
@@ -350,14 +403,48 @@ impl<W: Workload> Entry for Registered<W> {
     }
 
     fn programs(&self, order: BuildInput<'_>) -> Result<Programs, Fault> {
-        Ok(Programs::new(Self::build(order)?))
+        let parameters = Self::parameters(Self::section(&order))?;
+        let programs = W::processes(&parameters, order.common, Self::files(&order));
+        let programs = programs.map_err(|error| Self::fault(&order, error))?;
+        Ok(Programs::new(programs))
+    }
+
+    fn build(
+        &self,
+        order: BuildInput<'_>,
+        ranks: &[Rank],
+        take: &mut TakeProcess<'_>,
+    ) -> Result<(), Unbuilt> {
+        let parameters = Self::parameters(Self::section(&order))?;
+        let fault = |error| Self::fault(&order, error);
+        let build = W::builder(&parameters, order.common, Self::files(&order)).map_err(fault)?;
+        for rank in ranks {
+            let program = build(*rank).map_err(fault)?;
+            take(*rank, hosted(program))?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, order: BuildInput<'_>) -> Result<(), Fault> {
+        let parameters = Self::parameters(Self::section(&order))?;
+        match W::builder(&parameters, order.common, Self::files(&order)).map(drop) {
+            Ok(()) | Err(BuildError::File(_)) => Ok(()),
+            Err(error @ BuildError::Parameter(_)) => Err(Self::fault(&order, error)),
+        }
     }
 
     fn verify(&self, order: BuildInput<'_>, outputs: &Outputs) -> Result<Verified, VerifyError> {
-        let parameters = Self::parameters(order.written)?;
-        let files = Files::new(order.folder, order.written);
+        let parameters = Self::parameters(Self::section(&order))?;
+        let files = Self::files(&order);
         let outputs = outputs.typed::<W::Program>();
-        let statement = guarded(|| W::verify(&parameters, order.common, files, outputs))?;
+        let statement = match guarded(|| W::verify(&parameters, order.common, files, outputs)) {
+            // Nodes have had the file, and the outputs are a result.
+            Err(Rejection::Unbuilt(BuildError::File(error))) if error.is_unread => {
+                let path = error.path.display();
+                Some(format!("not checked, because {path} is not here"))
+            }
+            checked => checked?,
+        };
         Ok(Verified::new(outputs, statement))
     }
 
@@ -374,8 +461,8 @@ impl<W: Workload> Entry for Registered<W> {
         order: BuildInput<'_>,
         outputs: &Outputs,
     ) -> Result<Vec<OutputFile>, VerifyError> {
-        let parameters = Self::parameters(order.written)?;
-        let files = Files::new(order.folder, order.written);
+        let parameters = Self::parameters(Self::section(&order))?;
+        let files = Self::files(&order);
         let outputs = outputs.typed::<W::Program>();
         Ok(guarded(|| {
             W::files(&parameters, order.common, files, outputs)
@@ -390,14 +477,6 @@ fn guarded<T>(check: impl FnOnce() -> Result<T, Rejection>) -> Result<T, Rejecti
         let problem = format!("the check of the outputs panicked: {message}");
         Err(Rejection::Outputs(problem))
     })
-}
-
-/// The place of the parameter that `problem` names first, in backquotes.
-fn place_of<'a>(problem: &str, written: &'a Node) -> Option<&'a str> {
-    let quoted = problem.split('`').skip(1).step_by(2);
-    let mut keys = quoted.map(|quoted| quoted.split('[').next().unwrap_or_default());
-    let named = keys.find_map(|key| written.find(key).filter(|_| !key.is_empty()));
-    named.unwrap_or(written).place()
 }
 
 /// A workload's use of `application.supersteps`.
@@ -417,8 +496,8 @@ pub enum Supersteps {
 ///
 /// ```
 /// use bsp::units::Instructions;
-/// use bsp::{BoxError, Program, Step, Superstep};
-/// use experiments::{Common, Registry, Workload};
+/// use bsp::{BoxError, Program, Rank, Step, Superstep};
+/// use experiments::{BuildError, Common, Files, Registry, Workload};
 /// use serde::{Deserialize, Serialize};
 ///
 /// #[derive(Serialize, Deserialize)]
@@ -453,10 +532,14 @@ pub enum Supersteps {
 ///     const NAME: &'static str = "countdown";
 ///     const ABOUT: &'static str = "computes, and sends nothing";
 ///
-///     fn build(parameters: &Parameters, common: Common) -> Result<Vec<Countdown>, String> {
-///         let left = common.required_supersteps().map_err(|error| error.to_string())?;
-///         let one = || Countdown { left, work: parameters.instructions };
-///         Ok((0..common.processes).map(|_| one()).collect())
+///     fn builder(
+///         parameters: &Parameters,
+///         common: Common,
+///         _: Files<'_>,
+///     ) -> Result<impl Fn(Rank) -> Result<Countdown, BuildError>, BuildError> {
+///         let left = common.required_supersteps()?;
+///         let work = parameters.instructions;
+///         Ok(move |_| Ok(Countdown { left, work }))
 ///     }
 /// }
 ///
@@ -494,24 +577,40 @@ pub trait Workload: 'static {
         true
     }
 
-    /// One program for each rank.
+    /// What builds each process, given its rank.
+    ///
+    /// On real hosts, each node builds the processes that start there: it calls this once, and what this returns once for each
+    /// of them. So what is read or computed here is what all processes share, such as a matrix of which each takes a part;
+    /// what only one process has is made in what this returns. It is dropped when the last process has been built.
+    ///
+    /// The client calls it, too, to find invalid parameters before it submits anything. An error of a file is none there,
+    /// because nodes may have the file.
+    ///
+    /// # Laws
+    ///
+    /// A process depends on parameters, `common`, files and rank alone: it is the same on any node, and however many others
+    /// are built there.
     ///
     /// # Errors
     ///
-    /// Names the invalid parameter, its value and the rule.
-    fn build(parameters: &Self::Parameters, common: Common) -> Result<Vec<Self::Program>, String>;
-
-    /// The same, where parameters may name files; by default none does.
-    ///
-    /// # Errors
-    ///
-    /// As [`Workload::build`], and if the contents of a file are invalid.
-    fn build_from(
+    /// The invalid parameter or file.
+    fn builder(
         parameters: &Self::Parameters,
         common: Common,
-        _files: Files<'_>,
-    ) -> Result<Vec<Self::Program>, Unbuilt> {
-        Ok(Self::build(parameters, common)?)
+        files: Files<'_>,
+    ) -> Result<impl Fn(Rank) -> Result<Self::Program, BuildError>, BuildError>;
+
+    /// All processes, by rank: for tests, and for runs in one process of the operating system.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workload::builder`], or if there is no process or no superstep.
+    fn processes(
+        parameters: &Self::Parameters,
+        common: Common,
+        files: Files<'_>,
+    ) -> Result<Vec<Self::Program>, BuildError> {
+        common.build(Self::builder(parameters, common, files)?)
     }
 
     /// Checks the outputs of processes that were built from the same arguments, in rank order,
@@ -546,21 +645,44 @@ pub trait Workload: 'static {
     }
 }
 
-/// Why parameters that may name files make no programs.
+/// Why parameters make no programs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unbuilt {
+pub enum BuildError {
     /// An invalid parameter.
-    #[error("{0}")]
-    Parameter(String),
-    /// Invalid contents of a file.
-    #[error("{0}")]
-    File(String),
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// An input file that cannot be read, or whose contents are invalid.
+    #[error(transparent)]
+    File(#[from] InputFileError),
 }
 
-impl From<String> for Unbuilt {
-    fn from(problem: String) -> Self {
-        Self::Parameter(problem)
+impl From<workloads::Error> for BuildError {
+    fn from(error: workloads::Error) -> Self {
+        Self::Parameter(error.into())
     }
+}
+
+impl From<FarmError> for BuildError {
+    fn from(error: FarmError) -> Self {
+        Self::Parameter(error.into())
+    }
+}
+
+impl From<DealingError> for BuildError {
+    fn from(error: DealingError) -> Self {
+        Self::Parameter(error.into())
+    }
+}
+
+/// Why not all processes of a job have been built.
+#[derive(Debug, thiserror::Error)]
+pub enum Unbuilt {
+    /// The parameters make no program.
+    #[error(transparent)]
+    Parameters(#[from] Fault),
+    /// A process has been built and not been taken.
+    #[error(transparent)]
+    Untaken(#[from] JobError),
 }
 
 /// Why the outputs are no valid result.
@@ -569,6 +691,9 @@ pub enum Rejection {
     /// The result does not exist, such as the factors of a singular matrix.
     #[error("{0}")]
     Input(String),
+    /// The input cannot be had here, such as a file that only nodes have.
+    #[error(transparent)]
+    Unbuilt(#[from] BuildError),
     /// The result is not the required one: the program is wrong.
     #[error("{0}")]
     Outputs(String),

@@ -63,7 +63,7 @@ pub struct RunReport {
     /// The builds of the nodes, by host; none in a simulation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<Build>,
-    /// What the client sent before the run and received after it, on real hosts.
+    /// How processes came to the nodes before the run, and what the client received after it, on real hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfers: Option<TransferReport>,
     /// All rescheduling calls.
@@ -76,12 +76,12 @@ pub struct RunReport {
     pub checkpoints: Option<CheckpointSummary>,
 }
 
-/// What the client of a run sent before it and received after it.
+/// How processes came to the nodes before a run, and what its client received after it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TransferReport {
-    /// Until all processes were sent to the hosts where they start.
+    /// Until all nodes had the processes that start there: built, or sent by the client of a run that resumes another one.
     pub sending_seconds: f64,
-    /// Bytes of their states.
+    /// Bytes of the states that the client sent.
     pub sent_bytes: u64,
     /// From the end of the last superstep until all outputs were here.
     pub receiving_seconds: f64,

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use bsp::Array;
 use bsp::numbers::index;
+use bsp::{Array, Rank};
 use settings::{Files, Unit};
 use workloads::lu::kernel as lu_kernel;
 use workloads::smith_waterman::kernel as alignment;
@@ -13,7 +13,9 @@ use workloads::{
 };
 
 use crate::outputs::OutputFile;
-use crate::registry::{Common, Registry, Rejection, Supersteps, Unbuilt, Workload};
+use crate::registry::{
+    BuildError, Common, ParameterError, Registry, Rejection, Supersteps, Workload,
+};
 
 impl Registry {
     /// The shipped workloads; users add theirs.
@@ -66,8 +68,13 @@ impl Workload for LatticeBoltzmann {
         false
     }
 
-    fn build(parameters: &lbm::Parameters, common: Common) -> Result<Vec<lbm::Lbm>, String> {
-        lbm::processes(parameters, common).map_err(|error| error.to_string())
+    fn builder(
+        parameters: &lbm::Parameters,
+        common: Common,
+        _: Files<'_>,
+    ) -> Result<impl Fn(Rank) -> Result<lbm::Lbm, BuildError>, BuildError> {
+        let build = lbm::builder(parameters, common)?;
+        Ok(move |rank| Ok(build(rank)?))
     }
 }
 
@@ -90,11 +97,14 @@ impl Workload for SmithWaterman {
         false
     }
 
-    fn build(
+    fn builder(
         parameters: &smith_waterman::Parameters,
         common: Common,
-    ) -> Result<Vec<smith_waterman::SmithWaterman>, String> {
-        smith_waterman::processes(parameters, common).map_err(|error| error.to_string())
+        _: Files<'_>,
+    ) -> Result<impl Fn(Rank) -> Result<smith_waterman::SmithWaterman, BuildError>, BuildError>
+    {
+        let build = smith_waterman::builder(parameters, common)?;
+        Ok(move |rank| Ok(build(rank)?))
     }
 }
 
@@ -118,8 +128,13 @@ impl Workload for LuDecomposition {
         false
     }
 
-    fn build(parameters: &lu::Parameters, common: Common) -> Result<Vec<lu::Lu>, String> {
-        lu::processes(parameters, common).map_err(|error| error.to_string())
+    fn builder(
+        parameters: &lu::Parameters,
+        common: Common,
+        _: Files<'_>,
+    ) -> Result<impl Fn(Rank) -> Result<lu::Lu, BuildError>, BuildError> {
+        let build = lu::builder(parameters, common)?;
+        Ok(move |rank| Ok(build(rank)?))
     }
 }
 
@@ -140,11 +155,13 @@ impl Workload for LatticeBoltzmannKernel {
         false
     }
 
-    fn build(
+    fn builder(
         parameters: &lbm::kernel::Parameters,
         common: Common,
-    ) -> Result<Vec<lbm::kernel::Kernel>, String> {
-        lbm::kernel::processes(parameters, common).map_err(|error| error.to_string())
+        _: Files<'_>,
+    ) -> Result<impl Fn(Rank) -> Result<lbm::kernel::Kernel, BuildError>, BuildError> {
+        let build = lbm::kernel::builder(parameters, common)?;
+        Ok(move |rank| Ok(build(rank)?))
     }
 
     fn verify(
@@ -212,11 +229,13 @@ impl Workload for Synthetic {
         parameters.dynamics.draws()
     }
 
-    fn build(
+    fn builder(
         parameters: &synthetic::Parameters,
         common: Common,
-    ) -> Result<Vec<synthetic::Synthetic>, String> {
-        synthetic::processes(parameters, common).map_err(|error| error.to_string())
+        _: Files<'_>,
+    ) -> Result<impl Fn(Rank) -> Result<synthetic::Synthetic, BuildError>, BuildError> {
+        let build = synthetic::builder(parameters, common)?;
+        Ok(move |rank| Ok(build(rank)?))
     }
 }
 
@@ -225,12 +244,10 @@ fn read_matrix(
     (key, file): (&str, &str),
     files: Files<'_>,
     accept: impl FnOnce(Matrix) -> Result<Matrix, MatrixError>,
-) -> Result<Matrix, Unbuilt> {
+) -> Result<Matrix, BuildError> {
     let text = files.read(key, file)?;
-    Matrix::from_csv(&text).and_then(accept).map_err(|error| {
-        let path = files.path(key, file);
-        Unbuilt::File(format!("`{key}`: {} {error}", path.display()))
-    })
+    let matrix = Matrix::from_csv(&text).and_then(accept);
+    matrix.map_err(|error| files.invalid(key, file, error).into())
 }
 
 /// The heat equation on a plate, on horizontal strips.
@@ -254,8 +271,13 @@ impl Workload for HeatEquation {
         false
     }
 
-    fn build(parameters: &heat::Parameters, common: Common) -> Result<Vec<heat::Heat>, String> {
-        heat::processes(parameters, common).map_err(|error| error.to_string())
+    fn builder(
+        parameters: &heat::Parameters,
+        common: Common,
+        _: Files<'_>,
+    ) -> Result<impl Fn(Rank) -> Result<heat::Heat, BuildError>, BuildError> {
+        let build = heat::builder(parameters, common)?;
+        Ok(move |rank| Ok(build(rank)?))
     }
 
     fn verify(
@@ -328,20 +350,14 @@ impl Workload for LuKernel {
         parameters.matrix.is_none()
     }
 
-    fn build(
-        parameters: &lu_kernel::Parameters,
-        common: Common,
-    ) -> Result<Vec<lu_kernel::Lu>, String> {
-        Self::build_from(parameters, common, Files::here()).map_err(|unbuilt| unbuilt.to_string())
-    }
-
-    fn build_from(
+    fn builder(
         parameters: &lu_kernel::Parameters,
         common: Common,
         files: Files<'_>,
-    ) -> Result<Vec<lu_kernel::Lu>, Unbuilt> {
+    ) -> Result<impl Fn(Rank) -> Result<lu_kernel::Lu, BuildError>, BuildError> {
         let matrix = matrix(parameters, common.seed, files)?;
-        Ok(lu_kernel::processes(parameters, &matrix, common).map_err(|error| error.to_string())?)
+        let build = lu_kernel::builder(parameters, matrix, common)?;
+        Ok(move |rank| Ok(build(rank)?))
     }
 
     fn verify(
@@ -351,8 +367,7 @@ impl Workload for LuKernel {
         outputs: &[Result<lu_kernel::Block, lu_kernel::Singular>],
     ) -> Result<Option<String>, Rejection> {
         let factors = factors(parameters, outputs)?;
-        let matrix = matrix(parameters, common.seed, files)
-            .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+        let matrix = matrix(parameters, common.seed, files)?;
         if factors.order() != matrix.rows() {
             let (found, order) = (factors.order(), matrix.rows());
             let problem = format!("factors of order {found} have come out, not of order {order}");
@@ -436,9 +451,9 @@ fn matrix(
     parameters: &lu_kernel::Parameters,
     seed: u64,
     files: Files<'_>,
-) -> Result<Matrix, Unbuilt> {
+) -> Result<Matrix, BuildError> {
     let Some(file) = &parameters.matrix else {
-        return Ok(parameters.drawn(seed).map_err(|error| error.to_string())?);
+        return Ok(parameters.drawn(seed)?);
     };
     read_matrix(("matrix", file), files, Matrix::square)
 }
@@ -458,20 +473,14 @@ impl Workload for SmithWatermanKernel {
         parameters.query.is_none()
     }
 
-    fn build(
-        parameters: &alignment::Parameters,
-        common: Common,
-    ) -> Result<Vec<alignment::SmithWaterman>, String> {
-        Self::build_from(parameters, common, Files::here()).map_err(|unbuilt| unbuilt.to_string())
-    }
-
-    fn build_from(
+    fn builder(
         parameters: &alignment::Parameters,
         common: Common,
         files: Files<'_>,
-    ) -> Result<Vec<alignment::SmithWaterman>, Unbuilt> {
+    ) -> Result<impl Fn(Rank) -> Result<alignment::SmithWaterman, BuildError>, BuildError> {
         let pair = sequences(parameters, common.seed, files)?;
-        Ok(alignment::processes(parameters, &pair, common).map_err(|error| error.to_string())?)
+        let build = alignment::builder(parameters, pair, common)?;
+        Ok(move |rank| Ok(build(rank)?))
     }
 
     fn verify(
@@ -480,8 +489,7 @@ impl Workload for SmithWatermanKernel {
         files: Files<'_>,
         outputs: &[alignment::Part],
     ) -> Result<Option<String>, Rejection> {
-        let pair = sequences(parameters, common.seed, files)
-            .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+        let pair = sequences(parameters, common.seed, files)?;
         let Some(alignment) = assembled(outputs, &pair)? else {
             return Ok(Some(NOTHING.to_owned()));
         };
@@ -504,8 +512,7 @@ impl Workload for SmithWatermanKernel {
         files: Files<'_>,
         outputs: &[alignment::Part],
     ) -> Result<Vec<OutputFile>, Rejection> {
-        let pair = sequences(parameters, common.seed, files)
-            .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+        let pair = sequences(parameters, common.seed, files)?;
         let text = match assembled(outputs, &pair)? {
             None => NOTHING.to_owned() + "\n",
             Some(alignment) => {
@@ -534,7 +541,7 @@ fn sequences(
     parameters: &alignment::Parameters,
     seed: u64,
     files: Files<'_>,
-) -> Result<alignment::Pair, Unbuilt> {
+) -> Result<alignment::Pair, BuildError> {
     let alignment::Parameters {
         query,
         subject,
@@ -547,12 +554,14 @@ fn sequences(
         let sequence =
             alignment::Sequence::from_fasta(&text, key, record.as_deref(), parameters.scoring);
         sequence.map_err(|error| {
-            let problem = format!("`{key}`: {} {error}", files.path(key, file).display());
             match error {
                 // The parameter selects the record.
                 alignment::SequenceError::Several { .. }
-                | alignment::SequenceError::NoSuchRecord { .. } => Unbuilt::Parameter(problem),
-                _ => Unbuilt::File(problem),
+                | alignment::SequenceError::NoSuchRecord { .. } => {
+                    let problem = format!("{} {error}", files.path(key, file).display());
+                    BuildError::from(ParameterError::new(key, problem))
+                }
+                _ => files.invalid(key, file, error).into(),
             }
         })
     };
@@ -565,12 +574,13 @@ fn sequences(
         (None, Some(_)) => Err(lacks("subject", "query").into()),
         (None, None) if query_record.is_some() => Err(lacks("query_record", "query").into()),
         (None, None) if subject_record.is_some() => Err(lacks("subject_record", "subject").into()),
-        (None, None) => Ok(parameters.drawn(seed).map_err(|error| error.to_string())?),
+        (None, None) => Ok(parameters.drawn(seed)?),
     }
 }
 
-fn lacks(set: &str, missing: &str) -> String {
-    format!("`{set}` is set, but `{missing}` is not; name two files, or none to have both drawn")
+fn lacks(set: &str, missing: &str) -> ParameterError {
+    ParameterError::new(set, format!("is set, but `{missing}` is not"))
+        .or_else("name two files, or none to have both drawn")
 }
 
 /// The product of two matrices by a task farm.
@@ -595,21 +605,14 @@ impl Workload for MatrixProduct {
         parameters.a.is_none() || parameters.b.is_none()
     }
 
-    fn build(
-        parameters: &matrix_product::Parameters,
-        common: Common,
-    ) -> Result<Vec<matrix_product::Product>, String> {
-        Self::build_from(parameters, common, Files::here()).map_err(|unbuilt| unbuilt.to_string())
-    }
-
-    fn build_from(
+    fn builder(
         parameters: &matrix_product::Parameters,
         common: Common,
         files: Files<'_>,
-    ) -> Result<Vec<matrix_product::Product>, Unbuilt> {
-        let (a, b) = operands(parameters, common.seed, files)?;
-        Ok(matrix_product::processes(parameters, (&a, &b), common)
-            .map_err(|error| error.to_string())?)
+    ) -> Result<impl Fn(Rank) -> Result<matrix_product::Product, BuildError>, BuildError> {
+        let operands = operands(parameters, common.seed, files)?;
+        let build = matrix_product::builder(parameters, operands, common)?;
+        Ok(move |rank| Ok(build(rank)?))
     }
 
     fn verify(
@@ -618,8 +621,7 @@ impl Workload for MatrixProduct {
         files: Files<'_>,
         outputs: &[Vec<Array<f64>>],
     ) -> Result<Option<String>, Rejection> {
-        let (a, b) = operands(parameters, common.seed, files)
-            .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+        let (a, b) = operands(parameters, common.seed, files)?;
         let agreement = matrix_product::check((&a, &b), &product(outputs), common.seed)
             .map_err(|disagreement| Rejection::Outputs(disagreement.to_string()))?;
         Ok(Some(format!(
@@ -637,8 +639,7 @@ impl Workload for MatrixProduct {
         files: Files<'_>,
         outputs: &[Vec<Array<f64>>],
     ) -> Result<Vec<OutputFile>, Rejection> {
-        let (a, b) = operands(parameters, common.seed, files)
-            .map_err(|unbuilt| Rejection::Input(unbuilt.to_string()))?;
+        let (a, b) = operands(parameters, common.seed, files)?;
         let shape = [a.rows(), b.columns()];
         Ok(vec![OutputFile::array(
             "product.npy",
@@ -660,12 +661,10 @@ fn operands(
     parameters: &matrix_product::Parameters,
     seed: u64,
     files: Files<'_>,
-) -> Result<(Matrix, Matrix), Unbuilt> {
+) -> Result<(Matrix, Matrix), BuildError> {
     let factor = |key: &str, file: Option<&String>, side: matrix_product::Side| match file {
         Some(file) => read_matrix((key, file), files, Ok),
-        None => Ok(parameters
-            .drawn(side, seed)
-            .map_err(|error| error.to_string())?),
+        None => Ok(parameters.drawn(side, seed)?),
     };
     Ok((
         factor("a", parameters.a.as_ref(), matrix_product::Side::Left)?,
@@ -690,11 +689,13 @@ impl Workload for KindsOfState {
         }
     }
 
-    fn build(
+    fn builder(
         parameters: &state_kinds::Parameters,
         common: Common,
-    ) -> Result<Vec<state_kinds::StateKinds>, String> {
-        state_kinds::processes(parameters, common).map_err(|error| error.to_string())
+        _: Files<'_>,
+    ) -> Result<impl Fn(Rank) -> Result<state_kinds::StateKinds, BuildError>, BuildError> {
+        let build = state_kinds::builder(parameters, common)?;
+        Ok(move |rank| Ok(build(rank)?))
     }
 
     /// Every process has checked its results; the sum of what they solved is left to say.
@@ -728,11 +729,13 @@ impl Workload for HRelations {
         false
     }
 
-    fn build(
+    fn builder(
         parameters: &h_relation::Parameters,
         common: Common,
-    ) -> Result<Vec<h_relation::HRelation>, String> {
-        h_relation::processes(parameters, common).map_err(|error| error.to_string())
+        _: Files<'_>,
+    ) -> Result<impl Fn(Rank) -> Result<h_relation::HRelation, BuildError>, BuildError> {
+        let build = h_relation::builder(parameters, common)?;
+        Ok(move |rank| Ok(build(rank)?))
     }
 
     /// Receivers have checked every message; the sum of all is left to check.
@@ -778,11 +781,13 @@ impl Workload for ModelFarm {
         0.0 < parameters.variation
     }
 
-    fn build(
+    fn builder(
         parameters: &task_farm::Parameters,
         common: Common,
-    ) -> Result<Vec<task_farm::TaskFarm>, String> {
-        task_farm::processes(parameters, common).map_err(|error| error.to_string())
+        _: Files<'_>,
+    ) -> Result<impl Fn(Rank) -> Result<task_farm::TaskFarm, BuildError>, BuildError> {
+        let build = task_farm::builder(parameters, common)?;
+        Ok(move |rank| Ok(build(rank)?))
     }
 
     /// Each outcome has the number of its task.

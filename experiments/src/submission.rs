@@ -11,14 +11,15 @@ use agents::{Resumed, resumed_placement};
 use bsp::HostId;
 use checkpoint::{Checkpoint, DiskFiles, JobDescription, SavedStates, Store};
 use machines::client::Request;
-use machines::{Builds, JobError, Prepared};
-use protocol::{Member, Submit};
+use machines::{Builds, JobError, Prepared, ProgramBuilder};
+use protocol::{Fault as AtFault, InputFolder, Member, Submit};
 use record::ResumedRun;
+use settings::{DataFolder, Fault};
 
 use crate::failure::Failure;
 use crate::loaded::{Loaded, check_for_hosts, load_text_for_cluster, without_others};
 use crate::prepared::PreparedExperiment;
-use crate::registry::Registry;
+use crate::registry::{BuildInput, Registry, Unbuilt};
 use crate::scheduler::Scenario;
 
 /// The experiment of `loaded` on `members`, and the request for it. `plays`: its background load is played there.
@@ -34,6 +35,8 @@ pub fn request(
     plays: bool,
 ) -> Result<(PreparedExperiment, Request), Failure> {
     check_for_hosts(loaded, plays)?;
+    let entry = registry.find(&loaded.experiment.application.workload, None)?;
+    entry.check(loaded.build_input())?;
     let experiment = settings::print(&without_others(loaded), &loaded.written);
     let prepared = prepare_experiment(&experiment, members, None, registry)?;
     of_prepared(
@@ -85,18 +88,39 @@ fn of_prepared(
         workload: prepared.loaded.experiment.application.workload.clone(),
         members: members.to_vec(),
         experiment,
+        folder: input_folder(loaded),
         checkpoint: None,
         setup: prepared.setup(scenario(&prepared)),
     };
     Ok((prepared, request))
 }
 
-/// A node's preparation of a submitted job.
+/// Where the input files of `loaded` are.
+fn input_folder(loaded: &Loaded) -> InputFolder {
+    let folder = std::path::absolute(loaded.folder.join(""));
+    let current = std::env::current_dir().ok();
+    // A node says of a path that is no text that it leads nowhere.
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    InputFolder {
+        experiment: folder.as_deref().map_or_else(|_| String::new(), text),
+        current: current
+            .filter(|_| !loaded.overrides.is_empty())
+            .as_deref()
+            .map(text),
+    }
+}
+
+/// A node's preparation of a submitted job. Names of input files are relative to the folder `data` if there is one, and else
+/// to the folder that the client names.
 ///
 /// # Errors
 ///
 /// If this binary does not know the workload, or the experiment is impossible.
-pub fn prepare(submit: &Submit, registry: &Registry) -> Result<Prepared, JobError> {
+pub fn prepare(
+    submit: &Submit,
+    registry: &Registry,
+    data: Option<&Path>,
+) -> Result<Prepared, JobError> {
     check_workload(submit, registry)?;
     let resumed = submit.resumed.as_ref();
     let placement = resumed.map(|resumed| resumed.placement.clone());
@@ -117,6 +141,50 @@ pub fn prepare(submit: &Submit, registry: &Registry) -> Result<Prepared, JobErro
         setup: prepared.setup(scenario(&prepared)),
         program_type: entry.program_type(),
         supersteps: prepared.loaded.experiment.application.supersteps,
+        programs: programs(submit, prepared.loaded, (registry, data)),
+    })
+}
+
+/// What builds the programs of a submitted job on its node.
+fn programs(
+    submit: &Submit,
+    loaded: Loaded,
+    (registry, data): (&Registry, Option<&Path>),
+) -> ProgramBuilder {
+    let (registry, data) = (registry.clone(), data.map(Path::to_path_buf));
+    let own = submit.members.get(submit.host.index());
+    let own = own.map_or_else(String::new, |member| member.name.clone());
+    let experiment = PathBuf::from(&submit.folder.experiment);
+    let current = submit.folder.current.as_ref().map(PathBuf::from);
+    ProgramBuilder::new(move |ranks, take| {
+        let folder = match &data {
+            Some(data) => DataFolder::OfNode(data),
+            None => DataFolder::OfClient {
+                experiment: &experiment,
+                current: current.as_deref(),
+            },
+        };
+        let order = BuildInput {
+            folder,
+            ..loaded.build_input()
+        };
+        let name = &loaded.experiment.application.workload;
+        let entry = registry.find(name, None);
+        let built = entry
+            .map_err(Unbuilt::from)
+            .and_then(|entry| entry.build(order, ranks, take));
+        built.map_err(|error| match error {
+            // The lines of the text that was submitted are not those of the user's file.
+            Unbuilt::Parameters(fault) => {
+                let origin = None;
+                let fault = Fault { origin, ..fault };
+                JobError::input(format!("{own}: {fault}"))
+            }
+            Unbuilt::Untaken(error) if error.fault == AtFault::Input => {
+                JobError::input(format!("{own}: {error}"))
+            }
+            Unbuilt::Untaken(error) => error,
+        })
     })
 }
 
@@ -340,6 +408,7 @@ mod tests {
     use std::io::Write as _;
     use std::num::NonZeroU64;
 
+    use agents::ChunkWriter;
     use bsp::Rank;
     use bsp::units::Instructions;
     use checkpoint::{Condition, Generation, Piece, PieceHead};
@@ -347,6 +416,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::registry::Supersteps;
 
     fn submit(experiment: &str, processes: u32) -> Submit {
         let member = |name: &str| Member {
@@ -361,6 +431,7 @@ mod tests {
             host: HostId(0),
             members: vec![member("n1"), member("n2")],
             experiment: experiment.to_owned(),
+            folder: InputFolder::default(),
             processes,
             checkpoint: None,
             resumed: None,
@@ -371,11 +442,108 @@ mod tests {
     const EXPERIMENT: &str = "[application]\nworkload = \"heat\"\nprocesses = 4\nsupersteps = 9\n\
         [application.heat]\nwidth = 20\nheight = 20\n[platform]\nfile = \"cluster\"\n";
 
+    /// The encoded programs of these processes, as the first node of a job builds them.
+    fn built(submit: &Submit, data: Option<&Path>, ranks: &[Rank]) -> Result<Vec<Vec<u8>>, JobError> {
+        let prepared = prepare(submit, &Registry::shipped(), data)?;
+        let mut states = Vec::new();
+        prepared.programs.build(ranks, &mut |rank, program| {
+            let mut chunks = Vec::new();
+            let mut writer = ChunkWriter::new(&mut chunks);
+            program.pack(rank, &mut writer)?;
+            writer.finish().unwrap();
+            states.push(chunks.concat());
+            Ok(())
+        })?;
+        Ok(states)
+    }
+
+    #[test]
+    fn a_node_builds_the_processes_that_a_client_would() {
+        let registry = Registry::shipped();
+        for (workload, parameters) in [
+            ("lbm", ""),
+            ("lbm-kernel", "width = 13\nheight = 9"),
+            ("smith-waterman", ""),
+            ("smith-waterman-kernel", "length = 50"),
+            ("lu", "rows = 2\ncolumns = 3\norder = 20"),
+            ("lu-kernel", "rows = 2\ncolumns = 3\norder = 11"),
+            ("heat", "width = 7\nheight = 20"),
+            ("state-kinds", "kind = \"bitonic\"\nstate = [1e3, 4e3]"),
+            ("h-relation", ""),
+            ("matrix-product", "order = 8"),
+            ("task-farm", "tasks = 20\nvariation = 0.5"),
+            (
+                "synthetic",
+                "instructions = [1e6, 2e6]\n\
+                 dynamics = { kind = \"jump\", choice = \"drawn\", jitter = 0.3 }",
+            ),
+        ] {
+            let entry = registry.find(workload, None).unwrap();
+            let supersteps = match entry.supersteps() {
+                Supersteps::Refused => "",
+                Supersteps::Required | Supersteps::Optional => "supersteps = 9\n",
+            };
+            let text = format!(
+                "[application]\nworkload = \"{workload}\"\nprocesses = 6\n{supersteps}\
+                 [application.{workload}]\n{parameters}\n[platform]\nfile = \"cluster\"\n[run]\nseed = 7\n"
+            );
+            let loaded = load_text_for_cluster(&text, workload, &registry).unwrap();
+            let (states, _) = entry.programs(loaded.build_input()).unwrap().into_states();
+            let states: Vec<Vec<u8>> = states.map(Result::unwrap).collect();
+            let here = [Rank(1), Rank(2), Rank(5)];
+            let there = [Rank(0), Rank(3), Rank(4)];
+            let submit = submit(&text, 6);
+            for ranks in [here, there] {
+                let expected: Vec<&Vec<u8>> = ranks.iter().map(|rank| &states[rank.index()]).collect();
+                let found = built(&submit, None, &ranks).unwrap();
+                assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{workload}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_node_says_which_file_it_lacks_and_what_does_not_fit() {
+        let folder = TempDir::new().unwrap();
+        let lu = "[application]\nworkload = \"lu-kernel\"\nprocesses = 1\n[application.lu-kernel]\n\
+                  matrix = \"m.csv\"\n[platform]\nfile = \"cluster\"\n";
+        let mut submit = submit(lu, 1);
+        submit.folder.experiment = folder.path().to_str().unwrap().to_owned();
+        let fails = |submit: &Submit, data: Option<&Path>| {
+            let error = built(submit, data, &[Rank(0)]).unwrap_err();
+            assert_eq!(error.fault, AtFault::Input, "{error}");
+            error.message
+        };
+        let path = folder.path().join("m.csv");
+        let lacking = format!(
+            "n1: `application.lu-kernel.matrix`: {} cannot be read: No such file or directory (os error 2)",
+            path.display()
+        );
+        assert_eq!(fails(&submit, None), lacking);
+        let data = TempDir::new().unwrap();
+        std::fs::write(data.path().join("m.csv"), "1\n").unwrap();
+        assert_eq!(built(&submit, Some(data.path()), &[Rank(0)]).unwrap().len(), 1);
+        // The file is not in the folder of the node.
+        let absolute = lu.replace("m.csv", path.to_str().unwrap());
+        std::fs::write(&path, "1\n").unwrap();
+        assert!(built(&submit, None, &[Rank(0)]).is_ok());
+        submit.experiment = absolute;
+        let refused = fails(&submit, Some(data.path()));
+        assert!(refused.contains("is not in "), "{refused}");
+        submit.experiment = EXPERIMENT
+            .replace("processes = 4", "processes = 1")
+            .replace("width = 20\nheight = 20", "width = 4294967295\nheight = 4294967295");
+        let refused = fails(&submit, None);
+        assert!(
+            refused.starts_with("n1: `application.heat.width`: not enough memory for 4294967295 x"),
+            "{refused}"
+        );
+    }
+
     #[test]
     fn nodes_refuse_what_clients_leave_out_or_refuse() {
         let registry = Registry::shipped();
         let prepared = |text: &str, processes| {
-            let prepared = prepare(&submit(text, processes), &registry);
+            let prepared = prepare(&submit(text, processes), &registry, None);
             prepared.map_err(|error| error.message)
         };
         assert!(prepared(EXPERIMENT, 4).is_ok());

@@ -58,13 +58,28 @@ pub struct Exchanged {
 /// # Ok::<(), workloads::Error>(())
 /// ```
 pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<HRelation>, Error> {
+    common.build(builder(parameters, common)?)
+}
+
+/// What builds each process, given its rank: [`processes`] without the states.
+///
+/// # Errors
+///
+/// As [`processes`].
+pub fn builder(
+    parameters: &Parameters,
+    common: Common,
+) -> Result<impl Fn(Rank) -> Result<HRelation, Error>, Error> {
     let supersteps = common.required_supersteps()?;
     let (words, passes) = checked(parameters)?;
-    common.build(|_| HRelation {
-        supersteps,
-        words: words.clone(),
-        passes: passes.clone(),
-        exchanged: Exchanged::default(),
+    common.check()?;
+    Ok(move |_| {
+        Ok(HRelation {
+            supersteps,
+            words: words.clone(),
+            passes: passes.clone(),
+            exchanged: Exchanged::default(),
+        })
     })
 }
 

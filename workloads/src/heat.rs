@@ -51,6 +51,18 @@ pub struct Heat {
 /// # Ok::<(), workloads::Error>(())
 /// ```
 pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Heat>, Error> {
+    common.build(builder(parameters, common)?)
+}
+
+/// What builds each process, given its rank: [`processes`] without the states.
+///
+/// # Errors
+///
+/// As [`processes`].
+pub fn builder(
+    parameters: &Parameters,
+    common: Common,
+) -> Result<impl Fn(Rank) -> Result<Heat, Error>, Error> {
     let supersteps = common.required_supersteps()?;
     let Parameters {
         width,
@@ -66,22 +78,21 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Heat>, E
     let mode = Mode::new(parameters)?;
     let diffusion = diffusion(parameters)?;
     let work = instructions("instructions_per_cell", parameters.instructions_per_cell)?;
-    let mut first = 0;
-    let strips = common.build(|rank| {
+    common.check()?;
+    Ok(move |rank| {
         let rows = common.share(height.into(), rank);
+        let first = common.share_start(height.into(), rank);
         let cells = rows.saturating_mul(width.into());
-        let strip = Strip::of_mode(&mode, first, rows)?;
-        first += rows;
-        Some(Heat {
+        let strip = Strip::of_mode(&mode, first, rows);
+        let strip = strip.ok_or(Error::TooManyCells { width, height })?;
+        Ok(Heat {
             supersteps,
             diffusion,
             work: Instructions(work.0.saturating_mul(cells)),
             periodic,
             strip,
         })
-    })?;
-    let strips: Option<Vec<Heat>> = strips.into_iter().collect();
-    strips.ok_or(Error::TooManyCells { width, height })
+    })
 }
 
 impl Program for Heat {

@@ -7,7 +7,7 @@
 pub mod kernel;
 
 use bsp::units::{Bytes, Instructions};
-use bsp::{BoxError, MemorySize, Program, Step, Superstep};
+use bsp::{BoxError, MemorySize, Program, Rank, Step, Superstep};
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::{Common, Error, bytes, instructions};
@@ -70,20 +70,35 @@ pub struct Lbm {
 /// # Ok::<(), workloads::Error>(())
 /// ```
 pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Lbm>, Error> {
+    common.build(builder(parameters, common)?)
+}
+
+/// What builds each process, given its rank: [`processes`] without the states.
+///
+/// # Errors
+///
+/// As [`processes`].
+pub fn builder(
+    parameters: &Parameters,
+    common: Common,
+) -> Result<impl Fn(Rank) -> Result<Lbm, Error>, Error> {
     let supersteps = common.required_supersteps()?;
     let work = instructions("instructions", parameters.instructions)?;
     let data = bytes("memory", parameters.memory)?;
     let fixed = bytes("fixed_memory", parameters.fixed_memory)?;
     let boundary = bytes("boundary", parameters.boundary)?;
-    common.build(|rank| Lbm {
-        supersteps,
-        work: Instructions(common.share(work.0, rank)),
-        boundary,
-        image: MemorySize {
-            data: Bytes(common.share(data.0, rank)),
-            fixed,
-        },
-        tally: Tally::default(),
+    common.check()?;
+    Ok(move |rank| {
+        Ok(Lbm {
+            supersteps,
+            work: Instructions(common.share(work.0, rank)),
+            boundary,
+            image: MemorySize {
+                data: Bytes(common.share(data.0, rank)),
+                fixed,
+            },
+            tally: Tally::default(),
+        })
     })
 }
 

@@ -27,5 +27,5 @@ pub mod task_farm;
 
 pub use dealing::DealingParameters;
 pub use matrix::{Error as MatrixError, Matrix};
-pub use parameters::{Common, Error};
+pub use parameters::{Common, Error, ParameterError};
 pub use tally::Tally;

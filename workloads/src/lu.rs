@@ -92,6 +92,18 @@ pub struct Lu {
 /// # Ok::<(), workloads::Error>(())
 /// ```
 pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Lu>, Error> {
+    common.build(builder(parameters, common)?)
+}
+
+/// What builds each process, given its rank: [`processes`] without the states.
+///
+/// # Errors
+///
+/// As [`processes`].
+pub fn builder(
+    parameters: &Parameters,
+    common: Common,
+) -> Result<impl Fn(Rank) -> Result<Lu, Error>, Error> {
     let matrix = matrix(parameters, common.processes)?;
     let stages = matrix.order();
     let of_stages = 2 * stages + 1;
@@ -108,9 +120,10 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Lu>, Err
     ] {
         check_total(key, each, count)?;
     }
-    common.build(|rank| {
+    common.check()?;
+    Ok(move |rank| {
         let (s, t) = matrix.coordinates(rank);
-        Lu {
+        Ok(Lu {
             matrix,
             supersteps: common
                 .supersteps
@@ -123,7 +136,7 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Lu>, Err
                 fixed: Bytes::ZERO,
             },
             tally: Tally::default(),
-        }
+        })
     })
 }
 

@@ -3,10 +3,12 @@
 //! A task is some rows of `A`; its outcome are the same rows of `C = A·B`. All workers have `B`. Every element of `C` is the
 //! sum of the same products in the same order, however the rows are dealt: the product is the same, bit by bit.
 
+use std::borrow::Borrow;
+
 use bsp::farm::{self, Farm, Tasks, Work};
 use bsp::numbers::index;
 use bsp::units::Instructions;
-use bsp::{Array, BoxError};
+use bsp::{Array, BoxError, Rank};
 use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -63,14 +65,28 @@ pub fn processes(
     (a, b): (&Matrix, &Matrix),
     common: Common,
 ) -> Result<Vec<Product>, Error> {
+    common.build(builder(parameters, (a, b), common)?)
+}
+
+/// What builds each process, given its rank: [`processes`] without the states.
+///
+/// # Errors
+///
+/// As [`processes`].
+pub fn builder<M: Borrow<Matrix>>(
+    parameters: &Parameters,
+    (a, b): (M, M),
+    common: Common,
+) -> Result<impl Fn(Rank) -> Result<Product, Error>, Error> {
+    let (left, right): (&Matrix, &Matrix) = (a.borrow(), b.borrow());
     common.refuse_supersteps()?;
     let processes = ("processes", common.processes);
     at_least(processes, 2, "a master and a worker")?;
     at_least_one("rows_per_task", parameters.rows_per_task.into())?;
-    if a.columns() != b.rows() {
+    if left.columns() != right.rows() {
         return Err(Error::Unfit {
-            columns: a.columns(),
-            rows: b.rows(),
+            columns: left.columns(),
+            rows: right.rows(),
         });
     }
     let per_operation = (
@@ -80,15 +96,19 @@ pub fn processes(
     let per_operation = within(per_operation, 0.0, 1e9, "a number from 0 to 10^9")?;
     let dealing = parameters.dealing.dealing()?;
     let rows = index(parameters.rows_per_task);
-    let tasks = a.elements().chunks(rows.saturating_mul(a.columns()));
-    let tasks = tasks.map(Array::from).collect();
-    let factor = Factor {
-        columns: b.columns(),
-        elements: b.elements().into(),
-        instructions_per_operation: whole(per_operation),
+    let master = move || {
+        let (left, right): (&Matrix, &Matrix) = (a.borrow(), b.borrow());
+        let tasks = left.elements().chunks(rows.saturating_mul(left.columns()));
+        let factor = Factor {
+            columns: right.columns(),
+            elements: right.elements().into(),
+            instructions_per_operation: whole(per_operation),
+        };
+        let tasks = tasks.map(Array::from);
+        (factor, tasks.collect())
     };
-    let farm = farm::processes(&factor, tasks, common.processes, dealing);
-    Ok(farm?)
+    let build = farm::builder::<Rows>(master, common.processes, dealing)?;
+    Ok(move |rank| Ok(build(rank)?))
 }
 
 /// The elements of the product, row after row, of what the master has.

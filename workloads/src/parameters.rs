@@ -1,5 +1,7 @@
 //! Parameters that all workloads have, and their errors.
 
+use std::fmt;
+
 use bsp::farm::{DealingError, FarmError};
 use bsp::units::{Bytes, Instructions};
 use bsp::{Rank, numbers};
@@ -20,31 +22,26 @@ pub struct Common {
 
 /// Why a workload cannot be built. Keys are relative to the workload's own section, except for those of
 /// [`Common`].
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Error {
     /// A count that has to be at least one.
-    #[error("invalid value `0` for `{key}`: must be at least 1")]
     Zero {
         /// The count's name.
         key: &'static str,
     },
     /// No number of supersteps for a program that does not end by itself.
-    #[error("missing value for `supersteps`: the program does not end by itself")]
     Endless,
     /// A number of supersteps for a program that determines its own length.
-    #[error("invalid value `{supersteps}` for `supersteps`: the program ends by itself; remove it")]
     EndsByItself {
         /// The number found.
         supersteps: u64,
     },
     /// A list without an element that rank 0 could take.
-    #[error("invalid value `[]` for `{key}`: must have at least one number")]
     Empty {
         /// The list's name.
         key: &'static str,
     },
     /// A number that means nothing, or more than can be counted.
-    #[error("invalid value `{value:?}` for `{key}`: must be {expected}")]
     OutOfRange {
         /// The number's name, with its position if it is in a list.
         key: String,
@@ -54,10 +51,6 @@ pub enum Error {
         expected: &'static str,
     },
     /// Instructions that fit by themselves and no longer when the load changes.
-    #[error(
-        "invalid value `{value:?}` for `{key}`: grows to {peak:?} with `dynamics`, must be at most 2^63; \
-         choose a smaller `dynamics.factor` or fewer instructions"
-    )]
     Peak {
         /// The number's name, with its position in its list.
         key: String,
@@ -67,9 +60,6 @@ pub enum Error {
         peak: f64,
     },
     /// An interval that ends before it begins.
-    #[error(
-        "invalid value `{value}` for `{key}`: must be greater than `{start_key}`, which is {start}"
-    )]
     EndsBeforeStart {
         /// Name of the end.
         key: &'static str,
@@ -81,16 +71,11 @@ pub enum Error {
         start: u64,
     },
     /// Shifts that a pattern leaves no meaning.
-    #[error("`{key}` has no meaning beside `pattern`: remove one of them")]
     ShiftsBesidePattern {
         /// Name of the parameter.
         key: &'static str,
     },
     /// A grid that has not one place for each process.
-    #[error(
-        "invalid value `{dimensions:?}` for `pattern.dimensions`: their product must be `processes`, which is \
-         {processes}"
-    )]
     Grid {
         /// The numbers of processes along each dimension.
         dimensions: Vec<u32>,
@@ -98,10 +83,8 @@ pub enum Error {
         processes: u32,
     },
     /// A matrix that cannot be dealt out to the processes.
-    #[error(transparent)]
-    Cyclic(#[from] CyclicError),
+    Cyclic(CyclicError),
     /// Factors that have no product.
-    #[error("the matrices do not fit: `a` has {columns} columns, and `b` has {rows} rows")]
     Unfit {
         /// Columns of the left one.
         columns: usize,
@@ -109,13 +92,10 @@ pub enum Error {
         rows: usize,
     },
     /// A rule that deals no tasks.
-    #[error("`dealing`: {0}")]
-    Dealing(#[from] DealingError),
+    Dealing(DealingError),
     /// No farm.
-    #[error(transparent)]
-    Farm(#[from] FarmError),
+    Farm(FarmError),
     /// Less than the program needs.
-    #[error("invalid value `{value}` for `{key}`: must be at least {least}, {reason}")]
     TooSmall {
         /// The number's name.
         key: &'static str,
@@ -127,7 +107,6 @@ pub enum Error {
         reason: &'static str,
     },
     /// More than there can be.
-    #[error("invalid value `{value}` for `{key}`: must be at most `{of}`, which is {most}")]
     MoreThan {
         /// The number's name, with its position if it is in a list.
         key: &'static str,
@@ -139,7 +118,6 @@ pub enum Error {
         most: u64,
     },
     /// The machine has not enough memory for the cells.
-    #[error("not enough memory for {width} x {height} cells: choose a smaller `width` or `height`")]
     TooManyCells {
         /// Columns.
         width: u32,
@@ -147,7 +125,6 @@ pub enum Error {
         height: u32,
     },
     /// The machine has not enough memory for the data.
-    #[error("not enough memory for {what}, {megabytes} MB: choose {instead}")]
     Memory {
         /// What it is needed for.
         what: String,
@@ -157,11 +134,231 @@ pub enum Error {
         instead: &'static str,
     },
     /// The machine has not enough memory for the states.
-    #[error("not enough memory for the states of {processes} processes: choose fewer `processes`")]
     TooManyProcesses {
         /// The number of processes.
         processes: u32,
     },
+}
+
+/// Why a parameter of a workload cannot be used.
+///
+/// # Examples
+///
+/// ```
+/// use workloads::ParameterError;
+///
+/// let error = ParameterError::invalid("size", 4, "must be at least 5").or_else("leave it out");
+/// assert_eq!(error.to_string(), "invalid value `4` for `size`: must be at least 5; leave it out");
+/// let error = ParameterError::new("size", "the plate has no rows");
+/// assert_eq!(error.to_string(), "`size`: the plate has no rows");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ParameterError {
+    /// Its key, relative to the workload's own section, with positions in lists (`bytes[1]`); empty: no single key is at
+    /// fault. `processes` and `supersteps` are those of `[application]`.
+    pub key: String,
+    /// The value that breaks the rule, if one does.
+    pub found: Option<String>,
+    /// The rule (`must be at least 1`), or else what is wrong.
+    pub problem: String,
+    /// What would do, if the rule does not say it.
+    pub remedy: Option<String>,
+}
+
+impl ParameterError {
+    /// Something is wrong with the parameter `key`; empty: with several.
+    pub fn new(key: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            found: None,
+            problem: problem.into(),
+            remedy: None,
+        }
+    }
+
+    /// The value `found` of `key` does not keep `rule`, as in "must be at least 1".
+    pub fn invalid(
+        key: impl Into<String>,
+        found: impl fmt::Display,
+        rule: impl Into<String>,
+    ) -> Self {
+        Self {
+            found: Some(found.to_string()),
+            ..Self::new(key, rule)
+        }
+    }
+
+    /// The same, with what would do.
+    #[must_use]
+    pub fn or_else(self, remedy: impl Into<String>) -> Self {
+        Self {
+            remedy: Some(remedy.into()),
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for ParameterError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            key,
+            found,
+            problem,
+            remedy,
+        } = self;
+        match found {
+            Some(found) => write!(formatter, "invalid value `{found}` for `{key}`: {problem}")?,
+            None if key.is_empty() => formatter.write_str(problem)?,
+            None => write!(formatter, "`{key}`: {problem}")?,
+        }
+        match remedy {
+            Some(remedy) => write!(formatter, "; {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<Error> for ParameterError {
+    fn from(error: Error) -> Self {
+        const ONE: &str = "must be at least 1";
+        match error {
+            Error::Zero { key } => Self::invalid(key, 0, ONE),
+            Error::Endless => {
+                Self::new("supersteps", "not set: the program does not end by itself")
+            }
+            Error::EndsByItself { supersteps } => {
+                let problem = "the program ends by itself; remove it";
+                Self::invalid("supersteps", supersteps, problem)
+            }
+            Error::Empty { key } => Self::invalid(key, "[]", "must have at least one number"),
+            Error::OutOfRange {
+                key,
+                value,
+                expected,
+            } => Self::invalid(key, format!("{value:?}"), format!("must be {expected}")),
+            Error::Peak { key, value, peak } => {
+                let rule = format!("grows to {peak:?} with `dynamics`, must be at most 2^63");
+                Self::invalid(key, format!("{value:?}"), rule)
+                    .or_else("choose a smaller `dynamics.factor` or fewer instructions")
+            }
+            Error::EndsBeforeStart {
+                key,
+                value,
+                start_key,
+                start,
+            } => {
+                let rule = format!("must be greater than `{start_key}`, which is {start}");
+                Self::invalid(key, value, rule)
+            }
+            Error::ShiftsBesidePattern { key } => {
+                Self::new(key, "has no meaning beside `pattern`").or_else("remove one of them")
+            }
+            Error::Grid {
+                dimensions,
+                processes,
+            } => {
+                let rule = format!("their product must be `processes`, which is {processes}");
+                Self::invalid("pattern.dimensions", format!("{dimensions:?}"), rule)
+            }
+            Error::Cyclic(CyclicError::Zero { key }) => Self::invalid(key, 0, ONE),
+            Error::Cyclic(error @ CyclicError::Places { .. }) => {
+                Self::new("rows", error.to_string())
+            }
+            Error::Unfit { columns, rows } => {
+                let problem = format!("has {columns} columns, and `b` has {rows} rows");
+                Self::new("a", problem).or_else("they have to be equal")
+            }
+            Error::Dealing(error) | Error::Farm(FarmError::Dealing(error)) => error.into(),
+            Error::Farm(error) => error.into(),
+            Error::TooSmall {
+                key,
+                value,
+                least,
+                reason,
+            } => Self::invalid(key, value, format!("must be at least {least}, {reason}")),
+            Error::MoreThan {
+                key,
+                value,
+                of,
+                most,
+            } => Self::invalid(
+                key,
+                value,
+                format!("must be at most `{of}`, which is {most}"),
+            ),
+            Error::TooManyCells { width, height } => {
+                let problem = format!("not enough memory for {width} x {height} cells");
+                Self::new("width", problem).or_else("choose a smaller `width` or `height`")
+            }
+            Error::Memory {
+                what,
+                megabytes,
+                instead,
+            } => {
+                let problem = format!("not enough memory for {what}, {megabytes} MB");
+                // The key that it names, which may not be set.
+                let key = instead.split('`').nth(1).unwrap_or_default();
+                Self::new(key, problem).or_else(format!("choose {instead}"))
+            }
+            Error::TooManyProcesses { processes } => {
+                let problem = format!("not enough memory for the states of {processes} processes");
+                Self::new("processes", problem).or_else("choose fewer")
+            }
+        }
+    }
+}
+
+impl From<DealingError> for ParameterError {
+    fn from(error: DealingError) -> Self {
+        let key = |name: &str| format!("dealing.{name}");
+        match error {
+            DealingError::Zero(name) => Self::invalid(key(name), 0, "must be at least 1"),
+            DealingError::Threshold { name, value } => {
+                let rule = "must be a number from 0.001 to 1000";
+                Self::invalid(key(name), format!("{value:?}"), rule)
+            }
+            DealingError::Thresholds { min, max } => {
+                let rule = format!("must be at most `dealing.threshold_max`, which is {max:?}");
+                Self::invalid(key("threshold_min"), format!("{min:?}"), rule)
+            }
+        }
+    }
+}
+
+impl From<FarmError> for ParameterError {
+    fn from(error: FarmError) -> Self {
+        match error {
+            FarmError::NoWorker(_) => Self::new("processes", error.to_string()),
+            FarmError::Dealing(error) => error.into(),
+            FarmError::Shared(_) => Self::new("", error.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ParameterError::from(self.clone()).fmt(formatter)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<CyclicError> for Error {
+    fn from(error: CyclicError) -> Self {
+        Self::Cyclic(error)
+    }
+}
+
+impl From<DealingError> for Error {
+    fn from(error: DealingError) -> Self {
+        Self::Dealing(error)
+    }
+}
+
+impl From<FarmError> for Error {
+    fn from(error: FarmError) -> Self {
+        Self::Farm(error)
+    }
 }
 
 impl Common {
@@ -188,21 +385,35 @@ impl Common {
         }
     }
 
-    /// One state for each rank, in rank order.
+    /// Checks that there is a process, and a superstep.
     ///
     /// # Errors
     ///
-    /// [`Error::Zero`] and [`Error::TooManyProcesses`].
-    pub(crate) fn build<P>(self, process: impl FnMut(Rank) -> P) -> Result<Vec<P>, Error> {
+    /// [`Error::Zero`].
+    pub(crate) fn check(self) -> Result<(), Error> {
+        at_least_one("processes", u64::from(self.processes))?;
+        at_least_one("supersteps", self.supersteps.unwrap_or(1))
+    }
+
+    /// All processes, in rank order, each of which `process` builds.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `process`; [`Error::Zero`] and [`Error::TooManyProcesses`].
+    pub fn build<P, E: From<Error>>(
+        self,
+        process: impl Fn(Rank) -> Result<P, E>,
+    ) -> Result<Vec<P>, E> {
+        self.check()?;
         let processes = self.processes;
-        at_least_one("processes", u64::from(processes))?;
-        at_least_one("supersteps", self.supersteps.unwrap_or(1))?;
         let mut states = Vec::new();
         usize::try_from(processes)
             .ok()
             .and_then(|count| states.try_reserve_exact(count).ok())
             .ok_or(Error::TooManyProcesses { processes })?;
-        states.extend((0..processes).map(Rank).map(process));
+        for rank in (0..processes).map(Rank) {
+            states.push(process(rank)?);
+        }
         Ok(states)
     }
 
@@ -210,6 +421,12 @@ impl Common {
     pub(crate) fn share(self, total: u64, rank: Rank) -> u64 {
         let processes = u64::from(self.processes);
         total / processes + u64::from(u64::from(rank.0) < total % processes)
+    }
+
+    /// The sum of the parts of all ranks below `rank`.
+    pub(crate) fn share_start(self, total: u64, rank: Rank) -> u64 {
+        let (processes, rank) = (u64::from(self.processes), u64::from(rank.0));
+        total / processes * rank + rank.min(total % processes)
     }
 }
 
@@ -422,6 +639,12 @@ mod tests {
                 .map(|r| common.share(1_000_003, Rank(r)))
                 .collect();
             assert_eq!(shares.iter().sum::<u64>(), 1_000_003);
+            let starts = (0..processes).map(|r| common.share_start(1_000_003, Rank(r)));
+            let sums = shares.iter().scan(0, |sum, share| {
+                *sum += share;
+                Some(*sum - share)
+            });
+            assert!(starts.eq(sums));
             assert!(shares[0] - shares[shares.len() - 1] <= 1);
         }
     }
@@ -434,7 +657,7 @@ mod tests {
                 supersteps: Some(supersteps),
                 seed: 0,
             }
-            .build(|rank| rank)
+            .build(Ok::<Rank, Error>)
         };
         assert_eq!(build(0, 1), Err(Error::Zero { key: "processes" }));
         assert_eq!(build(1, 0), Err(Error::Zero { key: "supersteps" }));
@@ -452,7 +675,7 @@ mod tests {
         assert_eq!(common(None).required_supersteps(), Err(Error::Endless));
         let zero = Error::Zero { key: "supersteps" };
         assert_eq!(common(Some(0)).required_supersteps(), Err(zero));
-        assert_eq!(common(None).build(|rank| rank), Ok(vec![Rank(0)]));
+        assert_eq!(common(None).build(Ok::<Rank, Error>), Ok(vec![Rank(0)]));
     }
 
     #[test]

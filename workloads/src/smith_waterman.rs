@@ -83,6 +83,18 @@ pub struct SmithWaterman {
 /// # Ok::<(), workloads::Error>(())
 /// ```
 pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<SmithWaterman>, Error> {
+    common.build(builder(parameters, common)?)
+}
+
+/// What builds each process, given its rank: [`processes`] without the states.
+///
+/// # Errors
+///
+/// As [`processes`].
+pub fn builder(
+    parameters: &Parameters,
+    common: Common,
+) -> Result<impl Fn(Rank) -> Result<SmithWaterman, Error>, Error> {
     let order = u64::from(common.processes);
     let antidiagonals = (2 * order).saturating_sub(1);
     let first = cell_work(
@@ -99,18 +111,21 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<SmithWat
     let sent = bytes("bytes", parameters.bytes)?;
     let data = bytes("memory", parameters.memory)?;
     let fixed = bytes("fixed_memory", parameters.fixed_memory)?;
-    common.build(|rank| SmithWaterman {
-        supersteps: common
-            .supersteps
-            .map_or(antidiagonals, |most| most.min(antidiagonals)),
-        first,
-        step: (last - first) / steps as f64,
-        cell: Bytes(sent.0 / order),
-        image: MemorySize {
-            data: Bytes(common.share(data.0, rank)),
-            fixed,
-        },
-        tally: Tally::default(),
+    common.check()?;
+    Ok(move |rank| {
+        Ok(SmithWaterman {
+            supersteps: common
+                .supersteps
+                .map_or(antidiagonals, |most| most.min(antidiagonals)),
+            first,
+            step: (last - first) / steps as f64,
+            cell: Bytes(sent.0 / order),
+            image: MemorySize {
+                data: Bytes(common.share(data.0, rank)),
+                fixed,
+            },
+            tally: Tally::default(),
+        })
     })
 }
 

@@ -11,7 +11,7 @@ mod gzip;
 
 use bsp::numbers::length;
 use bsp::units::{Bytes, Instructions};
-use bsp::{BoxError, MemorySize, Program, Step, Superstep};
+use bsp::{BoxError, MemorySize, Program, Rank, Step, Superstep};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
@@ -85,31 +85,44 @@ enum Problem {
 /// # Ok::<(), workloads::Error>(())
 /// ```
 pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<StateKinds>, Error> {
+    common.build(builder(parameters, common)?)
+}
+
+/// What builds each process, given its rank: [`processes`] without the states.
+///
+/// # Errors
+///
+/// As [`processes`].
+pub fn builder(
+    parameters: &Parameters,
+    common: Common,
+) -> Result<impl Fn(Rank) -> Result<StateKinds, Error>, Error> {
     let supersteps = common.required_supersteps()?;
     let (range, budget) = checked(parameters)?;
-    let processes = common.build(|rank| {
+    common.check()?;
+    let kind = parameters.kind;
+    Ok(move |rank: Rank| {
         let round = Round {
             seed: common.seed,
             rank: rank.0,
             number: 0,
         };
-        Some(StateKinds {
+        let problem = Problem::new(kind, round, range).ok_or_else(|| Error::Memory {
+            what: "the states".to_owned(),
+            megabytes: crate::parameters::megabytes(u128::from(crate::parameters::whole(range[1]))),
+            instead: "a smaller `state`",
+        })?;
+        Ok(StateKinds {
             supersteps,
             range,
             budget,
             round,
-            problem: Problem::new(parameters.kind, round, range)?,
+            problem,
             solved: Solved {
                 problems: 0,
                 digest: BASIS,
             },
         })
-    })?;
-    let all: Option<Vec<StateKinds>> = processes.into_iter().collect();
-    all.ok_or_else(|| Error::Memory {
-        what: "the states".to_owned(),
-        megabytes: crate::parameters::megabytes(u128::from(crate::parameters::whole(range[1]))),
-        instead: "a smaller `state`",
     })
 }
 

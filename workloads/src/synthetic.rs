@@ -99,6 +99,18 @@ pub struct Synthetic {
 /// # Ok::<(), workloads::Error>(())
 /// ```
 pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Synthetic>, Error> {
+    common.build(builder(parameters, common)?)
+}
+
+/// What builds each process, given its rank: [`processes`] without the states.
+///
+/// # Errors
+///
+/// As [`processes`].
+pub fn builder(
+    parameters: &Parameters,
+    common: Common,
+) -> Result<impl Fn(Rank) -> Result<Synthetic, Error>, Error> {
     let supersteps = common.required_supersteps()?;
     let works = list("instructions", &parameters.instructions, |key, value| {
         parameters.dynamics.check_peak(key, value)
@@ -109,12 +121,13 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Syntheti
     let places = places(&parameters.dynamics, common);
     parameters.check_shifts()?;
     let partners = parameters.pattern.partners(common.processes)?;
-    common.build(|rank| {
+    common.check()?;
+    Ok(move |rank: Rank| {
         let work = works[rank.index() % works.len()];
         let place = places
             .as_ref()
             .map_or(rank.0, |places| places[rank.index()]);
-        Synthetic {
+        Ok(Synthetic {
             supersteps,
             work,
             bytes: sizes[rank.index() % sizes.len()],
@@ -126,7 +139,7 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Syntheti
             variation: Variation::new(&parameters.dynamics, work, (rank, place), common)
                 .map(Box::new),
             tally: Tally::default(),
-        }
+        })
     })
 }
 

@@ -3,9 +3,9 @@
 //! It is for comparisons of rules by which tasks are dealt, on simulated platforms. [`matrix_product`](crate::matrix_product)
 //! is a farm that computes.
 
-use bsp::BoxError;
 use bsp::farm::{self, Dealing, Farm, Tasks, Work};
 use bsp::units::{Bytes, Instructions};
+use bsp::{BoxError, Rank};
 use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -81,6 +81,18 @@ impl Tasks for Models {
 /// # Ok::<(), workloads::Error>(())
 /// ```
 pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<TaskFarm>, Error> {
+    common.build(builder(parameters, common)?)
+}
+
+/// What builds each process, given its rank: [`processes`] without the states.
+///
+/// # Errors
+///
+/// As [`processes`].
+pub fn builder(
+    parameters: &Parameters,
+    common: Common,
+) -> Result<impl Fn(Rank) -> Result<TaskFarm, Error>, Error> {
     common.refuse_supersteps()?;
     let processes = ("processes", common.processes);
     at_least(processes, 2, "a master and a worker")?;
@@ -93,27 +105,26 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<TaskFarm
         outcome,
         dealing,
     } = parameters.checked()?;
-    let content = Content::new(task);
-    let mut generator = generator(common.seed, b"instructions of tasks   ", 0);
-    let tasks = (0..tasks).map(|number| ModelTask {
-        number,
-        instructions: {
-            // Uniform between 1 - variation and 1 + variation of the mean.
-            let factor = 1.0 + variation * (2.0 * unit(generator.next_u64()) - 1.0);
-            Instructions(whole(instructions * factor))
-        },
-        content: content.clone(),
-    });
-    let shared = ModelShared {
-        outcome: Content::new(outcome),
-        content: Content::new(shared),
+    let master = move || {
+        let content = Content::new(task);
+        let mut generator = generator(common.seed, b"instructions of tasks   ", 0);
+        let tasks = (0..tasks).map(|number| ModelTask {
+            number,
+            instructions: {
+                // Uniform between 1 - variation and 1 + variation of the mean.
+                let factor = 1.0 + variation * (2.0 * unit(generator.next_u64()) - 1.0);
+                Instructions(whole(instructions * factor))
+            },
+            content: content.clone(),
+        });
+        let shared = ModelShared {
+            outcome: Content::new(outcome),
+            content: Content::new(shared),
+        };
+        (shared, tasks.collect())
     };
-    Ok(farm::processes(
-        &shared,
-        tasks.collect(),
-        common.processes,
-        dealing,
-    )?)
+    let build = farm::builder::<Models>(master, common.processes, dealing)?;
+    Ok(move |rank| Ok(build(rank)?))
 }
 
 /// How many tasks there are, and what they take.

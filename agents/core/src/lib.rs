@@ -44,7 +44,7 @@ pub use placement::{
 pub use process::{Process, arrival};
 pub use programs::{
     Content, DecodeOutputs, Executed, HostedProgram, Incoming, ProgramType, Programs, RepeatedPlan,
-    SimulatedPrograms, States, SuperstepPlan, Turn, check_fork, decode,
+    SimulatedPrograms, States, SuperstepPlan, Turn, check_encoding, check_fork, decode, hosted,
 };
 pub use set_manager::SetManager;
 pub use setup::{

@@ -59,12 +59,12 @@ impl fmt::Debug for Outputs {
     }
 }
 
-/// What the client of a job sent to nodes before the run, and received from them after it.
+/// How processes came to the nodes before the run, and what the client received from them after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Transfers {
-    /// The processes, until the last was sent.
+    /// The processes that the client sent: those of a job that resumes another one. Nodes build the others.
     pub sent: Transferred,
-    /// How long that took.
+    /// How long it took until all nodes had the processes that start there.
     pub sending: Seconds,
     /// The outputs.
     pub received: Transferred,

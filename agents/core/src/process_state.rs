@@ -35,6 +35,18 @@ pub struct ProcessState {
     pub inbox: Vec<Incoming>,
 }
 
+impl ProcessState {
+    /// The state in which a process starts.
+    #[must_use]
+    pub const fn initial(program: Box<dyn HostedProgram>) -> Self {
+        Self {
+            program,
+            agent: Vec::new(),
+            inbox: Vec::new(),
+        }
+    }
+}
+
 /// A state that has been decoded.
 #[derive(Debug)]
 pub struct DecodedState {

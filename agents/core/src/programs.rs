@@ -38,6 +38,11 @@ pub struct ProgramType {
     round: Round,
 }
 
+/// `program` for a node that executes it.
+pub fn hosted<P: Program>(program: P) -> Box<dyn HostedProgram> {
+    Box::new(TypedProgram::new(program))
+}
+
 /// Encoded programs, each made when it is taken.
 pub type States = Box<dyn Iterator<Item = Result<Vec<u8>, RunError>> + Send>;
 
@@ -130,7 +135,7 @@ impl ProgramType {
         Self {
             decode: |rank, state| {
                 let program: P = decode_from("the state of", rank, state)?;
-                Ok(Box::new(TypedProgram::new(program)))
+                Ok(hosted(program))
             },
             decode_outputs: decode_outputs::<P>,
             round: P::ROUND,
@@ -328,6 +333,15 @@ pub fn check_fork(rank: Rank, program: &dyn HostedProgram) -> Result<(), RunErro
     }
     let problem = "its fork is encoded otherwise than the program: see `Program::fork`";
     Err(RunError::encoding("the state of", rank, "saved", &problem))
+}
+
+/// Checks that `program` can be encoded, and returns the length of its encoding.
+///
+/// # Errors
+///
+/// If it cannot.
+pub fn check_encoding(rank: Rank, program: &dyn HostedProgram) -> Result<u64, RunError> {
+    Ok(digest(rank, program)?.0)
 }
 
 /// The length and the CRC-32 of the encoded program.

@@ -386,6 +386,7 @@ mod tests {
             host: HostId(1),
             members: Vec::new(),
             experiment: "the experiment".to_owned(),
+            folder: protocol::InputFolder::default(),
             processes: 4,
             checkpoint: Some(folder.to_str().unwrap().to_owned()),
             resumed: Some(protocol::ResumedJob {

@@ -8,10 +8,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
-use agents::{
-    DecodeOutputs, Outcome, ProgramType, Programs, RunError, States, Transferred, Transfers,
-    process_state,
-};
+use agents::{DecodeOutputs, Outcome, ProgramType, RunError, Transferred, Transfers};
 use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use checkpoint::{DiskFiles, JobDescription, SavedStates, Store};
@@ -32,9 +29,9 @@ use tokio::task::JoinSet;
 
 use crate::live_job::InputBudget;
 
-/// Runs `programs` on the nodes of a cluster and shows `observer` every event of the record, and how far
-/// processes have been sent and outputs received. An error of `observer` ends the job, and so does `interrupted`. The makespan is the longest that any node measured on its own
-/// clock.
+/// Runs a new job, whose programs are of this type, on the nodes of a cluster, which build its processes. Shows `observer`
+/// every event of the record, and how far outputs have been received. An error of `observer` ends the job, and so does
+/// `interrupted`. The makespan is the longest that any node measured on its own clock.
 ///
 /// # Errors
 ///
@@ -42,7 +39,7 @@ use crate::live_job::InputBudget;
 pub fn run(
     identity: Identity,
     request: &Request,
-    programs: Programs,
+    program_type: ProgramType,
     observer: &mut dyn JobObserver,
     interrupted: impl Future<Output = ()>,
 ) -> Result<Outcome, JobError> {
@@ -51,20 +48,17 @@ pub fn run(
             "a job that resumes begins with saved states",
         ));
     }
-    let processes = programs.len();
-    let (states, decode_outputs) = programs.into_states();
-    let states = InitialStates::of_programs(states, processes);
+    let decode_outputs = program_type.output_decoder();
     follow(
         identity,
         request,
-        (states, decode_outputs),
+        (None, decode_outputs),
         observer,
         interrupted,
     )
 }
 
-/// Resumes a job on the nodes of a cluster: as [`run`], from the states of a checkpoint, whose programs are of this type.
-/// The setup of `request` says with which superstep the job begins, and where each process starts.
+/// Resumes a job on the nodes of a cluster: as [`run`], from the states of a checkpoint, which the client sends. The setup of `request` says with which superstep the job begins, and where each process starts.
 ///
 /// # Errors
 ///
@@ -84,7 +78,7 @@ pub fn resume(
     follow(
         identity,
         request,
-        (states, decode_outputs),
+        (Some(states), decode_outputs),
         observer,
         interrupted,
     )
@@ -94,11 +88,15 @@ pub fn resume(
 fn follow(
     identity: Identity,
     request: &Request,
-    (states, decode_outputs): (InitialStates, DecodeOutputs),
+    (states, decode_outputs): (Option<InitialStates>, DecodeOutputs),
     observer: &mut dyn JobObserver,
     interrupted: impl Future<Output = ()>,
 ) -> Result<Outcome, JobError> {
-    request.setup.check(states.order.len())?;
+    let processes = request.setup.placement.len();
+    let saved = states
+        .as_ref()
+        .map_or(processes, |states| states.order.len());
+    request.setup.check(saved)?;
     let (members, hosts) = (request.members.len(), request.setup.platform.hosts().len());
     if members != hosts {
         let problem = format!("the platform has {hosts} hosts, the list of hosts has {members}");
@@ -170,7 +168,7 @@ struct ClientShell<'a> {
     endpoint: &'a Arc<Endpoint>,
     request: &'a Request,
     observer: &'a mut dyn JobObserver,
-    /// The processes that have not been encoded.
+    /// The saved processes that have not been sent.
     states: Option<EncodedStates>,
     /// The connections to the nodes, by host.
     senders: Vec<Option<Sender>>,
@@ -180,7 +178,7 @@ struct ClientShell<'a> {
     transfers: TransferMeter,
 }
 
-/// When the client began to send processes, and to wait for outputs alone.
+/// When nodes began to build processes, or the client to send them, and when it began to wait for outputs alone.
 #[derive(Default)]
 struct TransferMeter {
     transfers: Transfers,
@@ -195,6 +193,17 @@ impl TransferMeter {
         self.transfers.sent.add(bytes);
         self.transfers.sending = since(self.begun);
         self.progress(false, self.transfers.sent)
+    }
+
+    /// A node has sent `word`.
+    fn hear(&mut self, word: &NodeWord) {
+        match word {
+            NodeWord::Message(JobMessage::Accepted { .. }, _) => {
+                self.begun.get_or_insert_with(Clock::now);
+            }
+            NodeWord::Message(JobMessage::Built, _) => self.transfers.sending = since(self.begun),
+            NodeWord::Message(..) | NodeWord::Output(..) | NodeWord::Closed(_) => {}
+        }
     }
 
     /// An output of this size has been received.
@@ -232,17 +241,20 @@ struct Sent {
     result: Result<usize, JobError>,
 }
 
-/// Submits `request` with the processes `states` and follows the job to its end.
+/// Submits `request`, with the saved processes `states` if it resumes another job, and follows it to its end.
 async fn submit(
     endpoint: &Arc<Endpoint>,
     (request, job): (&Request, JobId),
-    states: InitialStates,
+    states: Option<InitialStates>,
     observer: &mut dyn JobObserver,
     interrupted: impl Future<Output = ()>,
 ) -> Result<(JobResult, Transfers), JobError> {
-    let InitialStates { order, encoded } = states;
+    let (order, encoded) = states
+        .map(|InitialStates { order, encoded }| (order, encoded))
+        .unzip();
+    let order = order.unwrap_or_default();
     let transfers = TransferMeter {
-        processes: order.len(),
+        processes: request.setup.placement.len(),
         ..TransferMeter::default()
     };
     let mut client = ClientMachine::new(request, (job, order), Clock::now());
@@ -250,7 +262,7 @@ async fn submit(
         endpoint,
         request,
         observer,
-        states: Some(encoded),
+        states: encoded,
         senders: vec![None; request.members.len()],
         words: mpsc::channel(EVENTS_MAX),
         connected: mpsc::unbounded_channel(),
@@ -307,6 +319,7 @@ impl ClientShell<'_> {
                 }))
             }
             Some((host, word)) = self.words.1.recv() => {
+                self.transfers.hear(&word);
                 if let NodeWord::Output(_, output) = &word {
                     let progress = self.transfers.receive(output.len());
                     self.observer.transferred(progress);
@@ -362,15 +375,13 @@ impl ClientShell<'_> {
         Performed::Done
     }
 
-    /// Sends a process to the host where it starts. A process is encoded only when it is sent, and by another thread:
-    /// nodes would miss the client's signs of life.
+    /// Sends a saved process to the host where it starts. It is read only when it is sent, and by another thread: nodes would miss the client's signs of life.
     fn send_state(&mut self, host: HostId, rank: Rank) {
         let (Some(mut states), Some(sender)) =
             (self.states.take(), self.senders[host.index()].clone())
         else {
             return;
         };
-        self.transfers.begun.get_or_insert_with(Clock::now);
         let sent = self.sent.0.clone();
         drop(tokio::spawn(async move {
             let encoding = tokio::task::spawn_blocking(move || (states.next(), states));
@@ -505,7 +516,7 @@ const RECORD_MAX: usize = 32 << 20;
 /// How a node that is asked calls itself.
 const ITSELF: Address = Address::Node(HostId(0));
 
-/// The states in which the processes of a job begin.
+/// The saved states with which the processes of a job resume.
 struct InitialStates {
     /// The processes in the order in which they are sent.
     order: Vec<Rank>,
@@ -517,16 +528,6 @@ struct InitialStates {
 type EncodedStates = Box<dyn Iterator<Item = Result<Vec<u8>, JobError>> + Send>;
 
 impl InitialStates {
-    /// The programs of a job of `processes` processes.
-    fn of_programs(states: States, processes: usize) -> Self {
-        Self {
-            order: (0..processes).map(Rank::from_index).collect(),
-            encoded: Box::new(states.enumerate().map(|(index, program)| {
-                Ok(process_state::initial(Rank::from_index(index), program?))
-            })),
-        }
-    }
-
     /// The pieces of a checkpoint.
     fn of_checkpoint(saved: SavedStates) -> Self {
         let SavedStates { order, contents } = saved;

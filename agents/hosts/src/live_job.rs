@@ -23,7 +23,9 @@ use machines::client::initial;
 use machines::node::{
     BegunJob, ConnectionId, IncomingPieces, JobAction, JobEvent, NodeInput, StartedJob,
 };
-use machines::{Done, InitialStateDecoder, InputMemory, JobError, Residents, seconds};
+use machines::{
+    Done, InitialStateBuilder, InitialStateDecoder, InputMemory, JobError, Residents, seconds,
+};
 use protocol::identity::Role;
 use protocol::transport::{
     Endpoint, JobId, Peer, Received, Sender, StatePayload, StateReceiver, StateStream,
@@ -36,6 +38,7 @@ use tokio::task::JoinSet;
 use crate::Machine;
 use crate::checkpoints::{self, CheckpointFolder, CheckpointFolders, Encoder};
 use crate::client::connect;
+use crate::meter::available_memory;
 use crate::migration::{self, Arrival, ChannelSource, Departures};
 use crate::node::JobLog;
 use crate::pool::Pool;
@@ -80,7 +83,7 @@ struct Channels {
         mpsc::UnboundedSender<Vec<Done>>,
         mpsc::UnboundedReceiver<Vec<Done>>,
     ),
-    /// The states that the client sends.
+    /// The states that are built, or that the client sends.
     states: (mpsc::Sender<JobEvent>, mpsc::Receiver<JobEvent>),
     /// Of the other nodes.
     peers: (mpsc::Sender<JobEvent>, mpsc::Receiver<JobEvent>),
@@ -112,10 +115,15 @@ impl LiveJob {
             states: mpsc::channel(STATES_MAX),
             peers: mpsc::channel(INPUTS_MAX),
         };
-        if let Some(states) = states {
-            let decoder = begun.decoder.clone();
-            let decoded = events.states.0.clone();
-            drop(actix_rt::spawn(decode_states(states, decoder, decoded)));
+        let initial = events.states.0.clone();
+        match (begun.builder.clone(), states) {
+            // A client that sends states all the same is not read.
+            (Some(builder), _) => drop(actix_rt::spawn(build_states(builder, initial))),
+            (None, Some(states)) => {
+                let decoder = begun.decoder.clone();
+                drop(actix_rt::spawn(decode_states(states, decoder, initial)));
+            }
+            (None, None) => {}
         }
         Self {
             own: None,
@@ -359,6 +367,96 @@ impl LiveJob {
         }
     }
 }
+
+/// Builds the processes that start here, one after the other, as far as there is memory for them.
+async fn build_states(builder: InitialStateBuilder, events: mpsc::Sender<JobEvent>) {
+    let built = events.clone();
+    // It takes time in proportion to the states, so another thread does it.
+    let building = tokio::task::spawn_blocking(move || {
+        let mut memory = BuildingMemory::of(builder.len());
+        builder.build(&mut |rank, state, bytes| {
+            memory.take(bytes)?;
+            // A job that is over takes no more.
+            let sent = built.blocking_send(JobEvent::State(rank, state));
+            sent.map_err(|_| JobError::cluster("the job is over"))
+        })
+    });
+    let error = match building.await {
+        Ok(Ok(())) => return,
+        Ok(Err(error)) => error,
+        Err(panic) => JobError::program(format!("building a process: {panic}")),
+    };
+    // The job may be over.
+    drop(events.send(JobEvent::Failed(error)).await);
+}
+
+/// The memory for the processes that a node builds. A client may ask for more than there is: then building ends with an
+/// error, before the operating system ends the node.
+#[derive(Debug)]
+struct BuildingMemory {
+    /// How many processes there are to build.
+    processes: usize,
+    built: usize,
+    bytes: u64,
+    /// The longest encoding of a process.
+    longest: u64,
+    /// Bytes that have been built since the memory was measured.
+    since: u64,
+}
+
+impl BuildingMemory {
+    fn of(processes: usize) -> Self {
+        Self {
+            processes,
+            built: 0,
+            bytes: 0,
+            longest: 0,
+            since: u64::MAX,
+        }
+    }
+
+    /// A process of this encoded length has been built.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for another one of the longest.
+    fn take(&mut self, bytes: u64) -> Result<(), JobError> {
+        self.built += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.longest = self.longest.max(bytes);
+        self.since = self.since.saturating_add(bytes);
+        if self.since < MEASURED {
+            return Ok(());
+        }
+        self.since = 0;
+        self.check(available_memory())
+    }
+
+    /// Checks that the rest has room in what is `available`, if that is known.
+    fn check(&self, available: Option<u64>) -> Result<(), JobError> {
+        let needed = self.longest.saturating_add(SPARE);
+        let Some(available) = available.filter(|available| *available < needed) else {
+            return Ok(());
+        };
+        let Self {
+            processes,
+            built,
+            bytes,
+            ..
+        } = self;
+        Err(JobError::input(format!(
+            "not enough memory for the {processes} processes that start here: {built} of them have {} MB, and {} MB are \
+             left: use more hosts, or smaller processes",
+            bytes / 1_000_000,
+            available / 1_000_000
+        )))
+    }
+}
+
+/// Bytes that are built before the memory is measured again, which takes some microseconds.
+const MEASURED: u64 = 8 << 20;
+/// Memory that stays free for all else that a node does.
+const SPARE: u64 = 64 << 20;
 
 /// Decodes the states that a client sends, one after the other, while they arrive.
 async fn decode_states(
@@ -722,4 +820,30 @@ fn plan(
     spawned.map(drop).map_err(|error| {
         JobError::cluster(format!("the thread for planning cannot start: {error}"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn building_ends_when_there_is_no_memory_for_another_process() {
+        let mut memory = BuildingMemory::of(250);
+        // Whatever this machine has, it has room for that.
+        for _ in 0..3 {
+            memory.take(1000).unwrap();
+        }
+        memory.take(400_000_000).unwrap();
+        assert_eq!(memory.check(None), Ok(()));
+        assert_eq!(memory.check(Some(400_000_000 + SPARE)), Ok(()));
+        let error = memory.check(Some(400_000_000)).unwrap_err();
+        assert_eq!(error.fault, protocol::Fault::Input);
+        assert_eq!(
+            error.message,
+            "not enough memory for the 250 processes that start here: 4 of them have 400 MB, and 400 MB are left: use more \
+             hosts, or smaller processes"
+        );
+        // More than any machine has.
+        assert!(memory.take(u64::MAX).is_err());
+    }
 }

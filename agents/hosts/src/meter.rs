@@ -16,7 +16,7 @@ use machines::{Execution, HostMeter, seconds};
 use process_table::ProcessSample;
 use protocol::BusyProcess;
 use rustix::time::{ClockId, clock_gettime};
-use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+use sysinfo::{MemoryRefreshKind, Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use crate::Machine;
 
@@ -305,6 +305,20 @@ pub enum LoadScope {
     Process,
     /// All processes with the same parent: the nodes of a trial on one machine.
     Siblings,
+}
+
+/// Bytes of memory that processes can still be given on this machine, or in the control group of this process, if the operating
+/// system says it.
+pub(crate) fn available_memory() -> Option<u64> {
+    let mut system = System::new().ok()?;
+    let kind = MemoryRefreshKind::nothing().with_ram();
+    system.refresh_memory_specifics(kind);
+    // It is 0 where it is not known.
+    let available = Some(system.available_memory()).filter(|available| 0 < *available)?;
+    // Its page cache gives way.
+    let limited = system.cgroup_limits();
+    let limited = limited.map(|limits| limits.total_memory.saturating_sub(limits.rss));
+    Some(limited.map_or(available, |limited| limited.min(available)))
 }
 
 /// Bytes of memory that this process occupies, if the operating system says it.

@@ -20,8 +20,8 @@ use event_check::EventCheck;
 use protocol::identity::Role;
 use protocol::transport::JobId;
 use protocol::{
-    Address, Build, EncodedState, Ended, Fault, Frame, JobMessage, Member, Message, Status, Submit,
-    encode, variant,
+    Address, Build, EncodedState, Ended, Fault, Frame, InputFolder, JobMessage, Member, Message,
+    Status, Submit, encode, variant,
 };
 use record::{Call, Checkpoint, End, Event, Names};
 
@@ -45,6 +45,8 @@ pub struct ClientMachine<'a> {
     limit: Option<Clock>,
     /// Nodes that have done it.
     done: BTreeSet<HostId>,
+    /// Nodes that have the processes which start there.
+    built: BTreeSet<HostId>,
     /// Nodes from which nothing more comes.
     ended: BTreeSet<HostId>,
     journal: Journal,
@@ -72,9 +74,10 @@ enum Phase {
     Asking,
     /// The nodes accept the job; whether all count instructions so far.
     Submitted(bool),
-    /// The nodes connect to each other, and each process is sent to the host where it starts; this number has been.
+    /// The nodes connect to each other, and each process of a job that resumes is sent to the host where it starts; this
+    /// number has been.
     Sending(usize),
-    /// All processes are sent.
+    /// All processes are sent, or the nodes build them.
     Meeting,
     Running,
     /// Nodes send the rest of the record. A better reason than this error may follow.
@@ -83,7 +86,7 @@ enum Phase {
 }
 
 impl<'a> ClientMachine<'a> {
-    /// The client of `request`, which submits `job` now and sends processes in this order.
+    /// The client of `request`, which submits `job` now and, if that resumes another one, sends processes in this order.
     pub fn new(request: &'a Request, (job, order): (JobId, Vec<Rank>), now: Clock) -> Self {
         let rules = members::rules(&request.setup);
         let hosts = (0..request.members.len()).map(HostId::from_index);
@@ -98,6 +101,7 @@ impl<'a> ClientMachine<'a> {
             phase: Phase::Connecting(BTreeMap::new()),
             limit: None,
             done: BTreeSet::new(),
+            built: BTreeSet::new(),
             ended: BTreeSet::new(),
             journal: Journal::new(request.setup.platform.sets().len(), traced),
             event_check: EventCheck::new(&request.setup),
@@ -194,6 +198,7 @@ impl<'a> ClientMachine<'a> {
                 host,
                 members: self.request.members.clone(),
                 experiment: self.request.experiment.clone(),
+                folder: self.request.folder.clone(),
                 processes,
                 checkpoint: self.request.checkpoint.clone(),
                 resumed: resumption::submitted(&self.request.setup),
@@ -224,8 +229,17 @@ impl<'a> ClientMachine<'a> {
             return;
         }
         self.phase = Phase::Meeting;
-        self.limit = Some(self.now + CONNECT_LIMIT);
+        self.limit_meeting();
         self.begin_if_ready();
+    }
+
+    /// Limits the time until all nodes are ready, from when all of them have their processes: building them takes as long as
+    /// it takes.
+    fn limit_meeting(&mut self) {
+        let are_built = self.built.len() == self.request.members.len();
+        if matches!(self.phase, Phase::Meeting) && are_built {
+            self.limit = Some(self.now + CONNECT_LIMIT);
+        }
     }
 
     /// Has the nodes begin, once all processes are sent and all nodes are ready.
@@ -272,6 +286,13 @@ impl<'a> ClientMachine<'a> {
                     self.enter(Phase::Meeting, None);
                     self.send_state(0);
                 }
+                Ok(())
+            }
+            (Phase::Sending(_) | Phase::Meeting, NodeWord::Message(JobMessage::Built, _)) => {
+                if !self.built.insert(host) {
+                    return Err(self.refuse(host, "that it has its processes twice"));
+                }
+                self.limit_meeting();
                 Ok(())
             }
             // A node on which no process starts may be ready before all processes are sent.
@@ -620,6 +641,8 @@ pub struct Request {
     pub members: Vec<Member>,
     /// The experiment with all its values, for the nodes.
     pub experiment: String,
+    /// Where its input files are.
+    pub folder: InputFolder,
     /// The folder to which its checkpoints are written, an absolute path, if they are. The client and all nodes share it.
     pub checkpoint: Option<String>,
     /// The setup that the nodes derive from the experiment; its hosts are those of the cluster.

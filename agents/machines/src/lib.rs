@@ -7,8 +7,8 @@
 //! In reading order: [`node`] (a node, its events and actions, and the jobs on it), `world` (the [`World`](agents::World) of
 //! the agents of a job on one host), `exchanges` (the messages of programs), `checkpoints`, [`client`].
 //!
-//! **A job.** A client connects to every node without a job, submits to all, and sends each node the initial states of
-//! its processes. Nodes connect to each other under the number of the job and report that they are ready; then all
+//! **A job.** A client connects to every node without a job, and submits to all. Each node builds the processes that start
+//! there, or receives their states from the client if the job resumes another one. Nodes connect to each other under the number of the job and report that they are ready; then all
 //! begin. Nodes and client make the same setup from the same text. The first node of each Set has its Manager, because
 //! its certificate says so. Events of the record flow to the client, which orders them.
 //!
@@ -42,6 +42,7 @@ mod checkpoints;
 pub mod client;
 mod exchanges;
 mod host_meter;
+mod initial_states;
 mod input_memory;
 mod job_error;
 mod journal;
@@ -57,10 +58,13 @@ use bsp::units::Seconds;
 
 pub use checkpoints::{SavedPiece, Saving};
 pub use host_meter::{Execution, HostMeter};
+pub use initial_states::{
+    InitialState, InitialStateBuilder, InitialStateDecoder, ProgramBuilder, TakeProcess,
+};
 pub use input_memory::InputMemory;
 pub use job_error::JobError;
 pub use members::{Builds, Routes};
-pub use migration::{ArrivedProcess, InitialState, InitialStateDecoder, Transfer};
+pub use migration::{ArrivedProcess, Transfer};
 pub use node::{Done, Prepared, Residents, Task};
 
 /// `duration` in seconds.

@@ -171,6 +171,8 @@ impl From<BTreeMap<String, SocketAddr>> for Routes {
 
 #[cfg(test)]
 mod tests {
+    use protocol::InputFolder;
+
     use super::*;
 
     #[test]
@@ -188,6 +190,7 @@ mod tests {
                 host: HostId(0),
                 members,
                 experiment: String::new(),
+                folder: InputFolder::default(),
                 processes,
                 checkpoint: None,
                 resumed: None,

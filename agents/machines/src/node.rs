@@ -33,10 +33,13 @@ use protocol::{
 use crate::between;
 use crate::checkpoints::{SavedPiece, Saving};
 use crate::host_meter::HostMeter;
+use crate::initial_states::{
+    InitialState, InitialStateBuilder, InitialStateDecoder, ProgramBuilder,
+};
 use crate::input_memory::InputMemory;
 use crate::job_error::JobError;
 use crate::members::{self, Builds, Routes, check_own};
-use crate::migration::{ArrivedProcess, InitialState, InitialStateDecoder};
+use crate::migration::ArrivedProcess;
 use crate::resumption;
 
 /// What a job is made of, from what its client submits.
@@ -361,13 +364,22 @@ impl NodeMachine {
         let resumed = prepared.setup.resumed.as_ref();
         let halted = (0..places).map(Rank);
         let halted = halted.filter(|rank| resumed.is_some_and(|resumed| resumed.has_halted(*rank)));
+        let are_forked = prepared.setup.checkpointing.is_some();
         let decoder = InitialStateDecoder {
             program_type: prepared.program_type,
             halted: Arc::new(halted.collect()),
-            are_forked: prepared.setup.checkpointing.is_some(),
+            are_forked,
+        };
+        let starting = prepared.setup.placement.iter().enumerate();
+        let starting = starting.filter(|(_, host)| **host == submit.host);
+        let builder = InitialStateBuilder {
+            programs: prepared.programs.clone(),
+            ranks: starting.map(|(index, _)| Rank::from_index(index)).collect(),
+            are_forked,
         };
         let begun = BegunJob {
             decoder,
+            builder: resumed.is_none().then_some(builder),
             job: id,
             client: connection,
             party: party.clone(),
@@ -491,7 +503,7 @@ pub enum NodeEvent {
 /// An event of the job that runs.
 #[derive(Debug)]
 pub enum JobEvent {
-    /// The state of a process that starts here, from the client.
+    /// The state of a process that starts here: built, or from the client.
     State(Rank, InitialState),
     /// The client has taken the last part of the record.
     RecordTaken,
@@ -590,7 +602,8 @@ pub enum NodeAction {
     RefusePeer(ConnectionId),
     /// Send a message to a client, if its connection is not lost.
     SendToClient(ConnectionId, Frame),
-    /// A job has begun: stamp frames with its number, and read the states that its client sends.
+    /// A job has begun: stamp frames with its number, and build the processes that start here, or read the states that its
+    /// client sends.
     Begin(Box<BegunJob>),
     /// The job is over: end all that belongs to it.
     End(EndedJob),
@@ -656,6 +669,8 @@ pub struct BegunJob {
     pub nodes: usize,
     /// Decodes the states that the client sends.
     pub decoder: InitialStateDecoder,
+    /// Builds the processes that start here; `None`: the client sends their states.
+    pub builder: Option<InitialStateBuilder>,
     /// The folder for its checkpoints, if they are written to disk.
     pub checkpoint: Option<PathBuf>,
 }
@@ -753,6 +768,8 @@ pub struct Prepared {
     pub setup: Setup,
     /// What its processes execute.
     pub program_type: ProgramType,
+    /// Builds their programs, if the job is new.
+    pub programs: ProgramBuilder,
     /// The number of its supersteps, if its experiment has it.
     pub supersteps: Option<u64>,
 }

@@ -84,7 +84,7 @@ fn state(resumed: &ResumedJob) -> Resumed {
 #[cfg(test)]
 mod tests {
     use bsp::HostId;
-    use protocol::Member;
+    use protocol::{InputFolder, Member};
 
     use super::*;
 
@@ -123,6 +123,7 @@ mod tests {
                 host: HostId(0),
                 members: vec![member("n0"), member("n1")],
                 experiment: String::new(),
+                folder: InputFolder::default(),
                 processes: 3,
                 checkpoint: None,
                 resumed: Some(resumed),

@@ -384,9 +384,7 @@ impl MigrationArguments {
         let loaded = load_text_for_cluster(&text, "--state", registry)?;
         let application = &loaded.experiment.application;
         let entry = registry.find(&application.workload, None)?;
-        // A process draws its first problem in its first superstep, so this takes no memory.
-        entry.programs(loaded.build_input())?;
-        Ok(())
+        Ok(entry.check(loaded.build_input())?)
     }
 
     /// The positions of the two nodes among `members`.

@@ -172,7 +172,7 @@ impl JobRunner<'_> {
             let outcome = hosts::run(
                 self.cluster.client.clone(),
                 &request,
-                entry.programs(order)?,
+                entry.program_type(),
                 &mut observers,
                 self.termination.clone().received(),
             )?;

@@ -17,6 +17,7 @@ FILE, which the environment (MIGBSP__NODE__KEY=VALUE) overrides:
   share = 1.0                  # the fraction of its processors for programs
   # speed = 2e9                # instructions per second of one; default: measured at the start
   # checkpoints = [\"/shared\"]  # folders in which it may write checkpoints; default: none
+  # data = \"/scratch/data\"     # folder with the input files of jobs; default: where the client says
 
 The log on stderr has times in UTC and says when jobs begin and end. A superstep cannot be stopped: if it goes on \
 after its job has ended, the node refuses jobs until it ends, or ends itself with --exit-when-stuck.
@@ -32,8 +33,8 @@ Certificates, lists of hosts, firewalls: docs/cluster.md.";
 pub(super) const RUN_ABOUT: &str = "\
 Run an experiment on the hosts of a cluster.
 
-The same experiment that `simulate` runs, with the same agents, on real hosts: its processes are sent to the nodes, \
-execute there, and migrate while they run; their outputs and the record of the run return to the client. An experiment that \
+The same experiment that `simulate` runs, with the same agents, on real hosts: the nodes build its processes, execute \
+them, and these migrate while they run; their outputs and the record of the run return to the client. An experiment that \
 names no policy runs under `adaptive`; --policy none runs the application alone, scenario i. Sections that \
 describe a simulated platform are ignored. Without a list of hosts, those of the Slurm job are used. Ctrl-C ends the \
 run and leaves the cluster free.";

@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::str::FromStr;
 use std::thread;
@@ -37,6 +38,9 @@ pub(crate) struct PlannedNodes {
     pub(crate) play: Option<Play>,
     /// The folders to which they may write checkpoints; `None`: any.
     pub(crate) checkpoints: Option<Vec<String>>,
+    /// The folder with the input files of jobs; `None`: they are where the client says. A folder in it that has the name of a
+    /// node is that of this node.
+    pub(crate) data: Option<PathBuf>,
 }
 
 /// Node processes, which end when this is dropped, and then the relay between them.
@@ -60,6 +64,7 @@ pub(crate) fn start(
         links,
         play,
         checkpoints,
+        data,
     } = planned;
     let cluster: Name = "local".parse().expect("a name");
     let authority = Authority::generate(cluster, validity(2 * DAYS)?).map_err(Failure::chain)?;
@@ -100,6 +105,10 @@ pub(crate) fn start(
             play: play.as_ref().map(|play| play.node(host)),
             allow_mixed_builds,
             checkpoints: checkpoints.clone(),
+            data: data.as_ref().map(|data| {
+                let own = data.join(&member.name);
+                if own.is_dir() { own } else { data.clone() }
+            }),
         })?;
     }
     let mut addresses = Vec::new();

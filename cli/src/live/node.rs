@@ -50,6 +50,9 @@ struct NodeArguments {
     /// Format of the log on stderr
     #[arg(long, value_enum, default_value_t)]
     log_format: LogFormat,
+    /// Folder with the input files of jobs, in place of [node] data [default: where the client says]
+    #[arg(long, value_name = "FOLDER")]
+    data: Option<PathBuf>,
 }
 
 impl NodeArguments {
@@ -75,6 +78,8 @@ struct Section {
     share: f64,
     /// The folders to which it may write checkpoints, with all that are in them.
     checkpoints: Vec<String>,
+    /// The folder with the input files of jobs; not set: they are where the client says.
+    data: Option<String>,
 }
 
 impl Default for Section {
@@ -86,6 +91,7 @@ impl Default for Section {
             speed: None,
             share: 1.0,
             checkpoints: Vec::new(),
+            data: None,
         }
     }
 }
@@ -105,6 +111,8 @@ pub(crate) struct NodeConfiguration {
     pub(crate) allow_mixed_builds: bool,
     /// The folder to which it may write checkpoints; not set: any.
     pub(crate) checkpoints: Option<Vec<String>>,
+    /// The folder with the input files of jobs; not set: they are where the client says.
+    pub(crate) data: Option<PathBuf>,
 }
 
 /// The command `node`.
@@ -165,6 +173,16 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         absolute.map_err(|error| invalid("checkpoints", folder.clone(), error.to_string()))
     });
     let checkpoints: Vec<PathBuf> = checkpoints.collect::<Result<_, _>>()?;
+    let data = match (&arguments.data, &section.data) {
+        (Some(folder), _) => Some(
+            check_data(folder).map_err(|problem| Failure::Usage(format!("--data: {problem}")))?,
+        ),
+        (None, Some(folder)) => Some(
+            check_data(&beside.join(folder))
+                .map_err(|problem| invalid("data", folder.clone(), problem))?,
+        ),
+        (None, None) => None,
+    };
     let share = Share::new(section.share).ok_or_else(|| {
         let (found, least) = (section.share, Share::LEAST);
         let rule = format!("must be a fraction from {least} to 1");
@@ -194,7 +212,7 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         pace: Pace::Share(share),
         scope: LoadScope::Process,
         checkpoints: CheckpointFolders::below(checkpoints),
-        prepare: Box::new(move |submit| prepare(submit, &registry)),
+        prepare: Box::new(move |submit| prepare(submit, &registry, data.as_deref())),
     };
     let termination = TerminationSignal::default();
     let build = node.builds.own.to_string();
@@ -202,6 +220,20 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         |address: SocketAddr| tracing::info!(node = %name, %address, build, "waits for clients");
     let ran = node.run(ready, termination.clone().received());
     ran.map_err(|error| Failure::Cluster(error.to_string()))
+}
+
+/// The absolute path of a folder with input files.
+///
+/// # Errors
+///
+/// If it is none.
+pub(crate) fn check_data(folder: &Path) -> Result<PathBuf, String> {
+    let path = folder.display();
+    match folder.canonicalize() {
+        Ok(absolute) if absolute.is_dir() => Ok(absolute),
+        Ok(_) => Err(format!("{path} is no folder")),
+        Err(error) => Err(format!("{path}: {error}")),
+    }
 }
 
 /// No client or other node accepts the certificate of a client.
@@ -282,7 +314,7 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
         pace,
         scope: LoadScope::Siblings,
         checkpoints: checkpoints(configuration.checkpoints),
-        prepare: Box::new(move |submit| prepare(submit, &registry)),
+        prepare: Box::new(move |submit| prepare(submit, &registry, configuration.data.as_deref())),
     };
     let (leave, left) = oneshot::channel::<()>();
     thread::spawn(move || {

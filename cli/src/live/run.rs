@@ -407,10 +407,7 @@ impl RunJob {
                 let saved = (states, entry.program_type());
                 hosts::resume(client, request, saved, observer, interrupted)
             }
-            None => {
-                let programs = entry.programs(self.loaded.build_input())?;
-                hosts::run(client, request, programs, observer, interrupted)
-            }
+            None => hosts::run(client, request, entry.program_type(), observer, interrupted),
         };
         Ok(outcome?)
     }

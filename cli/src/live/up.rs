@@ -26,6 +26,7 @@ use crate::live::compare;
 use crate::live::help::{UP_ABOUT, UP_HELP};
 use crate::live::links::BetweenArguments;
 use crate::live::local_nodes::{Kill, Kills, PlannedNodes, start};
+use crate::live::node::check_data;
 use crate::live::play::Play;
 use crate::live::run::{Following, RunArguments, follow};
 use crate::live::status::{StatusArguments, show};
@@ -53,6 +54,10 @@ struct UpArguments {
     /// Play the platform of the experiment: the speeds and the load of its hosts and the links between its Sets
     #[arg(long, conflicts_with_all = ["slow", "between"])]
     play: bool,
+    /// Folder with the input files of jobs; FOLDER/node-1 is that of the first node, if there is one [default: where the
+    /// client says]
+    #[arg(long, value_name = "FOLDER")]
+    data: Option<PathBuf>,
     /// Let the nodes and the command accept other builds, for clients that are started elsewhere
     #[arg(long)]
     allow_mixed_builds: bool,
@@ -170,6 +175,8 @@ fn execute(arguments: &UpArguments, context: &Context<'_>) -> Result<(), Command
     };
     let mut planned = nodes(arguments, action.as_ref(), context)?;
     planned.checkpoints = checkpoint_folders(action.as_ref())?;
+    let data = arguments.data.as_deref().map(check_data).transpose();
+    planned.data = data.map_err(|problem| Failure::Usage(format!("--data: {problem}")))?;
     let count = planned.members.len();
     for kill in &arguments.kill {
         kill.check(count)?;
@@ -291,6 +298,7 @@ fn nodes(
         links,
         play: None,
         checkpoints: Some(Vec::new()),
+        data: None,
     })
 }
 
@@ -337,6 +345,7 @@ fn playing_nodes(
         members,
         play: Some(play),
         checkpoints: Some(Vec::new()),
+        data: None,
     })
 }
 

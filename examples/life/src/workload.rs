@@ -1,7 +1,10 @@
 //! What an experiment says of a game, and what has to come of it.
 
+use bsp::Rank;
 use bsp::units::Instructions;
-use experiments::{Common, Files, OutputFile, Rejection, Unit, Workload};
+use experiments::{
+    BuildError, Common, Files, OutputFile, ParameterError, Rejection, Unit, Workload,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::life::Life;
@@ -45,34 +48,31 @@ impl Workload for GameOfLife {
         false
     }
 
-    fn build(parameters: &Parameters, common: Common) -> Result<Vec<Life>, String> {
-        let supersteps = common
-            .required_supersteps()
-            .map_err(|error| error.to_string())?;
+    fn builder(
+        parameters: &Parameters,
+        common: Common,
+        _: Files<'_>,
+    ) -> Result<impl Fn(Rank) -> Result<Life, BuildError>, BuildError> {
+        let supersteps = common.required_supersteps()?;
         let least = common.processes.max(5);
         if parameters.size < least {
-            let size = parameters.size;
-            return Err(format!(
-                "invalid value `{size}` for `size`: must be at least {least}, a row for each process and room for a glider"
-            ));
+            let rule =
+                format!("must be at least {least}, a row for each process and room for a glider");
+            return Err(ParameterError::invalid("size", parameters.size, rule).into());
         }
         let size = u64::from(parameters.size);
         let processes = u64::from(common.processes);
-        let mut rows = glider(parameters.size, 0).into_iter();
-        let strip = |rank| {
+        Ok(move |rank: Rank| {
             // Where the rows do not divide evenly, the last strips have one more.
-            let count = size * (rank + 1) / processes - size * rank / processes;
-            Life {
+            let start = |rank| size * rank / processes;
+            let (first, end) = (start(rank.0.into()), start(u64::from(rank.0) + 1));
+            let work = parameters.instructions_per_cell;
+            Ok(Life {
                 generations: supersteps - 1,
-                work: Instructions(
-                    parameters
-                        .instructions_per_cell
-                        .saturating_mul(count * size),
-                ),
-                rows: (0..count).filter_map(|_| rows.next()).collect(),
-            }
-        };
-        Ok((0..processes).map(strip).collect())
+                work: Instructions(work.saturating_mul((end - first) * size)),
+                rows: (first..end).map(|row| glider_row(size, 0, row)).collect(),
+            })
+        })
     }
 
     fn verify(
@@ -116,16 +116,19 @@ impl Workload for GameOfLife {
 /// A torus with a glider that has gone `steps` cells down and to the right, one in four generations.
 fn glider(size: u32, steps: u64) -> Vec<Vec<bool>> {
     let size = u64::from(size);
-    let is_alive = |row, column| {
-        let from_start = |at| (at + size - steps % size) % size;
+    (0..size).map(|row| glider_row(size, steps, row)).collect()
+}
+
+/// A row of it.
+fn glider_row(size: u64, steps: u64, row: u64) -> Vec<bool> {
+    let from_start = |at| (at + size - steps % size) % size;
+    let is_alive = |column| {
         matches!(
             (from_start(row), from_start(column)),
             (0, 1) | (1, 2) | (2, 0..=2)
         )
     };
-    (0..size)
-        .map(|row| (0..size).map(|column| is_alive(row, column)).collect())
-        .collect()
+    (0..size).map(is_alive).collect()
 }
 
 #[cfg(test)]
@@ -154,7 +157,7 @@ mod tests {
         // Thirteen rows do not divide evenly, and two processes are neighbours on both sides.
         for processes in [1, 2, 3, 13] {
             let common = common(processes, 4 * 13 + 1);
-            let build = || GameOfLife::build(&parameters(13), common).unwrap();
+            let build = || GameOfLife::processes(&parameters(13), common, Files::here()).unwrap();
             let torus = testing::check(build).run.outputs;
             assert_eq!(torus.concat(), glider(13, 0));
             let verified = GameOfLife::verify(&parameters(13), common, Files::here(), &torus);
@@ -200,9 +203,9 @@ mod tests {
     #[test]
     fn a_torus_that_is_too_small_is_refused() {
         let refused = |size, processes| {
-            GameOfLife::build(&parameters(size), common(processes, 5))
-                .err()
-                .unwrap()
+            let parameters = parameters(size);
+            let built = GameOfLife::processes(&parameters, common(processes, 5), Files::here());
+            built.err().unwrap().to_string()
         };
         let text = "a row for each process and room for a glider";
         assert_eq!(

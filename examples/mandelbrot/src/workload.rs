@@ -1,8 +1,10 @@
 //! What an experiment says of a picture, and what has to come out.
 
+use bsp::Rank;
 use bsp::farm::{self, Farm};
 use experiments::{
-    Common, DealingParameters, Files, OutputFile, Rejection, Supersteps, Unit, Workload,
+    BuildError, Common, DealingParameters, Files, OutputFile, ParameterError, Rejection,
+    Supersteps, Unit, Workload,
 };
 use serde::{Deserialize, Serialize};
 
@@ -54,17 +56,18 @@ impl Workload for MandelbrotSet {
         false
     }
 
-    fn build(parameters: &Parameters, common: Common) -> Result<Vec<Farm<Rows>>, String> {
+    fn builder(
+        parameters: &Parameters,
+        common: Common,
+        _: Files<'_>,
+    ) -> Result<impl Fn(Rank) -> Result<Farm<Rows>, BuildError>, BuildError> {
         if parameters.size == 0 {
-            return Err("invalid value `0` for `size`: must be at least 1".to_owned());
+            return Err(ParameterError::invalid("size", 0, "must be at least 1").into());
         }
-        let dealing = parameters
-            .dealing
-            .dealing()
-            .map_err(|error| error.to_string())?;
-        let rows = (0..parameters.size).collect();
-        farm::processes(&parameters.picture(), rows, common.processes, dealing)
-            .map_err(|error| error.to_string())
+        let dealing = parameters.dealing.dealing()?;
+        let master = || (parameters.picture(), (0..parameters.size).collect());
+        let build = farm::builder(master, common.processes, dealing)?;
+        Ok(move |rank| Ok(build(rank)?))
     }
 
     fn verify(
@@ -142,7 +145,7 @@ mod tests {
                 supersteps: None,
                 seed: 0,
             };
-            let build = || MandelbrotSet::build(&parameters, common).unwrap();
+            let build = || MandelbrotSet::processes(&parameters, common, Files::here()).unwrap();
             let outputs = testing::check(build).run.outputs;
             let verified = MandelbrotSet::verify(&parameters, common, Files::here(), &outputs);
             let sentence = "all 40 rows are those of a single thread".to_owned();

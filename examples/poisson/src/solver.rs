@@ -1,7 +1,7 @@
 //! The method of conjugate gradients for −Δu = f on a square grid, divided into strips of rows.
 
 use bsp::units::Instructions;
-use bsp::{Array, BoxError, Program, Step, Sum, Superstep};
+use bsp::{Array, BoxError, Program, Rank, Step, Sum, Superstep};
 use serde::{Deserialize, Serialize};
 
 /// One process: a strip of rows of the grid, without the points of the boundary, where u is zero.
@@ -110,6 +110,9 @@ impl Program for Solver {
             let square = ctx.reduced::<Sum<f64>>("square")?;
             if ctx.index() == 1 {
                 self.first_square = square;
+            }
+            if ctx.rank() == Rank(0) {
+                ctx.note("residual", square.sqrt());
             }
             if square <= self.tolerance * self.tolerance * self.first_square {
                 return Ok(Step::Halt(std::mem::take(&mut self.solution)));

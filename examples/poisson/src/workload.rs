@@ -1,8 +1,10 @@
 //! What an experiment says of a problem, and what has to come of it.
 
-use bsp::Array;
 use bsp::units::Instructions;
-use experiments::{Common, Files, OutputFile, Rejection, Supersteps, Unit, Workload};
+use bsp::{Array, Rank};
+use experiments::{
+    BuildError, Common, Files, OutputFile, ParameterError, Rejection, Supersteps, Unit, Workload,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::direct;
@@ -39,7 +41,7 @@ impl Workload for Poisson {
     const NAME: &'static str = "poisson";
     const ABOUT: &'static str =
         "conjugate gradients: the potential of two charges on a square grid";
-    const SUPERSTEPS: Supersteps = Supersteps::Determined;
+    const SUPERSTEPS: Supersteps = Supersteps::Refused;
 
     fn unit(key: &str) -> Unit {
         match key {
@@ -52,31 +54,32 @@ impl Workload for Poisson {
         false
     }
 
-    fn build(parameters: &Parameters, common: Common) -> Result<Vec<Solver>, String> {
+    fn builder(
+        parameters: &Parameters,
+        common: Common,
+        _: Files<'_>,
+    ) -> Result<impl Fn(Rank) -> Result<Solver, BuildError>, BuildError> {
         let size = parameters.size;
         if size < common.processes || SIZE_MAX < size {
             let least = common.processes;
-            return Err(format!(
-                "invalid value `{size}` for `size`: must be between {least}, a row for each process, and {SIZE_MAX}"
-            ));
+            let rule = format!("must be from {least}, a row for each process, to {SIZE_MAX}");
+            return Err(ParameterError::invalid("size", size, rule).into());
         }
-        if !(0.0 < parameters.tolerance && parameters.tolerance < 1.0) {
-            let tolerance = parameters.tolerance;
-            return Err(format!(
-                "invalid value `{tolerance}` for `tolerance`: must be between 0 and 1"
-            ));
+        let tolerance = parameters.tolerance;
+        if !(0.0 < tolerance && tolerance < 1.0) {
+            let rule = "must be between 0 and 1";
+            return Err(ParameterError::invalid("tolerance", tolerance, rule).into());
         }
         let (width, processes) = (index(size), index(common.processes));
-        let right = charges(width);
-        // Where the rows do not divide evenly, the last strips have one more.
-        let begin = |rank: usize| width * (width * rank / processes);
-        let strip = |rank: usize| {
-            let right = right[begin(rank)..begin(rank + 1)].to_vec();
+        Ok(move |rank: Rank| {
+            // Where the rows do not divide evenly, the last strips have one more.
+            let begin = |rank: usize| width * rank / processes;
+            let rows = begin(rank.index())..begin(rank.index() + 1);
+            let right: Vec<f64> = rows.flat_map(|row| charges(width, row)).collect();
             let points = u64::try_from(right.len()).expect("fewer than 2^64 points");
             let work = parameters.instructions_per_point.saturating_mul(points);
-            Solver::new(width, right, parameters.tolerance, Instructions(work))
-        };
-        Ok((0..processes).map(strip).collect())
+            Ok(Solver::new(width, right, tolerance, Instructions(work)))
+        })
     }
 
     fn verify(
@@ -86,7 +89,7 @@ impl Workload for Poisson {
         outputs: &[Array<f64>],
     ) -> Result<Option<String>, Rejection> {
         let size = index(parameters.size);
-        let expected = direct::solution(size, &charges(size));
+        let expected = direct::solution(size, &all_charges(size));
         let found = outputs.iter().flatten();
         let differences = found.zip(&expected).map(|(one, other)| (one - other).abs());
         let (difference, greatest) = (differences.fold(0.0, f64::max), greatest(&expected));
@@ -125,12 +128,21 @@ impl Workload for Poisson {
 /// The largest grid: a direct solution is computed to compare with.
 const SIZE_MAX: u32 = 4096;
 
-/// The right-hand side, by rows: a positive and a negative charge.
-fn charges(size: usize) -> Vec<f64> {
-    let mut charges = vec![0.0; size * size];
-    charges[size / 4 * size + size / 3] = 1.0;
-    charges[size * 3 / 4 * size + size / 2] = -1.0;
+/// A row of the right-hand side: a positive and a negative charge.
+fn charges(size: usize, row: usize) -> Vec<f64> {
+    let mut charges = vec![0.0; size];
+    if row == size / 4 {
+        charges[size / 3] = 1.0;
+    }
+    if row == size * 3 / 4 {
+        charges[size / 2] = -1.0;
+    }
     charges
+}
+
+/// The right-hand side, by rows.
+fn all_charges(size: usize) -> Vec<f64> {
+    (0..size).flat_map(|row| charges(size, row)).collect()
 }
 
 fn greatest(values: &[f64]) -> f64 {
@@ -167,7 +179,7 @@ mod tests {
     fn the_potential_is_that_of_a_direct_solution_wherever_processes_move() {
         // Seventeen rows do not divide evenly.
         for processes in [1, 2, 5, 17] {
-            let build = || Poisson::build(&parameters(17), common(processes)).unwrap();
+            let build = || Poisson::processes(&parameters(17), common(processes), Files::here()).unwrap();
             let run = testing::check(build).run;
             let verified = Poisson::verify(
                 &parameters(17),
@@ -182,8 +194,8 @@ mod tests {
     #[test]
     fn the_sine_transform_solves_the_equations() {
         for size in [2, 5, 12] {
-            let solution = direct::solution(size, &charges(size));
-            for (at, charge) in charges(size).into_iter().enumerate() {
+            let solution = direct::solution(size, &all_charges(size));
+            for (at, charge) in all_charges(size).into_iter().enumerate() {
                 let (row, column) = (at / size, at % size);
                 let value = |row: usize, column: usize| {
                     let is_inside = row < size && column < size;
@@ -208,7 +220,7 @@ mod tests {
 
     #[test]
     fn an_iteration_takes_two_supersteps_and_the_end_one() {
-        let processes = Poisson::build(&parameters(64), common(16)).unwrap();
+        let processes = Poisson::processes(&parameters(64), common(16), Files::here()).unwrap();
         let run = reference::run(processes, Limit::default()).unwrap();
         assert_eq!(run.supersteps % 2, 0);
         // Each iteration makes the residual smaller by (√κ - 1) / (√κ + 1) at least, with κ = 1705; a bound of CG.
@@ -219,12 +231,12 @@ mod tests {
     #[test]
     fn what_is_no_problem_is_refused() {
         let refused = |parameters: Parameters, processes| {
-            let built = Poisson::build(&parameters, common(processes));
-            built.err().unwrap()
+            let built = Poisson::processes(&parameters, common(processes), Files::here());
+            built.err().unwrap().to_string()
         };
         assert_eq!(
             refused(parameters(4), 5),
-            "invalid value `4` for `size`: must be between 5, a row for each process, and 4096"
+            "invalid value `4` for `size`: must be from 5, a row for each process, to 4096"
         );
         let parameters = Parameters {
             tolerance: 0.0,

@@ -1,8 +1,8 @@
 //! Input files: those on disk, stdin as `-`, and those that an experiment names.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::string::FromUtf8Error;
 use std::sync::{Mutex, PoisonError};
 
@@ -96,13 +96,30 @@ pub fn nearest_file(path: &Path) -> Option<PathBuf> {
     Some(folder.join(nearest))
 }
 
-/// The files that an experiment names, for a workload that reads some.
+/// The input files that an experiment names, for a workload that reads some.
 #[derive(Clone, Copy, Debug)]
 pub struct Files<'a> {
-    /// Folder of the experiment's file.
-    folder: &'a Path,
+    /// The folder that names are relative to.
+    folder: DataFolder<'a>,
     /// The section whose keys name files.
     written: &'a Node,
+}
+
+/// The folder that relative names of input files start from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataFolder<'a> {
+    /// That of the experiment's file, where that was read. A name that was typed, on the command line or in the environment,
+    /// and is not there may be relative to the current folder.
+    OfExperiment(&'a Path),
+    /// The same folders, on a node: the client's paths lead to them if both share them.
+    OfClient {
+        /// The folder of the experiment's file, an absolute path.
+        experiment: &'a Path,
+        /// The current folder of the client, if names were typed.
+        current: Option<&'a Path>,
+    },
+    /// A folder of the node itself: names are relative and stay in it.
+    OfNode(&'a Path),
 }
 
 impl<'a> Files<'a> {
@@ -115,21 +132,41 @@ impl<'a> Files<'a> {
 
     /// The files that the keys of `written` name, in an experiment in `folder`.
     pub const fn new(folder: &'a Path, written: &'a Node) -> Self {
+        Self::in_folder(DataFolder::OfExperiment(folder), written)
+    }
+
+    /// The files that the keys of `written` name, with names that are relative to `folder`.
+    pub const fn in_folder(folder: DataFolder<'a>, written: &'a Node) -> Self {
         Self { folder, written }
     }
 
-    /// Path of the file `name`, the value of `key`: relative to the experiment, or to the current folder
-    /// if the name is from `--set` or the environment and only exists there.
+    /// Path of the file `name`, the value of `key`.
     #[must_use]
     pub fn path(&self, key: &str, name: &str) -> PathBuf {
         let name = Path::new(name);
-        let beside = self.folder.join(name);
-        let origin = self.written.find(key).and_then(Node::place);
-        let typed = Fault::new(origin, "", "").is_usage();
-        if typed && !beside.exists() && name.exists() {
-            name.to_path_buf()
-        } else {
-            beside
+        match self.folder {
+            DataFolder::OfExperiment(folder) => {
+                let beside = folder.join(name);
+                let origin = self.written.find(key).and_then(Node::place);
+                let is_typed = Fault::new(origin, "", "").is_usage();
+                if is_typed && !beside.exists() && name.exists() {
+                    name.to_path_buf()
+                } else {
+                    beside
+                }
+            }
+            DataFolder::OfClient {
+                experiment,
+                current,
+            } => {
+                let beside = experiment.join(name);
+                let other = current.map(|current| current.join(name));
+                match other.filter(|other| !beside.exists() && other.exists()) {
+                    Some(other) => other,
+                    None => beside,
+                }
+            }
+            DataFolder::OfNode(folder) => folder.join(name),
         }
     }
 
@@ -137,20 +174,92 @@ impl<'a> Files<'a> {
     ///
     /// # Errors
     ///
-    /// If it cannot be read; the message names the key and the file.
-    pub fn read(&self, key: &str, name: &str) -> Result<Vec<u8>, String> {
-        let path = self.path(key, name);
-        fs::read(&path).map_err(|error| {
-            let nearest = nearest_file(&path).filter(|_| error.kind() == io::ErrorKind::NotFound);
-            let nearest = nearest.map_or_else(String::new, |nearest| {
-                format!("; did you mean `{}`?", nearest.display())
-            });
-            format!(
-                "`{key}` is {}, which cannot be read: {error}{nearest}",
-                path.display()
-            )
-        })
+    /// If it cannot be read.
+    pub fn read(&self, key: &str, name: &str) -> Result<Vec<u8>, InputFileError> {
+        let path = self.allowed(key, name)?;
+        fs::read(&path).map_err(|error| unread(key, &path, &error))
     }
+
+    /// The file `name`, the value of `key`, open for reading: for one of which each process takes a part.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened.
+    pub fn open(&self, key: &str, name: &str) -> Result<File, InputFileError> {
+        let path = self.allowed(key, name)?;
+        File::open(&path).map_err(|error| unread(key, &path, &error))
+    }
+
+    /// What the file `name`, the value of `key`, contains is wrong.
+    pub fn invalid(
+        &self,
+        key: &str,
+        name: &str,
+        problem: impl std::fmt::Display,
+    ) -> InputFileError {
+        InputFileError {
+            key: key.to_owned(),
+            path: self.path(key, name),
+            problem: problem.to_string(),
+            is_unread: false,
+        }
+    }
+
+    /// The path of a file that may be read.
+    fn allowed(&self, key: &str, name: &str) -> Result<PathBuf, InputFileError> {
+        let path = self.path(key, name);
+        let DataFolder::OfNode(folder) = self.folder else {
+            return Ok(path);
+        };
+        let mut components = Path::new(name).components();
+        let is_below = components.all(|component| matches!(component, Component::Normal(_)));
+        // Links lead elsewhere, too.
+        let resolved = folder.canonicalize().and_then(|folder| {
+            let is_in = path.canonicalize()?.starts_with(folder);
+            Ok(is_in)
+        });
+        match (is_below, resolved) {
+            (true, Ok(true)) => Ok(path),
+            (true, Err(error)) => Err(unread(key, &path, &error)),
+            (false, _) | (true, Ok(false)) => Err(InputFileError {
+                key: key.to_owned(),
+                problem: format!(
+                    "is not in {}, the folder for data of this node: name a file relative to it",
+                    folder.display()
+                ),
+                path: PathBuf::from(name),
+                is_unread: false,
+            }),
+        }
+    }
+}
+
+/// The error of a file that the operating system refuses.
+fn unread(key: &str, path: &Path, error: &io::Error) -> InputFileError {
+    let nearest = nearest_file(path).filter(|_| error.kind() == io::ErrorKind::NotFound);
+    let nearest = nearest.map_or_else(String::new, |nearest| {
+        format!("; did you mean `{}`?", nearest.display())
+    });
+    InputFileError {
+        key: key.to_owned(),
+        path: path.to_path_buf(),
+        problem: format!("cannot be read: {error}{nearest}"),
+        is_unread: true,
+    }
+}
+
+/// Why an input file that an experiment names cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{key}`: {} {problem}", path.display())]
+pub struct InputFileError {
+    /// The key that names it.
+    pub key: String,
+    /// Its path.
+    pub path: PathBuf,
+    /// What is wrong with it, as "cannot be read: …".
+    pub problem: String,
+    /// Whether its contents are unknown: it is not there, or the operating system refuses it.
+    pub is_unread: bool,
 }
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -200,6 +309,51 @@ mod tests {
         assert_eq!(nearest("absent/heat.toml"), None);
         // One letter is as near to every other one.
         assert_eq!(nearest("b.toml"), None);
+    }
+
+    #[test]
+    fn names_of_input_files_lead_to_the_folder_that_is_meant() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for name in ["experiment/a", "current/a", "current/b", "data/a", "secret"] {
+            fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            fs::write(root.join(name), name).unwrap();
+        }
+        let written = Node::empty_table();
+        let (experiment, current, data) = (
+            root.join("experiment"),
+            root.join("current"),
+            root.join("data"),
+        );
+        let read = |folder, name: &str| {
+            let files = Files::in_folder(folder, &written);
+            let read = files.read("key", name);
+            read.map(|bytes| String::from_utf8(bytes).unwrap())
+                .map_err(|error| (error.to_string(), error.is_unread))
+        };
+        let of_client = |current| DataFolder::OfClient {
+            experiment: &experiment,
+            current,
+        };
+        let both = of_client(Some(current.as_path()));
+        assert_eq!(read(both, "a"), Ok("experiment/a".to_owned()));
+        assert_eq!(read(both, "b"), Ok("current/b".to_owned()));
+        let (problem, is_unread) = read(of_client(None), "b").unwrap_err();
+        let expected = format!("`key`: {} cannot be read: ", experiment.join("b").display());
+        assert!(problem.starts_with(&expected) && is_unread, "{problem}");
+        let of_node = DataFolder::OfNode(&data);
+        assert_eq!(read(of_node, "a"), Ok("data/a".to_owned()));
+        assert!(read(of_node, "b").unwrap_err().1);
+        let secret = root.join("secret");
+        for name in ["../secret", secret.to_str().unwrap(), "./../secret"] {
+            let (problem, is_unread) = read(of_node, name).unwrap_err();
+            assert!(problem.contains("is not in ") && !is_unread, "{problem}");
+        }
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&secret, data.join("link")).unwrap();
+            assert!(read(of_node, "link").unwrap_err().0.contains("is not in "));
+        }
     }
 
     #[test]

@@ -11,7 +11,9 @@ mod quantity;
 mod tree;
 
 pub use decode::{Fault, decode, decode_part, join, keys_of, list, nearest, refuse_unknown};
-pub use files::{Files, folder_of, is_stdin, name_of, nearest_file, read_bytes, text};
+pub use files::{
+    DataFolder, Files, InputFileError, folder_of, is_stdin, name_of, nearest_file, read_bytes, text,
+};
 pub use layers::{
     FileError, Layer, Override, assignments, canonical, environment, merge, overrides, parse,
     print, read, tree_of,

@@ -76,7 +76,7 @@ fn decoded<Output: serde::de::DeserializeOwned>(
 
 /// The outputs of a small run of `W`, encoded.
 fn encoded<W: Workload>(parameters: &W::Parameters, common: Common) -> Vec<Vec<u8>> {
-    let programs = W::build(parameters, common).unwrap();
+    let programs = W::processes(parameters, common, Files::here()).unwrap();
     let run = reference::run(programs, reference::Limit::default()).unwrap();
     let outputs = run.outputs.iter();
     outputs

@@ -1,6 +1,6 @@
 //! What checkpoints cost a run.
 
-use agents::{CheckpointCosts, CheckpointInterval, Checkpointing, Programs};
+use agents::{CheckpointCosts, CheckpointInterval, Checkpointing};
 use bsp::units::{BytesPerSecond, Seconds};
 use bsp::{BoxError, Program, Step, Superstep};
 use hosts::HUGE_PAGES;
@@ -20,6 +20,17 @@ pub(crate) struct Plate {
     /// How often it goes over the tenth.
     passes: u32,
     numbers: Vec<f64>,
+}
+
+impl Plate {
+    /// One of 64 MiB.
+    pub(crate) fn new(supersteps: u64) -> Self {
+        Self {
+            supersteps,
+            passes: 64,
+            numbers: (0..MIB_64 / 9).map(|number| number as f64).collect(),
+        }
+    }
 }
 
 /// When checkpoints are taken.
@@ -88,13 +99,7 @@ pub(crate) fn checkpoints(
             saves: Some(saves),
             ..Case::empty(4, scale.of(500))
         };
-        let plate = Plate {
-            supersteps: case.supersteps,
-            passes: 64,
-            numbers: (0..MIB_64 / 9).map(|number| number as f64).collect(),
-        };
-        let programs = Programs::new(vec![plate; 4]);
-        let events = cluster.run_programs(&case, programs)?.0;
+        let events = cluster.run_programs(&case)?.0;
         anyhow::Ok((seconds(&events), saved(&events)))
     };
     let pairs = if scale.divisor == 1 { 7 } else { 3 };

@@ -7,14 +7,14 @@ use std::process::{Child, Command, Stdio, exit};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use agents::{Outputs, Programs};
+use agents::Outputs;
 use anyhow::Context;
 use bsp::units::InstructionsPerSecond;
 use hosts::{CheckpointFolders, LoadScope, Node, Pace, Share, run};
 use machines::client::Request;
 use machines::{Builds, Routes};
 use protocol::identity::{Authority, Identity, Pem, Role, Validity};
-use protocol::{Build, Member};
+use protocol::{Build, InputFolder, Member};
 use record::Event;
 
 use crate::job::{Case, Load, Peak, prepare};
@@ -74,21 +74,18 @@ impl Cluster {
 
     /// Runs the processes of `case`: what was recorded, and the peaks of memory that they saw, by rank.
     pub(crate) fn run(&self, case: &Case) -> anyhow::Result<(Vec<Event>, Vec<Peak>)> {
-        let (events, outputs) = self.run_programs(case, Programs::new(case.programs()))?;
+        let (events, outputs) = self.run_programs(case)?;
         Ok((events, outputs.typed::<Load>().to_vec()))
     }
 
-    /// Runs `programs` as `case` says: what was recorded, and the outputs.
-    pub(crate) fn run_programs(
-        &self,
-        case: &Case,
-        programs: Programs,
-    ) -> anyhow::Result<(Vec<Event>, Outputs)> {
+    /// Runs the processes of `case`: what was recorded, and the outputs.
+    pub(crate) fn run_programs(&self, case: &Case) -> anyhow::Result<(Vec<Event>, Outputs)> {
         let request = Request {
             builds: Builds::same_as(build()?),
             workload: "load".to_owned(),
             members: self.members.clone(),
             experiment: serde_json::to_string(case)?,
+            folder: InputFolder::default(),
             checkpoint: None,
             setup: case.setup(&self.members)?,
         };
@@ -99,7 +96,7 @@ impl Cluster {
         };
         let client = self.identity(Role::Client, "speed")?;
         let never = std::future::pending();
-        let finished = run(client, &request, programs, &mut observer, never)?;
+        let finished = run(client, &request, case.program_type(), &mut observer, never)?;
         Ok((events, finished.outputs))
     }
 }

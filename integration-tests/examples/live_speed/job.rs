@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agents::{Barrier, ProgramType, Scheduler, Script, Setup, Shape, TransferStart};
+use agents::{
+    Barrier, HostedProgram, ProgramType, Scheduler, Script, Setup, Shape, TransferStart, hosted,
+};
 use bsp::{Array, BoxError, HostId, Max, Program, Rank, Step, Sum, Superstep};
 use bytes::Bytes;
-use machines::{JobError, Prepared};
+use machines::{JobError, Prepared, ProgramBuilder};
 use protocol::{Member, Submit};
 use serde::{Deserialize, Serialize};
 use simulator::{NetworkOptions, Platform};
@@ -133,13 +135,23 @@ impl Case {
         }))
     }
 
-    pub(crate) fn programs(&self) -> Vec<Load> {
-        let program = |rank| Load {
+    pub(crate) fn program_type(&self) -> ProgramType {
+        if self.saves.is_some() {
+            ProgramType::new::<Plate>()
+        } else {
+            ProgramType::new::<Load>()
+        }
+    }
+
+    fn program(&self, rank: Rank) -> Box<dyn HostedProgram> {
+        if self.saves.is_some() {
+            return hosted(Plate::new(self.supersteps));
+        }
+        hosted(Load {
             case: self.clone(),
-            state: blocks(if rank == 2 { self.state } else { 0 }),
+            state: blocks(if rank == Rank(2) { self.state } else { 0 }),
             occupied: 0,
-        };
-        (0..self.processes).map(program).collect()
+        })
     }
 }
 
@@ -150,12 +162,14 @@ pub(crate) fn prepare(submit: &Submit) -> Result<Prepared, JobError> {
     let setup = case.setup(&submit.members);
     Ok(Prepared {
         setup: setup.map_err(|error| JobError::input(error.to_string()))?,
-        program_type: if case.saves.is_some() {
-            ProgramType::new::<Plate>()
-        } else {
-            ProgramType::new::<Load>()
-        },
+        program_type: case.program_type(),
         supersteps: Some(case.supersteps),
+        programs: ProgramBuilder::new(move |ranks, take| {
+            for rank in ranks {
+                take(*rank, case.program(*rank))?;
+            }
+            Ok(())
+        }),
     })
 }
 

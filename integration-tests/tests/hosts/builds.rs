@@ -1,6 +1,6 @@
 //! Nodes and clients of other builds take part only where both ends allow it.
 
-use agents::{Programs, Shape};
+use agents::{ProgramType, Shape};
 use bsp::{BoxError, Program, Step, Superstep};
 use hosts::{inquire, run};
 use machines::Builds;
@@ -51,13 +51,13 @@ fn cluster(node: &Builds) -> Cluster {
 /// The message of a run by `client`, if it fails; it has to be about the builds.
 fn message(cluster: &Cluster, client: Builds) -> Option<String> {
     let setup = cluster.setup(6, Shape::Hierarchical, None);
-    cluster.prepare::<Short>(&setup);
+    cluster.prepare(&setup, vec![Short; 6]);
     let request = Request {
         builds: client,
         ..cluster.request(&setup)
     };
     let identity = cluster.identity(Role::Client, "tester");
-    let programs = Programs::new(vec![Short; 6]);
+    let programs = ProgramType::new::<Short>();
     let never = std::future::pending();
     match run(identity, &request, programs, &mut |_: &Event| Ok(()), never) {
         Ok(outcome) => {
@@ -134,7 +134,7 @@ fn a_client_of_another_program_is_told_which_one_to_start() {
             ..cluster.request(&setup)
         };
         let identity = cluster.identity(Role::Client, "tester");
-        let programs = Programs::new(vec![Short; 2]);
+        let programs = ProgramType::new::<Short>();
         let never = std::future::pending();
         let refused = run(identity, &request, programs, &mut |_: &Event| Ok(()), never);
         refused.unwrap_err().message

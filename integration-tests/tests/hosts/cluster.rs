@@ -7,16 +7,17 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use agents::{
-    Barrier, Outcome, PlacementOptions, ProgramType, Programs, Scheduler, Setup, Shape,
-    TransferStart, placement,
+    Barrier, ChunkReader, Outcome, PlacementOptions, ProgramType, Programs, Scheduler, Setup,
+    Shape, TransferStart, hosted, placement,
 };
-use bsp::Program;
+use bsp::{Program, Rank};
 use bsp::units::InstructionsPerSecond;
+use bytes::Bytes;
 use hosts::{CheckpointFolders, LoadScope, Node, NodeError, Pace, Share, run};
 use machines::client::Request;
-use machines::{Builds, JobError, Prepared, Routes};
+use machines::{Builds, JobError, Prepared, ProgramBuilder, Routes};
 use protocol::identity::{Authority, Identity, Role, Validity};
-use protocol::{Build, Member};
+use protocol::{Build, InputFolder, Member};
 use record::Event;
 use simulator::{NetworkOptions, Platform};
 
@@ -161,16 +162,35 @@ impl Cluster {
             workload: "counter".to_owned(),
             members: self.members.clone(),
             experiment: String::new(),
+            folder: InputFolder::default(),
             checkpoint: None,
             setup: setup.clone(),
         }
     }
 
-    /// The job that nodes run next, whatever is submitted.
-    pub(crate) fn prepare<P: Program>(&self, setup: &Setup) {
+    /// The job that nodes run next, whatever is submitted, with these programs.
+    pub(crate) fn prepare<P: Program>(&self, setup: &Setup, programs: Vec<P>) {
         *self.job.lock().unwrap() = Some(Prepared {
             setup: setup.clone(),
             program_type: ProgramType::new::<P>(),
+            programs: builder(programs),
+            supersteps: None,
+        });
+    }
+
+    /// The job that nodes run next, whatever is submitted, with the programs that `build` builds.
+    pub(crate) fn prepare_building<P: Program>(
+        &self,
+        setup: &Setup,
+        build: fn(Rank) -> Result<P, JobError>,
+    ) {
+        *self.job.lock().unwrap() = Some(Prepared {
+            setup: setup.clone(),
+            program_type: ProgramType::new::<P>(),
+            programs: ProgramBuilder::new(move |ranks, take| {
+                let mut ranks = ranks.iter();
+                ranks.try_for_each(|rank| take(*rank, hosted(build(*rank)?)))
+            }),
             supersteps: None,
         });
     }
@@ -181,7 +201,7 @@ impl Cluster {
         setup: &Setup,
         programs: Vec<P>,
     ) -> Result<(Outcome, Vec<Event>), JobError> {
-        self.prepare::<P>(setup);
+        self.prepare(setup, programs);
         let mut events = Vec::new();
         let mut observer = |event: &Event| {
             events.push(event.clone());
@@ -191,7 +211,7 @@ impl Cluster {
         let finished = run(
             client,
             &self.request(setup),
-            Programs::new(programs),
+            ProgramType::new::<P>(),
             &mut observer,
             std::future::pending(),
         )?;
@@ -211,6 +231,22 @@ impl Drop for Cluster {
             assert!(is_orderly || thread::panicking(), "{ended:?}");
         }
     }
+}
+
+/// What builds copies of `programs`, by rank.
+fn builder<P: Program>(programs: Vec<P>) -> ProgramBuilder {
+    let program_type = ProgramType::new::<P>();
+    let (states, _) = Programs::new(programs).into_states();
+    let states: Vec<_> = states.collect();
+    ProgramBuilder::new(move |ranks, take| {
+        for rank in ranks {
+            let state = states[rank.index()].clone()?;
+            let mut chunks = vec![Bytes::from(state)].into_iter();
+            let program = program_type.decode(*rank, &mut ChunkReader::new(&mut chunks))?;
+            take(*rank, program)?;
+        }
+        Ok(())
+    })
 }
 
 /// A build of `program`, whose digest is this byte.

@@ -4,7 +4,7 @@ use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use agents::Programs;
+use agents::ProgramType;
 use agents::Shape;
 use bsp::{BoxError, Program, Rank, Step, Superstep};
 use hosts::{inquire, run};
@@ -51,9 +51,9 @@ impl Program for Endless {
 /// Runs the processes, and interrupts the run when the superstep executes.
 fn interrupted(cluster: &Cluster, gate: usize) -> JobError {
     let setup = cluster.setup(2, Shape::Hierarchical, None);
-    cluster.prepare::<Endless>(&setup);
+    cluster.prepare(&setup, vec![Endless { gate: Some(gate) }; 2]);
     let identity = cluster.identity(Role::Client, "tester");
-    let programs = Programs::new(vec![Endless { gate: Some(gate) }; 2]);
+    let programs = ProgramType::new::<Endless>();
     let interrupt = async move {
         while GATES[gate].load(Ordering::SeqCst) == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;

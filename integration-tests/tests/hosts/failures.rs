@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use agents::{Programs, Setup, Shape};
+use agents::{ProgramType, Programs, Setup, Shape};
 use bsp::reference::{self, Limit};
 use bsp::{BoxError, HostId, Program, Rank, Step, Superstep};
 use hosts::run;
+use machines::JobError;
 use machines::client::Request;
 use protocol::Fault;
 use protocol::identity::{Identity, Role};
@@ -96,13 +97,82 @@ fn program_failures_are_reported_as_by_the_reference_runner() {
     works(&cluster);
 }
 
+/// Counts as [`Counter`] does; its state can be encoded only if it says so.
+#[derive(Clone, Serialize, Deserialize)]
+struct Bare {
+    #[serde(serialize_with = "unless_refused")]
+    is_refused: bool,
+}
+
+fn unless_refused<S: serde::Serializer>(is_refused: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+    if *is_refused {
+        return Err(serde::ser::Error::custom("not this one"));
+    }
+    is_refused.serialize(serializer)
+}
+
+impl Program for Bare {
+    type Message = ();
+    type Output = u64;
+
+    fn superstep(&mut self, _: &mut Superstep<'_, ()>) -> Result<Step<u64>, BoxError> {
+        Ok(Step::Halt(1))
+    }
+}
+
+#[test]
+fn a_process_that_cannot_be_built_ends_the_job_before_it_begins() {
+    let cluster = Cluster::start(&[2]);
+    let setup = setup(&cluster);
+    let fails = |build: fn(Rank) -> Result<Bare, JobError>| {
+        cluster.prepare_building(&setup, build);
+        let mut events = Vec::new();
+        let ran = run(
+            cluster.identity(Role::Client, "tester"),
+            &cluster.request(&setup),
+            ProgramType::new::<Bare>(),
+            &mut |event: &Event| {
+                events.push(event.clone());
+                Ok(())
+            },
+            std::future::pending(),
+        );
+        assert_eq!(events, []);
+        works(&cluster);
+        let error = ran.unwrap_err();
+        (error.fault, error.message)
+    };
+    let plain = Bare { is_refused: false };
+    let (fault, message) = fails(|rank| match rank {
+        Rank(3) => Err(JobError::input("n1: m.csv cannot be read")),
+        _ => Ok(Bare { is_refused: false }),
+    });
+    assert_eq!(fault, Fault::Input);
+    assert_eq!(message, "n1: m.csv cannot be read");
+    let (fault, message) = fails(|rank| match rank {
+        Rank(4) => panic!("on purpose"),
+        _ => Ok(Bare { is_refused: false }),
+    });
+    assert_eq!(fault, Fault::Program);
+    assert!(message.contains("building a process: "), "{message}");
+    let (fault, message) = fails(|rank| {
+        Ok(Bare {
+            is_refused: rank == Rank(2),
+        })
+    });
+    assert_eq!(fault, Fault::Program);
+    assert_eq!(message, "the state of p3 cannot be encoded: not this one");
+    let (finished, _) = cluster.run(&setup, vec![plain; 5]).unwrap();
+    assert_eq!(finished.outputs.typed::<Bare>(), [1; 5]);
+}
+
 /// A run on `members` ends with a fault of the cluster and says `expected`.
 #[track_caller]
 fn check(cluster: &Cluster, client: Identity, request: &Request, expected: &str) {
     let ran = run(
         client,
         request,
-        Programs::new(counters(Flaw::Nothing)),
+        ProgramType::new::<Counter>(),
         &mut |_: &Event| Ok(()),
         std::future::pending(),
     );
@@ -123,7 +193,7 @@ fn what_cannot_be_run_anywhere_is_refused_as_it_is_when_simulated() {
         let error = run(
             client,
             request,
-            Programs::new(programs.clone()),
+            ProgramType::new::<Counter>(),
             &mut |_: &Event| Ok(()),
             never,
         )
@@ -158,8 +228,6 @@ fn what_cannot_be_run_anywhere_is_refused_as_it_is_when_simulated() {
         2,
         "p2 is placed on host 7, but the platform has only 2 hosts",
     );
-    let three = "there are 3 programs but places for 5 processes";
-    check(request.setup.clone(), 3, three);
     let mut fewer = request.clone();
     fewer.members.pop();
     let alone = "the platform has 2 hosts, the list of hosts has 1";
@@ -204,10 +272,13 @@ fn a_node_that_panics_says_so() {
     let cluster = Cluster::start(&[2]);
     // Nodes believe that there is one host, and one of them is the second.
     let fewer = Cluster::start(&[1]);
-    cluster.prepare::<Counter>(&Setup {
-        platform: Arc::clone(&fewer.platform),
-        ..setup(&cluster)
-    });
+    cluster.prepare(
+        &Setup {
+            platform: Arc::clone(&fewer.platform),
+            ..setup(&cluster)
+        },
+        counters(Flaw::Nothing),
+    );
     let client = cluster.identity(Role::Client, "tester");
     let request = cluster.request(&setup(&cluster));
     check(&cluster, client, &request, "see its log");

@@ -16,7 +16,7 @@ use agents::{PlacementOptions, Setup, Shape, placement};
 use bsp::{BoxError, Program, Step, Superstep};
 use protocol::identity::Role;
 use protocol::transport::{Bounds, Endpoint, PeerPolicy, Received};
-use protocol::{Address, JobMessage, Member, Message, Submit, encode};
+use protocol::{Address, InputFolder, JobMessage, Member, Message, Submit, encode};
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Cluster, build};
@@ -194,6 +194,7 @@ fn submission(job: u64, honest: &Member) -> Submit {
         host: bsp::HostId(1),
         members: vec![evil, honest.clone()],
         experiment: String::new(),
+        folder: InputFolder::default(),
         processes: 2,
         checkpoint: None,
         resumed: None,
@@ -221,7 +222,10 @@ async fn next(client: &mut protocol::transport::Peer) -> JobMessage {
 #[test]
 fn what_a_client_sends_does_not_come_back_as_text() {
     let cluster = Cluster::start(&[1]);
-    cluster.prepare::<Ring>(&cluster.setup(2, Shape::Hierarchical, None));
+    cluster.prepare(
+        &cluster.setup(2, Shape::Hierarchical, None),
+        vec![Ring(0), Ring(0)],
+    );
     let node = &cluster.members[0];
     let address: SocketAddr = node.address.parse().unwrap();
     runtime().block_on(async {
@@ -282,7 +286,7 @@ fn members_of_a_job_end_it_at_worst() {
         placement: placement(&cluster.platform, &PlacementOptions::default(), 2).unwrap(),
         ..cluster.setup(2, Shape::Hierarchical, Some(learning()))
     };
-    cluster.prepare::<Ring>(&setup);
+    cluster.prepare(&setup, vec![Ring(0), Ring(0)]);
     let honest = &cluster.members[1];
     let address: SocketAddr = honest.address.parse().unwrap();
     runtime().block_on(async {

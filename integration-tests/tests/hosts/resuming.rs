@@ -4,7 +4,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use agents::{
-    CheckpointCosts, CheckpointInterval, Checkpointing, Outcome, ProgramType, Programs, Resumed,
+    CheckpointCosts, CheckpointInterval, Checkpointing, Outcome, ProgramType, Resumed,
     Scheduler, Setup, Shape, resumed_placement,
 };
 use bsp::reference::{self, Limit};
@@ -170,17 +170,18 @@ fn save<P: Program>(
         checkpointing: Some(checkpointing(1)),
         ..cluster.setup(size, shape, None)
     };
-    cluster.prepare::<Slowed<P>>(&setup);
     let slowed = |program| Slowed {
         program,
         stop,
         until,
         folder: folder.path().to_str().unwrap().to_owned(),
     };
+    let programs: Vec<_> = processes.into_iter().map(slowed).collect();
+    cluster.prepare(&setup, programs);
     let ended = hosts::run(
         cluster.identity(Role::Client, "tester"),
         &request(cluster, &setup, folder),
-        Programs::new(processes.into_iter().map(slowed).collect()),
+        ProgramType::new::<Slowed<P>>(),
         &mut |event: &Event| stopping(stop, event),
         std::future::pending(),
     );
@@ -216,11 +217,14 @@ fn resume<P: Program>(
         .collect();
     let size = u32::try_from(work.len()).unwrap();
     let setup = cluster.setup(size, shape, scheduler);
-    // Nodes are given the placement by the client.
-    cluster.prepare::<Slowed<P>>(&Setup {
-        checkpointing: Some(checkpointing(1)),
-        ..setup.clone()
-    });
+    // Nodes are given the placement by the client, and the states.
+    cluster.prepare::<Slowed<P>>(
+        &Setup {
+            checkpointing: Some(checkpointing(1)),
+            ..setup.clone()
+        },
+        Vec::new(),
+    );
     let setup = Setup {
         placement: resumed_placement(&work, &vec![1.0; cluster.members.len()]),
         checkpointing: Some(checkpointing(1)),

@@ -1,7 +1,7 @@
 //! Messages between the client of a job and the nodes of a cluster.
 //!
-//! A client connects to every node and [`Submit`]s the job to all of them. The nodes accept, receive the states of the
-//! processes that start on them, connect to each other, and report that they are ready. Then the client starts the job
+//! A client connects to every node and [`Submit`]s the job to all of them. The nodes accept, build the processes that start
+//! on them, or receive their states if the job resumes another one, connect to each other, and report that they are ready. Then the client starts the job
 //! on all nodes, receives the record, and at the end the outputs of the processes.
 
 use std::time::Duration;
@@ -28,6 +28,8 @@ pub enum JobMessage {
         /// Whether all machines count instructions; otherwise work is measured by time.
         counts: bool,
     },
+    /// The node has the processes that start there.
+    Built,
     /// The node is connected to all others, and has its processes.
     Ready,
     /// All nodes are ready: begin.
@@ -57,12 +59,24 @@ pub struct Submit {
     pub members: Vec<Member>,
     /// The experiment, every value of it, as TOML.
     pub experiment: String,
+    /// The folder that names of its input files are relative to, unless the node has one of its own.
+    pub folder: InputFolder,
     /// The number of processes.
     pub processes: u32,
     /// The folder for its checkpoints, an absolute path, if they are written to disk: all nodes and the client share it.
     pub checkpoint: Option<String>,
     /// The state in which the job begins, if it resumes another one; the client sends saved processes and outputs then.
     pub resumed: Option<ResumedJob>,
+}
+
+/// The folders of a client in which input files of an experiment are, as absolute paths: nodes find them there if they share
+/// the client's files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputFolder {
+    /// That of the experiment's file.
+    pub experiment: String,
+    /// The current folder of the client, if names of files may have been typed there.
+    pub current: Option<String>,
 }
 
 /// The state in which a job begins that resumes another one.

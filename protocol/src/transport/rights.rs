@@ -106,6 +106,7 @@ fn is_from_client(message: &JobMessage) -> bool {
         | JobMessage::Inquire
         | JobMessage::Stop => true,
         JobMessage::Accepted { .. }
+        | JobMessage::Built
         | JobMessage::Ready
         | JobMessage::Recorded(_)
         | JobMessage::Ended(_)
@@ -181,6 +182,7 @@ mod tests {
             "Accepted",
             "Batch",
             "BatchAcknowledged",
+            "Built",
             "Checkpoint",
             "Ended",
             "Failed",

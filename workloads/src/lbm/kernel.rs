@@ -53,6 +53,18 @@ enum Heading {
 ///
 /// See [`Fields::assemble`].
 pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Kernel>, Error> {
+    common.build(builder(parameters, common)?)
+}
+
+/// What builds each process, given its rank: [`processes`] without the states.
+///
+/// # Errors
+///
+/// As [`processes`].
+pub fn builder(
+    parameters: &Parameters,
+    common: Common,
+) -> Result<impl Fn(Rank) -> Result<Kernel, Error>, Error> {
     let supersteps = common.required_supersteps()?;
     let Parameters { width, height, .. } = *parameters;
     at_least(
@@ -67,18 +79,19 @@ pub fn processes(parameters: &Parameters, common: Common) -> Result<Vec<Kernel>,
     )?;
     let flow = Flow::new(parameters)?;
     let work = instructions("instructions_per_cell", parameters.instructions_per_cell)?;
-    let strips = common.build(|rank| {
+    common.check()?;
+    let strip =
+        move |columns: u64| Strip::at_rest(columns.try_into().ok()?, height.try_into().ok()?);
+    Ok(move |rank| {
         let columns = common.share(width.into(), rank);
         let cells = columns.saturating_mul(height.into());
-        Some(Kernel {
+        Ok(Kernel {
             supersteps,
             flow,
             work: Instructions(work.0.saturating_mul(cells)),
-            strip: Strip::at_rest(columns.try_into().ok()?, height.try_into().ok()?)?,
+            strip: strip(columns).ok_or(Error::TooManyCells { width, height })?,
         })
-    })?;
-    let strips: Option<Vec<Kernel>> = strips.into_iter().collect();
-    strips.ok_or(Error::TooManyCells { width, height })
+    })
 }
 
 impl Kernel {

@@ -18,6 +18,7 @@
 
 mod factors;
 
+use std::borrow::Borrow;
 use std::cmp::Ordering;
 
 use bsp::numbers::{length, position};
@@ -114,30 +115,43 @@ pub fn processes(
     matrix: &Matrix,
     common: Common,
 ) -> Result<Vec<Lu>, Error> {
+    common.build(builder(parameters, matrix, common)?)
+}
+
+/// What builds each process, given its rank: [`processes`] without the states.
+///
+/// # Errors
+///
+/// As [`processes`].
+pub fn builder<M: Borrow<Matrix>>(
+    parameters: &Parameters,
+    matrix: M,
+    common: Common,
+) -> Result<impl Fn(Rank) -> Result<Lu, Error>, Error> {
+    let order = matrix.borrow().order();
     common.refuse_supersteps()?;
     let grid = (parameters.rows, parameters.columns);
-    let cyclic = distribution(matrix.order(), grid, common.processes)?;
+    let cyclic = distribution(order, grid, common.processes)?;
     let per_operation = (
         "instructions_per_operation",
         parameters.instructions_per_operation,
     );
     let per_operation = within(per_operation, 0.0, 1e9, "a number from 0 to 10^9")?;
-    let parts = common.build(|rank| {
-        let order = usize::try_from(matrix.order()).ok()?;
+    common.check()?;
+    let part = move |rank| {
         Some(Lu {
             matrix: cyclic,
             pivoting: parameters.pivoting,
             instructions_per_operation: whole(per_operation),
-            tile: Tile::new(matrix, &cyclic, rank)?,
+            tile: Tile::new(matrix.borrow(), &cyclic, rank)?,
             phase: Phase::Start,
             stage: 0,
             pivot: None,
             pivot_row: 0,
-            permutation: collected(order, 0..matrix.order())?,
+            permutation: collected(usize::try_from(order).ok()?, 0..order)?,
         })
-    })?;
-    let parts: Option<Vec<Lu>> = parts.into_iter().collect();
-    parts.ok_or_else(|| parameters.too_large(matrix.order()))
+    };
+    Ok(move |rank| part(rank).ok_or_else(|| parameters.too_large(order)))
 }
 
 impl Program for Lu {

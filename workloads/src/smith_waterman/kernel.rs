@@ -20,6 +20,7 @@ mod block;
 mod scoring;
 mod sequence;
 
+use std::borrow::Borrow;
 use std::num::NonZero;
 use std::ops::Range;
 
@@ -198,14 +199,28 @@ pub fn processes(
     pair: &Pair,
     common: Common,
 ) -> Result<Vec<SmithWaterman>, Error> {
+    common.build(builder(parameters, pair, common)?)
+}
+
+/// What builds each process, given its rank: [`processes`] without the states.
+///
+/// # Errors
+///
+/// As [`processes`].
+pub fn builder<P: Borrow<Pair>>(
+    parameters: &Parameters,
+    pair: P,
+    common: Common,
+) -> Result<impl Fn(Rank) -> Result<SmithWaterman, Error>, Error> {
     common.refuse_supersteps()?;
     let scoring = parameters.scoring()?;
     let blocks = parameters.blocks.unwrap_or(common.processes);
     at_least_one("blocks", blocks.into())?;
     let per_cell = ("instructions_per_cell", parameters.instructions_per_cell);
     let instructions_per_cell = whole(within(per_cell, 0.0, 1e9, "a number from 0 to 10^9")?);
-    let (query, subject) = (pair.query.codes(), pair.subject.codes());
-    let processes = common.build(|rank| {
+    common.check()?;
+    let process = move |rank: Rank, pair: &Pair| {
+        let (query, subject) = (pair.query.codes(), pair.subject.codes());
         let columns = span(subject.len(), common.processes, rank.0);
         let (first, letters) = (columns.start, &subject[columns]);
         Some(SmithWaterman {
@@ -216,11 +231,13 @@ pub fn processes(
             best: Best::default(),
             instructions_per_cell,
         })
-    })?;
-    let processes: Option<Vec<SmithWaterman>> = processes.into_iter().collect();
-    processes.ok_or_else(|| {
-        let (what, bytes) = cells(query.len(), subject.len());
-        parameters.too_large(what, bytes)
+    };
+    Ok(move |rank| {
+        let pair: &Pair = pair.borrow();
+        process(rank, pair).ok_or_else(|| {
+            let (what, bytes) = cells(pair.query.codes().len(), pair.subject.codes().len());
+            parameters.too_large(what, bytes)
+        })
     })
 }
 

@@ -24,9 +24,9 @@ use protocol::{
 
 use crate::checkpoints::Checkpoints;
 use crate::host_meter::{HostMeter, Processors};
+use crate::initial_states::InitialState;
 use crate::job_error::JobError;
 use crate::members::{Builds, role_of};
-use crate::migration::InitialState;
 use crate::node::world::HostWorld;
 use crate::node::{
     ConnectionId, JobAction, JobEvent, JobProgress, NewPeer, NodeAction, Prepared, StartedJob,
@@ -47,7 +47,7 @@ pub(super) struct Job {
 }
 
 enum Phase {
-    /// Connections and states arrive.
+    /// Connections and states arrive, or are built.
     Gathering(Gathered),
     /// There are agents.
     Running(Running),
@@ -58,6 +58,8 @@ enum Phase {
 struct Gathered {
     peers: BTreeMap<HostId, Arc<PeerInfo>>,
     states: BTreeMap<Rank, InitialState>,
+    /// Whether the client knows that all of them are here.
+    is_built: bool,
     /// When all nodes must have connected, once the client has ordered them to.
     limit: Option<Clock>,
     /// Whether all machines count instructions.
@@ -388,16 +390,24 @@ impl Job {
         }
     }
 
-    /// Starts the agents once the client has ordered the nodes to connect, and they and all states are here.
+    /// Starts the agents once the client has ordered the nodes to connect, and they and all states are here. The client learns
+    /// of the states as soon as all are here.
     fn start_if_complete(&mut self) -> Result<(), JobError> {
         let residents = self.rules.on_host[self.submit.host.index()];
         let Phase::Gathering(gathered) = &mut self.phase else {
             return Ok(());
         };
-        let is_complete = gathered.limit.is_some()
-            && gathered.has_all_peers(&self.submit)
-            && u32::try_from(gathered.states.len()) == Ok(residents);
-        if !is_complete {
+        let has_states = u32::try_from(gathered.states.len()) == Ok(residents);
+        if gathered.limit.is_none() || !has_states {
+            return Ok(());
+        }
+        if !gathered.is_built {
+            gathered.is_built = true;
+            let built = frame(self.submit.host, JobMessage::Built);
+            let built = JobAction::SendToClient(built);
+            self.actions.push_back(built.into());
+        }
+        if !gathered.has_all_peers(&self.submit) {
             return Ok(());
         }
         let gathered = std::mem::take(gathered);

@@ -58,20 +58,20 @@ fn programs_that_exceed_memory_are_refused_with_the_parameter_to_change() {
     for (settings, words) in [
         (
             &["application.smith-waterman-kernel.length=100000"][..],
-            ["memory for 100000 x ", " MB: choose a smaller `length`"],
+            ["memory for 100000 x ", "help: choose a smaller `length`"],
         ),
         (
             &["application.smith-waterman-kernel.length=4000000000"],
             [
-                "memory for two sequences of 4000000000 letters, 8000 MB: ",
-                "choose a smaller `length`",
+                "memory for two sequences of 4000000000 letters, 8000 MB\n",
+                "help: choose a smaller `length`",
             ],
         ),
         (
             &[workload, "application.lu-kernel.order=16384"],
             [
-                "memory for a matrix of order 16384, 2148 MB: ",
-                "choose a smaller `order`",
+                "memory for a matrix of order 16384, 2148 MB\n",
+                "help: choose a smaller `order`",
             ],
         ),
     ] {
@@ -105,25 +105,26 @@ fn an_alignment_is_shown_and_is_the_same_in_every_scenario() {
 #[test]
 fn invalid_sequences_are_named() {
     let check = |query: &str, problem: &str| {
-        let message = format!("`application.smith-waterman-kernel`: {problem}\n  --> a.toml:9");
+        let message =
+            format!("`application.smith-waterman-kernel.query`: {problem}\n  --> a.toml:9");
         alignment(query).fails(&["simulate", "a.toml"], 4, &message);
     };
     check(
         "ACGT\n",
-        "`query`: q.fasta is not FASTA: line 1 begins with `A`, expected `>` and the name of a record",
+        "q.fasta is not FASTA: line 1 begins with `A`, expected `>` and the name of a record",
     );
     check(
         "",
-        "`query`: q.fasta holds no record, expected a line with `>` and a name, and lines of letters \
+        "q.fasta holds no record, expected a line with `>` and a name, and lines of letters \
          below it",
     );
     check(
         ">q\nACGT\nACLT\n",
-        "`query`: q.fasta has `L` in line 3, position 7 of record `q`, expected one of ACGTN",
+        "q.fasta has `L` in line 3, position 7 of record `q`, expected one of ACGTN",
     );
     check(
         ">q\nACGT\n>r\nACGT\n",
-        "`query`: q.fasta holds 2 records (q, r), expected `query_record` to name one of them",
+        "q.fasta holds 2 records (q, r), expected `query_record` to name one of them",
     );
 }
 
@@ -137,7 +138,7 @@ fn an_invalid_file_named_by_set_is_an_input_error() {
     let set = format!("{section}.query=bad.fasta");
     let problem =
         "bad.fasta is not FASTA: line 1 begins with `A`, expected `>` and the name of a record";
-    let message = format!("`{section}`: `query`: {problem}");
+    let message = format!("`{section}.query`: {problem}");
     folder.fails(&["simulate", "a.toml", "--set", &set], 4, &message);
     let variable = "MIGBSP__APPLICATION__SMITH_WATERMAN_KERNEL__QUERY";
     let folder = folder.with_variable(variable, "bad.fasta");
@@ -153,7 +154,7 @@ fn an_invalid_file_named_by_set_is_an_input_error() {
     folder.fails(
         &lu,
         4,
-        "`application.lu-kernel`: `matrix`: bad.csv has \"x\" as element 2 of line 1, expected a finite number",
+        "`application.lu-kernel.matrix`: bad.csv has \"x\" as element 2 of line 1, expected a finite number",
     );
     // Nothing is wrong with this file: it has to be said which record is meant.
     let set = format!("{section}.query=two.fasta");
@@ -174,7 +175,7 @@ fn files_and_supersteps_of_an_alignment_are_checked() {
         ],
         2,
         &format!(
-            "`{section}`: `query` is absent.fasta, which cannot be read: No such file or directory \
+            "`{section}.query`: absent.fasta cannot be read: No such file or directory \
              (os error 2)\n  --> --set"
         ),
     );
@@ -242,13 +243,13 @@ fn invalid_matrices_are_named() {
     decomposition("1, 2, 3\n4, 5, 6\n").fails(
         &arguments,
         4,
-        "`application.lu-kernel`: `matrix`: m.csv has 2 rows of 3 elements, expected as many of \
+        "`application.lu-kernel.matrix`: m.csv has 2 rows of 3 elements, expected as many of \
          the ones as of the others\n  --> l.toml:6",
     );
     decomposition("1, x\n2, 4\n").fails(
         &arguments,
         4,
-        "`application.lu-kernel`: `matrix`: m.csv has \"x\" as element 2 of line 1, expected a \
+        "`application.lu-kernel.matrix`: m.csv has \"x\" as element 2 of line 1, expected a \
          finite number\n  --> l.toml:6",
     );
     decomposition("1\n").fails(
@@ -294,7 +295,7 @@ fn a_plate_is_verified_and_is_the_same_in_every_scenario() {
     folder.fails(
         &["simulate", "h.toml", "--set", "application.processes=12"],
         4,
-        "`application.heat`: invalid value `11` for `height`: must be at least 12, a row for each process\n  --> h.toml:8",
+        "invalid value `11` for `application.heat.height`: must be at least 12, a row for each process\n  --> h.toml:8",
     );
     folder.fails(
         &[
@@ -304,7 +305,7 @@ fn a_plate_is_verified_and_is_the_same_in_every_scenario() {
             "application.heat.diffusion=0.3",
         ],
         2,
-        "`application.heat`: invalid value `0.3` for `diffusion`: must be a number above 0 and up to 0.25, beyond \
+        "invalid value `0.3` for `application.heat.diffusion`: must be a number above 0 and up to 0.25, beyond \
          which the scheme is unstable\n  --> --set",
     );
     folder.fails(
@@ -315,7 +316,7 @@ fn a_plate_is_verified_and_is_the_same_in_every_scenario() {
             "application.heat.mode=[10,3]",
         ],
         2,
-        "`application.heat`: invalid value `10` for `mode[0]`: must be at most `width`, which is 9\n  --> --set",
+        "invalid value `10` for `application.heat.mode[0]`: must be at most `width`, which is 9\n  --> --set",
     );
 }
 

@@ -69,7 +69,7 @@ fn bad_parameters_are_named() {
     };
     check(
         "application.life.size=11",
-        "`application.life`: invalid value `11` for `size`: must be at least 12, a row for each process and room for a \
+        "invalid value `11` for `application.life.size`: must be at least 12, a row for each process and room for a \
          glider\n  --> --set",
     );
     check(

@@ -13,7 +13,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agents::ProgramType;
+use agents::{ProgramType, hosted};
 use bsp::numbers::length;
 use bsp::{HostId, Rank};
 use bytes::Bytes;
@@ -21,7 +21,7 @@ use checkpoint::{Generation, SimulatedFiles};
 use machines::client::ClientEvent;
 use machines::client::JobResult;
 use machines::node::JobEvent;
-use machines::{JobError, Prepared, members};
+use machines::{JobError, Prepared, ProgramBuilder, members};
 use protocol::Step;
 use protocol::identity::{Role, Subject};
 use protocol::transport::{JobId, PeerInfo};
@@ -147,11 +147,20 @@ impl<'a> Cluster<'a> {
         if self.nodes[host].is_some() {
             return;
         }
-        let Scenario { request, .. } = self.scenario;
+        let Scenario {
+            request, programs, ..
+        } = self.scenario;
+        let programs = programs.clone();
         let prepared = Prepared {
             setup: request.setup.clone(),
             program_type: ProgramType::new::<Mixer>(),
             supersteps: None,
+            programs: ProgramBuilder::new(move |ranks, take| {
+                for rank in ranks {
+                    take(*rank, hosted(programs[rank.index()].clone()))?;
+                }
+                Ok(())
+            }),
         };
         let (name, now) = (&request.members[host].name, self.instant());
         self.nodes[host] = Some(NodeProcess::start(name, &request.builds, prepared, now));

@@ -15,7 +15,7 @@ use machines::Builds;
 use machines::client::Request;
 use migbsp::{Config, CostSource, Policies};
 use protocol::transport::JobId;
-use protocol::{Build, Member, Step};
+use protocol::{Build, InputFolder, Member, Step};
 use simulator::{NetworkOptions, Platform};
 
 use crate::simulation::fault::{Fault, FaultKind, SECOND, When};
@@ -204,6 +204,7 @@ pub(super) fn request_of(
         workload: "mixer".to_owned(),
         members: members.collect(),
         experiment: String::new(),
+        folder: InputFolder::default(),
         checkpoint: None,
         setup,
     }

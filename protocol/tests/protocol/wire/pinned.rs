@@ -15,10 +15,10 @@ use migbsp::{
 use protocol::{
     Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallsStatus, Capacity,
     CheckpointMessage, Considered, Decided, EncodedState, Ended, Evaluate, Failed, Fault,
-    Installed, JobMessage, JobStatus, Limits, LinkProbed, Measure, Measured, Member, Message,
-    MessageHeader, Migrate, NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink,
-    Report, Reports, ResumedJob, Saved, SetReport, Start, StartCall, Submit, WIRE_VERSION, decode,
-    encode, variant,
+    InputFolder, Installed, JobMessage, JobStatus, Limits, LinkProbed, Measure, Measured, Member,
+    Message, MessageHeader, Migrate, NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe,
+    ProbeLink, Report, Reports, ResumedJob, Saved, SetReport, Start, StartCall, Submit,
+    WIRE_VERSION, decode, encode, variant,
 };
 
 use crate::wire::{external, frame_len, joined, report_for_plans, status};
@@ -494,6 +494,10 @@ fn asked() -> [JobMessage; 5] {
                 speed: 1.5,
             }],
             experiment: "[application]".to_owned(),
+            folder: InputFolder {
+                experiment: "/conf".to_owned(),
+                current: Some("/home".to_owned()),
+            },
             processes: 16,
             checkpoint: Some("/dev/null/runs".to_owned()),
             resumed: Some(ResumedJob {
@@ -534,6 +538,7 @@ fn answered() -> [JobMessage; 8] {
     };
     [
         JobMessage::Accepted { counts: false },
+        JobMessage::Built,
         JobMessage::Ready,
         JobMessage::Recorded("{}\n".to_owned()),
         JobMessage::Ended(Ended {

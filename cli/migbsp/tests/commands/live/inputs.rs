@@ -234,3 +234,60 @@ fn why_a_certificate_does_not_count_is_said() {
         "ca/authority.crl: the certificate of laptop is revoked",
     );
 }
+
+/// The LU decomposition of the matrix in a file.
+const LU: &str = "[application]\nworkload = \"lu-kernel\"\nprocesses = 4\n[application.lu-kernel]\nmatrix = \"m.csv\"\n";
+const MATRIX: &str = "2,1,0,1\n1,3,1,0\n0,1,4,1\n1,0,1,5\n";
+
+#[test]
+fn a_file_that_one_node_lacks_ends_the_run_before_it_begins() {
+    let folder = Folder::new()
+        .with("lu.toml", LU)
+        .with("data/node-1/m.csv", MATRIX)
+        .with("data/node-2/other.csv", MATRIX);
+    let run = |folder: &Folder, code, message: &str| {
+        let up = ["up", "--local", "2", "--data", "data", "--"];
+        let run = ["run", "lu.toml", "--out", "runs"];
+        check(folder, &[&up[..], &run].concat(), code, message);
+        // Nothing has been executed, so nothing is recorded.
+        let record = folder.path().join("runs/iii/events.jsonl");
+        let events = std::fs::read_to_string(record).unwrap_or_default();
+        assert!(!events.contains("\"superstep\""), "{events}");
+    };
+    let path = folder.path().join("data/node-2/m.csv");
+    let path = path.canonicalize().unwrap_or(path);
+    let lacking = format!(
+        "node-2: `application.lu-kernel.matrix`: {} cannot be read: No such file or directory",
+        path.display()
+    );
+    run(&folder, 4, &lacking);
+    let folder = folder.with("data/node-2/m.csv", "1,2\n3\n");
+    run(&folder, 4, "node-2: `application.lu-kernel.matrix`: ");
+    let none = ["up", "--data", "none", "--", "run", "lu.toml"];
+    check(&folder, &none, 2, "--data: none: No such file or directory");
+}
+
+#[test]
+fn files_of_nodes_or_beside_the_experiment_are_read_on_the_nodes() {
+    let folder = Folder::new()
+        .with("lu.toml", LU)
+        .with("data/node-1/m.csv", MATRIX)
+        .with("data/m.csv", MATRIX)
+        .with("shared/lu.toml", LU)
+        .with("shared/m.csv", MATRIX);
+    let run = |arguments: &[&str]| {
+        let json = folder.stdout(&[arguments, &["--format", "json"]].concat());
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let said = json["run"]["verified"].as_str().unwrap().to_owned();
+        (json["run"]["outputs_sha256"].clone(), said)
+    };
+    let up = ["up", "--local", "2"];
+    let shared = run(&[&up[..], &["--", "run", "shared/lu.toml"]].concat());
+    assert!(shared.1.starts_with("LU of order 4: "), "{shared:?}");
+    // The client has no matrix, and cannot check the factors.
+    let own = run(&[&up[..], &["--data", "data", "--", "run", "lu.toml"]].concat());
+    assert_eq!(own.1, "not checked, because m.csv is not here");
+    assert_eq!(own.0, shared.0);
+    let typed = ["--", "run", "lu.toml", "--set", "application.lu-kernel.matrix=shared/m.csv"];
+    assert_eq!(run(&[&up[..], &typed].concat()), shared);
+}

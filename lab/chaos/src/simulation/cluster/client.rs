@@ -1,7 +1,6 @@
 //! The client in a fault simulation.
 
 use agents::decode;
-use agents::{Programs, process_state};
 use bsp::{HostId, Rank};
 use bytes::Bytes;
 use machines::client::JobResult;
@@ -30,18 +29,9 @@ impl Cluster<'_> {
             self.violate(format!("the job cannot be described: {problem}"));
         }
         self.has_described = true;
-        let states = match &scenario.saved {
-            Some(saved) => saved.clone(),
-            None => {
-                let (states, _) = Programs::new(scenario.programs.clone()).into_states();
-                let states = states.enumerate().map(|(index, program)| {
-                    let program = program.expect("the program can be encoded");
-                    process_state::initial(Rank::from_index(index), program).into()
-                });
-                states.collect()
-            }
-        };
-        let order = (0..scenario.programs.len()).map(Rank::from_index).collect();
+        // Nodes build the processes of a new job.
+        let states = scenario.saved.clone().unwrap_or_default();
+        let order = (0..states.len()).map(Rank::from_index).collect();
         self.client = Some(ClientProcess {
             machine: ClientMachine::new(&scenario.request, (job, order), self.instant()),
             states,
@@ -272,7 +262,7 @@ impl Cluster<'_> {
 /// The client: its machine, and what its shell would have.
 pub(super) struct ClientProcess<'a> {
     machine: ClientMachine<'a>,
-    /// The encoded processes.
+    /// The saved processes, if the job resumes another one.
     states: Vec<Bytes>,
     connections: Vec<Option<(usize, usize)>>,
     timer: Option<u64>,

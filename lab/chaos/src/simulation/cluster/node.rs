@@ -19,8 +19,8 @@ use machines::node::{JobAction, JobEnd, NodeAction, StartedJob};
 use machines::node::{NodeMachine, NodeParts};
 use machines::seconds;
 use machines::{
-    ArrivedProcess, Builds, Done, Execution, HostMeter, InitialStateDecoder, InputMemory, JobError,
-    Prepared, Residents, Routes, Task, Transfer,
+    ArrivedProcess, Builds, Done, Execution, HostMeter, InitialStateBuilder, InitialStateDecoder,
+    InputMemory, JobError, Prepared, Residents, Routes, Task, Transfer,
 };
 use protocol::transport::{JobId, Session};
 use protocol::{Address, EncodedState, Migrate};
@@ -161,6 +161,9 @@ impl Cluster<'_> {
                     decoder: begun.decoder,
                     processors: Vec::new(),
                 });
+                if let Some(builder) = &begun.builder {
+                    self.build(place, builder);
+                }
                 self.read_unread(at);
             }
             NodeAction::End(ended) => {
@@ -273,6 +276,21 @@ impl Cluster<'_> {
             }
         }
         None
+    }
+
+    /// Builds the processes that start at a node, one after the other, each of which takes some time.
+    fn build(&mut self, place: usize, builder: &InitialStateBuilder) {
+        let mut events = Vec::new();
+        let built = builder.build(&mut |rank, state, _| {
+            events.push(JobEvent::State(rank, state));
+            Ok(())
+        });
+        events.extend(built.err().map(JobEvent::Failed));
+        let mut after = 0;
+        for event in events {
+            after += self.random.duration(10_000, 5_000_000);
+            self.later(place, after, event);
+        }
     }
 
     /// Decodes the state of a process that starts at a node, which has it after some time.
