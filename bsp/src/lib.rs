@@ -2,9 +2,16 @@
 //!
 //! A [`Program`] is one process of a bulk-synchronous parallel (BSP) computation. Its fields are its
 //! whole state; [`Program::superstep`] is one round of computing, receiving and sending. Between two
-//! rounds the value may be encoded, moved to another host and continued there. [`reference::run`]
-//! executes a computation on one thread, without a platform: the oracle for every other runner. With
-//! the feature `testing`, `testing::check` holds a program to its laws in a test.
+//! rounds the value may be encoded, moved to another host and continued there.
+//!
+//! | to | use |
+//! |---|---|
+//! | run a program on all processors of this machine, from `main`, without a cluster | [`Threads`] |
+//! | run it on one thread: the oracle for every other runner | [`reference::run`] |
+//! | hold it to its laws in a test | `testing::check`, with the feature `testing` |
+//! | have sums, minima and the like of all processes without a superstep of their own | [`Superstep::reduce`], [`reduction`] |
+//! | have many numbers in a state or a message | [`Array`], which is copied where a `Vec` is encoded number by number |
+//! | execute a bag of tasks | [`farm`] |
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
 

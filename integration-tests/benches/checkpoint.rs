@@ -16,11 +16,11 @@ use protocol::transport::JobId;
 use workloads::heat::Heat;
 use workloads::{Common, heat};
 
-/// A plate whose state has 72 MiB when it is encoded: 9 bytes for each number.
+/// A plate whose state has 72 MiB when it is encoded: 8 bytes for each number.
 fn plate() -> Heat {
     let parameters = heat::Parameters {
         width: 1024,
-        height: 8191,
+        height: 9214,
         ..heat::Parameters::default()
     };
     let common = Common {

@@ -294,22 +294,27 @@ impl Strip {
 
 /// Computes a row of cells from the rows above, here and below as they were before.
 fn flow(row: &mut [f64], [above, here, below]: [&[f64]; 3], diffusion: f64) {
-    // With slices that have the same length by what the compiler sees, it computes several cells at once.
-    let width = row.len();
-    let [above, here, below] = [&above[..width], &here[..width], &below[..width]];
-    let cell = |x: usize, left: f64, right: f64| {
-        let around = left + right + (above[x] + below[x]);
-        here[x] + diffusion * (around - 4.0 * here[x])
+    let cell = |[left, here, right]: [f64; 3], beside: f64| {
+        let around = left + right + beside;
+        here + diffusion * (around - 4.0 * here)
     };
-    let Some(last) = width.checked_sub(1) else {
+    let last = row.len() - 1;
+    let right = here.get(1).copied().unwrap_or(0.0);
+    row[0] = cell([0.0, here[0], right], above[0] + below[0]);
+    if last == 0 {
         return;
-    };
-    row[0] = cell(0, 0.0, here.get(1).copied().unwrap_or(0.0));
-    for x in 1..last {
-        row[x] = cell(x, here[x - 1], here[x + 1]);
     }
-    if 0 < last {
-        row[last] = cell(last, here[last - 1], 0.0);
+    row[last] = cell([here[last - 1], here[last], 0.0], above[last] + below[last]);
+    // With slices of the same length as far as the compiler sees, several cells are computed at once.
+    let inner = last - 1;
+    let (row, above, below) = (
+        &mut row[1..][..inner],
+        &above[1..][..inner],
+        &below[1..][..inner],
+    );
+    let (left, here, right) = (&here[..inner], &here[1..][..inner], &here[2..][..inner]);
+    for x in 0..inner {
+        row[x] = cell([left[x], here[x], right[x]], above[x] + below[x]);
     }
 }
 

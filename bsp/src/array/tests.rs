@@ -23,7 +23,7 @@ fn check<T: Number>(numbers: &[T], bytes_of: impl Fn(&T) -> Vec<u8>) {
     let array = Array::from(numbers);
     let encoded = encoded(&array);
     let content: Vec<u8> = numbers.iter().flat_map(&bytes_of).collect();
-    assert_eq!(content.len(), numbers.len() * size_of::<T>());
+    assert_eq!(content.len(), size_of_val(numbers));
     assert_eq!(encoded.len(), head(content.len()) + content.len());
     assert_eq!(encoded[head(content.len())..], content);
     assert_eq!(encoded_len(&array).unwrap().0, length(encoded.len()));

@@ -125,9 +125,10 @@ impl Program for Kernel {
     fn superstep(&mut self, ctx: &mut Superstep<'_, Halo>) -> Result<Step<Fields>, BoxError> {
         let neighbours = self.flow.neighbours(ctx);
         let sides = self.sides(ctx, neighbours);
-        self.strip.advance(&self.flow.fluid, self.flow.lid, &sides);
+        let (fluid, lid) = (&self.flow.fluid, self.flow.lid);
+        let is_stable = self.strip.advance(fluid, lid, &sides);
         ctx.charge(self.work);
-        if !self.strip.is_stable(&self.flow.fluid) {
+        if !is_stable {
             return Err(UNSTABLE.into());
         }
         if ctx.index() + 1 == self.supersteps {

@@ -514,7 +514,7 @@ fn asked() -> [JobMessage; 5] {
     ]
 }
 
-fn answered() -> [JobMessage; 8] {
+fn answered() -> [JobMessage; 9] {
     let job = JobStatus {
         client: "alice".to_owned(),
         since: seconds(2.0),

@@ -29,8 +29,9 @@ pub(super) struct Strip {
     height: usize,
     /// Column after column from the west, each from the floor up; after relaxation.
     cells: Array<Populations>,
-    /// The cells of the time step before, with a frame of what comes in from outside. Built anew in
-    /// every time step; kept for its memory.
+    /// Three columns as they were before the time step, with a frame of what comes in from outside: the one that is
+    /// computed, and those beside it. Column `c` is the one at `(c + 1) % 3`. Built anew in every time step; kept for its
+    /// memory.
     #[serde(skip)]
     framed: Vec<Populations>,
 }
@@ -51,18 +52,21 @@ impl Strip {
     }
 
     /// One time step: populations move on to the next cell, and relax there. The ceiling moves to the
-    /// east with velocity `lid`.
-    pub(super) fn advance(&mut self, fluid: &Fluid, lid: f64, sides: &[Side; 2]) {
-        self.frame(lid, sides);
+    /// east with velocity `lid`. Returns whether all cells are still fluid that is slower than sound.
+    pub(super) fn advance(&mut self, fluid: &Fluid, lid: f64, sides: &[Side; 2]) -> bool {
         let stride = self.height + 2;
-        let columns = self.cells.chunks_exact_mut(self.height);
-        for (column, cells) in columns.enumerate() {
+        let mut is_stable = true;
+        for column in 0..self.cells.len() / self.height {
+            self.frame(column, lid, sides);
             let [west, middle, east] = [column, column + 1, column + 2]
-                .map(|column| self.framed[column * stride..][..stride].windows(3));
+                .map(|place| self.framed[place % 3 * stride..][..stride].windows(3));
+            let cells = &mut self.cells[column * self.height..][..self.height];
             for (cell, ((west, middle), east)) in cells.iter_mut().zip(west.zip(middle).zip(east)) {
                 *cell = fluid.relax(arriving(west, middle, east));
             }
+            is_stable &= cells.iter().all(|cell| fluid.is_stable(*cell));
         }
+        is_stable
     }
 
     /// What leaves to the west, and what to the east.
@@ -85,41 +89,43 @@ impl Strip {
         self.height
     }
 
-    /// Whether all cells are still fluid that is slower than sound.
-    pub(super) fn is_stable(&self, fluid: &Fluid) -> bool {
-        self.cells.iter().all(|cell| fluid.is_stable(*cell))
-    }
-
-    /// Copies the cells into a frame one cell wide, whose cells hold what comes in from there.
-    fn frame(&mut self, lid: f64, [west, east]: &[Side; 2]) {
+    /// Frames a column and those beside it, after the column before: what comes in from outside is in a frame one cell wide.
+    fn frame(&mut self, column: usize, lid: f64, [west, east]: &[Side; 2]) {
         let stride = self.height + 2;
-        let columns = self.cells.len() / self.height;
-        self.framed.resize((columns + 2) * stride, AT_REST);
-        let framed = self.framed.chunks_exact_mut(stride).skip(1);
-        for (target, source) in framed.zip(self.cells.chunks_exact(self.height)) {
-            target[1..=self.height].copy_from_slice(source);
+        self.framed.resize(3 * stride, AT_REST);
+        if column == 0 {
+            self.copy(0);
         }
-        self.enter(0, EASTWARD, west);
-        self.enter(columns + 1, WESTWARD, east);
+        if (column + 1) * self.height < self.cells.len() {
+            self.copy(column + 1);
+        } else {
+            self.enter(column, column + 2, WESTWARD, east);
+        }
+        if column == 0 {
+            self.enter(0, 0, EASTWARD, west);
+        }
         // Floor and ceiling come last: what meets them in a corner is theirs.
-        for column in 1..=columns {
-            let lowest = column * stride + 1;
-            for direction in [SOUTH, SOUTH_WEST, SOUTH_EAST] {
-                self.reflect(lowest, direction, 0.0);
-            }
-            let highest = lowest + self.height - 1;
-            for direction in [NORTH, NORTH_EAST, NORTH_WEST] {
-                self.reflect(highest, direction, lid);
-            }
+        for direction in [SOUTH, SOUTH_WEST, SOUTH_EAST] {
+            self.reflect(column, 1, direction, 0.0);
+        }
+        for direction in [NORTH, NORTH_EAST, NORTH_WEST] {
+            self.reflect(column, self.height, direction, lid);
         }
     }
 
-    /// Fills a column of the frame with what comes in `directions` from `side`.
-    fn enter(&mut self, column: usize, directions: [usize; 3], side: &Side) {
-        let stride = self.height + 2;
+    /// Copies a column into its place.
+    fn copy(&mut self, column: usize) {
+        let start = (column + 1) % 3 * (self.height + 2) + 1;
+        let cells = &self.cells[column * self.height..][..self.height];
+        self.framed[start..][..self.height].copy_from_slice(cells);
+    }
+
+    /// Fills the place beside the outermost `column` with what comes in `directions` from `side`.
+    fn enter(&mut self, column: usize, place: usize, directions: [usize; 3], side: &Side) {
         match side {
             Side::Open(crossing) => {
-                let cells = &mut self.framed[column * stride + 1..][..self.height];
+                let start = place % 3 * (self.height + 2) + 1;
+                let cells = &mut self.framed[start..][..self.height];
                 for (cell, crossing) in cells.iter_mut().zip(crossing) {
                     for (direction, population) in directions.into_iter().zip(crossing) {
                         cell[direction] = *population;
@@ -127,36 +133,35 @@ impl Strip {
                 }
             }
             Side::Wall => {
-                let nearest = if column == 0 { 1 } else { column - 1 };
                 for row in 1..=self.height {
                     for direction in directions {
-                        self.reflect(nearest * stride + row, OPPOSITE[direction], 0.0);
+                        self.reflect(column, row, OPPOSITE[direction], 0.0);
                     }
                 }
             }
         }
     }
 
-    /// Has the wall beyond the cell `at` send back what travels in `direction`; the wall moves to the
+    /// Has the wall beyond a cell send back what travels in `direction`; rows are counted from the frame. The wall moves to the
     /// east with `velocity`. Halfway bounce-back: the wall lies half a cell from the cell's centre.
     ///
     /// `f(−e) = f(e) − 6 w ρ e · u`
     ///
     /// Source: Ladd, J. Fluid Mech. 271 (1994) 285, with the density of fluid at rest for `ρ`, so that
     /// a moving wall adds as much as it takes away.
-    fn reflect(&mut self, at: usize, direction: usize, velocity: f64) {
-        let stride = self.height + 2;
+    fn reflect(&mut self, column: usize, row: usize, direction: usize, velocity: f64) {
         let [east, north] = VELOCITIES[direction];
         let moved = 6.0 * WEIGHTS[direction] * f64::from(east) * velocity;
-        let beyond = match east {
-            -1 => at - stride,
-            0 => at,
-            _ => at + stride,
+        let beyond = |start: usize, by: i8| {
+            let beyond = start.checked_add_signed(isize::from(by));
+            beyond.expect("the frame is one cell wide")
         };
-        let beyond = beyond
-            .checked_add_signed(isize::from(north))
-            .expect("the frame is one cell wide");
-        self.framed[beyond][OPPOSITE[direction]] = self.framed[at][direction] - moved;
+        let at = |place: usize, row: usize| place % 3 * (self.height + 2) + row;
+        let (from, to) = (
+            at(column + 1, row),
+            at(beyond(column + 1, east), beyond(row, north)),
+        );
+        self.framed[to][OPPOSITE[direction]] = self.framed[from][direction] - moved;
     }
 }
 
@@ -236,7 +241,7 @@ mod tests {
         for (direction, opposite) in OPPOSITE.into_iter().enumerate() {
             let mut strip = Strip::at_rest(1, 1).unwrap();
             strip.cells[0][direction] += 1.0;
-            strip.frame(0.0, &walls);
+            strip.frame(0, 0.0, &walls);
             let columns = strip.framed.chunks(3).collect::<Vec<_>>();
             let arrived = arriving(columns[0], columns[1], columns[2]);
             let mut expected = AT_REST;
@@ -253,7 +258,7 @@ mod tests {
             for (direction, population) in populations {
                 strip.cells[7][*direction] = *population;
             }
-            strip.is_stable(&fluid)
+            strip.cells.iter().all(|cell| fluid.is_stable(*cell))
         };
         assert!(is_stable(&[]));
         // East 0.5 and 1.5 beyond what rests otherwise, of 1.5 and 2.5 in all.
