@@ -80,7 +80,7 @@ fn name(message: &Message) -> String {
 }
 
 /// The number of messages of nodes and of clients.
-const OTHERS: usize = 16;
+const OTHERS: usize = 17;
 
 fn messages() -> Vec<(Address, Address, Message)> {
     let process = Address::Process(Rank(200));
