@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::invocation::root;
 
-/// Pages that other tests compare: `paper` in this program, and the tests of `examples/life` and `examples/mandelbrot`.
+/// Pages that other tests compare: `paper` in this program, and the tests of `examples/poisson` and `examples/mandelbrot`.
 const ELSEWHERE: [&str; 3] = [
     "docs/tables.md",
     "docs/custom-programs.md",

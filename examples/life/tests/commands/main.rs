@@ -1,8 +1,7 @@
-//! The example as its users meet it, and the guide that leads to it.
+//! The example as its users meet it.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-mod guide;
 mod invocation;
 mod live;
 
