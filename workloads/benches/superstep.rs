@@ -51,7 +51,7 @@ fn bench<P: Program<Message = ()>>(criterion: &mut Criterion, name: &str, proces
                 &mut outbox,
             );
             index += 1;
-            black_box(process.superstep(&mut ctx).unwrap());
+            black_box(process.superstep(&mut ctx).expect("a model does not fail"));
             black_box(&outbox);
         });
     });
