@@ -22,7 +22,9 @@ use crate::note::Notes;
 use crate::numbers::{length, position};
 use crate::program::{Program, Step};
 use crate::reduction::Reductions;
-use crate::reference::{Error, Limit, Run, check_length, check_receiver, conclude, decode, execute};
+use crate::reference::{
+    Error, Limit, Run, check_length, check_receiver, conclude, decode, execute,
+};
 use crate::superstep::{Conditions, Envelope, Inbox, Outbox, encoded_len};
 use crate::units::{Bytes, Instructions, Seconds};
 use barrier::Barrier;
@@ -483,7 +485,10 @@ impl<P: Program> Shared<P> {
                 .max()
                 .map_or(0, |last| last + 1),
             work: Instructions::ZERO,
-            notes: self.notes.into_inner().unwrap_or_else(PoisonError::into_inner),
+            notes: self
+                .notes
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner),
         };
         for process in self.processes {
             let process = process.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -8,8 +8,8 @@ use settings::{Files, Unit};
 use workloads::lu::kernel as lu_kernel;
 use workloads::smith_waterman::kernel as alignment;
 use workloads::{
-    Matrix, MatrixError, h_relation, heat, lbm, lu, matrix_product, smith_waterman,
-    state_kinds, synthetic, task_farm,
+    Matrix, MatrixError, h_relation, heat, lbm, lu, matrix_product, smith_waterman, state_kinds,
+    synthetic, task_farm,
 };
 
 use crate::outputs::OutputFile;

@@ -181,7 +181,7 @@ impl SetManager {
                 self.refuse(from, handled, world);
             }
             Event::Woken => match self.held.take() {
-                Some(start) => self.release(rules, start, world),
+                Some(start) => self.release(rules, &start, world),
                 None => {
                     let admitted = self.admit(rules, world);
                     self.refuse(Address::SetManager(self.set), admitted, world);
@@ -371,7 +371,7 @@ impl SetManager {
             self.hold_call(rules, ended, world);
         } else {
             let start = self.next_start(None);
-            self.release(rules, start, world);
+            self.release(rules, &start, world);
         }
         Ok(())
     }
@@ -420,11 +420,11 @@ impl SetManager {
     }
 
     /// Starts the next superstep with `start`.
-    fn release(&mut self, rules: &Rules, start: Start, world: &mut dyn World) {
+    fn release(&mut self, rules: &Rules, start: &Start, world: &mut dyn World) {
         self.superstep = start.superstep;
         self.started = world.now();
-        if world.released(self.set, &start, self.arrivals.is_over()) {
-            self.pass_down(rules, &start, world);
+        if world.released(self.set, start, self.arrivals.is_over()) {
+            self.pass_down(rules, start, world);
         }
         self.retry_early(rules, world);
     }
@@ -671,7 +671,7 @@ impl SetManager {
             self.hold_call(rules, ended, world);
         } else if rules.barrier.root(self.set) == self.set {
             let start = self.next_start(None);
-            self.release(rules, start, world);
+            self.release(rules, &start, world);
         }
         // Managers that do not end supersteps wait for the next call.
         self.retry_early(rules, world);

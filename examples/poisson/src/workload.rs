@@ -179,7 +179,8 @@ mod tests {
     fn the_potential_is_that_of_a_direct_solution_wherever_processes_move() {
         // Seventeen rows do not divide evenly.
         for processes in [1, 2, 5, 17] {
-            let build = || Poisson::processes(&parameters(17), common(processes), Files::here()).unwrap();
+            let build =
+                || Poisson::processes(&parameters(17), common(processes), Files::here()).unwrap();
             let run = testing::check(build).run;
             let verified = Poisson::verify(
                 &parameters(17),

@@ -49,18 +49,29 @@ fn outputs_depend_neither_on_the_barrier_nor_on_moves() {
         let file = format!("{name}.json");
         let simulate = ["simulate", "poisson.toml", "--outputs", &file];
         let printed = stdout(folder.path(), &[&simulate[..], more].concat());
-        assert!(printed.contains("that of a direct solution within"), "{printed}");
+        assert!(
+            printed.contains("that of a direct solution within"),
+            "{printed}"
+        );
         fs::read_to_string(folder.path().join(file)).unwrap()
     };
     let set = |key: &'static str| ["--set", key];
     let central = outputs("central", &set("barrier.shape=central"));
     let ideal = outputs("ideal", &set("barrier.shape=ideal"));
-    let adaptive = [&set("barrier.shape=hierarchical")[..], &["--policy", "adaptive"]].concat();
+    let adaptive = [
+        &set("barrier.shape=hierarchical")[..],
+        &["--policy", "adaptive"],
+    ]
+    .concat();
     let adaptive = outputs("adaptive", &[&adaptive[..], &["--out", "record"]].concat());
     assert!(central == ideal && central == adaptive);
     let explained = stdout(folder.path(), &["explain", "record", "--format", "json"]);
     let explained: Value = serde_json::from_str(&explained).unwrap();
-    assert!(explained["notes"].to_string().contains("residual"), "{}", explained["notes"]);
+    assert!(
+        explained["notes"].to_string().contains("residual"),
+        "{}",
+        explained["notes"]
+    );
 }
 
 #[test]

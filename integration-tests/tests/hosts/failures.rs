@@ -104,7 +104,10 @@ struct Bare {
     is_refused: bool,
 }
 
-fn unless_refused<S: serde::Serializer>(is_refused: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+fn unless_refused<S: serde::Serializer>(
+    is_refused: &bool,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     if *is_refused {
         return Err(serde::ser::Error::custom("not this one"));
     }

@@ -795,7 +795,7 @@ impl SetManager {
         let initial = scheduler.model.parameters().interval;
         let start = self.next_start(Some(schedule.interval.unwrap_or(initial)));
         if hold == Seconds::ZERO {
-            self.release(rules, start, world);
+            self.release(rules, &start, world);
         } else {
             self.held = Some(start);
             world.wake(Address::SetManager(self.set), hold);
