@@ -154,7 +154,7 @@ mod tests {
             .bins(third, 5010)
             .map(|(_, values)| values.count)
             .sum();
-        assert_eq!(count, 1667);
+        assert_eq!(count, 1666);
     }
 
     #[test]
