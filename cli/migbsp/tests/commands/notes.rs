@@ -91,7 +91,7 @@ fn records_with_notes_are_explained_verified_drawn_and_exported() {
     folder.stdout(&["report", "runs", "--svg", "notes", "-o", "notes.svg"]);
     let svg = fs::read_to_string(folder.path().join("notes.svg")).unwrap();
     assert!(
-        svg.contains("residual, &quot;L2&quot;: ") && svg.contains("Notes of the program"),
+        svg.contains("residual, \"L2\": ") && svg.contains("Notes of the program"),
         "{svg}"
     );
     folder.stdout(&["report", "runs", "-o", "page.html"]);
