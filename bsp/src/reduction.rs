@@ -66,11 +66,11 @@ pub trait Reduction: Sized {
     fn value(combined: &Partial) -> Result<Self::Value, Mismatch>;
 }
 
-/// The bytes that the reductions of one superstep may take together, 8 for each number, and all gathered values. What takes
-/// more is sent in messages.
+/// The bytes that the reductions and notes of one superstep may take together: 8 for each number, 32 and its name for each note,
+/// and all gathered values. What takes more is sent in messages.
 pub const REDUCTIONS_MAX: u64 = 4 << 20;
 
-/// The longest name of a reduction, in bytes.
+/// The longest name of a reduction or of a note, in bytes.
 pub const REDUCTION_NAME_MAX: usize = 64;
 
 /// The reductions and notes of a superstep: contributions of one process, or of several together, or their results.
@@ -91,7 +91,15 @@ pub struct Concluded {
 /// By what a simulated network charges for contributions: names, and the length of what has been contributed to each. It does
 /// not depend on the values.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outline(Box<[(Cow<'static, str>, bool, u64)]>);
+pub struct Outline(Box<[Outlined]>);
+
+/// A reduction or a note in an outline.
+#[derive(Clone, Debug, PartialEq)]
+struct Outlined {
+    name: Cow<'static, str>,
+    is_note: bool,
+    charged: u64,
+}
 
 /// A reduction of some processes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -508,9 +516,10 @@ impl Reductions {
                 ));
             }
             partial.conclude();
-            match partial {
-                Partial::Note(note) => concluded.notes.insert(name, note.concluded()),
-                partial => concluded.reduced.0.push((name, partial)),
+            if let Partial::Note(note) = partial {
+                concluded.notes.insert(name, note.concluded());
+            } else {
+                concluded.reduced.0.push((name, partial));
             }
         }
         if !too_long {
@@ -579,12 +588,12 @@ impl Reductions {
     /// By what a simulated network charges for them.
     #[must_use]
     pub fn outline(&self) -> Outline {
-        let entries = self.0.iter();
-        Outline(
-            entries
-                .map(|entry| (entry.0.clone(), entry.1.is_note(), charged(entry)))
-                .collect(),
-        )
+        let outlined = |entry: &(Cow<'static, str>, Partial)| Outlined {
+            name: entry.0.clone(),
+            is_note: entry.1.is_note(),
+            charged: charged(entry),
+        };
+        Outline(self.0.iter().map(outlined).collect())
     }
 
     /// Checks reductions of `processes` processes that another machine sent.
@@ -611,12 +620,11 @@ impl Outline {
     /// Whether `reductions` are charged for as those of which it is the outline are, and alone as well as combined with others.
     #[must_use]
     pub fn is_of(&self, reductions: &Reductions) -> bool {
-        let entries = reductions.0.iter();
-        let same = |(entry, own): (
-            &(Cow<'static, str>, Partial),
-            &(Cow<'static, str>, bool, u64),
-        )| { key(entry) == (&*own.0, own.1) && charged(entry) == own.2 };
-        self.0.len() == reductions.0.len() && entries.zip(&self.0).all(same)
+        let mut pairs = reductions.0.iter().zip(&self.0);
+        self.0.len() == reductions.0.len()
+            && pairs.all(|(entry, own)| {
+                key(entry) == (&*own.name, own.is_note) && charged(entry) == own.charged
+            })
     }
 
     /// The number of its names.
@@ -639,19 +647,21 @@ fn key<'a>((name, partial): &'a (Cow<'static, str>, Partial)) -> (&'a str, bool)
 
 /// The bytes that a reduction or a note counts for.
 fn bytes((name, partial): &(Cow<'static, str>, Partial)) -> u64 {
-    match partial {
-        Partial::Note(_) => NOTE_BYTES + length(name.len()),
-        partial => partial.bytes(),
-    }
+    let of_name = if partial.is_note() {
+        length(name.len())
+    } else {
+        0
+    };
+    of_name + partial.bytes()
 }
 
 /// What a simulated network charges for a reduction or a note.
 fn charged((name, partial): &(Cow<'static, str>, Partial)) -> u64 {
-    match partial {
+    if matches!(partial, Partial::TooLong) {
         // It ends the run.
-        Partial::TooLong => 0,
-        partial => length(name.len()).saturating_add(partial.bytes()),
+        return 0;
     }
+    length(name.len()) + partial.bytes()
 }
 
 /// The bytes that a note counts for: four numbers.

@@ -64,11 +64,13 @@ impl Axis {
         } else {
             &[1.0]
         };
+        // More labels than these would stand in each other's way.
+        let every = ((last - first) / DECADES).ceil().max(1.0);
         let mut ticks = Vec::new();
         let mut decade = first;
         while decade < last {
             ticks.extend(factors.iter().map(|factor| factor * 10_f64.powf(decade)));
-            decade += 1.0;
+            decade += every;
         }
         ticks.push(10_f64.powf(last));
         // Only the ticks around the values.
@@ -243,6 +245,8 @@ fn decimals(step: f64) -> usize {
 
 /// About how many numbers stand at an axis, less one.
 const TICKS: f64 = 6.0;
+/// The most decades that stand at a logarithmic axis.
+const DECADES: f64 = 20.0;
 /// Logarithms that differ by less are those of the same number.
 const ROUNDING: f64 = 1e-9;
 

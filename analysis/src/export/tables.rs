@@ -8,6 +8,7 @@ use bsp::{HostId, Note, Rank, SetId};
 use experiments::{CsvTable, Failure, Provenance};
 use migbsp::{Answer, Entry};
 use record::{Call, Migration, Moved, Superstep, Traced};
+use serde_json::Value;
 
 use crate::explain::{Disposition, Rules};
 use crate::export::{Happening, Reading, phases, refused};
@@ -263,13 +264,21 @@ fn moves(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(),
 }
 
 fn notes(reading: Reading, form: Form<'_>, output: &mut dyn Write) -> Result<(), Failure> {
+    // What is no number of JSON is a text, as pandas and R read it.
+    let number = |value: f64| -> Value {
+        if value.is_finite() {
+            value.into()
+        } else {
+            value.to_string().into()
+        }
+    };
     let columns: &Columns<'_, '_, (u64, String, Note)> = &[
         ("superstep", &|(superstep, ..)| (*superstep).into()),
         ("note", &|(_, name, _)| name.as_str().into()),
         ("count", &|(.., note)| note.count.into()),
-        ("sum", &|(.., note)| note.sum.into()),
-        ("min", &|(.., note)| note.min.into()),
-        ("max", &|(.., note)| note.max.into()),
+        ("sum", &|(.., note)| number(note.sum)),
+        ("min", &|(.., note)| number(note.min)),
+        ("max", &|(.., note)| number(note.max)),
     ];
     let mut rows = Rows::begin(form, output, columns)?;
     reading.each(&mut |happening| {

@@ -1,5 +1,7 @@
 //! What processes noted, over supersteps: a panel for each name.
 
+use std::ops::RangeInclusive;
+
 use bsp::Note;
 use bsp::numbers::real;
 
@@ -132,7 +134,8 @@ fn is_log<'a>(bins: impl Iterator<Item = &'a Note>) -> bool {
         least = least.min(values.min).min(values.mean());
         greatest = greatest.max(values.max).max(values.mean());
     }
-    0.0 < least && greatest.is_finite() && DECADES <= greatest / least
+    let has_ends = MODERATE.contains(&least) && MODERATE.contains(&greatest);
+    has_ends && SPAN <= greatest / least
 }
 
 /// The curve in words.
@@ -187,7 +190,9 @@ fn table(view: &View) -> Table {
 }
 
 /// Values that differ by this factor are shown over a logarithmic axis.
-const DECADES: f64 = 1e3;
+const SPAN: f64 = 1e3;
+/// Values of which a logarithmic axis can have all decades.
+const MODERATE: RangeInclusive<f64> = 1e-100..=1e100;
 /// Number of the colour.
 const COLOUR: usize = 0;
 
@@ -226,7 +231,7 @@ mod tests {
         let words = "residual &lt;1&gt;: 20 values, 2.0000 at first, 2.0000e-9 at last; least 1.0000e-9, greatest 3.0000.";
         assert!(picture.svg.contains(words), "{}", picture.svg);
         assert!(
-            picture.svg.contains(">1e-9<"),
+            picture.svg.contains("\n1e-9\n"),
             "the axis is logarithmic: {}",
             picture.svg
         );
@@ -272,6 +277,23 @@ mod tests {
             .map(|part| part.matches("<polyline").count())
             .sum();
         svg.matches("<polyline").count() - data
+    }
+
+    #[test]
+    fn numbers_of_any_size_are_drawn() {
+        for extreme in [f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324, 1e100, 1e-100] {
+            let picture = notes(&noted("x", |index| {
+                [1.0, if index < 5 { 1.0 } else { extreme }]
+            }))
+            .unwrap();
+            let labels = picture.svg.matches("text-anchor=\"end\"").count();
+            assert!(labels < 25, "{extreme:e}: {labels} labels");
+            assert!(
+                !picture.svg.contains("NaN") && !picture.svg.contains("inf"),
+                "{}",
+                picture.svg
+            );
+        }
     }
 
     #[test]

@@ -148,13 +148,18 @@ mod tests {
         assert_eq!(bins.len(), 1250);
         let (supersteps, values) = &bins[1];
         assert_eq!(*supersteps, 14..18);
-        assert_eq!((values.count, values.min, values.max), (8, 14.0, 18.0));
-        assert_eq!(values.mean(), 16.0);
+        let expected = Note {
+            count: 8,
+            sum: 128.0,
+            min: 14.0,
+            max: 18.0,
+        };
+        assert_eq!(**values, expected);
         let count: u64 = curves
             .bins(third, 5010)
             .map(|(_, values)| values.count)
             .sum();
-        assert_eq!(count, 1667);
+        assert_eq!(count, 1666);
     }
 
     #[test]
@@ -169,7 +174,7 @@ mod tests {
             .bins(curve, 4000)
             .filter(|(_, values)| values.min.is_nan());
         let undefined: Vec<_> = undefined.map(|(supersteps, _)| supersteps).collect();
-        assert_eq!(undefined, [6..8]);
+        assert_eq!((undefined.len(), &undefined[0]), (1, &(6..8)));
     }
 
     #[test]

@@ -71,22 +71,22 @@ fn notes<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<(u64, Notes)> {
     noted.filter(|(_, notes)| !notes.is_empty()).collect()
 }
 
-/// Moves processes between the hosts after some supersteps.
-fn moving() -> Scheduler {
+/// Moves processes from their hosts in `placement` to the next ones, after some supersteps.
+fn moving(placement: &[HostId]) -> Scheduler {
     let parameters = migbsp::Parameters {
         interval: 1,
         tolerance: 1e-9,
         omega: u32::MAX,
         ..migbsp::Parameters::default()
     };
-    let moves = [(3, [(0, 2), (4, 0)]), (7, [(0, 1), (2, 2)])];
-    let script = moves.into_iter().map(|(superstep, moves)| {
-        let moves = moves.map(|(rank, host)| (Rank(rank), HostId(host)));
-        (superstep, moves.into_iter().collect())
-    });
+    let to = |rank: u32, steps: u32| {
+        let host = (placement[Rank(rank).index()].0 + steps) % 3;
+        (Rank(rank), HostId(host))
+    };
+    let script = [(3, vec![to(0, 1), to(4, 1)]), (7, vec![to(0, 2), to(2, 1)])];
     Scheduler {
         payment: Payment::Transfer,
-        script: Some(Script(script.collect())),
+        script: Some(Script(script.into())),
         model: migbsp::Config::new(parameters).unwrap(),
         ..Scheduler::default()
     }
@@ -98,9 +98,10 @@ fn notes_on_real_hosts_are_those_of_the_reference_and_of_a_simulation() {
     let expected = reference::run(programs(), Limit::default()).unwrap();
     assert_eq!(expected.notes.len(), 15);
     for shape in [Shape::Central, Shape::Hierarchical] {
-        for scheduler in [None, Some(moving())] {
-            let has_moves = scheduler.is_some();
-            let setup = cluster.setup(5, shape, scheduler);
+        for has_moves in [false, true] {
+            let setup = cluster.setup(5, shape, None);
+            let scheduler = has_moves.then(|| moving(&setup.placement));
+            let setup = Setup { scheduler, ..setup };
             let (finished, events) = cluster.run(&setup, programs()).unwrap();
             assert_eq!(
                 finished.outputs.typed::<Noting>(),

@@ -63,7 +63,7 @@ fn records_with_notes_are_explained_verified_drawn_and_exported() {
     assert!(explained.contains("Notes of the program"), "{explained}");
     let row = explained
         .lines()
-        .find(|line| line.starts_with("residual, \"L2\""))
+        .find(|line| line.trim_start().starts_with("residual, \"L2\""))
         .unwrap();
     let cells: Vec<&str> = row.split_whitespace().skip(2).collect();
     assert_eq!(cells[2..], ["1.0000", "NaN", "NaN", "NaN"], "{row}");
@@ -82,7 +82,7 @@ fn records_with_notes_are_explained_verified_drawn_and_exported() {
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines.len(), 1 + 2 * number);
     assert_eq!(lines[0], "superstep,note,count,sum,min,max");
-    assert_eq!(lines[2], "0,\"residual, \"\"L2\"\"\",4,4,0.5,2");
+    assert_eq!(lines[2], "0,\"residual, \"\"L2\"\"\",4,4.0,0.5,2.0");
     assert_eq!(
         lines[2 * number],
         format!("{},\"residual, \"\"L2\"\"\",4,NaN,NaN,NaN", number - 1)
@@ -91,7 +91,7 @@ fn records_with_notes_are_explained_verified_drawn_and_exported() {
     folder.stdout(&["report", "runs", "--svg", "notes", "-o", "notes.svg"]);
     let svg = fs::read_to_string(folder.path().join("notes.svg")).unwrap();
     assert!(
-        svg.contains("residual, &quot;L2&quot;: ") && svg.contains("Notes of the program"),
+        svg.contains("residual, \"L2\": ") && svg.contains("Notes of the program"),
         "{svg}"
     );
     folder.stdout(&["report", "runs", "-o", "page.html"]);
