@@ -443,7 +443,11 @@ mod tests {
         [application.heat]\nwidth = 20\nheight = 20\n[platform]\nfile = \"cluster\"\n";
 
     /// The encoded programs of these processes, as the first node of a job builds them.
-    fn built(submit: &Submit, data: Option<&Path>, ranks: &[Rank]) -> Result<Vec<Vec<u8>>, JobError> {
+    fn built(
+        submit: &Submit,
+        data: Option<&Path>,
+        ranks: &[Rank],
+    ) -> Result<Vec<Vec<u8>>, JobError> {
         let prepared = prepare(submit, &Registry::shipped(), data)?;
         let mut states = Vec::new();
         prepared.programs.build(ranks, &mut |rank, program| {
@@ -494,7 +498,8 @@ mod tests {
             let there = [Rank(0), Rank(3), Rank(4)];
             let submit = submit(&text, 6);
             for ranks in [here, there] {
-                let expected: Vec<&Vec<u8>> = ranks.iter().map(|rank| &states[rank.index()]).collect();
+                let expected: Vec<&Vec<u8>> =
+                    ranks.iter().map(|rank| &states[rank.index()]).collect();
                 let found = built(&submit, None, &ranks).unwrap();
                 assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{workload}");
             }
@@ -521,7 +526,10 @@ mod tests {
         assert_eq!(fails(&submit, None), lacking);
         let data = TempDir::new().unwrap();
         std::fs::write(data.path().join("m.csv"), "1\n").unwrap();
-        assert_eq!(built(&submit, Some(data.path()), &[Rank(0)]).unwrap().len(), 1);
+        assert_eq!(
+            built(&submit, Some(data.path()), &[Rank(0)]).unwrap().len(),
+            1
+        );
         // The file is not in the folder of the node.
         let absolute = lu.replace("m.csv", path.to_str().unwrap());
         std::fs::write(&path, "1\n").unwrap();
@@ -531,7 +539,10 @@ mod tests {
         assert!(refused.contains("is not in "), "{refused}");
         submit.experiment = EXPERIMENT
             .replace("processes = 4", "processes = 1")
-            .replace("width = 20\nheight = 20", "width = 4294967295\nheight = 4294967295");
+            .replace(
+                "width = 20\nheight = 20",
+                "width = 4294967295\nheight = 4294967295",
+            );
         let refused = fails(&submit, None);
         assert!(
             refused.starts_with("n1: `application.heat.width`: not enough memory for 4294967295 x"),

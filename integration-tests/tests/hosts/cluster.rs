@@ -10,8 +10,8 @@ use agents::{
     Barrier, ChunkReader, Outcome, PlacementOptions, ProgramType, Programs, Scheduler, Setup,
     Shape, TransferStart, hosted, placement,
 };
-use bsp::{Program, Rank};
 use bsp::units::InstructionsPerSecond;
+use bsp::{Program, Rank};
 use bytes::Bytes;
 use hosts::{CheckpointFolders, LoadScope, Node, NodeError, Pace, Share, run};
 use machines::client::Request;

@@ -4,8 +4,8 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use agents::{
-    CheckpointCosts, CheckpointInterval, Checkpointing, Outcome, ProgramType, Resumed,
-    Scheduler, Setup, Shape, resumed_placement,
+    CheckpointCosts, CheckpointInterval, Checkpointing, Outcome, ProgramType, Resumed, Scheduler,
+    Setup, Shape, resumed_placement,
 };
 use bsp::reference::{self, Limit};
 use bsp::units::{BytesPerSecond, Instructions, Seconds};

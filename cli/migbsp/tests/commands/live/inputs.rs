@@ -288,6 +288,12 @@ fn files_of_nodes_or_beside_the_experiment_are_read_on_the_nodes() {
     let own = run(&[&up[..], &["--data", "data", "--", "run", "lu.toml"]].concat());
     assert_eq!(own.1, "not checked, because m.csv is not here");
     assert_eq!(own.0, shared.0);
-    let typed = ["--", "run", "lu.toml", "--set", "application.lu-kernel.matrix=shared/m.csv"];
+    let typed = [
+        "--",
+        "run",
+        "lu.toml",
+        "--set",
+        "application.lu-kernel.matrix=shared/m.csv",
+    ];
     assert_eq!(run(&[&up[..], &typed].concat()), shared);
 }
