@@ -15,6 +15,7 @@ use agents::{
     AgentContext, Deliberation, Delivered, Delivery, Event, Node, NodeAgent, Process, ProcessAgent,
     ProgramType, SetManager, SetManagerAgent,
 };
+use bsp::reference::panic_message;
 use bsp::units::Seconds;
 use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
@@ -118,7 +119,12 @@ impl LiveJob {
         let initial = events.states.0.clone();
         match (begun.builder.clone(), states) {
             // A client that sends states all the same is not read.
-            (Some(builder), _) => drop(actix_rt::spawn(build_states(builder, initial))),
+            (Some(builder), _) => {
+                if let Err(error) = build_states(builder, initial) {
+                    // Its receiver is here.
+                    drop(events.own.0.send(JobEvent::Failed(error)));
+                }
+            }
             (None, Some(states)) => {
                 let decoder = begun.decoder.clone();
                 drop(actix_rt::spawn(decode_states(states, decoder, initial)));
@@ -368,26 +374,38 @@ impl LiveJob {
     }
 }
 
-/// Builds the processes that start here, one after the other, as far as there is memory for them.
-async fn build_states(builder: InitialStateBuilder, events: mpsc::Sender<JobEvent>) {
-    let built = events.clone();
-    // It takes time in proportion to the states, so another thread does it.
-    let building = tokio::task::spawn_blocking(move || {
+/// Builds the processes that start here, one after the other, as far as there is memory for them. A new thread does it: it
+/// takes time in proportion to the states, and a node that ends does not wait for it.
+fn build_states(
+    builder: InitialStateBuilder,
+    events: mpsc::Sender<JobEvent>,
+) -> Result<(), JobError> {
+    let thread = thread::Builder::new().name("building".to_owned());
+    let spawned = thread.spawn(move || {
         let mut memory = BuildingMemory::of(builder.len());
-        builder.build(&mut |rank, state, bytes| {
-            memory.take(bytes)?;
-            // A job that is over takes no more.
-            let sent = built.blocking_send(JobEvent::State(rank, state));
-            sent.map_err(|_| JobError::cluster("the job is over"))
-        })
+        let building = || {
+            builder.build(&mut |rank, state, bytes| {
+                memory.take(bytes)?;
+                // A job that is over takes no more.
+                let sent = events.blocking_send(JobEvent::State(rank, state));
+                sent.map_err(|_| JobError::cluster("the job is over"))
+            })
+        };
+        let built = panic::catch_unwind(AssertUnwindSafe(building));
+        let error = match built {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error,
+            Err(panic) => {
+                let message = panic_message(&*panic);
+                JobError::program(format!("building a process panicked: {message}"))
+            }
+        };
+        // The job may be over.
+        drop(events.blocking_send(JobEvent::Failed(error)));
     });
-    let error = match building.await {
-        Ok(Ok(())) => return,
-        Ok(Err(error)) => error,
-        Err(panic) => JobError::program(format!("building a process: {panic}")),
-    };
-    // The job may be over.
-    drop(events.send(JobEvent::Failed(error)).await);
+    spawned.map(drop).map_err(|error| {
+        JobError::cluster(format!("the thread for building cannot start: {error}"))
+    })
 }
 
 /// The memory for the processes that a node builds. A client may ask for more than there is: then building ends with an
