@@ -97,7 +97,8 @@ fn of_prepared(
 
 /// Where the input files of `loaded` are.
 fn input_folder(loaded: &Loaded) -> InputFolder {
-    let folder = std::path::absolute(loaded.folder.join(""));
+    // An experiment in the current folder has an empty one.
+    let folder = std::path::absolute(Path::new(".").join(&loaded.folder));
     let current = std::env::current_dir().ok();
     // A node says of a path that is no text that it leads nowhere.
     let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -503,6 +504,24 @@ mod tests {
                 let found = built(&submit, None, &ranks).unwrap();
                 assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{workload}");
             }
+        }
+    }
+
+    #[test]
+    fn nodes_are_told_absolute_folders() {
+        let registry = Registry::shipped();
+        let mut loaded = load_text_for_cluster(EXPERIMENT, "heat", &registry).unwrap();
+        let current = std::env::current_dir().unwrap();
+        for (folder, expected) in [
+            ("", current.clone()),
+            ("conf", current.join("conf")),
+            ("/conf", PathBuf::from("/conf")),
+        ] {
+            loaded.folder = PathBuf::from(folder);
+            let told = input_folder(&loaded);
+            assert_eq!(PathBuf::from(told.experiment), expected);
+            // Nothing has been typed.
+            assert_eq!(told.current, None);
         }
     }
 
