@@ -207,24 +207,24 @@ mod tests {
         );
         check(
             "kind = \"self\"\nchunk = 0",
-            "`dealing`: invalid value `0` for `chunk`: must be at least 1",
+            "invalid value `0` for `dealing.chunk`: must be at least 1",
         );
         let cyclic = |rest: &str| format!("kind = \"block-cyclic\"\n{rest}");
         check(
             &cyclic("block = 0"),
-            "`dealing`: invalid value `0` for `block`: must be at least 1",
+            "invalid value `0` for `dealing.block`: must be at least 1",
         );
         check(
             &cyclic("threshold_min = -0.5"),
-            "`dealing`: invalid value `-0.5` for `threshold_min`: must be a number from 0.001 to 1000",
+            "invalid value `-0.5` for `dealing.threshold_min`: must be a number from 0.001 to 1000",
         );
         check(
             &cyclic("threshold_max = nan"),
-            "`dealing`: invalid value `NaN` for `threshold_max`: must be a number from 0.001 to 1000",
+            "invalid value `NaN` for `dealing.threshold_max`: must be a number from 0.001 to 1000",
         );
         check(
             &cyclic("threshold_min = 1.1\nthreshold_max = 0.9"),
-            "`dealing`: invalid value `1.1` for `threshold_min`: must be at most `threshold_max`, which is 0.9",
+            "invalid value `1.1` for `dealing.threshold_min`: must be at most `dealing.threshold_max`, which is 0.9",
         );
     }
 }

@@ -36,15 +36,17 @@ impl Axis {
         };
         let step = round_step(high / TICKS - low / TICKS);
         let (first, last) = ((low / step).floor(), (high / step).ceil());
-        let mut ticks = vec![first * step];
+        // The round number beside the greatest of all is none.
+        let round = |number: f64| (number * step).clamp(f64::MIN, f64::MAX);
+        let mut ticks = vec![round(first)];
         let mut number = first;
         while number < last {
             number += 1.0;
-            ticks.push(number * step);
+            ticks.push(round(number));
         }
         Self {
-            low: first * step,
-            high: last * step,
+            low: round(first),
+            high: round(last),
             ticks,
             step,
             is_log: false,

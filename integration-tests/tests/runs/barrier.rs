@@ -38,6 +38,7 @@ fn seconds(processes: u32, collection: Collection, change: impl FnOnce(&mut Setu
         shifts: Vec::new(),
         work: 0,
         digest: 0,
+        broadcasts: false,
         ballast: Vec::new(),
     };
     let programs = (0..processes).map(|_| program.clone()).collect::<Vec<_>>();

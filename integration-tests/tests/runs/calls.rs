@@ -20,6 +20,7 @@ fn programs(supersteps: u64) -> Vec<Relay> {
             shifts: vec![1],
             work: 400_000_000,
             digest: rank,
+            broadcasts: false,
             ballast: Vec::new(),
         })
         .collect()

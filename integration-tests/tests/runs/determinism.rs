@@ -24,6 +24,7 @@ fn programs() -> Vec<Relay> {
             shifts: vec![1, 5],
             work: 100_000_000 + rank * 1_000_000,
             digest: rank,
+            broadcasts: true,
             ballast: vec![1; 300],
         })
         .collect()

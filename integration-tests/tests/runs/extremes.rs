@@ -20,6 +20,7 @@ fn programs() -> Vec<Relay> {
         shifts: vec![1],
         work: if rank == 1 { 4_000_000 } else { 1_000_000 },
         digest: rank,
+        broadcasts: true,
         ballast: vec![0; 1000],
     };
     (0..6).map(program).collect()

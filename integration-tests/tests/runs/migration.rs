@@ -23,6 +23,7 @@ fn relays() -> impl Strategy<Value = Vec<Relay>> {
             shifts: shifts.clone(),
             work: (rank as u64 * 37_000_000) % 200_000_000,
             digest: rank as u64,
+            broadcasts: true,
             ballast: vec![0; ballast],
         };
         halts.into_iter().enumerate().map(relay).collect()
@@ -92,6 +93,7 @@ fn every_process_moves_after_every_superstep() {
             shifts: vec![1, 3, 0],
             work: 10_000_000 * (rank + 1),
             digest: rank,
+            broadcasts: true,
             ballast: vec![0; 5000],
         })
         .collect();
@@ -140,6 +142,7 @@ fn no_policy_s_moves_change_an_output() {
                 100_000_000 * (1 + rank % 5)
             },
             digest: rank,
+            broadcasts: true,
             ballast: vec![0; 1000],
         })
         .collect();
@@ -183,6 +186,7 @@ fn the_model_s_own_moves_change_no_output() {
             shifts: vec![1, 20],
             work: 400_000_000,
             digest: rank,
+            broadcasts: true,
             ballast: vec![0; 100],
         })
         .collect();

@@ -16,6 +16,8 @@ pub(crate) struct Relay {
     pub(crate) work: u64,
     /// A digest of everything received, in order.
     pub(crate) digest: u64,
+    /// Whether it sends to all others now and then.
+    pub(crate) broadcasts: bool,
     /// State that a migration has to carry.
     pub(crate) ballast: Vec<u8>,
 }
@@ -86,7 +88,7 @@ impl Program for Relay {
         if ctx.index() == self.halts {
             return Ok(Step::Halt((self.digest, std::mem::take(&mut self.ballast))));
         }
-        if self.digest.is_multiple_of(7) && ctx.index() < self.first_halt {
+        if self.broadcasts && self.digest.is_multiple_of(7) && ctx.index() < self.first_halt {
             ctx.broadcast(&(self.digest, "to all".to_owned()))?;
         }
         for shift in &self.shifts {

@@ -173,7 +173,7 @@ fn errors_name_the_parameter() {
     let great = "width = 4294967295\nheight = 4294967295";
     check(
         great,
-        "not enough memory for 4294967295 x 4294967295 cells: choose a smaller `width` or `height`",
+        "`width`: not enough memory for 4294967295 x 4294967295 cells; choose a smaller `width` or `height`",
     );
     assert!(toml::from_str::<Parameters>("depth = 3").is_err());
     let endless = Common {

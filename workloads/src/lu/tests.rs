@@ -49,7 +49,7 @@ fn one_side_of_the_grid_gives_the_other() {
     assert_eq!(grid(Some(3), Some(4)), Ok((3, 4)));
     assert_eq!(
         grid(Some(5), None).unwrap_err().to_string(),
-        "invalid values `5` for `rows` and `2` for `columns`: 10 places for 12 processes, must be equal"
+        "`rows`: invalid values `5` for `rows` and `2` for `columns`: 10 places for 12 processes, must be equal"
     );
     assert_eq!(
         grid(Some(0), None).unwrap_err().to_string(),
@@ -147,7 +147,7 @@ fn errors_name_the_parameter() {
     );
     check(
         "rows = 3",
-        "invalid values `3` for `rows` and `1` for `columns`: 3 places for 4 processes, must be equal",
+        "`rows`: invalid values `3` for `rows` and `1` for `columns`: 3 places for 4 processes, must be equal",
     );
     let result = processes(&Parameters::default(), common(0, None));
     assert_eq!(result, Err(Error::Zero { key: "processes" }));

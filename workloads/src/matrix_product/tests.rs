@@ -80,7 +80,7 @@ fn factors_need_not_be_square_and_have_to_fit() {
     let run = reference::run(farm, Limit::default()).unwrap();
     assert_eq!(elements(&run.outputs[0]), [321.0, 654.0]);
     let error = processes(&Parameters::default(), (&b, &b), common(2)).unwrap_err();
-    let expected = "the matrices do not fit: `a` has 1 columns, and `b` has 3 rows";
+    let expected = "`a`: has 1 columns, and `b` has 3 rows; they have to be equal";
     assert_eq!(error.to_string(), expected);
     let error = processes(&Parameters::default(), (&a, &b), common(1)).unwrap_err();
     let expected = "invalid value `1` for `processes`: must be at least 2, a master and a worker";

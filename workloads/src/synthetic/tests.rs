@@ -313,11 +313,11 @@ fn a_pattern_takes_the_place_of_shifts() {
     let tree = "[pattern]\nkind = 'tree'";
     check(
         &format!("shifts = [1, 2]\n{tree}"),
-        "`shifts` has no meaning beside `pattern`: remove one of them",
+        "`shifts`: has no meaning beside `pattern`; remove one of them",
     );
     check(
         &format!("ring = true\n{tree}"),
-        "`ring` has no meaning beside `pattern`: remove one of them",
+        "`ring`: has no meaning beside `pattern`; remove one of them",
     );
 }
 

@@ -298,7 +298,7 @@ fn errors_name_the_parameter() {
     );
     check(
         "rows = 4\ncolumns = 2",
-        "invalid values `4` for `rows` and `2` for `columns`: 8 places for 6 processes, must be equal",
+        "`rows`: invalid values `4` for `rows` and `2` for `columns`: 8 places for 6 processes, must be equal",
     );
     assert!(toml::from_str::<Parameters>("orders = 1").is_err());
     let parameters = Parameters::default();

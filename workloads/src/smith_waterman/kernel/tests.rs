@@ -374,12 +374,13 @@ fn matrices_beyond_memory_are_refused() {
         error.to_string()
     };
     let needs = "not enough memory for 16777216 x 16777216 cells, 281474977 MB";
-    let shorter = format!("{needs}: choose a smaller `length`");
+    let shorter = format!("`length`: {needs}; choose a smaller `length`");
     assert_eq!(refused(&parameters), shorter);
     let files = Parameters {
         query: Some("q.fasta".to_owned()),
         ..parameters
     };
-    let other = format!("{needs}: choose shorter sequences in the files of `query` and `subject`");
+    let other =
+        format!("`query`: {needs}; choose shorter sequences in the files of `query` and `subject`");
     assert_eq!(refused(&files), other);
 }
