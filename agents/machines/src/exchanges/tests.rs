@@ -543,7 +543,7 @@ fn parts_of_messages_where_none_can_be_are_refused() {
     let batch = |headers: &[MessageHeader], is_last| Batch {
         is_last,
         messages: headers.to_vec(),
-        payload: vec![0; headers.iter().map(|header| header.bytes as usize).sum()].into(),
+        payload: vec![0; position(headers.iter().map(|header| header.bytes).sum())].into(),
         ..batch(0, &[], false)
     };
     let other = MessageHeader {
@@ -555,7 +555,7 @@ fn parts_of_messages_where_none_can_be_are_refused() {
         ..header(2, 0)
     };
     for (batches, is_sound) in [
-        (vec![batch(&[more.clone()], true)], true),
+        (vec![batch(std::slice::from_ref(&more), true)], true),
         (
             vec![batch(&[header(3, 2)], false), batch(&[more], true)],
             false,

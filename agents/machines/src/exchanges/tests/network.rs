@@ -166,7 +166,7 @@ proptest! {
         let mut expect: BTreeMap<Rank, Vec<(Rank, u64)>> = BTreeMap::new();
         let (mut unreceived, mut last) = (0, 0);
         let idle = (Vec::new(), None, None);
-        let silent = std::iter::repeat_n(idle, silence);
+        let silent = iter::repeat_n(idle, silence);
         let rounds: Vec<Round> = rounds.iter().cloned().chain(silent).chain(rounds.clone()).collect();
         for (superstep, (sends, halts, moves)) in (0..).zip(rounds) {
             let halts = halts.map(|of| living[of.index(living.len())]);

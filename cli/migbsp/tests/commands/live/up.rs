@@ -14,7 +14,7 @@ use crate::live::under_way::{UnderWay, is_alive, signal};
 use crate::schemas;
 
 /// The plate that ships, for a shorter time.
-const PLATE: [&str; 4] = ["--set", "application.supersteps=150", "--format", "json"];
+const PLATE: [&str; 4] = ["--set", "application.supersteps=300", "--format", "json"];
 
 #[test]
 fn processes_leave_a_slow_node_and_compute_what_a_simulation_does() {
