@@ -72,7 +72,7 @@ pub trait Program: Serialize + DeserializeOwned + Send + 'static {
     ///
     /// # Errors
     ///
-    /// Whatever keeps the process from going on. It ends the run, which names the process, the superstep, the host and the
+    /// Whatever keeps the process from going on. It ends the run, whose message names the process, the superstep and the
     /// chain of causes. A panic means that the program is wrong; an error, that its input is.
     fn superstep(
         &mut self,
