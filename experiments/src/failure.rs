@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt::Display;
 
+use bsp::reference::chain;
 use settings::Fault;
 
 /// Why an experiment, or an answer about it, has no result.
@@ -37,14 +38,8 @@ impl Failure {
     }
 
     /// The run failed for a reason with a chain of sources.
-    pub fn chain(error: impl Error) -> Self {
-        let mut text = error.to_string();
-        let mut source = error.source();
-        while let Some(reason) = source {
-            text = format!("{text}: {reason}");
-            source = reason.source();
-        }
-        Self::Run(text)
+    pub fn chain(error: impl Error + 'static) -> Self {
+        Self::Run(chain(&error))
     }
 
     /// The same failure, with `advice` after what it says.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ::record::{Event, ResumedRun, Run, SCHEMA, WriteError, WriteOptions, Writer, is_complete};
 use bsp::HostId;
+use bsp::reference::chain;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -144,9 +145,7 @@ impl Recorder {
 
     /// The error that lost events, if there was one.
     pub fn lost(&self) -> Option<String> {
-        self.lost
-            .as_ref()
-            .map(|error| Failure::chain(error).to_string())
+        self.lost.as_ref().map(|error| chain(error))
     }
 
     /// Ends the record of a run that has failed with the reason, if it has begun.

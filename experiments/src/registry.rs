@@ -2,12 +2,11 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use agents::{Outputs, ProgramType, Programs, hosted};
 use bsp::farm::{DealingError, FarmError};
-use bsp::reference::panic_message;
+use bsp::reference::contain;
 use bsp::{Program, Rank};
 use machines::{JobError, TakeProcess};
 use migbsp::{Gate, Plan, Policies, Rule, When};
@@ -472,8 +471,7 @@ impl<W: Workload> Entry for Registered<W> {
 
 /// What a workload says of outputs. They may be those of other machines, and a check that panics rejects them.
 fn guarded<T>(check: impl FnOnce() -> Result<T, Rejection>) -> Result<T, Rejection> {
-    catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
-        let message = panic_message(&*panic);
+    contain(check).unwrap_or_else(|message| {
         let problem = format!("the check of the outputs panicked: {message}");
         Err(Rejection::Outputs(problem))
     })

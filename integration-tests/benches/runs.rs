@@ -5,11 +5,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agents::{Barrier, PlacementOptions, Programs, Scheduler, Setup, TransferStart, placement};
-use bsp::BoxError;
+use agents::{
+    Barrier, PlacementOptions, Programs, Scheduler, Setup, Shape, TransferStart, placement,
+};
 use bsp::farm::{self, Dealer, Dealing, Tasks, Work};
+use bsp::numbers::position;
 use bsp::units::{Instructions, Seconds};
+use bsp::{BoxError, Program, Step, Sum, Superstep};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use serde::{Deserialize, Serialize};
 use simulated::simulate;
 use simulator::{NetworkOptions, Platform};
 use workloads::{Common, lbm};
@@ -64,6 +68,60 @@ fn lattice_boltzmann(criterion: &mut Criterion) {
                 simulate(&setup, programs, &mut |_| {}).unwrap().end.seconds
             });
         });
+    }
+    group.finish();
+}
+
+/// A process that does nothing but reduce.
+#[derive(Clone, Serialize, Deserialize)]
+struct Reducing {
+    supersteps: u64,
+    reduces: bool,
+}
+
+impl Program for Reducing {
+    type Message = ();
+    type Output = ();
+
+    fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<()>, BoxError> {
+        ctx.charge(Instructions(1000));
+        if self.reduces {
+            ctx.reduce("residual", Sum(0.1 * f64::from(ctx.rank().0)));
+        }
+        Ok(if ctx.index() + 1 == self.supersteps {
+            Step::Halt(())
+        } else {
+            Step::Continue
+        })
+    }
+}
+
+/// What a reduction costs a process: each superstep is simulated.
+fn reductions(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("reductions");
+    let (processes, supersteps) = (1000_u32, 100);
+    group.sample_size(10);
+    group.throughput(Throughput::Elements(u64::from(processes) * supersteps));
+    for shape in [Shape::Central, Shape::Hierarchical, Shape::Ideal] {
+        let mut setup = Setup {
+            repeats: false,
+            ..setup(&platform("five.xml"), processes, None)
+        };
+        setup.barrier.shape = shape;
+        for (name, reduces) in [("without", false), ("a sum", true)] {
+            let id = BenchmarkId::new(name, format!("{shape:?}"));
+            group.bench_function(id, |bencher| {
+                bencher.iter(|| {
+                    let program = Reducing {
+                        supersteps,
+                        reduces,
+                    };
+                    let programs = Programs::new(vec![program; position(processes.into())]);
+                    let outcome = simulate(&setup, programs, &mut |_| {}).unwrap();
+                    outcome.end.seconds
+                });
+            });
+        }
     }
     group.finish();
 }
@@ -126,5 +184,5 @@ fn known_workers(workers: u32) -> Dealer {
 /// Tasks of a farm.
 const TASKS: u32 = 1_000_000;
 
-criterion_group!(benches, lattice_boltzmann, task_farm);
+criterion_group!(benches, lattice_boltzmann, reductions, task_farm);
 criterion_main!(benches);

@@ -58,7 +58,8 @@ pub fn run(
     )
 }
 
-/// Resumes a job on the nodes of a cluster: as [`run`], from the states of a checkpoint, which the client sends. The setup of `request` says with which superstep the job begins, and where each process starts.
+/// Resumes a job on the nodes of a cluster: as [`run`], from the states of a checkpoint, which the client sends. The setup of
+/// `request` says with which superstep the job begins, and where each process starts.
 ///
 /// # Errors
 ///
@@ -375,7 +376,8 @@ impl ClientShell<'_> {
         Performed::Done
     }
 
-    /// Sends a saved process to the host where it starts. It is read only when it is sent, and by another thread: nodes would miss the client's signs of life.
+    /// Sends a saved process to the host where it starts. It is read only when it is sent, and by another thread: nodes would
+    /// miss the client's signs of life.
     fn send_state(&mut self, host: HostId, rank: Rank) {
         let (Some(mut states), Some(sender)) =
             (self.states.take(), self.senders[host.index()].clone())

@@ -15,7 +15,7 @@ use agents::{
     AgentContext, Deliberation, Delivered, Delivery, Event, Node, NodeAgent, Process, ProcessAgent,
     ProgramType, SetManager, SetManagerAgent,
 };
-use bsp::reference::panic_message;
+use bsp::reference::contain;
 use bsp::units::Seconds;
 use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
@@ -391,14 +391,10 @@ fn build_states(
                 sent.map_err(|_| JobError::cluster("the job is over"))
             })
         };
-        let built = panic::catch_unwind(AssertUnwindSafe(building));
-        let error = match built {
+        let error = match contain(building) {
             Ok(Ok(())) => return,
             Ok(Err(error)) => error,
-            Err(panic) => {
-                let message = panic_message(&*panic);
-                JobError::program(format!("building a process panicked: {message}"))
-            }
+            Err(message) => JobError::program(format!("building a process panicked: {message}")),
         };
         // The job may be over.
         drop(events.blocking_send(JobEvent::Failed(error)));

@@ -6,6 +6,7 @@
 //! than the process and the kind of such a message, and makes the message itself when an agent is to handle it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use agents::{Rules, TransferStart};
 use bsp::units::{Bytes, Instant};
@@ -274,7 +275,16 @@ impl Release {
             self.reduced = reduced.map_or(Bytes::ZERO, |reduced| reduced.charged_len());
             self.start = Some(start.clone());
         }
-        self.start.as_ref() == Some(start)
+        self.start.as_ref().is_some_and(|own| {
+            // Mostly they are the same, which takes no time to see; results may be long.
+            let is_reduced = match (&own.reduced, &start.reduced) {
+                (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one == other,
+                (one, other) => one.is_none() && other.is_none(),
+            };
+            is_reduced
+                && (own.superstep, own.interval, own.checkpoint)
+                    == (start.superstep, start.interval, start.checkpoint)
+        })
     }
 
     /// The length of what these processes receive that has been reduced.

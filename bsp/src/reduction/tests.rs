@@ -107,7 +107,7 @@ fn picks() -> impl Strategy<Value = Vec<prop::sample::Index>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(2000), ..ProptestConfig::default() })]
 
     /// Whatever the order and the tree, a sum is the exact one, rounded once.
     #[test]

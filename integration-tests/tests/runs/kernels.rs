@@ -1,10 +1,11 @@
 //! Programs with real data compute the same wherever they are.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 
 use agents::{Payment, Programs, Script};
 use bsp::reference::{self, Limit};
-use bsp::{HostId, Program, Rank};
+use bsp::{HostId, Program, Rank, Threads};
 use serde::Serialize;
 use simulated::simulate;
 use workloads::Common;
@@ -84,6 +85,12 @@ const COMMON: Common = Common {
 fn check<P: Program>(processes: impl Fn() -> Vec<P>) -> usize {
     let expected = reference::run(processes(), Limit::default()).unwrap();
     let size = u32::try_from(processes().len()).unwrap();
+    for threads in [1, 2, 3, 8] {
+        let threads = Threads::new(NonZeroUsize::new(threads).unwrap());
+        let run = threads.run(processes(), Limit::default()).unwrap();
+        assert_eq!(run.supersteps, expected.supersteps, "{threads:?}");
+        assert!(bits(&run.outputs) == bits(&expected.outputs), "{threads:?}");
+    }
     let orders = |superstep: u64| {
         let host = |rank: u32| {
             let host = (superstep * 53 + u64::from(rank) * 29) % 174;
