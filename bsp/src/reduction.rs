@@ -127,7 +127,7 @@ pub enum Partial {
     Or(bool),
     /// Encoded values; in rank order once all processes have contributed.
     Gather(Vec<(Rank, Bytes)>),
-    Note(NotePartial),
+    Note(Box<NotePartial>),
     /// Processes disagree about what is reduced: two of the descriptions, the least and the greatest.
     Conflict(Cow<'static, str>, Cow<'static, str>),
     /// There is more than [`REDUCTIONS_MAX`].
@@ -468,7 +468,11 @@ impl Reductions {
     pub(crate) fn add(&mut self, name: Cow<'static, str>, partial: Partial) {
         match self.place(&name, partial.is_note()) {
             Ok(place) => self.0[place].1.combine(partial),
-            Err(place) => self.0.insert(place, (name, partial)),
+            Err(place) => {
+                // Most processes contribute to one or two: no room is kept for more.
+                self.0.reserve_exact(1);
+                self.0.insert(place, (name, partial));
+            }
         }
     }
 
@@ -689,12 +693,12 @@ impl Partial {
 
     /// A value that is noted.
     fn note(value: f64) -> Self {
-        Self::Note(NotePartial {
+        Self::Note(Box::new(NotePartial {
             count: 1,
             sum: FloatSums::new(value.many()),
             min: value.many(),
             max: value.many(),
-        })
+        }))
     }
 
     const fn is_note(&self) -> bool {

@@ -341,12 +341,12 @@ fn what_no_processes_can_have_contributed_is_refused() {
     let note = |name: &str, count, sum, min: &[f64]| {
         let many = |numbers: &[f64]| numbers.iter().copied().collect::<Many<f64>>();
         let planes = many(sum);
-        let partial = Partial::Note(NotePartial {
+        let partial = Partial::Note(Box::new(NotePartial {
             count,
             sum: FloatSums { len: 1, planes },
             min: many(min),
             max: many(&[1.0]),
-        });
+        }));
         Reductions(vec![(Cow::Owned(name.to_owned()), partial)])
             .check(2)
             .is_ok()
