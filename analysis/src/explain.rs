@@ -14,7 +14,7 @@ use std::path::Path;
 
 use bsp::{HostId, Rank, SetId};
 use experiments::{CsvTable, Failure, Provenance, Published};
-use migbsp::Potential;
+use model::Potential;
 use record::{Evaluation, Run};
 
 use crate::explain::call::Terms;

@@ -7,7 +7,7 @@ use std::num::NonZero;
 use analysis::compare::Contender;
 use clap::{ArgMatches, Args};
 use experiments::{Failure, Provenance, Registry};
-use migbsp::Policies;
+use model::Policies;
 
 use crate::commands::Commands;
 use crate::failure::CommandFailure;

@@ -1,7 +1,7 @@
 //! Topics of `help` that are made from what the binary knows: workloads, policies, units, formats.
 
 use experiments::{Registry, Supersteps};
-use migbsp::Policies;
+use model::Policies;
 use settings::{Node, Unit, Value, join};
 
 use crate::command::Parsed;

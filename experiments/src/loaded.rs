@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use agents::{Collection, Payment, Shape};
-use migbsp::Policies;
+use model::Policies;
 use settings::{
     DataFolder, Fault, Files, Layer, Node, Override, Value, folder_of, merge, name_of, parse, read,
     read_bytes,

@@ -463,7 +463,7 @@ const LINE_MAX: usize = 1000;
 
 #[cfg(test)]
 mod tests {
-    use migbsp::Policies;
+    use model::Policies;
 
     use super::*;
     use crate::Scheduler;

@@ -9,7 +9,7 @@ use bsp::farm::{DealingError, FarmError};
 use bsp::reference::contain;
 use bsp::{Program, Rank};
 use machines::{JobError, TakeProcess};
-use migbsp::{Gate, Plan, Policies, Rule, When};
+use model::{Gate, Plan, Policies, Rule, When};
 use protocol::Build;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use agents::{Payment, Script};
 use bsp::units::Seconds;
 use bsp::{HostId, Rank};
-use migbsp::{Config, Parameters, Planning, Policies, Policy, PolicyError};
+use model::{Config, Parameters, Planning, Policies, Policy, PolicyError};
 use serde::{Deserialize, Serialize};
 use settings::{
     Fault, Node, Unit, Value, decode, decode_part, keys_of, list, nearest, refuse_unknown, tree_of,

@@ -166,7 +166,7 @@ fn report() -> anyhow::Result<()> {
             usage.makespan,
             simulated.makespan
         );
-        let simgrid = migbsp::median(theirs).or(case.simgrid);
+        let simgrid = model::median(theirs).or(case.simgrid);
         let each = |usage: Usage| {
             usage.cpu_seconds / f64::from(case.processes) / case.supersteps as f64 * 1e9
         };

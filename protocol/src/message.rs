@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank, Reductions, SetId};
 use bytes::Bytes;
-use migbsp::{
+use model::{
     Answer, CostCoefficients, Digest, Entry, Evaluation, Inventory, LinkProbe, Load, MeasuredMove,
     Measurements, ProbedLink, ProcessTimes, Request, SetView,
 };
@@ -506,9 +506,9 @@ pub struct Planned {
     /// The superstep that ended, from 0.
     pub superstep: u64,
     /// The moves, in rank order, with their expected durations.
-    pub moves: Vec<migbsp::PlannedMove>,
+    pub moves: Vec<model::PlannedMove>,
     /// The earliest times of the next call.
-    pub spacing: migbsp::Spacing,
+    pub spacing: model::Spacing,
 }
 
 /// What a probe of a link found.

@@ -9,7 +9,7 @@ use std::iter;
 
 use bsp::units::Bytes;
 use bsp::{HostId, Rank, Reductions, SetId};
-use migbsp::BarrierTime;
+use model::BarrierTime;
 use protocol::{Address, Arrived, Migrate};
 use serde::{Deserialize, Serialize};
 

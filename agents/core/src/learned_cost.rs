@@ -1,7 +1,7 @@
 //! What is known of the cost of moves.
 
 use bsp::HostId;
-use migbsp::{
+use model::{
     Answer, CallMove, CostCoefficients, CostSource, LinkProbe, MigrationCost, MigrationModel,
     MoveCost, PricedMove, ProbedLink, Refusal,
 };
@@ -132,7 +132,7 @@ fn reprice(
 mod tests {
     use bsp::units::{Bytes, Instructions, Seconds};
     use bsp::{Rank, SetId};
-    use migbsp::{Entry, Request};
+    use model::{Entry, Request};
 
     use super::*;
 

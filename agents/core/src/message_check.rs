@@ -23,7 +23,7 @@ use std::ops::RangeInclusive;
 
 use bsp::units::Seconds;
 use bsp::{HostId, Rank, SetId};
-use migbsp::{
+use model::{
     Answer, CostCoefficients, Entry, ExternalLoad, HostLink, Inventory, LinkProbe, Load,
     MeasuredMove, ProbedLink, Refusal,
 };

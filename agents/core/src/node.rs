@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
-use migbsp::{ExternalLoad, Measurements};
+use model::{ExternalLoad, Measurements};
 use protocol::{Address, AgentMessage, Arrived, Evaluate, Measure, Measured, Report, Reports};
 
 use crate::message_check::check;

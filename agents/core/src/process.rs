@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bsp::units::{Instant, Instructions, Seconds};
 use bsp::{HostId, Rank, Reductions};
-use migbsp::{Observation, ProcessHistory};
+use model::{Observation, ProcessHistory};
 use protocol::{
     Address, AgentMessage, Arrived, Evaluate, Installed, Migrate, Report, Start, decode_value,
 };
@@ -244,7 +244,7 @@ impl Process {
         let (scheduler, history) = scheduled.ok_or("an evaluation without a scheduler")?;
         let own = rules.sets[self.host.index()];
         let image = world.memory(self.rank);
-        let situation = migbsp::Situation {
+        let situation = model::Situation {
             own,
             image,
             sets: &order.sets,

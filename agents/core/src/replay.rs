@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, Round, SetId};
-use migbsp::{
+use model::{
     Answer, CallMove, CallOutcome, CallStart, Config, CostCoefficients, Decision, Digest, Elapsed,
     Entry, Inventory, Load, Measurements, Planner, ProcessHistory, Processor, Processors, Request,
     Selection, SetView, Situation, Spacing, When,
@@ -425,7 +425,7 @@ impl Deciding {
         let model = &self.scheduler.model;
         let remaining = self.scheduler.asked(|| most(observations.remaining()));
         self.end = remaining.map(|left| barrier.completed.saturating_add(left));
-        let list = migbsp::merge(model, found.iter().map(|found| found.entry).collect());
+        let list = model::merge(model, found.iter().map(|found| found.entry).collect());
         if let Some(planner) = &mut self.planner {
             let inventories = observations.inventories();
             let cost = self.learned_cost.moves();
@@ -456,7 +456,7 @@ impl Deciding {
                 |host| observations.set(host),
                 |rank| observations.evaluation(rank).host,
             ),
-            None => migbsp::select(model, &list),
+            None => model::select(model, &list),
         };
         let negotiation = Negotiation {
             observations,
@@ -578,7 +578,7 @@ fn measured(
 struct Negotiation<'a> {
     observations: &'a Observations,
     /// What every process found.
-    evaluations: BTreeMap<Rank, migbsp::Evaluation>,
+    evaluations: BTreeMap<Rank, model::Evaluation>,
     /// The new hosts of the script, if there is one.
     places: Option<BTreeMap<Rank, HostId>>,
     /// Whether the cost of moves is learned.
@@ -653,7 +653,7 @@ struct Found {
     /// Its row of the list.
     entry: Entry,
     /// All its potentials.
-    evaluation: migbsp::Evaluation,
+    evaluation: model::Evaluation,
 }
 
 impl Found {
@@ -707,7 +707,7 @@ fn views(observations: &Observations, lives: &[HostId]) -> Vec<Vec<SetView>> {
         processes[observations.set(*host).index()] += 1;
     }
     let offer = |(set, evaluated): (SetId, &Evaluated)| SetView {
-        capacity: migbsp::capacity(&observations.processors(set, |hosts| hosts.load)),
+        capacity: model::capacity(&observations.processors(set, |hosts| hosts.load)),
         processes: processes[set.index()],
         processors: cores(evaluated),
         transfer_rate: 0.0,

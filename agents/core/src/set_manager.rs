@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bsp::units::{Bytes, Instant, Seconds};
 use bsp::{HostId, Notes, Rank, Reductions, SetId, reference};
 use call::Call;
-use migbsp::{Elapsed, Planner, When};
+use model::{Elapsed, Planner, When};
 use protocol::{Address, AgentMessage, Arrived, Installed, Migrate, Start, StartCall};
 
 use crate::barrier::Arrivals;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bsp::units::{Bytes, Instant, Seconds};
 use bsp::{HostId, Rank, Round, SetId};
-use migbsp::{Entry, Selection};
+use model::{Entry, Selection};
 use serde::{Deserialize, Serialize};
 use simulator::{NetworkOptions, Platform};
 
@@ -88,7 +88,7 @@ impl Setup {
     #[must_use]
     pub fn senders_stay(&self) -> bool {
         let scheduler = self.scheduler.as_ref();
-        scheduler.is_some_and(|s| s.model.parameters().sender_set == migbsp::SenderSet::Initial)
+        scheduler.is_some_and(|s| s.model.parameters().sender_set == model::SenderSet::Initial)
     }
 }
 
@@ -112,13 +112,13 @@ pub enum TransferStart {
 pub struct Scheduler {
     /// When to call, what to plan, and whether to carry a plan out.
     #[serde(skip)]
-    pub policy: migbsp::Policy,
+    pub policy: model::Policy,
     /// The parameters of the model, and of MigBSP.
     #[serde(skip)]
-    pub model: migbsp::Config,
+    pub model: model::Config,
     /// The parameters of policies whose plans name processors.
     #[serde(skip)]
-    pub planning: migbsp::Planning,
+    pub planning: model::Planning,
     /// Whether programs are asked how many supersteps are left; `None`: if plans name processors. Then no gain is counted
     /// beyond the end, and no call is held shortly before it.
     pub horizon_known: Option<bool>,
@@ -149,9 +149,9 @@ impl Default for Scheduler {
     /// minimum duration.
     fn default() -> Self {
         Self {
-            policy: migbsp::Policy::MIGBSP,
-            model: migbsp::Config::default(),
-            planning: migbsp::Planning::default(),
+            policy: model::Policy::MIGBSP,
+            model: model::Config::default(),
+            planning: model::Planning::default(),
             horizon_known: None,
             load_window: Seconds::new(900.0).expect("a quarter of an hour is finite"),
             payment: Payment::default(),
@@ -202,10 +202,10 @@ impl Scheduler {
 
     /// The planner of the first Manager; `None`: Managers negotiate.
     #[must_use]
-    pub fn planner(&self) -> Option<migbsp::Planner> {
+    pub fn planner(&self) -> Option<model::Planner> {
         let migration_time = self.payment.migration_time();
         let planner =
-            migbsp::Planner::new(&self.policy, &self.model, &self.planning, migration_time);
+            model::Planner::new(&self.policy, &self.model, &self.planning, migration_time);
         planner.filter(|_| self.plans())
     }
 }
@@ -235,10 +235,10 @@ pub enum Payment {
 impl Payment {
     /// The time that simultaneous moves take.
     #[must_use]
-    pub const fn migration_time(self) -> migbsp::MigrationTime {
+    pub const fn migration_time(self) -> model::MigrationTime {
         match self {
-            Self::Transfer => migbsp::MigrationTime::SharedLinks,
-            Self::Migrant => migbsp::MigrationTime::PerProcess,
+            Self::Transfer => model::MigrationTime::SharedLinks,
+            Self::Migrant => model::MigrationTime::PerProcess,
         }
     }
 }

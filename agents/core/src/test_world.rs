@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bsp::units::{Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, Reductions, SetId, Sum, reference};
-use migbsp::{HostLink, LinkProbe, Path, ProbedLink};
+use model::{HostLink, LinkProbe, Path, ProbedLink};
 use protocol::{Address, AgentMessage, EncodedState, LinkProbed, Migrate, ProbeLink, Start};
 use simulator::{NetworkOptions, Platform};
 
@@ -102,16 +102,16 @@ pub(crate) struct Agents {
 }
 
 /// Calls after every superstep, if balance does not stretch the interval, and moves what is decided.
-pub(crate) fn scheduler(change: impl FnOnce(&mut migbsp::Parameters)) -> Scheduler {
-    let mut parameters = migbsp::Parameters {
+pub(crate) fn scheduler(change: impl FnOnce(&mut model::Parameters)) -> Scheduler {
+    let mut parameters = model::Parameters {
         interval: 1,
         tolerance: 1e-9,
         omega: u32::MAX,
-        ..migbsp::Parameters::default()
+        ..model::Parameters::default()
     };
     change(&mut parameters);
     Scheduler {
-        model: migbsp::Config::new(parameters).unwrap(),
+        model: model::Config::new(parameters).unwrap(),
         load_window: Seconds::ZERO,
         ..Scheduler::default()
     }

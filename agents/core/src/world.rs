@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, Reductions, SetId};
-use migbsp::{
+use model::{
     CallStart, Decision, HostLink, Incoming, Inventory, MeasuredMove, MoveCost, Path, Planner,
     Reception,
 };
@@ -212,7 +212,7 @@ pub trait HostProbe {
     fn busy_periods(&mut self, host: HostId, window: Seconds) -> u64;
 
     /// The processor time that each process of other programs has had that keeps a core of the host busy now, the longest
-    /// first; at most [`ExternalLoad::AGES_MAX`](migbsp::ExternalLoad::AGES_MAX).
+    /// first; at most [`ExternalLoad::AGES_MAX`](model::ExternalLoad::AGES_MAX).
     fn ages(&mut self, host: HostId) -> Vec<Seconds>;
 
     /// The time for which a host has been busy with the overhead of messages since the run began.

@@ -9,7 +9,7 @@ use bsp::numbers::{length, position, real};
 use bsp::reference::{check_length, check_receiver};
 use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, MESSAGE_MAX, Rank, SetId};
-use migbsp::Reception;
+use model::Reception;
 use protocol::{Batch, MessageHeader, Step};
 
 use crate::input_memory::InputMemory;
@@ -1004,7 +1004,7 @@ struct Received {
     /// Bytes and times in transfer, by Set of the sender.
     by_set: BTreeMap<SetId, (u64, f64)>,
     /// By sender.
-    by_sender: Vec<migbsp::Incoming>,
+    by_sender: Vec<model::Incoming>,
 }
 
 impl Round {
@@ -1038,10 +1038,10 @@ impl Round {
         // A message without a value may be of any length.
         *all = all.saturating_add(bytes);
         *time += part.get();
-        if received.by_sender.len() == migbsp::Incoming::COMBINED_AT {
-            migbsp::Incoming::combine(&mut received.by_sender);
+        if received.by_sender.len() == model::Incoming::COMBINED_AT {
+            model::Incoming::combine(&mut received.by_sender);
         }
-        received.by_sender.push(migbsp::Incoming {
+        received.by_sender.push(model::Incoming {
             from,
             messages: 1,
             bytes: Bytes(bytes),
@@ -1072,7 +1072,7 @@ impl Round {
         let mut received = self.received;
         let exchanged = self.sent.into_iter().map(|(rank, (sent, bytes_sent))| {
             let mut received = received.remove(&rank).unwrap_or_default();
-            migbsp::Incoming::combine(&mut received.by_sender);
+            model::Incoming::combine(&mut received.by_sender);
             let exchange = Exchange {
                 sent,
                 received: received.count,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bsp::numbers::real;
 use bsp::units::Seconds;
 use bsp::{HostId, SetId};
-use migbsp::BandwidthForecast;
+use model::BandwidthForecast;
 
 /// The links from this host to others, as far as they have been measured, for predictions of moves.
 #[derive(Debug, Default)]

@@ -11,7 +11,7 @@ mod writer;
 
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Interaction, MemorySize, Notes, Rank, Round, SetId};
-use migbsp::{
+use model::{
     Answer, BarrierTime, CostCoefficients, Digest, Edge, Entry, ExternalLoad, HostLink,
     MeasuredMove, NotSelected, Path, PlanAssessment, PlannedMove, Potential, ProbedLink, Processor,
     Received,

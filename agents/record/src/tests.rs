@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use bsp::{Reductions, reference};
-use migbsp::{Refusal, Request, SteadyRate};
+use model::{Refusal, Request, SteadyRate};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -255,7 +255,7 @@ prop_compose! {
         (load, age) in (0.0..1.0, seconds()),
     ) -> Event {
         let barrier = process.map(|process| BarrierTime::ByRank { process });
-        let path = |(latency, per_byte)| migbsp::Path { latency, per_byte };
+        let path = |(latency, per_byte)| model::Path { latency, per_byte };
         let paths = paths.into_iter().map(path).collect();
         let external = vec![ExternalLoad { host: HostId(host), utilisation: load, since: load, arrivals: load, present: load, ages: vec![age] }];
         let (instructions, bytes) = (Instructions(instructions), Bytes(bytes));
@@ -492,7 +492,7 @@ fn hosts_that_measure_the_same_take_one_row() {
         cores: 2,
         load,
         load_recent: 0.0,
-        more: migbsp::Measurements::default(),
+        more: model::Measurements::default(),
     };
     let all = [(4, 0.0), (5, 0.0), (6, 0.5), (7, 0.0), (9, 0.0)].map(measured);
     let hosts = Hosts::of(&all);

@@ -3,7 +3,7 @@
 use agents::LinkProbing;
 use bsp::HostId;
 use bsp::units::Instant;
-use migbsp::{BandwidthForecast, HostLink};
+use model::{BandwidthForecast, HostLink};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use simulator::{LinkId, Platform};

@@ -4,7 +4,7 @@ use agents::{Exchange, Setup, SuperstepPlan};
 use bsp::numbers::index;
 use bsp::units::{Bytes, Seconds};
 use bsp::{Rank, SetId};
-use migbsp::{Incoming, Reception};
+use model::{Incoming, Reception};
 use smallvec::SmallVec;
 
 /// What is kept of receptions.

@@ -17,7 +17,7 @@ use agents::{
 };
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, Reductions, SetId};
-use migbsp::{ExternalLoad, HostLink, MeasuredMove, Path};
+use model::{ExternalLoad, HostLink, MeasuredMove, Path};
 use protocol::{Address, AgentMessage, Arrived, EncodedState, Migrate, Start};
 use simulator::{Activity, Engine, LinkId, Platform};
 

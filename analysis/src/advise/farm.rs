@@ -6,7 +6,7 @@ use bsp::Interaction;
 use bsp::farm::{Dealer, Dealing};
 use bsp::units::Seconds;
 use experiments::{DealingParameters, Failure};
-use migbsp::median;
+use model::median;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::Deserialize;

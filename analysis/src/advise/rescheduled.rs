@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bsp::Rank;
 use bsp::units::Seconds;
 use experiments::{Published, Scenario, Scheduler};
-use migbsp::median;
+use model::median;
 use record::Event;
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use bsp::{HostId, SetId};
 use experiments::{CsvTable, Failure, Provenance, Published};
-use migbsp::{BandwidthForecast, CallMove, CostCoefficients, MigrationModel, ProbedLink, median};
+use model::{BandwidthForecast, CallMove, CostCoefficients, MigrationModel, ProbedLink, median};
 use record::{Evaluated, Event, Moved};
 use serde::Serialize;
 
@@ -705,7 +705,7 @@ mod tests {
     use super::*;
     use bsp::Rank;
     use bsp::units::{Bytes, Instant, Seconds};
-    use migbsp::ProbedLink;
+    use model::ProbedLink;
     use record::Moved;
     use simulator::Platform;
 

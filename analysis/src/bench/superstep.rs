@@ -3,7 +3,7 @@
 use bsp::numbers::index;
 use bsp::units::Instant;
 use experiments::{CsvTable, Failure, Provenance, Published};
-use migbsp::median;
+use model::median;
 use record::Event;
 use serde::Serialize;
 

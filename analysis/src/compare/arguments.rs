@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use experiments::{Scenario, scheduler};
-use migbsp::Policies;
+use model::Policies;
 use settings::Named;
 
 /// A policy that is compared.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bsp::units::Seconds;
 use bsp::{HostId, Rank, SetId};
-use migbsp::{
+use model::{
     Alternative, Answer, DestinationChoice, NotSelected, PlanAssessment, Potential, Refusal,
     Verdict,
 };
@@ -509,7 +509,7 @@ pub(super) struct Force {
 
 impl Forces {
     /// The potentials of the process of `entry` in a call; `None` if it reported nothing.
-    pub(super) fn of(history: &History, detail: &Detail, entry: &migbsp::Entry) -> Option<Self> {
+    pub(super) fn of(history: &History, detail: &Detail, entry: &model::Entry) -> Option<Self> {
         let evaluation = detail.evaluation(entry.rank)?;
         let potentials = evaluation.potentials.iter();
         Some(Self {

@@ -10,7 +10,7 @@ use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Interaction, Rank, SetId};
 use experiments::record::{Manifest, RecordedFailure, fault, manifest, shortfall};
 use experiments::{CallSummary, Failure, Scenario};
-use migbsp::{CostCoefficients, Entry, PlanAssessment};
+use model::{CostCoefficients, Entry, PlanAssessment};
 use record::{Call, End, Event, EventHeader, EventKind, Extent, Join, Migration, Moved, Run};
 use serde_json::Value;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bsp::{HostId, Rank};
 use experiments::NamedMove;
-use migbsp::{CostCoefficients, median};
+use model::{CostCoefficients, median};
 use record::{Migration, Moved};
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use bsp::numbers::position;
-use migbsp::median;
+use model::median;
 use serde::Serialize;
 use statrs::distribution::{Binomial, DiscreteCDF};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bsp::units::Seconds;
 use bsp::{HostId, Rank, SetId};
-use migbsp::{Answer, Entry, NotSelected, Refusal, Verdict};
+use model::{Answer, Entry, NotSelected, Refusal, Verdict};
 use record::Call;
 use serde::Serialize;
 

@@ -6,7 +6,7 @@ use std::io::Write;
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Note, Rank, SetId};
 use experiments::{CsvTable, Failure, Provenance};
-use migbsp::{Answer, Entry};
+use model::{Answer, Entry};
 use record::{Call, Migration, Moved, Superstep, Traced};
 use serde_json::Value;
 

@@ -1,4 +1,6 @@
-//! The program with the workloads that ship, and the laboratory.
+//! The program with the workloads that ship, and, with the feature `laboratory`, the laboratory.
+
+mod new;
 
 use std::process::ExitCode;
 
@@ -6,9 +8,14 @@ use commands::Commands;
 use experiments::Registry;
 
 fn main() -> ExitCode {
-    Commands::new(&Registry::shipped().with_plans(lab_rules::PLANS))
+    let registry = Registry::shipped();
+    #[cfg(feature = "laboratory")]
+    let registry = registry.with_plans(lab_rules::PLANS);
+    let commands = Commands::new(&registry).with(new::command());
+    #[cfg(feature = "laboratory")]
+    let commands = commands
         .with(reproduce::command())
         .with(chaos::command())
-        .with(rebalancing::command())
-        .run()
+        .with(rebalancing::command());
+    commands.run()
 }

@@ -1,7 +1,6 @@
 //! Conway's Game of Life on horizontal strips of a torus.
 
-use bsp::units::Instructions;
-use bsp::{BoxError, Program, Rank, Step, Superstep};
+use migbsp::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// One process: a strip of rows.

@@ -1,10 +1,6 @@
 //! What an experiment says of a game, and what has to come of it.
 
-use bsp::Rank;
-use bsp::units::Instructions;
-use experiments::{
-    BuildError, Common, Files, OutputFile, ParameterError, Rejection, Unit, Workload,
-};
+use migbsp::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::life::Life;
@@ -133,7 +129,7 @@ fn glider_row(size: u64, steps: u64, row: u64) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use bsp::testing;
+    use migbsp::bsp::testing;
 
     use super::*;
 

@@ -5,8 +5,7 @@ mod workload;
 
 use std::process::ExitCode;
 
-use commands::Commands;
-use experiments::Registry;
+use migbsp::prelude::*;
 
 fn main() -> ExitCode {
     let registry = Registry::shipped().named("mandelbrot", env!("CARGO_PKG_VERSION"));

@@ -1,8 +1,7 @@
 //! A picture of the Mandelbrot set: a task for each row.
 
-use bsp::BoxError;
-use bsp::farm::{Tasks, Work};
-use bsp::units::Instructions;
+use migbsp::bsp::farm::{Tasks, Work};
+use migbsp::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// What all workers have.

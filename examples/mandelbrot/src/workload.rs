@@ -1,11 +1,8 @@
 //! What an experiment says of a picture, and what has to come out.
 
-use bsp::Rank;
-use bsp::farm::{self, Farm};
-use experiments::{
-    BuildError, Common, DealingParameters, Files, OutputFile, ParameterError, Rejection,
-    Supersteps, Unit, Workload,
-};
+use migbsp::bsp::farm::{self, Farm};
+use migbsp::experiments::DealingParameters;
+use migbsp::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::mandelbrot::{Picture, Rows};
@@ -121,7 +118,7 @@ impl Parameters {
 
 #[cfg(test)]
 mod tests {
-    use bsp::testing;
+    use migbsp::bsp::testing;
 
     use super::*;
 

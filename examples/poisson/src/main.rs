@@ -6,8 +6,7 @@ mod workload;
 
 use std::process::ExitCode;
 
-use commands::Commands;
-use experiments::Registry;
+use migbsp::prelude::*;
 
 fn main() -> ExitCode {
     let registry = Registry::shipped().named("poisson", env!("CARGO_PKG_VERSION"));

@@ -1,7 +1,6 @@
 //! The method of conjugate gradients for −Δu = f on a square grid, divided into strips of rows.
 
-use bsp::units::Instructions;
-use bsp::{Array, BoxError, Program, Rank, Step, Sum, Superstep};
+use migbsp::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// One process: a strip of rows of the grid, without the points of the boundary, where u is zero.

@@ -1,10 +1,9 @@
 //! What an experiment says of a problem, and what has to come of it.
 
-use bsp::units::Instructions;
-use bsp::{Array, Rank};
 use experiments::{
     BuildError, Common, Files, OutputFile, ParameterError, Rejection, Supersteps, Unit, Workload,
 };
+use migbsp::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::direct;
@@ -155,8 +154,8 @@ fn index(number: u32) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use bsp::reference::{self, Limit};
-    use bsp::testing;
+    use migbsp::bsp::reference::{self, Limit};
+    use migbsp::bsp::testing;
 
     use super::*;
 

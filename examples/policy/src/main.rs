@@ -4,8 +4,7 @@ mod pairwise;
 
 use std::process::ExitCode;
 
-use commands::Commands;
-use experiments::Registry;
+use migbsp::prelude::*;
 
 fn main() -> ExitCode {
     let registry = Registry::shipped().named("policy", env!("CARGO_PKG_VERSION"));

@@ -1,6 +1,6 @@
 //! The plan `pairwise`: slow hosts hand processes to fast ones, pair by pair.
 
-use migbsp::{Assignment, Draft, Parameter, Plan, Rule, Snapshot};
+use migbsp::model::{Assignment, Draft, Parameter, Plan, Rule, Snapshot};
 
 /// Pairs the slowest host with the fastest, the second slowest with the second fastest, and so on. In each pair, the
 /// process moves that leaves the slower of the two hosts least to do, if that saves enough.

@@ -342,5 +342,5 @@ fn above(peaks: &[Peak], state: usize) -> anyhow::Result<(f64, f64)> {
 }
 
 pub(crate) fn median(values: Vec<f64>) -> f64 {
-    migbsp::median(values).unwrap_or(f64::NAN)
+    model::median(values).unwrap_or(f64::NAN)
 }

@@ -121,14 +121,14 @@ impl Case {
                 (u32::MAX, Some(script))
             }
         };
-        let parameters = migbsp::Parameters {
+        let parameters = model::Parameters {
             interval,
             tolerance: 1e-9,
             omega: u32::MAX,
-            ..migbsp::Parameters::default()
+            ..model::Parameters::default()
         };
         Ok(Some(Scheduler {
-            model: migbsp::Config::new(parameters)?,
+            model: model::Config::new(parameters)?,
             moves: script.is_some(),
             script,
             ..Scheduler::default()

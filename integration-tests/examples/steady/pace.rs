@@ -1,6 +1,6 @@
 //! The best pace of a run.
 
-use migbsp::median;
+use model::median;
 
 /// The seconds that a superstep takes where the run is fastest: the least median of five consecutive supersteps.
 ///

@@ -10,7 +10,7 @@ use crate::{members, root};
 const FLOORS: [(&str, u32); 28] = [
     ("bsp", 0),
     ("experiments/settings", 1),
-    ("migbsp", 1),
+    ("model", 1),
     ("simulator", 1),
     ("workloads", 1),
     ("protocol", 2),
@@ -89,7 +89,7 @@ const PURE: [(&str, &[&str]); 4] = [
             "thiserror",
         ],
     ),
-    ("migbsp", &["libm", "rand_chacha", "serde", "thiserror"]),
+    ("model", &["libm", "rand_chacha", "serde", "thiserror"]),
     (
         "simulator",
         &[

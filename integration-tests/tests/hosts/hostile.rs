@@ -55,7 +55,7 @@ fn panics() -> Arc<AtomicUsize> {
             "agents/machines/src",
             "agents/record/src",
             "protocol/src",
-            "migbsp/src",
+            "model/src",
             "simulator/src",
         ];
         if own.iter().any(|folder| file.contains(folder)) {
@@ -203,10 +203,10 @@ fn submission(job: u64, honest: &Member) -> Submit {
 
 /// MigBSP, which learns what moves cost.
 fn learning() -> agents::Scheduler {
-    let mut parameters = migbsp::Parameters::default();
-    parameters.migration.source = migbsp::CostSource::Learned;
+    let mut parameters = model::Parameters::default();
+    parameters.migration.source = model::CostSource::Learned;
     agents::Scheduler {
-        model: migbsp::Config::new(parameters).unwrap(),
+        model: model::Config::new(parameters).unwrap(),
         ..agents::Scheduler::default()
     }
 }

@@ -16,14 +16,14 @@ const SHAPES: [Shape; 2] = [Shape::Hierarchical, Shape::Central];
 
 /// Calls after every superstep, and moves what the script says.
 fn scripted(script: Script) -> Scheduler {
-    let parameters = migbsp::Parameters {
+    let parameters = model::Parameters {
         interval: 1,
         tolerance: 1e-9,
         omega: u32::MAX,
-        ..migbsp::Parameters::default()
+        ..model::Parameters::default()
     };
     Scheduler {
-        model: migbsp::Config::new(parameters).unwrap(),
+        model: model::Config::new(parameters).unwrap(),
         payment: Payment::Transfer,
         script: Some(script),
         ..Scheduler::default()

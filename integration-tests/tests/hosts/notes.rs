@@ -73,11 +73,11 @@ fn notes<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<(u64, Notes)> {
 
 /// Moves processes from their hosts in `placement` to the next ones, after some supersteps.
 fn moving(placement: &[HostId]) -> Scheduler {
-    let parameters = migbsp::Parameters {
+    let parameters = model::Parameters {
         interval: 1,
         tolerance: 1e-9,
         omega: u32::MAX,
-        ..migbsp::Parameters::default()
+        ..model::Parameters::default()
     };
     let to = |rank: u32, steps: u32| {
         let host = (placement[Rank(rank).index()].0 + steps) % 3;
@@ -87,7 +87,7 @@ fn moving(placement: &[HostId]) -> Scheduler {
     Scheduler {
         payment: Payment::Transfer,
         script: Some(Script(script.into())),
-        model: migbsp::Config::new(parameters).unwrap(),
+        model: model::Config::new(parameters).unwrap(),
         ..Scheduler::default()
     }
 }

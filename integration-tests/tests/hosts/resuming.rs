@@ -244,12 +244,12 @@ fn resume<P: Program>(
 
 /// Calls after every superstep, of which none moves anything that does not pay.
 fn calling() -> Scheduler {
-    let parameters = migbsp::Parameters {
+    let parameters = model::Parameters {
         interval: 2,
-        ..migbsp::Parameters::default()
+        ..model::Parameters::default()
     };
     Scheduler {
-        model: migbsp::Config::new(parameters).unwrap(),
+        model: model::Config::new(parameters).unwrap(),
         ..Scheduler::default()
     }
 }

@@ -3,7 +3,7 @@
 use agents::{Programs, Scheduler, Shape, WindowRule};
 use bsp::units::Seconds;
 use bsp::{HostId, Rank};
-use migbsp::SenderSet;
+use model::SenderSet;
 use record::Event;
 use simulated::simulate;
 use simulator::Platform;
@@ -185,11 +185,11 @@ fn a_message_counts_for_the_set_that_the_sender_is_taken_to_be_in() {
         let moves = [(2, vec![(Rank(0), HostId(160))])];
         let script = agents::Script(moves.into_iter().collect());
         let mut scheduler = scripted(script, agents::Payment::Migrant);
-        let parameters = migbsp::Parameters {
+        let parameters = model::Parameters {
             sender_set,
             ..*scheduler.model.parameters()
         };
-        scheduler.model = migbsp::Config::new(parameters).unwrap();
+        scheduler.model = model::Config::new(parameters).unwrap();
         let mut chain = programs(6);
         chain.truncate(2);
         // Never balanced, so that every superstep has a call.

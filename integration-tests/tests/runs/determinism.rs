@@ -60,8 +60,8 @@ fn joining(rank: Rank, host: HostId) -> Elasticity {
 fn a_second_run_and_real_mailboxes_give_the_same_record() {
     for shape in SHAPES {
         for start in STARTS {
-            let model = |parameters: &mut migbsp::Parameters| {
-                parameters.heuristic = migbsp::Heuristic::Above;
+            let model = |parameters: &mut model::Parameters| {
+                parameters.heuristic = model::Heuristic::Above;
                 parameters.interval = 2;
             };
             for policy in ["migbsp", "menon+greedy-refine+amortised"] {
@@ -96,8 +96,8 @@ fn checkpoints_are_the_same_again_and_in_real_mailboxes() {
     for shape in SHAPES {
         for start in STARTS {
             for forks in [true, false] {
-                let model = |parameters: &mut migbsp::Parameters| {
-                    parameters.heuristic = migbsp::Heuristic::Above;
+                let model = |parameters: &mut model::Parameters| {
+                    parameters.heuristic = model::Heuristic::Above;
                     parameters.interval = 2;
                 };
                 let mut setup = setup(43, 0, shape, Some(scheduler(model)));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agents::{Programs, Setup};
 use bsp::HostId;
-use migbsp::Policies;
+use model::Policies;
 use proptest::prelude::*;
 use simulated::simulate;
 use simulator::Platform;

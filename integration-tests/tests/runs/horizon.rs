@@ -3,7 +3,7 @@
 use agents::{Programs, Scheduler, Shape};
 use bsp::units::{Bytes, Instructions};
 use bsp::{BoxError, HostId, MemorySize, Program, Step, Superstep};
-use migbsp::Policies;
+use model::Policies;
 use record::Call;
 use serde::{Deserialize, Serialize};
 use simulated::simulate;

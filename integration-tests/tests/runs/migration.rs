@@ -147,7 +147,7 @@ fn no_policy_s_moves_change_an_output() {
         })
         .collect();
     let expected = reference::run(programs.clone(), Limit::default()).unwrap();
-    let rules = migbsp::Policies::shipped().with_plans(lab_rules::PLANS);
+    let rules = model::Policies::shipped().with_plans(lab_rules::PLANS);
     let plans = rules.plans().iter().copied().map(Some);
     for plan in plans.chain([None]) {
         let plan_name = plan.map_or("migbsp", |plan| plan.name());
@@ -191,7 +191,7 @@ fn the_model_s_own_moves_change_no_output() {
         })
         .collect();
     let expected = reference::run(programs.clone(), Limit::default()).unwrap();
-    for heuristic in [migbsp::Heuristic::Best, migbsp::Heuristic::Above] {
+    for heuristic in [model::Heuristic::Best, model::Heuristic::Above] {
         for shape in SHAPES {
             let scheduler = scheduler(|parameters| {
                 parameters.heuristic = heuristic;

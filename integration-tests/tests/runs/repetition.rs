@@ -153,8 +153,8 @@ fn notes(record: &str) -> Vec<(u64, Notes)> {
 
 /// A policy, if not `none`, that calls after every second superstep at first.
 fn with_policy(policy: &str) -> Option<agents::Scheduler> {
-    let model = |parameters: &mut migbsp::Parameters| {
-        parameters.heuristic = migbsp::Heuristic::Above;
+    let model = |parameters: &mut model::Parameters| {
+        parameters.heuristic = model::Heuristic::Above;
         parameters.interval = 2;
     };
     (policy != "none").then(|| agents::Scheduler {

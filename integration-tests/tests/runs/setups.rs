@@ -21,18 +21,18 @@ pub(crate) fn five_clusters() -> Arc<Platform> {
 }
 
 /// A scheduler that moves what it decides, with a window of nothing.
-pub(crate) fn scheduler(change: impl FnOnce(&mut migbsp::Parameters)) -> Scheduler {
-    let mut parameters = migbsp::Parameters::default();
+pub(crate) fn scheduler(change: impl FnOnce(&mut model::Parameters)) -> Scheduler {
+    let mut parameters = model::Parameters::default();
     change(&mut parameters);
     Scheduler {
-        model: migbsp::Config::new(parameters).unwrap(),
+        model: model::Config::new(parameters).unwrap(),
         ..Scheduler::default()
     }
 }
 
 /// A scheduler that calls after every superstep and moves what the script says.
 pub(crate) fn scripted(script: Script, payment: Payment) -> Scheduler {
-    let model = |parameters: &mut migbsp::Parameters| {
+    let model = |parameters: &mut model::Parameters| {
         parameters.interval = 1;
         // No superstep is that balanced, so the interval never grows.
         parameters.tolerance = 1e-9;

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use migbsp::rebalance::{Budget, Machine, MoveCost, Problem, Resident};
+use model::rebalance::{Budget, Machine, MoveCost, Problem, Resident};
 use rebalancing_algorithms::{Group, Method, bound};
 
 /// The first iteration alone, of 640 processes on 256 machines.

@@ -13,7 +13,7 @@
 
 use std::time::Instant;
 
-use migbsp::rebalance::{Budget, SearchResult};
+use model::rebalance::{Budget, SearchResult};
 use rebalancing_algorithms::{Group, Method};
 
 fn main() {

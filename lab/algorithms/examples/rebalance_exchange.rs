@@ -5,7 +5,7 @@
 #![expect(clippy::print_stdout, reason = "a table on the terminal")]
 #![expect(clippy::expect_used, reason = "an invalid argument ends the example")]
 
-use migbsp::rebalance::{Budget, Problem};
+use model::rebalance::{Budget, Problem};
 use rebalancing_algorithms::{Exchanging, Method, lowest};
 
 fn main() {

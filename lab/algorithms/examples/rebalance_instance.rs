@@ -11,7 +11,7 @@
 
 use std::time::Instant;
 
-use migbsp::rebalance::{Budget, Solution};
+use model::rebalance::{Budget, Solution};
 use rebalancing_algorithms::{Group, Method, bound};
 use serde_json::json;
 

@@ -20,7 +20,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use migbsp::rebalance::{Budget, Problem, Solution};
+use model::rebalance::{Budget, Problem, Solution};
 use rebalancing_algorithms::{Group, Method};
 use rustix::time::{ClockId, clock_gettime};
 

@@ -15,7 +15,7 @@
 
 use std::time::Instant;
 
-use migbsp::rebalance::{Budget, Machine, MoveCost, Problem, Resident};
+use model::rebalance::{Budget, Machine, MoveCost, Problem, Resident};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rebalancing_algorithms::Method;

@@ -18,7 +18,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use migbsp::rebalance::{Budget, Problem, Solution};
+use model::rebalance::{Budget, Problem, Solution};
 use rebalancing_algorithms::{Group, Method, bound};
 use rustix::time::{ClockId, clock_gettime};
 

@@ -1,8 +1,8 @@
 //! What the migrations that a target takes cost at least: a Lagrangian relaxation with a knapsack for each machine.
 
 use bsp::numbers::{length, real};
-use migbsp::rebalance::search::highest;
-use migbsp::rebalance::{Problem, Resident};
+use model::rebalance::search::highest;
+use model::rebalance::{Problem, Resident};
 
 /// A cost that no assignment in `problem` which meets `target` is below; infinite if there is provably none.
 ///
@@ -467,7 +467,7 @@ const ROUNDED: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests {
-    use migbsp::rebalance::{Machine, MoveCost, Resident};
+    use model::rebalance::{Machine, MoveCost, Resident};
     use proptest::prelude::*;
 
     use super::*;

@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use bsp::numbers::{length, real};
-use migbsp::rebalance::search::Draws;
-use migbsp::rebalance::{Machine, MoveCost, Problem, Resident};
+use model::rebalance::search::Draws;
+use model::rebalance::{Machine, MoveCost, Problem, Resident};
 
 use crate::UnknownGroup;
 

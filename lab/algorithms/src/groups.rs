@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use migbsp::rebalance::search::Draws;
-use migbsp::rebalance::{Machine, MoveCost, Problem, Resident};
+use model::rebalance::search::Draws;
+use model::rebalance::{Machine, MoveCost, Problem, Resident};
 
 /// One of the twenty groups of problems of Chen, Wang and Lau 2008, table 2: `I3,5`; or one of forty with other
 /// sizes of processes: `S4,2`.

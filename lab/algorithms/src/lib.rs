@@ -1,6 +1,6 @@
 //! Rebalancing algorithms that are compared with those of plans, problems drawn by lot, and lower bounds.
 //!
-//! [`migbsp::rebalance`] has the [`Problem`](migbsp::rebalance::Problem), and the searches that plans use when they run:
+//! [`model::rebalance`] has the [`Problem`](model::rebalance::Problem), and the searches that plans use when they run:
 //! IMLP and `best`. Here are the [`Method`]s that they are compared with, [`Group`]s of problems, the lower [`bound()`] of
 //! what meeting a target costs, and the [`lowest()`] level that a search reaches. Sources: Chen, Wang and Lau 2008 and, for
 //! what goes beyond them, each file.

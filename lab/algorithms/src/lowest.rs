@@ -1,6 +1,6 @@
 //! The lowest level that a search reaches.
 
-use migbsp::rebalance::{Budget, Problem, SearchResult, Solution};
+use model::rebalance::{Budget, Problem, SearchResult, Solution};
 
 /// The assignment with the lowest level that `search` finds in `problem` at a cost of at most `cost_max`, and of
 /// those the cheapest that it finds. If it finds none, the cheapest that it finds, which is not feasible: only where the

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use migbsp::rebalance::search::{Annealing, Course, Draws, Incumbent, Meter, best, refine, tabu};
-use migbsp::rebalance::{Budget, Problem, SearchResult, Solution, Variant};
+use model::rebalance::search::{Annealing, Course, Draws, Incumbent, Meter, best, refine, tabu};
+use model::rebalance::{Budget, Problem, SearchResult, Solution, Variant};
 
 use crate::mparv::Partition;
 

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use bsp::numbers::length;
-use migbsp::rebalance::search::{Entry, Incumbent, Meter, State, highest};
-use migbsp::rebalance::{Budget, Machine, Problem, SearchResult};
+use model::rebalance::search::{Entry, Incumbent, Meter, State, highest};
+use model::rebalance::{Budget, Machine, Problem, SearchResult};
 
 /// M-PARTITION with falling levels: partitions for the target and for every lower level at which the partition may be
 /// another one.
@@ -242,7 +242,7 @@ fn mean_capacity(problem: &Problem) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use migbsp::rebalance::{Budget, MoveCost, Resident};
+    use model::rebalance::{Budget, MoveCost, Resident};
 
     /// Machines of capacity 1, by the workloads on them.
     fn problem(machines: &[&[f64]]) -> Problem {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use migbsp::rebalance::{Budget, Exchanges, Penalised, Problem, SearchResult, Thresholds, Variant};
+use model::rebalance::{Budget, Exchanges, Penalised, Problem, SearchResult, Thresholds, Variant};
 use rebalancing_algorithms::{Method, Opt, Partition};
 use settings::{Named, list, nearest};
 

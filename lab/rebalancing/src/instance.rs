@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 use experiments::Failure;
-use migbsp::rebalance::{Machine, Memory, MoveCost, Problem, ProblemError, Resident};
+use model::rebalance::{Machine, Memory, MoveCost, Problem, ProblemError, Resident};
 use rebalancing_algorithms::{Exchanging, Group, Workloads};
 use settings::Node;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Instant;
 
-use migbsp::rebalance::{Budget, Problem, SearchResult, Solution};
+use model::rebalance::{Budget, Problem, SearchResult, Solution};
 use rebalancing_algorithms::{bound_while, lowest};
 use settings::Unit as Quantity;
 

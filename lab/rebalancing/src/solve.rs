@@ -8,7 +8,7 @@ use std::time::Instant;
 use analysis::text::rounded;
 use experiments::batch::Batch;
 use experiments::{CsvTable, Failure, Provenance, Published};
-use migbsp::rebalance::Problem;
+use model::rebalance::Problem;
 use serde::{Serialize, Serializer};
 
 use crate::algorithm::Algorithm;

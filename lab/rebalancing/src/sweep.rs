@@ -4,7 +4,7 @@ use analysis::chart::{Lines, Scale, Series, Style};
 use analysis::text::{Layout, rounded};
 use experiments::batch::Batch;
 use experiments::{CsvTable, Failure, Provenance, Published};
-use migbsp::rebalance::Problem;
+use model::rebalance::Problem;
 use serde::Serialize;
 
 use crate::algorithm::Algorithm;
@@ -341,7 +341,7 @@ fn short(level: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use migbsp::rebalance::{Machine, MoveCost, Resident};
+    use model::rebalance::{Machine, MoveCost, Resident};
 
     use super::*;
 

@@ -11,7 +11,7 @@ mod table4;
 use bsp::numbers::real;
 use experiments::batch::Batch;
 use experiments::{CsvTable, Failure, Provenance, Published};
-use migbsp::rebalance::{Budget, MoveCost, Problem};
+use model::rebalance::{Budget, MoveCost, Problem};
 use rebalancing::{Algorithm, Limit};
 use rebalancing_algorithms::{Group, Method};
 use serde::de::DeserializeOwned;

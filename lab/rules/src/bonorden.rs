@@ -1,7 +1,7 @@
 //! The strategies of Bonorden (IPDPS 2007), as the MigBSP papers describe them.
 
 use bsp::numbers::length;
-use migbsp::{Assignment, Draft, Plan, Rule, Snapshot};
+use model::{Assignment, Draft, Plan, Rule, Snapshot};
 
 /// Bonorden's centralised strategy: a master compares the loads of all hosts and migrates one process from
 /// the most to the least loaded one.

@@ -5,7 +5,7 @@
 use bsp::HostId;
 use bsp::numbers::length;
 use bsp::units::Seconds;
-use migbsp::{
+use model::{
     Alternative, Assignment, Destination, DestinationChoice, Draft, Need, Parameter, Plan,
     Planning, Rule, Snapshot,
 };
@@ -238,7 +238,7 @@ fn time_alone(snapshot: &Snapshot, process: usize, host: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use bsp::Rank;
-    use migbsp::ExternalLoad;
+    use model::ExternalLoad;
     use proptest::prelude::*;
 
     use super::*;

@@ -4,19 +4,19 @@
 //! made with the public interface of `migbsp` and registered as a user's plans are:
 //!
 //! ```
-//! use migbsp::Policies;
+//! use model::Policies;
 //!
 //! let policies = Policies::shipped().with_plans(lab_rules::PLANS);
 //! assert_eq!(policies.policy("once+dsa")?.to_string(), "once+dsa");
 //! assert!(Policies::shipped().policy("once+dsa").is_err());
-//! # Ok::<(), migbsp::PolicyError>(())
+//! # Ok::<(), model::PolicyError>(())
 //! ```
 
 mod bonorden;
 pub mod completion;
 mod destination;
 
-use migbsp::{Plan, Rule};
+use model::{Plan, Rule};
 
 /// All of them.
 pub const PLANS: [Rule<dyn Plan>; 7] = [

@@ -2,7 +2,7 @@
 
 use bsp::units::{Bytes, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank};
-use migbsp::{
+use model::{
     Config, Load, MigrationCost, MigrationTime, Plan, Planning, PlanningAssumptions, Policies,
     Processor, Snapshot,
 };

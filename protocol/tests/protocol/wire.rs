@@ -16,7 +16,7 @@ mod pinned;
 use bsp::units::Seconds;
 use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
-use migbsp::{ExternalLoad, Inventory};
+use model::{ExternalLoad, Inventory};
 use protocol::{
     Abandoned, Address, AgentMessage, BusyProcess, Frame, JobMessage, JobStatus, Message,
     SetReport, Status, encode,

@@ -86,7 +86,7 @@ fn those_who_arrive_are_reported_together_and_told_apart() {
 }
 
 fn report(rank: u32) -> Report {
-    let entry = migbsp::Entry {
+    let entry = model::Entry {
         rank: Rank(rank),
         own: SetId(0),
         target: SetId(0),
@@ -97,7 +97,7 @@ fn report(rank: u32) -> Report {
         superstep: 4,
         rank: Rank(rank),
         host: HOST,
-        evaluation: migbsp::Evaluation {
+        evaluation: model::Evaluation {
             own: SetId(0),
             potentials: Vec::new(),
             within: None,
@@ -140,7 +140,7 @@ fn a_report_waits_for_all_residents_and_is_in_rank_order() {
         expected(&[1, 2])
     );
     // What would be too long for one message comes in several.
-    let measured = migbsp::ProcessTimes::new(None, Seconds::ZERO, None);
+    let measured = model::ProcessTimes::new(None, Seconds::ZERO, None);
     let long = |rank| Report {
         times: vec![measured; TIMES_MAX / 2 + 1],
         ..report(rank)

@@ -1,6 +1,6 @@
 use bsp::units::Bytes;
 use bsp::{Reductions, SetId};
-use migbsp::{MeasuredMove, Reception};
+use model::{MeasuredMove, Reception};
 
 use crate::barrier::{Collection, Shape};
 use crate::process::*;
@@ -190,7 +190,7 @@ fn an_evaluation_is_reported_to_the_node_with_what_a_negotiation_needs() {
     let (mut test_world, mut process) = process(Shape::Central, Some(scheduler(|_| {})));
     superstep(&mut test_world, &mut process, 0, false);
     test_world.sent.clear();
-    let view = |capacity| migbsp::SetView {
+    let view = |capacity| model::SetView {
         capacity,
         processes: 2,
         processors: 2,

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank, SetId};
-use migbsp::{
+use model::{
     Answer, BarrierTime, CallMove, CallOutcome, CallSchedule, CallStart, CostCoefficients,
     Decision, Digest, Entry, Inventory, LinkProbe, Measurements, PlanAssessment, PlannedMove,
     ProbedLink, Processor, Processors, Request, Selection, SetView, Spacing,
@@ -209,7 +209,7 @@ impl SetManager {
         let capacity = Capacity {
             superstep: call.superstep,
             set: self.set,
-            capacity: migbsp::capacity(&call.processors(|measured| measured.load)),
+            capacity: model::capacity(&call.processors(|measured| measured.load)),
             processes: self.placement.processes(),
             processors: call
                 .measured
@@ -366,7 +366,7 @@ impl SetManager {
         let entries = set_reports
             .clone()
             .flat_map(|set_report| set_report.entries.iter().copied());
-        call.list = migbsp::merge(&scheduler.model, entries.collect());
+        call.list = model::merge(&scheduler.model, entries.collect());
         call.remaining = scheduler.asked(|| most(set_reports.map(|report| report.remaining)));
         let end = call
             .remaining
@@ -510,7 +510,7 @@ impl SetManager {
                 |host| rules.sets[host.index()],
                 |rank| self.placement.of(rank),
             ),
-            None => migbsp::select(model, &call.list),
+            None => model::select(model, &call.list),
         };
         let mut processors = call.processors(|measured| measured.load);
         for report in call.reports.values() {

@@ -1,7 +1,7 @@
 mod checkpoint;
 mod hostile;
 mod probing;
-use migbsp::{Config, CostSource, Heuristic, Policies};
+use model::{Config, CostSource, Heuristic, Policies};
 use proptest::prelude::*;
 use protocol::SetReport;
 
@@ -55,7 +55,7 @@ fn processes() -> impl Strategy<Value = (Vec<u32>, Vec<u64>)> {
 }
 
 /// A policy made of any rules.
-fn policies() -> impl Strategy<Value = migbsp::Policy> {
+fn policies() -> impl Strategy<Value = model::Policy> {
     let rules = Policies::shipped();
     let (whens, plans, gates) = (rules.whens(), rules.plans(), rules.gates());
     let plans: Vec<_> = plans.iter().copied().map(Some).chain([None]).collect();
@@ -65,7 +65,7 @@ fn policies() -> impl Strategy<Value = migbsp::Policy> {
         prop::sample::select(gates.to_vec()),
     );
     any.prop_filter_map("a when rule that needs a planner", |(when, plan, gate)| {
-        migbsp::Policy::new(when, plan, gate).ok()
+        model::Policy::new(when, plan, gate).ok()
     })
 }
 

@@ -20,7 +20,7 @@ use bsp::{HostId, MemorySize, Rank, Reductions, SetId, reference};
 use checkpoint::{Generations, WrittenPieces};
 use client_link::ClientLink;
 use computation::Computation;
-use migbsp::{ExternalLoad, HostLink, MeasuredMove, Path};
+use model::{ExternalLoad, HostLink, MeasuredMove, Path};
 use probing::TransferTimes;
 use protocol::transport::{PeerError, PeerInfo, Refusal};
 use protocol::{

@@ -28,6 +28,7 @@ mod migration_cost;
 mod misuse;
 mod names;
 mod namespaces;
+mod new;
 mod notes;
 mod old_records;
 mod outputs;

@@ -1,7 +1,7 @@
 //! All of the papers' tables, as `migbsp reproduce` sets them beside ours.
 //!
 //! What it says is written to `docs/tables.md`, misses included; a test fails when that page is not what
-//! the command says. `MIGBSP_UPDATE=1 cargo test -p migbsp-cli --features long-tests paper` writes it anew.
+//! the command says. `MIGBSP_UPDATE=1 cargo test -p migbsp --features long-tests paper` writes it anew.
 
 mod page;
 

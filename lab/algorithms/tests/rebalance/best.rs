@@ -1,6 +1,6 @@
 //! The best rebalancing method and the bound, on reference instances and against the others.
 
-use migbsp::rebalance::{Budget, Machine, MoveCost, Problem, Resident, Solution};
+use model::rebalance::{Budget, Machine, MoveCost, Problem, Resident, Solution};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;

@@ -1,6 +1,6 @@
 //! A checker of its own: what a solution claims, from the definition.
 
-use migbsp::rebalance::{MoveCost, Problem, Solution};
+use model::rebalance::{MoveCost, Problem, Solution};
 
 /// Recomputes what `solution` claims from the definition.
 pub(crate) fn check(

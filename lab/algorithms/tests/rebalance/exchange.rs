@@ -1,6 +1,6 @@
 //! What minding the exchange between machines gains.
 
-use migbsp::rebalance::{Budget, Problem};
+use model::rebalance::{Budget, Problem};
 use rebalancing_algorithms::{Exchanging, Method, lowest};
 
 /// The slowest machine, computation and exchange together, is at least a fifth lower than if the search leaves the

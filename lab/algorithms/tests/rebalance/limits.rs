@@ -1,6 +1,6 @@
 //! Processes that may not move, memory, and what processes exchange.
 
-use migbsp::rebalance::{Budget, Machine, Memory, MoveCost, Problem, Resident};
+use model::rebalance::{Budget, Machine, Memory, MoveCost, Problem, Resident};
 use proptest::prelude::*;
 use rebalancing_algorithms::{Method, bound};
 
@@ -276,7 +276,7 @@ fn problems_that_contradict_themselves_are_refused() {
         blocks: blocks.to_vec(),
         used_blocks: vec![vec![block], vec![block]],
     };
-    let text = |error: Option<migbsp::rebalance::ProblemError>| error.unwrap().to_string();
+    let text = |error: Option<model::rebalance::ProblemError>| error.unwrap().to_string();
     let of_memory = |memory| text(problem.clone().with_memory(memory).err());
     assert!(problem.clone().with_memory(memory(35, 0, &[5])).is_ok());
     let mended = problem.clone().with_memory(memory(34, 0, &[5])).unwrap();

@@ -1,6 +1,6 @@
 //! Starts within the limits of memory, where the initial assignment exceeds them.
 
-use migbsp::rebalance::{
+use model::rebalance::{
     Budget, Machine, Memory, MoveCost, Problem, ProblemError, Resident, Solution,
 };
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! The published methods, on drawn problems and on reference instances.
 
-use migbsp::rebalance::{
+use model::rebalance::{
     Budget, Machine, MoveCost, Penalised, Problem, Resident, SearchResult, Solution, Thresholds,
     Variant,
 };

@@ -1,6 +1,6 @@
 //! Prices over many orders of magnitude, and greedy refinement.
 
-use migbsp::rebalance::{Budget, Machine, MoveCost, Problem, Resident, Solution};
+use model::rebalance::{Budget, Machine, MoveCost, Problem, Resident, Solution};
 use rebalancing_algorithms::{Group, Method, bound};
 
 use crate::checked::check;

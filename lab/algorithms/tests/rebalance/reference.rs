@@ -1,6 +1,6 @@
 //! Reference instances, with bounds and with costs that others found.
 
-use migbsp::rebalance::{Machine, MoveCost, Problem, Resident};
+use model::rebalance::{Machine, MoveCost, Problem, Resident};
 
 /// A problem, and what is known of it for each target.
 pub(crate) struct Reference {

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use checkpoint::JobDescription;
 use machines::Builds;
 use machines::client::Request;
-use migbsp::{Config, CostSource, Policies};
+use model::{Config, CostSource, Policies};
 use protocol::transport::JobId;
 use protocol::{Build, InputFolder, Member, Step};
 use simulator::{NetworkOptions, Platform};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agents::{Scheduler, Script, Shape};
 use bsp::{HostId, Rank};
-use migbsp::Policies;
+use model::Policies;
 
 use super::cluster::Found;
 use super::fault::{Fault, FaultKind, When};

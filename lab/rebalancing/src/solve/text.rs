@@ -1,7 +1,7 @@
 //! Results of a search as text, and why targets are not met.
 
 use analysis::text::{Layout, counted, data, duration, rounded};
-use migbsp::rebalance::Problem;
+use model::rebalance::Problem;
 
 use crate::instance::Instance;
 use crate::search::{Limit, Search, Target};

@@ -15,7 +15,7 @@ use experiments::{
     CsvTable, Embedded, Failure, PreparedExperiment, Provenance, Published, Registry, Scenario,
     load_embedded,
 };
-use migbsp::Policy;
+use model::Policy;
 use serde::{Deserialize, Serialize};
 use settings::{Unit, decode};
 

@@ -1,6 +1,6 @@
 use bsp::units::{self, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, Rank, SetId};
-use migbsp::{Entry, Evaluation, Inventory, Potential, ProcessTimes, Processor};
+use model::{Entry, Evaluation, Inventory, Potential, ProcessTimes, Processor};
 use protocol::{Address, AgentMessage, Limits, Message, PREFIX_LEN, Report, Reports, encode};
 use rcgen::{CertificateParams, KeyPair, SanType};
 
@@ -114,8 +114,8 @@ fn set_report() -> Message {
         loads: Vec::new(),
         rates: Vec::new(),
         paths: Vec::new(),
-        barrier: migbsp::BarrierTime::Ideal,
-        measured: migbsp::Measurements::default(),
+        barrier: model::BarrierTime::Ideal,
+        measured: model::Measurements::default(),
     };
     report_for_plans(0, SetId(0), inventory)
 }

@@ -1,6 +1,6 @@
 use bsp::units::{Bytes, Seconds};
 use bsp::{HostId, MemorySize, Rank, Reductions, SetId};
-use migbsp::{BarrierTime, Edge, Inventory, Load, Neighbours, Received};
+use model::{BarrierTime, Edge, Inventory, Load, Neighbours, Received};
 use proptest::prelude::*;
 use protocol::{
     Address, AgentMessage, EncodedState, Limits, Message, PREFIX_LEN, Prefix, SetReport, decode,
@@ -154,7 +154,7 @@ fn what_a_process_reports_for_plans_has_at_most_300_bytes() {
             rates: Vec::new(),
             paths: Vec::new(),
             barrier: BarrierTime::Ideal,
-            measured: migbsp::Measurements::default(),
+            measured: model::Measurements::default(),
         };
         let message = report_for_plans(0, SetId(1), inventory);
         frame_len(

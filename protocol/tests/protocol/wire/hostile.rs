@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use bsp::HostId;
 use bytes::Bytes;
-use migbsp::Measurements;
+use model::Measurements;
 use proptest::prelude::*;
 use protocol::{
     Address, AgentMessage, BusyProcess, DecodeError, HeadError, Limits, Message, PREFIX_LEN,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{And, HostId, Max, MemorySize, Notes, Rank, Reductions, SetId, Sum, reference};
-use migbsp::{
+use model::{
     Answer, CostCoefficients, Digest, Edge, Entry, Evaluation, HostLink, Inventory, LinkProbe,
     Load, MeasuredMove, Measurements, Move, Potential, ProbedLink, ProcessTimes, Processor,
     Received, Refusal, Request, SetView,
@@ -270,7 +270,7 @@ fn negotiation() -> [Message; 14] {
         })))
     };
     let by_rank = Inventory {
-        barrier: migbsp::BarrierTime::ByRank { process: 6e-5 },
+        barrier: model::BarrierTime::ByRank { process: 6e-5 },
         ..inventory(measurements())
     };
     let reported = |remaining| {
@@ -340,7 +340,7 @@ fn negotiation() -> [Message; 14] {
 fn planned(per_byte: Option<f64>, limit: Option<Seconds>) -> Message {
     Message::Agent(AgentMessage::Planned(Box::new(Planned {
         superstep: 4,
-        moves: vec![migbsp::PlannedMove {
+        moves: vec![model::PlannedMove {
             step: Move {
                 rank: Rank(200),
                 from: HostId(7),
@@ -351,7 +351,7 @@ fn planned(per_byte: Option<f64>, limit: Option<Seconds>) -> Message {
             after: seconds(0.25),
             per_byte,
         }],
-        spacing: migbsp::Spacing {
+        spacing: model::Spacing {
             cost: seconds(1.5),
             pause: 8,
             again: 40,
@@ -611,11 +611,11 @@ fn inventory(measured: Measurements) -> Inventory {
         }],
         loads: vec![load()],
         rates: vec![8e-8, 1e-9],
-        paths: vec![migbsp::Path {
+        paths: vec![model::Path {
             latency: seconds(2e-3),
             per_byte: 1e-8,
         }],
-        barrier: migbsp::BarrierTime::Central {
+        barrier: model::BarrierTime::Central {
             release: 6e-5,
             arrival: 7e-5,
         },

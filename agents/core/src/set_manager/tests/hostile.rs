@@ -3,7 +3,7 @@
 mod external;
 
 use bytes::Bytes;
-use migbsp::{CostCoefficients, HostLink, LinkProbe, MeasuredMove, Measurements, ProbedLink};
+use model::{CostCoefficients, HostLink, LinkProbe, MeasuredMove, Measurements, ProbedLink};
 use proptest::prelude::*;
 use protocol::{Installed, LinkProbed, ProbeLink};
 use serde_json::{Number, Value};

@@ -1,6 +1,6 @@
 //! Probes of links before large moves.
 
-use migbsp::{CostSource, ProbedLink};
+use model::{CostSource, ProbedLink};
 
 use super::*;
 use crate::test_world::probed_per_byte;

@@ -8,7 +8,7 @@ use agents::{Event, Mail, Rules, check};
 use bsp::units::Seconds;
 use bsp::{HostId, SetId};
 use bytes::Bytes;
-use migbsp::ProbedLink;
+use model::ProbedLink;
 use protocol::{Address, LinkProbed, NodeMessage, Probe, ProbeLink};
 
 use crate::links::{Links, OneWayDelay, Probed, Rates, RoundTrips};
@@ -423,7 +423,7 @@ impl TransferTimes {
 mod tests {
     use std::time::Duration;
 
-    use migbsp::LinkProbe;
+    use model::LinkProbe;
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use migbsp::median;
+use model::median;
 use serde_json::Value;
 
 /// The supersteps and calls of a run.

@@ -1,6 +1,6 @@
 //! External loads that cannot be.
 
-use migbsp::ExternalLoad;
+use model::ExternalLoad;
 
 use super::*;
 
@@ -89,19 +89,19 @@ fn external_loads_of_a_set_that_cannot_be_are_refused() {
     let own = sets.filter(|(_, set)| **set == SetId(1));
     let own: Vec<u32> = own.map(|(host, _)| host).collect();
     let inventory = |external: Vec<ExternalLoad>| {
-        let processor = |host: &u32| migbsp::Processor {
+        let processor = |host: &u32| model::Processor {
             host: HostId(*host),
             speed: bsp::units::InstructionsPerSecond::new(1e9).unwrap(),
             cores: 1,
             load: 0.0,
             residents: Vec::new(),
         };
-        let inventory = migbsp::Inventory {
+        let inventory = model::Inventory {
             processors: own.iter().map(processor).collect(),
             loads: Vec::new(),
             rates: vec![1e-9; 3],
             paths: Vec::new(),
-            barrier: migbsp::BarrierTime::Ideal,
+            barrier: model::BarrierTime::Ideal,
             measured: Measurements {
                 links: Vec::new(),
                 external,

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use bsp::units::{Bytes, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId};
 use criterion::{Criterion, criterion_group, criterion_main};
-use migbsp::{
+use model::{
     Edge, Load, MigrationCost, MigrationTime, Path, Plan, PlanningAssumptions, Portfolio,
     Processor, Received, Snapshot,
 };

@@ -10,7 +10,7 @@ use crate::Config;
 /// A rule that a policy names: a [`When`](crate::When), a [`Plan`](crate::Plan) or a [`Gate`](crate::Gate).
 ///
 /// ```
-/// use migbsp::{Draft, Parameter, Plan, Rule, Snapshot};
+/// use model::{Draft, Parameter, Plan, Rule, Snapshot};
 ///
 /// /// Moves every process to the host with this number.
 /// #[derive(Debug)]
@@ -20,7 +20,7 @@ use crate::Config;
 ///
 /// impl Plan for Gather {
 ///     fn draft(&mut self, snapshot: &Snapshot) -> Draft {
-///         let id = |host: &migbsp::Host| f64::from(host.id.0) == self.host;
+///         let id = |host: &model::Host| f64::from(host.id.0) == self.host;
 ///         let host = snapshot.hosts().iter().position(id).unwrap_or_default();
 ///         Draft::only("gather", snapshot, vec![host; snapshot.processes().len()])
 ///     }
@@ -39,11 +39,11 @@ use crate::Config;
 ///     max: 1e6,
 /// }]);
 ///
-/// let policies = migbsp::Policies::shipped().with_plan(GATHER);
+/// let policies = model::Policies::shipped().with_plan(GATHER);
 /// let policy = policies.policy("fixed+gather")?;
 /// let policy = policy.with_argument("gather", "host", 2.0)?;
 /// assert_eq!(policy.to_string(), "fixed+gather");
-/// # Ok::<(), migbsp::PolicyError>(())
+/// # Ok::<(), model::PolicyError>(())
 /// ```
 pub struct Rule<Product: ?Sized + 'static> {
     name: &'static str,

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 
 use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId};
-use migbsp::{
+use model::{
     Answer, CallOutcome, Config, Digest, Heuristic, Interval, MigrationCost, MoveCost, Observation,
     Parameters, Policy, ProcessHistory, ProcessTimes, Processor, Processors, Reception, Request,
     SetView, Situation, Spacing, When, capacity, merge, select,
