@@ -45,6 +45,8 @@ pub struct Commands<'a> {
     registry: &'a Registry,
     /// In the order of the help.
     commands: Vec<Command>,
+    /// Names of commands that this build does not have, and what has them.
+    absent: Vec<(&'static str, &'static str)>,
 }
 
 impl<'a> Commands<'a> {
@@ -71,7 +73,11 @@ impl<'a> Commands<'a> {
             completions::command(),
             man::command(),
         ];
-        Self { registry, commands }
+        Self {
+            registry,
+            commands,
+            absent: Vec::new(),
+        }
     }
 
     /// These and another one, before those that are about the program itself, `completions` and `man`.
@@ -87,6 +93,13 @@ impl<'a> Commands<'a> {
             "there is a command `{name}` already"
         );
         self.commands.insert(self.commands.len() - 2, command);
+        self
+    }
+
+    /// These, where the command `name` is refused with `hint`, which says what has it.
+    #[must_use]
+    pub fn without(mut self, name: &'static str, hint: &'static str) -> Self {
+        self.absent.push((name, hint));
         self
     }
 
@@ -107,7 +120,8 @@ impl<'a> Commands<'a> {
                 let words: Vec<String> = words
                     .map(|word| word.to_string_lossy().into_owned())
                     .collect();
-                let error = misuse::explained(error, &clap, &words, &self.commands);
+                let known = (&self.commands[..], &self.absent[..]);
+                let error = misuse::explained(error, &clap, &words, known);
                 // A closed stdout is no error of help.
                 let _unread = error.print();
                 return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));

@@ -9,18 +9,21 @@ use settings::nearest;
 use crate::command::Command;
 
 /// `error` of `command` on `words`, the arguments without the program, with a hint that fits them. `commands` are those that
-/// may be meant where a file has none before it.
+/// may be meant where a file has none before it, and those that another build has, each with a hint.
 pub(crate) fn explained(
     mut error: clap::Error,
     command: &clap::Command,
     words: &[String],
-    commands: &[Command],
+    (commands, absent): (&[Command], &[(&str, &str)]),
 ) -> clap::Error {
     let hint = match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let found = text_of(&error, ContextKind::InvalidSubcommand);
             let hint = found.and_then(|found| {
-                of_topic(command, words, &found)
+                let absent = absent.iter().find(|(name, _)| *name == found);
+                absent
+                    .map(|(_, hint)| (*hint).to_owned())
+                    .or_else(|| of_topic(command, words, &found))
                     .or_else(|| of_file((command, commands), words, &found))
             });
             if hint.is_some() {

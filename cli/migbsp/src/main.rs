@@ -17,5 +17,15 @@ fn main() -> ExitCode {
         .with(reproduce::command())
         .with(chaos::command())
         .with(rebalancing::command());
+    #[cfg(not(feature = "laboratory"))]
+    let commands = ["reproduce", "chaos", "rebalance"]
+        .into_iter()
+        .fold(commands, |commands, name| {
+            commands.without(name, LABORATORY)
+        });
     commands.run()
 }
+
+#[cfg(not(feature = "laboratory"))]
+const LABORATORY: &str =
+    "it belongs to the laboratory, which a build with `--features laboratory` has";

@@ -223,7 +223,7 @@ fn action(words: &[String], registry: &Registry) -> Result<UpSubcommand, clap::E
     let matches = command.try_get_matches_from_mut(words);
     matches
         .and_then(|matches| UpAction::from_arg_matches(&matches).map(|action| action.command))
-        .map_err(|error| misuse::explained(error, &command, words, &[]))
+        .map_err(|error| misuse::explained(error, &command, words, (&[], &[])))
 }
 
 /// Why `words` are no command for the nodes.

@@ -54,7 +54,7 @@ impl Program for Life {
         Some((self.generations + 1).saturating_sub(completed))
     }
 
-    bsp::fork_by_clone!();
+    fork_by_clone!();
 }
 
 /// The next generation of the middle one of three rows.

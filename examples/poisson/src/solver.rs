@@ -141,7 +141,7 @@ impl Program for Solver {
         Ok(Step::Continue)
     }
 
-    bsp::fork_by_clone!();
+    fork_by_clone!();
 }
 
 fn dot(one: &[f64], other: &[f64]) -> f64 {

@@ -1,8 +1,5 @@
 //! What an experiment says of a problem, and what has to come of it.
 
-use experiments::{
-    BuildError, Common, Files, OutputFile, ParameterError, Rejection, Supersteps, Unit, Workload,
-};
 use migbsp::prelude::*;
 use serde::{Deserialize, Serialize};
 

@@ -182,8 +182,8 @@ const TARGET: SetId = SetId(1);
 
 static EXPERIMENT: Embedded = Embedded {
     name: "conf/du2007/figure1.toml",
-    text: include_str!("../../../conf/du2007/figure1.toml"),
-    platform: include_str!("../../../conf/platforms/du2007.toml"),
+    text: include_str!("../conf/du2007/figure1.toml"),
+    platform: include_str!("../conf/platforms/du2007.toml"),
 };
 
 /// Simulated moves beside the paper's.

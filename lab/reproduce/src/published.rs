@@ -67,8 +67,8 @@ macro_rules! experiment {
     ($name:literal) => {
         Embedded {
             name: concat!("conf/paper/", $name, ".toml"),
-            text: include_str!(concat!("../../../conf/paper/", $name, ".toml")),
-            platform: include_str!("../../../conf/platforms/testbed.toml"),
+            text: include_str!(concat!("../conf/paper/", $name, ".toml")),
+            platform: include_str!("../conf/platforms/testbed.toml"),
         }
     };
 }

@@ -299,14 +299,14 @@ fn imbalance(interactions: &[Interaction], curve: &Curve) -> Option<f64> {
 
 static PAPER: Embedded = Embedded {
     name: "conf/santana/hnow.toml",
-    text: include_str!("../../../conf/santana/hnow.toml"),
-    platform: include_str!("../../../conf/platforms/hnow.toml"),
+    text: include_str!("../conf/santana/hnow.toml"),
+    platform: include_str!("../conf/platforms/hnow.toml"),
 };
 
 static OURS: Embedded = Embedded {
     name: "conf/santana/weighted.toml",
-    text: include_str!("../../../conf/santana/weighted.toml"),
-    platform: include_str!("../../../conf/platforms/hnow.toml"),
+    text: include_str!("../conf/santana/weighted.toml"),
+    platform: include_str!("../conf/platforms/hnow.toml"),
 };
 
 /// Orders of the matrices. The paper names 300, 600 and 2000; the others are ours.
@@ -428,7 +428,7 @@ mod tests {
 
     #[test]
     fn the_platform_has_these_speeds() {
-        let text = include_str!("../../../conf/platforms/hnow.toml");
+        let text = include_str!("../conf/platforms/hnow.toml");
         let platform = Platform::from_toml(text).unwrap();
         for (name, seconds) in WORKERS {
             let host = platform.host_by_name(name).unwrap();

@@ -10,11 +10,16 @@ use crate::invocation::{Folder, root};
 fn a_package_is_the_one_that_is_tested_with_another_name() {
     let folder = Folder::new();
     let text = folder.stdout(&["new", "wave"]);
-    assert!(text.contains("cargo run --release -- simulate wave.toml"), "{text}");
+    assert!(
+        text.contains("cargo run --release -- simulate wave.toml"),
+        "{text}"
+    );
     let tested = root().join("examples/my-program");
     let written = folder.path().join("wave");
     let names = |folder: &Path| files(folder, folder);
-    let renamed = names(&tested).into_iter().map(|name| name.replace("my-program", "wave"));
+    let renamed = names(&tested)
+        .into_iter()
+        .map(|name| name.replace("my-program", "wave"));
     let own = [".gitignore", "Cargo.lock"].map(str::to_owned);
     assert_eq!(names(&written), renamed.chain(own).collect());
     for name in names(&tested).iter().filter(|name| *name != "Cargo.toml") {
@@ -27,7 +32,10 @@ fn a_package_is_the_one_that_is_tested_with_another_name() {
     };
     let (found, expected) = (manifest(&written), manifest(&tested));
     assert_eq!(found["package"]["name"].as_str(), Some("wave"));
-    assert_eq!(found["dependencies"]["serde"], expected["dependencies"]["serde"]);
+    assert_eq!(
+        found["dependencies"]["serde"],
+        expected["dependencies"]["serde"]
+    );
     let migbsp = Path::new(found["dependencies"]["migbsp"]["path"].as_str().unwrap());
     assert_eq!(migbsp, root().join("cli/migbsp").canonicalize().unwrap());
 }
@@ -45,7 +53,11 @@ fn the_dependency_is_where_the_options_say() {
     folder.stdout(&["new", "two", "--path", clone.to_str().unwrap()]);
     let two = fs::read_to_string(folder.path().join("two/Cargo.toml")).unwrap();
     assert!(two.contains("cli/migbsp\" }"), "{two}");
-    folder.fails(&["new", "three", "--path", "."], 4, "expected a folder with cli/migbsp");
+    folder.fails(
+        &["new", "three", "--path", "."],
+        4,
+        "expected a folder with cli/migbsp",
+    );
     assert!(!folder.path().join("three").exists());
 }
 
@@ -76,7 +88,13 @@ fn files(folder: &Path, root: &Path) -> BTreeSet<String> {
         if path.is_dir() {
             names.extend(files(&path, root));
         } else {
-            names.insert(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
+            names.insert(
+                path.strip_prefix(root)
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .to_owned(),
+            );
         }
     }
     names

@@ -559,8 +559,8 @@ macro_rules! row {
             printed: $printed,
             experiment: Embedded {
                 name: concat!("conf/du2007/", $file, ".toml"),
-                text: include_str!(concat!("../../../../conf/du2007/", $file, ".toml")),
-                platform: include_str!(concat!("../../../../conf/platforms/", $platform, ".toml")),
+                text: include_str!(concat!("../../conf/du2007/", $file, ".toml")),
+                platform: include_str!(concat!("../../conf/platforms/", $platform, ".toml")),
             },
         }
     };

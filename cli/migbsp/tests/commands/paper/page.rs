@@ -260,7 +260,8 @@ const PREFACE: &str = "\
 This page shows the output of `migbsp reproduce all`: every number that the papers print, the number of our
 run (experiments in `conf/paper/`, on the papers' testbed), and the relative error. A test writes it
 (`cli/migbsp/tests/commands/paper.rs`) and fails if the page differs from the output of the command.
-`migbsp reproduce table2` prints a single table; `--html FILE` draws all of them.
+`migbsp reproduce table2` prints a single table; `--html FILE` draws all of them. The command is in
+builds with `--features laboratory`.
 
 Only the network of `conf/platforms/testbed.toml` is fitted, and only to the 49 cells of scenario i (the
 application alone): `cargo run --release -p integration-tests --example fit`. The cells of scenarios ii and
