@@ -82,28 +82,28 @@ fn execute(arguments: &NewArguments, context: &Context<'_>) -> Result<(), Comman
 
 /// The last part of the path, if Cargo takes it as the name of a package with a program, and none of these workloads has it.
 fn package_name(folder: &Path, workloads: &[&str]) -> Result<String, Failure> {
-    let refused = |problem: &str| {
-        let found = folder.display();
-        Failure::Usage(format!(
-            "{found}: {problem}; a name has lower-case letters, digits, - and _, and begins with a letter: new my-wave"
-        ))
-    };
+    let refused = |problem: String| Failure::Usage(format!("{}: {problem}", folder.display()));
     let name = folder.file_name().and_then(|name| name.to_str());
-    let name = name.ok_or_else(|| refused("it has no name for a package"))?;
+    let name = name.unwrap_or_default();
     let is_first = |character: char| character.is_ascii_lowercase();
     let is_next = |character: char| {
         is_first(character) || character.is_ascii_digit() || "-_".contains(character)
     };
     if !name.starts_with(is_first) || !name.chars().all(is_next) {
-        return Err(refused(&format!("`{name}` is no name of a package")));
+        return Err(refused(format!(
+            "`{name}` is no name of a package; a name begins with a lower-case letter and has such letters, digits, - and _"
+        )));
     }
-    if workloads.contains(&name) {
-        return Err(refused(&format!("`{name}` is a workload that ships")));
-    }
-    if RESERVED.contains(&name) {
-        return Err(refused(&format!("Cargo or Rust has `{name}` already")));
-    }
-    Ok(name.to_owned())
+    let owner = if workloads.contains(&name) {
+        "a workload that ships has"
+    } else if RESERVED.contains(&name) {
+        "Cargo or Rust has"
+    } else {
+        return Ok(name.to_owned());
+    };
+    Err(refused(format!(
+        "{owner} the name `{name}` already; choose another one"
+    )))
 }
 
 /// Names that Cargo refuses, and those of the dependencies.

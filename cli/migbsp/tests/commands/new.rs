@@ -56,7 +56,7 @@ fn the_dependency_is_where_the_options_say() {
     folder.fails(
         &["new", "three", "--path", "."],
         4,
-        "expected a folder with cli/migbsp",
+        ".: no clone of migbsp; expected a folder with cli/migbsp",
     );
     assert!(!folder.path().join("three").exists());
 }
@@ -64,18 +64,32 @@ fn the_dependency_is_where_the_options_say() {
 #[test]
 fn no_package_is_written_under_a_name_that_cannot_be_built() {
     let folder = Folder::new().with("taken", "a file");
+    let no_name = |name: &str| {
+        format!(
+            "`{name}` is no name of a package; a name begins with a lower-case letter and has such letters, digits, - and _"
+        )
+    };
     for (name, problem) in [
-        ("Wave", "`Wave` is no name of a package"),
-        ("1wave", "`1wave` is no name of a package"),
-        ("two words", "`two words` is no name of a package"),
-        ("..", "it has no name for a package"),
-        ("match", "Cargo or Rust has `match` already"),
-        ("heat", "`heat` is a workload that ships"),
-        ("taken", "it exists already"),
-        ("there/is/none", "the folder cannot be created"),
+        ("Wave", no_name("Wave")),
+        ("1wave", no_name("1wave")),
+        ("two words", no_name("two words")),
+        ("..", no_name("")),
+        (
+            "match",
+            "Cargo or Rust has the name `match` already; choose another one".to_owned(),
+        ),
+        (
+            "heat",
+            "a workload that ships has the name `heat` already; choose another one".to_owned(),
+        ),
+        ("taken", "it exists already; choose another name".to_owned()),
+        (
+            "there/is/none",
+            "the folder cannot be created: No such file or directory (os error 2)".to_owned(),
+        ),
     ] {
         let before = files(folder.path(), folder.path());
-        folder.fails(&["new", name], 2, problem);
+        folder.fails(&["new", name], 2, &format!("{name}: {problem}"));
         assert_eq!(files(folder.path(), folder.path()), before, "{name}");
     }
 }

@@ -12,7 +12,7 @@ use crate::live::under_way::UnderWay;
 #[test]
 fn jobs_and_silent_nodes_are_shown_until_an_interrupt() {
     let cluster = Cluster::start(&[2, 1]);
-    let run = cluster.begin(&["--policy", "migbsp", "--set", "scheduler.interval=50"]);
+    let run = cluster.begin(&["--policy", "migbsp", "--set", "scheduler.interval=5"]);
     let watch = |format| {
         let words = ["status", "--watch", "--every", "250ms", "--format", format];
         UnderWay::start(&mut cluster.command("hosts", &words))
@@ -40,12 +40,18 @@ fn jobs_and_silent_nodes_are_shown_until_an_interrupt() {
         " of 900000, ",
         " per second, ",
         "; ",
-        " calls with ",
         "no answer for ",
         "node-2: ",
     ] {
         assert!(text.contains(words), "{words:?}: {text}");
     }
+    // How many calls there were depends on how fast the machine is.
+    assert!(
+        [" call with ", " calls with "]
+            .iter()
+            .any(|words| text.contains(words)),
+        "{text}"
+    );
     assert!(
         tables.stderr.ends_with("error: interrupted\n"),
         "{}",
