@@ -196,6 +196,8 @@ pub struct SuperstepPlan {
     pub senders: Vec<Rank>,
     /// Where the messages of each process begin among them, and where the last one's end.
     pub first_send: Vec<u32>,
+    /// The messages, as numbers, that are one value to several processes: it travels once to each host.
+    pub broadcasts: Vec<Range<u32>>,
     /// The interaction of a task farm that is complete.
     pub interaction: Option<Interaction>,
     /// Contributions to reductions, by rank; empty if no process contributes.
@@ -211,6 +213,7 @@ pub struct RepeatedPlan {
     receivers: Vec<Rank>,
     sizes: Vec<units::Bytes>,
     first_send: Vec<u32>,
+    broadcasts: Vec<Range<u32>>,
     /// By what the contributions to reductions are charged.
     contributions: Vec<Outline>,
     /// The length of what the superstep before has reduced.
@@ -258,6 +261,14 @@ impl SuperstepPlan {
         (self.senders[at], self.receivers[at], self.sizes[at])
     }
 
+    /// The first message of the broadcast that a message is part of.
+    #[inline]
+    pub fn broadcast_of(&self, number: u32) -> Option<u32> {
+        let following = self.broadcasts.partition_point(|range| range.end <= number);
+        let range = self.broadcasts.get(following)?;
+        range.contains(&number).then_some(range.start)
+    }
+
     /// Bytes of the messages that `rank` sends.
     pub fn bytes_sent(&self, rank: Rank) -> units::Bytes {
         let sends = self.sends_of(rank);
@@ -288,6 +299,7 @@ impl SuperstepPlan {
             receivers: self.receivers.clone(),
             sizes: self.sizes.clone(),
             first_send: self.first_send.clone(),
+            broadcasts: self.broadcasts.clone(),
             contributions,
             reduced: self.reduced,
         }
@@ -301,6 +313,7 @@ impl RepeatedPlan {
             && self.receivers == plan.receivers
             && self.sizes == plan.sizes
             && self.first_send == plan.first_send
+            && self.broadcasts == plan.broadcasts
             && self.reduced == plan.reduced
             && self.contributes(&plan.reductions)
     }

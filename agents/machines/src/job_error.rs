@@ -1,6 +1,7 @@
 //! Why a job on real hosts has no result.
 
 use agents::RunError;
+use bsp::reference::Error;
 use protocol::transport::{ConnectError, PeerError};
 use protocol::{Failed, Fault, displayed_message};
 
@@ -14,6 +15,8 @@ pub struct JobError {
     pub message: String,
     /// Whether another member of the job has said so, and reports it.
     pub is_reported: bool,
+    /// Whether it is of a process that executed a superstep here, and does not name the node yet.
+    is_of_process: bool,
 }
 
 impl JobError {
@@ -46,7 +49,17 @@ impl JobError {
             fault,
             message: message.into(),
             is_reported: false,
+            is_of_process: false,
         }
+    }
+
+    /// The same, of the node `name`: what a process does wrong begins with the name of its node.
+    #[must_use]
+    pub(crate) fn on(mut self, name: &str) -> Self {
+        if std::mem::take(&mut self.is_of_process) {
+            self.message = format!("{name}: {}", self.message);
+        }
+        self
     }
 
     /// The same, which another member of the job has said and reports.
@@ -74,7 +87,14 @@ impl From<RunError> for JobError {
             | RunError::Encoding { .. }
             | RunError::Stuck { .. } => Fault::Program,
         };
-        Self::of(fault, error.to_string())
+        let is_of_process = matches!(
+            error,
+            RunError::Program(Error::Failed { .. } | Error::Panicked { .. })
+        );
+        Self {
+            is_of_process,
+            ..Self::of(fault, error.to_string())
+        }
     }
 }
 

@@ -1,9 +1,12 @@
 //! The messages of programs on the simulated network.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use agents::{Exchange, Setup, SuperstepPlan};
 use bsp::numbers::index;
 use bsp::units::{Bytes, Seconds};
-use bsp::{Rank, SetId};
+use bsp::{HostId, Rank, SetId};
 use model::{Incoming, Reception};
 use smallvec::SmallVec;
 
@@ -44,6 +47,8 @@ pub(super) struct Traffic {
     /// By number, if receptions are observed, when each message started: seconds since the platform was last at rest.
     started: Vec<Seconds>,
     held: Held,
+    /// What has become of each broadcast, by its first message, on each host that it goes to.
+    broadcasts: BTreeMap<(u32, HostId), Broadcast>,
     pub(super) messages: u64,
     pub(super) bytes: Bytes,
 }
@@ -54,6 +59,24 @@ struct Progress {
     receives_left: u32,
     /// Whether the process has computed: it sends, and waits for its messages.
     computed: bool,
+}
+
+/// A value on its way to several processes of a host, which travels once.
+#[derive(Debug)]
+enum Broadcast {
+    /// These messages arrive with the one that travels.
+    Travelling(Vec<u32>),
+    Arrived,
+}
+
+/// How a message gets to the host of its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Passage {
+    Travels,
+    /// It is part of a broadcast, another message of which travels there.
+    Follows,
+    /// The same, and that one has arrived.
+    IsThere,
 }
 
 /// What a process has received in this superstep.
@@ -88,6 +111,7 @@ impl Traffic {
             received: vec![Received::default(); observed],
             started: Vec::new(),
             held: Held::default(),
+            broadcasts: BTreeMap::new(),
             messages: 0,
             bytes: Bytes::ZERO,
         }
@@ -106,6 +130,7 @@ impl Traffic {
         if self.observing != Observing::Nothing {
             self.started.resize(plan.receivers.len(), Seconds::ZERO);
         }
+        self.broadcasts.clear();
         self.count(plan);
     }
 
@@ -159,10 +184,42 @@ impl Traffic {
         Some(first)
     }
 
-    /// Starts the transfer of a message.
-    pub(super) fn start(&mut self, number: u32, now: Seconds) {
+    /// Starts the transfer of a message of `plan` to `host`.
+    pub(super) fn start(
+        &mut self,
+        plan: &SuperstepPlan,
+        number: u32,
+        host: HostId,
+        now: Seconds,
+    ) -> Passage {
         if let Some(started) = self.started.get_mut(index(number)) {
             *started = now;
+        }
+        let Some(first) = plan.broadcast_of(number) else {
+            return Passage::Travels;
+        };
+        match self.broadcasts.entry((first, host)) {
+            Entry::Vacant(place) => {
+                place.insert(Broadcast::Travelling(Vec::new()));
+                Passage::Travels
+            }
+            Entry::Occupied(mut place) => match place.get_mut() {
+                Broadcast::Travelling(following) => {
+                    following.push(number);
+                    Passage::Follows
+                }
+                Broadcast::Arrived => Passage::IsThere,
+            },
+        }
+    }
+
+    /// A message of `plan` that travelled to `host` has arrived. Returns those that arrive with it.
+    pub(super) fn arrive(&mut self, plan: &SuperstepPlan, number: u32, host: HostId) -> Vec<u32> {
+        let first = plan.broadcast_of(number);
+        let place = first.and_then(|first| self.broadcasts.get_mut(&(first, host)));
+        match place.map(|place| std::mem::replace(place, Broadcast::Arrived)) {
+            Some(Broadcast::Travelling(following)) => following,
+            Some(Broadcast::Arrived) | None => Vec::new(),
         }
     }
 
@@ -248,6 +305,8 @@ impl Received {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use bsp::units::Instructions;
     use proptest::prelude::*;
 
@@ -292,7 +351,7 @@ mod tests {
             traffic.computed(Rank(1), 0);
             let mut left = Vec::new();
             while let Some(number) = traffic.pop_held(Rank(1)) {
-                traffic.start(number, instant(round));
+                traffic.start(&plan, number, HostId(1), instant(round));
                 left.push(number);
                 traffic.end(&plan, number, instant(round), |_| SetId(0));
             }
@@ -306,19 +365,31 @@ mod tests {
 
     proptest! {
         /// Processes compute in any order, messages arrive in any order, for two supersteps: eagerly,
-        /// or when their receivers wait for them.
+        /// or when their receivers wait for them; neighbouring messages of equal length may be one value.
         #[test]
         fn what_is_sent_is_received_once(
             size in 1_usize..6,
             sends in prop::collection::vec((0_usize..6, 0_usize..6, 0_u64..100), 0..30),
-            (eager, observing) in (any::<bool>(), any::<bool>()),
+            (eager, observing, shared) in (any::<bool>(), any::<bool>(), any::<bool>()),
             order in prop::collection::vec(any::<usize>(), 1..50),
         ) {
             let sends: Vec<_> = sends
                 .into_iter()
                 .map(|(from, to, bytes)| (from % size, to % size, bytes))
                 .collect();
-            let plan = plan(size, &sends);
+            let mut plan = plan(size, &sends);
+            if shared {
+                let numbers: Vec<u32> = (0..).take(plan.sizes.len()).collect();
+                let is_one = |one: &u32, next: &u32| {
+                    let [one, next] = [plan.message(*one), plan.message(*next)];
+                    (one.0, one.2) == (next.0, next.2)
+                };
+                let runs = numbers.chunk_by(is_one);
+                let ranges = runs.map(|run| run[0]..run[run.len() - 1] + 1);
+                let broadcasts = ranges.collect();
+                plan.broadcasts = broadcasts;
+            }
+            let host = |rank: Rank| HostId(rank.0 % 3);
             let kept = if observing { Observing::Senders } else { Observing::Nothing };
             let mut traffic = Traffic::new(size, kept);
             let mut order = order.into_iter().cycle();
@@ -328,11 +399,12 @@ mod tests {
                 traffic.begin(&plan);
                 let mut idle: Vec<usize> = (0..size).collect();
                 let mut flights = Vec::new();
+                let mut travelled = BTreeSet::new();
                 let mut told: Vec<Option<Exchange>> = vec![None; size];
                 while !idle.is_empty() || !flights.is_empty() {
                     tick += 1;
                     let next = order.next().unwrap() % (idle.len() + flights.len());
-                    let mut done = Vec::new();
+                    let (mut starting, mut ending, mut done) = (Vec::new(), Vec::new(), Vec::new());
                     if next < idle.len() {
                         let rank = Rank::from_index(idle.swap_remove(next));
                         let own = plan.sends_of(rank);
@@ -340,19 +412,34 @@ mod tests {
                         for number in own {
                             let (_, to, _) = plan.message(number);
                             if eager || traffic.is_waiting(to) {
-                                flights.push(number);
-                                traffic.start(number, instant(tick));
+                                starting.push(number);
                             } else {
                                 traffic.hold(to, number);
                             }
                         }
                         while let Some(number) = traffic.pop_held(rank) {
-                            flights.push(number);
-                            traffic.start(number, instant(tick));
+                            starting.push(number);
                         }
                         done.push(rank);
                     } else {
                         let number = flights.swap_remove(next - idle.len());
+                        ending.push(number);
+                        let to = host(plan.message(number).1);
+                        ending.extend(traffic.arrive(&plan, number, to));
+                    }
+                    for number in starting {
+                        let to = host(plan.message(number).1);
+                        match traffic.start(&plan, number, to, instant(tick)) {
+                            Passage::Travels => {
+                                flights.push(number);
+                                let value = plan.broadcast_of(number);
+                                prop_assert!(value.is_none() || travelled.insert((value, to)));
+                            }
+                            Passage::Follows => {}
+                            Passage::IsThere => ending.push(number),
+                        }
+                    }
+                    for number in ending {
                         let (from, to) = traffic.end(&plan, number, instant(tick), set);
                         done.extend([from, to]);
                     }

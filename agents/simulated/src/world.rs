@@ -27,7 +27,7 @@ use crate::link_probes;
 use crate::pool::{Pool, Situation};
 use crate::repetition::{Course, ProcessCourse, Repetition};
 use crate::supersteps::Supersteps;
-use crate::traffic::{Observing, Traffic};
+use crate::traffic::{Observing, Passage, Traffic};
 use crate::transfers::{BarrierMessage, Ends, OnNetwork, Release, Rendezvous, Transfer, Transfers};
 
 /// A platform under a simulated clock, with the programs and all activities in progress.
@@ -260,13 +260,13 @@ impl SimulatedWorld {
                 self.deliveries.push(Due::Computed(rank));
             }
             ActivityKind::Flight => {
-                let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
-                let sets = &self.rules.sets;
-                let set = |rank: Rank| sets[hosts[rank.index()].index()];
                 let plan = self.supersteps.plan();
-                let (from, to) = self.traffic.end(plan, index, self.engine.since_rest(), set);
-                self.deliver_exchanges(from);
-                self.deliver_exchanges(to);
+                let (_, to, _) = plan.message(index);
+                let following = self.traffic.arrive(plan, index, self.hosts[to.index()]);
+                self.end_flight(index);
+                for number in following {
+                    self.end_flight(number);
+                }
             }
             ActivityKind::Transfer => self.end_transfer(index),
             ActivityKind::Delay => self.compute(Rank(index)),
@@ -281,6 +281,19 @@ impl SimulatedWorld {
                 });
             }
         }
+    }
+
+    /// A message of a program has arrived.
+    fn end_flight(&mut self, number: u32) {
+        let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
+        let sets = &self.rules.sets;
+        let set = |rank: Rank| sets[hosts[rank.index()].index()];
+        let plan = self.supersteps.plan();
+        let (from, to) = self
+            .traffic
+            .end(plan, number, self.engine.since_rest(), set);
+        self.deliver_exchanges(from);
+        self.deliver_exchanges(to);
     }
 
     /// A message between agents has arrived.
@@ -408,10 +421,19 @@ impl SimulatedWorld {
     }
 
     fn start_flight(&mut self, number: u32) {
-        self.traffic.start(number, self.engine.since_rest());
-        let (from, to, bytes) = self.supersteps.plan().message(number);
+        let plan = self.supersteps.plan();
+        let (from, to, bytes) = plan.message(number);
         let (from, to) = (self.hosts[from.index()], self.hosts[to.index()]);
-        self.transfer(from, to, bytes, pack(ActivityKind::Flight, number));
+        match self
+            .traffic
+            .start(plan, number, to, self.engine.since_rest())
+        {
+            Passage::Travels => {
+                self.transfer(from, to, bytes, pack(ActivityKind::Flight, number));
+            }
+            Passage::Follows => {}
+            Passage::IsThere => self.end_flight(number),
+        }
     }
 
     fn start_transfer(&mut self, number: u32) {

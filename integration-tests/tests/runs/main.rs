@@ -21,6 +21,7 @@
 
 mod attainable;
 mod barrier;
+mod broadcast;
 mod calls;
 mod checkpoints;
 mod determinism;

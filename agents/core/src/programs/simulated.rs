@@ -161,10 +161,11 @@ impl<P: Program> TypedPrograms<P> {
     fn post(&mut self, superstep: u64, plan: &mut SuperstepPlan) -> Result<(), RunError> {
         let sends = std::mem::take(&mut self.outbox.sends);
         plan.begin_messages(sends.len());
-        let mut has_values = false;
+        let (mut has_values, mut has_broadcasts) = (false, false);
         for ((to, envelope), from) in sends.iter().zip(&plan.senders) {
             let is_sized = matches!(envelope, Envelope::Sized(_));
             has_values |= !is_sized;
+            has_broadcasts |= matches!(envelope, Envelope::Encoded(_));
             check_receiver((*from, *to), is_sized, superstep, &self.halted)?;
             let size = size_of(envelope);
             // A size without a value is as long as a model says.
@@ -175,6 +176,10 @@ impl<P: Program> TypedPrograms<P> {
             plan.sizes.push(size);
         }
         plan.receivers.extend(sends.iter().map(|(to, _)| *to));
+        plan.broadcasts.clear();
+        if has_broadcasts {
+            plan.broadcasts = broadcasts(&sends, &plan.senders);
+        }
         self.values.clear();
         if has_values {
             for ((to, envelope), from) in sends.into_iter().zip(&plan.senders) {
@@ -305,6 +310,25 @@ impl<P: Program> SimulatedPrograms for TypedPrograms<P> {
 /// The number of the next message after `sent` others.
 fn number(sent: usize) -> u32 {
     u32::try_from(sent).expect("fewer than 2^32 messages are sent")
+}
+
+/// The runs of messages of one sender that are one value.
+fn broadcasts<Message>(sends: &[(Rank, Envelope<Message>)], senders: &[Rank]) -> Vec<Range<u32>> {
+    let value = |at: usize| match &sends[at].1 {
+        Envelope::Encoded(encoded) => Some((senders[at], encoded.as_ptr())),
+        Envelope::Value(_) | Envelope::Sized(_) => None,
+    };
+    let mut all: Vec<Range<u32>> = Vec::new();
+    for at in (0..sends.len()).filter(|at| value(*at).is_some()) {
+        let next = number(at)..number(at + 1);
+        match all.last_mut() {
+            Some(last) if last.end == next.start && value(at - 1) == value(at) => {
+                last.end = next.end
+            }
+            _ => all.push(next),
+        }
+    }
+    all
 }
 
 fn size_of<Message: Payload>(envelope: &Envelope<Message>) -> Bytes {

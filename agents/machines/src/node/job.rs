@@ -369,7 +369,8 @@ impl Job {
             return Ok(None);
         };
         let mut world = running.world.borrow_mut();
-        if let Some(action) = world.poll()? {
+        let name = &self.submit.members[own.index()].name;
+        if let Some(action) = world.poll().map_err(|error| error.on(name))? {
             return Ok(Some(action.into()));
         }
         if running.is_ready || !world.has_probed() {
