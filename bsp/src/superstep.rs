@@ -109,7 +109,7 @@ impl<'a, Message> Superstep<'a, Message> {
 
     /// Sends a value to all other processes, none of which may have halted; it is received in the next superstep.
     ///
-    /// It is encoded once, and travels once to each node.
+    /// It is encoded once, and travels once to each node, also in simulations.
     ///
     /// # Errors
     ///

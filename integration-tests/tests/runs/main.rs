@@ -8,6 +8,7 @@
 //! | `faults` | a program at fault ends the run with a message that names it |
 //! | `calls` | all Managers agree, and a call costs simulated time |
 //! | `checkpoints` | checkpoints take what they take by hand; longer intervals take less |
+//! | `broadcast` | a value to all processes of a host travels once |
 //! | `barrier` | a master that goes by rank takes and sends one message after the other |
 //! | `extremes` | a run ends, whatever the numbers of its platform |
 //! | `elapsed` | a process learns how long it computed, on whatever host |
