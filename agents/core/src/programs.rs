@@ -10,7 +10,7 @@ use std::ops::Range;
 use bsp::numbers::index;
 use bsp::reduction::Outline;
 use bsp::units::{self, Instructions};
-use bsp::{Interaction, Program, Rank, Reductions, Round};
+use bsp::{Program, Rank, Reductions, Round};
 use bytes::Bytes;
 use hosted::TypedProgram;
 use serde::Serialize;
@@ -196,8 +196,6 @@ pub struct SuperstepPlan {
     pub senders: Vec<Rank>,
     /// Where the messages of each process begin among them, and where the last one's end.
     pub first_send: Vec<u32>,
-    /// The interaction of a task farm that is complete.
-    pub interaction: Option<Interaction>,
     /// Contributions to reductions, by rank; empty if no process contributes.
     pub reductions: Vec<Reductions>,
     /// The length of what the superstep before has reduced.
@@ -226,7 +224,6 @@ impl SuperstepPlan {
         self.halts.clear();
         self.halts.resize(size, false);
         self.first_send.clear();
-        self.interaction = None;
         self.reductions.clear();
     }
 

@@ -146,9 +146,6 @@ impl<P: Program> TypedPrograms<P> {
             self.halted[rank.index()] = Some(conditions.index);
             plan.halts[rank.index()] = true;
         }
-        if let Some(interaction) = self.outbox.interaction.take() {
-            plan.interaction = Some(interaction);
-        }
         if !self.outbox.reductions.is_empty() {
             plan.reductions
                 .resize_with(self.processes.len(), Reductions::default);
