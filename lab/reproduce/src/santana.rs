@@ -286,7 +286,7 @@ fn imbalance(dealt: &[Note], deviations: &[Note], curve: &Curve) -> Option<f64> 
     };
     let all = length(curve.workers().count());
     let is_known = before.iter().any(|dealt| dealt.count == all);
-    is_known.then(|| settled.max)
+    is_known.then_some(settled.max)
 }
 
 static PAPER: Embedded = Embedded {

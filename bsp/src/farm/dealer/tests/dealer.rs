@@ -125,7 +125,7 @@ fn shares_follow_rates_after_one_task_each() {
     assert!(last.iter().sum::<u64>() <= 48, "{last:?}");
 }
 
-/// By hand: equal blocks on workers that do 1, 4 and 2 of seven tasks, then on two of three that do 1 and 3 of four.
+/// `DEAL-10` by hand: equal blocks on workers that do 1, 4 and 2 of seven tasks, then on two of three that do 1 and 3 of four.
 #[test]
 fn shares_of_tasks_deviate_from_those_of_rates() {
     for (rates, is_present, expected) in [
