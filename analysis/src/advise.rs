@@ -1,9 +1,7 @@
 //! `migbsp advise`: where a recorded run lost time, and which keys would shorten it.
 //!
-//! All of it is computed from the record. Of a task farm, the pure dealer is replayed with the rates and costs of the
-//! record under other rules. Of a program with calls, rules assess what calls and moves took and what imbalance was left.
+//! All of it is computed from the record: rules assess what calls and moves took and what imbalance was left.
 
-mod farm;
 mod report;
 mod rescheduled;
 
@@ -32,13 +30,10 @@ pub use rescheduled::{Advice, AdvisedReport, Evidence, Settings, advice};
 /// If there is no complete record, or it has nothing to assess.
 pub fn advise(folder: &Path) -> Result<Report, Failure> {
     let reading = Reading::of(folder)?;
-    if !reading.history.interactions.is_empty() {
-        return farm::advise(&reading);
-    }
     if reading.history.calls.is_empty() {
         return Err(reading.fault(
-            "has neither interactions of a task farm nor calls, so there is nothing to assess\n  help: run the \
-             experiment with a policy, as `--policy adaptive`, that holds calls before it ends",
+            "has no calls, so there is nothing to assess\n  help: run the experiment with a policy, as `--policy \
+             adaptive`, that holds calls before it ends",
         ));
     }
     Ok(rescheduled::advise(&reading))
@@ -162,7 +157,7 @@ pub fn attempt(
             let finished = PreparedExperiment::new(loaded)?.run(scenario, registry, &mut |_| {})?;
             Ok((finished.end.seconds - Instant::START).get())
         };
-        let change = advised.map_or("the configuration of the record", |one| &one.change);
+        let change = advised.map_or("the configuration of the record", |one| &one.set);
         run().map_err(|failure| failure.of(format!("--try, {change}, seed {seed}")))
     })?;
     let by_trial: Vec<&[f64]> = seconds.chunks(seeds.len()).collect();
@@ -196,15 +191,10 @@ fn measured(draws: bool, seeds: &[u64], trials: &[&[f64]]) -> Vec<Measured> {
     pairs.into_iter().zip(&trials[1..]).map(of).collect()
 }
 
-/// `configuration` with the changes of `advised`.
+/// `configuration` with the change of `advised`.
 fn followed(configuration: &Value, advised: &Recommendation) -> Value {
     let mut changed = configuration.clone();
-    if let Some(table) = &advised.replaces {
-        set(&mut changed, table, Value::Object(Map::new()));
-    }
-    for change in &advised.keys {
-        set(&mut changed, &change.key, change.better.clone());
-    }
+    set(&mut changed, &advised.key, advised.better.clone());
     changed
 }
 

@@ -7,7 +7,8 @@
 //! First, the workers get what they share. Then the farm works in interactions of three supersteps: the master deals, the
 //! workers execute, and each says how long that took ([`Superstep::elapsed`](crate::Superstep::elapsed)). The next
 //! interaction is dealt by these times. A worker on standby ([`Superstep::is_standby`](crate::Superstep::is_standby)) gets
-//! no tasks until its host has joined.
+//! no tasks until its host has joined. The master notes ([`Superstep::note`](crate::Superstep::note)) what it deals and
+//! what that takes: [`TASKS_LEFT`], [`TASKS_DEALT`], [`TASK_SECONDS`] and [`SHARE_DEVIATION`].
 //!
 //! # Examples
 //!
@@ -367,6 +368,7 @@ impl<T: Tasks> Master<T> {
         &mut self,
         ctx: &mut Superstep<'_, FarmMessage<T>>,
     ) -> Result<Step<Vec<T::Outcome>>, BoxError> {
+        let mut is_complete = false;
         for (from, message) in ctx.receive() {
             let worker = from.index() - 1;
             match message {
@@ -377,16 +379,22 @@ impl<T: Tasks> Master<T> {
                         self.executed += 1;
                     }
                 }
-                FarmMessage::Took(took) => self.dealer.observe(worker, took),
+                FarmMessage::Took(took) => {
+                    self.dealer.observe(worker, took);
+                    ctx.note(TASK_SECONDS, took.get());
+                    is_complete = true;
+                }
                 FarmMessage::Part { .. } | FarmMessage::Tasks { .. } | FarmMessage::End => {}
+            }
+        }
+        if is_complete {
+            for deviation in self.dealer.deviations() {
+                ctx.note(SHARE_DEVIATION, deviation);
             }
         }
         match ctx.index() % SUPERSTEPS {
             _ if ctx.index() == 0 => self.share(ctx),
             DEAL => {
-                if let Some(interaction) = self.dealer.complete() {
-                    ctx.report(interaction);
-                }
                 if self.has_ended {
                     let outcomes = std::mem::take(&mut self.outcomes).into_iter();
                     return Ok(Step::Halt(outcomes.flatten().collect()));
@@ -442,14 +450,16 @@ impl<T: Tasks> Master<T> {
     }
 
     fn deal(&mut self, ctx: &mut Superstep<'_, FarmMessage<T>>) {
-        let dealt = self.dealer.deal(ctx.index(), &self.has_shared);
+        let numbers = self.dealer.deal(&self.has_shared);
         self.first.clear();
         self.has_ended = self.dealer.left() == 0;
-        for (dealt, to) in dealt.into_iter().zip(workers(ctx)) {
+        ctx.note(TASKS_LEFT, real(self.dealer.left()));
+        for (number, to) in numbers.into_iter().zip(workers(ctx)) {
             let first = self.outcomes.len();
             self.first.push(first);
-            let dealt = usize::try_from(dealt).expect("as many tasks are here");
+            let dealt = usize::try_from(number).expect("as many tasks are here");
             if 0 < dealt {
+                ctx.note(TASKS_DEALT, real(number));
                 let tasks = self.tasks.drain(..dealt).collect();
                 self.outcomes.resize_with(first + dealt, || None);
                 let first = length(first);
@@ -631,6 +641,22 @@ fn pass_on<T: Tasks>(
         );
     }
 }
+
+/// The note of the tasks that have not been dealt, in each superstep in which the master deals.
+pub const TASKS_LEFT: &str = "tasks left";
+
+/// The note of the tasks that workers are dealt, in each superstep in which the master deals: a value for each worker that
+/// gets some.
+pub const TASKS_DEALT: &str = "tasks dealt";
+
+/// The note of the seconds for which workers executed the tasks of the interaction before: a value for each worker that
+/// had some. It is noted when the next interaction is dealt, and that of the last one when the master halts.
+pub const TASK_SECONDS: &str = "task seconds";
+
+/// The note of how far the shares of workers in the tasks of the interaction before were from their shares in the sum of
+/// all rates, in points: zero if all were dealt what they do in equal times. A value for each worker whose rate is known, in
+/// the supersteps of [`TASK_SECONDS`].
+pub const SHARE_DEVIATION: &str = "share deviation";
 
 /// The process that deals.
 const MASTER: Rank = Rank(0);

@@ -36,7 +36,5 @@ pub use name::{NameError, check_name};
 pub use note::{Note, Notes};
 pub use program::{BoxError, MemorySize, Payload, Program, Round, Step};
 pub use reduction::{And, Max, Min, Or, ReductionError, Reductions, Sum};
-pub use superstep::{
-    Conditions, Envelope, Inbox, Interaction, MESSAGE_MAX, Outbox, Superstep, encoded_len,
-};
+pub use superstep::{Conditions, Envelope, Inbox, MESSAGE_MAX, Outbox, Superstep, encoded_len};
 pub use threads::Threads;

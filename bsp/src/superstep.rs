@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::ids::Rank;
 use crate::numbers::length;
@@ -50,8 +50,6 @@ pub struct Outbox<Message> {
     pub work: Instructions,
     /// Messages in the order sent.
     pub sends: Vec<(Rank, Envelope<Message>)>,
-    /// The interaction of a task farm that is complete, if it is the farm's master.
-    pub interaction: Option<Interaction>,
     /// Its contributions to reductions, and its notes.
     pub reductions: Reductions,
 }
@@ -317,11 +315,6 @@ impl<'a, Message> Superstep<'a, Message> {
         self.conditions.standby.binary_search(&rank).is_ok()
     }
 
-    /// Reports to the runner a complete interaction of a task farm.
-    pub(crate) fn report(&mut self, interaction: Interaction) {
-        self.outbox.interaction = Some(interaction);
-    }
-
     /// The process with the next lower rank, if there is one.
     #[must_use]
     pub fn left(&self) -> Option<Rank> {
@@ -350,7 +343,6 @@ impl<Message> Default for Outbox<Message> {
         Self {
             work: Instructions::ZERO,
             sends: Vec::new(),
-            interaction: None,
             reductions: Reductions::default(),
         }
     }
@@ -359,21 +351,6 @@ impl<Message> Default for Outbox<Message> {
 /// The longest message that a process may send, in its encoding: the same in every runner, wherever its receiver is. Where a
 /// process moves or is saved with its messages, the length of each has 32 bits.
 pub const MESSAGE_MAX: Bytes = Bytes((1 << 32) - 1);
-
-/// A complete interaction of a task farm: what each worker was dealt, and how long it took.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Interaction {
-    /// The interaction, from 0.
-    pub number: u64,
-    /// The superstep in which its tasks were dealt; they were executed in the next one.
-    pub superstep: u64,
-    /// Tasks that had not been dealt before it.
-    pub left: u64,
-    /// Tasks dealt, by worker: worker 0 is process 1.
-    pub dealt: Vec<u64>,
-    /// How long workers executed them, by worker; zero without tasks.
-    pub took: Vec<Seconds>,
-}
 
 /// Bytes that `value` takes in compact `MessagePack`.
 ///

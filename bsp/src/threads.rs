@@ -317,7 +317,6 @@ impl<P: Program> Shared<P> {
                 buffers.ended = Some(end);
             }
             process.work += std::mem::take(&mut outbox.work);
-            outbox.interaction = None;
             if !outbox.reductions.is_empty() {
                 buffers
                     .reductions

@@ -162,7 +162,7 @@ fn task_farm(criterion: &mut Criterion) {
     group.bench_function("dealing to 1000 workers", |bencher| {
         bencher.iter_batched(
             || known_workers(1000),
-            |mut dealer| dealer.deal(0, &[true; 1000]),
+            |mut dealer| dealer.deal(&[true; 1000]),
             BatchSize::SmallInput,
         );
     });
@@ -173,7 +173,7 @@ fn task_farm(criterion: &mut Criterion) {
 fn known_workers(workers: u32) -> Dealer {
     let mut dealer = Dealer::new(Dealing::default(), 1_000_000_000, workers);
     let is_present = vec![true; usize::try_from(workers).unwrap()];
-    dealer.deal(0, &is_present);
+    dealer.deal(&is_present);
     for worker in 0..workers {
         let seconds = Seconds::new(1.0 + f64::from(worker % 17)).unwrap();
         dealer.observe(usize::try_from(worker).unwrap(), seconds);

@@ -10,7 +10,7 @@ use std::ops::Range;
 use bsp::numbers::index;
 use bsp::reduction::Outline;
 use bsp::units::{self, Instructions};
-use bsp::{Interaction, Program, Rank, Reductions, Round};
+use bsp::{Program, Rank, Reductions, Round};
 use bytes::Bytes;
 use hosted::TypedProgram;
 use serde::Serialize;
@@ -198,8 +198,6 @@ pub struct SuperstepPlan {
     pub first_send: Vec<u32>,
     /// The messages, as numbers, that are one value to several processes: it travels once to each host.
     pub broadcasts: Vec<Range<u32>>,
-    /// The interaction of a task farm that is complete.
-    pub interaction: Option<Interaction>,
     /// Contributions to reductions, by rank; empty if no process contributes.
     pub reductions: Vec<Reductions>,
     /// The length of what the superstep before has reduced.
@@ -229,7 +227,6 @@ impl SuperstepPlan {
         self.halts.clear();
         self.halts.resize(size, false);
         self.first_send.clear();
-        self.interaction = None;
         self.reductions.clear();
     }
 

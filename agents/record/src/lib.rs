@@ -10,7 +10,7 @@ mod trace;
 mod writer;
 
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, Interaction, MemorySize, Notes, Rank, Round, SetId};
+use bsp::{HostId, MemorySize, Notes, Rank, Round, SetId};
 use model::{
     Answer, BarrierTime, CostCoefficients, Digest, Edge, Entry, ExternalLoad, HostLink,
     MeasuredMove, NotSelected, Path, PlanAssessment, PlannedMove, Potential, ProbedLink, Processor,
@@ -78,8 +78,6 @@ events! {
     Join(Join),
     /// A checkpoint is complete.
     Checkpoint(Checkpoint),
-    /// An interaction of a task farm is complete.
-    Interaction(Interaction),
     /// The run has ended.
     End(End),
 }
@@ -184,7 +182,6 @@ impl Event {
                 join.processes.iter().try_for_each(|rank| run.rank(*rank))
             }
             Self::Checkpoint(checkpoint) => run.superstep(checkpoint.superstep),
-            Self::Interaction(interaction) => run.superstep(interaction.superstep),
             Self::Run(_) | Self::End(_) => Ok(()),
         }
     }

@@ -10,7 +10,7 @@ use model::{Refusal, Request, SteadyRate};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use crate::tests::of_moves::{checkpoint, interaction, join, moved};
+use crate::tests::of_moves::{checkpoint, join, moved};
 
 use super::*;
 
@@ -298,7 +298,7 @@ prop_compose! {
     /// A superstep, and the call after it if there is one.
     fn round()(
         superstep in superstep(),
-        found in prop::collection::vec(prop_oneof![observed(), moved(), interaction(), join()], 0..4),
+        found in prop::collection::vec(prop_oneof![observed(), moved(), join()], 0..4),
         (saved, evaluated) in (prop::option::of(checkpoint()), prop::option::of(evaluated())),
         call in prop::option::of(call()),
     ) -> Vec<Event> {
@@ -369,7 +369,6 @@ fn numbered(mut events: Vec<Event>) -> (Vec<Event>, u64) {
                 join.processes.iter_mut().for_each(rank);
             }
             Event::Checkpoint(checkpoint) => checkpoint.superstep = supersteps,
-            Event::Interaction(interaction) => interaction.superstep = supersteps,
             _ => {}
         }
     }

@@ -392,9 +392,6 @@ impl SimulatedWorld {
         if let Some(pool) = &mut self.pool {
             pool.add_work(&plan.work);
         }
-        if let Some(interaction) = plan.interaction.take() {
-            self.recorded.add(record::Event::Interaction(interaction));
-        }
         Ok(true)
     }
 

@@ -1,12 +1,11 @@
 //! Advice about a run, as text, JSON and CSV.
 
-use bsp::numbers::position;
 use experiments::{Failure, Provenance, Published};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::compare::Verdict;
-use crate::text::{Layout, counted, csv, maybe, rounded};
+use crate::text::{Layout, csv, maybe, rounded};
 
 /// Where a recorded run lost time, and which keys would shorten it.
 #[derive(Debug, Serialize)]
@@ -21,8 +20,6 @@ pub struct Report {
     pub(super) ideal_seconds: f64,
     /// The parts of the makespan in addition.
     pub(super) losses: Vec<Loss>,
-    /// What the record says about a task farm; none of other programs.
-    pub(super) farm: Option<FarmReport>,
     /// What limits the advice, in sentences.
     pub(super) notes: Vec<String>,
     /// The most valuable first.
@@ -40,70 +37,24 @@ pub(super) struct Loss {
     pub(super) share: f64,
 }
 
-/// What a record says about a task farm.
-#[derive(Debug, Serialize)]
-pub(super) struct FarmReport {
-    pub(super) tasks: u64,
-    pub(super) interactions: usize,
-    /// The rule of the record, with all its keys.
-    pub(super) dealing: Value,
-    pub(super) workers: Vec<WorkerReport>,
-    /// The relative standard deviation of the time per task of a worker between interactions.
-    pub(super) noise: f64,
-    pub(super) deal_seconds: f64,
-    pub(super) deal_seconds_per_task: f64,
-    pub(super) outcomes_seconds: f64,
-    pub(super) outcomes_seconds_per_task: f64,
-    pub(super) tell_seconds: f64,
-    /// The makespan that the replay of the rule of the record predicts.
-    pub(super) replayed_seconds: f64,
-    /// Its difference from the recorded one, as a part of that.
-    pub(super) replay_error: f64,
-}
-
-/// A worker of a task farm.
-#[derive(Debug, Serialize)]
-pub(super) struct WorkerReport {
-    pub(super) process: String,
-    pub(super) tasks: u64,
-    pub(super) seconds: f64,
-    /// Tasks per second; none of a worker that executed no task.
-    pub(super) rate: Option<f64>,
-}
-
 /// A change that is predicted to shorten the run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Recommendation {
-    /// What it changes, in a word: a key, the kind or the policy.
-    pub(super) change: String,
-    /// The keys with their values, as `--set` takes them.
-    pub(super) set: Vec<String>,
-    /// A table whose other keys have to be removed from the experiment, because the new kind does not take them.
-    pub(super) replaces: Option<String>,
-    /// The part of the makespan that is predicted to be saved.
-    pub(super) predicted_gain: f64,
-    /// The makespan that it leaves, in seconds.
-    pub(super) predicted_seconds: f64,
-    /// Whether the gain is an upper bound.
-    pub(super) is_bound: bool,
-    /// The evidence.
-    pub(super) reason: String,
-    /// The keys one by one.
-    pub(super) keys: Vec<KeyChange>,
-    /// The result of `--try`.
-    pub(super) measured: Option<Measured>,
-}
-
-/// A key with another value.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct KeyChange {
-    /// `section.key`.
+    /// The key that it changes, `section.key`.
     pub(super) key: String,
     /// Its value in the record; null: not set.
     pub(super) now: Value,
     pub(super) better: Value,
-    /// The gain that is predicted for this key alone; null where it cannot be changed alone.
-    pub(super) predicted_gain: Option<f64>,
+    /// The key with the better value, as `--set` takes it.
+    pub(super) set: String,
+    /// The most of the makespan that it can save, as a part of that.
+    pub(super) predicted_gain: f64,
+    /// The makespan that this leaves, in seconds.
+    pub(super) predicted_seconds: f64,
+    /// The evidence.
+    pub(super) reason: String,
+    /// The result of `--try`.
+    pub(super) measured: Option<Measured>,
 }
 
 /// What a run with a recommendation took.
@@ -143,23 +94,6 @@ impl Loss {
     }
 }
 
-impl FarmReport {
-    /// The greatest part of the recorded makespan by which its replay may differ from it.
-    pub(super) const MOST_ERROR: f64 = 0.05;
-
-    /// Whether the replay of the rule is near enough to the record for predictions of other rules.
-    pub(super) fn is_faithful(&self) -> bool {
-        self.replay_error.abs() <= Self::MOST_ERROR
-    }
-}
-
-impl KeyChange {
-    /// The value as `--set` takes it.
-    pub(super) fn assignment(&self) -> String {
-        format!("{}={}", self.key, shown(&self.better))
-    }
-}
-
 /// A value as text, strings without quotes.
 pub(super) fn shown(value: &Value) -> String {
     match value {
@@ -182,18 +116,13 @@ impl Report {
             (1_usize..).zip(advised),
             &[
                 ("number", &|(number, _)| (*number).into()),
-                ("change", &|(_, advised)| advised.change.as_str().into()),
-                ("set", &|(_, advised)| advised.set.join(" ").into()),
-                ("replaces", &|(_, advised)| {
-                    advised.replaces.as_deref().into()
-                }),
+                ("set", &|(_, advised)| advised.set.as_str().into()),
                 ("predicted_gain", &|(_, advised)| {
                     advised.predicted_gain.into()
                 }),
                 ("predicted_seconds", &|(_, advised)| {
                     advised.predicted_seconds.into()
                 }),
-                ("is_bound", &|(_, advised)| advised.is_bound.into()),
                 ("measured_gain", &|(_, advised)| {
                     advised.measured.and_then(|measured| measured.gain).into()
                 }),
@@ -221,9 +150,6 @@ pub fn text(report: &Report, layout: Layout) -> String {
         report.workload,
         rounded(report.seconds, 3)
     );
-    if let Some(farm) = &report.farm {
-        text.push_str(&workers(farm, layout));
-    }
     text.push_str(&losses(report, layout));
     for note in &report.notes {
         text.push_str(&format!("\n{note}"));
@@ -231,8 +157,7 @@ pub fn text(report: &Report, layout: Layout) -> String {
     if !report.notes.is_empty() {
         text.push('\n');
     }
-    let is_predicted = report.farm.as_ref().is_none_or(FarmReport::is_faithful);
-    if report.recommendations.is_empty() && is_predicted {
+    if report.recommendations.is_empty() {
         text.push_str(if report.rejected.is_empty() {
             "\nNo change is predicted to save more than 1 % of this run.\n"
         } else {
@@ -247,7 +172,7 @@ pub fn text(report: &Report, layout: Layout) -> String {
         let table = layout.columns(
             &report.rejected,
             &[
-                ("change", &|advised| advised.change.clone()),
+                ("change", &|advised| advised.set.clone()),
                 ("promised", &|advised| promised(advised)),
                 ("measured", &measured),
                 ("", &|advised| {
@@ -263,14 +188,9 @@ pub fn text(report: &Report, layout: Layout) -> String {
     text
 }
 
-/// The gain that is predicted, or its bound.
+/// The bound of the gain.
 fn promised(advised: &Recommendation) -> String {
-    let gain = advised.predicted_gain * 100.0;
-    if advised.is_bound {
-        format!("at most {gain:.1} %")
-    } else {
-        format!("{gain:.1} % predicted")
-    }
+    format!("at most {:.1} %", advised.predicted_gain * 100.0)
 }
 
 /// What the runs with a change gained and took.
@@ -289,41 +209,10 @@ fn measured_text(measured: &Measured) -> String {
     }
 }
 
-fn workers(farm: &FarmReport, layout: Layout) -> String {
-    let table = layout.columns(
-        &farm.workers,
-        &[
-            ("worker", &|worker| worker.process.clone()),
-            ("tasks", &|worker| worker.tasks.to_string()),
-            ("seconds", &|worker| rounded(worker.seconds, 3)),
-            ("tasks/s", &|worker| {
-                maybe(worker.rate, |rate| rounded(rate, 3))
-            }),
-        ],
-        &[],
-    );
-    let tasks = position(farm.tasks);
-    // Adding zero turns -0.0 into 0.0.
-    let error = (farm.replay_error * 1e3).round() / 10.0 + 0.0;
-    format!(
-        "\n{} in {}; the time of a task varied by {:.2} % between them:\n\n{table}\nThe replay of the rule of the \
-         record predicts {} s ({error:+.1} %).\n",
-        counted(tasks, "task"),
-        counted(farm.interactions, "interaction"),
-        farm.noise * 100.0,
-        rounded(farm.replayed_seconds, 3),
-    )
-}
-
 fn losses(report: &Report, layout: Layout) -> String {
-    let ideal = if report.farm.is_some() {
-        "ideal: all workers are busy"
-    } else {
-        "ideal: mean computation"
-    };
     let losses = report.losses.iter();
     let losses = losses.filter(|loss| SHOWN < loss.seconds.abs() / report.seconds);
-    let rows = std::iter::once((ideal, report.ideal_seconds))
+    let rows = std::iter::once(("ideal: mean computation", report.ideal_seconds))
         .chain(losses.map(|loss| (loss.part, loss.seconds)))
         .chain([("makespan", report.seconds)]);
     let table = layout.columns(
@@ -346,46 +235,19 @@ fn recommendation(number: usize, advised: &Recommendation, layout: Layout) -> St
         format!(", {}", measured_text(measured))
     });
     let promised = promised(advised);
-    let mut text = format!("\n{number}. {}: {promised}{measured}\n", advised.change);
+    let mut text = format!("\n{number}. {}: {promised}{measured}\n", advised.set);
     text.push_str(&format!("   {}.\n\n", advised.reason));
     text.push_str(&layout.columns(
-        &advised.keys,
+        [advised],
         &[
-            ("key", &|change| change.key.clone()),
-            ("now", &|change| shown(&change.now)),
-            ("better", &|change| shown(&change.better)),
-            ("alone", &|change| {
-                maybe(change.predicted_gain, |gain| {
-                    format!("{:.1} %", gain * 100.0)
-                })
-            }),
+            ("key", &|advised| advised.key.clone()),
+            ("now", &|advised| shown(&advised.now)),
+            ("better", &|advised| shown(&advised.better)),
         ],
         &[],
     ));
-    match &advised.replaces {
-        None => {
-            let set: Vec<String> = advised
-                .set
-                .iter()
-                .map(|set| format!("--set {set}"))
-                .collect();
-            text.push_str(&format!("\n   {}\n", set.join(" ")));
-        }
-        Some(table) => text.push_str(&replacement(table, &advised.keys)),
-    }
+    text.push_str(&format!("\n   --set {}\n", advised.set));
     text
-}
-
-/// The table that replaces the present one in the experiment.
-fn replacement(table: &str, keys: &[KeyChange]) -> String {
-    let lines = keys.iter().map(|change| {
-        let name = change.key.rsplit('.').next().unwrap_or_default();
-        format!("   {name} = {}\n", change.better)
-    });
-    let lines: String = lines.collect();
-    format!(
-        "\n   [{table}]   # in place of the present table: the other keys belong to the present kind\n{lines}"
-    )
 }
 
 /// The part of a makespan below which a loss is not shown.

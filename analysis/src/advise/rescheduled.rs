@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::advise::Reading;
-use crate::advise::report::{KeyChange, Loss, Recommendation, Report};
+use crate::advise::report::{Loss, Recommendation, Report, shown};
 use crate::explain::{ExplainedCall, SettledCall, settled_calls};
 use crate::text::{counted, duration, rounded};
 
@@ -248,7 +248,6 @@ pub(super) fn advise(reading: &Reading) -> Report {
         seconds: reading.seconds(),
         ideal_seconds: times.mean,
         losses: times.losses(),
-        farm: None,
         notes: case.notes(),
         recommendations,
         rejected: Vec::new(),
@@ -304,21 +303,14 @@ impl Case<'_> {
         let now = self.reading.manifest.configuration.pointer(&pointer);
         let makespan = self.reading.seconds();
         let seconds = seconds.min(makespan);
-        let change = KeyChange {
+        Recommendation {
             key: key.to_owned(),
             now: now.cloned().unwrap_or_default(),
+            set: format!("{key}={}", shown(&better)),
             better,
-            predicted_gain: Some(seconds / makespan),
-        };
-        Recommendation {
-            change: change.assignment(),
-            set: vec![change.assignment()],
-            replaces: None,
             predicted_gain: seconds / makespan,
             predicted_seconds: makespan - seconds,
-            is_bound: true,
             reason,
-            keys: vec![change],
             measured: None,
         }
     }

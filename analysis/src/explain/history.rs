@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bsp::numbers::{length, position};
 use bsp::units::{Instant, Seconds};
-use bsp::{HostId, Interaction, Rank, SetId};
+use bsp::{HostId, Rank, SetId, farm};
 use experiments::record::{Manifest, RecordedFailure, fault, manifest, shortfall};
 use experiments::{CallSummary, Failure, Scenario};
 use model::{CostCoefficients, Entry, PlanAssessment};
@@ -37,8 +37,8 @@ pub(crate) struct History {
     pub(crate) joins: Vec<Join>,
     /// The checkpoints, if any became complete.
     pub(crate) checkpoints: Option<ExplainedCheckpoints>,
-    /// The interactions of a task farm, in order.
-    pub(crate) interactions: Vec<Interaction>,
+    /// The supersteps in which a task farm has noted how many tasks it dealt, and this number.
+    pub(crate) dealt: Vec<(u64, f64)>,
     /// What processes noted.
     pub(crate) notes: NoteReading,
     /// The end of the run, or of the part of it that the record has.
@@ -429,7 +429,7 @@ pub(crate) struct Reading {
     arrivals: Vec<Moved>,
     joins: Vec<Join>,
     saving: Option<CheckpointReading>,
-    interactions: Vec<Interaction>,
+    dealt: Vec<(u64, f64)>,
     notes: NoteReading,
     seconds: Instant,
     attainable: Option<Seconds>,
@@ -472,7 +472,7 @@ impl Reading {
             arrivals: Vec::new(),
             joins: Vec::new(),
             saving,
-            interactions: Vec::new(),
+            dealt: Vec::new(),
             notes: NoteReading::default(),
             seconds: Instant::START,
             attainable: None,
@@ -489,7 +489,6 @@ impl Reading {
                 | EventKind::Moved
                 | EventKind::Join
                 | EventKind::Checkpoint
-                | EventKind::Interaction
                 | EventKind::Call
                 | EventKind::End
         )
@@ -504,6 +503,9 @@ impl Reading {
                     .for_each(|saving| saving.elapse(superstep));
                 self.supersteps.push(SuperstepTimes::new(superstep));
                 self.notes.add(superstep.index, &superstep.notes);
+                let dealt = superstep.notes.get(farm::TASKS_DEALT);
+                self.dealt
+                    .extend(dealt.map(|dealt| (superstep.index, dealt.sum)));
                 self.seconds = superstep.ended;
             }
             Event::Moved(moved) => self.arrivals.push(*moved),
@@ -517,7 +519,6 @@ impl Reading {
                     saving.save(checkpoint.clone());
                 }
             }
-            Event::Interaction(interaction) => self.interactions.push(interaction.clone()),
             Event::Call(call) => {
                 let arrivals = std::mem::take(&mut self.arrivals);
                 let call = ExplainedCall::new(call, arrivals, &self.rules, self.asked);
@@ -575,7 +576,7 @@ impl Reading {
             calls: self.calls,
             joins: self.joins,
             checkpoints: self.saving.and_then(|saving| saving.end(self.seconds)),
-            interactions: self.interactions,
+            dealt: self.dealt,
             notes: self.notes,
             end: Ending {
                 extent,

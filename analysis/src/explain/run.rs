@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use agents::CheckpointSchedule;
-use bsp::Interaction;
 use bsp::numbers::position;
 use bsp::units::{Instant, Seconds};
 use experiments::record::Manifest;
@@ -13,7 +12,7 @@ use record::{Checkpoint, Run, Superstep};
 use serde::Serialize;
 
 use crate::explain::call::report;
-use crate::explain::history::{History, SuperstepTimes, mean};
+use crate::explain::history::{History, mean};
 use crate::explain::moves;
 use crate::explain::payback::{Balance, means_around_moves};
 use crate::explain::report::Explanation;
@@ -164,19 +163,17 @@ pub(super) fn explained_joins(history: &History) -> Vec<ExplainedJoin> {
     let name = |host: bsp::HostId| history.run.hosts[host.index()].clone();
     let explain = |join: &record::Join| {
         let summary = JoinSummary::new(join, name);
-        let interactions = &history.interactions;
-        let (before, after) = if interactions.is_empty() {
+        let (before, after) = if history.dealt.is_empty() {
             let at = position(join.superstep);
             let pace = |range| mean(&history.supersteps, range).map(|seconds| 1.0 / seconds);
             let end = at.saturating_add(SUPERSTEPS).min(history.supersteps.len());
             (pace(at.saturating_sub(SUPERSTEPS)..at), pace(at..end))
         } else {
-            let length = history.run.round.length;
-            paces(&history.supersteps, interactions, (join.superstep, length))
+            paces(history, join.superstep)
         };
         ExplainedJoin {
             summary,
-            counted: if interactions.is_empty() {
+            counted: if history.dealt.is_empty() {
                 "supersteps"
             } else {
                 "tasks"
@@ -201,41 +198,36 @@ fn join_sentence(join: &ExplainedJoin) -> String {
     sentence
 }
 
-/// Tasks a second in the last interactions, each of `length` supersteps, before superstep `joined` and in those after, without those in which workers are
-/// characterised.
-fn paces(
-    supersteps: &[SuperstepTimes],
-    interactions: &[Interaction],
-    (joined, length): (u64, u64),
-) -> (Option<f64>, Option<f64>) {
-    let is_before =
-        |interaction: &&Interaction| interaction.superstep.saturating_add(length) <= joined;
-    let before = interactions.iter().filter(is_before).skip(1);
-    let before: Vec<_> = before.collect();
-    let last = before.len().saturating_sub(INTERACTIONS);
-    let after = interactions
-        .iter()
-        .filter(|interaction| joined <= interaction.superstep);
-    let after = after.skip(2).take(INTERACTIONS);
-    let pace = |interactions: &mut dyn Iterator<Item = &Interaction>| {
-        let (mut tasks, mut seconds) = (0_u64, 0.0);
-        for interaction in interactions {
-            let first = usize::try_from(interaction.superstep).ok()?;
-            let end = first.checked_add(usize::try_from(length).ok()?)?;
-            let its = supersteps.get(first..end)?;
-            seconds += its.iter().map(|superstep| superstep.seconds).sum::<f64>();
-            tasks += interaction.dealt.iter().sum::<u64>();
-        }
-        (0.0 < seconds).then(|| tasks as f64 / seconds)
+/// Tasks a second in the last rounds that a task farm dealt before superstep `joined` and in those after, without those in
+/// which workers are characterised.
+fn paces(history: &History, joined: u64) -> (Option<f64>, Option<f64>) {
+    let length = history.run.round.length;
+    let round = |(from, tasks): &(u64, f64)| {
+        let first = history.place(*from);
+        let its = history
+            .supersteps
+            .get(first..first.checked_add(position(length))?)?;
+        let seconds: f64 = its.iter().map(|superstep| superstep.seconds).sum();
+        Some((*from, *tasks, seconds))
     };
-    (
-        pace(&mut before[last..].iter().copied()),
-        pace(&mut { after }),
-    )
+    let rounds: Vec<_> = history.dealt.iter().filter_map(round).collect();
+    let before = rounds
+        .iter()
+        .filter(|(from, ..)| from.saturating_add(length) <= joined);
+    let before: Vec<_> = before.skip(1).collect();
+    let after = rounds.iter().filter(|(from, ..)| joined <= *from);
+    let after: Vec<_> = after.skip(2).take(ROUNDS).collect();
+    let pace = |rounds: &[&(u64, f64, f64)]| {
+        let tasks: f64 = rounds.iter().map(|(_, tasks, _)| tasks).sum();
+        let seconds: f64 = rounds.iter().map(|(.., seconds)| seconds).sum();
+        (0.0 < seconds).then(|| tasks / seconds)
+    };
+    let last = before.len().saturating_sub(ROUNDS);
+    (pace(&before[last..]), pace(&after))
 }
 
-/// The most interactions, and supersteps, of which the pace is taken.
-const INTERACTIONS: usize = 5;
+/// The most rounds, and supersteps, of which the pace is taken.
+const ROUNDS: usize = 5;
 const SUPERSTEPS: usize = 10;
 
 /// The checkpoints of a run, and the interval that loses least by what they cost.

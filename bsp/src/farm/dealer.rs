@@ -6,7 +6,6 @@ use std::collections::BinaryHeap;
 use serde::{Deserialize, Serialize};
 
 use crate::numbers::{length, real, whole};
-use crate::superstep::Interaction;
 use crate::units::Seconds;
 
 /// Deals tasks to workers, interaction after interaction, by what each has taken for those before.
@@ -17,10 +16,8 @@ pub struct Dealer {
     dealing: Dealing,
     left: u64,
     workers: Vec<Worker>,
-    /// The last interaction, until it is complete.
-    interaction: Option<Interaction>,
-    /// The tasks of the last interaction.
-    last_dealt: u64,
+    /// The tasks of the last interaction, by worker; empty before the first.
+    last_dealt: Vec<u64>,
     /// Interactions dealt.
     interactions: u64,
     /// The longest time of a worker in the first interaction, in seconds.
@@ -50,8 +47,7 @@ impl Dealer {
             dealing,
             left: tasks,
             workers: (0..workers).map(|_| Worker::default()).collect(),
-            interaction: None,
-            last_dealt: 0,
+            last_dealt: Vec::new(),
             interactions: 0,
             first_longest: 0.0,
             last_longest: 0.0,
@@ -64,9 +60,9 @@ impl Dealer {
         self.left
     }
 
-    /// Deals the tasks of the next interaction in `superstep`: a number for each worker, in rank order, zero for those that
-    /// are not present. As long as tasks are left and a worker is present, one at least is dealt.
-    pub fn deal(&mut self, superstep: u64, is_present: &[bool]) -> Vec<u64> {
+    /// Deals the tasks of the next interaction: a number for each worker, in rank order, zero for those that are not
+    /// present. As long as tasks are left and a worker is present, one at least is dealt.
+    pub fn deal(&mut self, is_present: &[bool]) -> Vec<u64> {
         let present: Vec<usize> = (0..self.workers.len())
             .filter(|worker| is_present[*worker])
             .collect();
@@ -75,7 +71,8 @@ impl Dealer {
         let wanted = match &self.dealing {
             Dealing::Weighted(rule) => {
                 let is_complete = workers == self.workers.len();
-                weighted(*rule, known(), (self.left, self.last_dealt), is_complete)
+                let before = self.last_dealt.iter().sum();
+                weighted(*rule, known(), (self.left, before), is_complete)
             }
             Dealing::BlockCyclic(rule) => self.blocks(rule, known()),
             Dealing::Static => shares(&vec![1.0; workers], (self.left, self.left)),
@@ -87,7 +84,6 @@ impl Dealer {
                 vec![chunk; workers]
             }
         };
-        let before = self.left;
         let mut dealt = vec![0; self.workers.len()];
         for (worker, wanted) in present.into_iter().zip(wanted) {
             let number = wanted.min(self.left);
@@ -97,29 +93,14 @@ impl Dealer {
             }
             dealt[worker] = number;
         }
-        self.last_dealt = before - self.left;
+        self.last_dealt.clone_from(&dealt);
         self.last_longest = 0.0;
-        self.interaction = (0 < self.last_dealt).then(|| Interaction {
-            number: self.interactions,
-            superstep,
-            left: before,
-            took: vec![Seconds::ZERO; dealt.len()],
-            dealt: dealt.clone(),
-        });
         self.interactions += 1;
         dealt
     }
 
-    /// The last interaction with the times of its workers, which have been observed; `None`: it dealt no tasks.
-    pub fn complete(&mut self) -> Option<Interaction> {
-        self.interaction.take()
-    }
-
     /// `worker`, counted from zero, took `took` for its tasks of the last interaction.
     pub fn observe(&mut self, worker: usize, took: Seconds) {
-        if let Some(interaction) = &mut self.interaction {
-            interaction.took[worker] = took;
-        }
         let took = took.get();
         if self.interactions == 1 {
             self.first_longest = self.first_longest.max(took);
@@ -129,6 +110,19 @@ impl Dealer {
         worker.took = Some(took);
         worker.executed = worker.executed / 2.0 + real(worker.dealt);
         worker.seconds = worker.seconds / 2.0 + took.max(SHORTEST);
+    }
+
+    /// How far the share of each worker in the tasks of the last interaction, of which there is one at least, is from its share
+    /// in the sum of all rates, in points; equation `DEAL-10` of `docs/model.md`. In rank order, without workers that have no
+    /// rate yet.
+    pub(super) fn deviations(&self) -> impl Iterator<Item = f64> {
+        let tasks = real(self.last_dealt.iter().sum());
+        let rates: f64 = self.workers.iter().filter_map(Worker::rate).sum();
+        let shares = self.last_dealt.iter().zip(&self.workers);
+        shares.filter_map(move |(dealt, worker)| {
+            let rate = worker.rate()?;
+            Some(100.0 * (real(*dealt) / tasks - rate / rates).abs())
+        })
     }
 
     /// The block of each worker, by what it took for the one before.

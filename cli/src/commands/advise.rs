@@ -82,21 +82,15 @@ Say from a record where time was lost, which keys would shorten the run, and by 
 RUN is the folder of a record, as `{bin} simulate FILE --out DIR` writes to DIR/iii. If DIR has no scenario iii, the \
 last one in it is judged. Nothing is run without --try: the advice follows from the record alone.
 
-Of a task farm, the record has the rates of workers and what sending took. The rule by which tasks are dealt is replayed \
-with them, and so are all other rules with many values of their keys. A predicted gain is relative to the replay of the \
-recorded rule. Of a program with calls, the advice judges imbalance, communication, and what calls and moves cost; its \
-gains are upper bounds. A change that is predicted to save 1 % or less is not recommended.";
+The advice judges imbalance, communication, and what calls and moves cost. Gains are upper bounds: what the cause of a \
+recommendation took from the run. A change that saves 1 % at most is not recommended.";
 
 const ADVISE_HELP: &str = "\
 The advice shows:
   the parts of the makespan: the ideal, and each loss; their sum is the makespan
-  of a task farm, the rates of workers, and how far the replay of the recorded rule is from the record
-  recommendations, the most valuable first: keys, now and better, the gain of each key alone, and the evidence
-  with --try, what simulations of the same scenario gained, beside the prediction: with five seeds, beginning with that
+  recommendations, the most valuable first: the key, its value now and the better one, and the evidence
+  with --try, what simulations of the same scenario gained, beside the bound: with five seeds, beginning with that
   of the record, if the experiment draws at random. A change that is not better is no recommendation any more
-
-A kind of dealing does not take the keys of another: where the kind changes, the table is shown that replaces the \
-present one. Thresholds of `block-cyclic` are never nearer to 1 than twice the noise of the record.
 
 Formats:
   table  the parts of the makespan, then the recommendations
@@ -104,14 +98,13 @@ Formats:
   csv    one row per recommendation
 
 Examples:
-  {bin} simulate conf/santana/hnow.toml --out runs/farm
-  {bin} advise runs/farm                            what lost time, and what to change
-  {bin} advise runs/farm --try --file conf/santana/hnow.toml
+  {bin} simulate conf/synthetic.toml --out runs/synthetic
+  {bin} advise runs/synthetic                       what lost time, and what to change
+  {bin} advise runs/synthetic --try --file conf/synthetic.toml
                                                     and is that so?
-  {bin} advise runs/lbm/ii                          another scenario
-  {bin} advise runs/farm --format json | jq -r '.recommendations[0].set[]'
+  {bin} advise runs/synthetic/ii                    another scenario
+  {bin} advise runs/synthetic --format json | jq -r '.recommendations[0].set'
 
-Exit codes: 0 advice was given, or there is none to give; 4 RUN holds no complete record, or one without interactions \
-and calls.
+Exit codes: 0 advice was given, or there is none to give; 4 RUN holds no complete record, or one without calls.
 
-How farms are judged: docs/task-farms.md. Why processes moved: `{bin} explain`.";
+The evidence: docs/command-line.md. Why processes moved: `{bin} explain`.";

@@ -17,9 +17,15 @@ fn example() -> PathBuf {
 /// What the example prints in its folder.
 #[track_caller]
 fn stdout(arguments: &[&str]) -> String {
+    stdout_in(&example(), arguments)
+}
+
+/// What the example prints in `folder`.
+#[track_caller]
+fn stdout_in(folder: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mandelbrot"));
     let output = command
-        .current_dir(example())
+        .current_dir(folder)
         .env_clear()
         .args(arguments)
         .output();
@@ -35,6 +41,12 @@ fn page() -> PathBuf {
 
 #[test]
 fn code_is_that_of_the_example_and_output_what_it_prints() {
+    let folder = tempfile::TempDir::new().unwrap();
+    for file in ["mandelbrot.toml", "cluster.toml"] {
+        fs::copy(example().join(file), folder.path().join(file)).unwrap();
+    }
+    let recorded = ["simulate", "mandelbrot.toml", "--out", "runs/mandelbrot"];
+    stdout_in(folder.path(), &recorded);
     let text = fs::read_to_string(page()).unwrap();
     let mut parts: Vec<String> = text.split("```").map(str::to_owned).collect();
     let (mut code, mut shown) = (0, 0);
@@ -52,14 +64,14 @@ fn code_is_that_of_the_example_and_output_what_it_prints() {
                 let (command, _) = block.split_once('\n').unwrap();
                 let words = command.strip_prefix("$ cargo run --release -p mandelbrot -- ");
                 let words: Vec<&str> = words.unwrap().split_whitespace().collect();
-                parts[index] = format!("console\n{command}\n{}", stdout(&words));
+                parts[index] = format!("console\n{command}\n{}", stdout_in(folder.path(), &words));
                 shown += 1;
             }
             "sh" => {}
             _ => panic!("a block of {kind}"),
         }
     }
-    assert_eq!((code, shown), (3, 1));
+    assert_eq!((code, shown), (3, 2));
     let right = parts.join("```");
     if std::env::var_os("MIGBSP_UPDATE").is_some() {
         fs::write(page(), &right).unwrap();

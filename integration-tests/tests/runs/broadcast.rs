@@ -27,7 +27,9 @@ impl Program for Sender {
             match self {
                 Self::Broadcasts => ctx.broadcast(&value)?,
                 Self::SendsToAll => {
-                    (1..ctx.size()).for_each(|to| ctx.send(Rank(to), value.clone()))
+                    for to in 1..ctx.size() {
+                        ctx.send(Rank(to), value.clone());
+                    }
                 }
                 Self::SendsToOne => ctx.send(Rank(1), value),
             }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use agents::{Elasticity, JoinTime, PooledHost, Preparation, Programs, Script};
 use bsp::farm::{self, BlockCyclic, Dealing, Farm, Tasks, Weighted, Work};
+use bsp::numbers::{length, real, whole};
 use bsp::units::{Instructions, Seconds};
-use bsp::{BoxError, HostId, Rank};
+use bsp::{BoxError, HostId, Note, Rank};
 use proptest::prelude::*;
 use record::Event;
 use simulated::simulate;
@@ -121,19 +122,23 @@ proptest! {
         let standby = elasticity.standby.clone();
         setup.elasticity = Some(elasticity);
         let programs = farm::processes::<Unequal>(&7, (0..tasks).collect(), size, dealing).unwrap();
-        let (mut joined, mut executed) = (Vec::new(), 0_u64);
+        let (mut joined, mut executed) = (Vec::new(), 0);
         let mut observe = |event: &Event| match event {
             Event::Join(join) if join.joined => joined.push((join.superstep, join.host)),
-            Event::Interaction(interaction) => {
-                executed += interaction.dealt.iter().sum::<u64>();
-                for (worker, dealt) in interaction.dealt.iter().enumerate() {
-                    // A worker on standby gets nothing, unless there is no other.
-                    let home = standby.get(&Rank::from_index(worker + 1));
-                    let is_there = home.is_none_or(|home| {
-                        joined.iter().any(|(at, host)| host == home && *at <= interaction.superstep)
-                    });
-                    assert!(is_there || *dealt == 0 || size <= 3, "{interaction:?}, {joined:?}");
-                }
+            Event::Superstep(superstep) => {
+                let Some(dealt) = superstep.notes.get(farm::TASKS_DEALT) else { return };
+                executed += whole(dealt.sum);
+                let left = superstep.notes.get(farm::TASKS_LEFT);
+                assert_eq!(left, Some(&Note::of(real(tasks - executed))));
+                // A worker on standby gets nothing, unless there is no other.
+                let is_there = |worker: &u32| {
+                    let home = standby.get(&Rank(*worker));
+                    home.is_none_or(|home| {
+                        joined.iter().any(|(at, host)| host == home && *at <= superstep.index)
+                    })
+                };
+                let there = (1..size).filter(is_there).count();
+                assert!(dealt.count <= length(there) || size <= 3, "{dealt:?}, {joined:?}");
             }
             _ => {}
         };

@@ -6,7 +6,8 @@
 mod checks;
 mod show;
 
-use bsp::Interaction;
+use bsp::numbers::length;
+use bsp::{Note, farm};
 use experiments::batch::Batch;
 use experiments::{
     CsvTable, Embedded, Failure, PreparedExperiment, Provenance, Published, Registry, Scenario,
@@ -213,9 +214,12 @@ impl Trial {
         };
         let assignments = assignments(constants, rules, curve, size);
         let prepared = PreparedExperiment::new(load_embedded(embedded, &assignments, registry)?)?;
-        let (mut interactions, mut joined) = (Vec::new(), Vec::new());
+        let (mut dealt, mut deviations, mut joined) = (Vec::new(), Vec::new(), Vec::new());
         let mut observe = |event: &Event| match event {
-            Event::Interaction(interaction) => interactions.push(interaction.clone()),
+            Event::Superstep(superstep) => {
+                dealt.extend(superstep.notes.get(farm::TASKS_DEALT).copied());
+                deviations.extend(superstep.notes.get(farm::SHARE_DEVIATION).copied());
+            }
             Event::Join(join) if join.joined => {
                 let name = prepared.platform.host(join.host).name.clone();
                 joined.push((name, join.creation.get()));
@@ -226,7 +230,7 @@ impl Trial {
         Ok(Self {
             size,
             speedup: serial(size) / finished.end.seconds.get(),
-            imbalance: imbalance(&interactions, curve),
+            imbalance: imbalance(&dealt, &deviations, curve),
             waits: joined,
         })
     }
@@ -274,27 +278,15 @@ fn assignments(constants: &Constants, rules: Rules, curve: &Curve, size: u32) ->
 }
 
 /// By how many points the shares of workers differ from those of their powers at most, in the last interaction but one;
-/// `None`: a worker is in its first one there, or has none.
-fn imbalance(interactions: &[Interaction], curve: &Curve) -> Option<f64> {
-    let [before @ .., settled, _] = interactions else {
+/// `None`: a worker is in its first one there, or has none. Hosts are as fast in every interaction, so the rates of their workers
+/// are in proportion to their powers.
+fn imbalance(dealt: &[Note], deviations: &[Note], curve: &Curve) -> Option<f64> {
+    let ([before @ .., _, _], [.., settled, _]) = (dealt, deviations) else {
         return None;
     };
-    let known = |worker: usize| {
-        before
-            .iter()
-            .any(|interaction| 0 < interaction.dealt[worker])
-    };
-    let workers: Vec<usize> = curve.workers().collect();
-    if !(0..workers.len()).all(known) {
-        return None;
-    }
-    let dealt: u64 = settled.dealt.iter().sum();
-    let powers: f64 = workers.iter().map(|worker| power(*worker)).sum();
-    let points = settled.dealt.iter().zip(&workers).map(|(tasks, worker)| {
-        let share = *tasks as f64 / dealt as f64;
-        100.0 * (share - power(*worker) / powers).abs()
-    });
-    Some(points.fold(0.0, f64::max))
+    let all = length(curve.workers().count());
+    let is_known = before.iter().any(|dealt| dealt.count == all);
+    is_known.then_some(settled.max)
 }
 
 static PAPER: Embedded = Embedded {

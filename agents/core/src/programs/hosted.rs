@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{
-    Conditions, Envelope, Inbox, Interaction, MemorySize, Outbox, Program, Rank, Reductions, Step,
-    reference,
+    Conditions, Envelope, Inbox, MemorySize, Outbox, Program, Rank, Reductions, Step, reference,
 };
 use serde::{Deserialize, Serialize};
 
@@ -90,8 +89,6 @@ pub struct Executed {
     pub output: Option<bytes::Bytes>,
     /// The computation that it charged.
     pub charged: Instructions,
-    /// The interaction of a task farm that is complete, if it is the farm's master.
-    pub interaction: Option<Interaction>,
     /// Its contributions to reductions.
     pub reductions: Reductions,
 }
@@ -196,7 +193,6 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
             sends,
             output,
             charged: outbox.work,
-            interaction: outbox.interaction,
             reductions: outbox.reductions,
         })
     }

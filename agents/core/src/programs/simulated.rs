@@ -146,9 +146,6 @@ impl<P: Program> TypedPrograms<P> {
             self.halted[rank.index()] = Some(conditions.index);
             plan.halts[rank.index()] = true;
         }
-        if let Some(interaction) = self.outbox.interaction.take() {
-            plan.interaction = Some(interaction);
-        }
         if !self.outbox.reductions.is_empty() {
             plan.reductions
                 .resize_with(self.processes.len(), Reductions::default);
@@ -323,7 +320,7 @@ fn broadcasts<Message>(sends: &[(Rank, Envelope<Message>)], senders: &[Rank]) ->
         let next = number(at)..number(at + 1);
         match all.last_mut() {
             Some(last) if last.end == next.start && value(at - 1) == value(at) => {
-                last.end = next.end
+                last.end = next.end;
             }
             _ => all.push(next),
         }

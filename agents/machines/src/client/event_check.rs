@@ -69,14 +69,6 @@ impl EventCheck {
             }
             Event::Evaluated(evaluated) => host == self.rules.managers[evaluated.set.index()],
             Event::Moved(moved) => host == moved.host,
-            Event::Interaction(interaction) => {
-                let workers = self.rules.placement.len().saturating_sub(1);
-                let (dealt, took) = (interaction.dealt.len(), interaction.took.len());
-                check(dealt == workers && took == workers, || {
-                    format!("an interaction of {dealt} and {took} workers, but there are {workers}")
-                })?;
-                true
-            }
             Event::Observed(_) => true,
             // Hosts join in simulations alone.
             Event::Join(_) | Event::Run(_) | Event::End(_) => false,

@@ -23,7 +23,6 @@ fn value(text: &'static str) -> Content {
 
 fn executed(sends: &[(u32, Content)], halts: bool) -> Executed {
     Executed {
-        interaction: None,
         reductions: Reductions::default(),
         sends: sends
             .iter()

@@ -295,13 +295,10 @@ impl HostWorld {
     /// sent.
     pub(super) fn handle_executed(&mut self, done: Done) {
         let rank = done.rank;
-        let mut executed = match self.computation.add_computed(done) {
+        let executed = match self.computation.add_computed(done) {
             Ok(executed) => executed,
             Err(error) => return self.fail(error),
         };
-        if let Some(interaction) = executed.interaction.take() {
-            self.record(record::Event::Interaction(interaction));
-        }
         if let Some(output) = &executed.output {
             self.client.add_output(rank, output.clone());
             if let Some(checkpoints) = &mut self.checkpoints {

@@ -1,4 +1,4 @@
-//! Drawn events of moves, of hosts that join, of checkpoints, and of task farms.
+//! Drawn events of moves, of hosts that join, and of checkpoints.
 
 use proptest::prelude::*;
 
@@ -43,15 +43,5 @@ prop_compose! {
     ) -> Event {
         let (bytes, sent) = (Bytes(bytes), Bytes(sent));
         Event::Checkpoint(Checkpoint { superstep: 0, at, stall, encoding, bytes, sent, complete, problem: None })
-    }
-}
-
-prop_compose! {
-    pub(super) fn interaction()(
-        (number, left) in any::<(u64, u64)>(),
-        workers in prop::collection::vec((any::<u64>(), seconds()), 0..4),
-    ) -> Event {
-        let (dealt, took) = workers.into_iter().unzip();
-        Event::Interaction(Interaction { number, superstep: 0, left, dealt, took })
     }
 }

@@ -73,7 +73,7 @@ fn history(times: &[f64], calls: Vec<ExplainedCall>) -> History {
         calls,
         joins: Vec::new(),
         checkpoints: None,
-        interactions: Vec::new(),
+        dealt: Vec::new(),
         notes: Default::default(),
         end: Ending {
             failure: None,

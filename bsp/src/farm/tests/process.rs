@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::super::*;
 use crate::farm::{BlockCyclic, Weighted, Work};
+use crate::note::Note;
 use crate::program::BoxError;
 use crate::reference::{self, Limit};
 use crate::units::Instructions;
@@ -72,6 +73,43 @@ fn a_task_that_fails_is_named() {
         fails(1_000_001),
         "p3 failed in superstep 2: task 2: it is larger"
     );
+}
+
+#[test]
+fn the_master_notes_what_it_deals_and_what_that_takes() {
+    for rule in rules() {
+        let run = reference::run(farm(1, 200, 5, rule), Limit::default()).unwrap();
+        let of = |name: &str| -> Vec<(u64, Note)> {
+            let noted = run.notes.iter();
+            noted
+                .filter_map(|(superstep, notes)| Some((*superstep, *notes.get(name)?)))
+                .collect()
+        };
+        let mut left = 200.0;
+        let dealt = of(TASKS_DEALT);
+        for ((superstep, dealt), noted) in dealt.iter().zip(of(TASKS_LEFT)) {
+            left -= dealt.sum;
+            assert_eq!(noted, (*superstep, Note::of(left)));
+            assert!(dealt.count <= 4 && 1.0 <= dealt.min, "{dealt:?}");
+        }
+        assert_eq!((left, of(TASKS_LEFT).len()), (0.0, dealt.len()));
+        // Those that executed tasks say so when the next ones are dealt; all of them have a rate then.
+        let seconds = of(TASK_SECONDS)
+            .into_iter()
+            .map(|(superstep, note)| (superstep, note.count));
+        let expected = dealt
+            .iter()
+            .map(|(superstep, dealt)| (superstep + SUPERSTEPS, dealt.count));
+        assert_eq!(seconds.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        let deviations = of(SHARE_DEVIATION);
+        assert_eq!(deviations.len(), dealt.len());
+        assert!(
+            deviations
+                .iter()
+                .all(|(_, note)| note.count == 4 && 0.0 <= note.min && note.max <= 100.0),
+            "{deviations:?}"
+        );
+    }
 }
 
 #[test]

@@ -26,9 +26,9 @@ const BOTH: [&str; 37] = [
     "explain kept --process p1",
     "explain planned",
     "explain planned --superstep 4",
-    "simulate blocks.toml --out dealt",
-    "advise dealt --try",
-    "advise dealt",
+    "simulate e.toml --set application.supersteps=400 --out long",
+    "advise long --try",
+    "advise long",
     "advise kept",
     "verify kept",
     "verify planned",
@@ -88,27 +88,6 @@ const FREE: [&str; 2] = ["configuration", "value"];
 
 const INSTANCE: &str = r#"{"machines": ["a", "b"], "capacities": [1, 1], "cluster": [0, 0],
     "bandwidth": {"intra": 1, "inter": 1}, "processes": [[2, 1, 0], [2, 1, 0]], "targets": [2]}"#;
-
-/// A task farm whose block is too large.
-const BLOCKS: &str = r#"
-[application]
-workload = "task-farm"
-processes = 4
-
-[application.task-farm]
-tasks = 200
-instructions = 1e7
-
-[application.task-farm.dealing]
-kind = "block-cyclic"
-block = 32
-
-[platform]
-file = "two.xml"
-
-[scheduler]
-policy = "none"
-"#;
 
 /// A fluid that some values make diverge.
 pub(crate) const UNSTABLE: &str = r#"
@@ -242,7 +221,6 @@ fn folder() -> Folder {
         )
         .with("heat.toml", HEAT)
         .with("farm.toml", FARM)
-        .with("blocks.toml", BLOCKS)
         .with("unstable.toml", UNSTABLE)
         .with("zero.toml", ZERO)
         .with("owners.toml", format!("{EXPERIMENT}{OWNERS}"));

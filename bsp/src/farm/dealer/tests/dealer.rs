@@ -8,23 +8,22 @@ fn dealt(dealing: Dealing, tasks: u64, rates: &[f64]) -> Vec<Vec<u64>> {
     let mut dealer = Dealer::new(dealing, tasks, workers);
     let mut all = Vec::new();
     while 0 < dealer.left() {
-        let numbers = dealer.deal(length(all.len()), &vec![true; rates.len()]);
-        let mut times = vec![Seconds::ZERO; rates.len()];
-        for (worker, (number, rate)) in numbers.iter().zip(rates).enumerate() {
-            if 0 < *number {
-                times[worker] = Seconds::new(real(*number) / rate).unwrap();
-                dealer.observe(worker, times[worker]);
-            }
-        }
-        let interaction = dealer.complete().unwrap();
-        assert_eq!((&interaction.dealt, &interaction.took), (&numbers, &times));
-        assert_eq!(
-            interaction.left - numbers.iter().sum::<u64>(),
-            dealer.left()
-        );
+        let left = dealer.left();
+        let numbers = dealer.deal(&vec![true; rates.len()]);
+        assert_eq!(left - numbers.iter().sum::<u64>(), dealer.left());
+        observe(&mut dealer, &numbers, rates);
         all.push(numbers);
     }
     all
+}
+
+/// Workers have executed what they were dealt at these `rates`.
+fn observe(dealer: &mut Dealer, numbers: &[u64], rates: &[f64]) {
+    for (worker, (number, rate)) in numbers.iter().zip(rates).enumerate() {
+        if 0 < *number {
+            dealer.observe(worker, Seconds::new(real(*number) / rate).unwrap());
+        }
+    }
 }
 
 fn block_cyclic(block: u64) -> Dealing {
@@ -126,6 +125,30 @@ fn shares_follow_rates_after_one_task_each() {
     assert!(last.iter().sum::<u64>() <= 48, "{last:?}");
 }
 
+/// `DEAL-10` by hand: equal blocks on workers that do 1, 4 and 2 of seven tasks, then on two of three that do 1 and 3 of four.
+#[test]
+fn shares_of_tasks_deviate_from_those_of_rates() {
+    for (rates, is_present, expected) in [
+        (
+            &[1.0, 4.0, 2.0],
+            [true; 3],
+            &[400.0 / 21.0, 500.0 / 21.0, 100.0 / 21.0][..],
+        ),
+        (&[1.0, 9.0, 3.0], [true, false, true], &[25.0, 25.0]),
+    ] {
+        let mut dealer = Dealer::new(block_cyclic(8), 1000, 3);
+        let numbers = dealer.deal(&is_present);
+        observe(&mut dealer, &numbers, rates);
+        let deviations: Vec<f64> = dealer.deviations().collect();
+        let pairs = deviations.iter().zip(expected);
+        assert!(
+            deviations.len() == expected.len()
+                && pairs.clone().all(|(one, other)| (one - other).abs() < 1e-9),
+            "{deviations:?}"
+        );
+    }
+}
+
 fn rules() -> impl Strategy<Value = Dealing> {
     let reference = prop_oneof![Just(Reference::First), Just(Reference::Last)];
     prop_oneof![
@@ -156,5 +179,26 @@ proptest! {
         let all = dealt(dealing, tasks, &rates);
         prop_assert_eq!(all.iter().flatten().sum::<u64>(), tasks);
         prop_assert!(all.iter().all(|numbers| 0 < numbers.iter().sum::<u64>()));
+    }
+
+    #[test]
+    fn workers_that_are_not_present_get_no_tasks(
+        dealing in rules(),
+        tasks in 1_u64..5000,
+        workers in prop::collection::vec((1e-6..1e6_f64, any::<bool>(), any::<bool>()), 1..20),
+    ) {
+        let rates: Vec<f64> = workers.iter().map(|(rate, ..)| *rate).collect();
+        let mut dealer = Dealer::new(dealing, tasks, u32::try_from(rates.len()).unwrap());
+        // Some leave, and others come, after the first interaction.
+        let first: Vec<bool> = workers.iter().map(|(_, first, _)| *first).collect();
+        let second: Vec<bool> = workers.iter().map(|(.., second)| *second).collect();
+        for is_present in [first, second] {
+            let left = dealer.left();
+            let numbers = dealer.deal(&is_present);
+            observe(&mut dealer, &numbers, &rates);
+            prop_assert!(numbers.iter().zip(&is_present).all(|(number, there)| *there || *number == 0));
+            let is_dealt = 0 < numbers.iter().sum::<u64>();
+            prop_assert_eq!(is_dealt, 0 < left && is_present.contains(&true));
+        }
     }
 }
