@@ -100,6 +100,11 @@ fn each_node_reads_the_graph_in_its_folder_for_data() {
     let printed: Value = serde_json::from_str(&stdout(folder.path(), &run)).unwrap();
     let verified = printed["run"]["verified"].as_str().unwrap();
     assert!(verified.starts_with("the ranks sum to 1"), "{verified}");
+    let simulate = ["simulate", "pagerank.toml", "--format", "json"];
+    let simulated: Value = serde_json::from_str(&stdout(folder.path(), &simulate)).unwrap();
+    let digest = &simulated["runs"][0]["outputs_sha256"];
+    assert!(digest.is_string(), "{simulated}");
+    assert_eq!(printed["run"]["outputs_sha256"], *digest);
     // The file of one node is none, and that node says where.
     fs::create_dir(data.join("node-2")).unwrap();
     fs::write(data.join("node-2/karate.txt"), "0 1\nnone\n").unwrap();
