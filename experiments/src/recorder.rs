@@ -8,6 +8,7 @@ use bsp::reference::chain;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::files::{FileRow, index};
 use crate::prepared::PreparedExperiment;
 use crate::provenance::Provenance;
 use crate::record;
@@ -28,6 +29,8 @@ pub struct Recorder {
     writer: Option<Writer>,
     /// The error that lost events, if there was one.
     lost: Option<WriteError>,
+    /// The files that processes have left.
+    files: Vec<FileRow>,
 }
 
 /// The experiment.
@@ -77,6 +80,7 @@ impl Recorder {
             head: Event::Run(head(scenario, prepared, registry)?),
             writer: None,
             lost: None,
+            files: Vec::new(),
         })
     }
 
@@ -163,6 +167,11 @@ impl Recorder {
         written.unwrap_or(Ok(())).map_err(Failure::chain)
     }
 
+    /// Adds files that processes have left, of which the record will have an index.
+    pub fn add_files(&mut self, files: impl IntoIterator<Item = FileRow>) {
+        self.files.extend(files);
+    }
+
     /// Completes the record at the end of the run.
     ///
     /// # Errors
@@ -173,7 +182,12 @@ impl Recorder {
             return Err(Failure::chain(error));
         }
         let directory = self.folder;
-        let writer = self.writer.ok_or(WriteError::Unended { directory });
+        let mut writer = self.writer.ok_or(WriteError::Unended { directory });
+        if let (Ok(writer), false) = (&mut writer, self.files.is_empty()) {
+            for (name, contents) in index(&self.description.provenance, &self.files)? {
+                writer.add_file(name, &contents).map_err(Failure::chain)?;
+            }
+        }
         let manifest = Manifest {
             description: &self.description,
             results: Some(report),

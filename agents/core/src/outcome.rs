@@ -1,11 +1,12 @@
 //! The result of a run.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use bsp::Program;
 use bsp::units::{Bytes, Seconds};
-use protocol::Build;
+use protocol::{Build, JobFolder, WrittenOutput};
 use record::{Call, Checkpoint, End, Join};
 use simulator::NoRoute;
 
@@ -26,6 +27,8 @@ pub struct Outcome {
     pub builds: Vec<Build>,
     /// The node that each process ended on, by rank; none in a simulation.
     pub nodes: Vec<String>,
+    /// If the job has files on its nodes: the folder in which each node has those of jobs, by name.
+    pub folders: BTreeMap<String, String>,
     /// What the client sent before the run and received after it; `None` in a simulation.
     pub transfers: Option<Transfers>,
     /// The supersteps of a simulation that passed as earlier ones did, and were not simulated again.
@@ -33,29 +36,66 @@ pub struct Outcome {
 }
 
 /// The outputs of a job's programs, by rank.
-pub struct Outputs(Box<dyn Any + Send>);
+pub struct Outputs(OutputsAt);
+
+enum OutputsAt {
+    /// In memory: a list of outputs.
+    Here(Box<dyn Any + Send>),
+    /// In files of the nodes.
+    Nodes(OutputsOnNodes),
+}
+
+/// Outputs that are in files of the nodes on which the processes have ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputsOnNodes {
+    /// The folder of the job, in that of each node.
+    pub job: JobFolder,
+    /// What the nodes say of the files, by rank.
+    pub files: Vec<WrittenOutput>,
+}
 
 impl Outputs {
     /// The outputs of programs of type `P`, by rank.
     pub(crate) fn new<P: Program>(outputs: Vec<P::Output>) -> Self {
-        Self(Box::new(outputs))
+        Self(OutputsAt::Here(Box::new(outputs)))
+    }
+
+    /// Outputs that are in files of the nodes.
+    #[must_use]
+    pub const fn on_nodes(files: OutputsOnNodes) -> Self {
+        Self(OutputsAt::Nodes(files))
+    }
+
+    /// The files of the nodes in which they are; `None`: they are in memory.
+    #[must_use]
+    pub const fn files(&self) -> Option<&OutputsOnNodes> {
+        match &self.0 {
+            OutputsAt::Here(_) => None,
+            OutputsAt::Nodes(files) => Some(files),
+        }
     }
 
     /// The outputs of programs of type `P`, by rank.
     ///
     /// # Panics
     ///
-    /// If the programs of the job were of another type with other outputs.
+    /// If they are in files of the nodes, or the programs of the job were of another type with other outputs.
     #[must_use]
     pub fn typed<P: Program>(&self) -> &[P::Output] {
-        let outputs = self.0.downcast_ref::<Vec<P::Output>>();
-        outputs.expect("the outputs are those of the programs that ran")
+        let outputs = match &self.0 {
+            OutputsAt::Here(outputs) => outputs.downcast_ref::<Vec<P::Output>>(),
+            OutputsAt::Nodes(_) => None,
+        };
+        outputs.expect("the outputs are here, and those of the programs that ran")
     }
 }
 
 impl fmt::Debug for Outputs {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Outputs").finish_non_exhaustive()
+        formatter
+            .debug_struct("Outputs")
+            .field("files", &self.files())
+            .finish_non_exhaustive()
     }
 }
 

@@ -8,6 +8,7 @@ mod event_check;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
+use std::path::{Component, Path};
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
@@ -21,7 +22,7 @@ use protocol::identity::Role;
 use protocol::transport::JobId;
 use protocol::{
     Address, Build, EncodedState, Ended, Fault, Frame, InputFolder, JobMessage, Member, Message,
-    Status, Submit, encode, variant,
+    NodeFiles, Status, Submit, WrittenOutput, encode, is_displayable, variant,
 };
 use record::{Call, Checkpoint, End, Event, Names};
 
@@ -202,6 +203,7 @@ impl<'a> ClientMachine<'a> {
                 processes,
                 checkpoint: self.request.checkpoint.clone(),
                 resumed: resumption::submitted(&self.request.setup),
+                files: self.request.files,
             };
             self.send(host, JobMessage::Submit(Box::new(submit)));
         }
@@ -274,10 +276,11 @@ impl<'a> ClientMachine<'a> {
             }
             (
                 Phase::Submitted(counts),
-                NodeWord::Message(JobMessage::Accepted { counts: it }, _),
+                NodeWord::Message(JobMessage::Accepted { counts: it, folder }, _),
             ) => {
                 *counts &= it;
                 let counts = *counts;
+                self.add_folder(host, folder)?;
                 self.done.insert(host);
                 if self.done.len() == self.request.members.len() {
                     for host in self.hosts() {
@@ -373,17 +376,42 @@ impl<'a> ClientMachine<'a> {
                     .then_some(())
                     .ok_or_else(|| self.refuse(host, "a second end"))
             }
-            NodeWord::Output(rank, output) => {
-                let is_new = self.event_check.shape().rank(rank).is_ok()
-                    && self.result.outputs.insert(rank, (host, output)).is_none();
-                let problem = format!("an unexpected output of {rank}");
-                is_new
-                    .then_some(())
-                    .ok_or_else(|| self.refuse(host, &problem))
+            NodeWord::Message(JobMessage::OutputWritten(file), _) => {
+                self.add_output(host, file.rank, JobOutput::File(file))
             }
+            NodeWord::Output(rank, output) => self.add_output(host, rank, JobOutput::Value(output)),
             word @ (NodeWord::Message(..) | NodeWord::Closed(_)) => {
                 Err(word.error(self.name(host)))
             }
+        }
+    }
+
+    /// Adds the output of a process that has ended on `host`, as its node says, or what it says of the file with the output.
+    fn add_output(&mut self, host: HostId, rank: Rank, output: JobOutput) -> Result<(), JobError> {
+        let are_written = self.request.files.is_some_and(|files| files.outputs);
+        let (is_expected, what) = match &output {
+            JobOutput::Value(_) => (!are_written, "output"),
+            JobOutput::File(_) => (are_written, "file with the output"),
+        };
+        let is_new = is_expected
+            && self.event_check.shape().rank(rank).is_ok()
+            && self.result.outputs.insert(rank, (host, output)).is_none();
+        let problem = format!("an unexpected {what} of {rank}");
+        is_new
+            .then_some(())
+            .ok_or_else(|| self.refuse(host, &problem))
+    }
+
+    /// Adds the folder in which a node writes files of the job, if the job has any.
+    fn add_folder(&mut self, host: HostId, folder: Option<String>) -> Result<(), JobError> {
+        match folder {
+            None if self.request.files.is_none() => Ok(()),
+            Some(folder) if self.request.files.is_some() && is_folder(&folder) => {
+                self.result.folders.insert(host, folder);
+                Ok(())
+            }
+            None => Err(self.refuse(host, "no folder for the files of the job")),
+            Some(_) => Err(self.refuse(host, "a folder for files that is none")),
         }
     }
 
@@ -541,6 +569,16 @@ pub fn initial(rank: Rank, payload: Bytes) -> EncodedState {
     }
 }
 
+/// Whether a node may say that it writes files to this folder: an absolute path without `..` that can be displayed.
+fn is_folder(folder: &str) -> bool {
+    let path = Path::new(folder);
+    let mut parts = path.components();
+    let is_plain = parts.all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+    path.is_absolute() && is_plain && folder.len() <= FOLDER_MAX && is_displayable(folder)
+}
+
+/// The greatest number of bytes of the path of a folder.
+const FOLDER_MAX: usize = 4096;
 /// The error of an interrupted run.
 const INTERRUPTED: &str = "interrupted";
 /// How long a node may take to answer.
@@ -645,6 +683,8 @@ pub struct Request {
     pub folder: InputFolder,
     /// The folder to which its checkpoints are written, an absolute path, if they are. The client and all nodes share it.
     pub checkpoint: Option<String>,
+    /// The files that nodes write for it, if they write any.
+    pub files: Option<NodeFiles>,
     /// The setup that the nodes derive from the experiment; its hosts are those of the cluster.
     pub setup: Setup,
 }
@@ -652,8 +692,10 @@ pub struct Request {
 /// The outputs, totals, calls and checkpoints of a job.
 #[derive(Default, Debug)]
 pub struct JobResult {
-    /// The outputs, with the host of the node that sent each.
-    pub outputs: BTreeMap<Rank, (HostId, Bytes)>,
+    /// The outputs, with the host of the node that sent each or has its file.
+    pub outputs: BTreeMap<Rank, (HostId, JobOutput)>,
+    /// If the job has files on its nodes: the folder in which each node has those of jobs.
+    pub folders: BTreeMap<HostId, String>,
     /// The totals of each node.
     pub ended: BTreeMap<HostId, Ended>,
     /// Its rescheduling calls.
@@ -662,6 +704,15 @@ pub struct JobResult {
     pub checkpoints: Vec<Checkpoint>,
     /// The builds of the nodes, by host.
     pub builds: Vec<Build>,
+}
+
+/// The output of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobOutput {
+    /// Encoded.
+    Value(Bytes),
+    /// In a file of the node.
+    File(WrittenOutput),
 }
 
 impl JobResult {
@@ -742,3 +793,6 @@ impl<'a> Mismatch<'a> {
         mismatch(("this client", own), (run, build))
     }
 }
+
+#[cfg(test)]
+mod tests;

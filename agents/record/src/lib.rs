@@ -20,7 +20,8 @@ use protocol::{Considered, Measured, Report};
 use serde::{Deserialize, Serialize};
 
 pub use reader::{
-    Extent, ReadError, description, head, is_complete, is_record, manifest, read, remedy, scan,
+    Extent, FILES, ReadError, description, head, is_complete, is_record, manifest, read, remedy,
+    scan,
 };
 pub use trace::{TraceError, TraceReader, TracedSuperstep};
 pub use writer::{WriteError, WriteOptions, Writer};

@@ -9,7 +9,7 @@ use flate2::{Compression, GzBuilder};
 use serde::Serialize;
 
 use crate::Event;
-use crate::reader::{COMPLETE, EVENTS, EVENTS_COMPRESSED, PARTIAL, TRACE, is_complete};
+use crate::reader::{COMPLETE, EVENTS, EVENTS_COMPRESSED, FILES, PARTIAL, TRACE, is_complete};
 use crate::trace::TraceWriter;
 
 /// A record being written.
@@ -109,7 +109,16 @@ impl Writer {
             });
         }
         // Old events must not follow a new description, nor a complete description no events.
-        for name in [COMPLETE, PARTIAL, TRACE, EVENTS, EVENTS_COMPRESSED] {
+        let [index, table] = FILES;
+        for name in [
+            COMPLETE,
+            PARTIAL,
+            TRACE,
+            index,
+            table,
+            EVENTS,
+            EVENTS_COMPRESSED,
+        ] {
             let path = directory.join(name);
             remove(&path).map_err(at(&path))?;
         }
@@ -208,6 +217,23 @@ impl Writer {
         remove(&self.directory.join(PARTIAL))
             .and_then(|()| sync_directory(&self.directory))
             .map_err(|source| self.error(COMPLETE, source))
+    }
+
+    /// Adds a file to the record, which appears in one piece.
+    ///
+    /// # Errors
+    ///
+    /// If the disk refuses it.
+    pub fn add_file(&mut self, name: &str, contents: &[u8]) -> Result<(), WriteError> {
+        let path = self.directory.join(name);
+        let new = self.directory.join(format!("{name}.new"));
+        let written = File::create(&new).and_then(|mut file| {
+            file.write_all(contents)?;
+            file.sync_all()
+        });
+        written
+            .and_then(|()| fs::rename(&new, &path))
+            .map_err(|source| self.error(name, source))
     }
 
     /// Leaves the record of a run that has failed, with a `description` that says why. It has what was appended.

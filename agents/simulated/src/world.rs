@@ -240,6 +240,7 @@ impl SimulatedWorld {
         let end = self.recorded.end(self.finished_at, traffic);
         Ok(Outcome {
             nodes: Vec::new(),
+            folders: BTreeMap::new(),
             transfers: None,
             builds: Vec::new(),
             repeated: self.repetition.count(),
