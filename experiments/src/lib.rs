@@ -29,7 +29,6 @@ pub mod submission;
 pub use background::BackgroundSection;
 pub use experiment::{Application, Experiment};
 pub use failure::Failure;
-pub use files::{FileRow, output_files};
 pub use loaded::{
     Embedded, Loaded, layered, load, load_embedded, load_for_cluster, load_text_for_cluster,
     load_to_play, overrides, recorded, scheduler,

@@ -1,6 +1,5 @@
 //! An experiment that is ready to be run, and the result of a run, whose outputs are verified.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agents::{
@@ -172,8 +171,6 @@ pub struct Finished {
     pub builds: Vec<Build>,
     /// The node that each process ended on, by rank; none in a simulation.
     pub nodes: Vec<String>,
-    /// If nodes have written files: the folder in which each has those of jobs, by name.
-    pub folders: BTreeMap<String, String>,
     /// What the client sent before the run and received after it; `None` in a simulation.
     pub transfers: Option<Transfers>,
 }
@@ -221,7 +218,6 @@ impl Finished {
             verified: verified.statement,
             builds: outcome.builds,
             nodes: outcome.nodes,
-            folders: outcome.folders,
             transfers: outcome.transfers,
         })
     }

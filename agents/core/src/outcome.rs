@@ -1,7 +1,6 @@
 //! The result of a run.
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::fmt;
 
 use bsp::Program;
@@ -27,8 +26,6 @@ pub struct Outcome {
     pub builds: Vec<Build>,
     /// The node that each process ended on, by rank; none in a simulation.
     pub nodes: Vec<String>,
-    /// If the job has files on its nodes: the folder in which each node has those of jobs, by name.
-    pub folders: BTreeMap<String, String>,
     /// What the client sent before the run and received after it; `None` in a simulation.
     pub transfers: Option<Transfers>,
     /// The supersteps of a simulation that passed as earlier ones did, and were not simulated again.
@@ -181,6 +178,18 @@ pub enum RunError {
     /// A node violated the protocol.
     #[error("{0}: it is broken, or runs another build")]
     Peer(String),
+    /// A file of a process cannot be written.
+    #[error("{what} of {rank} cannot be written to {path}: {problem}")]
+    File {
+        /// What is in the file, as "the output".
+        what: String,
+        /// The process.
+        rank: bsp::Rank,
+        /// The file.
+        path: String,
+        /// What the system says.
+        problem: String,
+    },
     /// The host that a node plays never gives a process a processor.
     #[error("{rank} waits for ever: its host is fully loaded")]
     Starved {

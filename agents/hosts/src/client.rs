@@ -1,5 +1,6 @@
 //! The client of a cluster: it submits jobs and asks for the status of nodes.
 
+use std::collections::BTreeMap;
 use std::future::{self, Future};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
@@ -124,8 +125,6 @@ fn follow(
         .into_values()
         .map(|(host, output)| (name(host), output))
         .unzip();
-    let folders = result.folders.into_iter();
-    let folders = folders.map(|(host, folder)| (name(host), folder)).collect();
     observer.observe(&Event::End(end))?;
     let (mut values, mut files) = (Vec::new(), Vec::new());
     for output in outputs {
@@ -154,7 +153,6 @@ fn follow(
         builds: result.builds,
         outputs,
         nodes,
-        folders,
     })
 }
 
@@ -380,6 +378,19 @@ impl ClientShell<'_> {
                     // The machine knows the error.
                     drop(sender.refuse(problem));
                 }
+            }
+            ClientAction::ShowFolders(folders) => {
+                let name = |host: HostId| self.request.members[host.index()].name.clone();
+                let job = self.request.files.map(|files| files.job.to_string());
+                let job = job.unwrap_or_default();
+                let of_job = |(host, folder): (HostId, String)| {
+                    (
+                        name(host),
+                        format!("{}/{job}", folder.trim_end_matches('/')),
+                    )
+                };
+                let folders = folders.into_iter().map(of_job);
+                self.observer.found_folders(folders.collect());
             }
             ClientAction::Observe(event) => {
                 if matches!(*event, Event::Superstep(_)) {
@@ -745,6 +756,10 @@ pub trait JobObserver {
     ///
     /// If the job has to end.
     fn observe(&mut self, event: &Event) -> Result<(), JobError>;
+
+    /// Handles the folder in which each node writes the files of the job, by the name of the node, if it has some: before its
+    /// first event. By default it is ignored.
+    fn found_folders(&mut self, _folders: BTreeMap<String, String>) {}
 
     /// Handles the progress of sending processes or of receiving outputs; by default it is ignored.
     fn transferred(&mut self, _progress: TransferProgress) {}

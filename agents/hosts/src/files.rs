@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bsp::Rank;
+use agents::RunError;
+use bsp::{HostId, Rank, Snapshot};
 use bytes::Bytes;
 use checkpoint::{DiskFiles, Files as _};
 use machines::JobError;
@@ -99,12 +100,18 @@ impl OutputFolder {
         }
     }
 
-    /// The files of a job; `None` if the node has no folder for them.
-    pub(crate) fn of_job(&self, job: JobFolder, incarnation: u64) -> Option<JobFiles> {
+    /// The files of a job, on the node of `host`; `None` if it has no folder for them.
+    pub(crate) fn of_job(
+        &self,
+        job: JobFolder,
+        incarnation: u64,
+        host: HostId,
+    ) -> Option<JobFiles> {
         self.folder.as_ref().map(|folder| JobFiles {
             folder: PathBuf::from(folder),
             job,
             incarnation,
+            host,
         })
     }
 }
@@ -140,6 +147,7 @@ pub(crate) struct JobFiles {
     folder: PathBuf,
     job: JobFolder,
     incarnation: u64,
+    host: HostId,
 }
 
 impl JobFiles {
@@ -152,18 +160,47 @@ impl JobFiles {
     ) {
         let (this, events) = (self.clone(), events.clone());
         drop(tokio::task::spawn_blocking(move || {
-            let path = this.job.output(rank);
+            let path = format!("{}/{}", this.job, JobFolder::output(rank));
             let event = match this.write(&path, &output) {
                 Ok(()) => JobEvent::OutputWritten(WrittenOutput {
                     rank,
                     length: u64::try_from(output.len()).expect("lengths fit 64 bits"),
                     sha256: Sha256::digest(&output).into(),
                 }),
-                Err(error) => JobEvent::Failed(this.refused("the output", rank, &path, &error)),
+                Err(error) => {
+                    let refused = this.refused("the output".to_owned(), rank, &path, &error);
+                    JobEvent::Failed(refused.into())
+                }
             };
             // The job may be over.
             drop(events.send(event));
         }));
+    }
+
+    /// Writes the snapshots of a process in a superstep, and returns what the record says of them. The calling thread waits until
+    /// they are on the disk.
+    ///
+    /// # Errors
+    ///
+    /// If one of them cannot be written.
+    pub(crate) fn write_snapshots(
+        &self,
+        snapshots: &[Snapshot],
+    ) -> Result<Vec<record::Snapshot>, RunError> {
+        let written = snapshots.iter().map(|taken| {
+            let sha256 = Sha256::digest(&taken.contents).into();
+            let written = record::Snapshot::of(taken, self.host, sha256);
+            let path = format!("{}/{}", self.job, written.path());
+            match self.write(&path, &taken.contents) {
+                Ok(()) => Ok(written),
+                Err(error) => {
+                    let (name, superstep) = (&taken.name, taken.superstep);
+                    let what = format!("the snapshot `{name}` in superstep {superstep}");
+                    Err(self.refused(what, taken.rank, &path, &error))
+                }
+            }
+        });
+        written.collect()
     }
 
     /// Writes a file whole or not at all: `path` is relative to the folder of the node. A file that is there is replaced.
@@ -186,12 +223,13 @@ impl JobFiles {
     }
 
     /// The error of a file of `rank` that the system refuses.
-    fn refused(&self, what: &str, rank: Rank, path: &str, error: &io::Error) -> JobError {
-        let path = self.folder.join(path);
-        let path = path.display();
-        JobError::cluster(format!(
-            "{what} of {rank} cannot be written to {path}: {error}"
-        ))
+    fn refused(&self, what: String, rank: Rank, path: &str, error: &io::Error) -> RunError {
+        RunError::File {
+            what,
+            rank,
+            path: self.folder.join(path).display().to_string(),
+            problem: error.to_string(),
+        }
     }
 }
 
@@ -264,9 +302,11 @@ mod tests {
     fn files_are_replaced_whole_and_links_are_not_followed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
-        let files = OutputFolder::at(path).unwrap().of_job(JobFolder(7), 3);
+        let files = OutputFolder::at(path)
+            .unwrap()
+            .of_job(JobFolder(7), 3, HostId(0));
         let files = files.unwrap();
-        let own = JobFolder(7).output(Rank(0));
+        let own = format!("{}/{}", JobFolder(7), JobFolder::output(Rank(0)));
         files.write(&own, b"old").unwrap();
         fs::write(
             path.join(format!("{own}.new-3")),
@@ -290,7 +330,7 @@ mod tests {
     fn a_file_that_cannot_be_written_names_its_process_and_its_path() {
         let folder = tempfile::tempdir().unwrap();
         let files = OutputFolder::at(folder.path()).unwrap();
-        let files = files.of_job(JobFolder(7), 0).unwrap();
+        let files = files.of_job(JobFolder(7), 0, HostId(0)).unwrap();
         fs::write(folder.path().join("0000000000000007"), "in the way").unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()

@@ -151,7 +151,7 @@ impl LiveJob {
             },
             files: begun
                 .files
-                .and_then(|(job, incarnation)| outputs.of_job(job, incarnation)),
+                .and_then(|(job, incarnation, host)| outputs.of_job(job, incarnation, host)),
             program_type: begun.decoder.program_type,
             calls: JoinSet::new(),
             calling: Arc::new(Semaphore::new(CALLS_MAX)),
@@ -360,6 +360,7 @@ impl LiveJob {
             executions,
             done,
             &forks,
+            self.files.as_ref(),
         ));
         self.own = Some(started.own);
         let CheckpointPlace { job, files, folder } = &mut self.checkpoints;

@@ -5,6 +5,7 @@
 //! itself (Ctrl-C), it orders the nodes to stop. It ends every job by closing its connections.
 
 mod event_check;
+mod snapshot_order;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -31,6 +32,7 @@ use crate::job_error::JobError;
 use crate::journal::Journal;
 use crate::members::{self, Builds, mismatch};
 use crate::resumption;
+use snapshot_order::SnapshotOrder;
 
 /// The client of a job, as a state machine: it receives events and returns actions.
 ///
@@ -54,6 +56,10 @@ pub struct ClientMachine<'a> {
     event_check: EventCheck,
     /// The host of each process after the calls recorded so far, by rank.
     placement: Vec<HostId>,
+    /// The files that processes have written.
+    snapshots: SnapshotOrder,
+    /// If the job has files on its nodes: the folder in which each node has those of jobs.
+    folders: BTreeMap<HostId, String>,
     result: JobResult,
     actions: VecDeque<ClientAction>,
 }
@@ -105,8 +111,10 @@ impl<'a> ClientMachine<'a> {
             built: BTreeSet::new(),
             ended: BTreeSet::new(),
             journal: Journal::new(request.setup.platform.sets().len(), traced),
-            event_check: EventCheck::new(&request.setup),
+            event_check: EventCheck::new(&request.setup, request.files.is_some()),
             placement: request.setup.placement.clone(),
+            snapshots: SnapshotOrder::new(&request.setup),
+            folders: BTreeMap::new(),
             result: JobResult::default(),
             actions: connecting.collect(),
         }
@@ -286,6 +294,10 @@ impl<'a> ClientMachine<'a> {
                     for host in self.hosts() {
                         self.send(host, JobMessage::Meet { counts });
                     }
+                    if self.request.files.is_some() {
+                        let folders = self.folders.clone();
+                        self.actions.push_back(ClientAction::ShowFolders(folders));
+                    }
                     self.enter(Phase::Meeting, None);
                     self.send_state(0);
                 }
@@ -360,7 +372,7 @@ impl<'a> ClientMachine<'a> {
                 let event = format!("an invalid event of the record: {problem}");
                 self.refuse(host, &event)
             })?;
-            self.record(event, &memory);
+            self.record(host, event, &memory)?;
         }
         Ok(())
     }
@@ -407,7 +419,7 @@ impl<'a> ClientMachine<'a> {
         match folder {
             None if self.request.files.is_none() => Ok(()),
             Some(folder) if self.request.files.is_some() && is_folder(&folder) => {
-                self.result.folders.insert(host, folder);
+                self.folders.insert(host, folder);
                 Ok(())
             }
             None => Err(self.refuse(host, "no folder for the files of the job")),
@@ -415,24 +427,46 @@ impl<'a> ClientMachine<'a> {
         }
     }
 
-    fn record(&mut self, event: Event, memory: &Arc<InputMemory>) {
+    /// Records an event that the node of `host` has sent.
+    fn record(
+        &mut self,
+        host: HostId,
+        event: Event,
+        memory: &Arc<InputMemory>,
+    ) -> Result<(), JobError> {
+        if let Event::Snapshot(snapshot) = event {
+            let added = self.snapshots.add(snapshot);
+            let ready = added.map_err(|problem| self.refuse(host, &problem))?;
+            self.show(ready.map(Event::Snapshot));
+            return Ok(());
+        }
         let ready = self.journal.add(event, memory);
-        self.observe(ready);
+        self.observe(ready)
     }
 
-    fn observe(&mut self, events: Vec<Event>) {
+    fn observe(&mut self, events: Vec<Event>) -> Result<(), JobError> {
         for event in events {
             if let Event::Call(call) = &event {
                 for migration in &call.migrations {
                     self.placement[migration.rank.index()] = migration.to;
                 }
+                self.snapshots.move_processes(call);
                 self.result.calls.push((**call).clone());
             } else if let Event::Checkpoint(checkpoint) = &event {
                 self.result.checkpoints.push(checkpoint.clone());
+            } else if let Event::Superstep(superstep) = &event {
+                let ready = self.snapshots.complete(superstep.index);
+                let ready = ready.map_err(|(host, problem)| self.refuse(host, &problem))?;
+                self.show(ready.into_iter().map(Event::Snapshot));
             }
-            self.actions
-                .push_back(ClientAction::Observe(Box::new(event)));
+            self.show([event]);
         }
+        Ok(())
+    }
+
+    fn show(&mut self, events: impl IntoIterator<Item = Event>) {
+        let events = events.into_iter().map(Box::new);
+        self.actions.extend(events.map(ClientAction::Observe));
     }
 
     /// Ends with the outputs, once all nodes have ended and all outputs and events are here.
@@ -444,7 +478,7 @@ impl<'a> ClientMachine<'a> {
         if !is_over {
             return;
         }
-        match self.check_outputs() {
+        match self.check_outputs().and_then(|()| self.check_snapshots()) {
             Ok(()) => {
                 let result = std::mem::take(&mut self.result);
                 self.finish(Ok(result));
@@ -465,6 +499,18 @@ impl<'a> ClientMachine<'a> {
             host,
             &format!("the output of {rank}, which ended elsewhere"),
         ))
+    }
+
+    /// Checks that no file is of a superstep that the job does not have.
+    fn check_snapshots(&mut self) -> Result<(), JobError> {
+        match self.snapshots.first_waiting() {
+            None => Ok(()),
+            Some((host, superstep)) => {
+                let problem =
+                    format!("a file of superstep {superstep}, which the job does not have");
+                Err(self.refuse(host, &problem))
+            }
+        }
     }
 
     /// Closes the connection to a node because of what it sent. Returns the error, which names the node.
@@ -505,7 +551,8 @@ impl<'a> ClientMachine<'a> {
         self.enter(Phase::Over, None);
         if result.is_err() {
             let rest = self.journal.rest();
-            self.observe(rest);
+            // The job has failed already.
+            drop(self.observe(rest));
         }
         self.actions
             .push_back(ClientAction::Finish(Box::new(result)));
@@ -629,6 +676,8 @@ pub enum ClientAction {
     SendState(HostId, Rank),
     /// Close the connection to a node because of what it sent.
     Refuse(HostId, String),
+    /// Show the observer the folder in which each node writes the files of jobs: this one has some.
+    ShowFolders(BTreeMap<HostId, String>),
     /// Pass an event of the record to the observer.
     Observe(Box<Event>),
     /// The job is over: close all connections.
@@ -694,8 +743,6 @@ pub struct Request {
 pub struct JobResult {
     /// The outputs, with the host of the node that sent each or has its file.
     pub outputs: BTreeMap<Rank, (HostId, JobOutput)>,
-    /// If the job has files on its nodes: the folder in which each node has those of jobs.
-    pub folders: BTreeMap<HostId, String>,
     /// The totals of each node.
     pub ended: BTreeMap<HostId, Ended>,
     /// Its rescheduling calls.

@@ -391,7 +391,8 @@ impl NodeMachine {
             checkpoint: submit.checkpoint.as_ref().map(PathBuf::from),
             files: submit.files.map(|files| {
                 let resumed = submit.resumed.as_ref();
-                (files.job, resumed.map_or(0, |resumed| resumed.incarnation))
+                let incarnation = resumed.map_or(0, |resumed| resumed.incarnation);
+                (files.job, incarnation, submit.host)
             }),
         };
         let has_files = submit.files.is_some();
@@ -685,8 +686,9 @@ pub struct BegunJob {
     pub builder: Option<InitialStateBuilder>,
     /// The folder for its checkpoints, if they are written to disk.
     pub checkpoint: Option<PathBuf>,
-    /// Its folder in that of this node for files of jobs, if it has files, and the incarnation that writes them.
-    pub files: Option<(JobFolder, u64)>,
+    /// Its folder in that of this node for files of jobs, if it has files, the incarnation that writes them, and the host of this
+    /// node.
+    pub files: Option<(JobFolder, u64, HostId)>,
 }
 
 /// What the agents and the threads of a job are made of.
@@ -773,6 +775,8 @@ pub struct Done {
     pub held: Seconds,
     /// What of that the process paid first, without computing.
     pub delay: Seconds,
+    /// The files that it has written here in the superstep.
+    pub snapshots: Vec<record::Snapshot>,
 }
 
 /// What a job is made of.

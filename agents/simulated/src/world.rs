@@ -19,6 +19,7 @@ use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, Reductions, SetId};
 use migbsp::{ExternalLoad, HostLink, MeasuredMove, Path};
 use protocol::{Address, AgentMessage, Arrived, EncodedState, Migrate, Start};
+use sha2::{Digest, Sha256};
 use simulator::{Activity, Engine, LinkId, Platform};
 
 use crate::attainable::Attainable;
@@ -240,7 +241,6 @@ impl SimulatedWorld {
         let end = self.recorded.end(self.finished_at, traffic);
         Ok(Outcome {
             nodes: Vec::new(),
-            folders: BTreeMap::new(),
             transfers: None,
             builds: Vec::new(),
             repeated: self.repetition.count(),
@@ -382,6 +382,15 @@ impl SimulatedWorld {
         }
         if let Some(interaction) = plan.interaction.take() {
             self.recorded.add(record::Event::Interaction(interaction));
+        }
+        for taken in plan.snapshots.drain(..) {
+            let host = self.hosts[taken.rank.index()];
+            let sha256 = Sha256::digest(&taken.contents).into();
+            let snapshot = record::Snapshot::of(&taken, host, sha256);
+            self.recorded.add(record::Event::Snapshot(record::Snapshot {
+                contents: Some(taken.contents),
+                ..snapshot
+            }));
         }
         Ok(true)
     }

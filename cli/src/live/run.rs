@@ -1,5 +1,6 @@
 //! `migbsp run`: an experiment on the hosts of a cluster.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use experiments::submission::{request, scenario};
 use experiments::{
     CheckpointTime, CsvTable, Entry, Failure, Finished, Loaded, PreparedExperiment, Provenance,
     Published, Recorder, Registry, RunFailure, RunReport, SavedJob, Scenario, absolute, beginning,
-    csv_of_run, output_files, refuse_records,
+    csv_of_run, refuse_records,
 };
 use hosts::{JobObserver, TransferProgress};
 use machines::JobError;
@@ -73,6 +74,9 @@ pub(crate) struct RunArguments {
     /// --out has a list of them
     #[arg(long, value_name = "PATH", value_parser = live_outputs())]
     outputs: Option<LiveOutputs>,
+    /// Have the nodes write the snapshots that processes take; the folder of --out has a list of them
+    #[arg(long, requires = "out")]
+    snapshots: bool,
     /// Serve a page of the run while it goes on, at this address [default without a value: 127.0.0.1:7448]
     #[arg(
         long,
@@ -112,6 +116,11 @@ impl RunArguments {
     /// Whether outputs stay on the nodes.
     const fn has_outputs_on_nodes(&self) -> bool {
         matches!(self.outputs, Some(LiveOutputs::Nodes))
+    }
+
+    /// Whether processes leave files on the nodes.
+    const fn has_files(&self) -> bool {
+        self.snapshots || self.has_outputs_on_nodes()
     }
 
     /// Checks that there is a place for the list of the files that stay on the nodes.
@@ -303,7 +312,7 @@ fn job(
             "name an experiment, FILE, or a saved job, --resume DIR".to_owned(),
         )),
     }?;
-    job.write_files(arguments.has_outputs_on_nodes());
+    job.write_files(arguments.has_files(), arguments.has_outputs_on_nodes());
     Ok(job)
 }
 
@@ -423,13 +432,14 @@ impl RunJob {
         })
     }
 
-    /// Has the nodes write the outputs of processes to files, if they `are_wanted`. A job that goes on does so where it did before.
-    fn write_files(&mut self, are_wanted: bool) {
+    /// Has the nodes write files of processes, if they `are_wanted`: snapshots, and `outputs`. A job that goes on does so where it did
+    /// before.
+    fn write_files(&mut self, are_wanted: bool, outputs: bool) {
         let before = self.files.map(JobFolder);
         let drawn = || JobFolder(JobId::random().0.get());
         self.request.files = are_wanted.then(|| NodeFiles {
             job: before.unwrap_or_else(drawn),
-            outputs: true,
+            outputs,
         });
     }
 
@@ -484,6 +494,12 @@ impl JobObserver for RunObservers<'_> {
         Ok(())
     }
 
+    fn found_folders(&mut self, folders: BTreeMap<String, String>) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.recorder.set_folders(folders);
+        }
+    }
+
     fn transferred(&mut self, progress: TransferProgress) {
         self.progress.transferred(progress);
     }
@@ -530,7 +546,7 @@ impl FlushedRecorder {
     ///
     /// If the disk does not take the rest, or the run has not ended.
     pub(super) fn finish(mut self, finished: &Finished, report: &RunReport) -> Result<(), Failure> {
-        self.recorder.add_files(output_files(finished));
+        self.recorder.add_outputs(finished);
         self.recorder.finish(report)
     }
 }

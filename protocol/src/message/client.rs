@@ -83,7 +83,8 @@ pub struct Submit {
 pub struct NodeFiles {
     /// The folder of the job in that of each node.
     pub job: JobFolder,
-    /// Whether the outputs of processes are written there. Otherwise they are sent to the client.
+    /// Whether the outputs of processes are written there, too, and not only their snapshots. Otherwise they are sent to the
+    /// client.
     pub outputs: bool,
 }
 
@@ -96,7 +97,7 @@ pub struct NodeFiles {
 pub struct JobFolder(pub u64);
 
 impl JobFolder {
-    /// Where the output of a process is, relative to the folder of the node.
+    /// Where the output of a process is in it.
     ///
     /// # Examples
     ///
@@ -104,12 +105,12 @@ impl JobFolder {
     /// use bsp::Rank;
     /// use protocol::JobFolder;
     ///
-    /// let path = JobFolder(0xa1).output(Rank(2));
-    /// assert_eq!(path, "00000000000000a1/outputs/p3.msgpack");
+    /// assert_eq!(JobFolder::output(Rank(2)), "outputs/p3.msgpack");
+    /// assert_eq!(JobFolder(0xa1).to_string(), "00000000000000a1");
     /// ```
     #[must_use]
-    pub fn output(self, rank: Rank) -> String {
-        format!("{self}/outputs/{rank}.msgpack")
+    pub fn output(rank: Rank) -> String {
+        format!("outputs/{rank}.msgpack")
     }
 }
 
@@ -119,7 +120,7 @@ impl fmt::Display for JobFolder {
     }
 }
 
-/// The output of a process in a file of the node on which the process has ended: [`JobFolder::output`] in its folder.
+/// The output of a process in a file of the node on which the process has ended: [`JobFolder::output`] in the folder of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenOutput {
     /// The process.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{
-    Conditions, Envelope, Inbox, Interaction, MemorySize, Outbox, Program, Rank, Reductions, Step,
-    reference,
+    Conditions, Envelope, Inbox, Interaction, MemorySize, Outbox, Program, Rank, Reductions,
+    Snapshot, Step, reference,
 };
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +94,8 @@ pub struct Executed {
     pub interaction: Option<Interaction>,
     /// Its contributions to reductions.
     pub reductions: Reductions,
+    /// Its snapshots.
+    pub snapshots: Vec<Snapshot>,
 }
 
 impl Content {
@@ -198,6 +200,7 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
             charged: outbox.work,
             interaction: outbox.interaction,
             reductions: outbox.reductions,
+            snapshots: outbox.snapshots.take(),
         })
     }
 

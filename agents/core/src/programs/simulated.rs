@@ -149,6 +149,9 @@ impl<P: Program> TypedPrograms<P> {
         if let Some(interaction) = self.outbox.interaction.take() {
             plan.interaction = Some(interaction);
         }
+        if !self.outbox.snapshots.is_empty() {
+            plan.snapshots.extend(self.outbox.snapshots.take());
+        }
         if !self.outbox.reductions.is_empty() {
             plan.reductions
                 .resize_with(self.processes.len(), Reductions::default);

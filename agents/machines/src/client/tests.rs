@@ -61,6 +61,8 @@ struct Client<'a> {
     machine: ClientMachine<'a>,
     refused: Vec<(HostId, String)>,
     finished: Option<Result<JobResult, JobError>>,
+    folders: BTreeMap<HostId, String>,
+    observed: Vec<Event>,
     now: Clock,
 }
 
@@ -72,6 +74,8 @@ impl<'a> Client<'a> {
             machine: ClientMachine::new(request, (job, Vec::new()), now),
             refused: Vec::new(),
             finished: None,
+            folders: BTreeMap::new(),
+            observed: Vec::new(),
             now,
         };
         for host in client.machine.hosts() {
@@ -86,10 +90,11 @@ impl<'a> Client<'a> {
             match action {
                 ClientAction::Refuse(host, problem) => self.refused.push((host, problem)),
                 ClientAction::Finish(result) => self.finished = Some(*result),
+                ClientAction::ShowFolders(folders) => self.folders = folders,
+                ClientAction::Observe(event) => self.observed.push(*event),
                 ClientAction::Connect(..)
                 | ClientAction::Send(..)
-                | ClientAction::SendState(..)
-                | ClientAction::Observe(_) => {}
+                | ClientAction::SendState(..) => {}
             }
         }
     }
@@ -149,7 +154,7 @@ fn outputs_in_files_are_complete_with_a_file_of_each_process_from_the_node_on_wh
     let file = |host, rank| (HostId(host), JobOutput::File(written(rank)));
     let expected = BTreeMap::from([(Rank(0), file(0, 0)), (Rank(1), file(3, 1))]);
     assert_eq!(result.outputs, expected);
-    assert_eq!(result.folders[&HostId(5)], "/scratch");
+    assert_eq!(client.folders[&HostId(5)], "/scratch");
     assert_eq!(client.refused, []);
 }
 
@@ -233,4 +238,124 @@ fn a_folder_that_is_no_plain_absolute_path_is_refused() {
         assert!(problem.starts_with("n2 sent "), "{problem}");
         assert!(!problem.contains("scratch"), "{problem}");
     }
+}
+
+fn snapshot(superstep: u64, rank: u32, host: u32) -> String {
+    let snapshot = record::Snapshot {
+        superstep,
+        rank: Rank(rank),
+        host: HostId(host),
+        name: "field".parse().unwrap(),
+        encoding: bsp::SnapshotEncoding::MessagePack,
+        bytes: units::Bytes(9),
+        sha256: record::Sha256Digest([7; 32]),
+        contents: None,
+    };
+    serde_json::to_string(&Event::Snapshot(snapshot)).unwrap() + "\n"
+}
+
+/// A superstep that is over, in which p1 was slowest.
+fn superstep(index: u64) -> String {
+    format!(
+        "{{\"event\":\"superstep\",\"index\":{index},\"started\":0.0,\"ended\":1.0,\"slowest\":0,\
+         \"computation\":0.5,\"messages\":0}}\n"
+    )
+}
+
+/// What is observed, in short.
+fn observed(client: &Client<'_>) -> Vec<String> {
+    let names = client.observed.iter().map(|event| match event {
+        Event::Superstep(superstep) => format!("superstep {}", superstep.index),
+        Event::Snapshot(snapshot) => format!("{} in {}", snapshot.rank, snapshot.superstep),
+        event => format!("{event:?}"),
+    });
+    names.collect()
+}
+
+#[test]
+fn files_of_a_superstep_are_recorded_with_its_end_however_early_or_late_they_are_known() {
+    let request = request(Some(ON_NODES));
+    let mut client = Client::new(&request);
+    client.begin(Some("/scratch"));
+    let recorded = |client: &mut Client<'_>, host, lines: String| {
+        client.say(host, JobMessage::Recorded(lines));
+    };
+    // The second node is ahead of the first.
+    recorded(&mut client, 3, snapshot(0, 1, 3) + &snapshot(1, 1, 3));
+    assert!(client.observed.is_empty());
+    recorded(
+        &mut client,
+        0,
+        snapshot(0, 0, 0) + &superstep(0) + &superstep(1),
+    );
+    recorded(&mut client, 0, snapshot(1, 0, 0));
+    assert_eq!(
+        observed(&client),
+        [
+            "p1 in 0",
+            "p2 in 0",
+            "superstep 0",
+            "p2 in 1",
+            "superstep 1",
+            "p1 in 1"
+        ]
+    );
+    assert_eq!(client.refused, []);
+}
+
+#[test]
+fn files_that_no_process_of_the_node_has_written_are_refused() {
+    for (sent, problem) in [
+        // p2 is on host 3.
+        (
+            vec![(0, snapshot(0, 1, 0)), (0, superstep(0))],
+            "the file `field` of p2 in superstep 0, which was elsewhere",
+        ),
+        (
+            vec![(0, superstep(0)), (0, snapshot(0, 1, 0))],
+            "the file `field` of p2 in superstep 0, which was elsewhere",
+        ),
+        (
+            vec![(3, snapshot(0, 1, 3)), (3, snapshot(0, 1, 3))],
+            "the file `field` of p2 in superstep 0 twice",
+        ),
+        (
+            vec![
+                (3, snapshot(0, 1, 3)),
+                (0, superstep(0)),
+                (3, snapshot(0, 1, 3)),
+            ],
+            "the file `field` of p2 in superstep 0 twice",
+        ),
+        (
+            vec![(3, snapshot(0, 0, 0))],
+            "that this node does not record",
+        ),
+        (vec![(3, snapshot(0, 7, 3))], "process 7"),
+    ] {
+        let request = request(Some(ON_NODES));
+        let mut client = Client::new(&request);
+        client.begin(Some("/scratch"));
+        for (host, lines) in sent {
+            client.say(host, JobMessage::Recorded(lines));
+        }
+        let [(_, refused)] = &client.refused[..] else {
+            panic!("{problem}: {:?}", client.refused)
+        };
+        assert!(refused.contains(problem), "{problem}: {refused}");
+    }
+}
+
+#[test]
+fn a_file_of_a_superstep_that_the_job_does_not_have_is_refused_at_the_end() {
+    let request = request(Some(ON_NODES));
+    let mut client = Client::new(&request);
+    client.begin(Some("/scratch"));
+    client.say(3, JobMessage::Recorded(snapshot(1, 1, 3)));
+    client.say(0, JobMessage::Recorded(superstep(0)));
+    client.say(0, JobMessage::OutputWritten(written(0)));
+    client.say(3, JobMessage::OutputWritten(written(1)));
+    client.end();
+    let problem = "n3 sent a file of superstep 1, which the job does not have".to_owned();
+    assert_eq!(client.refused, [(HostId(3), problem)]);
 }

@@ -24,6 +24,7 @@ fn value(text: &'static str) -> Content {
 fn executed(sends: &[(u32, Content)], halts: bool) -> Executed {
     Executed {
         interaction: None,
+        snapshots: Vec::new(),
         reductions: Reductions::default(),
         sends: sends
             .iter()

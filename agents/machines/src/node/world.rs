@@ -294,8 +294,11 @@ impl HostWorld {
 
     /// Handles the result of a superstep that a program has executed. Once all programs here have, their messages are
     /// sent.
-    pub(super) fn handle_executed(&mut self, done: Done) {
+    pub(super) fn handle_executed(&mut self, mut done: Done) {
         let rank = done.rank;
+        for snapshot in std::mem::take(&mut done.snapshots) {
+            self.record(record::Event::Snapshot(snapshot));
+        }
         let mut executed = match self.computation.add_computed(done) {
             Ok(executed) => executed,
             Err(error) => return self.fail(error),

@@ -135,6 +135,8 @@ impl Cluster<'_> {
                     self.trace.line(self.now, line);
                 }
             }
+            // Jobs of these nodes have no files.
+            ClientAction::ShowFolders(_) => {}
             ClientAction::Finish(result) => self.finish(*result),
         }
     }

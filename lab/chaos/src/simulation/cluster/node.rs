@@ -374,6 +374,7 @@ impl Cluster<'_> {
             work,
             held,
             delay,
+            snapshots: Vec::new(),
         };
         self.queue.add(end, Happening::Executed(owner, number, 1));
         self.later(place, end - now, JobEvent::Executed(vec![done]));
