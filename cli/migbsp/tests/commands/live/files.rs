@@ -23,7 +23,7 @@ fn folder() -> Folder {
         .with("kept/node-2/other", "")
 }
 
-/// p1 to p3 start on the first node.
+/// Processes start on the two nodes in turn.
 const MOVES: &str = r#"
 [[scheduler.script]]
 superstep = 5
@@ -111,7 +111,7 @@ fn outputs_stay_where_processes_end_and_the_index_lists_them() {
         let process = format!("p{}", rank + 1);
         assert_eq!(file["process"], process);
         let ends_on = match rank {
-            0 | 4 | 5 => "node-2",
+            0 | 1 | 5 => "node-2",
             _ => "node-1",
         };
         assert_eq!(file["node"], ends_on, "{process}");
@@ -135,7 +135,8 @@ fn outputs_stay_where_processes_end_and_the_index_lists_them() {
     }
     assert_eq!(found["outputs_sha256"], digest_of(&digests));
     let table = rows(&read(&folder, "runs/iii/files.csv"));
-    let header = "kind,process,rank,node,path,bytes,sha256,encoding\noutput,p1,0,node-2,/";
+    let header =
+        "kind,superstep,rank,process,name,node,path,bytes,sha256,encoding\noutput,,0,p1,,node-2,/";
     assert!(table.starts_with(header), "{table}");
     assert_eq!(table.lines().count(), 7);
     // Nothing but these files is left in the folders: no parts of files.
@@ -168,9 +169,11 @@ fn a_node_without_a_folder_that_can_be_written_to_ends_the_run_before_it_begins(
         assert!(!folder.path().join("runs").exists());
     };
     let nodes = ["--outputs", "nodes", "--out", "runs"];
-    let remedy = "error: node-1 has no folder for files of jobs: add `outputs = \"FOLDER\"` to its [node], or start it \
-                  with --outputs FOLDER";
+    let remedy = " has no folder for files of jobs: add `outputs = \"FOLDER\"` to its [node], or start it with \
+                  --outputs FOLDER";
     fails(&[], &nodes, 4, remedy);
+    let snapshots = ["--snapshots", "--out", "runs"];
+    fails(&[], &snapshots, 4, remedy);
     fs::remove_dir_all(folder.path().join("kept/node-2")).unwrap();
     symlink("/proc", folder.path().join("kept/node-2")).unwrap();
     let place = folder.path().canonicalize().unwrap().join("kept/node-2");
