@@ -11,6 +11,7 @@
 //! | hold it to its laws in a test | `testing::check`, with the feature `testing` |
 //! | have sums, minima and the like of all processes without a superstep of their own | [`Superstep::reduce`], [`reduction`] |
 //! | have many numbers in a state or a message | [`Array`], which is copied where a `Vec` is encoded number by number |
+//! | write files while the program runs | [`Superstep::snapshot`] |
 //! | execute a bag of tasks | [`farm`] |
 
 #![warn(clippy::as_conversions, clippy::wildcard_enum_match_arm)]
@@ -24,6 +25,7 @@ pub mod numbers;
 mod program;
 pub mod reduction;
 pub mod reference;
+mod snapshot;
 mod superstep;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -36,5 +38,9 @@ pub use name::{NameError, check_name};
 pub use note::{Note, Notes};
 pub use program::{BoxError, MemorySize, Payload, Program, Round, Step};
 pub use reduction::{And, Max, Min, Or, ReductionError, Reductions, Sum};
+pub use snapshot::{
+    SNAPSHOT_BYTES_MAX, SNAPSHOTS_MAX, Snapshot, SnapshotEncoding, SnapshotError, SnapshotName,
+    Snapshots,
+};
 pub use superstep::{Conditions, Envelope, Inbox, MESSAGE_MAX, Outbox, Superstep, encoded_len};
 pub use threads::Threads;

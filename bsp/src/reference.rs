@@ -11,6 +11,7 @@ use crate::note::Notes;
 use crate::numbers::length;
 use crate::program::{Payload, Program, Step};
 use crate::reduction::{Concluded, Reductions};
+use crate::snapshot::Snapshot;
 use crate::superstep::{Conditions, Envelope, Inbox, MESSAGE_MAX, Outbox, Superstep, encoded_len};
 use crate::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
 
@@ -46,6 +47,8 @@ pub struct Run<Output> {
     pub work: Instructions,
     /// The supersteps in which processes noted something, with their notes.
     pub notes: Vec<(u64, Notes)>,
+    /// What processes wrote while they ran, ordered by (superstep, rank, order written).
+    pub snapshots: Vec<Snapshot>,
 }
 
 /// How many supersteps a computation may take before it counts as one that never halts.
@@ -75,6 +78,8 @@ pub(crate) struct Computation<P: Program> {
     pub(crate) reduced: Reductions,
     /// The supersteps with notes, and these.
     notes: Vec<(u64, Notes)>,
+    /// What processes have written.
+    pub(crate) snapshots: Vec<Snapshot>,
     /// The speed of all processes, for these times.
     speed: InstructionsPerSecond,
     halted: Vec<Option<u64>>,
@@ -96,6 +101,7 @@ impl<P: Program> Computation<P> {
             standby: Vec::new(),
             reduced: Reductions::default(),
             notes: Vec::new(),
+            snapshots: Vec::new(),
             speed: InstructionsPerSecond::new(SPEED).expect("above zero"),
             halted: vec![None; count],
             work: Instructions::ZERO,
@@ -145,6 +151,7 @@ impl<P: Program> Computation<P> {
             self.elapsed[index] = outbox.work / self.speed;
             self.work += outbox.work;
             reductions.combine(outbox.reductions);
+            self.snapshots.extend(outbox.snapshots.take());
             let sent = outbox.sends.into_iter();
             sends.extend(sent.map(|(to, envelope)| (rank, to, envelope)));
         }
@@ -190,6 +197,7 @@ impl<P: Program> Computation<P> {
             supersteps: self.superstep,
             work: self.work,
             notes: self.notes,
+            snapshots: self.snapshots,
         }
     }
 

@@ -9,6 +9,7 @@ use crate::ids::Rank;
 use crate::numbers::length;
 use crate::program::Payload;
 use crate::reduction::{Partial, REDUCTION_NAME_MAX, Reduction, ReductionError, Reductions};
+use crate::snapshot::{SnapshotEncoding, SnapshotError, Snapshots};
 use crate::units::{Bytes, Instructions, Seconds};
 
 /// The context of one superstep of one process.
@@ -52,6 +53,8 @@ pub struct Outbox<Message> {
     pub sends: Vec<(Rank, Envelope<Message>)>,
     /// Its contributions to reductions, and its notes.
     pub reductions: Reductions,
+    /// Its snapshots.
+    pub snapshots: Snapshots,
 }
 
 /// One message on its way.
@@ -260,6 +263,77 @@ impl<'a, Message> Superstep<'a, Message> {
         self.outbox.reductions.note(name.into(), value.into());
     }
 
+    /// Writes `value` to a file, as `MessagePack`: `snapshots/NAME/SUPERSTEP/PROCESS.msgpack` in the folder of the run.
+    ///
+    /// Snapshots are for people and other programs: a field every hundred supersteps, the best solution so far. The file
+    /// appears whole, where the process is in this superstep: on real hosts on its node, which has the superstep end when the
+    /// file is on the disk. In simulations it takes no time, and the file is in the record. A superstep that is executed again
+    /// after a restart replaces the file by an equal one. Where no files are kept, snapshots are dropped.
+    ///
+    /// A process may take [`SNAPSHOTS_MAX`](crate::SNAPSHOTS_MAX) in a superstep, each under another name, with
+    /// [`SNAPSHOT_BYTES_MAX`](crate::SNAPSHOT_BYTES_MAX) together.
+    ///
+    /// # Errors
+    ///
+    /// If the name is none ([`SnapshotName`](crate::SnapshotName)), or has been given in this superstep, if there are too many or
+    /// they are too long, or if the type of the value refuses to be encoded.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bsp::{BoxError, Program, Step, Superstep, reference};
+    /// use serde::{Deserialize, Serialize};
+    ///
+    /// #[derive(Serialize, Deserialize)]
+    /// struct Halving(f64);
+    ///
+    /// impl Program for Halving {
+    ///     type Message = ();
+    ///     type Output = ();
+    ///
+    ///     fn superstep(&mut self, ctx: &mut Superstep<'_, ()>) -> Result<Step<()>, BoxError> {
+    ///         self.0 /= 2.0;
+    ///         if ctx.index() % 2 == 0 {
+    ///             ctx.snapshot("half", &self.0)?;
+    ///         }
+    ///         Ok(if self.0 <= 1.0 { Step::Halt(()) } else { Step::Continue })
+    ///     }
+    /// }
+    ///
+    /// let run = reference::run(vec![Halving(8.0)], reference::Limit::default()).unwrap();
+    /// let [first, last] = &run.snapshots[..] else { panic!("supersteps 0 and 2") };
+    /// assert_eq!((first.name.as_str(), first.superstep), ("half", 0));
+    /// assert_eq!(rmp_serde::from_slice::<f64>(&last.contents).unwrap(), 1.0);
+    /// ```
+    pub fn snapshot(&mut self, name: &str, value: &impl Serialize) -> Result<(), SnapshotError> {
+        let encode = || rmp_serde::to_vec(value).map(bytes::Bytes::from);
+        self.take_snapshot(name, SnapshotEncoding::MessagePack, encode)
+    }
+
+    /// Writes `contents` to a file, as [`snapshot`](Self::snapshot) does, without an encoding of its own: the name of the file
+    /// ends with `.bin`.
+    ///
+    /// # Errors
+    ///
+    /// As [`snapshot`](Self::snapshot).
+    pub fn snapshot_bytes(
+        &mut self,
+        name: &str,
+        contents: impl Into<bytes::Bytes>,
+    ) -> Result<(), SnapshotError> {
+        self.take_snapshot(name, SnapshotEncoding::Bytes, || Ok(contents.into()))
+    }
+
+    fn take_snapshot(
+        &mut self,
+        name: &str,
+        encoding: SnapshotEncoding,
+        encode: impl FnOnce() -> Result<bytes::Bytes, rmp_serde::encode::Error>,
+    ) -> Result<(), SnapshotError> {
+        let taken = (self.conditions.index, self.rank);
+        self.outbox.snapshots.add(taken, name, encoding, encode)
+    }
+
     fn contribute(&mut self, name: Cow<'static, str>, contribution: Partial) {
         assert!(
             name.len() <= REDUCTION_NAME_MAX,
@@ -344,6 +418,7 @@ impl<Message> Default for Outbox<Message> {
             work: Instructions::ZERO,
             sends: Vec::new(),
             reductions: Reductions::default(),
+            snapshots: Snapshots::default(),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! superstep by superstep: as [`reference::run`](crate::reference::run) does; with every process
 //! moved before every superstep, which is to say encoded and decoded, and its messages and its output
 //! with it; and again without moving, to see whether it is the same each time. States, charges,
-//! messages and outputs have to be the same in all of them, byte for byte in their encoding, and no
+//! messages, outputs and snapshots have to be the same in all of them, byte for byte in their encoding, and no
 //! process may declare less memory than its encoded state takes, or execute more supersteps than it said were left. A
 //! fork ([`Program::fork`]) has to be encoded as its process is, and still be after the next superstep of the process.
 //! Then it runs them with times that are drawn at random ([`Superstep::elapsed`](crate::Superstep::elapsed)), and with
@@ -210,6 +210,10 @@ fn compare<P: Program>(
         (differing_charge, Subject::Charge),
         (differing_sender(plain, other, superstep)?, Subject::Message),
         (differing_output(plain, other, superstep)?, Subject::Output),
+        (
+            differing_snapshot(plain, other, superstep),
+            Subject::Snapshot,
+        ),
     ] {
         if let Some(rank) = found {
             return Err(Error::differs(rank, subject, superstep, trial));
@@ -297,6 +301,22 @@ fn differing_output<P: Program>(
         }
     }
     Ok(None)
+}
+
+/// The process with the first snapshot of `superstep` that differs.
+fn differing_snapshot<P: Program>(
+    one: &Computation<P>,
+    other: &Computation<P>,
+    superstep: u64,
+) -> Option<Rank> {
+    let taken = |computation: &'_ Computation<P>| {
+        let before = computation
+            .snapshots
+            .partition_point(|snapshot| snapshot.superstep < superstep);
+        before..computation.snapshots.len()
+    };
+    let (one, other) = (&one.snapshots[taken(one)], &other.snapshots[taken(other)]);
+    first_difference(one, other).map(|snapshot| snapshot.rank)
 }
 
 /// The sender of the first message that differs, by the rank of its receiver.

@@ -25,6 +25,7 @@ use crate::reduction::Reductions;
 use crate::reference::{
     Error, Limit, Run, check_length, check_receiver, conclude, decode, execute,
 };
+use crate::snapshot::Snapshot;
 use crate::superstep::{Conditions, Envelope, Inbox, Outbox, encoded_len};
 use crate::units::{Bytes, Instructions, Seconds};
 use barrier::Barrier;
@@ -137,6 +138,8 @@ struct Shared<P: Program> {
     contributed: Mutex<Reductions>,
     /// The supersteps with notes, and these.
     notes: Mutex<Vec<(u64, Notes)>>,
+    /// What processes have written, in any order.
+    snapshots: Mutex<Vec<Snapshot>>,
     /// What the superstep before has reduced. It changes in the second part of a superstep, and is read in the first.
     reduced: RwLock<Reductions>,
     failure: Mutex<Option<Failure>>,
@@ -234,6 +237,7 @@ impl<P: Program> Shared<P> {
             living: AtomicUsize::new(count),
             contributed: Mutex::default(),
             notes: Mutex::default(),
+            snapshots: Mutex::default(),
             reduced: RwLock::default(),
             failure: Mutex::new(None),
             limit,
@@ -321,6 +325,9 @@ impl<P: Program> Shared<P> {
                 buffers
                     .reductions
                     .combine(std::mem::take(&mut outbox.reductions));
+            }
+            if !outbox.snapshots.is_empty() {
+                lock(&self.snapshots).extend(outbox.snapshots.take());
             }
             inbox.messages.clear();
             inbox.sized.clear();
@@ -476,6 +483,10 @@ impl<P: Program> Shared<P> {
                 limit: self.limit.0,
             });
         }
+        let snapshots = self.snapshots.into_inner();
+        let mut snapshots = snapshots.unwrap_or_else(PoisonError::into_inner);
+        // Those of one process in a superstep have been added together.
+        snapshots.sort_by_key(|snapshot| (snapshot.superstep, snapshot.rank));
         let mut run = Run {
             outputs: Vec::with_capacity(halted.len()),
             supersteps: halted
@@ -488,6 +499,7 @@ impl<P: Program> Shared<P> {
                 .notes
                 .into_inner()
                 .unwrap_or_else(PoisonError::into_inner),
+            snapshots,
         };
         for process in self.processes {
             let process = process.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -246,6 +246,38 @@ pub(crate) enum OutputsPlace {
     Folder(PathBuf),
 }
 
+/// Where the outputs of a run on real hosts stay or go, from `--outputs`.
+#[derive(Clone, Debug)]
+pub(crate) enum LiveOutputs {
+    /// In files of the nodes on which processes end.
+    Nodes,
+    /// With the client.
+    Client(OutputsPlace),
+}
+
+impl LiveOutputs {
+    /// Where they go with the client, if they do.
+    pub(crate) const fn place(&self) -> Option<&OutputsPlace> {
+        match self {
+            Self::Nodes => None,
+            Self::Client(place) => Some(place),
+        }
+    }
+}
+
+/// Parses the value of `--outputs` of a run on real hosts.
+pub(crate) fn live_outputs() -> impl TypedValueParser<Value = LiveOutputs> {
+    PathBufValueParser::new().try_map(|path| {
+        if path.as_os_str() == ON_NODES {
+            return Ok(LiveOutputs::Nodes);
+        }
+        OutputsPlace::new(path).map(LiveOutputs::Client)
+    })
+}
+
+/// The value of `--outputs` for outputs that stay on the nodes. A folder of that name is `./nodes`.
+const ON_NODES: &str = "nodes";
+
 /// What the files of a folder are, for the file beside them that says what made them.
 #[derive(Debug, Serialize)]
 struct OutputsReport<'a> {

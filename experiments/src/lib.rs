@@ -11,6 +11,7 @@ pub mod batch;
 pub mod cluster;
 mod experiment;
 mod failure;
+mod files;
 mod loaded;
 mod outputs;
 pub mod platform;

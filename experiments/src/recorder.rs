@@ -1,5 +1,6 @@
 //! The record of a run, written during the run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ::record::{Event, ResumedRun, Run, SCHEMA, WriteError, WriteOptions, Writer, is_complete};
@@ -8,7 +9,8 @@ use bsp::reference::chain;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::prepared::PreparedExperiment;
+use crate::files::FilesIndex;
+use crate::prepared::{Finished, PreparedExperiment};
 use crate::provenance::Provenance;
 use crate::record;
 use crate::record::RecordedFailure;
@@ -24,10 +26,14 @@ pub struct Recorder {
     options: WriteOptions,
     description: Description,
     head: Event,
+    /// The names of the hosts.
+    hosts: Vec<String>,
     /// Present from the first event on.
     writer: Option<Writer>,
     /// The error that lost events, if there was one.
     lost: Option<WriteError>,
+    /// The files that processes have left.
+    files: FilesIndex,
 }
 
 /// The experiment.
@@ -70,13 +76,16 @@ impl Recorder {
         prepared: &PreparedExperiment,
         registry: &Registry,
     ) -> Result<Self, Failure> {
+        let head = head(scenario, prepared, registry)?;
         Ok(Self {
             folder: folder.join(scenario.name()),
             options: WriteOptions::default(),
             description: description(scenario, prepared, registry)?,
-            head: Event::Run(head(scenario, prepared, registry)?),
+            hosts: head.hosts.clone(),
+            head: Event::Run(head),
             writer: None,
             lost: None,
+            files: FilesIndex::default(),
         })
     }
 
@@ -117,8 +126,18 @@ impl Recorder {
         if self.writer.is_none() {
             self.writer = Some(self.begin()?);
         }
-        let writer = self.writer.as_mut();
-        writer.map_or(Ok(()), |writer| writer.append(event))
+        let Some(writer) = &mut self.writer else {
+            return Ok(());
+        };
+        if let Event::Snapshot(snapshot) = event {
+            if let Some(contents) = &snapshot.contents {
+                writer.add_file(&snapshot.path(), contents)?;
+            }
+            let node = self.hosts.get(snapshot.host.index());
+            self.files
+                .add_snapshot(snapshot, node.map_or("", String::as_str));
+        }
+        writer.append(event)
     }
 
     fn begin(&self) -> Result<Writer, WriteError> {
@@ -153,14 +172,29 @@ impl Recorder {
     /// # Errors
     ///
     /// If the disk does not take it.
-    pub fn fail(self, failure: &RecordedFailure) -> Result<(), Failure> {
+    pub fn fail(mut self, failure: &RecordedFailure) -> Result<(), Failure> {
+        let mut indexed = Ok(());
+        if let Some(writer) = &mut self.writer {
+            indexed = add_index(writer, &mut self.files, &self.description.provenance);
+        }
         let manifest = Manifest {
             description: &self.description,
             results: None,
             failure: Some(failure),
         };
         let written = self.writer.map(|writer| writer.fail(&manifest));
-        written.unwrap_or(Ok(())).map_err(Failure::chain)
+        written.unwrap_or(Ok(())).map_err(Failure::chain)?;
+        indexed
+    }
+
+    /// The nodes of the run write files into these folders, by their names.
+    pub fn set_folders(&mut self, folders: BTreeMap<String, String>) {
+        self.files.set_folders(folders);
+    }
+
+    /// Adds the files with the outputs of a run, if they are on its nodes, to the index that the record will have.
+    pub fn add_outputs(&mut self, finished: &Finished) {
+        self.files.add_outputs(finished);
     }
 
     /// Completes the record at the end of the run.
@@ -168,12 +202,15 @@ impl Recorder {
     /// # Errors
     ///
     /// If the disk did not take an event, or does not take the rest, or the run has not ended.
-    pub fn finish(self, report: &RunReport) -> Result<(), Failure> {
+    pub fn finish(mut self, report: &RunReport) -> Result<(), Failure> {
         if let Some(error) = self.lost {
             return Err(Failure::chain(error));
         }
         let directory = self.folder;
-        let writer = self.writer.ok_or(WriteError::Unended { directory });
+        let mut writer = self.writer.ok_or(WriteError::Unended { directory });
+        if let Ok(writer) = &mut writer {
+            add_index(writer, &mut self.files, &self.description.provenance)?;
+        }
         let manifest = Manifest {
             description: &self.description,
             results: Some(report),
@@ -182,6 +219,18 @@ impl Recorder {
         let finished = writer.and_then(|writer| writer.finish(&manifest));
         finished.map_err(Failure::chain)
     }
+}
+
+/// Adds the index of the files that processes have left to a record, if there are any.
+fn add_index(
+    writer: &mut Writer,
+    files: &mut FilesIndex,
+    provenance: &Provenance,
+) -> Result<(), Failure> {
+    for (name, contents) in files.contents(provenance)? {
+        writer.add_file(name, &contents).map_err(Failure::chain)?;
+    }
+    Ok(())
 }
 
 /// What the record of a scenario begins with, as readers of records have it: its description, and the start of the run.

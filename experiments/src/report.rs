@@ -55,7 +55,7 @@ pub struct RunReport {
     pub imbalance_seconds: Option<f64>,
     /// Bytes of the processes that moved.
     pub moved_bytes: u64,
-    /// SHA-256 of the outputs of the programs, in rank order.
+    /// SHA-256 of the SHA-256 of each output, in rank order.
     pub outputs_sha256: String,
     /// Description of the outputs, from a workload that verifies them.
     #[serde(skip_serializing_if = "Option::is_none")]

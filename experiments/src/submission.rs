@@ -90,6 +90,7 @@ fn of_prepared(
         experiment,
         folder: input_folder(loaded),
         checkpoint: None,
+        files: None,
         setup: prepared.setup(scenario(&prepared)),
     };
     Ok((prepared, request))
@@ -346,6 +347,12 @@ impl SavedJob {
         Ok((prepared, request))
     }
 
+    /// The number of the folder in which the nodes of the job have written files, if they have.
+    #[must_use]
+    pub const fn files(&self) -> Option<u64> {
+        self.checkpoint.job.files
+    }
+
     /// The experiment, and the states with which the job goes on.
     #[must_use]
     pub fn into_states(self) -> (Loaded, SavedStates) {
@@ -435,6 +442,7 @@ mod tests {
             folder: InputFolder::default(),
             processes,
             checkpoint: None,
+            files: None,
             resumed: None,
         }
     }
@@ -642,6 +650,7 @@ mod tests {
             experiment: "[application]\nworkload = \"heat\"\nprocesses = 2\nsupersteps = 9\n\
                          [application.heat]\nwidth = 20\nheight = 20\n"
                 .to_owned(),
+            files: None,
         }
     }
 

@@ -107,6 +107,7 @@ fn store(folder: &Path) -> Store<DiskFiles> {
         version: "0.1.0".to_owned(),
         build: String::new(),
         experiment: String::new(),
+        files: None,
     };
     store.begin(&description).unwrap();
     store

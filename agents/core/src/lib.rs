@@ -37,7 +37,7 @@ pub use checkpointing::{
 pub use chunks::{ChunkReader, ChunkSink, ChunkSource, ChunkWriter};
 pub use message_check::{RunShape, check};
 pub use node::Node;
-pub use outcome::{Outcome, Outputs, RunError, Transferred, Transfers};
+pub use outcome::{Outcome, Outputs, OutputsOnNodes, RunError, Transferred, Transfers};
 pub use placement::{
     PlacementError, PlacementOptions, PlacementOrder, placement, resumed_placement,
 };

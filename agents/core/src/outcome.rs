@@ -5,7 +5,7 @@ use std::fmt;
 
 use bsp::Program;
 use bsp::units::{Bytes, Seconds};
-use protocol::Build;
+use protocol::{Build, JobFolder, WrittenOutput};
 use record::{Call, Checkpoint, End, Join};
 use simulator::NoRoute;
 
@@ -33,29 +33,66 @@ pub struct Outcome {
 }
 
 /// The outputs of a job's programs, by rank.
-pub struct Outputs(Box<dyn Any + Send>);
+pub struct Outputs(OutputsAt);
+
+enum OutputsAt {
+    /// In memory: a list of outputs.
+    Here(Box<dyn Any + Send>),
+    /// In files of the nodes.
+    Nodes(OutputsOnNodes),
+}
+
+/// Outputs that are in files of the nodes on which the processes have ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputsOnNodes {
+    /// The folder of the job, in that of each node.
+    pub job: JobFolder,
+    /// What the nodes say of the files, by rank.
+    pub files: Vec<WrittenOutput>,
+}
 
 impl Outputs {
     /// The outputs of programs of type `P`, by rank.
     pub(crate) fn new<P: Program>(outputs: Vec<P::Output>) -> Self {
-        Self(Box::new(outputs))
+        Self(OutputsAt::Here(Box::new(outputs)))
+    }
+
+    /// Outputs that are in files of the nodes.
+    #[must_use]
+    pub const fn on_nodes(files: OutputsOnNodes) -> Self {
+        Self(OutputsAt::Nodes(files))
+    }
+
+    /// The files of the nodes in which they are; `None`: they are in memory.
+    #[must_use]
+    pub const fn files(&self) -> Option<&OutputsOnNodes> {
+        match &self.0 {
+            OutputsAt::Here(_) => None,
+            OutputsAt::Nodes(files) => Some(files),
+        }
     }
 
     /// The outputs of programs of type `P`, by rank.
     ///
     /// # Panics
     ///
-    /// If the programs of the job were of another type with other outputs.
+    /// If they are in files of the nodes, or the programs of the job were of another type with other outputs.
     #[must_use]
     pub fn typed<P: Program>(&self) -> &[P::Output] {
-        let outputs = self.0.downcast_ref::<Vec<P::Output>>();
-        outputs.expect("the outputs are those of the programs that ran")
+        let outputs = match &self.0 {
+            OutputsAt::Here(outputs) => outputs.downcast_ref::<Vec<P::Output>>(),
+            OutputsAt::Nodes(_) => None,
+        };
+        outputs.expect("the outputs are here, and those of the programs that ran")
     }
 }
 
 impl fmt::Debug for Outputs {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Outputs").finish_non_exhaustive()
+        formatter
+            .debug_struct("Outputs")
+            .field("files", &self.files())
+            .finish_non_exhaustive()
     }
 }
 
@@ -141,6 +178,18 @@ pub enum RunError {
     /// A node violated the protocol.
     #[error("{0}: it is broken, or runs another build")]
     Peer(String),
+    /// A file of a process cannot be written.
+    #[error("{what} of {rank} cannot be written to {path}: {problem}")]
+    File {
+        /// What is in the file, as "the output".
+        what: String,
+        /// The process.
+        rank: bsp::Rank,
+        /// The file.
+        path: String,
+        /// What the system says.
+        problem: String,
+    },
     /// The host that a node plays never gives a process a processor.
     #[error("{rank} waits for ever: its host is fully loaded")]
     Starved {

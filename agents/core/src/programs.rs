@@ -10,7 +10,7 @@ use std::ops::Range;
 use bsp::numbers::index;
 use bsp::reduction::Outline;
 use bsp::units::{self, Instructions};
-use bsp::{Program, Rank, Reductions, Round};
+use bsp::{Program, Rank, Reductions, Round, Snapshot};
 use bytes::Bytes;
 use hosted::TypedProgram;
 use serde::Serialize;
@@ -198,6 +198,8 @@ pub struct SuperstepPlan {
     pub first_send: Vec<u32>,
     /// The messages, as numbers, that are one value to several processes: it travels once to each host.
     pub broadcasts: Vec<Range<u32>>,
+    /// What processes wrote, by rank.
+    pub snapshots: Vec<Snapshot>,
     /// Contributions to reductions, by rank; empty if no process contributes.
     pub reductions: Vec<Reductions>,
     /// The length of what the superstep before has reduced.
@@ -227,6 +229,7 @@ impl SuperstepPlan {
         self.halts.clear();
         self.halts.resize(size, false);
         self.first_send.clear();
+        self.snapshots.clear();
         self.reductions.clear();
     }
 

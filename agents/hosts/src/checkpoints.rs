@@ -374,6 +374,7 @@ mod tests {
             version: "0.1.0".to_owned(),
             build: "00".repeat(32),
             experiment: "the experiment".to_owned(),
+            files: None,
         };
         let mut store = Store::new(DiskFiles::new(folder), HostId(0));
         store.begin(&job).unwrap();
@@ -395,6 +396,7 @@ mod tests {
                 placement: Vec::new(),
                 halted: Vec::new(),
             }),
+            files: None,
         }
     }
 

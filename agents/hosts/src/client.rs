@@ -1,5 +1,6 @@
 //! The client of a cluster: it submits jobs and asks for the status of nodes.
 
+use std::collections::BTreeMap;
 use std::future::{self, Future};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
@@ -8,20 +9,24 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
-use agents::{DecodeOutputs, Outcome, ProgramType, RunError, Transferred, Transfers};
+use agents::{
+    DecodeOutputs, Outcome, Outputs, OutputsOnNodes, ProgramType, RunError, Transferred, Transfers,
+};
 use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use checkpoint::{DiskFiles, JobDescription, SavedStates, Store};
 use machines::JobError;
 use machines::client::{
-    ANSWER_LIMIT, ClientAction, ClientEvent, ClientMachine, JobResult, NodeWord, Request, initial,
+    ANSWER_LIMIT, ClientAction, ClientEvent, ClientMachine, JobOutput, JobResult, NodeWord,
+    Request, initial,
 };
 use protocol::identity::{Identity, Name, Role};
 use protocol::transport::{
     Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, Sender, StateReceiver,
 };
 use protocol::{
-    Address, Build, Failed, JobMessage, Member, Message, Status, displayed_message, encode, variant,
+    Address, Build, Failed, JobMessage, Member, Message, NodeFiles, Status, displayed_message,
+    encode, variant,
 };
 use record::Event;
 use tokio::sync::mpsc;
@@ -115,19 +120,29 @@ fn follow(
     })?;
     let end = result.end();
     let name = |host: HostId| request.members[host.index()].name.clone();
-    let (nodes, outputs): (Vec<String>, Vec<bytes::Bytes>) = result
+    let (nodes, outputs): (Vec<String>, Vec<JobOutput>) = result
         .outputs
         .into_values()
         .map(|(host, output)| (name(host), output))
         .unzip();
     observer.observe(&Event::End(end))?;
-    let outputs = decode_outputs(outputs).map_err(|error| match error {
-        RunError::Encoding { rank, .. } => {
-            let node = nodes.get(rank.index()).map_or("none", String::as_str);
-            JobError::program(format!("{error}; it is from the node {node}"))
+    let (mut values, mut files) = (Vec::new(), Vec::new());
+    for output in outputs {
+        match output {
+            JobOutput::Value(value) => values.push(value),
+            JobOutput::File(file) => files.push(file),
         }
-        error => error.into(),
-    })?;
+    }
+    let outputs = match request.files.filter(|files| files.outputs) {
+        Some(NodeFiles { job, .. }) => Outputs::on_nodes(OutputsOnNodes { job, files }),
+        None => decode_outputs(values).map_err(|error| match error {
+            RunError::Encoding { rank, .. } => {
+                let node = nodes.get(rank.index()).map_or("none", String::as_str);
+                JobError::program(format!("{error}; it is from the node {node}"))
+            }
+            error => error.into(),
+        })?,
+    };
     Ok(Outcome {
         transfers: Some(transfers),
         repeated: 0,
@@ -157,6 +172,7 @@ fn describe(request: &Request, job: JobId) -> Result<(), JobError> {
         version: build.version().to_owned(),
         build: build.sha256(),
         experiment: request.experiment.clone(),
+        files: request.files.map(|files| files.job.0),
     };
     let mut store = Store::new(DiskFiles::new(Path::new(folder)), HostId(0));
     store
@@ -362,6 +378,19 @@ impl ClientShell<'_> {
                     // The machine knows the error.
                     drop(sender.refuse(problem));
                 }
+            }
+            ClientAction::ShowFolders(folders) => {
+                let name = |host: HostId| self.request.members[host.index()].name.clone();
+                let job = self.request.files.map(|files| files.job.to_string());
+                let job = job.unwrap_or_default();
+                let of_job = |(host, folder): (HostId, String)| {
+                    (
+                        name(host),
+                        format!("{}/{job}", folder.trim_end_matches('/')),
+                    )
+                };
+                let folders = folders.into_iter().map(of_job);
+                self.observer.found_folders(folders.collect());
             }
             ClientAction::Observe(event) => {
                 if matches!(*event, Event::Superstep(_)) {
@@ -727,6 +756,10 @@ pub trait JobObserver {
     ///
     /// If the job has to end.
     fn observe(&mut self, event: &Event) -> Result<(), JobError>;
+
+    /// Handles the folder in which each node writes the files of the job, by the name of the node, if it has some: before its
+    /// first event. By default it is ignored.
+    fn found_folders(&mut self, _folders: BTreeMap<String, String>) {}
 
     /// Handles the progress of sending processes or of receiving outputs; by default it is ignored.
     fn transferred(&mut self, _progress: TransferProgress) {}

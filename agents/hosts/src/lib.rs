@@ -15,6 +15,7 @@
 mod checkpoints;
 mod client;
 mod counter;
+mod files;
 mod live_job;
 mod meter;
 mod migration;
@@ -30,6 +31,7 @@ use pool::{Executions, ProcessorSpeed};
 
 pub use checkpoints::CheckpointFolders;
 pub use client::{JobObserver, NodeAnswer, TransferProgress, inquire, resume, run, watch};
+pub use files::OutputFolder;
 pub use meter::{LoadScope, measured_speed, processors};
 pub use node::{Node, NodeError};
 pub use pace::{Pace, PlayedHost, Share};

@@ -39,6 +39,7 @@ use tokio::task::JoinSet;
 use crate::Machine;
 use crate::checkpoints::{self, CheckpointFolder, CheckpointFolders, Encoder};
 use crate::client::connect;
+use crate::files::{JobFiles, OutputFolder};
 use crate::meter::available_memory;
 use crate::migration::{self, Arrival, ChannelSource, Departures};
 use crate::node::JobLog;
@@ -57,6 +58,8 @@ pub(super) struct LiveJob {
     departures: Departures,
     /// Where checkpoints are written, if they are.
     checkpoints: CheckpointPlace,
+    /// Its files on this node, if it has some.
+    files: Option<JobFiles>,
     program_type: ProgramType,
     /// Connections being set up, and how many at a time: the addresses are those that a client names.
     calls: JoinSet<()>,
@@ -103,7 +106,7 @@ impl LiveJob {
         begun: &BegunJob,
         endpoint: &Arc<Endpoint>,
         machine: &Machine,
-        folders: &CheckpointFolders,
+        (checkpoints, outputs): (&CheckpointFolders, &OutputFolder),
         to_client: Sender,
         states: Option<StateReceiver>,
         log: JobLog,
@@ -143,9 +146,12 @@ impl LiveJob {
             departures: Departures::new(events.own.0.clone()),
             checkpoints: CheckpointPlace {
                 job: (begun.job, begun.processes),
-                files: path.and_then(|path| folders.files(path)),
+                files: path.and_then(|path| checkpoints.files(path)),
                 folder: None,
             },
+            files: begun
+                .files
+                .and_then(|(job, incarnation, host)| outputs.of_job(job, incarnation, host)),
             program_type: begun.decoder.program_type,
             calls: JoinSet::new(),
             calling: Arc::new(Semaphore::new(CALLS_MAX)),
@@ -229,6 +235,10 @@ impl LiveJob {
             }
             JobAction::SendRecord(frame) => return self.send_record(frame),
             JobAction::SendOutput(rank, output) => self.send_output(rank, output),
+            JobAction::WriteOutput(rank, output) => match &self.files {
+                Some(files) => files.write_output(rank, output, &self.events.own.0),
+                None => return failed(JobError::cluster(NO_FOLDER)),
+            },
             JobAction::SendPieces(host, superstep, changed) => {
                 self.send_pieces(host, superstep, changed);
             }
@@ -350,6 +360,7 @@ impl LiveJob {
             executions,
             done,
             &forks,
+            self.files.as_ref(),
         ));
         self.own = Some(started.own);
         let CheckpointPlace { job, files, folder } = &mut self.checkpoints;
@@ -508,6 +519,8 @@ async fn decode_states(
     }
 }
 
+/// The error of a node that has no folder for files. None is accepted then.
+const NO_FOLDER: &str = "the node has no folder for files of jobs";
 /// States that wait to be handled.
 const STATES_MAX: usize = 1024;
 /// Events of other nodes that wait to be handled.

@@ -23,12 +23,13 @@ use protocol::transport::{
     BindError, Bounds, Endpoint, LogLimit, Peer, PeerError, PeerPolicy, Received, Receiver, Sender,
     StateReceiver,
 };
-use protocol::{Fault, JobMessage, Message, Status, displayed};
+use protocol::{Fault, JobMessage, Message, Status, Submit, displayed};
 use tokio::sync::mpsc;
 
 use crate::Machine;
 use crate::checkpoints::CheckpointFolders;
 use crate::counter::counted_speed;
+use crate::files::OutputFolder;
 use crate::live_job::{INPUTS_AT_ONCE, LiveJob, Next};
 use crate::meter::{LoadMeter, LoadScope, measured_speed, own_memory, processors};
 use crate::pace::{Pace, elapsed};
@@ -58,6 +59,8 @@ pub struct Node {
     pub scope: LoadScope,
     /// The folders to which it may write checkpoints.
     pub checkpoints: CheckpointFolders,
+    /// The folder in which it writes files of jobs.
+    pub outputs: OutputFolder,
     /// What a job is made of.
     pub prepare: Box<Prepare>,
 }
@@ -102,12 +105,13 @@ impl Node {
                 name,
                 builds: self.builds,
                 routes: self.routes,
+                folder: self.outputs.path().map(str::to_owned),
                 prepare: self.prepare,
                 meter: Rc::new(machine.clone()),
             };
-            let (workloads, checkpoints) = (self.workloads, self.checkpoints);
+            let (workloads, folders) = (self.workloads, (self.checkpoints, self.outputs));
             let (shell, events) =
-                NodeShell::new(endpoint, machine, abandoned, parts, workloads, checkpoints);
+                NodeShell::new(endpoint, machine, abandoned, parts, workloads, folders);
             let shell = Rc::new(shell);
             tokio::select! {
                 () = Rc::clone(&shell).serve(events) => {}
@@ -136,6 +140,7 @@ struct NodeShell {
     machine: Machine,
     workloads: Vec<String>,
     checkpoints: CheckpointFolders,
+    outputs: OutputFolder,
     abandoned: AbandonedSupersteps,
     began: Clock,
     node: RefCell<NodeMachine>,
@@ -163,7 +168,7 @@ impl NodeShell {
         abandoned: AbandonedSupersteps,
         parts: NodeParts,
         workloads: Vec<String>,
-        checkpoints: CheckpointFolders,
+        (checkpoints, outputs): (CheckpointFolders, OutputFolder),
     ) -> (Self, mpsc::Receiver<NodeEvent>) {
         let (events, receiver) = mpsc::channel(EVENTS_MAX);
         let began = Clock::now();
@@ -172,6 +177,7 @@ impl NodeShell {
             machine,
             workloads,
             checkpoints,
+            outputs,
             abandoned,
             began,
             node: RefCell::new(NodeMachine::new(parts, began)),
@@ -259,7 +265,7 @@ impl NodeShell {
                             &begun,
                             &self.endpoint,
                             &self.machine,
-                            &self.checkpoints,
+                            (&self.checkpoints, &self.outputs),
                             client.sender.clone(),
                             client.states.take(),
                             JobLog::begin(&begun, &self.lines),
@@ -422,7 +428,7 @@ impl NodeShell {
                     }
                     JobMessage::Submit(submit) => {
                         // Files are opened here, by another thread: the node and its job go on.
-                        match self.checkpoints.check(self.own(), &submit).await {
+                        match self.check_folders(&submit).await {
                             Ok(()) => {
                                 let message = Box::new(JobMessage::Submit(submit));
                                 let event = NodeEvent::FromClient(connection, message);
@@ -444,6 +450,12 @@ impl NodeShell {
                 Err(error) => return Some(error.into()),
             }
         }
+    }
+
+    /// Checks that the node can write what a job has it write.
+    async fn check_folders(&self, submit: &Submit) -> Result<(), machines::JobError> {
+        self.checkpoints.check(self.own(), submit).await?;
+        self.outputs.check(self.own(), submit).await
     }
 
     /// The name of this node.

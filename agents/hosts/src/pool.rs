@@ -20,6 +20,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::checkpoints::Encoder;
 use crate::counter::{Counter, quotient};
+use crate::files::JobFiles;
 use crate::meter::thread_time;
 use crate::pace::{Computed, Pace, elapsed};
 
@@ -48,6 +49,7 @@ impl Pool {
         executions: &Executions,
         done: &mpsc::UnboundedSender<Vec<Done>>,
         forks: &Encoder,
+        files: Option<&JobFiles>,
     ) -> Self {
         let queue = Arc::new(Queue::new());
         for index in 0..count.get() {
@@ -58,6 +60,7 @@ impl Pool {
                 entry: executions.add_thread(),
                 done: done.clone(),
                 forks: forks.clone(),
+                files: files.cloned(),
             };
             let thread = thread::Builder::new().name(format!("compute-{index}"));
             let spawned = thread.spawn(move || worker.work());
@@ -87,6 +90,8 @@ struct Worker {
     entry: ThreadEntry,
     done: mpsc::UnboundedSender<Vec<Done>>,
     forks: Encoder,
+    /// Where snapshots are written, if they are.
+    files: Option<JobFiles>,
 }
 
 impl Worker {
@@ -126,9 +131,31 @@ impl Worker {
                     done.result = Err(RunError::Starved { rank: done.rank });
                 }
             }
+            executed
+                .iter_mut()
+                .for_each(|done| self.write_snapshots(done));
             if self.done.send(executed).is_err() {
                 return;
             }
+        }
+    }
+
+    /// Writes the snapshots of a superstep, after which it is over: a checkpoint that begins later is not without them. They are
+    /// dropped if there is no place for them.
+    fn write_snapshots(&self, done: &mut Done) {
+        let Ok(executed) = &mut done.result else {
+            return;
+        };
+        let snapshots = std::mem::take(&mut executed.snapshots);
+        let (Some(files), Some(first)) = (&self.files, snapshots.first()) else {
+            return;
+        };
+        // A disk that does not answer holds the thread as a superstep does.
+        let (rank, superstep) = (first.rank, first.superstep);
+        let write = || files.write_snapshots(&snapshots);
+        match self.entry.execute(rank, superstep, write) {
+            Ok(written) => done.snapshots = written,
+            Err(error) => done.result = Err(error),
         }
     }
 }
@@ -187,6 +214,7 @@ fn execute(
         work,
         held,
         delay,
+        snapshots: Vec::new(),
     };
     (done, Computed { busy, work, held })
 }

@@ -5,9 +5,11 @@
 //! itself (Ctrl-C), it orders the nodes to stop. It ends every job by closing its connections.
 
 mod event_check;
+mod snapshot_order;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
+use std::path::{Component, Path};
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
@@ -21,7 +23,7 @@ use protocol::identity::Role;
 use protocol::transport::JobId;
 use protocol::{
     Address, Build, EncodedState, Ended, Fault, Frame, InputFolder, JobMessage, Member, Message,
-    Status, Submit, encode, variant,
+    NodeFiles, Status, Submit, WrittenOutput, encode, is_displayable, variant,
 };
 use record::{Call, Checkpoint, End, Event, Names};
 
@@ -30,6 +32,7 @@ use crate::job_error::JobError;
 use crate::journal::Journal;
 use crate::members::{self, Builds, mismatch};
 use crate::resumption;
+use snapshot_order::SnapshotOrder;
 
 /// The client of a job, as a state machine: it receives events and returns actions.
 ///
@@ -53,6 +56,10 @@ pub struct ClientMachine<'a> {
     event_check: EventCheck,
     /// The host of each process after the calls recorded so far, by rank.
     placement: Vec<HostId>,
+    /// The files that processes have written.
+    snapshots: SnapshotOrder,
+    /// If the job has files on its nodes: the folder in which each node has those of jobs.
+    folders: BTreeMap<HostId, String>,
     result: JobResult,
     actions: VecDeque<ClientAction>,
 }
@@ -104,8 +111,10 @@ impl<'a> ClientMachine<'a> {
             built: BTreeSet::new(),
             ended: BTreeSet::new(),
             journal: Journal::new(request.setup.platform.sets().len(), traced),
-            event_check: EventCheck::new(&request.setup),
+            event_check: EventCheck::new(&request.setup, request.files.is_some()),
             placement: request.setup.placement.clone(),
+            snapshots: SnapshotOrder::new(&request.setup),
+            folders: BTreeMap::new(),
             result: JobResult::default(),
             actions: connecting.collect(),
         }
@@ -202,6 +211,7 @@ impl<'a> ClientMachine<'a> {
                 processes,
                 checkpoint: self.request.checkpoint.clone(),
                 resumed: resumption::submitted(&self.request.setup),
+                files: self.request.files,
             };
             self.send(host, JobMessage::Submit(Box::new(submit)));
         }
@@ -274,14 +284,19 @@ impl<'a> ClientMachine<'a> {
             }
             (
                 Phase::Submitted(counts),
-                NodeWord::Message(JobMessage::Accepted { counts: it }, _),
+                NodeWord::Message(JobMessage::Accepted { counts: it, folder }, _),
             ) => {
                 *counts &= it;
                 let counts = *counts;
+                self.add_folder(host, folder)?;
                 self.done.insert(host);
                 if self.done.len() == self.request.members.len() {
                     for host in self.hosts() {
                         self.send(host, JobMessage::Meet { counts });
+                    }
+                    if self.request.files.is_some() {
+                        let folders = self.folders.clone();
+                        self.actions.push_back(ClientAction::ShowFolders(folders));
                     }
                     self.enter(Phase::Meeting, None);
                     self.send_state(0);
@@ -357,7 +372,7 @@ impl<'a> ClientMachine<'a> {
                 let event = format!("an invalid event of the record: {problem}");
                 self.refuse(host, &event)
             })?;
-            self.record(event, &memory);
+            self.record(host, event, &memory)?;
         }
         Ok(())
     }
@@ -373,38 +388,85 @@ impl<'a> ClientMachine<'a> {
                     .then_some(())
                     .ok_or_else(|| self.refuse(host, "a second end"))
             }
-            NodeWord::Output(rank, output) => {
-                let is_new = self.event_check.shape().rank(rank).is_ok()
-                    && self.result.outputs.insert(rank, (host, output)).is_none();
-                let problem = format!("an unexpected output of {rank}");
-                is_new
-                    .then_some(())
-                    .ok_or_else(|| self.refuse(host, &problem))
+            NodeWord::Message(JobMessage::OutputWritten(file), _) => {
+                self.add_output(host, file.rank, JobOutput::File(file))
             }
+            NodeWord::Output(rank, output) => self.add_output(host, rank, JobOutput::Value(output)),
             word @ (NodeWord::Message(..) | NodeWord::Closed(_)) => {
                 Err(word.error(self.name(host)))
             }
         }
     }
 
-    fn record(&mut self, event: Event, memory: &Arc<InputMemory>) {
-        let ready = self.journal.add(event, memory);
-        self.observe(ready);
+    /// Adds the output of a process that has ended on `host`, as its node says, or what it says of the file with the output.
+    fn add_output(&mut self, host: HostId, rank: Rank, output: JobOutput) -> Result<(), JobError> {
+        let are_written = self.request.files.is_some_and(|files| files.outputs);
+        let (is_expected, what) = match &output {
+            JobOutput::Value(_) => (!are_written, "output"),
+            JobOutput::File(_) => (are_written, "file with the output"),
+        };
+        let is_new = is_expected
+            && self.event_check.shape().rank(rank).is_ok()
+            && self.result.outputs.insert(rank, (host, output)).is_none();
+        let problem = format!("an unexpected {what} of {rank}");
+        is_new
+            .then_some(())
+            .ok_or_else(|| self.refuse(host, &problem))
     }
 
-    fn observe(&mut self, events: Vec<Event>) {
+    /// Adds the folder in which a node writes files of the job, if the job has any.
+    fn add_folder(&mut self, host: HostId, folder: Option<String>) -> Result<(), JobError> {
+        match folder {
+            None if self.request.files.is_none() => Ok(()),
+            Some(folder) if self.request.files.is_some() && is_folder(&folder) => {
+                self.folders.insert(host, folder);
+                Ok(())
+            }
+            None => Err(self.refuse(host, "no folder for the files of the job")),
+            Some(_) => Err(self.refuse(host, "a folder for files that is none")),
+        }
+    }
+
+    /// Records an event that the node of `host` has sent.
+    fn record(
+        &mut self,
+        host: HostId,
+        event: Event,
+        memory: &Arc<InputMemory>,
+    ) -> Result<(), JobError> {
+        if let Event::Snapshot(snapshot) = event {
+            let added = self.snapshots.add(snapshot);
+            let ready = added.map_err(|problem| self.refuse(host, &problem))?;
+            self.show(ready.map(Event::Snapshot));
+            return Ok(());
+        }
+        let ready = self.journal.add(event, memory);
+        self.observe(ready)
+    }
+
+    fn observe(&mut self, events: Vec<Event>) -> Result<(), JobError> {
         for event in events {
             if let Event::Call(call) = &event {
                 for migration in &call.migrations {
                     self.placement[migration.rank.index()] = migration.to;
                 }
+                self.snapshots.move_processes(call);
                 self.result.calls.push((**call).clone());
             } else if let Event::Checkpoint(checkpoint) = &event {
                 self.result.checkpoints.push(checkpoint.clone());
+            } else if let Event::Superstep(superstep) = &event {
+                let ready = self.snapshots.complete(superstep.index);
+                let ready = ready.map_err(|(host, problem)| self.refuse(host, &problem))?;
+                self.show(ready.into_iter().map(Event::Snapshot));
             }
-            self.actions
-                .push_back(ClientAction::Observe(Box::new(event)));
+            self.show([event]);
         }
+        Ok(())
+    }
+
+    fn show(&mut self, events: impl IntoIterator<Item = Event>) {
+        let events = events.into_iter().map(Box::new);
+        self.actions.extend(events.map(ClientAction::Observe));
     }
 
     /// Ends with the outputs, once all nodes have ended and all outputs and events are here.
@@ -416,7 +478,7 @@ impl<'a> ClientMachine<'a> {
         if !is_over {
             return;
         }
-        match self.check_outputs() {
+        match self.check_outputs().and_then(|()| self.check_snapshots()) {
             Ok(()) => {
                 let result = std::mem::take(&mut self.result);
                 self.finish(Ok(result));
@@ -437,6 +499,18 @@ impl<'a> ClientMachine<'a> {
             host,
             &format!("the output of {rank}, which ended elsewhere"),
         ))
+    }
+
+    /// Checks that no file is of a superstep that the job does not have.
+    fn check_snapshots(&mut self) -> Result<(), JobError> {
+        match self.snapshots.first_waiting() {
+            None => Ok(()),
+            Some((host, superstep)) => {
+                let problem =
+                    format!("a file of superstep {superstep}, which the job does not have");
+                Err(self.refuse(host, &problem))
+            }
+        }
     }
 
     /// Closes the connection to a node because of what it sent. Returns the error, which names the node.
@@ -477,7 +551,8 @@ impl<'a> ClientMachine<'a> {
         self.enter(Phase::Over, None);
         if result.is_err() {
             let rest = self.journal.rest();
-            self.observe(rest);
+            // The job has failed already.
+            drop(self.observe(rest));
         }
         self.actions
             .push_back(ClientAction::Finish(Box::new(result)));
@@ -541,6 +616,16 @@ pub fn initial(rank: Rank, payload: Bytes) -> EncodedState {
     }
 }
 
+/// Whether a node may say that it writes files to this folder: an absolute path without `..` that can be displayed.
+fn is_folder(folder: &str) -> bool {
+    let path = Path::new(folder);
+    let mut parts = path.components();
+    let is_plain = parts.all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+    path.is_absolute() && is_plain && folder.len() <= FOLDER_MAX && is_displayable(folder)
+}
+
+/// The greatest number of bytes of the path of a folder.
+const FOLDER_MAX: usize = 4096;
 /// The error of an interrupted run.
 const INTERRUPTED: &str = "interrupted";
 /// How long a node may take to answer.
@@ -591,6 +676,8 @@ pub enum ClientAction {
     SendState(HostId, Rank),
     /// Close the connection to a node because of what it sent.
     Refuse(HostId, String),
+    /// Show the observer the folder in which each node writes the files of jobs: this one has some.
+    ShowFolders(BTreeMap<HostId, String>),
     /// Pass an event of the record to the observer.
     Observe(Box<Event>),
     /// The job is over: close all connections.
@@ -645,6 +732,8 @@ pub struct Request {
     pub folder: InputFolder,
     /// The folder to which its checkpoints are written, an absolute path, if they are. The client and all nodes share it.
     pub checkpoint: Option<String>,
+    /// The files that nodes write for it, if they write any.
+    pub files: Option<NodeFiles>,
     /// The setup that the nodes derive from the experiment; its hosts are those of the cluster.
     pub setup: Setup,
 }
@@ -652,8 +741,8 @@ pub struct Request {
 /// The outputs, totals, calls and checkpoints of a job.
 #[derive(Default, Debug)]
 pub struct JobResult {
-    /// The outputs, with the host of the node that sent each.
-    pub outputs: BTreeMap<Rank, (HostId, Bytes)>,
+    /// The outputs, with the host of the node that sent each or has its file.
+    pub outputs: BTreeMap<Rank, (HostId, JobOutput)>,
     /// The totals of each node.
     pub ended: BTreeMap<HostId, Ended>,
     /// Its rescheduling calls.
@@ -662,6 +751,15 @@ pub struct JobResult {
     pub checkpoints: Vec<Checkpoint>,
     /// The builds of the nodes, by host.
     pub builds: Vec<Build>,
+}
+
+/// The output of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobOutput {
+    /// Encoded.
+    Value(Bytes),
+    /// In a file of the node.
+    File(WrittenOutput),
 }
 
 impl JobResult {
@@ -742,3 +840,6 @@ impl<'a> Mismatch<'a> {
         mismatch(("this client", own), (run, build))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,7 +75,7 @@ impl JobError {
 impl From<RunError> for JobError {
     fn from(error: RunError) -> Self {
         let fault = match error {
-            RunError::Peer(_) => Fault::Cluster,
+            RunError::Peer(_) | RunError::File { .. } => Fault::Cluster,
             RunError::Places { .. }
             | RunError::NoSuchHost { .. }
             | RunError::NoProcesses

@@ -194,6 +194,7 @@ mod tests {
                 processes,
                 checkpoint: None,
                 resumed: None,
+                files: None,
             };
             check_own("n0", &submit).map_err(|error| error.message)
         };

@@ -26,8 +26,8 @@ use job::Job;
 use protocol::identity::Role;
 use protocol::transport::{JobId, PeerInfo, SpeakingRights};
 use protocol::{
-    Address, Build, CallsStatus, Frame, JobMessage, JobStatus, Member, Message, Migrate,
-    NodeMessage, Step, Submit, encode,
+    Address, Build, CallsStatus, Frame, JobFolder, JobMessage, JobStatus, Member, Message, Migrate,
+    NodeMessage, Step, Submit, WrittenOutput, encode,
 };
 
 use crate::between;
@@ -81,6 +81,8 @@ pub struct NodeParts {
     pub builds: Builds,
     /// Where it reaches other nodes, if not at the addresses of a client's list.
     pub routes: Routes,
+    /// The absolute path of the folder in which it writes files of jobs, if it has one.
+    pub folder: Option<String>,
     /// Makes what a client has submitted into a job.
     pub prepare: Box<Prepare>,
     /// What is measured of the host.
@@ -387,7 +389,13 @@ impl NodeMachine {
             processes: submit.processes,
             nodes: submit.members.len(),
             checkpoint: submit.checkpoint.as_ref().map(PathBuf::from),
+            files: submit.files.map(|files| {
+                let resumed = submit.resumed.as_ref();
+                let incarnation = resumed.map_or(0, |resumed| resumed.incarnation);
+                (files.job, incarnation, submit.host)
+            }),
         };
+        let has_files = submit.files.is_some();
         let (builds, meter) = (self.parts.builds.clone(), Rc::clone(&self.parts.meter));
         self.current = Some(Current {
             id,
@@ -398,7 +406,8 @@ impl NodeMachine {
         });
         self.actions.push_back(NodeAction::Begin(Box::new(begun)));
         let counts = self.parts.meter.counts();
-        self.send_to_client(connection, JobMessage::Accepted { counts });
+        let folder = self.parts.folder.clone().filter(|_| has_files);
+        self.send_to_client(connection, JobMessage::Accepted { counts, folder });
         Ok(())
     }
 
@@ -507,6 +516,8 @@ pub enum JobEvent {
     State(Rank, InitialState),
     /// The client has taken the last part of the record.
     RecordTaken,
+    /// The output of a process is in a file of this node.
+    OutputWritten(WrittenOutput),
     /// Supersteps have been executed.
     Executed(Vec<Done>),
     /// The state of a process has reached its host: its bytes, and how long it took.
@@ -630,6 +641,8 @@ pub enum JobAction {
     SendRecord(Frame),
     /// Send the output of a process to the client.
     SendOutput(Rank, Bytes),
+    /// Write the output of a process to its file in the folder of the job's files.
+    WriteOutput(Rank, Bytes),
     /// Close the connection to the node of a host because of what it sent.
     Refuse(HostId, String),
     /// Stamp frames with this epoch from now on.
@@ -673,6 +686,9 @@ pub struct BegunJob {
     pub builder: Option<InitialStateBuilder>,
     /// The folder for its checkpoints, if they are written to disk.
     pub checkpoint: Option<PathBuf>,
+    /// Its folder in that of this node for files of jobs, if it has files, the incarnation that writes them, and the host of this
+    /// node.
+    pub files: Option<(JobFolder, u64, HostId)>,
 }
 
 /// What the agents and the threads of a job are made of.
@@ -759,6 +775,8 @@ pub struct Done {
     pub held: Seconds,
     /// What of that the process paid first, without computing.
     pub delay: Seconds,
+    /// The files that it has written here in the superstep.
+    pub snapshots: Vec<record::Snapshot>,
 }
 
 /// What a job is made of.

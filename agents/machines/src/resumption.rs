@@ -127,6 +127,7 @@ mod tests {
                 processes: 3,
                 checkpoint: None,
                 resumed: Some(resumed),
+                files: None,
             };
             check(&submit).map_err(|error| error.message)
         };

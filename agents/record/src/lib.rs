@@ -9,8 +9,11 @@ mod reader;
 mod trace;
 mod writer;
 
+use std::fmt;
+
+use bsp::numbers::length;
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, MemorySize, Notes, Rank, Round, SetId};
+use bsp::{HostId, MemorySize, Notes, Rank, Round, SetId, SnapshotEncoding, SnapshotName};
 use model::{
     Answer, BarrierTime, CostCoefficients, Digest, Edge, Entry, ExternalLoad, HostLink,
     MeasuredMove, NotSelected, Path, PlanAssessment, PlannedMove, Potential, ProbedLink, Processor,
@@ -20,7 +23,8 @@ use protocol::{Considered, Measured, Report};
 use serde::{Deserialize, Serialize};
 
 pub use reader::{
-    Extent, ReadError, description, head, is_complete, is_record, manifest, read, remedy, scan,
+    Extent, FILES, ReadError, description, head, is_complete, is_record, manifest, read, remedy,
+    scan,
 };
 pub use trace::{TraceError, TraceReader, TracedSuperstep};
 pub use writer::{WriteError, WriteOptions, Writer};
@@ -74,6 +78,8 @@ events! {
     Call(Box<Call>),
     /// A process runs on its new host.
     Moved(Moved),
+    /// A process has written a file in a superstep.
+    Snapshot(Snapshot),
     /// A host has joined, or it was decided that it does not.
     Join(Join),
     /// A checkpoint is complete.
@@ -175,6 +181,11 @@ impl Event {
                 run.rank(moved.rank)?;
                 run.host(moved.host)?;
                 run.superstep(moved.epoch)
+            }
+            Self::Snapshot(snapshot) => {
+                run.rank(snapshot.rank)?;
+                run.host(snapshot.host)?;
+                run.superstep(snapshot.superstep)
             }
             Self::Join(join) => {
                 run.host(join.host)?;
@@ -310,6 +321,90 @@ impl Superstep {
             notes: Notes::default(),
             ..*self
         }
+    }
+}
+
+/// A process has written a file in a superstep, on the host where it was then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The superstep.
+    pub superstep: u64,
+    /// The process.
+    pub rank: Rank,
+    /// Its host in this superstep.
+    pub host: HostId,
+    /// The name that the process has given it.
+    pub name: SnapshotName,
+    /// How its value is encoded.
+    pub encoding: SnapshotEncoding,
+    /// The length of the file.
+    pub bytes: Bytes,
+    /// The SHA-256 of the file.
+    pub sha256: Sha256Digest,
+    /// What is in the file, in a simulation, whose record has the file. On real hosts the node has written it.
+    #[serde(skip)]
+    pub contents: Option<bytes::Bytes>,
+}
+
+impl Snapshot {
+    /// What the record says of `taken` on `host`, whose contents have this digest.
+    #[must_use]
+    pub fn of(taken: &bsp::Snapshot, host: HostId, sha256: [u8; 32]) -> Self {
+        Self {
+            superstep: taken.superstep,
+            rank: taken.rank,
+            host,
+            name: taken.name.clone(),
+            encoding: taken.encoding,
+            bytes: Bytes(length(taken.contents.len())),
+            sha256: Sha256Digest(sha256),
+            contents: None,
+        }
+    }
+
+    /// Where its file is, relative to the folder of the run.
+    #[must_use]
+    pub fn path(&self) -> String {
+        bsp::Snapshot::path(&self.name, self.superstep, self.rank, self.encoding)
+    }
+}
+
+/// The SHA-256 of a file, 64 hexadecimal digits in a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Sha256Digest(pub [u8; 32]);
+
+impl fmt::Display for Sha256Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut bytes = self.0.iter();
+        bytes.try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl From<Sha256Digest> for String {
+    fn from(digest: Sha256Digest) -> Self {
+        digest.to_string()
+    }
+}
+
+impl TryFrom<String> for Sha256Digest {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let mut bytes = [0; 32];
+        let digits = text.as_bytes();
+        let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
+        if digits.len() != 64 || !digits.iter().all(is_digit) {
+            return Err("a SHA-256 that is not 64 hexadecimal digits".to_owned());
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+            let value = |digit: u8| match digit {
+                b'0'..=b'9' => digit - b'0',
+                _ => digit - b'a' + 10,
+            };
+            *byte = value(pair[0]) << 4 | value(pair[1]);
+        }
+        Ok(Self(bytes))
     }
 }
 

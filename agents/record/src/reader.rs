@@ -469,6 +469,10 @@ pub(super) const EVENTS: &str = "events.jsonl";
 pub(super) const EVENTS_COMPRESSED: &str = "events.jsonl.gz";
 /// What each process did in each superstep, if the run is traced.
 pub(super) const TRACE: &str = "trace.bin";
+/// The folder with what processes wrote while they ran in a simulation.
+pub(super) const SNAPSHOTS: &str = "snapshots";
+/// The index of the files that processes have left, if they have, as JSON and as a table.
+pub const FILES: [&str; 2] = ["files.json", "files.csv"];
 /// The description and the result of a run that has ended.
 pub(super) const COMPLETE: &str = "run.json";
 /// The description of a run that has not ended.

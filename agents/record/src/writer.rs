@@ -9,7 +9,9 @@ use flate2::{Compression, GzBuilder};
 use serde::Serialize;
 
 use crate::Event;
-use crate::reader::{COMPLETE, EVENTS, EVENTS_COMPRESSED, PARTIAL, TRACE, is_complete};
+use crate::reader::{
+    COMPLETE, EVENTS, EVENTS_COMPRESSED, FILES, PARTIAL, SNAPSHOTS, TRACE, is_complete,
+};
 use crate::trace::TraceWriter;
 
 /// A record being written.
@@ -109,10 +111,21 @@ impl Writer {
             });
         }
         // Old events must not follow a new description, nor a complete description no events.
-        for name in [COMPLETE, PARTIAL, TRACE, EVENTS, EVENTS_COMPRESSED] {
+        let [index, table] = FILES;
+        for name in [
+            COMPLETE,
+            PARTIAL,
+            TRACE,
+            index,
+            table,
+            EVENTS,
+            EVENTS_COMPRESSED,
+        ] {
             let path = directory.join(name);
             remove(&path).map_err(at(&path))?;
         }
+        let path = directory.join(SNAPSHOTS);
+        remove_folder(&path).map_err(at(&path))?;
         let name = if options.compresses {
             EVENTS_COMPRESSED
         } else {
@@ -208,6 +221,26 @@ impl Writer {
         remove(&self.directory.join(PARTIAL))
             .and_then(|()| sync_directory(&self.directory))
             .map_err(|source| self.error(COMPLETE, source))
+    }
+
+    /// Adds a file to the record, which appears in one piece. Its name is a path from the folder of the record, whose folders are
+    /// made if they do not exist.
+    ///
+    /// # Errors
+    ///
+    /// If the disk refuses it.
+    pub fn add_file(&mut self, name: &str, contents: &[u8]) -> Result<(), WriteError> {
+        let path = self.directory.join(name);
+        let new = self.directory.join(format!("{name}.new"));
+        let folder = path.parent().unwrap_or(&self.directory);
+        let created = fs::create_dir_all(folder).and_then(|()| File::create(&new));
+        let written = created.and_then(|mut file| {
+            file.write_all(contents)?;
+            file.sync_all()
+        });
+        written
+            .and_then(|()| fs::rename(&new, &path))
+            .map_err(|source| self.error(name, source))
     }
 
     /// Leaves the record of a run that has failed, with a `description` that says why. It has what was appended.
@@ -337,7 +370,8 @@ fn set_record_aside(directory: &Path) -> io::Result<Option<PathBuf>> {
     };
     let aside = first_free(directory)?;
     // Without its events, which move last, it is none.
-    for name in [PARTIAL, TRACE, events] {
+    let [index, table] = FILES;
+    for name in [PARTIAL, TRACE, index, table, SNAPSHOTS, events] {
         let moved = fs::rename(directory.join(name), aside.join(name));
         moved.or_else(|error| match error.kind() {
             io::ErrorKind::NotFound if name != events => Ok(()),
@@ -371,6 +405,14 @@ fn numbered(directory: &Path, number: u32) -> PathBuf {
 /// Removes a file if it is there.
 fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path).or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
+}
+
+/// Removes a folder with all that is in it, if it is there.
+fn remove_folder(path: &Path) -> io::Result<()> {
+    fs::remove_dir_all(path).or_else(|error| match error.kind() {
         io::ErrorKind::NotFound => Ok(()),
         _ => Err(error),
     })

@@ -46,7 +46,7 @@ impl Supersteps {
         superstep: u64,
         standby: &[Rank],
         reduced: Option<&Reductions>,
-    ) -> Result<Option<&SuperstepPlan>, RunError> {
+    ) -> Result<Option<&mut SuperstepPlan>, RunError> {
         if superstep < self.begun {
             return Ok(None);
         }
@@ -54,7 +54,7 @@ impl Supersteps {
         self.programs
             .execute(superstep, &self.elapsed, standby, reduced, &mut self.plan)?;
         self.begun += 1;
-        Ok(Some(&self.plan))
+        Ok(Some(&mut self.plan))
     }
 
     /// `rank` starts to compute `now`. Returns its number of instructions.

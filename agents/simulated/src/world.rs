@@ -19,6 +19,7 @@ use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, Reductions, SetId};
 use model::{ExternalLoad, HostLink, MeasuredMove, Path};
 use protocol::{Address, AgentMessage, Arrived, EncodedState, Migrate, Start};
+use sha2::{Digest, Sha256};
 use simulator::{Activity, Engine, LinkId, Platform};
 
 use crate::attainable::Attainable;
@@ -391,6 +392,15 @@ impl SimulatedWorld {
         self.recorded.begin(&plan.work);
         if let Some(pool) = &mut self.pool {
             pool.add_work(&plan.work);
+        }
+        for taken in plan.snapshots.drain(..) {
+            let host = self.hosts[taken.rank.index()];
+            let sha256 = Sha256::digest(&taken.contents).into();
+            let snapshot = record::Snapshot::of(&taken, host, sha256);
+            self.recorded.add(record::Event::Snapshot(record::Snapshot {
+                contents: Some(taken.contents),
+                ..snapshot
+            }));
         }
         Ok(true)
     }

@@ -135,6 +135,8 @@ pub enum Subject {
     Message,
     /// Its output, in the superstep in which it halted or should have.
     Output,
+    /// What it wrote to files.
+    Snapshot,
 }
 
 /// How a program was run.
@@ -183,6 +185,7 @@ impl fmt::Display for Subject {
             Self::Charge => "charge of superstep",
             Self::Message => "message of superstep",
             Self::Output => "output of superstep",
+            Self::Snapshot => "snapshot of superstep",
         })
     }
 }

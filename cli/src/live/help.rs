@@ -18,6 +18,7 @@ FILE, which the environment (MIGBSP__NODE__KEY=VALUE) overrides:
   # speed = 2e9                # instructions per second of one; default: measured at the start
   # checkpoints = [\"/shared\"]  # folders in which it may write checkpoints; default: none
   # data = \"/scratch/data\"     # folder with the input files of jobs; default: where the client says
+  # outputs = \"/scratch/out\"   # folder for the files that processes leave here; default: none
 
 The log on stderr has times in UTC and says when jobs begin and end. A superstep cannot be stopped: if it goes on \
 after its job has ended, the node refuses jobs until it ends, or ends itself with --exit-when-stuck.
@@ -58,7 +59,9 @@ Formats:
   json   one object, schema migbsp.live/1, times in seconds at full precision
   csv    one row per migration, as `simulate` has them
 
-Outputs of the programs (--outputs): .json, .csv, .msgpack, .npy, or a folder, DIR/, as `simulate` has them.
+Outputs of the programs (--outputs): .json, .csv, .msgpack, .npy, or a folder, DIR/, as `simulate` has them. With `nodes`, \
+each output stays in a file of the node on which its process ends, and is not verified. --snapshots has the nodes write what \
+processes write while they run. Nodes need a folder for files: docs/cluster.md. files.json in the folder of the record lists them.
 
 Exit codes: 1 the program failed; 2 invalid command line; 3 invalid outputs; 4 invalid experiment or checkpoint; \
 5 the cluster failed; 130 interrupted.
@@ -66,6 +69,7 @@ Exit codes: 1 the program failed; 2 invalid command line; 3 invalid outputs; 4 i
 Examples:
   {bin} run conf/heat-local.toml --cluster hosts -n 16
   {bin} run conf/heat-local.toml --cluster hosts --set scheduler.policy=adaptive --out runs/heat
+  {bin} run conf/heat-local.toml --cluster hosts --outputs nodes --out runs/heat
   {bin} run conf/heat-local.toml --cluster hosts --checkpoint /shared/heat
   {bin} run --resume /shared/heat --cluster hosts   go on after a failure
   {bin} run conf/heat-local.toml --cluster hosts --dashboard

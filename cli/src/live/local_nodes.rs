@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::str::FromStr;
 use std::thread;
@@ -41,6 +41,8 @@ pub(crate) struct PlannedNodes {
     /// The folder with the input files of jobs; `None`: they are where the client says. A folder in it that has the name of a
     /// node is that of this node.
     pub(crate) data: Option<PathBuf>,
+    /// The folder for the files that processes leave on nodes, as `data`; `None`: there are none.
+    pub(crate) outputs: Option<PathBuf>,
 }
 
 /// Node processes, which end when this is dropped, and then the relay between them.
@@ -65,6 +67,7 @@ pub(crate) fn start(
         play,
         checkpoints,
         data,
+        outputs,
     } = planned;
     let cluster: Name = "local".parse().expect("a name");
     let authority = Authority::generate(cluster, validity(2 * DAYS)?).map_err(Failure::chain)?;
@@ -105,10 +108,8 @@ pub(crate) fn start(
             play: play.as_ref().map(|play| play.node(host)),
             allow_mixed_builds,
             checkpoints: checkpoints.clone(),
-            data: data.as_ref().map(|data| {
-                let own = data.join(&member.name);
-                if own.is_dir() { own } else { data.clone() }
-            }),
+            data: data.as_ref().map(|data| own_folder(data, member)),
+            outputs: outputs.as_ref().map(|outputs| own_folder(outputs, member)),
         })?;
     }
     let mut addresses = Vec::new();
@@ -122,6 +123,12 @@ pub(crate) fn start(
     }
     let client = issue(Role::Client, "client")?;
     Ok((nodes, ClusterMembers { members, client }))
+}
+
+/// The folder of a node in one for all: that of its name, if there is one.
+fn own_folder(all: &Path, member: &Member) -> PathBuf {
+    let own = all.join(&member.name);
+    if own.is_dir() { own } else { all.to_path_buf() }
 }
 
 impl Nodes {

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use bsp::units::InstructionsPerSecond;
 use clap::Args;
-use hosts::{CheckpointFolders, LoadScope, Node, Pace, Share};
+use hosts::{CheckpointFolders, LoadScope, Node, OutputFolder, Pace, Share};
 use machines::{Builds, Routes};
 use protocol::identity::files::{RevocationsFile, read_identity};
 use protocol::identity::{Identity, Name, Pem, Role, Subject};
@@ -53,6 +53,9 @@ struct NodeArguments {
     /// Folder with the input files of jobs, in place of [node] data [default: where the client says]
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
+    /// Folder for the files that processes leave here, in place of [node] outputs [default: none]
+    #[arg(long, value_name = "FOLDER")]
+    outputs: Option<PathBuf>,
 }
 
 impl NodeArguments {
@@ -80,6 +83,8 @@ struct Section {
     checkpoints: Vec<String>,
     /// The folder with the input files of jobs; not set: they are where the client says.
     data: Option<String>,
+    /// The folder for the files that processes leave here; not set: there are none.
+    outputs: Option<String>,
 }
 
 impl Default for Section {
@@ -92,6 +97,7 @@ impl Default for Section {
             share: 1.0,
             checkpoints: Vec::new(),
             data: None,
+            outputs: None,
         }
     }
 }
@@ -113,6 +119,8 @@ pub(crate) struct NodeConfiguration {
     pub(crate) checkpoints: Option<Vec<String>>,
     /// The folder with the input files of jobs; not set: they are where the client says.
     pub(crate) data: Option<PathBuf>,
+    /// The folder for the files that processes leave there; not set: there are none.
+    pub(crate) outputs: Option<PathBuf>,
 }
 
 /// The command `node`.
@@ -173,16 +181,31 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         absolute.map_err(|error| invalid("checkpoints", folder.clone(), error.to_string()))
     });
     let checkpoints: Vec<PathBuf> = checkpoints.collect::<Result<_, _>>()?;
-    let data = match (&arguments.data, &section.data) {
-        (Some(folder), _) => Some(
-            check_data(folder).map_err(|problem| Failure::Usage(format!("--data: {problem}")))?,
-        ),
-        (None, Some(folder)) => Some(
-            check_data(&beside.join(folder))
-                .map_err(|problem| invalid("data", folder.clone(), problem))?,
-        ),
-        (None, None) => None,
+    let folder_of = |option: &str, given: Option<&Path>, key: &str, written: Option<&String>| {
+        Ok::<_, Failure>(match (given, written) {
+            (Some(folder), _) => Some(
+                check_folder(folder)
+                    .map_err(|problem| Failure::Usage(format!("{option}: {problem}")))?,
+            ),
+            (None, Some(folder)) => Some(
+                check_folder(&beside.join(folder))
+                    .map_err(|problem| invalid(key, folder.clone(), problem))?,
+            ),
+            (None, None) => None,
+        })
     };
+    let data = folder_of(
+        "--data",
+        arguments.data.as_deref(),
+        "data",
+        section.data.as_ref(),
+    )?;
+    let outputs = folder_of(
+        "--outputs",
+        arguments.outputs.as_deref(),
+        "outputs",
+        section.outputs.as_ref(),
+    )?;
     let share = Share::new(section.share).ok_or_else(|| {
         let (found, least) = (section.share, Share::LEAST);
         let rule = format!("must be a fraction from {least} to 1");
@@ -212,6 +235,7 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         pace: Pace::Share(share),
         scope: LoadScope::Process,
         checkpoints: CheckpointFolders::below(checkpoints),
+        outputs: output_folder(outputs.as_deref())?,
         prepare: Box::new(move |submit| prepare(submit, &registry, data.as_deref())),
     };
     let termination = TerminationSignal::default();
@@ -222,12 +246,23 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
     ran.map_err(|error| Failure::Cluster(error.to_string()))
 }
 
-/// The absolute path of a folder with input files.
+/// The folder of a node for files of jobs.
+///
+/// # Errors
+///
+/// If its path cannot be displayed.
+fn output_folder(folder: Option<&Path>) -> Result<OutputFolder, Failure> {
+    let folder = folder.map(OutputFolder::at).transpose();
+    let folder = folder.map_err(|problem| Failure::Input(format!("--outputs: {problem}")))?;
+    Ok(folder.unwrap_or_default())
+}
+
+/// The absolute path of a folder of a node.
 ///
 /// # Errors
 ///
 /// If it is none.
-pub(crate) fn check_data(folder: &Path) -> Result<PathBuf, String> {
+pub(crate) fn check_folder(folder: &Path) -> Result<PathBuf, String> {
     let path = folder.display();
     match folder.canonicalize() {
         Ok(absolute) if absolute.is_dir() => Ok(absolute),
@@ -314,6 +349,7 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
         pace,
         scope: LoadScope::Siblings,
         checkpoints: checkpoints(configuration.checkpoints),
+        outputs: output_folder(configuration.outputs.as_deref())?,
         prepare: Box::new(move |submit| prepare(submit, &registry, configuration.data.as_deref())),
     };
     let (leave, left) = oneshot::channel::<()>();

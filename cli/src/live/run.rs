@@ -1,5 +1,6 @@
 //! `migbsp run`: an experiment on the hosts of a cluster.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -20,14 +21,15 @@ use experiments::{
 use hosts::{JobObserver, TransferProgress};
 use machines::JobError;
 use machines::client::Request;
-use protocol::Member;
 use protocol::identity::Identity;
+use protocol::transport::JobId;
+use protocol::{JobFolder, Member, NodeFiles};
 use record::Event;
 
 use crate::command::{Command, Context, Overrides, TRACED};
 use crate::dashboard::{Dashboard, DashboardAddress, Listening};
 use crate::failure::CommandFailure;
-use crate::file::{OutputsPlace, check_folder, outputs_place};
+use crate::file::{LiveOutputs, OutputsPlace, check_folder, live_outputs};
 use crate::live::cluster::{ClusterArguments, ClusterMembers};
 use crate::live::help::{RUN_ABOUT, RUN_HELP};
 use crate::output::{Format, print, print_json, print_text};
@@ -68,9 +70,13 @@ pub(crate) struct RunArguments {
     #[arg(long, requires = "out", conflicts_with = "resume")]
     trace: bool,
     /// File for the programs' outputs, .json, .csv, .msgpack or .npy; or a folder, DIR/, for them and the files that
-    /// the workload makes
-    #[arg(long, value_name = "PATH", value_parser = outputs_place())]
-    outputs: Option<OutputsPlace>,
+    /// the workload makes; or `nodes`: each output stays in a file of the node on which its process ends, and the folder of
+    /// --out has a list of them
+    #[arg(long, value_name = "PATH", value_parser = live_outputs())]
+    outputs: Option<LiveOutputs>,
+    /// Have the nodes write the snapshots that processes take; the folder of --out has a list of them
+    #[arg(long, requires = "out")]
+    snapshots: bool,
     /// Serve a page of the run while it goes on, at this address [default without a value: 127.0.0.1:7448]
     #[arg(
         long,
@@ -100,6 +106,35 @@ impl RunArguments {
     /// If the address is in use, or no address of this machine.
     pub(crate) fn dashboard(&self) -> Result<Option<Listening>, Failure> {
         self.dashboard.as_ref().map(Listening::at).transpose()
+    }
+
+    /// Where outputs go with the client, if they do.
+    fn place(&self) -> Option<&OutputsPlace> {
+        self.outputs.as_ref().and_then(LiveOutputs::place)
+    }
+
+    /// Whether outputs stay on the nodes.
+    const fn has_outputs_on_nodes(&self) -> bool {
+        matches!(self.outputs, Some(LiveOutputs::Nodes))
+    }
+
+    /// Whether processes leave files on the nodes.
+    const fn has_files(&self) -> bool {
+        self.snapshots || self.has_outputs_on_nodes()
+    }
+
+    /// Checks that there is a place for the list of the files that stay on the nodes.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    fn check_outputs(&self) -> Result<(), Failure> {
+        if self.has_outputs_on_nodes() && self.out.is_none() {
+            return Err(Failure::Usage(
+                "--outputs nodes: the list of the files is written with the record of the run: add --out DIR".to_owned(),
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -133,10 +168,11 @@ pub(crate) fn follow(
     following: Following<'_>,
 ) -> Result<(), CommandFailure> {
     let registry = context.registry();
+    arguments.check_outputs()?;
     let mut job = job(arguments, &cluster, registry, following.simulated.is_some())?;
     let workload = &job.loaded.experiment.application.workload;
     let entry = registry.find(workload, None)?;
-    if let Some(place) = &arguments.outputs {
+    if let Some(place) = arguments.place() {
         place.check(entry)?;
     }
     let scenario = scenario(&job.prepared);
@@ -205,12 +241,12 @@ fn execute(
     let run = RunReport::new(scenario(prepared), &finished, &prepared.platform);
     let report = Report::new(prepared, run, &observers.watch, simulated);
     let provenance = || Provenance::of_experiment(&prepared.loaded, registry);
-    let written = match &arguments.outputs {
+    let written = match arguments.place() {
         Some(place) => place.write(loaded, registry, &finished, provenance),
         None => Ok(()),
     };
     let recorder = observers.recorder;
-    let recorded = recorder.map(|recorder| recorder.finish(report.run()));
+    let recorded = recorder.map(|recorder| recorder.finish(&finished, report.run()));
     show(arguments, &report, provenance)?;
     recorded.unwrap_or(Ok(()))?;
     written
@@ -231,7 +267,7 @@ fn failure(
             }
             CommandFailure::Interrupted(signal)
         }
-        (None, Some(RunFailure::Rejected(rejected))) => match &arguments.outputs {
+        (None, Some(RunFailure::Rejected(rejected))) => match arguments.place() {
             Some(place) => place.keep_rejected(entry, *rejected).into(),
             None => rejected.failure.into(),
         },
@@ -259,7 +295,7 @@ fn job(
     plays: bool,
 ) -> Result<RunJob, Failure> {
     let (members, allowed) = (&cluster.members, arguments.allow_mixed_builds);
-    match (arguments.checkpoints.resumed(), &arguments.file) {
+    let mut job = match (arguments.checkpoints.resumed(), &arguments.file) {
         (Some(folder), _) => RunJob::of_checkpoint(folder, members, registry, allowed),
         (None, Some(file)) => {
             let mut assignments = arguments.overrides.assignments();
@@ -275,7 +311,9 @@ fn job(
         (None, None) => Err(Failure::Usage(
             "name an experiment, FILE, or a saved job, --resume DIR".to_owned(),
         )),
-    }
+    }?;
+    job.write_files(arguments.has_files(), arguments.has_outputs_on_nodes());
+    Ok(job)
 }
 
 /// The page of the run before its first event.
@@ -335,6 +373,8 @@ pub(super) struct RunJob {
     request: Request,
     /// The states with which it begins, if it is saved on disk.
     saved: Option<SavedStates>,
+    /// The number of the folder in which the nodes of the job that it goes on with have written files, if they have.
+    files: Option<u64>,
 }
 
 impl RunJob {
@@ -364,6 +404,7 @@ impl RunJob {
             prepared,
             request,
             saved: None,
+            files: None,
         })
     }
 
@@ -380,13 +421,26 @@ impl RunJob {
     ) -> Result<Self, Failure> {
         let saved = SavedJob::open(folder, registry, are_mixed_builds_allowed)?;
         let (prepared, request) = saved.request(members, registry, are_mixed_builds_allowed)?;
+        let files = saved.files();
         let (loaded, states) = saved.into_states();
         Ok(Self {
             loaded,
             prepared,
             request,
             saved: Some(states),
+            files,
         })
+    }
+
+    /// Has the nodes write files of processes, if they `are_wanted`: snapshots, and `outputs`. A job that goes on does so where it did
+    /// before.
+    fn write_files(&mut self, are_wanted: bool, outputs: bool) {
+        let before = self.files.map(JobFolder);
+        let drawn = || JobFolder(JobId::random().0.get());
+        self.request.files = are_wanted.then(|| NodeFiles {
+            job: before.unwrap_or_else(drawn),
+            outputs,
+        });
     }
 
     /// Runs the job, whose workload is `entry`, as `client`.
@@ -440,6 +494,12 @@ impl JobObserver for RunObservers<'_> {
         Ok(())
     }
 
+    fn found_folders(&mut self, folders: BTreeMap<String, String>) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.recorder.set_folders(folders);
+        }
+    }
+
     fn transferred(&mut self, progress: TransferProgress) {
         self.progress.transferred(progress);
     }
@@ -485,7 +545,8 @@ impl FlushedRecorder {
     /// # Errors
     ///
     /// If the disk does not take the rest, or the run has not ended.
-    pub(super) fn finish(self, report: &RunReport) -> Result<(), Failure> {
+    pub(super) fn finish(mut self, finished: &Finished, report: &RunReport) -> Result<(), Failure> {
+        self.recorder.add_outputs(finished);
         self.recorder.finish(report)
     }
 }

@@ -26,7 +26,7 @@ use crate::live::compare;
 use crate::live::help::{UP_ABOUT, UP_HELP};
 use crate::live::links::BetweenArguments;
 use crate::live::local_nodes::{Kill, Kills, PlannedNodes, start};
-use crate::live::node::check_data;
+use crate::live::node::check_folder;
 use crate::live::play::Play;
 use crate::live::run::{Following, RunArguments, follow};
 use crate::live::status::{StatusArguments, show};
@@ -58,6 +58,10 @@ struct UpArguments {
     /// client says]
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
+    /// Folder for the files that processes leave on nodes; FOLDER/node-1 is that of the first node, if there is one
+    /// [default: none]
+    #[arg(long, value_name = "FOLDER")]
+    outputs: Option<PathBuf>,
     /// Let the nodes and the command accept other builds, for clients that are started elsewhere
     #[arg(long)]
     allow_mixed_builds: bool,
@@ -175,8 +179,13 @@ fn execute(arguments: &UpArguments, context: &Context<'_>) -> Result<(), Command
     };
     let mut planned = nodes(arguments, action.as_ref(), context)?;
     planned.checkpoints = checkpoint_folders(action.as_ref())?;
-    let data = arguments.data.as_deref().map(check_data).transpose();
-    planned.data = data.map_err(|problem| Failure::Usage(format!("--data: {problem}")))?;
+    for (option, given, planned) in [
+        ("--data", &arguments.data, &mut planned.data),
+        ("--outputs", &arguments.outputs, &mut planned.outputs),
+    ] {
+        let folder = given.as_deref().map(check_folder).transpose();
+        *planned = folder.map_err(|problem| Failure::Usage(format!("{option}: {problem}")))?;
+    }
     let count = planned.members.len();
     for kill in &arguments.kill {
         kill.check(count)?;
@@ -299,6 +308,7 @@ fn nodes(
         play: None,
         checkpoints: Some(Vec::new()),
         data: None,
+        outputs: None,
     })
 }
 
@@ -346,6 +356,7 @@ fn playing_nodes(
         play: Some(play),
         checkpoints: Some(Vec::new()),
         data: None,
+        outputs: None,
     })
 }
 

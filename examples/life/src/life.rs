@@ -9,6 +9,8 @@ pub(crate) struct Life {
     pub(crate) generations: u64,
     pub(crate) work: Instructions,
     pub(crate) rows: Vec<Vec<bool>>,
+    /// Generations from one snapshot to the next; 0: there are none.
+    pub(crate) snapshots: u64,
 }
 
 /// A row on its way to a neighbour.
@@ -39,6 +41,9 @@ impl Program for Life {
             self.rows.push(below);
             self.rows = self.rows.windows(3).map(next_row).collect();
             ctx.charge(self.work);
+        }
+        if 0 < self.snapshots && ctx.index().is_multiple_of(self.snapshots) {
+            ctx.snapshot("rows", &self.rows)?;
         }
         if ctx.index() == self.generations {
             return Ok(Step::Halt(std::mem::take(&mut self.rows)));

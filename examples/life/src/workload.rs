@@ -13,6 +13,8 @@ pub(crate) struct Parameters {
     size: u32,
     /// Instructions that a cell is charged for.
     instructions_per_cell: u64,
+    /// Generations from one snapshot of the torus to the next; 0: there are none.
+    snapshots: u64,
 }
 
 impl Default for Parameters {
@@ -20,6 +22,7 @@ impl Default for Parameters {
         Self {
             size: 64,
             instructions_per_cell: 20,
+            snapshots: 0,
         }
     }
 }
@@ -67,6 +70,7 @@ impl Workload for GameOfLife {
                 generations: supersteps - 1,
                 work: Instructions(work.saturating_mul((end - first) * size)),
                 rows: (first..end).map(|row| glider_row(size, 0, row)).collect(),
+                snapshots: parameters.snapshots,
             })
         })
     }
@@ -163,6 +167,25 @@ mod tests {
     }
 
     #[test]
+    fn snapshots_show_the_glider_on_its_way() {
+        let parameters = Parameters {
+            snapshots: 4,
+            ..parameters(13)
+        };
+        let common = common(2, 9);
+        let build = || GameOfLife::processes(&parameters, common, Files::here()).unwrap();
+        let snapshots = testing::check(build).run.snapshots;
+        assert_eq!(snapshots.len(), 3 * 2);
+        for (step, strips) in (0..).zip(snapshots.chunks(2)) {
+            let rows = strips.iter().flat_map(|strip| -> Vec<Vec<bool>> {
+                assert_eq!(strip.superstep, 4 * step);
+                rmp_serde::from_slice(&strip.contents).unwrap()
+            });
+            assert_eq!(rows.collect::<Vec<_>>(), glider(13, step));
+        }
+    }
+
+    #[test]
     fn the_torus_is_drawn_from_the_top() {
         let torus = [glider(5, 0)[..2].to_vec(), glider(5, 0)[2..].to_vec()];
         let files = GameOfLife::files(&parameters(5), common(2, 1), Files::here(), &torus).unwrap();
@@ -188,6 +211,7 @@ mod tests {
                     generations,
                     work: Instructions(1),
                     rows: rows.to_vec(),
+                    snapshots: 0,
                 };
                 vec![strip(&rows[..2]), strip(&rows[2..])]
             };

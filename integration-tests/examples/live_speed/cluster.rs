@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use agents::Outputs;
 use anyhow::Context;
 use bsp::units::InstructionsPerSecond;
-use hosts::{CheckpointFolders, LoadScope, Node, Pace, Share, run};
+use hosts::{CheckpointFolders, LoadScope, Node, OutputFolder, Pace, Share, run};
 use machines::client::Request;
 use machines::{Builds, Routes};
 use protocol::identity::{Authority, Identity, Pem, Role, Validity};
@@ -87,6 +87,7 @@ impl Cluster {
             experiment: serde_json::to_string(case)?,
             folder: InputFolder::default(),
             checkpoint: None,
+            files: None,
             setup: case.setup(&self.members)?,
         };
         let mut events = Vec::new();
@@ -184,6 +185,7 @@ pub(crate) fn node() -> anyhow::Result<()> {
         pace: Pace::Share(Share::WHOLE),
         scope: LoadScope::Siblings,
         checkpoints: CheckpointFolders::default(),
+        outputs: OutputFolder::default(),
         prepare: Box::new(prepare),
     };
     end_with_stdin();

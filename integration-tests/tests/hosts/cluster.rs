@@ -13,7 +13,7 @@ use agents::{
 use bsp::units::InstructionsPerSecond;
 use bsp::{Program, Rank};
 use bytes::Bytes;
-use hosts::{CheckpointFolders, LoadScope, Node, NodeError, Pace, Share, run};
+use hosts::{CheckpointFolders, LoadScope, Node, NodeError, OutputFolder, Pace, Share, run};
 use machines::client::Request;
 use machines::{Builds, JobError, Prepared, ProgramBuilder, Routes};
 use protocol::identity::{Authority, Identity, Role, Validity};
@@ -100,6 +100,7 @@ impl Cluster {
                 pace: Pace::Share(Share::WHOLE),
                 scope: LoadScope::Process,
                 checkpoints: CheckpointFolders::below(vec![std::env::temp_dir()]),
+                outputs: OutputFolder::at(&std::env::temp_dir()).unwrap(),
                 prepare: Box::new(move |_| {
                     let job = job.lock().unwrap().clone();
                     job.ok_or_else(|| JobError::input("there is no job"))
@@ -164,6 +165,7 @@ impl Cluster {
             experiment: String::new(),
             folder: InputFolder::default(),
             checkpoint: None,
+            files: None,
             setup: setup.clone(),
         }
     }

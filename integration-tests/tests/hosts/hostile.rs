@@ -197,6 +197,7 @@ fn submission(job: u64, honest: &Member) -> Submit {
         folder: InputFolder::default(),
         processes: 2,
         checkpoint: None,
+        files: None,
         resumed: None,
     }
 }

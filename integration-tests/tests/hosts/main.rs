@@ -10,6 +10,7 @@
 //! | `endless` | a superstep that never ends can be ended, and its node says why it refuses jobs |
 //! | `resuming` | a job resumed from a checkpoint on any hosts ends with the outputs of the reference runner |
 //! | `notes` | notes of a program are those of the reference runner |
+//! | `snapshots` | what processes write on nodes is what they write in the reference runner, and is listed once |
 //! | `failures` | whatever goes wrong ends the run with a message, and the cluster is free again |
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
@@ -26,3 +27,4 @@ mod kernels;
 mod late_paths;
 mod notes;
 mod resuming;
+mod snapshots;

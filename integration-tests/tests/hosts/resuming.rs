@@ -13,6 +13,7 @@ use bsp::{BoxError, HostId, Program, Rank, Step, Sum, Superstep};
 use checkpoint::{DiskFiles, SavedStates, Store};
 use machines::JobError;
 use machines::client::Request;
+use protocol::NodeFiles;
 use protocol::identity::Role;
 use record::Event;
 use serde::{Deserialize, Serialize};
@@ -138,10 +139,15 @@ fn checkpointing(interval: u64) -> Checkpointing {
 }
 
 /// The setup of a job on `cluster` with checkpoints, and the request to write them to `folder`.
-fn request(cluster: &Cluster, setup: &Setup, folder: &TempDir) -> Request {
+fn request(
+    cluster: &Cluster,
+    setup: &Setup,
+    (folder, files): (&TempDir, Option<NodeFiles>),
+) -> Request {
     let path = folder.path().to_str().unwrap().to_owned();
     Request {
         checkpoint: Some(path),
+        files,
         ..cluster.request(setup)
     }
 }
@@ -160,10 +166,20 @@ fn stopping(stop: u64, event: &Event) -> Result<(), JobError> {
 /// Runs `processes` on `cluster` until a checkpoint of superstep `stop` or a later one is in `folder`. They are slow until
 /// there is one of superstep `until`.
 fn save<P: Program>(
+    how: (&Cluster, Shape),
+    processes: Vec<P>,
+    until: (u64, u64),
+    folder: &TempDir,
+) {
+    save_with(how, processes, until, (folder, None));
+}
+
+/// The same, whose nodes write files if there are `files`.
+pub(crate) fn save_with<P: Program>(
     (cluster, shape): (&Cluster, Shape),
     processes: Vec<P>,
     (stop, until): (u64, u64),
-    folder: &TempDir,
+    (folder, files): (&TempDir, Option<NodeFiles>),
 ) {
     let size = u32::try_from(processes.len()).unwrap();
     let setup = Setup {
@@ -180,7 +196,7 @@ fn save<P: Program>(
     cluster.prepare(&setup, programs);
     let ended = hosts::run(
         cluster.identity(Role::Client, "tester"),
-        &request(cluster, &setup, folder),
+        &request(cluster, &setup, (folder, files)),
         ProgramType::new::<Slowed<P>>(),
         &mut |event: &Event| stopping(stop, event),
         std::future::pending(),
@@ -204,8 +220,18 @@ fn latest(folder: &TempDir) -> (Store<DiskFiles>, checkpoint::Latest) {
 /// it began, too.
 fn resume<P: Program>(
     cluster: &Cluster,
-    (shape, scheduler): (Shape, Option<Scheduler>),
+    how: (Shape, Option<Scheduler>),
     folder: &TempDir,
+    observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
+) -> (Resumed, Result<Outcome, JobError>) {
+    resume_with::<P>(cluster, how, (folder, None), observer)
+}
+
+/// The same, whose nodes write files if there are `files`.
+pub(crate) fn resume_with<P: Program>(
+    cluster: &Cluster,
+    (shape, scheduler): (Shape, Option<Scheduler>),
+    (folder, files): (&TempDir, Option<NodeFiles>),
     observer: &mut dyn FnMut(&Event) -> Result<(), JobError>,
 ) -> (Resumed, Result<Outcome, JobError>) {
     let (store, latest) = latest(folder);
@@ -234,7 +260,7 @@ fn resume<P: Program>(
     let states = SavedStates::new(store, latest.checkpoint);
     let outcome = hosts::resume(
         cluster.identity(Role::Client, "tester"),
-        &request(cluster, &setup, folder),
+        &request(cluster, &setup, (folder, files)),
         (states, ProgramType::new::<Slowed<P>>()),
         &mut |event: &Event| observer(event),
         std::future::pending(),

@@ -2,8 +2,9 @@
 //!
 //! A client connects to every node and [`Submit`]s the job to all of them. The nodes accept, build the processes that start
 //! on them, or receive their states if the job resumes another one, connect to each other, and report that they are ready. Then the client starts the job
-//! on all nodes, receives the record, and at the end the outputs of the processes.
+//! on all nodes, receives the record, and at the end the outputs of the processes, or what nodes say of the files with them.
 
+use std::fmt;
 use std::time::Duration;
 
 use bsp::units::Seconds;
@@ -22,6 +23,9 @@ pub enum JobMessage {
     Accepted {
         /// Whether its machine counts the instructions of its threads.
         counts: bool,
+        /// If the job has files on its nodes: the absolute path of the folder in which this node has those of jobs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folder: Option<String>,
     },
     /// All nodes take part: connect to the others.
     Meet {
@@ -46,6 +50,8 @@ pub enum JobMessage {
     Status(Box<Status>),
     /// End the job, which has failed or was interrupted; the rest of the record follows.
     Stop,
+    /// The output of a process that has ended on the node is in a file there.
+    OutputWritten(WrittenOutput),
 }
 
 /// Take part in a job.
@@ -67,6 +73,62 @@ pub struct Submit {
     pub checkpoint: Option<String>,
     /// The state in which the job begins, if it resumes another one; the client sends saved processes and outputs then.
     pub resumed: Option<ResumedJob>,
+    /// The files that nodes write for it, if they write any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<NodeFiles>,
+}
+
+/// The files that the nodes of a job write into folders of their own, instead of sending the contents to the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeFiles {
+    /// The folder of the job in that of each node.
+    pub job: JobFolder,
+    /// Whether the outputs of processes are written there, too, and not only their snapshots. Otherwise they are sent to the
+    /// client.
+    pub outputs: bool,
+}
+
+/// The folder of a job's files, in the folder that a node has for those of all jobs. A job that resumes another one has the
+/// folder of that one.
+///
+/// It travels as a number, so that its name is one that a node has made: 16 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct JobFolder(pub u64);
+
+impl JobFolder {
+    /// Where the output of a process is in it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bsp::Rank;
+    /// use protocol::JobFolder;
+    ///
+    /// assert_eq!(JobFolder::output(Rank(2)), "outputs/p3.msgpack");
+    /// assert_eq!(JobFolder(0xa1).to_string(), "00000000000000a1");
+    /// ```
+    #[must_use]
+    pub fn output(rank: Rank) -> String {
+        format!("outputs/{rank}.msgpack")
+    }
+}
+
+impl fmt::Display for JobFolder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:016x}", self.0)
+    }
+}
+
+/// The output of a process in a file of the node on which the process has ended: [`JobFolder::output`] in the folder of the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrittenOutput {
+    /// The process.
+    pub rank: Rank,
+    /// The length of the file in bytes.
+    pub length: u64,
+    /// The SHA-256 of the file, which is the encoded output.
+    pub sha256: [u8; 32],
 }
 
 /// The folders of a client in which input files of an experiment are, as absolute paths: nodes find them there if they share

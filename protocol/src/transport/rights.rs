@@ -111,7 +111,8 @@ fn is_from_client(message: &JobMessage) -> bool {
         | JobMessage::Recorded(_)
         | JobMessage::Ended(_)
         | JobMessage::Failed(_)
-        | JobMessage::Status(_) => false,
+        | JobMessage::Status(_)
+        | JobMessage::OutputWritten(_) => false,
     }
 }
 
@@ -186,6 +187,7 @@ mod tests {
             "Checkpoint",
             "Ended",
             "Failed",
+            "OutputWritten",
             "Probe",
             "Ready",
             "Recorded",

@@ -560,6 +560,8 @@ pub struct JobDescription {
     pub build: String,
     /// The experiment, as the user wrote it.
     pub experiment: String,
+    /// The number of the folder in which its nodes write files for it, if they do: the job that resumes it goes on there.
+    pub files: Option<u64>,
 }
 
 /// The file `job.json`: the same with a digest in place of the experiment.
@@ -575,6 +577,8 @@ pub(super) struct DescriptionFile {
     build: String,
     experiment_bytes: u64,
     experiment_sha256: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    files: Option<u64>,
 }
 
 impl Sealed for DescriptionFile {
@@ -596,6 +600,7 @@ impl DescriptionFile {
             build: description.build,
             experiment_bytes: u64::try_from(experiment.len()).expect("lengths fit 64 bits"),
             experiment_sha256: digest(experiment),
+            files: description.files,
         }
     }
 
@@ -660,6 +665,7 @@ impl DescriptionFile {
             version: self.version,
             build: self.build,
             experiment,
+            files: self.files,
         })
     }
 }

@@ -233,6 +233,7 @@ fn description() -> JobDescription {
         version: "0.1.0".to_owned(),
         build: "08e8d9e6ecb1".to_owned(),
         experiment: "[application]\nworkload = \"heat\"\n".to_owned(),
+        files: None,
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{
-    Conditions, Envelope, Inbox, MemorySize, Outbox, Program, Rank, Reductions, Step, reference,
+    Conditions, Envelope, Inbox, MemorySize, Outbox, Program, Rank, Reductions, Snapshot, Step,
+    reference,
 };
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +92,8 @@ pub struct Executed {
     pub charged: Instructions,
     /// Its contributions to reductions.
     pub reductions: Reductions,
+    /// Its snapshots.
+    pub snapshots: Vec<Snapshot>,
 }
 
 impl Content {
@@ -194,6 +197,7 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
             output,
             charged: outbox.work,
             reductions: outbox.reductions,
+            snapshots: outbox.snapshots.take(),
         })
     }
 

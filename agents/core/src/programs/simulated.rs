@@ -146,6 +146,9 @@ impl<P: Program> TypedPrograms<P> {
             self.halted[rank.index()] = Some(conditions.index);
             plan.halts[rank.index()] = true;
         }
+        if !self.outbox.snapshots.is_empty() {
+            plan.snapshots.extend(self.outbox.snapshots.take());
+        }
         if !self.outbox.reductions.is_empty() {
             plan.reductions
                 .resize_with(self.processes.len(), Reductions::default);

@@ -16,16 +16,19 @@ pub(crate) struct EventCheck {
     superstep_limit: u64,
     /// The number of supersteps that are over, as far as the first Manager has recorded.
     supersteps: u64,
+    /// Whether processes may have written files.
+    has_files: bool,
 }
 
 impl EventCheck {
-    /// The checks for a run on `setup`.
-    pub(crate) fn new(setup: &Setup) -> Self {
+    /// The checks for a run on `setup`, whose processes may write files if it `has_files`.
+    pub(crate) fn new(setup: &Setup, has_files: bool) -> Self {
         let rules = members::rules(setup);
         Self {
             supersteps: rules.first_superstep(),
             rules,
             superstep_limit: setup.superstep_limit,
+            has_files,
         }
     }
 
@@ -69,6 +72,18 @@ impl EventCheck {
             }
             Event::Evaluated(evaluated) => host == self.rules.managers[evaluated.set.index()],
             Event::Moved(moved) => host == moved.host,
+            Event::Snapshot(snapshot) => {
+                let (found, first) = (snapshot.superstep, self.rules.first_superstep());
+                check(self.has_files, || {
+                    "a file of a process, of which the job has none".to_owned()
+                })?;
+                check(first <= found, || {
+                    format!(
+                        "a file of superstep {found}, but the job begins with superstep {first}"
+                    )
+                })?;
+                host == snapshot.host
+            }
             Event::Observed(_) => true,
             // Hosts join in simulations alone.
             Event::Join(_) | Event::Run(_) | Event::End(_) => false,
@@ -203,6 +218,7 @@ mod tests {
             },
             superstep_limit: 100,
             supersteps: 3,
+            has_files: true,
         }
     }
 
@@ -228,12 +244,31 @@ mod tests {
         )
     }
 
+    fn snapshot(superstep: u64, rank: u64, host: u64, name: &str) -> String {
+        let digest = "0123456789abcdef".repeat(4);
+        format!(
+            "{{\"event\":\"snapshot\",\"superstep\":{superstep},\"rank\":{rank},\"host\":{host},\"name\":\"{name}\",\
+             \"encoding\":\"msgpack\",\"bytes\":9,\"sha256\":\"{digest}\"}}"
+        )
+    }
+
+    #[test]
+    fn files_are_accepted_in_jobs_that_have_some() {
+        let mut without = event_check();
+        without.has_files = false;
+        let problem = without.parse(HostId(3), &snapshot(7, 1, 3, "field"));
+        let expected = "a file of a process, of which the job has none";
+        assert_eq!(problem.unwrap_err(), expected);
+    }
+
     #[test]
     fn events_are_accepted_from_the_nodes_that_record_them_alone() {
         check(0, &superstep(3, 1, "1.0"), Ok(()));
         check(3, &superstep(3, 1, "1.0"), Err("does not record"));
         check(3, &moved(1, 3, 1), Ok(()));
         check(0, &moved(1, 3, 1), Err("does not record"));
+        check(3, &snapshot(7, 1, 3, "field"), Ok(()));
+        check(0, &snapshot(7, 1, 3, "field"), Err("does not record"));
         let end = "{\"event\":\"end\",\"seconds\":1.0,\"supersteps\":1,\"messages\":0,\"bytes\":0,\"moved\":0}";
         check(0, end, Err("does not record"));
     }
@@ -269,6 +304,14 @@ mod tests {
         check(3, &moved(77, 3, 1), Err("process 77"));
         check(3, &moved(1, 77, 1), Err("host 77, but there are 6"));
         check(3, &moved(1, 3, u64::MAX), Err("beyond the limit"));
+        check(3, &snapshot(7, 2, 3, "field"), Err("process 2"));
+        check(3, &snapshot(101, 1, 3, "field"), Err("beyond the limit"));
+        for name in ["..", "../field", "/etc/passwd", "a/b", "", "Field"] {
+            let problem = "a snapshot cannot be named";
+            check(3, &snapshot(7, 1, 3, name), Err(problem));
+        }
+        let short = snapshot(7, 1, 3, "field").replace("0123", "");
+        check(3, &short, Err("64 hexadecimal digits"));
         check(0, &superstep(3, 1, "1e308"), Err("up to 1e60"));
         check(0, "{", Err("EOF"));
     }

@@ -23,6 +23,7 @@ fn value(text: &'static str) -> Content {
 
 fn executed(sends: &[(u32, Content)], halts: bool) -> Executed {
     Executed {
+        snapshots: Vec::new(),
         reductions: Reductions::default(),
         sends: sends
             .iter()

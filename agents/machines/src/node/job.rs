@@ -297,6 +297,7 @@ impl Job {
                 return Err(JobError::cluster(format!("{name} has left: {reason}")).reported());
             }
             JobEvent::RecordTaken => world.handle_record_taken(),
+            JobEvent::OutputWritten(output) => world.handle_output_written(output),
             JobEvent::Executed(done) => done
                 .into_iter()
                 .for_each(|done| world.handle_executed(done)),
@@ -448,8 +449,9 @@ impl Job {
         };
         let part = (own, &self.prepared.setup, Arc::clone(&self.rules));
         let measured = (Rc::clone(&self.meter), processors);
-        let checkpoints = self.checkpoints(processors);
-        let mut world = HostWorld::new(part, peers, measured, checkpoints, self.now);
+        let are_written = self.submit.files.is_some_and(|files| files.outputs);
+        let places = (self.checkpoints(processors), are_written);
+        let mut world = HostWorld::new(part, peers, measured, places, self.now);
         let mut processes = BTreeMap::new();
         for (rank, state) in states {
             match state {
@@ -508,7 +510,7 @@ impl Job {
         let own = self.submit.host;
         let mut world = running.world.borrow_mut();
         world.begin();
-        world.send_halted();
+        world.deliver_halted();
         let message = AgentMessage::Start(Start {
             superstep: self.rules.first_superstep(),
             interval: None,

@@ -82,12 +82,13 @@ pub(crate) struct HostWorld {
 }
 
 impl HostWorld {
-    /// The world of `own` in the job that `setup` describes, at `clock`, with the other nodes of the job.
+    /// The world of `own` in the job that `setup` describes, at `clock`, with the other nodes of the job. If outputs
+    /// `are_written`, they are to files of this node; otherwise the client receives them.
     pub(super) fn new(
         (own, setup, rules): (HostId, &Setup, Arc<Rules>),
         peers: BTreeMap<HostId, Arc<PeerInfo>>,
         (meter, processors): (Rc<dyn HostMeter>, Processors),
-        checkpoints: Option<Checkpoints>,
+        (checkpoints, are_written): (Option<Checkpoints>, bool),
         clock: Clock,
     ) -> Self {
         let hosts = setup.placement.clone();
@@ -104,7 +105,7 @@ impl HostWorld {
             clock,
             superstep_limit: setup.superstep_limit,
             began: clock,
-            client: ClientLink::new(own, rules.first_superstep()),
+            client: ClientLink::new(own, rules.first_superstep(), are_written),
             placement: PlacementEpoch::new(own, Arc::clone(&rules)),
             early: BTreeMap::new(),
             transfers: TransferTimes::new(Arc::clone(&rules), own, peers.hosts()),
@@ -293,8 +294,11 @@ impl HostWorld {
 
     /// Handles the result of a superstep that a program has executed. Once all programs here have, their messages are
     /// sent.
-    pub(super) fn handle_executed(&mut self, done: Done) {
+    pub(super) fn handle_executed(&mut self, mut done: Done) {
         let rank = done.rank;
+        for snapshot in std::mem::take(&mut done.snapshots) {
+            self.record(record::Event::Snapshot(snapshot));
+        }
         let executed = match self.computation.add_computed(done) {
             Ok(executed) => executed,
             Err(error) => return self.fail(error),
@@ -700,8 +704,8 @@ impl Membership for HostWorld {
 
     fn finished(&mut self, rank: Rank) {
         self.departed.push(rank);
-        let output = self.client.remove_output(rank);
-        self.act(JobAction::SendOutput(rank, output));
+        let delivery = self.client.deliver_output(rank);
+        self.act(delivery);
     }
 
     fn joining(&mut self, _: u64) -> Option<Joining> {

@@ -17,6 +17,7 @@
 //! | `supersteps` | r, g and l of a cluster are measured; g of a limited link is what its rate says |
 //! | `records` | a run that never started leaves nothing, and one that was interrupted a record to read |
 //! | `watch` | nodes are shown again and again, those that do not answer included |
+//! | `files` | outputs that stay on nodes are those that a client receives, and are listed |
 //! | `inputs` | what is wrong with what is given is named |
 
 mod between;
@@ -27,6 +28,7 @@ pub(crate) mod cluster;
 mod daemons;
 mod dashboard;
 mod failures;
+mod files;
 mod inputs;
 mod kill;
 mod logs;

@@ -82,12 +82,14 @@ fn every_scenario_has_the_same_outputs_in_every_format() {
     assert_eq!((rows.len(), rows[1]), (5, first.join(",").as_str()));
     // The digest in the results is that of the outputs.
     let shown: Value = serde_json::from_str(&folder.stdout(&simulate)).unwrap();
-    let text: Vec<String> = json
-        .iter()
-        .map(|strip| serde_json::to_string(strip).unwrap() + "\0")
-        .collect();
+    // An output is encoded as its length, 96 bytes, and its numbers.
+    let encoded = json.iter().map(|strip| {
+        let numbers = strip.iter().flat_map(|cell| cell.to_le_bytes());
+        [0xc4, 96].into_iter().chain(numbers).collect::<Vec<u8>>()
+    });
+    let digests = encoded.flat_map(|output| hex::decode(digest_of(&output)).unwrap());
     let digest = &shown["runs"][2]["outputs_sha256"];
-    assert_eq!(*digest, digest_of(text.concat().as_bytes()));
+    assert_eq!(*digest, digest_of(&digests.collect::<Vec<u8>>()));
 }
 
 #[test]

@@ -52,13 +52,14 @@ const BOTH: [&str; 37] = [
 ];
 
 /// Commands that need nodes, which take a while to start.
-const LIVE: [&str; 2] = [
+const LIVE: [&str; 3] = [
     "up --local 2 --slow 2:0.2 -- run heat.toml --out live --outputs computed/ --set scheduler.interval=2",
+    "up --local 1 --outputs left -- run heat.toml --out listed --outputs nodes",
     "up --local 1 -- status",
 ];
 
 /// Files that are objects.
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "saved/i/run.json",
     "kept/i/run.json",
     "kept/iii/run.json",
@@ -66,6 +67,7 @@ const FILES: [&str; 7] = [
     "swept/plan.json",
     "outputs/provenance.json",
     "computed/provenance.json",
+    "listed/iii/files.json",
 ];
 
 /// Files in which every line is an object.
@@ -220,6 +222,7 @@ fn folder() -> Folder {
             fs::read(root().join("conf/rebalance/limited.json")).unwrap(),
         )
         .with("heat.toml", HEAT)
+        .with("left/other", "")
         .with("farm.toml", FARM)
         .with("unstable.toml", UNSTABLE)
         .with("zero.toml", ZERO)

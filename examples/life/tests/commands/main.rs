@@ -4,6 +4,7 @@
 
 mod invocation;
 mod live;
+mod snapshots;
 
 use serde_json::Value;
 

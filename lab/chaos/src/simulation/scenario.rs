@@ -206,6 +206,7 @@ pub(super) fn request_of(
         experiment: String::new(),
         folder: InputFolder::default(),
         checkpoint: None,
+        files: None,
         setup,
     }
 }
@@ -355,5 +356,6 @@ pub(super) fn describe_job(request: &Request, job: JobId) -> Option<JobDescripti
         version: build.version().to_owned(),
         build: build.sha256(),
         experiment: "the experiment".to_owned(),
+        files: None,
     })
 }

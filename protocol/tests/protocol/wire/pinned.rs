@@ -15,10 +15,10 @@ use model::{
 use protocol::{
     Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallsStatus, Capacity,
     CheckpointMessage, Considered, Decided, EncodedState, Ended, Evaluate, Failed, Fault,
-    InputFolder, Installed, JobMessage, JobStatus, Limits, LinkProbed, Measure, Measured, Member,
-    Message, MessageHeader, Migrate, NodeMessage, Pieces, PiecesFile, Placed, Planned, Probe,
-    ProbeLink, Report, Reports, ResumedJob, Saved, SetReport, Start, StartCall, Submit,
-    WIRE_VERSION, decode, encode, variant,
+    InputFolder, Installed, JobFolder, JobMessage, JobStatus, Limits, LinkProbed, Measure,
+    Measured, Member, Message, MessageHeader, Migrate, NodeFiles, NodeMessage, Pieces, PiecesFile,
+    Placed, Planned, Probe, ProbeLink, Report, Reports, ResumedJob, Saved, SetReport, Start,
+    StartCall, Submit, WIRE_VERSION, WrittenOutput, decode, encode, variant,
 };
 
 use crate::wire::{external, frame_len, joined, report_for_plans, status};
@@ -80,7 +80,7 @@ fn name(message: &Message) -> String {
 }
 
 /// The number of messages of nodes and of clients.
-const OTHERS: usize = 17;
+const OTHERS: usize = 18;
 
 fn messages() -> Vec<(Address, Address, Message)> {
     let process = Address::Process(Rank(200));
@@ -506,6 +506,10 @@ fn asked() -> [JobMessage; 5] {
                 placement: vec![HostId(0), HostId(1)],
                 halted: vec![None, Some(299)],
             }),
+            files: Some(NodeFiles {
+                job: JobFolder(1000),
+                outputs: true,
+            }),
         })),
         JobMessage::Meet { counts: true },
         JobMessage::Begin,
@@ -514,7 +518,7 @@ fn asked() -> [JobMessage; 5] {
     ]
 }
 
-fn answered() -> [JobMessage; 9] {
+fn answered() -> [JobMessage; 10] {
     let job = JobStatus {
         client: "alice".to_owned(),
         since: seconds(2.0),
@@ -537,7 +541,10 @@ fn answered() -> [JobMessage; 9] {
         ..job.clone()
     };
     [
-        JobMessage::Accepted { counts: false },
+        JobMessage::Accepted {
+            counts: false,
+            folder: Some("/scratch".to_owned()),
+        },
         JobMessage::Built,
         JobMessage::Ready,
         JobMessage::Recorded("{}\n".to_owned()),
@@ -561,6 +568,11 @@ fn answered() -> [JobMessage; 9] {
                 BusyProcess::new("größe", 12, Duration::from_millis(500)),
             ],
         ),
+        JobMessage::OutputWritten(WrittenOutput {
+            rank: Rank(200),
+            length: 1000,
+            sha256: [7; 32],
+        }),
     ]
 }
 

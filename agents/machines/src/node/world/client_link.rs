@@ -1,12 +1,12 @@
 //! What is sent to the client of a job: the record, the outputs of processes, and the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agents::mutant::{self, Mutant};
 use bsp::units::{Instructions, Seconds};
 use bsp::{HostId, Notes, Rank};
 use bytes::Bytes;
-use protocol::{Address, CallsStatus, Ended, Frame, JobMessage, Message, encode};
+use protocol::{Address, CallsStatus, Ended, Frame, JobMessage, Message, WrittenOutput, encode};
 
 use crate::between;
 use crate::job_error::JobError;
@@ -23,14 +23,19 @@ pub(super) struct ClientLink {
     calls: Option<CallsStatus>,
     /// What processes noted in the last superstep recorded here in which they did.
     notes: Notes,
-    /// The outputs of processes that have halted, until they are sent.
+    /// The outputs of processes that have halted, until they are sent or written.
     outputs: BTreeMap<Rank, Bytes>,
+    /// Whether outputs are written to files of this node. Otherwise the client receives them.
+    are_written: bool,
+    /// The processes whose outputs are being written.
+    writing: BTreeSet<Rank>,
     has_ended: bool,
 }
 
 impl ClientLink {
-    /// Nothing has been sent from `own`, in a job that begins with superstep `first`.
-    pub(super) fn new(own: HostId, first: u64) -> Self {
+    /// Nothing has been sent from `own`, in a job that begins with superstep `first`. If outputs `are_written`, they are to
+    /// files of this node.
+    pub(super) fn new(own: HostId, first: u64, are_written: bool) -> Self {
         Self {
             own,
             queue: RecordQueue::default(),
@@ -38,6 +43,8 @@ impl ClientLink {
             calls: None,
             notes: Notes::default(),
             outputs: BTreeMap::new(),
+            are_written,
+            writing: BTreeSet::new(),
             has_ended: false,
         }
     }
@@ -124,21 +131,36 @@ impl ClientLink {
         self.outputs.insert(rank, output);
     }
 
-    /// The output of a process, which is sent now.
-    pub(super) fn remove_output(&mut self, rank: Rank) -> Bytes {
-        self.outputs.remove(&rank).unwrap_or_default()
+    /// What brings the output of a process to its place: to the client, or to a file.
+    pub(super) fn deliver_output(&mut self, rank: Rank) -> JobAction {
+        let output = self.outputs.remove(&rank).unwrap_or_default();
+        if self.are_written {
+            self.writing.insert(rank);
+            JobAction::WriteOutput(rank, output)
+        } else {
+            JobAction::SendOutput(rank, output)
+        }
     }
 
-    /// All outputs that are kept, which are sent now.
-    fn remove_outputs(&mut self) -> BTreeMap<Rank, Bytes> {
-        std::mem::take(&mut self.outputs)
+    /// The same for all outputs that are kept.
+    fn deliver_outputs(&mut self) -> Vec<JobAction> {
+        let ranks: Vec<Rank> = self.outputs.keys().copied().collect();
+        let deliver = |rank| self.deliver_output(rank);
+        ranks.into_iter().map(deliver).collect()
     }
 
-    /// Whether the end may be sent once the record has been: all outputs are sent, and as many `supersteps` as there are
-    /// have been recorded here.
+    /// The output of a process is in a file: what the client is sent of it.
+    fn output_written(&mut self, output: WrittenOutput) -> Frame {
+        self.writing.remove(&output.rank);
+        self.frame(JobMessage::OutputWritten(output))
+    }
+
+    /// Whether the end may be sent once the record has been: all outputs are sent or written, and as many `supersteps` as there
+    /// are have been recorded here.
     fn may_end(&self, supersteps: Option<u64>) -> bool {
         let has_recorded = supersteps.is_none_or(|supersteps| supersteps == self.supersteps);
-        has_recorded && self.outputs.is_empty() && !self.has_ended
+        let has_outputs = !self.outputs.is_empty() || !self.writing.is_empty();
+        has_recorded && !has_outputs && !self.has_ended
     }
 
     /// The end, after everything else.
@@ -273,11 +295,17 @@ impl HostWorld {
         self.client.add_output(rank, output);
     }
 
-    /// Sends the client the outputs of the processes that have halted before the job begins, which it does now.
-    pub(crate) fn send_halted(&mut self) {
-        let outputs = self.client.remove_outputs().into_iter();
-        let send = |(rank, output)| JobAction::SendOutput(rank, output);
-        self.actions.extend(outputs.map(send));
+    /// Sends the client the outputs of the processes that have halted before the job begins, which it does now, or has them
+    /// written.
+    pub(crate) fn deliver_halted(&mut self) {
+        let outputs = self.client.deliver_outputs();
+        self.actions.extend(outputs);
+    }
+
+    /// The output of a process here is in a file.
+    pub(crate) fn handle_output_written(&mut self, output: WrittenOutput) {
+        let frame = self.client.output_written(output);
+        self.act(JobAction::SendToClient(frame));
     }
 
     /// Reports the end of the job to the client, once all processes have halted and all else has been sent.

@@ -136,6 +136,7 @@ impl Computation {
             work,
             held,
             delay,
+            snapshots: _,
         } = done;
         let mut executed = result?;
         self.computed.push(Computed {

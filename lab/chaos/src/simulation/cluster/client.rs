@@ -1,11 +1,11 @@
 //! The client in a fault simulation.
 
-use agents::decode;
+use agents::{RunError, decode};
 use bsp::{HostId, Rank};
 use bytes::Bytes;
-use machines::client::JobResult;
 use machines::client::{ClientAction, ClientEvent, NodeWord};
 use machines::client::{ClientMachine, initial};
+use machines::client::{JobOutput, JobResult};
 use machines::{InputMemory, JobError};
 use protocol::{Address, Message};
 use record::Event;
@@ -135,6 +135,8 @@ impl Cluster<'_> {
                     self.trace.line(self.now, line);
                 }
             }
+            // Jobs of these nodes have no files.
+            ClientAction::ShowFolders(_) => {}
             ClientAction::Finish(result) => self.finish(*result),
         }
     }
@@ -240,7 +242,18 @@ impl Cluster<'_> {
                 let outputs: Result<Vec<u64>, _> = result
                     .outputs
                     .into_iter()
-                    .map(|(rank, (_, output))| decode("the output of", rank, &output))
+                    .map(|(rank, (_, output))| match output {
+                        JobOutput::Value(output) => decode("the output of", rank, &output),
+                        JobOutput::File(_) => {
+                            let problem = "it is in a file of its node";
+                            Err(RunError::encoding(
+                                "the output of",
+                                rank,
+                                "decoded",
+                                &problem,
+                            ))
+                        }
+                    })
                     .collect();
                 if outputs.as_ref() != Ok(&self.scenario.outputs) {
                     self.violate("the outputs are not those of the reference".to_owned());

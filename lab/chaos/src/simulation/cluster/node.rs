@@ -236,6 +236,11 @@ impl Cluster<'_> {
                 let sent = self.send_state(client?, 0, state, Untaken::Output);
                 return sent.err().map(failed);
             }
+            JobAction::WriteOutput(rank, _) => {
+                // Jobs of these nodes have no files, and the nodes no folders for them.
+                let problem = format!("there is no folder for the output of {rank}");
+                return Some(JobEvent::Failed(JobError::cluster(problem)));
+            }
             JobAction::Refuse(host, problem) => {
                 let at = *job.peers.get(&host)?;
                 self.refuse(at, problem);
@@ -369,6 +374,7 @@ impl Cluster<'_> {
             work,
             held,
             delay,
+            snapshots: Vec::new(),
         };
         self.queue.add(end, Happening::Executed(owner, number, 1));
         self.later(place, end - now, JobEvent::Executed(vec![done]));
@@ -512,6 +518,7 @@ impl NodeProcess {
             name: name.to_owned(),
             builds: builds.clone(),
             routes: Routes::default(),
+            folder: None,
             prepare: Box::new(move |_| Ok(prepared.clone())),
             meter: Rc::clone(&meter) as Rc<dyn HostMeter>,
         };
