@@ -6,6 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use agents::RunError;
@@ -83,9 +84,9 @@ impl OutputFolder {
         let Ok(permit) = Arc::clone(&self.checks).try_acquire_owned() else {
             return Err(refused("its file system does not answer".to_owned()));
         };
-        let path = PathBuf::from(folder);
+        let (path, own) = (PathBuf::from(folder), own.to_owned());
         let checking = tokio::task::spawn_blocking(move || {
-            let checked = probe(&path);
+            let checked = probe(&path, &own);
             drop(permit);
             checked
         });
@@ -116,17 +117,14 @@ impl OutputFolder {
     }
 }
 
-/// Looks whether a file can be written in `folder`. Nothing is left there.
-fn probe(folder: &Path) -> io::Result<()> {
+/// Looks whether the node `own` can write a file in `folder`. Nothing is left there.
+fn probe(folder: &Path, own: &str) -> io::Result<()> {
     if !folder.metadata()?.is_dir() {
         return Err(io::Error::other("it is no folder"));
     }
-    // Two nodes may share the folder, and a process may be several nodes.
-    let name = format!(
-        ".writable-{}-{:?}",
-        std::process::id(),
-        std::thread::current().id()
-    );
+    // Nodes may share the folder, and two clients may submit jobs at once.
+    let thread = thread::current().id();
+    let name = format!(".writable-{own}-{thread:?}");
     let mut files = DiskFiles::new(folder);
     files.create(&name)?;
     let written = files

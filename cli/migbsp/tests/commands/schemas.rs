@@ -316,6 +316,28 @@ fn all_json_is_as_its_schema_says() {
     assert_eq!(used, published());
 }
 
+/// No program that ships writes files while it runs.
+#[test]
+fn the_event_of_a_file_is_as_its_schema_says() {
+    let snapshot = record::Snapshot {
+        superstep: 7,
+        rank: bsp::Rank(2),
+        host: bsp::HostId(1),
+        name: "best-so_far".parse().unwrap(),
+        encoding: bsp::SnapshotEncoding::Bytes,
+        bytes: bsp::units::Bytes(9),
+        sha256: record::Sha256Digest([0x5a; 32]),
+        contents: None,
+    };
+    let event = serde_json::to_value(record::Event::Snapshot(snapshot)).unwrap();
+    let events = Schema::read("events");
+    events.check(&event, "a snapshot");
+    events.check_strictness(&event, "a snapshot");
+    let mut changed = event.clone();
+    changed["name"] = json!("../field");
+    assert!(!events.validator.is_valid(&changed));
+}
+
 #[test]
 fn answers_about_records_with_faults_are_as_their_schemas_say() {
     let folder = folder();
