@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use agents::{Elasticity, JoinTime, PooledHost, Preparation, Programs, Script};
+use agents::{Programs, Script};
 use bsp::farm::{self, BlockCyclic, Dealing, Farm, Tasks, Weighted, Work};
 use bsp::numbers::{length, real, whole};
-use bsp::units::{Instructions, Seconds};
+use bsp::units::Instructions;
 use bsp::{BoxError, HostId, Note, Rank};
 use proptest::prelude::*;
 use record::Event;
 use simulated::simulate;
 
-use crate::setups::{PAYMENTS, SHAPES, scripted, setup};
+use crate::setups::{PAYMENTS, SHAPES, joining, scripted, setup};
 
 /// A task takes longer, the larger it is; the outcome says what was shared and which task it was.
 struct Unequal;
@@ -69,33 +69,6 @@ proptest! {
     }
 }
 
-/// Two thirds of the hosts of the workers join, after any superstep, one after the other or together.
-fn elasticity(placement: &mut [HostId], at: u64, take: usize, creation: f64) -> Elasticity {
-    let creation = Seconds::new(creation).unwrap();
-    let (mut standby, mut pool) = (BTreeMap::new(), Vec::new());
-    for (rank, host) in (0..).map(Rank).zip(placement) {
-        if rank.0 % 3 != 0 {
-            pool.push(PooledHost {
-                host: *host,
-                creation: creation * f64::from(rank.0),
-            });
-            standby.insert(rank, std::mem::replace(host, HostId(0)));
-        }
-    }
-    Elasticity {
-        take: take.min(pool.len()),
-        pool,
-        at: JoinTime::Superstep(at),
-        preparation: if take.is_multiple_of(2) {
-            Preparation::Blocking
-        } else {
-            Preparation::Concurrent
-        },
-        guard: take.is_multiple_of(5),
-        standby,
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
@@ -118,7 +91,7 @@ proptest! {
         let script: BTreeMap<u64, Vec<(Rank, HostId)>> = (1..300).map(orders).collect();
         let scheduler = moves.then(|| scripted(Script(script), PAYMENTS[0]));
         let mut setup = setup(size, 0, SHAPES[shape], scheduler);
-        let elasticity = elasticity(&mut setup.placement, at, take, creation);
+        let elasticity = joining(&mut setup.placement, at, take, creation);
         let standby = elasticity.standby.clone();
         setup.elasticity = Some(elasticity);
         let programs = farm::processes::<Unequal>(&7, (0..tasks).collect(), size, dealing).unwrap();

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use simulated::simulate;
 
 use crate::relay::Relay;
-use crate::setups::{COLLECTIONS, PAYMENTS, SHAPES, STARTS, scheduler, scripted, setup};
+use crate::setups::{COLLECTIONS, PAYMENTS, SHAPES, STARTS, joining, scheduler, scripted, setup};
 
 /// A few processes that halt at their own times.
 fn relays() -> impl Strategy<Value = Vec<Relay>> {
@@ -78,6 +78,31 @@ proptest! {
         setup.scheduler = Some(scripted(script, PAYMENTS[payment]));
         setup.start = STARTS[start];
         setup.barrier.collection = COLLECTIONS[collection];
+        let outcome = simulate(&setup, Programs::new(programs), &mut |_| {}).unwrap();
+        prop_assert_eq!(outcome.outputs.typed::<Relay>(), expected.outputs);
+        prop_assert_eq!(outcome.end.supersteps, expected.supersteps);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn hosts_that_join_change_no_output(
+        programs in relays(),
+        moves in scripts(),
+        shape in 0..SHAPES.len(),
+        (at, take) in (0_u64..10, 1_usize..6),
+        creation in prop_oneof![Just(0.0), 1e-4..1.0_f64],
+    ) {
+        prop_assume!(1 < programs.len());
+        let expected = reference::run(programs.clone(), Limit::default()).unwrap();
+        let processes = u32::try_from(programs.len()).unwrap();
+        // Moves go to hosts that are there.
+        let moves = moves.into_iter().map(|(superstep, rank, host)| (superstep, rank, 100 + host % 74));
+        let scheduler = scripted(script(moves, programs.len()), PAYMENTS[0]);
+        let mut setup = setup(processes, 0, SHAPES[shape], Some(scheduler));
+        setup.elasticity = Some(joining(&mut setup.placement, at, take, creation));
         let outcome = simulate(&setup, Programs::new(programs), &mut |_| {}).unwrap();
         prop_assert_eq!(outcome.outputs.typed::<Relay>(), expected.outputs);
         prop_assert_eq!(outcome.end.supersteps, expected.supersteps);

@@ -1,11 +1,14 @@
 //! Small runs to hold to laws.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agents::{
-    Barrier, Collection, Payment, PlacementOptions, Scheduler, Script, Setup, Shape, TransferStart,
-    placement,
+    Barrier, Collection, Elasticity, JoinTime, Payment, PlacementOptions, PooledHost, Preparation,
+    Scheduler, Script, Setup, Shape, TransferStart, placement,
 };
+use bsp::units::Seconds;
+use bsp::{HostId, Rank};
 use simulator::{NetworkOptions, Platform};
 
 pub(crate) const SHAPES: [Shape; Shape::ALL.len()] = Shape::ALL;
@@ -73,5 +76,32 @@ pub(crate) fn setup(
         traced: false,
         repeats: true,
         resumed: None,
+    }
+}
+
+/// The hosts of two thirds of the processes join, after any superstep, one after the other or together.
+pub(crate) fn joining(placement: &mut [HostId], at: u64, take: usize, creation: f64) -> Elasticity {
+    let creation = Seconds::new(creation).unwrap();
+    let (mut standby, mut pool) = (BTreeMap::new(), Vec::new());
+    for (rank, host) in (0..).map(Rank).zip(placement) {
+        if rank.0 % 3 != 0 {
+            pool.push(PooledHost {
+                host: *host,
+                creation: creation * f64::from(rank.0),
+            });
+            standby.insert(rank, std::mem::replace(host, HostId(0)));
+        }
+    }
+    Elasticity {
+        take: take.min(pool.len()),
+        pool,
+        at: JoinTime::Superstep(at),
+        preparation: if take.is_multiple_of(2) {
+            Preparation::Blocking
+        } else {
+            Preparation::Concurrent
+        },
+        guard: take.is_multiple_of(5),
+        standby,
     }
 }
