@@ -240,7 +240,7 @@ mod tests {
     fn submit(files: bool) -> Submit {
         Submit {
             job: 1,
-            host: bsp::HostId(0),
+            host: HostId(0),
             members: Vec::new(),
             experiment: String::new(),
             folder: protocol::InputFolder::default(),
