@@ -87,7 +87,12 @@ fn the_guide_leads_to_the_example() {
             "rust" | "toml" => {
                 // The name in backquotes that comes last before a block is that of its file.
                 let name = parts[index - 1].rsplit('`').nth(1).unwrap().to_owned();
-                let file = fs::read_to_string(example().join(&name)).unwrap();
+                // Another example is named by its path in the repository.
+                let folder = match name.starts_with("examples/") {
+                    true => example().join("../.."),
+                    false => example(),
+                };
+                let file = fs::read_to_string(folder.join(&name)).unwrap();
                 if WHOLE.contains(&name.as_str()) {
                     parts[index] = format!("{kind}\n{file}");
                     whole += 1;

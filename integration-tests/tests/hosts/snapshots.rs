@@ -36,10 +36,7 @@ impl Program for Writing {
         self.sum += ctx.receive().map(|(_, value)| value).sum::<u64>() + rank;
         ctx.snapshot("sum", &(index, self.sum))?;
         if index % 3 == rank % 3 {
-            ctx.snapshot_bytes(
-                "raw",
-                vec![u8::try_from(index % 256)?; 1 + ctx.rank().index()],
-            )?;
+            ctx.snapshot_bytes("raw", vec![u8::try_from(index)?; 1 + ctx.rank().index()])?;
         }
         if index == self.halts {
             return Ok(Step::Halt((index, self.sum)));
