@@ -94,7 +94,7 @@ fn program_failures_are_reported_as_by_the_reference_runner() {
         assert_eq!(error.fault, Fault::Program, "{error}");
         // Which host it was is known where there are several.
         let host = match flaw {
-            Flaw::Panics | Flaw::Fails => "node-3: ",
+            Flaw::Panics | Flaw::Fails => "n2: ",
             _ => "",
         };
         assert_eq!(error.message, format!("{host}{expected}"));

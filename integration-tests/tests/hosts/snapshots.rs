@@ -315,7 +315,7 @@ fn a_snapshot_that_may_not_be_taken_is_an_error_of_the_program_in_every_runner()
     let setup = cluster.setup(1, Shape::Hierarchical, None);
     let alone = reference::run(vec![Misnaming], Limit::default()).unwrap_err();
     let live = cluster.run(&setup, vec![Misnaming]).unwrap_err();
-    assert_eq!(alone.to_string(), live.message);
-    let begin = "p1 failed in superstep 0: a snapshot cannot be named \"../outside\"";
+    assert_eq!(live.message, format!("n0: {alone}"));
+    let begin = "n0: p1 failed in superstep 0: a snapshot cannot be named \"../outside\"";
     assert!(live.message.starts_with(begin), "{live}");
 }
