@@ -10,7 +10,7 @@ use agents::{
 };
 use bsp::farm::{self, Dealer, Dealing, Tasks, Work};
 use bsp::numbers::position;
-use bsp::units::{Instructions, Seconds};
+use bsp::units::{Bytes, Instructions, Seconds};
 use bsp::{BoxError, Program, Step, Sum, Superstep};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use serde::{Deserialize, Serialize};
@@ -96,7 +96,8 @@ impl Program for Reducing {
     }
 }
 
-/// What a reduction costs a process: each superstep is simulated.
+/// What a reduction costs a process: each superstep is simulated. It makes the messages of the barrier longer by its name and its
+/// number, which are together longer on the network: "as long" has such messages without a reduction.
 fn reductions(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("reductions");
     let (processes, supersteps) = (1000_u32, 100);
@@ -108,7 +109,14 @@ fn reductions(criterion: &mut Criterion) {
             ..setup(&platform("five.xml"), processes, None)
         };
         setup.barrier.shape = shape;
-        for (name, reduces) in [("without", false), ("a sum", true)] {
+        let message = setup.barrier.message;
+        let longer = message + Bytes(8 + 8);
+        for (name, reduces, message) in [
+            ("without", false, message),
+            ("as long", false, longer),
+            ("a sum", true, message),
+        ] {
+            setup.barrier.message = message;
             let id = BenchmarkId::new(name, format!("{shape:?}"));
             group.bench_function(id, |bencher| {
                 bencher.iter(|| {
