@@ -488,19 +488,11 @@ impl Reductions {
             *self = others;
             return;
         }
-        let is_same = self.0.len() == others.0.len()
-            && self
-                .0
-                .iter()
-                .zip(&others.0)
-                .all(|(own, other)| key(own) == key(other));
-        if is_same {
-            for (own, other) in self.0.iter_mut().zip(others.0) {
-                own.1.combine(other.1);
-            }
-        } else {
-            for (name, partial) in others.0 {
-                self.add(name, partial);
+        for (place, (name, partial)) in others.0.into_iter().enumerate() {
+            // Processes mostly contribute to the same reductions.
+            match self.0.get_mut(place) {
+                Some(own) if key(own) == (&*name, partial.is_note()) => own.1.combine(partial),
+                _ => self.add(name, partial),
             }
         }
     }
@@ -929,6 +921,13 @@ impl FloatSums {
         let width = self.width();
         if width == 0 {
             return;
+        }
+        if let ([own], [other]) = (&mut self.planes[..], &other.planes[..]) {
+            let (total, lost) = two_sum(*own, *other);
+            if lost == 0.0 {
+                *own = total;
+                return;
+            }
         }
         let mut rest: SmallVec<[f64; 1]> = SmallVec::new();
         for plane in other.planes.chunks_exact(width) {
