@@ -38,8 +38,8 @@ pub(crate) fn command() -> Command {
 const ABOUT: &str = "\
 Write a package for a program of your own, which builds and runs
 
-It has a program (heat that spreads along a rod), its workload, an experiment, a platform, tests and a README with the
-commands to try. What is there is changed step by step into your program: docs/custom-programs.md is a guide.
+It has a program (heat that spreads along a rod), its workload, an experiment, a platform, tests, and a README with \
+commands to try. Change it step by step into your program: docs/custom-programs.md is a guide.
 
 Nothing is written where there is a folder of that name.";
 
