@@ -29,7 +29,8 @@ fn processes_leave_a_slow_node_and_compute_what_a_simulation_does() {
     let folder = Folder::new();
     let file = root().join("conf/heat-local.toml");
     let file = file.to_str().unwrap();
-    let up = ["up", "--local", "4", "--sets", "2", "--slow", "4:0.4", "--"];
+    // So slow that it pays to leave it, whatever else runs here.
+    let up = ["up", "--local", "4", "--sets", "2", "--slow", "4:0.1", "--"];
     let run = ["run", file, "--out", "runs"];
     let live = folder.stdout(&[&up[..], &run, &PLATE].concat());
     let live: Value = serde_json::from_str(&live).unwrap();
