@@ -376,8 +376,7 @@ pub struct Sha256Digest(pub [u8; 32]);
 
 impl fmt::Display for Sha256Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut bytes = self.0.iter();
-        bytes.try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        formatter.write_str(&hex::encode(self.0))
     }
 }
 
@@ -392,18 +391,8 @@ impl TryFrom<String> for Sha256Digest {
 
     fn try_from(text: String) -> Result<Self, String> {
         let mut bytes = [0; 32];
-        let digits = text.as_bytes();
-        let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
-        if digits.len() != 64 || !digits.iter().all(is_digit) {
-            return Err("a SHA-256 that is not 64 hexadecimal digits".to_owned());
-        }
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
-            let value = |digit: u8| match digit {
-                b'0'..=b'9' => digit - b'0',
-                _ => digit - b'a' + 10,
-            };
-            *byte = value(pair[0]) << 4 | value(pair[1]);
-        }
+        let decoded = hex::decode_to_slice(text, &mut bytes);
+        decoded.map_err(|_| "a SHA-256 that is not 64 hexadecimal digits".to_owned())?;
         Ok(Self(bytes))
     }
 }

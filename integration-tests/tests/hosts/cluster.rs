@@ -7,11 +7,11 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use agents::{
-    Barrier, ChunkReader, Outcome, PlacementOptions, ProgramType, Programs, Scheduler, Setup,
-    Shape, TransferStart, hosted, placement,
+    Barrier, ChunkReader, Outcome, Payment, PlacementOptions, ProgramType, Programs, Scheduler,
+    Script, Setup, Shape, TransferStart, hosted, placement,
 };
 use bsp::units::InstructionsPerSecond;
-use bsp::{Program, Rank};
+use bsp::{HostId, Program, Rank};
 use bytes::Bytes;
 use hosts::{CheckpointFolders, LoadScope, Node, NodeError, OutputFolder, Pace, Share, run};
 use machines::client::Request;
@@ -20,6 +20,32 @@ use protocol::identity::{Authority, Identity, Role, Validity};
 use protocol::{Build, InputFolder, Member};
 use record::Event;
 use simulator::{NetworkOptions, Platform};
+
+/// A scheduler that moves processes after these supersteps, each to the host so many steps after that in `placement`, of three.
+pub(crate) fn moving<const N: usize>(
+    placement: &[HostId],
+    script: [(u64, Vec<(u32, u32)>); N],
+) -> Scheduler {
+    let parameters = model::Parameters {
+        interval: 1,
+        tolerance: 1e-9,
+        omega: u32::MAX,
+        ..model::Parameters::default()
+    };
+    let to = |(rank, steps): (u32, u32)| {
+        let host = (placement[Rank(rank).index()].0 + steps) % 3;
+        (Rank(rank), HostId(host))
+    };
+    let orders = |(superstep, moves): (u64, Vec<(u32, u32)>)| {
+        (superstep, moves.into_iter().map(to).collect())
+    };
+    Scheduler {
+        payment: Payment::Transfer,
+        script: Some(Script(script.into_iter().map(orders).collect())),
+        model: model::Config::new(parameters).unwrap(),
+        ..Scheduler::default()
+    }
+}
 
 /// Nodes in Sets, which run until this is dropped.
 pub(crate) struct Cluster {

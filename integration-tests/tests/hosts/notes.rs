@@ -2,15 +2,15 @@
 
 use std::fs;
 
-use agents::{Payment, Programs, Scheduler, Script, Setup, Shape};
+use agents::{Programs, Setup, Shape};
 use bsp::reference::{self, Limit};
-use bsp::{BoxError, HostId, Notes, Program, Rank, Step, Sum, Superstep};
+use bsp::{BoxError, Notes, Program, Step, Sum, Superstep};
 use record::{Event, Run, SCHEMA, WriteOptions, Writer};
 use serde::{Deserialize, Serialize};
 use simulated::simulate;
 use tempfile::TempDir;
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, moving};
 
 /// Notes numbers of all sizes, and reduces them under the same names.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -71,27 +71,6 @@ fn notes<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<(u64, Notes)> {
     noted.filter(|(_, notes)| !notes.is_empty()).collect()
 }
 
-/// Moves processes from their hosts in `placement` to the next ones, after some supersteps.
-fn moving(placement: &[HostId]) -> Scheduler {
-    let parameters = model::Parameters {
-        interval: 1,
-        tolerance: 1e-9,
-        omega: u32::MAX,
-        ..model::Parameters::default()
-    };
-    let to = |rank: u32, steps: u32| {
-        let host = (placement[Rank(rank).index()].0 + steps) % 3;
-        (Rank(rank), HostId(host))
-    };
-    let script = [(3, vec![to(0, 1), to(4, 1)]), (7, vec![to(0, 2), to(2, 1)])];
-    Scheduler {
-        payment: Payment::Transfer,
-        script: Some(Script(script.into())),
-        model: model::Config::new(parameters).unwrap(),
-        ..Scheduler::default()
-    }
-}
-
 #[test]
 fn notes_on_real_hosts_are_those_of_the_reference_and_of_a_simulation() {
     let cluster = Cluster::start(&[2, 1]);
@@ -100,7 +79,12 @@ fn notes_on_real_hosts_are_those_of_the_reference_and_of_a_simulation() {
     for shape in [Shape::Central, Shape::Hierarchical] {
         for has_moves in [false, true] {
             let setup = cluster.setup(5, shape, None);
-            let scheduler = has_moves.then(|| moving(&setup.placement));
+            let scheduler = has_moves.then(|| {
+                moving(
+                    &setup.placement,
+                    [(3, vec![(0, 1), (4, 1)]), (7, vec![(0, 2), (2, 1)])],
+                )
+            });
             let setup = Setup { scheduler, ..setup };
             let (finished, events) = cluster.run(&setup, programs()).unwrap();
             assert_eq!(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agents::{Payment, ProgramType, Programs, Scheduler, Script, Setup, Shape};
+use agents::{ProgramType, Programs, Setup, Shape};
 use bsp::reference::{self, Limit};
 use bsp::{BoxError, HostId, Program, Rank, Step, Superstep, Threads};
 use machines::JobError;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use simulated::simulate;
 use tempfile::TempDir;
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, moving};
 use crate::resuming::{resume_with, save_with};
 
 /// Adds up what it receives, and writes it in each superstep, and other values in some.
@@ -151,27 +151,6 @@ fn digest_of(contents: &[u8]) -> String {
     record::Sha256Digest(Sha256::digest(contents).into()).to_string()
 }
 
-/// p1 and p5 move to the next host after superstep 3, and p1 back before superstep 7.
-fn moving(placement: &[HostId]) -> Scheduler {
-    let parameters = model::Parameters {
-        interval: 1,
-        tolerance: 1e-9,
-        omega: u32::MAX,
-        ..model::Parameters::default()
-    };
-    let to = |rank: u32, steps: u32| {
-        let host = (placement[Rank(rank).index()].0 + steps) % 3;
-        (Rank(rank), HostId(host))
-    };
-    let script = [(3, vec![to(0, 1), to(4, 1)]), (7, vec![to(0, 0)])];
-    Scheduler {
-        payment: Payment::Transfer,
-        script: Some(Script(script.into())),
-        model: model::Config::new(parameters).unwrap(),
-        ..Scheduler::default()
-    }
-}
-
 #[test]
 fn files_on_nodes_are_those_of_the_reference_and_of_a_simulation() {
     let cluster = Cluster::start(&[2, 1]);
@@ -183,7 +162,10 @@ fn files_on_nodes_are_those_of_the_reference_and_of_a_simulation() {
     for shape in [Shape::Central, Shape::Hierarchical] {
         let setup = cluster.setup(5, shape, None);
         let setup = Setup {
-            scheduler: Some(moving(&setup.placement)),
+            scheduler: Some(moving(
+                &setup.placement,
+                [(3, vec![(0, 1), (4, 1)]), (7, vec![(0, 0)])],
+            )),
             ..setup
         };
         let kept = Kept::new(true);

@@ -180,36 +180,12 @@ impl<'de> Visitor<'de> for ModerateNumbers {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use simulator::{NetworkOptions, Platform};
-
     use super::*;
-    use agents::{Barrier, Collection, Setup, Shape, TransferStart};
-
-    /// Hosts 0 to 2 are a Set, 3 and 4 another, 5 a third.
-    const PLATFORM: &str = include_str!("../../../three_sets.toml");
+    use crate::client::tests::request;
 
     /// Process 0 runs on host 0, process 1 on host 3.
     fn event_check() -> EventCheck {
-        let setup = Setup {
-            platform: Arc::new(Platform::from_toml(PLATFORM).unwrap()),
-            network: NetworkOptions::default(),
-            start: TransferStart::Eager,
-            placement: [0, 3].map(HostId).to_vec(),
-            barrier: Barrier {
-                shape: Shape::Central,
-                collection: Collection::AsTheyCome,
-                ..Barrier::default()
-            },
-            scheduler: None,
-            elasticity: None,
-            checkpointing: None,
-            superstep_limit: 1000,
-            traced: false,
-            repeats: true,
-            resumed: None,
-        };
+        let setup = request(None).setup;
         let managers = vec![HostId(0), HostId(3), HostId(5)];
         EventCheck {
             rules: Rules {

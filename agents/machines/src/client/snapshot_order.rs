@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agents::{Setup, check};
-use bsp::{HostId, Rank, SnapshotName};
+use bsp::{HostId, Rank, SNAPSHOTS_MAX, SnapshotName};
 use record::{Call, Snapshot};
 
 /// Puts what nodes say of files before the superstep in which they were written, and checks it.
@@ -18,8 +18,8 @@ pub(super) struct SnapshotOrder {
     over: u64,
     /// Files of supersteps that are not over.
     waiting: BTreeMap<(u64, Rank, SnapshotName), Snapshot>,
-    /// Files of those that are.
-    known: BTreeSet<(u64, Rank, SnapshotName)>,
+    /// The names of all files, by superstep and process.
+    names: BTreeMap<(u64, Rank), BTreeSet<SnapshotName>>,
 }
 
 impl SnapshotOrder {
@@ -30,7 +30,7 @@ impl SnapshotOrder {
             hosts: hosts.collect(),
             over: 0,
             waiting: BTreeMap::new(),
-            known: BTreeSet::new(),
+            names: BTreeMap::new(),
         }
     }
 
@@ -39,26 +39,29 @@ impl SnapshotOrder {
     ///
     /// # Errors
     ///
-    /// If it is known already, if the process was elsewhere, or if too many files wait for the end of their supersteps.
+    /// If it is known already, if a process may not write so many, if the process was elsewhere, or if too many files wait for the
+    /// end of their supersteps.
     pub(super) fn add(&mut self, snapshot: Snapshot) -> Result<Option<Snapshot>, String> {
         let Snapshot {
             superstep, rank, ..
         } = snapshot;
         let name = &snapshot.name;
-        let key = (superstep, rank, name.clone());
-        let is_new = !self.known.contains(&key) && !self.waiting.contains_key(&key);
-        check(is_new, || {
+        let names = self.names.entry((superstep, rank)).or_default();
+        check(names.insert(name.clone()), || {
             format!("the file `{name}` of {rank} in superstep {superstep} twice")
+        })?;
+        check(names.len() <= SNAPSHOTS_MAX, || {
+            format!("more than {SNAPSHOTS_MAX} files of {rank} in superstep {superstep}")
         })?;
         if superstep < self.over {
             self.check_host(&snapshot)?;
-            self.known.insert(key);
             return Ok(Some(snapshot));
         }
         check(self.waiting.len() < WAITING_MAX, || {
             format!("more than {WAITING_MAX} files of supersteps that are not over")
         })?;
-        self.waiting.insert(key, snapshot);
+        self.waiting
+            .insert((superstep, rank, name.clone()), snapshot);
         Ok(None)
     }
 
@@ -85,7 +88,6 @@ impl SnapshotOrder {
             let checked = self.check_host(snapshot);
             checked.map_err(|problem| (snapshot.host, problem))?;
         }
-        self.known.extend(complete.keys().cloned());
         Ok(complete.into_values().collect())
     }
 

@@ -10,7 +10,7 @@ use super::*;
 const PLATFORM: &str = include_str!("../../../three_sets.toml");
 
 /// A job of two processes, p1 on host 0 and p2 on host 3, whose nodes write `files`.
-fn request(files: Option<NodeFiles>) -> Request {
+pub(super) fn request(files: Option<NodeFiles>) -> Request {
     let member = |index: usize| Member {
         name: format!("n{index}"),
         address: "127.0.0.1:1".to_owned(),
@@ -305,6 +305,10 @@ fn files_of_a_superstep_are_recorded_with_its_end_however_early_or_late_they_are
 
 #[test]
 fn files_that_no_process_of_the_node_has_written_are_refused() {
+    let numbered = |number: u32| {
+        let name = format!("field-{number}");
+        (3, snapshot(0, 1, 3).replace("field", &name))
+    };
     for (sent, problem) in [
         // p2 is on host 3.
         (
@@ -326,6 +330,17 @@ fn files_that_no_process_of_the_node_has_written_are_refused() {
                 (3, snapshot(0, 1, 3)),
             ],
             "the file `field` of p2 in superstep 0 twice",
+        ),
+        (
+            (0..17).map(numbered).collect(),
+            "more than 16 files of p2 in superstep 0",
+        ),
+        (
+            [(0, superstep(0))]
+                .into_iter()
+                .chain((0..17).map(numbered))
+                .collect(),
+            "more than 16 files of p2 in superstep 0",
         ),
         (
             vec![(3, snapshot(0, 0, 0))],

@@ -40,17 +40,19 @@ fn digests(record: &Path) -> BTreeMap<(u64, u64), String> {
     listed.map(|(key, (digest, _))| (key, digest)).collect()
 }
 
+/// The files of a simulation, whose record is in `simulated`.
+fn simulated(folder: &Path, run: &[&str]) -> BTreeMap<(u64, u64), String> {
+    stdout(folder, &[&["simulate", "--out", "simulated"], run].concat());
+    digests(&folder.join("simulated/iii"))
+}
+
 #[test]
 fn snapshots_are_equal_in_every_world_and_listed_with_the_record() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
     let few = ["--set", "application.supersteps=201"];
     let run = [&["life.toml"], &few[..], &SNAPSHOTS].concat();
-    stdout(
-        folder.path(),
-        &[&["simulate", "--out", "simulated"], &run[..]].concat(),
-    );
-    let expected = digests(&at("simulated/iii"));
+    let expected = simulated(folder.path(), &run);
     assert_eq!(expected.len(), 3 * 12);
     assert_eq!(digests(&at("simulated/i")), expected);
     let place = at("simulated/iii/snapshots/rows/200/p12.msgpack");
@@ -88,11 +90,7 @@ fn a_run_that_was_killed_goes_on_in_the_same_folder_and_leaves_each_file_once() 
     let at = |name: &str| folder.path().join(name);
     let long = ["--set", "application.supersteps=2001"];
     let run = [&["life.toml"], &long[..], &SNAPSHOTS].concat();
-    stdout(
-        folder.path(),
-        &[&["simulate", "--out", "simulated"], &run[..]].concat(),
-    );
-    let expected = digests(&at("simulated/iii"));
+    let expected = simulated(folder.path(), &run);
     fs::create_dir(at("kept")).unwrap();
     let up = [
         "up",
