@@ -4,7 +4,7 @@ use std::fs;
 
 use agents::{Programs, Setup, Shape};
 use bsp::reference::{self, Limit};
-use bsp::{BoxError, Notes, Program, Step, Sum, Superstep};
+use bsp::{BoxError, HostId, Notes, Program, Rank, Step, Sum, Superstep};
 use record::{Event, Run, SCHEMA, WriteOptions, Writer};
 use serde::{Deserialize, Serialize};
 use simulated::simulate;
