@@ -401,3 +401,19 @@ fn a_process_may_contribute_several_values_to_a_sum() {
     }
     assert_eq!(own.check(1), Ok(()));
 }
+
+/// A sum of numbers in floating point, as that of MPI's `MPI_SUM`, is what the order of the processes makes of it.
+#[test]
+fn a_plain_sum_depends_on_the_order_and_this_one_does_not() {
+    let orders = [[1e16, 1.0, -1e16], [1e16, -1e16, 1.0], [1.0, 1e16, -1e16]];
+    let plain = orders.map(|numbers| numbers.iter().sum::<f64>().to_bits());
+    assert!(plain[0] != plain[1] && plain[2] != plain[1]);
+    for numbers in orders {
+        let mut all = Reductions::default();
+        for number in numbers {
+            all.combine(Reductions::of("x", Sum(number)));
+        }
+        let concluded = all.conclude().unwrap();
+        assert_eq!(concluded.reduced.value::<Sum<f64>>("x"), Ok(1.0));
+    }
+}
