@@ -11,7 +11,9 @@ mod heat_map;
 mod network;
 mod plot;
 
-pub use cartesian::{Bars, Group, Interval, Intervals, Lines, Scale, Series, Style, text_bars};
+pub use cartesian::{
+    Band, Bands, Bars, Group, Interval, Intervals, Lines, Scale, Series, Style, text_bars,
+};
 pub use heat_map::{HeatMap, HeatPanel};
 pub use network::{Arrow, Network, NetworkLink, NetworkNode};
 pub use plot::{Cell, Layer, Mark, Panel, Plot};

@@ -20,6 +20,7 @@ use record::{Evaluation, Run};
 use crate::explain::call::Terms;
 use crate::explain::history::ListedProcess;
 use crate::explain::payback::{Payback, PaybackVerdict};
+use crate::live::going_on_without;
 use crate::sentences;
 use crate::text::{Columns, push};
 
@@ -390,10 +391,14 @@ fn answers_about(
 
 /// An answer that says what is said of every run, before anything else.
 fn blank(history: &History) -> Explanation {
-    let resumed = history.run.resumed.as_ref().map(sentences::resumed);
+    let run = &history.run;
+    let beginning = match (&run.view, &run.resumed) {
+        (Some(view), _) => Some(format!("{}.", going_on_without(view, run.hosts.len()))),
+        (None, resumed) => resumed.as_ref().map(sentences::resumed),
+    };
     let shortfall = history.end.shortfall();
     Explanation {
-        sentences: resumed.into_iter().chain(shortfall).collect(),
+        sentences: beginning.into_iter().chain(shortfall).collect(),
         joins: run::explained_joins(history),
         ..blank_in_run(history)
     }
@@ -407,6 +412,7 @@ fn blank_in_run(history: &History) -> Explanation {
         processes: history.run.placement.len(),
         supersteps: history.end.supersteps,
         resumed: history.run.resumed.clone(),
+        view: history.run.view.clone(),
         seconds: history.end.seconds.get(),
         sets: history.run.sets.clone(),
         is_complete: history.end.extent.is_complete,

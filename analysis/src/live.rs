@@ -8,8 +8,9 @@ use experiments::record::Manifest;
 use experiments::submission::scenario;
 use experiments::{
     Failure, PreparedExperiment, Published, Registry, RunReport, Scenario, TransferReport,
+    record_name,
 };
-use record::{Event, ResumedRun, Run};
+use record::{Event, LostHost, ResumedRun, Run, ViewChange};
 use serde::Serialize;
 
 use crate::advise::{Advice, Evidence, Settings, advice};
@@ -32,7 +33,10 @@ pub struct Report {
     /// The checkpoint that the run resumes, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     resumed: Option<ResumedRun>,
-    /// The result.
+    /// The views of the job, and the time of all of them together; not set: the run ends when a node is lost.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    views: Option<Views>,
+    /// The result, of the last view.
     run: RunReport,
     /// The final host of every process, by rank.
     placement: Vec<String>,
@@ -50,6 +54,107 @@ pub struct Report {
     /// The name of the policy, for the text.
     #[serde(skip)]
     policy: String,
+}
+
+/// The views of a job that goes on when a node is lost.
+#[derive(Clone, Debug, Serialize)]
+pub struct Views {
+    /// The time of all views together and of what was between them, as the client measured it, from its start on.
+    #[serde(rename = "total_seconds")]
+    pub seconds: f64,
+    /// The views, the first one first.
+    pub views: Vec<ViewReport>,
+}
+
+/// A view of a job.
+#[derive(Clone, Debug, Serialize)]
+pub struct ViewReport {
+    number: u64,
+    /// Why it began: `start`; `lost`, without a node; or `leader`, when the client is lost or has left.
+    reason: &'static str,
+    /// The hosts that take part.
+    hosts: Vec<String>,
+    /// The hosts of the view before that take no part any more.
+    lost: Vec<LostHost>,
+    /// The node that leads it; not set: the client does.
+    leader: Option<String>,
+    /// The superstep with which it began.
+    superstep: u64,
+    /// The number of supersteps that were complete and are executed again.
+    repeated_supersteps: u64,
+    /// For how long the first lost node had been silent; not set: it was not, or the view is the first.
+    detected_seconds: Option<f64>,
+    /// From the first loss until the nodes began; not set: the view is the first.
+    restored_seconds: Option<f64>,
+    /// The name of the folder of its record; not set: there is none.
+    record: Option<String>,
+    /// How it began, for the text; not set: the view is the first.
+    #[serde(skip)]
+    sentence: Option<String>,
+}
+
+impl ViewReport {
+    /// The view of `prepared`, which has a record if it `is_recorded`.
+    pub fn new(prepared: &PreparedExperiment, is_recorded: bool) -> Self {
+        let view = prepared.view.as_ref();
+        let hosts = prepared.platform.hosts().iter();
+        let resumed = prepared.resumed.as_ref();
+        Self {
+            number: view.map_or(1, |view| view.number),
+            reason: match view {
+                None => "start",
+                Some(view) if view.lost.is_empty() => "leader",
+                Some(_) => "lost",
+            },
+            hosts: hosts.map(|host| host.name.clone()).collect(),
+            lost: view.map_or_else(Vec::new, |view| view.lost.clone()),
+            leader: view.and_then(|view| view.leader.clone()),
+            superstep: resumed.map_or(0, |resumed| resumed.superstep),
+            repeated_supersteps: view.map_or(0, |view| view.repeats),
+            detected_seconds: view.and_then(|view| view.detected).map(Seconds::get),
+            restored_seconds: view.map(|view| view.restored.get()),
+            record: is_recorded.then(|| record_name(scenario(prepared), view)),
+            sentence: view.map(|view| {
+                format!(
+                    "{}. The nodes began {} after the loss was known.",
+                    going_on_without(view, prepared.platform.hosts().len()),
+                    duration(view.restored.get())
+                )
+            }),
+        }
+    }
+}
+
+/// How a job goes on in a view of this number of hosts, as a sentence without its stop.
+pub fn going_on_without(view: &ViewChange, hosts: usize) -> String {
+    let ViewChange {
+        number,
+        lost,
+        leader,
+        superstep,
+        repeats,
+        ..
+    } = view;
+    let reasons = lost.iter().map(|lost| lost.reason.clone());
+    let leads = |leader| {
+        if lost.is_empty() {
+            format!("the client is lost or has left, and {leader} leads the job")
+        } else {
+            format!("{leader} leads the job")
+        }
+    };
+    let leads = leader.as_ref().map(leads);
+    let reasons: Vec<String> = reasons.chain(leads).collect();
+    let from = match superstep {
+        0 => "again from its beginning".to_owned(),
+        superstep => format!("from superstep {superstep}"),
+    };
+    format!(
+        "{}; the job goes on {from} on {} (view {number}), and repeats {}",
+        reasons.join("; "),
+        counted(hosts, "node"),
+        counted(position(*repeats), "superstep")
+    )
 }
 
 /// The simulation of a run whose nodes play the platform of its experiment.
@@ -149,6 +254,7 @@ impl Report {
                 .collect(),
             sets: platform.sets().len(),
             resumed: prepared.resumed.clone(),
+            views: None,
             run,
             placement: placement.into_iter().map(name).collect(),
             payback: Balance::of(&history),
@@ -158,6 +264,12 @@ impl Report {
             advice: advice(&watch.evidence, &settings),
             policy: scheduler.policy_name(),
         }
+    }
+
+    /// The same report, with the views of the job if it has any.
+    #[must_use]
+    pub fn with_views(self, views: Option<Views>) -> Self {
+        Self { views, ..self }
     }
 
     /// The run.
@@ -181,8 +293,15 @@ impl Report {
             counted(supersteps, "superstep"),
             duration(self.run.seconds),
         );
-        if let Some(resumed) = &self.resumed {
+        let views = self.views.iter().flat_map(|views| &views.views);
+        let later: Vec<&String> = views.filter_map(|view| view.sentence.as_ref()).collect();
+        if later.is_empty()
+            && let Some(resumed) = &self.resumed
+        {
             text.push_str(&format!("{}\n\n", sentences::resumed(resumed)));
+        }
+        for sentence in later {
+            text.push_str(&format!("{sentence}\n\n"));
         }
         let rows = self.run.calls.iter().flat_map(|call| {
             let migrations = call.migrations.iter();

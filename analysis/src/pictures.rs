@@ -5,6 +5,7 @@ mod notes;
 mod sets;
 mod supersteps;
 mod timeline;
+mod views;
 
 use bsp::{HostId, SetId};
 use experiments::{CsvTable, Failure, Provenance};
@@ -18,6 +19,7 @@ pub(crate) use notes::notes;
 pub(crate) use sets::sets;
 pub(crate) use supersteps::{breakdown, compared, supersteps};
 pub(crate) use timeline::{timeline, timeline_with_supersteps};
+pub(crate) use views::JobViews;
 
 /// A picture and its data.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ use experiments::{Failure, Provenance, Registry};
 use record::{Event, Run};
 
 use crate::explain::{Detail, Findings, History, Reading, verdict};
-use crate::pictures::Picture;
+use crate::pictures::{JobViews, Picture};
 use crate::report::page::PageKind;
 use crate::text::{counted, duration};
 use crate::view::{View, ViewReading};
@@ -35,13 +35,15 @@ pub enum PictureKind {
     Load,
     /// Sets, and what moved between them.
     Sets,
+    /// Supersteps over the time of a job that went on in later views.
+    Views,
 }
 
 /// The picture of a run.
 ///
 /// # Errors
 ///
-/// If the record does not have what it shows.
+/// If the record does not have what it shows, or that of another view of the job is not readable.
 pub fn picture(run: &ReportedRun, kind: PictureKind) -> Result<String, Failure> {
     let (view, history) = (&run.view, &run.history);
     let picture: Picture = match kind {
@@ -62,6 +64,21 @@ pub fn picture(run: &ReportedRun, kind: PictureKind) -> Result<String, Failure> 
                 run.name
             ))
         })?,
+        PictureKind::Views => {
+            let views = run.job_views()?;
+            if let Some(missing) = views.missing() {
+                return Err(Failure::input(format!(
+                    "--svg: {}: the record of view {missing} of its job is not beside it",
+                    run.name
+                )));
+            }
+            views.picture().ok_or_else(|| {
+                Failure::Usage(format!(
+                    "--svg: {}: the run has one view: no node was lost",
+                    run.name
+                ))
+            })?
+        }
     };
     Ok(picture.svg)
 }
@@ -146,6 +163,11 @@ impl ReportedRun {
             }
             _ => verdict(&self.history).unwrap_or_default(),
         }
+    }
+
+    /// The views of its job, from the records beside its own.
+    fn job_views(&self) -> Result<JobViews, Failure> {
+        JobViews::read(&self.history.folder, &self.view.run)
     }
 
     /// Whether its times were measured on real hosts.

@@ -124,8 +124,8 @@ fn configured(
     };
     let script = experiments::script(&scheduler.orders, &node, processes, host);
     let script = match script {
-        // A job that resumes leaves out a script that names other hosts.
-        Err(_) if run.resumed.is_some() => None,
+        // A job that resumes, or goes on without a node, leaves out a script that names other hosts.
+        Err(_) if run.resumed.is_some() || run.view.is_some() => None,
         script => script?,
     };
     Ok((

@@ -75,9 +75,31 @@ pub const REDUCTION_NAME_MAX: usize = 64;
 
 /// The reductions and notes of a superstep: contributions of one process, or of several together, or their results.
 ///
-/// Invariant: they ascend by name; of a reduction and a note of one name, the reduction comes first.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Reductions(Vec<(Cow<'static, str>, Partial)>);
+/// Messages and events that mostly have none carry them, so they are one word, and if there are none, nothing is to be dropped.
+///
+/// Invariant: they ascend by name; of a reduction and a note of one name, the reduction comes first. If there are none, there
+/// is no list of them.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(from = "Vec<Entry>")]
+pub struct Reductions(Option<Box<Entries>>);
+
+/// Mostly one.
+type Entries = SmallVec<[Entry; 1]>;
+
+/// A reduction or a note, with its name.
+type Entry = (Cow<'static, str>, Partial);
+
+impl From<Vec<Entry>> for Reductions {
+    fn from(entries: Vec<Entry>) -> Self {
+        Self((!entries.is_empty()).then(|| Box::new(entries.into())))
+    }
+}
+
+impl Serialize for Reductions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.entries().serialize(serializer)
+    }
+}
 
 /// What all processes have contributed in a superstep.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -431,7 +453,7 @@ impl Reductions {
     /// The contribution of one process to the reduction `name`.
     #[must_use]
     pub fn of(name: &'static str, contribution: impl Reduction) -> Self {
-        Self(vec![(name.into(), contribution.contribute())])
+        Self::from(vec![(name.into(), contribution.contribute())])
     }
 
     /// The note of one process under `name`.
@@ -461,36 +483,47 @@ impl Reductions {
     /// Whether there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_none()
+    }
+
+    fn entries(&self) -> &[Entry] {
+        self.0.as_deref().map_or(&[], SmallVec::as_slice)
     }
 
     /// Adds the contribution of a process.
     pub(crate) fn add(&mut self, name: Cow<'static, str>, partial: Partial) {
-        match self.place(&name, partial.is_note()) {
-            Ok(place) => self.0[place].1.combine(partial),
+        let place = self.place(&name, partial.is_note());
+        let entries = self.0.get_or_insert_default();
+        match place {
+            Ok(place) => entries[place].1.combine(partial),
             Err(place) => {
                 // Most processes contribute to one or two: no room is kept for more.
-                self.0.reserve_exact(1);
-                self.0.insert(place, (name, partial));
+                entries.reserve_exact(1);
+                entries.insert(place, (name, partial));
             }
         }
     }
 
     /// Where a reduction or a note is, or would be.
     fn place(&self, name: &str, is_note: bool) -> Result<usize, usize> {
-        self.0
+        self.entries()
             .binary_search_by(|entry| key(entry).cmp(&(name, is_note)))
     }
 
     /// Combines these reductions with those of other processes.
+    #[inline]
     pub fn combine(&mut self, others: Self) {
-        if self.0.is_empty() {
-            *self = others;
-            return;
+        match others.0 {
+            Some(others) if self.is_empty() => self.0 = Some(others),
+            Some(others) => self.combine_entries(*others),
+            None => {}
         }
-        for (place, (name, partial)) in others.0.into_iter().enumerate() {
+    }
+
+    fn combine_entries(&mut self, others: Entries) {
+        for (place, (name, partial)) in others.into_iter().enumerate() {
             // Processes mostly contribute to the same reductions.
-            match self.0.get_mut(place) {
+            match self.0.as_mut().and_then(|own| own.get_mut(place)) {
                 Some(own) if key(own) == (&*name, partial.is_note()) => own.1.combine(partial),
                 _ => self.add(name, partial),
             }
@@ -503,9 +536,10 @@ impl Reductions {
     ///
     /// If processes disagree about what is reduced, or there is too much of it.
     pub(crate) fn conclude(self) -> Result<Concluded, String> {
-        let too_long = REDUCTIONS_MAX < self.0.iter().map(bytes).fold(0, u64::saturating_add);
-        let mut concluded = Concluded::default();
-        for (name, mut partial) in self.0 {
+        let entries = self.entries().iter();
+        let too_long = REDUCTIONS_MAX < entries.map(bytes).fold(0, u64::saturating_add);
+        let (mut reduced, mut notes) = (Vec::new(), Notes::default());
+        for (name, mut partial) in self.0.into_iter().flat_map(|entries| *entries) {
             if let Partial::Conflict(one, other) = partial {
                 return Err(format!(
                     "`{name}` was reduced as {one} by some processes, and as {other} by others"
@@ -513,16 +547,17 @@ impl Reductions {
             }
             partial.conclude();
             if let Partial::Note(note) = partial {
-                concluded.notes.insert(name, note.concluded());
+                notes.insert(name, note.concluded());
             } else {
-                concluded.reduced.0.push((name, partial));
+                reduced.push((name, partial));
             }
         }
         if !too_long {
-            return Ok(concluded);
+            let reduced = reduced.into();
+            return Ok(Concluded { reduced, notes });
         }
-        let reductions = concluded.reduced.0.iter().map(|(name, _)| &**name);
-        let names: Vec<&str> = reductions.chain(concluded.notes.names()).collect();
+        let reductions = reduced.iter().map(|(name, _)| &**name);
+        let names: Vec<&str> = reductions.chain(notes.names()).collect();
         let more = names.len().saturating_sub(NAMED_MAX);
         let mut named = names[..names.len() - more].join("`, `");
         if 0 < more {
@@ -570,26 +605,27 @@ impl Reductions {
     fn get(&self, name: &str) -> Result<&Partial, ReductionError> {
         let place = self.place(name, false);
         let place = place.map_err(|_| ReductionError::Absent(name.to_owned()))?;
-        Ok(&self.0[place].1)
+        Ok(&self.entries()[place].1)
     }
 
     /// The length by which a simulated network charges for them; zero if there are none. It is that of their names and numbers, and
     /// does not depend on the values: of a sum in progress, one number counts.
     #[must_use]
+    #[inline]
     pub fn charged_len(&self) -> units::Bytes {
-        let lengths = self.0.iter();
+        let lengths = self.entries().iter();
         units::Bytes(lengths.map(charged).fold(0, u64::saturating_add))
     }
 
     /// By what a simulated network charges for them.
     #[must_use]
     pub fn outline(&self) -> Outline {
-        let outlined = |entry: &(Cow<'static, str>, Partial)| Outlined {
+        let outlined = |entry: &Entry| Outlined {
             name: entry.0.clone(),
             is_note: entry.1.is_note(),
             charged: charged(entry),
         };
-        Outline(self.0.iter().map(outlined).collect())
+        Outline(self.entries().iter().map(outlined).collect())
     }
 
     /// Checks reductions of `processes` processes that another machine sent.
@@ -598,13 +634,14 @@ impl Reductions {
     ///
     /// If no processes can have contributed them.
     pub fn check(&self, processes: u32) -> Result<(), String> {
-        let is_ordered = self.0.windows(2).all(|pair| key(&pair[0]) < key(&pair[1]));
-        let has_names = self.0.iter().all(|(name, partial)| {
+        let entries = self.entries();
+        let is_ordered = entries.windows(2).all(|pair| key(&pair[0]) < key(&pair[1]));
+        let has_names = entries.iter().all(|(name, partial)| {
             name.len() <= REDUCTION_NAME_MAX
                 && (!partial.is_note() || note::check_name(name).is_ok())
         });
         let is_sound = |partial: &Partial| partial.is_sound(processes);
-        if is_ordered && has_names && self.0.iter().all(|(_, partial)| is_sound(partial)) {
+        if is_ordered && has_names && entries.iter().all(|(_, partial)| is_sound(partial)) {
             Ok(())
         } else {
             Err(format!("reductions that {processes} processes cannot have"))
@@ -616,8 +653,9 @@ impl Outline {
     /// Whether `reductions` are charged for as those of which it is the outline are, and alone as well as combined with others.
     #[must_use]
     pub fn is_of(&self, reductions: &Reductions) -> bool {
-        let mut pairs = reductions.0.iter().zip(&self.0);
-        self.0.len() == reductions.0.len()
+        let entries = reductions.entries();
+        let mut pairs = entries.iter().zip(&self.0);
+        self.0.len() == entries.len()
             && pairs.all(|(entry, own)| {
                 key(entry) == (&*own.name, own.is_note) && charged(entry) == own.charged
             })
@@ -637,12 +675,12 @@ impl Outline {
 }
 
 /// By what the reductions and notes of a superstep ascend.
-fn key<'a>((name, partial): &'a (Cow<'static, str>, Partial)) -> (&'a str, bool) {
+fn key((name, partial): &Entry) -> (&str, bool) {
     (name, partial.is_note())
 }
 
 /// The bytes that a reduction or a note counts for.
-fn bytes((name, partial): &(Cow<'static, str>, Partial)) -> u64 {
+fn bytes((name, partial): &Entry) -> u64 {
     let of_name = if partial.is_note() {
         length(name.len())
     } else {
@@ -652,7 +690,7 @@ fn bytes((name, partial): &(Cow<'static, str>, Partial)) -> u64 {
 }
 
 /// What a simulated network charges for a reduction or a note.
-fn charged((name, partial): &(Cow<'static, str>, Partial)) -> u64 {
+fn charged((name, partial): &Entry) -> u64 {
     if matches!(partial, Partial::TooLong) {
         // It ends the run.
         return 0;

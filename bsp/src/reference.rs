@@ -344,27 +344,40 @@ pub fn chain(error: &(dyn error::Error + 'static)) -> String {
 /// # Errors
 ///
 /// If `action` panics. What it has changed may be in any state.
+#[inline]
 pub fn contain<T>(action: impl FnOnce() -> T) -> Result<T, String> {
+    watch_panics();
+    panic::catch_unwind(AssertUnwindSafe(action)).map_err(|panic| contained(&*panic))
+}
+
+/// From here on, a panic of this thread is noticed.
+fn watch_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |panic| {
+            HAS_PANICKED.set(true);
             PANICKED_AT.set(panic.location().map(ToString::to_string));
             before(panic);
         }));
     });
-    PANICKED_AT.set(None);
-    panic::catch_unwind(AssertUnwindSafe(action)).map_err(|panic| {
-        let message = panic_message(&*panic);
-        match PANICKED_AT.take() {
-            Some(place) => format!("{message}, at {place}"),
-            None => message,
-        }
-    })
+    HAS_PANICKED.set(false);
+}
+
+/// What a panic that has been caught says, and where it is in the source.
+fn contained(panic: &(dyn Any + Send)) -> String {
+    let message = panic_message(panic);
+    match PANICKED_AT.take() {
+        Some(place) if HAS_PANICKED.get() => format!("{message}, at {place}"),
+        _ => message,
+    }
 }
 
 thread_local! {
-    /// Where in the source this thread has panicked.
+    /// Whether this thread has panicked since an action was contained last. A panic that is resumed does not count.
+    static HAS_PANICKED: Cell<bool> = const { Cell::new(false) };
+
+    /// Where in the source this thread has panicked last.
     static PANICKED_AT: Cell<Option<String>> = const { Cell::new(None) };
 }
 
@@ -460,4 +473,45 @@ pub enum Error {
         /// The limit.
         limit: u64,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The message of a panic in `action`.
+    fn message_of(action: impl FnOnce()) -> String {
+        contain(action).unwrap_err()
+    }
+
+    #[test]
+    fn a_contained_panic_says_where_it_is() {
+        let message = message_of(|| panic!("it is too large"));
+        let begin = concat!("it is too large, at ", file!(), ":");
+        assert!(message.starts_with(begin), "{message}");
+        assert_eq!(contain(|| 1), Ok(1));
+    }
+
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a panic of another thread is resumed here"
+    )]
+    fn a_resumed_panic_has_no_place_of_an_earlier_one() {
+        let caught = || panic::catch_unwind(|| panic!("caught")).unwrap_err();
+        let resumed = |panic| message_of(|| panic::resume_unwind(panic));
+        assert_eq!(contain(|| 1), Ok(1));
+        assert_eq!(resumed(caught()), "caught");
+        let other = std::thread::spawn(|| panic!("of another thread"));
+        let other = other.join().unwrap_err();
+        message_of(|| panic!("contained"));
+        drop(caught());
+        assert_eq!(resumed(other), "of another thread");
+        let nested = || {
+            let inner = contain(|| panic!("within"));
+            assert!(inner.unwrap_err().starts_with("within, at "));
+            panic::resume_unwind(Box::new("without"));
+        };
+        assert_eq!(message_of(nested), "without");
+    }
 }

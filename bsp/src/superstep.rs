@@ -446,8 +446,15 @@ struct Length(u64);
 
 impl io::Write for Length {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += length(bytes.len());
+        self.write_all(bytes)?;
         Ok(bytes.len())
+    }
+
+    /// Encoders call this for each number: what `Write` has in its place calls [`Self::write`] as long as bytes are left.
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0 += length(bytes.len());
+        Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -65,6 +65,8 @@ impl<'a> Commands<'a> {
             verify::command(),
             live::node::command(),
             live::run::command(),
+            live::attach::attach_command(),
+            live::attach::end_command(),
             live::up::command(),
             live::bench::command(),
             live::status::command(),

@@ -120,6 +120,11 @@ impl<P: LivePage> Dashboard<P> {
         self.page.observe(event);
     }
 
+    /// Shows another page from now on.
+    pub(crate) fn replace(&self, page: P) {
+        self.page.replace(page);
+    }
+
     /// Ends the server, once all open pages have the last state; `how` says how the run has ended.
     pub(crate) fn finish(self, how: &str) {
         self.page.complete();
@@ -349,6 +354,12 @@ impl<P: LivePage> PageCache<P> {
     /// Handles an event. It waits at most for the copy of the page that is rendered.
     fn observe(&self, event: &Event) {
         lock(&self.page).observe(event);
+        self.version.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Shows another page from now on.
+    fn replace(&self, page: P) {
+        *lock(&self.page) = page;
         self.version.fetch_add(1, Ordering::Relaxed);
     }
 

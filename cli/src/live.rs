@@ -1,5 +1,6 @@
 //! Runs on real hosts: `migbsp node`, `run`, `compare --live`, `status`, `up`.
 
+pub(crate) mod attach;
 pub(crate) mod bench;
 mod cluster;
 pub(crate) mod compare;

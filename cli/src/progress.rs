@@ -110,6 +110,13 @@ impl Progress {
         }
     }
 
+    /// The run goes on, on the hosts of `platform`.
+    pub(crate) fn go_on(&mut self, platform: &Platform) {
+        self.log_moves();
+        let hosts = platform.hosts().iter().map(|host| host.name.clone());
+        self.hosts = hosts.collect();
+    }
+
     /// Handles an event.
     pub(crate) fn observe(&mut self, event: &Event) {
         match event {

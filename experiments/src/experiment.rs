@@ -11,7 +11,8 @@ use crate::provenance::configuration_digest;
 use crate::registry::{Entry, Registry, Supersteps};
 use crate::scheduler::Scheduler;
 use crate::sections::{
-    CheckpointSection, ElasticitySection, NetworkSection, PlatformSection, RunSection,
+    CheckpointSection, ElasticitySection, NetworkSection, PlatformSection, RecoverySection,
+    RunSection,
 };
 
 /// The configuration of a run.
@@ -31,6 +32,8 @@ pub struct Experiment {
     pub elasticity: ElasticitySection,
     /// `[checkpoint]`.
     pub checkpoint: CheckpointSection,
+    /// `[recovery]`.
+    pub recovery: RecoverySection,
     /// `[placement]`.
     pub placement: PlacementOptions,
     /// `[network]`.
@@ -84,6 +87,7 @@ impl Experiment {
             congestion: BackgroundSection::new(written, Target::Links)?,
             elasticity: ElasticitySection::new(written)?,
             checkpoint: CheckpointSection::new(written)?,
+            recovery: RecoverySection::new(written)?,
             placement: section(written, "placement")?,
             network: section(written, "network")?,
             barrier: section(written, "barrier")?,
@@ -101,6 +105,7 @@ impl Experiment {
             ("platform", PlatformSection::keys()),
             ("elasticity", keys_of::<ElasticitySection>().to_vec()),
             ("checkpoint", keys_of::<CheckpointSection>().to_vec()),
+            ("recovery", keys_of::<RecoverySection>().to_vec()),
             ("placement", keys_of::<PlacementOptions>().to_vec()),
             ("network", keys_of::<NetworkSection>().to_vec()),
             ("barrier", keys_of::<Barrier>().to_vec()),
@@ -122,6 +127,7 @@ impl Experiment {
             ("congestion", self.congestion.effective()),
             ("elasticity", tree_of(&self.elasticity)),
             ("checkpoint", tree_of(&self.checkpoint)),
+            ("recovery", tree_of(&self.recovery)),
             ("placement", tree_of(&self.placement)),
             ("network", tree_of(&self.network)),
             ("barrier", tree_of(&self.barrier)),
@@ -138,13 +144,14 @@ impl Experiment {
     }
 
     /// [`Self::effective`] without what no result depends on: `[elasticity]` if no host joins, `[checkpoint]` if there are
-    /// no checkpoints, `[scheduler]` unless there is one, and `run.trace`.
+    /// no checkpoints, `[recovery]`, `[scheduler]` unless there is one, and `run.trace`.
     pub(crate) fn decisive(&self, is_scheduled: bool) -> Node {
         let mut effective = self.effective();
         if let Value::Table(entries) = &mut effective.value {
             entries.retain(|(name, _)| match name.as_str() {
                 "elasticity" => !self.elasticity.pool.is_empty(),
                 "checkpoint" => self.checkpoint.is_on(),
+                "recovery" => false,
                 "scheduler" => is_scheduled,
                 _ => true,
             });
@@ -304,13 +311,14 @@ fn missing(key: &str, example: &str) -> Fault {
 /// Maximum number of processes in a simulation: 2²⁴ processes take about 30 GB.
 const PROCESSES_MAX: u32 = 16_777_216;
 
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 12] = [
     "application",
     "platform",
     "load",
     "congestion",
     "elasticity",
     "checkpoint",
+    "recovery",
     "placement",
     "network",
     "barrier",

@@ -38,7 +38,7 @@ pub use prepared::{
     Finished, PreparedExperiment, RejectedOutputs, RunFailure, Verified, VerifyError,
 };
 pub use provenance::{Attributed, CsvTable, Provenance, Published, platform_digest};
-pub use recorder::{Recorder, beginning, refuse_records};
+pub use recorder::{Recorder, beginning, record_name, refuse_records};
 pub use registry::{
     BuildError, BuildInput, Common, DealingParameters, Entry, ParameterError, Registry, Rejection,
     Supersteps, Unbuilt, Workload,
@@ -50,7 +50,7 @@ pub use report::{
 pub use scheduler::{Scenario, Scheduler, ScriptedMove, rank, script};
 pub use sections::{
     CheckpointSection, CheckpointTime, ElasticitySection, NetworkSection, PlatformSection,
-    RunSection,
+    RecoverySection, RunSection,
 };
 pub use settings::{DataFolder, Files, InputFileError, Override, Unit};
-pub use submission::{SavedJob, absolute};
+pub use submission::{SavedJob, absolute, next_view};

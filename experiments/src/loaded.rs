@@ -439,6 +439,8 @@ pub(crate) fn without_others(loaded: &Loaded) -> Node {
     let kept = entries.filter(|(key, _)| match key.as_str() {
         section if SIMULATED.contains(&section) => false,
         "checkpoint" => has_checkpoints,
+        // The client decides.
+        "recovery" => false,
         _ => true,
     });
     Node::table(kept.cloned().collect())

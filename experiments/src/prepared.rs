@@ -9,7 +9,7 @@ use agents::{
 use bsp::{HostId, Rank};
 use machines::JobError;
 use protocol::{Build, Fault as AtFault};
-use record::{Call, Checkpoint, End, Event, Join, ResumedRun};
+use record::{Call, Checkpoint, End, Event, Join, ResumedRun, ViewChange};
 use serde::Serialize;
 use settings::Fault;
 use sha2::{Digest, Sha256};
@@ -38,6 +38,8 @@ pub struct PreparedExperiment {
     pub script: Option<Script>,
     /// The checkpoint that a run on real hosts resumes, if it does.
     pub resumed: Option<ResumedRun>,
+    /// The view of its job that a run on real hosts is, if nodes of the view before are lost.
+    pub view: Option<ViewChange>,
 }
 
 impl PreparedExperiment {
@@ -48,22 +50,29 @@ impl PreparedExperiment {
     /// If its platform is invalid or has too few places, or the script names an unknown process or host.
     pub fn new(loaded: Loaded) -> Result<Self, Failure> {
         let platform = loaded.platform()?;
-        let experiment = &loaded.experiment;
-        let processes = experiment.application.processes;
-        let placement =
-            placement(&platform, &experiment.placement, processes).map_err(Failure::input)?;
+        let placement = Self::initial_placement(&loaded, &platform)?;
         Self::placed(loaded, platform, placement, false)
     }
 
-    /// Prepares an experiment that goes on with `placement`, wherever its own rules place processes. A script that names
-    /// other hosts than there are is left out, with a warning.
+    /// Prepares an experiment that goes on with `placement`, wherever its own rules place processes, or begins again as they do
+    /// if there is none. A script that names other hosts than there are is left out, with a warning.
     ///
     /// # Errors
     ///
-    /// If its platform is invalid.
-    pub fn resuming(loaded: Loaded, placement: Vec<HostId>) -> Result<Self, Failure> {
+    /// As [`Self::new`], but for the script.
+    pub fn going_on(loaded: Loaded, placement: Option<Vec<HostId>>) -> Result<Self, Failure> {
         let platform = loaded.platform()?;
+        let placement = match placement {
+            Some(placement) => placement,
+            None => Self::initial_placement(&loaded, &platform)?,
+        };
         Self::placed(loaded, platform, placement, true)
+    }
+
+    fn initial_placement(loaded: &Loaded, platform: &Platform) -> Result<Vec<HostId>, Failure> {
+        let experiment = &loaded.experiment;
+        let processes = experiment.application.processes;
+        placement(platform, &experiment.placement, processes).map_err(Failure::input)
     }
 
     fn placed(
@@ -103,6 +112,7 @@ impl PreparedExperiment {
             checkpointing,
             script,
             resumed: None,
+            view: None,
             loaded,
         })
     }

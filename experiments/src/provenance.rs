@@ -388,7 +388,7 @@ impl PreparedExperiment {
         let mut digest = Hashed(Sha256::new());
         for (section, node) in effective.entries() {
             let left_out: &[&str] = match section.as_str() {
-                "scheduler" | "placement" | "run" => continue,
+                "scheduler" | "placement" | "run" | "recovery" => continue,
                 "elasticity" if experiment.elasticity.pool.is_empty() => continue,
                 "checkpoint" if !experiment.checkpoint.is_on() => continue,
                 "application" => &["supersteps"],

@@ -1,5 +1,6 @@
 //! Records of runs, as commands that read them find them, those of other versions included.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -113,21 +114,27 @@ pub fn find_baseline(named: &Path) -> Result<PathBuf, Failure> {
 ///
 /// If there is no record.
 pub fn find_last(named: &Path) -> Result<PathBuf, Failure> {
+    if is_record(named) {
+        return Ok(named.to_path_buf());
+    }
     let records = records(named)?;
     let preferred = records.iter().find(|record| record.ends_with("iii"));
     match preferred.or_else(|| records.last()) {
-        Some(record) => Ok(record.clone()),
+        Some(record) => Ok(newest_view(record)),
         None => Err(no_record(named)),
     }
 }
 
 fn find_scenario(named: &Path, scenario: &str) -> Result<PathBuf, Failure> {
+    if is_record(named) {
+        return Ok(named.to_path_buf());
+    }
     let records = records(named)?;
     if let Some(record) = records.iter().find(|record| record.ends_with(scenario)) {
-        return Ok(record.clone());
+        return Ok(newest_view(record));
     }
     match &records[..] {
-        [record] => Ok(record.clone()),
+        [record] => Ok(newest_view(record)),
         [] => Err(no_record(named)),
         several => {
             let names: Vec<String> = several
@@ -143,12 +150,72 @@ fn find_scenario(named: &Path, scenario: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The folder `named`, if it is that of a record, or those of the records in it, by name, without those of attempts before
-/// the last one.
+/// The folders of the records of all views of a job, the newest last, as far as they are beside each other. One of them is in
+/// `folder`, of the view `number`.
+#[must_use]
+pub fn views_of_job(folder: &Path, number: u64) -> Vec<PathBuf> {
+    // The folder may be named by its place alone, as `.` is.
+    let named = match folder.file_name() {
+        Some(_) => folder.to_path_buf(),
+        None => fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf()),
+    };
+    let name = named.file_name().and_then(|name| name.to_str());
+    let first = match number {
+        1 => name,
+        _ => name.and_then(|name| name.strip_suffix(&view_name("", number))),
+    };
+    let Some(first) = first.map(|first| named.with_file_name(first)) else {
+        return vec![folder.to_path_buf()];
+    };
+    let later = views(&first);
+    let first = is_record(&first).then_some(first);
+    first.into_iter().chain(later).collect()
+}
+
+/// The name of the folder of a record of the view `number` of a job whose first view has the folder `name`.
+pub(crate) fn view_name(name: &str, number: u64) -> String {
+    format!("{name}{VIEW}{number}")
+}
+
+/// The folders of the records of the later views of the job whose first view has this folder, the newest last.
+pub(crate) fn views(first: &Path) -> Vec<PathBuf> {
+    let name = first.file_name().and_then(|name| name.to_str());
+    let beside = first.parent().map(fs::read_dir);
+    let (Some(name), Some(Ok(beside))) = (name, beside) else {
+        return Vec::new();
+    };
+    let mut views: Vec<(u64, PathBuf)> = beside
+        .flatten()
+        .filter_map(|entry| {
+            Some((
+                view_number(name, entry.file_name().to_str()?)?,
+                entry.path(),
+            ))
+        })
+        .filter(|(_, folder)| is_record(folder))
+        .collect();
+    views.sort();
+    views.into_iter().map(|(_, folder)| folder).collect()
+}
+
+/// The number of the view whose record has the folder `found`, if that is a later view of the job whose first view has the folder
+/// `name`.
+fn view_number(name: &str, found: &str) -> Option<u64> {
+    found.strip_prefix(name)?.strip_prefix(VIEW)?.parse().ok()
+}
+
+/// The record of the newest view of the job whose first view has this folder.
+fn newest_view(first: &Path) -> PathBuf {
+    let newest = views(first).pop();
+    newest.unwrap_or_else(|| first.to_path_buf())
+}
+
+/// What the folders of records of later views have between the name of the first and their number.
+const VIEW: &str = "-view";
+
+/// The folders of the first views of the jobs whose records are in the folder `named`, by name, without those of attempts before
+/// the last one. A client that attached to a job may have no record of its first view.
 fn records(named: &Path) -> Result<Vec<PathBuf>, Failure> {
-    if is_record(named) {
-        return Ok(vec![named.to_path_buf()]);
-    }
     let entries = fs::read_dir(named).map_err(|error| {
         let nearest = nearest_file(named).filter(|_| error.kind() == io::ErrorKind::NotFound);
         let help = nearest.map_or_else(String::new, |nearest| {
@@ -161,9 +228,16 @@ fn records(named: &Path) -> Result<Vec<PathBuf>, Failure> {
     })?;
     let folders = entries.flatten().map(|entry| entry.path());
     let is_last = |folder: &PathBuf| is_record(folder) && !is_earlier(folder);
-    let mut records: Vec<PathBuf> = folders.filter(is_last).collect();
-    records.sort();
-    Ok(records)
+    let first = |record: PathBuf| {
+        let name = record.file_name().and_then(|name| name.to_str());
+        let first = name.and_then(|name| name.rsplit_once(VIEW));
+        match first {
+            Some((first, number)) if number.parse::<u64>().is_ok() => record.with_file_name(first),
+            _ => record,
+        }
+    };
+    let records: BTreeSet<PathBuf> = folders.filter(is_last).map(first).collect();
+    Ok(records.into_iter().collect())
 }
 
 /// Whether the folder is that of an attempt before the last one: it has a number after its name.

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ::record::{Event, ResumedRun, Run, SCHEMA, WriteError, WriteOptions, Writer, is_complete};
+use ::record::{
+    Event, ResumedRun, Run, SCHEMA, ViewChange, WriteError, WriteOptions, Writer, is_complete,
+    set_record_aside,
+};
 use bsp::HostId;
 use bsp::reference::chain;
 use serde::Serialize;
@@ -78,7 +81,7 @@ impl Recorder {
     ) -> Result<Self, Failure> {
         let head = head(scenario, prepared, registry)?;
         Ok(Self {
-            folder: folder.join(scenario.name()),
+            folder: folder.join(record_name(scenario, prepared.view.as_ref())),
             options: WriteOptions::default(),
             description: description(scenario, prepared, registry)?,
             hosts: head.hosts.clone(),
@@ -141,6 +144,9 @@ impl Recorder {
     }
 
     fn begin(&self) -> Result<Writer, WriteError> {
+        if matches!(&self.head, Event::Run(run) if run.view.is_none()) {
+            set_views_aside(&self.folder)?;
+        }
         let mut writer = Writer::create(&self.folder, &self.description, self.options)?;
         if let Some(aside) = writer.set_aside() {
             tracing::warn!(
@@ -221,6 +227,24 @@ impl Recorder {
     }
 }
 
+/// The name of the folder of the record of a scenario, in a later view of its job if there is one.
+pub fn record_name(scenario: Scenario, view: Option<&ViewChange>) -> String {
+    let name = scenario.name();
+    match view {
+        None => name.to_owned(),
+        Some(view) => record::view_name(name, view.number),
+    }
+}
+
+/// Sets the records of later views aside that a run before has left: those of the run that begins in `folder` are others.
+fn set_views_aside(folder: &Path) -> Result<(), WriteError> {
+    for view in record::views(folder) {
+        let path = view.clone();
+        set_record_aside(&view).map_err(|source| WriteError::Io { path, source })?;
+    }
+    Ok(())
+}
+
 /// Adds the index of the files that processes have left to a record, if there are any.
 fn add_index(
     writer: &mut Writer,
@@ -287,6 +311,7 @@ fn head(
         placement: prepared.placement.iter().map(host).collect(),
         round,
         resumed: prepared.resumed.clone(),
+        view: prepared.view.clone(),
     })
 }
 
@@ -298,7 +323,9 @@ fn head(
 pub fn refuse_records(folder: &Path, scenarios: &[Scenario]) -> Result<(), Failure> {
     for scenario in scenarios {
         let directory = folder.join(scenario.name());
-        if is_complete(&directory) {
+        let views = record::views(&directory);
+        let mut all = std::iter::once(directory).chain(views);
+        if let Some(directory) = all.find(|directory| is_complete(directory)) {
             let taken = WriteError::Complete { directory };
             return Err(Failure::Usage(format!("--out: {taken}")));
         }

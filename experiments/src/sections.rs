@@ -337,6 +337,8 @@ fn elasticity_unit(key: &str) -> Unit {
 pub struct CheckpointSection {
     /// The time or the supersteps from one checkpoint to the next.
     pub interval: CheckpointTime,
+    /// With the interval "optimal": the time until the first checkpoint, which shows what checkpoints cost.
+    pub first: Seconds,
     /// The mean time between two failures of one node.
     pub mtbf: Seconds,
     /// Whether each host sends its states to its buddy.
@@ -359,6 +361,7 @@ impl Default for CheckpointSection {
         let rate = |rate| BytesPerSecond::new(rate).expect("it is above zero");
         Self {
             interval: CheckpointTime::Never,
+            first: Seconds::new(FIRST).expect("a second is finite"),
             mtbf: Seconds::new(MTBF).expect("30 days are finite"),
             copies: true,
             encoding: rate(ENCODING),
@@ -389,6 +392,9 @@ impl CheckpointSection {
     pub fn of(node: &Node) -> Result<Self, Fault> {
         let section: Self = decode(node, "checkpoint", checkpoint_unit)?;
         let invalid = |key, found: f64, rule| Err(node.invalid("checkpoint", key, found, rule));
+        if section.first <= Seconds::ZERO {
+            return invalid("first", section.first.get(), "must be above 0 s");
+        }
         if section.mtbf <= Seconds::ZERO {
             return invalid("mtbf", section.mtbf.get(), "must be above 0 s");
         }
@@ -409,6 +415,7 @@ impl CheckpointSection {
     pub fn options(&self) -> Option<Checkpointing> {
         Some(Checkpointing {
             interval: self.interval.agents()?,
+            first: self.first,
             mtbf: self.mtbf,
             copies: self.copies,
             costs: CheckpointCosts {
@@ -447,15 +454,70 @@ impl CheckpointSection {
     }
 }
 
+/// `[recovery]`: whether a run on real hosts goes on when a node is lost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RecoverySection {
+    /// Whether it does.
+    pub enabled: bool,
+    /// The part of the free memory of a node, at the start, that checkpoints may take.
+    pub memory: f64,
+    /// How long a node waits for a leader when that of its job is lost.
+    pub wait: Seconds,
+}
+
+impl Default for RecoverySection {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            memory: 0.5,
+            wait: Seconds::new(WAIT).expect("a minute is finite"),
+        }
+    }
+}
+
+impl RecoverySection {
+    /// The section out of the merged layers.
+    ///
+    /// # Errors
+    ///
+    /// The first invalid key or value.
+    pub fn new(written: &Node) -> Result<Self, Fault> {
+        let Some(node) = written.get("recovery") else {
+            return Ok(Self::default());
+        };
+        let unit = |key: &str| match key {
+            "wait" => Unit::Seconds,
+            _ => Unit::None,
+        };
+        let section: Self = decode(node, "recovery", unit)?;
+        if !(0.0..=WAIT_MAX).contains(&section.wait.get()) {
+            let rule = "must be a time from 0 s to 30 days";
+            return Err(node.invalid("recovery", "wait", section.wait, rule));
+        }
+        if !(0.0..=1.0).contains(&section.memory) {
+            let rule = "must be a number from 0 to 1";
+            return Err(node.invalid("recovery", "memory", section.memory, rule));
+        }
+        Ok(section)
+    }
+}
+
 fn checkpoint_unit(key: &str) -> Unit {
     match key {
-        "mtbf" => Unit::Seconds,
+        "first" | "mtbf" => Unit::Seconds,
         "encoding" | "fork" => Unit::BytesPerSecond,
         "bytes" => Unit::Bytes,
         _ => Unit::None,
     }
 }
 
+/// Seconds until the first checkpoint, if the interval is the optimal one.
+const FIRST: f64 = 1.0;
+/// How long a node waits for a leader: a minute.
+const WAIT: f64 = 60.0;
+/// 30 days.
+const WAIT_MAX: f64 = MTBF;
 /// 30 days.
 const MTBF: f64 = 2_592_000.0;
 /// What a processor encodes of arrays of bytes, the slowest states (`docs/checkpoints.md`).

@@ -7,13 +7,15 @@
 
 use std::path::{Path, PathBuf};
 
-use agents::{Resumed, resumed_placement};
+use agents::{Resumed, Setup, resumed_placement};
 use bsp::HostId;
+use bsp::units::Seconds;
 use checkpoint::{Checkpoint, DiskFiles, JobDescription, SavedStates, Store};
 use machines::client::Request;
+use machines::views::{NextView, capacity};
 use machines::{Builds, JobError, Prepared, ProgramBuilder};
 use protocol::{Fault as AtFault, InputFolder, Member, Submit};
-use record::ResumedRun;
+use record::{LostHost, ResumedRun, ViewChange};
 use settings::{DataFolder, Fault};
 
 use crate::failure::Failure;
@@ -38,7 +40,7 @@ pub fn request(
     let entry = registry.find(&loaded.experiment.application.workload, None)?;
     entry.check(loaded.build_input())?;
     let experiment = settings::print(&without_others(loaded), &loaded.written);
-    let prepared = prepare_experiment(&experiment, members, None, registry)?;
+    let prepared = place(load(&experiment, members, registry)?, Beginning::New)?;
     of_prepared(
         loaded,
         (members, experiment),
@@ -61,7 +63,8 @@ fn resuming_request(
     (registry, are_mixed_builds_allowed): (&Registry, bool),
 ) -> Result<(PreparedExperiment, Request), Failure> {
     check_for_hosts(loaded, false)?;
-    let prepared = prepare_experiment(experiment, members, Some(placement), registry)?;
+    let loaded_there = load(experiment, members, registry)?;
+    let prepared = place(loaded_there, Beginning::Later(Some(placement)))?;
     of_prepared(
         loaded,
         (members, experiment.to_owned()),
@@ -69,6 +72,73 @@ fn resuming_request(
         are_mixed_builds_allowed,
         registry,
     )
+}
+
+/// The experiment of a job that a node leads, in the view of `submit`, and the request for that.
+///
+/// # Errors
+///
+/// If this program does not have its workload, or the view is none of the experiment.
+pub fn attached(
+    submit: &Submit,
+    registry: &Registry,
+) -> Result<(Loaded, PreparedExperiment, Request), Failure> {
+    check_workload(submit, registry).map_err(|error| Failure::Input(error.to_string()))?;
+    let load = || load(&submit.experiment, &submit.members, registry);
+    let placement = submit.resumed.as_ref().map(|it| it.placement.clone());
+    let prepared = place(load()?, Beginning::Later(placement))?;
+    let setup = prepared.setup(scenario(&prepared));
+    let builds = Builds {
+        own: registry.build()?,
+        are_mixed_allowed: true,
+    };
+    let request = Request::of_view(submit, setup, builds);
+    let request = request.map_err(|error| Failure::Input(error.to_string()))?;
+    Ok((load()?, prepared, request))
+}
+
+/// The experiment of `loaded` in the next view of its job, whose nodes read the text of `request`, and the setup of its members.
+///
+/// # Errors
+///
+/// If it cannot be run there.
+pub fn next_view(
+    loaded: &Loaded,
+    request: &Request,
+    next: &NextView,
+    registry: &Registry,
+) -> Result<(PreparedExperiment, Setup), Failure> {
+    let placement = next.resumed.as_ref().map(|it| it.placement.clone());
+    let loaded_there = load(&request.experiment, &next.members, registry)?;
+    let mut prepared = place(loaded_there, Beginning::Later(placement))?;
+    prepared.loaded.overrides.clone_from(&loaded.overrides);
+    prepared.resumed = next.resumed.as_ref().map(|resumed| ResumedRun {
+        job: format!("{:016x}", next.job.0),
+        incarnation: resumed.incarnation,
+        superstep: resumed.superstep,
+    });
+    prepared.view = Some(ViewChange {
+        number: next.view.number,
+        lost: next
+            .lost
+            .iter()
+            .map(|lost| LostHost {
+                host: lost.name.clone(),
+                reason: lost.reason.clone(),
+            })
+            .collect(),
+        leader: next
+            .view
+            .leader
+            .and_then(|leader| next.members.get(leader.index()))
+            .map(|member| member.name.clone()),
+        superstep: next.resumed.as_ref().map_or(0, |it| it.superstep),
+        repeats: next.repeats,
+        detected: next.lost.iter().find_map(|lost| lost.silent),
+        restored: Seconds::ZERO,
+    });
+    let setup = prepared.setup(scenario(&prepared));
+    Ok((prepared, setup))
 }
 
 fn of_prepared(
@@ -91,6 +161,10 @@ fn of_prepared(
         folder: input_folder(loaded),
         checkpoint: None,
         files: None,
+        view: None,
+        memory_part: None,
+        is_left: false,
+        wait: loaded.experiment.recovery.wait,
         setup: prepared.setup(scenario(&prepared)),
     };
     Ok((prepared, request))
@@ -124,8 +198,13 @@ pub fn prepare(
     data: Option<&Path>,
 ) -> Result<Prepared, JobError> {
     check_workload(submit, registry)?;
-    let resumed = submit.resumed.as_ref();
-    let placement = resumed.map(|resumed| resumed.placement.clone());
+    let placement = submit.resumed.as_ref().map(|it| it.placement.clone());
+    let is_later = submit.view.as_ref().is_some_and(|view| 1 < view.number);
+    let beginning = if placement.is_some() || is_later {
+        Beginning::Later(placement)
+    } else {
+        Beginning::New
+    };
     let input = |failure: Failure| JobError::input(failure.to_string());
     let loaded = load(&submit.experiment, &submit.members, registry).map_err(input)?;
     let (found, expected) = (loaded.experiment.application.processes, submit.processes);
@@ -135,7 +214,7 @@ pub fn prepare(
             "the experiment has {found} processes, and the client submits {expected}"
         )));
     }
-    let prepared = place(loaded, placement).map_err(input)?;
+    let prepared = place(loaded, beginning).map_err(input)?;
     let name = &prepared.loaded.experiment.application.workload;
     let entry = registry.find(name, None);
     let entry = entry.map_err(|fault| JobError::input(fault.to_string()))?;
@@ -219,15 +298,6 @@ pub fn scenario(prepared: &PreparedExperiment) -> Scenario {
     }
 }
 
-fn prepare_experiment(
-    experiment: &str,
-    members: &[Member],
-    placement: Option<Vec<HostId>>,
-    registry: &Registry,
-) -> Result<PreparedExperiment, Failure> {
-    place(load(experiment, members, registry)?, placement)
-}
-
 fn load(experiment: &str, members: &[Member], registry: &Registry) -> Result<Loaded, Failure> {
     let mut loaded = crate::loaded::submitted(experiment, sets(members), registry)?;
     // A single node has no buddy.
@@ -235,10 +305,17 @@ fn load(experiment: &str, members: &[Member], registry: &Registry) -> Result<Loa
     Ok(loaded)
 }
 
-fn place(loaded: Loaded, placement: Option<Vec<HostId>>) -> Result<PreparedExperiment, Failure> {
-    match placement {
-        None => PreparedExperiment::new(loaded),
-        Some(placement) => PreparedExperiment::resuming(loaded, placement),
+/// How a job begins on the hosts of an experiment.
+enum Beginning {
+    New,
+    /// It goes on with a placement, or begins again after it was on other hosts.
+    Later(Option<Vec<HostId>>),
+}
+
+fn place(loaded: Loaded, beginning: Beginning) -> Result<PreparedExperiment, Failure> {
+    match beginning {
+        Beginning::New => PreparedExperiment::new(loaded),
+        Beginning::Later(placement) => PreparedExperiment::going_on(loaded, placement),
     }
 }
 
@@ -325,11 +402,8 @@ impl SavedJob {
         let work: Vec<_> = work
             .map(|(work, halted)| halted.is_none().then_some(work))
             .collect();
-        let capacities: Vec<f64> = members
-            .iter()
-            .map(|member| member.speed * f64::from(member.slots.max(1)))
-            .collect();
-        let placement = resumed_placement(&work, &capacities);
+        let capacities: Vec<f64> = members.iter().map(capacity).collect();
+        let placement = resumed_placement(&work, &[], &capacities);
         let (mut prepared, mut request) = resuming_request(
             &self.loaded,
             // The text itself: jobs share a folder if they have the same.
@@ -436,6 +510,7 @@ mod tests {
         };
         Submit {
             job: 1,
+            session: 1,
             host: HostId(0),
             members: vec![member("n1"), member("n2")],
             experiment: experiment.to_owned(),
@@ -444,6 +519,9 @@ mod tests {
             checkpoint: None,
             files: None,
             resumed: None,
+            view: None,
+            memory: None,
+            wait: Seconds::ZERO,
         }
     }
 

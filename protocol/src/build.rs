@@ -3,8 +3,9 @@
 use std::fmt;
 
 use crate::is_displayable;
+use serde::de::Error as _;
 use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The build of a program. Processes of equal builds execute the same code.
 ///
@@ -110,6 +111,32 @@ impl fmt::Display for Build {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (program, version) = (&self.program, &self.version);
         write!(f, "{program} {version} (build {})", self.short())
+    }
+}
+
+impl<'de> Deserialize<'de> for Build {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename = "Build")]
+        struct Fields {
+            program: String,
+            version: String,
+            sha256: String,
+        }
+        let Fields {
+            program,
+            version,
+            sha256,
+        } = Fields::deserialize(deserializer)?;
+        let byte = |index: usize| {
+            let digits = sha256.get(2 * index..2 * index + 2)?;
+            u8::from_str_radix(digits, 16).ok()
+        };
+        let digest: Option<Vec<u8>> = (0..Self::DIGEST_LEN).map(byte).collect();
+        let digest = digest.filter(|_| sha256.len() == 2 * Self::DIGEST_LEN);
+        let digest = digest.and_then(|digest| digest.try_into().ok());
+        let digest = digest.ok_or_else(|| D::Error::custom("a digest of another length"))?;
+        Self::new(&program, &version, digest).map_err(D::Error::custom)
     }
 }
 

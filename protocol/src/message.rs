@@ -235,50 +235,40 @@ impl Arrived {
         Seconds::new(mean).expect("a sum of times is finite")
     }
 
-    /// This report, with `others` that have come before.
+    /// Adds this report to `others` that have come before, if any. Returns all of them as one.
     ///
     /// # Panics
     ///
     /// If they are about different supersteps.
-    #[must_use]
-    pub fn with(self, others: Option<Self>) -> Self {
+    pub fn add_to(self, others: &mut Option<Self>) -> &mut Self {
         match others {
-            Some(others) => others.and(self),
-            None => self,
+            Some(others) => {
+                others.add(self);
+                others
+            }
+            None => others.insert(self),
         }
     }
 
-    /// Both reports as one. Of two equally slow processes the one with the lower rank is named.
-    ///
-    /// # Panics
-    ///
-    /// If they are about different supersteps.
-    #[must_use]
-    pub fn and(mut self, other: Self) -> Self {
+    /// Adds another report. Of two equally slow processes the one with the lower rank is named.
+    fn add(&mut self, other: Self) {
         assert_eq!(
             self.superstep, other.superstep,
             "reports of one superstep are summed"
         );
         let (time, rank) = self.slowest;
         let (other_time, other_rank) = other.slowest;
-        self.reductions.combine(other.reductions);
-        let other_is_slower = time < other_time || (time == other_time && other_rank < rank);
-        Self {
-            superstep: self.superstep,
-            processes: self.processes.saturating_add(other.processes),
-            halted: self.halted.saturating_add(other.halted),
-            sent: self.sent.saturating_add(other.sent),
-            received: self.received.saturating_add(other.received),
-            slowest: if other_is_slower {
-                other.slowest
-            } else {
-                self.slowest
-            },
-            computation: self.computation.saturating_add(other.computation),
-            took: self.took.max(other.took),
-            checkpoint: self.checkpoint || other.checkpoint,
-            reductions: self.reductions,
+        if time < other_time || (time == other_time && other_rank < rank) {
+            self.slowest = other.slowest;
         }
+        self.processes = self.processes.saturating_add(other.processes);
+        self.halted = self.halted.saturating_add(other.halted);
+        self.sent = self.sent.saturating_add(other.sent);
+        self.received = self.received.saturating_add(other.received);
+        self.computation = self.computation.saturating_add(other.computation);
+        self.took = self.took.max(other.took);
+        self.checkpoint |= other.checkpoint;
+        self.reductions.combine(other.reductions);
     }
 }
 
@@ -761,7 +751,7 @@ pub enum Step {
     ProbeLink,
     /// Processes leave.
     Depart,
-    /// Images arrive.
+    /// Images are under way.
     Transfer,
     /// Processes are installed.
     Install,
@@ -771,11 +761,15 @@ pub enum Step {
     Finish,
     /// The node has ended, and the client has not.
     End,
+    /// The node has left the session of a job that goes on without a node that is lost, and waits for the next view.
+    Suspend,
+    /// The node waits for pieces of a checkpoint with which the job goes on.
+    Restore,
 }
 
 impl Step {
     /// All of them, in the order of a job.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 25] = [
         Self::Idle,
         Self::Gather,
         Self::Probe,
@@ -799,6 +793,8 @@ impl Step {
         Self::Commit,
         Self::Finish,
         Self::End,
+        Self::Suspend,
+        Self::Restore,
     ];
 }
 
@@ -828,6 +824,8 @@ impl fmt::Display for Step {
             Self::Commit => "commit",
             Self::Finish => "finish",
             Self::End => "end",
+            Self::Suspend => "suspend",
+            Self::Restore => "restore",
         })
     }
 }

@@ -21,6 +21,8 @@ pub struct Generations {
 struct Kept {
     is_complete: bool,
     pieces: BTreeMap<Rank, Piece>,
+    /// The processes on other nodes of which copies are here.
+    copied: BTreeSet<Rank>,
 }
 
 /// Why a piece was not taken.
@@ -52,6 +54,8 @@ pub enum PieceError {
 pub struct KeptPiece {
     /// The process.
     pub rank: Rank,
+    /// Whether the process was on another node, whose buddy this one is.
+    pub is_copy: bool,
     /// Whether it computes on.
     pub condition: Condition,
     /// The length of its content.
@@ -61,13 +65,17 @@ pub struct KeptPiece {
 }
 
 impl Generations {
-    /// Takes a piece. It replaces an earlier one of the same process and checkpoint. One of a newer checkpoint ends a
-    /// checkpoint that was not completed, and forgets its pieces.
+    /// Takes a piece of a process here. It replaces an earlier one of the same process and checkpoint. One of a newer checkpoint
+    /// ends a checkpoint that was not completed, and forgets its pieces.
     ///
     /// # Errors
     ///
     /// If a newer checkpoint is being taken or complete, or that of the piece is complete.
     pub fn insert(&mut self, piece: Piece) -> Result<(), PieceError> {
+        self.add(piece, false)
+    }
+
+    fn add(&mut self, piece: Piece, is_copy: bool) -> Result<(), PieceError> {
         let (found, rank) = (piece.head.generation, piece.head.rank);
         if let Some((newest, kept)) = self.generations.last_key_value() {
             if found < *newest {
@@ -82,10 +90,15 @@ impl Generations {
             .retain(|generation, kept| kept.is_complete || *generation == found);
         let kept = self.generations.entry(found).or_default();
         kept.pieces.insert(rank, piece);
+        if is_copy {
+            kept.copied.insert(rank);
+        } else {
+            kept.copied.remove(&rank);
+        }
         Ok(())
     }
 
-    /// Takes what changed of a piece since one that is here. Unchanged chunks are shared with that.
+    /// Takes what changed of a piece of a process on another node since one that is here. Unchanged chunks are shared with that.
     ///
     /// # Errors
     ///
@@ -96,7 +109,7 @@ impl Generations {
         let previous = base.and_then(|generation| self.piece(generation, rank));
         let previous = previous.or_else(|| self.newest(rank));
         let piece = delta.apply(previous)?;
-        self.insert(piece)
+        self.add(piece, true)
     }
 
     /// Every node has all pieces of `generation`: older ones are forgotten. A generation that is older than a complete one
@@ -105,6 +118,14 @@ impl Generations {
         if self.complete_generation() < Some(generation) {
             self.generations.entry(generation).or_default().is_complete = true;
             self.generations = self.generations.split_off(&generation);
+        }
+    }
+
+    /// The job goes on with the checkpoint `generation`, or from its beginning: all others are forgotten.
+    pub fn go_on_with(&mut self, generation: Option<Generation>) {
+        self.generations.retain(|kept, _| Some(*kept) == generation);
+        for kept in self.generations.values_mut() {
+            kept.is_complete = true;
         }
     }
 
@@ -143,14 +164,19 @@ impl Generations {
     /// What is here, by checkpoint and rank.
     #[must_use]
     pub fn inventory(&self) -> BTreeMap<Generation, Vec<KeptPiece>> {
-        let listed = |piece: &Piece| KeptPiece {
-            rank: piece.head.rank,
-            condition: piece.head.condition,
-            bytes: piece.len(),
-            work: piece.head.work,
+        let listed = |kept: &Kept| {
+            let pieces = kept.pieces.iter();
+            let listed = pieces.map(|(rank, piece)| KeptPiece {
+                rank: *rank,
+                is_copy: kept.copied.contains(rank),
+                condition: piece.head.condition,
+                bytes: piece.len(),
+                work: piece.head.work,
+            });
+            listed.collect()
         };
         let all = self.generations.iter();
-        all.map(|(generation, kept)| (*generation, kept.pieces.values().map(listed).collect()))
+        all.map(|(generation, kept)| (*generation, listed(kept)))
             .collect()
     }
 

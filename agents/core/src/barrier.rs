@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::iter;
 
 use bsp::units::Bytes;
-use bsp::{HostId, Rank, Reductions, SetId};
+use bsp::{HostId, Rank, SetId};
 use model::BarrierTime;
 use protocol::{Address, Arrived, Migrate};
 use serde::{Deserialize, Serialize};
@@ -482,20 +482,14 @@ impl Arrivals {
                 unreachable!("{from:?} does not report here")
             }
         }
-        let together = report.with(self.own.take());
-        let Some(others) = &mut self.others else {
-            self.own = Some(together);
-            return None;
-        };
-        if together.processes < self.living {
-            self.own = Some(together);
+        let own = report.add_to(&mut self.own);
+        let others = self.others.as_mut()?;
+        if own.processes < self.living {
             return None;
         }
         // What has been reduced here goes to the other Managers and to the sum of all Sets; their number stays.
-        self.own = Some(Arrived {
-            reductions: Reductions::default(),
-            ..together
-        });
+        let reductions = std::mem::take(&mut own.reductions);
+        let together = Arrived { reductions, ..*own };
         others.add(self.set, together.clone());
         Some(together)
     }
@@ -567,7 +561,7 @@ impl Others {
     /// All processes of `set` have arrived.
     fn add(&mut self, set: SetId, report: Arrived) {
         self.leaving.push((set, report.halted));
-        self.arrived = Some(report.with(self.arrived.take()));
+        report.add_to(&mut self.arrived);
     }
 }
 

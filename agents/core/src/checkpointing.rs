@@ -16,6 +16,8 @@ use bsp::{HostId, SetId};
 pub struct Checkpointing {
     /// The time or the supersteps from one checkpoint to the next.
     pub interval: CheckpointInterval,
+    /// With [`CheckpointInterval::Optimal`]: the time until the first checkpoint, which shows what checkpoints cost.
+    pub first: Seconds,
     /// The mean time between two failures of one node.
     pub mtbf: Seconds,
     /// Whether each host sends its states to its buddy ([`buddies`](crate::buddies)).
@@ -64,11 +66,14 @@ pub struct CheckpointCosts {
 #[derive(Clone, Copy, Debug)]
 pub struct CheckpointSchedule {
     interval: CheckpointInterval,
+    first: Seconds,
     mtbf: Seconds,
     /// The number of nodes that may fail.
     nodes: usize,
     /// The superstep before which the last checkpoint began, and when.
     last: (u64, Instant),
+    /// Whether one has begun.
+    has_begun: bool,
     /// The one that disturbs the superstep in progress, if there is one.
     current: Option<Current>,
     /// How long a superstep usually takes, while no checkpoint is under way; a mean that gives the newest an eighth.
@@ -92,9 +97,11 @@ impl CheckpointSchedule {
     pub const fn new(checkpointing: &Checkpointing, nodes: usize) -> Self {
         Self {
             interval: checkpointing.interval,
+            first: checkpointing.first,
             mtbf: checkpointing.mtbf,
             nodes,
             last: (0, Instant::START),
+            has_begun: false,
             current: None,
             usual: None,
             cost: None,
@@ -127,6 +134,7 @@ impl CheckpointSchedule {
     /// A checkpoint begins at `at`, before `superstep`.
     pub fn begin(&mut self, superstep: u64, at: Instant) {
         self.last = (superstep, at);
+        self.has_begun = true;
         self.current = Some(Current::default());
     }
 
@@ -175,17 +183,20 @@ impl CheckpointSchedule {
         self.cost
     }
 
-    /// The interval that loses least, by what checkpoints have cost. The shortest, before one is over: the first shows what
-    /// they cost.
+    /// The interval that loses least, by what checkpoints have cost: the shortest, before one is over. Before one has begun, the
+    /// time until the first.
     #[must_use]
     pub fn optimal(&self) -> Seconds {
+        if !self.has_begun {
+            return self.first;
+        }
         let cost = self.cost.unwrap_or(Seconds::ZERO);
         optimal_interval(cost, self.mtbf, self.nodes)
     }
 }
 
 /// `√(2·C·M/n)`: the interval between checkpoints that loses least time, by Young and Daly, where a checkpoint costs `C`
-/// and one of `n` nodes fails after `M` on average. From 1 s to 10 min.
+/// and one of `n` nodes fails after `M` on average. From 1 s to 10 min, or to the time of which the cost is 3 %.
 ///
 /// Implements equation `YOUNG` of `docs/model.md`.
 ///
@@ -198,19 +209,24 @@ impl CheckpointSchedule {
 /// # Deviations
 ///
 /// The bounds: a checkpoint that costs next to nothing needs no interval below a second, and after ten minutes the loss
-/// is noticed by people.
+/// is noticed by people. A checkpoint that costs more than 3 % of ten minutes is rarer, so that no run is slowed down by
+/// more.
 #[must_use]
 #[expect(clippy::missing_panics_doc, reason = "a bounded number is finite")]
 pub fn optimal_interval(cost: Seconds, mtbf: Seconds, nodes: usize) -> Seconds {
     let nodes = nodes.max(1) as f64;
-    let interval = (2.0 * cost.get().max(0.0) * mtbf.get() / nodes).sqrt();
-    Seconds::new(interval.clamp(INTERVAL_MIN, INTERVAL_MAX)).expect("it is bounded")
+    let cost = cost.get().max(0.0);
+    let interval = (2.0 * cost * mtbf.get() / nodes).sqrt();
+    let most = INTERVAL_MAX.max(cost / PART_MAX);
+    Seconds::new(interval.clamp(INTERVAL_MIN, most)).expect("it is bounded")
 }
 
 /// The shortest interval that [`optimal_interval`] chooses, in seconds.
 const INTERVAL_MIN: f64 = 1.0;
-/// The longest.
+/// The longest, of cheap checkpoints.
 const INTERVAL_MAX: f64 = 600.0;
+/// The part of a run that checkpoints may cost.
+const PART_MAX: f64 = 0.03;
 
 /// The buddy of every host, by host: where its states are copied in a checkpoint. `sets` has the Set of each host, and
 /// the `absent` hosts are not there.

@@ -50,11 +50,27 @@ pub enum Mutant {
     CompleteEarly,
     /// Files get their names before their bytes are on the disk.
     WriteUnsynced,
+    /// A job goes on from a checkpoint of which a piece is lost.
+    RestartUncovered,
+    /// A node takes a checkpoint of the view before for one of its own before the same superstep.
+    CompleteBySuperstep,
+    /// A node that goes on keeps the pieces of other checkpoints than the one with which the job goes on.
+    KeepOtherCheckpoints,
+    /// A client takes the outputs of the view before.
+    TakeOldOutputs,
+    /// A client goes on before all nodes have left the session.
+    GoOnEarly,
+    /// A node obeys a candidate although it obeys another one.
+    ObeyTwo,
+    /// One node less than a quorum decides which nodes go on.
+    DecideWithFewer,
+    /// A node obeys a candidate that does not know the last view which it has accepted.
+    ObeyOlderView,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 28] = [
         Self::TakeOtherSuperstep,
         Self::ArriveUnacknowledged,
         Self::AnnounceToFew,
@@ -75,6 +91,14 @@ impl Mutant {
         Self::SaveWithoutInbox,
         Self::CompleteEarly,
         Self::WriteUnsynced,
+        Self::RestartUncovered,
+        Self::CompleteBySuperstep,
+        Self::KeepOtherCheckpoints,
+        Self::TakeOldOutputs,
+        Self::GoOnEarly,
+        Self::ObeyTwo,
+        Self::DecideWithFewer,
+        Self::ObeyOlderView,
     ];
 
     /// Whether this build has defects.
@@ -104,6 +128,14 @@ impl fmt::Display for Mutant {
             Self::SaveWithoutInbox => "save-without-inbox",
             Self::CompleteEarly => "complete-early",
             Self::WriteUnsynced => "write-unsynced",
+            Self::RestartUncovered => "restart-uncovered",
+            Self::CompleteBySuperstep => "complete-by-superstep",
+            Self::KeepOtherCheckpoints => "keep-other-checkpoints",
+            Self::TakeOldOutputs => "take-old-outputs",
+            Self::GoOnEarly => "go-on-early",
+            Self::ObeyTwo => "obey-two",
+            Self::DecideWithFewer => "decide-with-fewer",
+            Self::ObeyOlderView => "obey-older-view",
         })
     }
 }

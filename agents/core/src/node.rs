@@ -202,23 +202,23 @@ impl Node {
         arrived: Arrived,
         world: &mut dyn Mail,
     ) -> Result<(), String> {
-        let others = self.arrived.take();
+        let others = self.arrived.as_ref();
         let is_possible = rules.barrier.has_nodes()
-            && others
-                .as_ref()
-                .is_none_or(|others| others.superstep == arrived.superstep);
+            && others.is_none_or(|others| others.superstep == arrived.superstep);
         check(is_possible, || {
             format!(
                 "an arrival in superstep {} before others",
                 arrived.superstep
             )
         })?;
-        let together = arrived.with(others);
-        // Processes that halted in this superstep are not residents, but have arrived.
-        let expected = self.residents.len() + usize::try_from(together.halted).expect("fits");
-        if usize::try_from(together.processes).expect("fits") < expected {
-            self.arrived = Some(together);
-        } else {
+        arrived.add_to(&mut self.arrived);
+        let residents = self.residents.len();
+        let is_complete = |together: &mut Arrived| {
+            // Processes that halted in this superstep are not residents, but have arrived.
+            let expected = residents + usize::try_from(together.halted).expect("fits");
+            expected <= usize::try_from(together.processes).expect("fits")
+        };
+        if let Some(together) = self.arrived.take_if(is_complete) {
             let (own, root) = (Address::Node(self.host), rules.barrier.root(self.set));
             let is_local = || rules.managers[root.index()] == self.host;
             let cost = rules.barrier.cost(own, is_local);

@@ -175,25 +175,41 @@ fn check(platform: &Platform, places: &[HostId], max_per_host: u32) -> Result<()
 }
 
 /// The host of each process, by rank, in a job that resumes another one on hosts of these `capacities`: speed times number
-/// of processors, positive. `work` is what each process computed in its last superstep; `None`: it has halted.
+/// of processors, positive. `work` is what each process computed in its last superstep; `None`: it has halted. Those stay for which
+/// `stays` has a host, by rank; beyond its end there is none.
 ///
-/// The processes are placed by work, the largest first, each on the host whose work divided by its capacity is least
+/// The other processes are placed by work, the largest first, each on the host whose work divided by its capacity is least
 /// afterwards; of those, where there are fewest processes for its capacity; of those, on the lowest. Processes that have
 /// halted are placed on the first host, whose Manager then is the first if process 0 is one of them.
 ///
 /// # Panics
 ///
-/// If there are no hosts, or a capacity is not a number.
+/// If there are no hosts, a process stays on one that does not exist, or a capacity is not a number.
 #[must_use]
-pub fn resumed_placement(work: &[Option<Instructions>], capacities: &[f64]) -> Vec<HostId> {
-    let mut running: Vec<(Instructions, Rank)> = work
-        .iter()
-        .enumerate()
-        .filter_map(|(index, work)| Some(((*work)?, Rank::from_index(index))))
-        .collect();
-    running.sort_by_key(|(work, rank)| (Reverse(*work), *rank));
+pub fn resumed_placement(
+    work: &[Option<Instructions>],
+    stays: &[Option<HostId>],
+    capacities: &[f64],
+) -> Vec<HostId> {
     let mut hosts = vec![(0.0, 0.0); capacities.len()];
     let mut placement = vec![HostId(0); work.len()];
+    let mut running = Vec::new();
+    for (index, work) in work.iter().enumerate() {
+        let stays = stays.get(index).copied().flatten();
+        if let Some(host) = stays {
+            placement[index] = host;
+        }
+        match (work, stays) {
+            (Some(work), Some(host)) => {
+                let (load, count) = &mut hosts[host.index()];
+                *load += work.as_f64();
+                *count += 1.0;
+            }
+            (Some(work), None) => running.push((*work, Rank::from_index(index))),
+            (None, _) => {}
+        }
+    }
+    running.sort_by_key(|(work, rank)| (Reverse(*work), *rank));
     for (work, rank) in running {
         let after = |index: usize| {
             let (load, count): (f64, f64) = hosts[index];
@@ -338,7 +354,24 @@ mod tests {
     fn check(work: &[Option<u64>], capacities: &[f64], expected: &[u32]) {
         let work: Vec<_> = work.iter().map(|work| work.map(Instructions)).collect();
         let expected: Vec<_> = expected.iter().copied().map(HostId).collect();
-        assert_eq!(resumed_placement(&work, capacities), expected, "{work:?}");
+        let placement = resumed_placement(&work, &[], capacities);
+        assert_eq!(placement, expected, "{work:?}");
+        // Where it is fixed, it stays.
+        let stays: Vec<_> = expected.iter().copied().map(Some).collect();
+        for count in 0..=stays.len() {
+            let placement = resumed_placement(&work, &stays[..count], capacities);
+            assert_eq!(placement[..count], expected[..count], "{work:?}");
+        }
+    }
+
+    #[test]
+    fn processes_without_a_place_go_where_those_that_stay_leave_room() {
+        let work = [Some(8), Some(2), Some(3), None].map(|work| work.map(Instructions));
+        let stays = [Some(HostId(0)), Some(HostId(1)), None, Some(HostId(1))];
+        assert_eq!(
+            resumed_placement(&work, &stays, &[1.0; 2]),
+            [0, 1, 1, 1].map(HostId)
+        );
     }
 
     #[test]

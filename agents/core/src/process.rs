@@ -167,7 +167,9 @@ impl Process {
 
     fn start(&mut self, rules: &Rules, start: Start, world: &mut dyn World) {
         // A run that continues a checkpoint begins with what that has reduced.
-        self.reduced = start.reduced.or_else(|| self.reduced.take());
+        if start.reduced.is_some() {
+            self.reduced = start.reduced;
+        }
         if start.checkpoint {
             world.checkpoint(self.rank, start.superstep, self.encoded());
         }

@@ -746,6 +746,9 @@ struct Checkpoints {
     supersteps: Vec<Superstep>,
     /// When the last checkpoint was complete.
     complete: Instant,
+    /// The first superstep of a run that goes on from the memory of its nodes, before which it is saved at once. `None` once a
+    /// checkpoint has been read.
+    first: Option<u64>,
 }
 
 /// What holds of every checkpoint.
@@ -766,6 +769,7 @@ impl Checkpoints {
             schedule: CheckpointSchedule::new(checkpointing, nodes).from_superstep(first),
             supersteps: Vec::new(),
             complete: Instant::START,
+            first: Some(first).filter(|first| 0 < *first),
         }
     }
 
@@ -793,10 +797,13 @@ impl Checkpoints {
             interval_is_over = self.schedule.is_due(superstep, at);
             self.schedule.elapse(ended.ended - ended.started);
         }
+        let is_at_start = self.first.take() == Some(superstep) && before.is_empty();
+        interval_is_over |= is_at_start;
         let recorded = Claims {
-            follows_its_superstep: before
-                .last()
-                .is_some_and(|last| last.index + 1 == superstep && last.ended <= at),
+            follows_its_superstep: is_at_start
+                || before
+                    .last()
+                    .is_some_and(|last| last.index + 1 == superstep && last.ended <= at),
             follows_the_one_before: self.complete <= at,
             ends_after_it_began: at <= checkpoint.complete,
             interval_is_over,

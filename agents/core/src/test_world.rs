@@ -196,6 +196,7 @@ impl TestWorld {
             placement: self.hosts.iter().map(name).collect(),
             round: self.rules.round,
             resumed: None,
+            view: None,
         }
     }
 

@@ -73,7 +73,8 @@ impl CheckpointFolders {
     }
 
     /// Checks that the node `own` may write to the checkpoint folder of a job, if it has one, and that the client has
-    /// described the job there as it submits it. Another thread opens files.
+    /// described the job there as it submits it. Another thread opens files. A later view of the job has the folder of the first,
+    /// with its description and checkpoints.
     ///
     /// # Errors
     ///
@@ -90,6 +91,9 @@ impl CheckpointFolders {
         let Some(files) = self.files(Path::new(folder)) else {
             return Err(refused(&self.remedy(folder)));
         };
+        if submit.view.as_ref().is_some_and(|view| 1 < view.number) {
+            return Ok(());
+        }
         let Ok(permit) = Arc::clone(&self.checks).try_acquire_owned() else {
             return Err(refused("other folders of jobs do not answer"));
         };
@@ -384,6 +388,7 @@ mod tests {
     fn submitted(folder: &Path) -> Submit {
         Submit {
             job: JOB.0.get(),
+            session: 1,
             host: HostId(1),
             members: Vec::new(),
             experiment: "the experiment".to_owned(),
@@ -397,6 +402,9 @@ mod tests {
                 halted: Vec::new(),
             }),
             files: None,
+            view: None,
+            memory: None,
+            wait: Seconds::ZERO,
         }
     }
 

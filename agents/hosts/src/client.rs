@@ -1,37 +1,42 @@
 //! The client of a cluster: it submits jobs and asks for the status of nodes.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::{self, Future};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::path::Path;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant as Clock};
 
 use agents::{
-    DecodeOutputs, Outcome, Outputs, OutputsOnNodes, ProgramType, RunError, Transferred, Transfers,
+    DecodeOutputs, Outcome, Outputs, OutputsOnNodes, ProgramType, RunError, Setup, Transferred,
+    Transfers,
 };
 use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use checkpoint::{DiskFiles, JobDescription, SavedStates, Store};
-use machines::JobError;
 use machines::client::{
-    ANSWER_LIMIT, ClientAction, ClientEvent, ClientMachine, JobOutput, JobResult, NodeWord,
-    Request, initial,
+    ANSWER_LIMIT, ClientAction, ClientEvent, ClientMachine, JobIds, JobOutput, JobResult,
+    MissingMemory, NodeWord, Request, Suspension, initial,
 };
+use machines::views::{Hindrance, NextView, Views};
+use machines::{JobError, Routes, between};
 use protocol::identity::{Identity, Name, Role};
 use protocol::transport::{
     Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, Sender, StateReceiver,
 };
 use protocol::{
-    Address, Build, Failed, JobMessage, Member, Message, NodeFiles, Status, displayed_message,
-    encode, variant,
+    Address, Build, EncodedState, Failed, JobMessage, Member, Message, NodeFiles, Status,
+    displayed_message, encode, variant,
 };
 use record::Event;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use crate::attach::Finder;
 use crate::live_job::InputBudget;
 
 /// Runs a new job, whose programs are of this type, on the nodes of a cluster, which build its processes. Shows `observer`
@@ -108,16 +113,63 @@ fn follow(
         let problem = format!("the platform has {hosts} hosts, the list of hosts has {members}");
         return Err(JobError::input(problem));
     }
-    let job = JobId::random();
-    describe(request, job)?;
-    let (result, transfers) = runtime()?.block_on(async {
+    let ids = JobIds::random();
+    describe(request, ids.job)?;
+    let submitted = runtime()?.block_on(async {
         let endpoint = endpoint(identity, &request.builds.own)?;
-        let result = submit(&endpoint, (request, job), states, observer, interrupted).await;
-        if let Some(endpoint) = Arc::into_inner(endpoint) {
-            endpoint.close().await;
-        }
-        result
+        let begin = Begin::New(states);
+        let result = submit(&endpoint, (request, ids), begin, observer, interrupted).await;
+        endpoint.close().await;
+        result.map_err(JobError::from)
     })?;
+    let Some((result, transfers, request)) = submitted else {
+        return Err(JobError::cluster("the client has left the job"));
+    };
+    outcome(result, transfers, &request, decode_outputs, observer)
+}
+
+/// Submits a new job to the nodes of a cluster, and leaves it when it has begun: one of the nodes leads it from then on. Returns its
+/// number, and the name of that node.
+///
+/// # Errors
+///
+/// If a node is missing or busy, or none leads the job.
+pub fn detach(
+    identity: Identity,
+    request: &Request,
+    observer: &mut dyn JobObserver,
+) -> Result<(JobId, String), JobError> {
+    let request = Request {
+        is_left: true,
+        ..request.clone()
+    };
+    let ids = JobIds::random();
+    describe(&request, ids.job)?;
+    let rules = machines::members::rules(&request.setup);
+    let hosts = (0..request.members.len()).map(HostId::from_index);
+    let roles = hosts.map(|host| machines::members::role_of(&rules, host));
+    let members = request.members.iter().cloned().zip(roles).collect();
+    runtime()?.block_on(async {
+        let endpoint = endpoint(identity, &request.builds.own)?;
+        let never = future::pending();
+        let begin = Begin::New(None);
+        let left = submit(&endpoint, (&request, ids), begin, observer, never).await;
+        left.map_err(JobError::from)?;
+        let finder = Finder::new(Arc::clone(&endpoint), members, ids.job);
+        let leader = finder.find_leader().await;
+        endpoint.close().await;
+        Ok((ids.job, leader?))
+    })
+}
+
+/// The outcome of the job of `request`, whose last view that is.
+pub(super) fn outcome(
+    result: JobResult,
+    transfers: Transfers,
+    request: &Request,
+    decode_outputs: DecodeOutputs,
+    observer: &mut dyn JobObserver,
+) -> Result<Outcome, JobError> {
     let end = result.end();
     let name = |host: HostId| request.members[host.index()].name.clone();
     let (nodes, outputs): (Vec<String>, Vec<JobOutput>) = result
@@ -156,6 +208,41 @@ fn follow(
     })
 }
 
+/// Leads a job from the view after that of `request`, whose leader is lost, to its end. `ids` has the session of that view.
+/// Returns the request for the last view, too.
+///
+/// # Errors
+///
+/// If too few nodes obey, or the job cannot go on.
+pub(super) fn lead(
+    identity: Identity,
+    (request, ids): (&Request, JobIds),
+    routes: Routes,
+    observer: &mut dyn JobObserver,
+) -> Result<(JobResult, Request), Hindrance> {
+    runtime()?.block_on(async {
+        let leader = identity.certificate().subject.name.to_string();
+        let endpoint = endpoint(identity, &request.builds.own)?;
+        let begin = Begin::Later { leader, routes };
+        let never = future::pending();
+        let result = submit(&endpoint, (request, ids), begin, observer, never).await;
+        // The nodes that obey this one notice at once if it does not lead them: such an end is none in order.
+        endpoint.close().await;
+        match result? {
+            Some((result, _, request)) => Ok((result, request.into_owned())),
+            None => Err(JobError::cluster("a leader does not leave its job").into()),
+        }
+    })
+}
+
+/// How a leader begins with a job.
+enum Begin {
+    /// It submits it, with saved states if it resumes another one.
+    New(Option<InitialStates>),
+    /// The node of this name goes on with it.
+    Later { leader: String, routes: Routes },
+}
+
 /// Describes the job in its checkpoint folder, if it has one.
 fn describe(request: &Request, job: JobId) -> Result<(), JobError> {
     let Some(folder) = &request.checkpoint else {
@@ -183,16 +270,27 @@ fn describe(request: &Request, job: JobId) -> Result<(), JobError> {
 /// The sockets and tasks of a client.
 struct ClientShell<'a> {
     endpoint: &'a Arc<Endpoint>,
-    request: &'a Request,
+    /// Where nodes are reached, if not at the addresses of the list.
+    routes: Routes,
     observer: &'a mut dyn JobObserver,
     /// The saved processes that have not been sent.
     states: Option<EncodedStates>,
-    /// The connections to the nodes, by host.
-    senders: Vec<Option<Sender>>,
+    /// The nodes of the first view, by host.
+    nodes: Vec<NodeLink>,
+    /// Which of them the node of each host is.
+    hosts: Vec<usize>,
     words: (mpsc::Sender<Word>, mpsc::Receiver<Word>),
     connected: Unbounded<(HostId, Result<Peer, JobError>)>,
     sent: Unbounded<Sent>,
     transfers: TransferMeter,
+}
+
+/// A node that the client is connected to, or will be.
+#[derive(Default)]
+struct NodeLink {
+    sender: Option<Sender>,
+    /// Its host in the view that it is in.
+    host: Arc<AtomicU32>,
 }
 
 /// When nodes began to build processes, or the client to send them, and when it began to wait for outputs alone.
@@ -219,7 +317,7 @@ impl TransferMeter {
                 self.begun.get_or_insert_with(Clock::now);
             }
             NodeWord::Message(JobMessage::Built, _) => self.transfers.sending = since(self.begun),
-            NodeWord::Message(..) | NodeWord::Output(..) | NodeWord::Closed(_) => {}
+            NodeWord::Message(..) | NodeWord::Output { .. } | NodeWord::Closed(_) => {}
         }
     }
 
@@ -245,8 +343,8 @@ fn since(begun: Option<Clock>) -> Seconds {
     Seconds::new(passed).unwrap_or_default()
 }
 
-/// Something that the node of a host has sent.
-type Word = (HostId, NodeWord);
+/// Something that a node has sent, of those of the first view.
+pub(super) type Word = (usize, NodeWord);
 
 /// Both ends of a channel.
 type Unbounded<T> = (mpsc::UnboundedSender<T>, mpsc::UnboundedReceiver<T>);
@@ -258,69 +356,200 @@ struct Sent {
     result: Result<usize, JobError>,
 }
 
-/// Submits `request`, with the saved processes `states` if it resumes another job, and follows it to its end.
-async fn submit(
+/// Submits `request`, with the saved processes `states` if it resumes another job, and follows the job through its views to its end.
+/// Returns the request for the last view, too; `None` if the client has left the job.
+async fn submit<'a>(
     endpoint: &Arc<Endpoint>,
-    (request, job): (&Request, JobId),
-    states: Option<InitialStates>,
+    (request, mut ids): (&'a Request, JobIds),
+    begin: Begin,
     observer: &mut dyn JobObserver,
     interrupted: impl Future<Output = ()>,
-) -> Result<(JobResult, Transfers), JobError> {
+) -> Result<Option<(JobResult, Transfers, Cow<'a, Request>)>, Hindrance> {
+    let mut views = match &begin {
+        Begin::New(_) => Views::of(ids.job, request),
+        Begin::Later { leader, .. } => Views::led_by(leader.clone(), ids.job, request),
+    };
+    let (states, mut routes) = match begin {
+        Begin::New(states) => (states, None),
+        Begin::Later { routes, .. } => (None, Some(routes)),
+    };
     let (order, encoded) = states
         .map(|InitialStates { order, encoded }| (order, encoded))
         .unzip();
-    let order = order.unwrap_or_default();
     let transfers = TransferMeter {
         processes: request.setup.placement.len(),
         ..TransferMeter::default()
     };
-    let mut client = ClientMachine::new(request, (job, order), Clock::now());
-    let mut shell = ClientShell {
-        endpoint,
-        request,
-        observer,
-        states: encoded,
-        senders: vec![None; request.members.len()],
-        words: mpsc::channel(EVENTS_MAX),
-        connected: mpsc::unbounded_channel(),
-        sent: mpsc::unbounded_channel(),
-        transfers,
+    let mut shell = ClientShell::new(endpoint, request, observer, encoded, transfers);
+    shell.routes = routes.clone().unwrap_or_default();
+    let mut interrupt = Interrupt {
+        future: pin!(interrupted),
+        has_happened: false,
     };
-    let mut interrupted = pin!(interrupted);
-    let mut is_interrupted = false;
+    let mut request = Cow::Borrowed(request);
+    let mut suspension: Option<Box<Suspension>> = None;
+    let mut connected = None;
+    let order = order.unwrap_or_default();
     loop {
-        while let Some(action) = client.poll() {
-            match shell.perform(action) {
-                Performed::Done => {}
-                Performed::Failed(error) => {
-                    client.handle(Clock::now(), ClientEvent::ObserverFailed(error));
+        let mut client = match connected.take() {
+            None if routes.take().is_some() => {
+                ClientMachine::taking_over(&request, ids, Clock::now())
+            }
+            None => ClientMachine::new(&request, (ids, order.clone()), Clock::now()),
+            Some(connected) => ClientMachine::going_on(&request, ids, connected, Clock::now()),
+        };
+        let since = suspension.as_ref().map(|suspension| suspension.since);
+        let left = shell.follow(&mut client, (&request, since), &mut interrupt);
+        let left = match left.await {
+            Ended::Suspended(left) => left,
+            Ended::Over(Err(error)) if views.is_led_by_node() && suspension.is_none() => {
+                shell.close(Some(&error)).await;
+                return Err(Hindrance::Overtaken(error));
+            }
+            Ended::Over(result) => {
+                shell.close(result.as_ref().err()).await;
+                return Ok(Some((result?, shell.transfers.transfers, request)));
+            }
+            Ended::Left => return Ok(None),
+        };
+        let next = views.next((&request, ids.session), &left);
+        let next = next.and_then(|next| {
+            let begun = shell
+                .begin_view(&request, &next)
+                .map_err(Hindrance::Ended)?;
+            Ok((begun, next))
+        });
+        match next {
+            Ok((begun, next)) => {
+                request = Cow::Owned(begun);
+                connected = Some(next.connected);
+                ids = ids.next();
+                suspension = Some(left);
+            }
+            Err(hindrance) => {
+                match &hindrance {
+                    // Other nodes may lead the job.
+                    Hindrance::NoQuorum(_) if views.is_led_by_node() => {}
+                    Hindrance::NoQuorum(error)
+                    | Hindrance::Overtaken(error)
+                    | Hindrance::Ended(error) => {
+                        shell.close(Some(error)).await;
+                    }
                 }
-                Performed::Finished(result) => {
-                    shell.close(&result).await;
-                    return Ok((result?, shell.transfers.transfers));
-                }
+                return Err(hindrance);
             }
         }
-        let event = tokio::select! {
-            () = &mut interrupted, if !is_interrupted => {
-                is_interrupted = true;
-                ClientEvent::Interrupted
-            }
-            event = shell.next() => event,
-            () = sleep_until(client.next_timeout()) => ClientEvent::Tick,
-        };
-        client.handle(Clock::now(), event);
     }
+}
+
+/// What interrupts a run.
+struct Interrupt<'a, F> {
+    future: Pin<&'a mut F>,
+    has_happened: bool,
+}
+
+/// How a view has ended.
+enum Ended {
+    Over(Result<JobResult, JobError>),
+    /// The client has left the job.
+    Left,
+    /// The job may go on with what is left.
+    Suspended(Box<Suspension>),
 }
 
 enum Performed {
     Done,
     /// The observer of the record has failed.
     Failed(JobError),
-    Finished(Result<JobResult, JobError>),
+    Ended(Ended),
 }
 
-impl ClientShell<'_> {
+impl<'a> ClientShell<'a> {
+    /// The shell of the client of `request`, without connections.
+    fn new(
+        endpoint: &'a Arc<Endpoint>,
+        request: &Request,
+        observer: &'a mut dyn JobObserver,
+        states: Option<EncodedStates>,
+        transfers: TransferMeter,
+    ) -> Self {
+        let count = request.members.len();
+        let mut shell = Self {
+            endpoint,
+            routes: Routes::default(),
+            observer,
+            states,
+            nodes: (0..count).map(|_| NodeLink::default()).collect(),
+            hosts: Vec::new(),
+            words: mpsc::channel(EVENTS_MAX),
+            connected: mpsc::unbounded_channel(),
+            sent: mpsc::unbounded_channel(),
+            transfers,
+        };
+        shell.place((0..count).collect());
+        shell
+    }
+
+    /// The nodes have these hosts from now on.
+    fn place(&mut self, hosts: Vec<usize>) {
+        for (host, node) in (0..).zip(&hosts) {
+            self.nodes[*node].host.store(host, Ordering::Relaxed);
+        }
+        self.hosts = hosts;
+    }
+
+    /// Follows a view of the job to its end. `since`: when the client knew of the loss that ended the view before.
+    async fn follow<F: Future<Output = ()>>(
+        &mut self,
+        client: &mut ClientMachine<'_>,
+        (request, since): (&Request, Option<Clock>),
+        interrupt: &mut Interrupt<'_, F>,
+    ) -> Ended {
+        loop {
+            while let Some(action) = client.poll() {
+                match self.perform(action, request, since) {
+                    Performed::Done => {}
+                    Performed::Failed(error) => {
+                        client.handle(Clock::now(), ClientEvent::ObserverFailed(error));
+                    }
+                    Performed::Ended(ended) => return ended,
+                }
+            }
+            let event = tokio::select! {
+                () = &mut interrupt.future, if !interrupt.has_happened => {
+                    interrupt.has_happened = true;
+                    ClientEvent::Interrupted
+                }
+                event = self.next() => event,
+                () = sleep_until(client.next_timeout()) => ClientEvent::Tick,
+            };
+            client.handle(Clock::now(), event);
+        }
+    }
+
+    /// The job goes on in the `next` view, after that of `request`. Returns the request for it.
+    fn begin_view(&mut self, request: &Request, next: &NextView) -> Result<Request, JobError> {
+        let setup = self.observer.begin_view(next)?;
+        let begun = next.request(request, setup)?;
+        let remaining = next.hosts.iter().map(|host| self.hosts[host.index()]);
+        let remaining: Vec<usize> = remaining.collect();
+        for node in &self.hosts {
+            if !remaining.contains(node)
+                && let Some(sender) = self.nodes[*node].sender.take()
+            {
+                // One that cannot be reached detects the end by itself.
+                drop(tokio::spawn(async move { sender.close(WITHOUT).await }));
+            }
+        }
+        self.place(remaining);
+        Ok(begun)
+    }
+
+    /// The connection to the node of a host.
+    fn sender(&self, host: HostId) -> Option<&Sender> {
+        self.nodes[*self.hosts.get(host.index())?].sender.as_ref()
+    }
+
     /// What happens next. Dropping the future loses nothing.
     async fn next(&mut self) -> ClientEvent {
         // The ends that send are kept here, so the channels do not close.
@@ -335,9 +564,14 @@ impl ClientShell<'_> {
                     self.observer.transferred(progress);
                 }))
             }
-            Some((host, word)) = self.words.1.recv() => {
+            Some((node, word)) = self.words.1.recv() => {
+                let Some(host) = self.hosts.iter().position(|of| *of == node) else {
+                    // The job goes on without it.
+                    return ClientEvent::Tick;
+                };
+                let host = HostId::from_index(host);
                 self.transfers.hear(&word);
-                if let NodeWord::Output(_, output) = &word {
+                if let NodeWord::Output { output, .. } = &word {
                     let progress = self.transfers.receive(output.len());
                     self.observer.transferred(progress);
                 }
@@ -346,19 +580,30 @@ impl ClientShell<'_> {
         }
     }
 
-    /// Keeps the connection to a node. Returns the build that it runs.
-    fn add(&mut self, host: HostId, peer: Result<Peer, JobError>) -> Result<Build, JobError> {
+    /// Keeps the connection to a node. Returns the build that it runs, and its role.
+    fn add(
+        &mut self,
+        host: HostId,
+        peer: Result<Peer, JobError>,
+    ) -> Result<(Build, Role), JobError> {
         let peer = peer?;
-        let build = peer.build.clone();
-        self.senders[host.index()] = Some(peer.sender.clone());
-        listen(host, peer, &self.words.0);
-        Ok(build)
+        let known = (peer.build.clone(), peer.info.subject.role);
+        let link = &mut self.nodes[host.index()];
+        link.sender = Some(peer.sender.clone());
+        let place = (host.index(), Arc::clone(&link.host));
+        listen(place, peer, &self.words.0);
+        Ok(known)
     }
 
-    fn perform(&mut self, action: ClientAction) -> Performed {
+    fn perform(
+        &mut self,
+        action: ClientAction,
+        request: &Request,
+        since: Option<Clock>,
+    ) -> Performed {
         match action {
             ClientAction::Connect(host, role) => {
-                let member = self.request.members[host.index()].clone();
+                let member = self.routes.reached(&request.members[host.index()]);
                 let (endpoint, connected) = (Arc::clone(self.endpoint), self.connected.0.clone());
                 drop(tokio::spawn(async move {
                     let peer = connect(&endpoint, &member, role).await;
@@ -367,21 +612,21 @@ impl ClientShell<'_> {
                 }));
             }
             ClientAction::Send(host, frame) => {
-                if let Some(sender) = &self.senders[host.index()] {
+                if let Some(sender) = self.sender(host) {
                     // The end of a connection is an event of its own.
                     drop(sender.push(frame));
                 }
             }
             ClientAction::SendState(host, rank) => self.send_state(host, rank),
             ClientAction::Refuse(host, problem) => {
-                if let Some(sender) = &self.senders[host.index()] {
+                if let Some(sender) = self.sender(host) {
                     // The machine knows the error.
                     drop(sender.refuse(problem));
                 }
             }
             ClientAction::ShowFolders(folders) => {
-                let name = |host: HostId| self.request.members[host.index()].name.clone();
-                let job = self.request.files.map(|files| files.job.to_string());
+                let name = |host: HostId| request.members[host.index()].name.clone();
+                let job = request.files.map(|files| files.job.to_string());
                 let job = job.unwrap_or_default();
                 let of_job = |(host, folder): (HostId, String)| {
                     (
@@ -400,7 +645,17 @@ impl ClientShell<'_> {
                     return Performed::Failed(error);
                 }
             }
-            ClientAction::Finish(result) => return Performed::Finished(*result),
+            ClientAction::ShowMissingMemory(missing) => self.observer.miss_memory(&missing),
+            ClientAction::ShowView => {
+                let now = Clock::now();
+                let restored = since.map_or(Seconds::ZERO, |since| between(since, now));
+                if let Err(error) = self.observer.view_begun(restored) {
+                    return Performed::Failed(error);
+                }
+            }
+            ClientAction::Leave => return Performed::Ended(Ended::Left),
+            ClientAction::GoOn(left) => return Performed::Ended(Ended::Suspended(left)),
+            ClientAction::Finish(result) => return Performed::Ended(Ended::Over(*result)),
         }
         Performed::Done
     }
@@ -408,8 +663,7 @@ impl ClientShell<'_> {
     /// Sends a saved process to the host where it starts. It is read only when it is sent, and by another thread: nodes would
     /// miss the client's signs of life.
     fn send_state(&mut self, host: HostId, rank: Rank) {
-        let (Some(mut states), Some(sender)) =
-            (self.states.take(), self.senders[host.index()].clone())
+        let (Some(mut states), Some(sender)) = (self.states.take(), self.sender(host).cloned())
         else {
             return;
         };
@@ -444,12 +698,10 @@ impl ClientShell<'_> {
     }
 
     /// Closes all connections, with the reason for which the job is over.
-    async fn close(&self, result: &Result<JobResult, JobError>) {
-        let reason = result
-            .as_ref()
-            .err()
-            .map_or("the job is over", |error| &error.message);
-        let closing = self.senders.iter().flatten().cloned().map(|sender| {
+    async fn close(&self, error: Option<&JobError>) {
+        let reason = error.map_or("the job is over", |error| &error.message);
+        let senders = self.nodes.iter().filter_map(|node| node.sender.clone());
+        let closing = senders.map(|sender| {
             let reason = reason.to_owned();
             tokio::spawn(async move { sender.close(&reason).await })
         });
@@ -472,27 +724,34 @@ async fn sleep_until(at: Option<Clock>) {
     }
 }
 
+/// The reason with which the connection to a lost node closes.
+const WITHOUT: &str = "the job goes on without this node";
 /// How long all connections together may take to close.
 const CLOSE_LIMIT: Duration = Duration::from_secs(2);
 /// Events that wait to be handled.
-const EVENTS_MAX: usize = 1024;
+pub(super) const EVENTS_MAX: usize = 1024;
 
-/// Passes what `peer`, the node of `host`, sends to `events`, until its connection ends.
-fn listen(host: HostId, peer: Peer, events: &mpsc::Sender<(HostId, NodeWord)>) {
+/// Passes what `peer` sends to `events`, until its connection ends: the node of this number, which has a host in each view.
+pub(super) fn listen(
+    (node, host): (usize, Arc<AtomicU32>),
+    peer: Peer,
+    events: &mpsc::Sender<Word>,
+) {
     let Peer {
         mut messages,
         states,
         sender,
         ..
     } = peer;
-    drop(tokio::spawn(receive_outputs(host, states, events.clone())));
+    drop(tokio::spawn(receive_outputs(node, states, events.clone())));
     let events = events.clone();
     let budget = InputBudget::new(RECORD_MAX);
     drop(tokio::spawn(async move {
         loop {
             let event = match messages.receive().await {
                 Ok(Received::Message(from, ..))
-                    if ![Address::Node(host), ITSELF].contains(&from) =>
+                    if ![Address::Node(HostId(host.load(Ordering::Relaxed))), ITSELF]
+                        .contains(&from) =>
                 {
                     let problem = format!("a message in the name of {from:?}");
                     NodeWord::Closed(Err(sender.refuse(problem).into()))
@@ -509,7 +768,7 @@ fn listen(host: HostId, peer: Peer, events: &mpsc::Sender<(HostId, NodeWord)>) {
                 Err(error) => NodeWord::Closed(Err(error.into())),
             };
             let is_last = matches!(event, NodeWord::Closed(_));
-            if events.send((host, event)).await.is_err() || is_last {
+            if events.send((node, event)).await.is_err() || is_last {
                 return;
             }
         }
@@ -528,15 +787,17 @@ fn displayable(message: JobMessage) -> JobMessage {
 }
 
 /// Passes the outputs of processes to `events`.
-async fn receive_outputs(
-    host: HostId,
-    mut states: StateReceiver,
-    events: mpsc::Sender<(HostId, NodeWord)>,
-) {
+async fn receive_outputs(node: usize, mut states: StateReceiver, events: mpsc::Sender<Word>) {
     // The end of the connection is an event of its messages.
     while let Ok(received) = states.receive().await {
-        let output = NodeWord::Output(received.state.rank, received.state.payload);
-        if events.send((host, output)).await.is_err() {
+        let EncodedState {
+            rank,
+            epoch: view,
+            payload: output,
+            ..
+        } = received.state;
+        let output = NodeWord::Output { view, rank, output };
+        if events.send((node, output)).await.is_err() {
             return;
         }
     }
@@ -571,7 +832,7 @@ impl InitialStates {
 }
 
 /// A runtime on the calling thread.
-fn runtime() -> Result<tokio::runtime::Runtime, JobError> {
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, JobError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -579,7 +840,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, JobError> {
 }
 
 /// An endpoint that only connects.
-fn endpoint(identity: Identity, build: &Build) -> Result<Arc<Endpoint>, JobError> {
+pub(super) fn endpoint(identity: Identity, build: &Build) -> Result<Arc<Endpoint>, JobError> {
     let any_ipv6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
     let any_ipv4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     let has_ipv6 = UdpSocket::bind(any_ipv6).is_ok();
@@ -591,7 +852,7 @@ fn endpoint(identity: Identity, build: &Build) -> Result<Arc<Endpoint>, JobError
 }
 
 /// Sends `message` to a node.
-fn send(node: &Sender, message: JobMessage) -> Result<(), JobError> {
+pub(super) fn send(node: &Sender, message: JobMessage) -> Result<(), JobError> {
     let message = Message::Job(Box::new(message));
     let frame = encode(Address::Client, Address::Node(HostId(0)), &message);
     Ok(node.push(frame)?)
@@ -672,10 +933,8 @@ pub fn watch(
             }
         }
         asking.shutdown().await;
-        if let Some(endpoint) = Arc::into_inner(endpoint) {
-            // A node that is silent does not learn of the end.
-            drop(tokio::time::timeout(WATCH_CLOSE_LIMIT, endpoint.close()).await);
-        }
+        // A node that is silent does not learn of the end.
+        drop(tokio::time::timeout(WATCH_CLOSE_LIMIT, endpoint.close()).await);
         Ok(())
     })
 }
@@ -705,7 +964,7 @@ async fn next_answer(
     NodeAnswer { build, status }
 }
 
-async fn answer_of(endpoint: &Endpoint, member: &Member, role: Role) -> NodeAnswer {
+pub(super) async fn answer_of(endpoint: &Endpoint, member: &Member, role: Role) -> NodeAnswer {
     let mut peer = match connect(endpoint, member, role).await {
         Ok(peer) => peer,
         Err(error) => {
@@ -760,6 +1019,29 @@ pub trait JobObserver {
     /// Handles the folder in which each node writes the files of the job, by the name of the node, if it has some: before its
     /// first event. By default it is ignored.
     fn found_folders(&mut self, _folders: BTreeMap<String, String>) {}
+
+    /// Handles that processes are not saved, because a node does not have the memory for it; by default it is ignored.
+    fn miss_memory(&mut self, _missing: &MissingMemory) {}
+
+    /// Handles that the job goes on in the next view: the events that follow are of that. Returns the setup of its members, as nodes
+    /// prepare it. By default, no job goes on.
+    ///
+    /// # Errors
+    ///
+    /// If the job does not go on.
+    fn begin_view(&mut self, next: &NextView) -> Result<Setup, JobError> {
+        let reasons: Vec<&str> = next.lost.iter().map(|lost| &lost.reason[..]).collect();
+        Err(JobError::cluster(reasons.join("; ")))
+    }
+
+    /// Handles that the nodes of the next view begin, this time after the client knew of the loss; by default it is ignored.
+    ///
+    /// # Errors
+    ///
+    /// If the job has to end.
+    fn view_begun(&mut self, _restored: Seconds) -> Result<(), JobError> {
+        Ok(())
+    }
 
     /// Handles the progress of sending processes or of receiving outputs; by default it is ignored.
     fn transferred(&mut self, _progress: TransferProgress) {}

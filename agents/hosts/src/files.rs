@@ -240,6 +240,7 @@ mod tests {
     fn submit(files: bool) -> Submit {
         Submit {
             job: 1,
+            session: 1,
             host: HostId(0),
             members: Vec::new(),
             experiment: String::new(),
@@ -251,6 +252,9 @@ mod tests {
                 job: JobFolder(7),
                 outputs: true,
             }),
+            view: None,
+            memory: None,
+            wait: bsp::units::Seconds::ZERO,
         }
     }
 

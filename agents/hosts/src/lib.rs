@@ -12,10 +12,12 @@
 //! In reading order: `node` and `client` (the shells of the two machines), `live_job` (a job on this
 //! node), `pool` (the threads that execute programs), `migration`, `checkpoints`, `meter` and `pace` (what the host gives).
 
+mod attach;
 mod checkpoints;
 mod client;
 mod counter;
 mod files;
+mod leader;
 mod live_job;
 mod meter;
 mod migration;
@@ -29,9 +31,11 @@ use bsp::units::InstructionsPerSecond;
 use meter::LoadMeter;
 use pool::{Executions, ProcessorSpeed};
 
+pub use attach::{Attachment, attach, end};
 pub use checkpoints::CheckpointFolders;
-pub use client::{JobObserver, NodeAnswer, TransferProgress, inquire, resume, run, watch};
+pub use client::{JobObserver, NodeAnswer, TransferProgress, detach, inquire, resume, run, watch};
 pub use files::OutputFolder;
+pub use leader::SharedPrepare;
 pub use meter::{LoadScope, measured_speed, processors};
 pub use node::{Node, NodeError};
 pub use pace::{Pace, PlayedHost, Share};

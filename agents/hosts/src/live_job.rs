@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
+use std::future::Future;
 use std::iter;
 use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
@@ -13,19 +14,20 @@ use actix::{Actor, Addr, Handler};
 use agents::process_state::ProcessState;
 use agents::{
     AgentContext, Deliberation, Delivered, Delivery, Event, Node, NodeAgent, Process, ProcessAgent,
-    ProgramType, SetManager, SetManagerAgent,
+    ProgramType, RunError, SetManager, SetManagerAgent,
 };
 use bsp::reference::contain;
 use bsp::units::Seconds;
 use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
-use checkpoint::{Delta, DiskFiles};
-use machines::client::initial;
+use checkpoint::{Delta, DiskFiles, Piece};
+use machines::client::output as output_state;
 use machines::node::{
     BegunJob, ConnectionId, IncomingPieces, JobAction, JobEvent, NodeInput, StartedJob,
 };
 use machines::{
-    Done, InitialStateBuilder, InitialStateDecoder, InputMemory, JobError, Residents, seconds,
+    Done, InitialState, InitialStateBuilder, InitialStateDecoder, InputMemory, JobError, Residents,
+    seconds,
 };
 use protocol::identity::Role;
 use protocol::transport::{
@@ -34,7 +36,7 @@ use protocol::transport::{
 };
 use protocol::{Address, Frame, Member, Message, Migrate, NodeMessage, variant};
 use tokio::sync::{Semaphore, mpsc};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
 use crate::Machine;
 use crate::checkpoints::{self, CheckpointFolder, CheckpointFolders, Encoder};
@@ -47,7 +49,11 @@ use crate::pool::Pool;
 
 /// The sockets, threads and tasks of a job. They end with it, and so do the events that they would have caused.
 pub(super) struct LiveJob {
-    own: Option<HostId>,
+    own: HostId,
+    /// The number of the view.
+    view: u64,
+    /// Decodes the states with which processes start here.
+    decoder: InitialStateDecoder,
     endpoint: Arc<Endpoint>,
     machine: Machine,
     to_client: Sender,
@@ -101,7 +107,7 @@ pub(super) enum Next {
 }
 
 impl LiveJob {
-    /// A job that begins, of the client behind `to_client`, which sends `states`.
+    /// A job, or a view of it, that begins, of the client behind `to_client`, which sends `states` if it resumes one on disk.
     pub(super) fn begin(
         begun: &BegunJob,
         endpoint: &Arc<Endpoint>,
@@ -111,7 +117,7 @@ impl LiveJob {
         states: Option<StateReceiver>,
         log: JobLog,
     ) -> Self {
-        endpoint.begin(begun.job, 0);
+        endpoint.begin(begun.session, 0);
         let path = begun.checkpoint.as_deref();
         let events = Channels {
             own: mpsc::unbounded_channel(),
@@ -135,7 +141,9 @@ impl LiveJob {
             (None, None) => {}
         }
         Self {
-            own: None,
+            own: begun.own,
+            view: begun.view,
+            decoder: begun.decoder.clone(),
             endpoint: Arc::clone(endpoint),
             machine: machine.clone(),
             to_client,
@@ -151,7 +159,7 @@ impl LiveJob {
             },
             files: begun
                 .files
-                .and_then(|(job, incarnation, host)| outputs.of_job(job, incarnation, host)),
+                .and_then(|(job, incarnation)| outputs.of_job(job, incarnation, begun.own)),
             program_type: begun.decoder.program_type,
             calls: JoinSet::new(),
             calling: Arc::new(Semaphore::new(CALLS_MAX)),
@@ -195,7 +203,8 @@ impl LiveJob {
     ) -> Option<JobEvent> {
         let failed = |error: JobError| Some(JobEvent::Failed(error));
         match action {
-            JobAction::Connect(member, role) => self.connect(*member, role),
+            JobAction::Connect(host, member, role) => self.connect(host, *member, role),
+            JobAction::Restore(pieces) => self.restore(pieces),
             JobAction::Admit(connection, host, rights) => {
                 if let Some(peer) = take_peer(connection) {
                     peer.restrict_to(rights);
@@ -227,7 +236,7 @@ impl LiveJob {
                     .peers
                     .get(&host)
                     .map_or(Ok(()), |peer| peer.push(frame));
-                return sent.err().and_then(|error| failed(error.into()));
+                return sent.err().map(|error| JobEvent::unsent(host, error));
             }
             JobAction::SendToClient(frame) => {
                 // The loss of the client is an event of its connection.
@@ -276,15 +285,22 @@ impl LiveJob {
         listen(host, peer, self.program_type, &peers.0, &own.0);
     }
 
-    /// Ends the job: closes the connections with `reason`. What its threads execute is abandoned.
-    pub(super) fn end(self, reason: &str) -> (JobLog, Sender) {
-        for sender in self.peers.into_values() {
+    /// Ends the session of the job: closes the connections to nodes with `reason`, and completes when they are closed. What its
+    /// threads execute is abandoned.
+    pub(super) fn end(self, reason: &str) -> (JobLog, impl Future<Output = ()> + use<>) {
+        let closing = self.peers.into_values().map(|sender| {
             let reason = reason.to_owned();
-            // A node that does not read the reason detects the end by itself.
-            drop(actix_rt::spawn(async move { sender.close(&reason).await }));
-        }
+            actix_rt::spawn(async move { sender.close(&reason).await })
+        });
+        let closing: Vec<_> = closing.collect();
         self.endpoint.end();
-        (self.log, self.to_client)
+        let closed = async move {
+            for closing in closing {
+                // A node that does not read the reason detects the end by itself.
+                drop(closing.await);
+            }
+        };
+        (self.log, closed)
     }
 
     /// Sends a part of the record, and reports when the client has taken it.
@@ -308,10 +324,10 @@ impl LiveJob {
     }
 
     fn send_output(&self, rank: Rank, output: Bytes) {
-        let own = self.own.unwrap_or(HostId(0));
+        let (own, view) = (self.own, self.view);
         let (client, events) = (self.to_client.clone(), self.events.own.0.clone());
         drop(actix_rt::spawn(async move {
-            let state = initial(rank, output);
+            let state = output_state(view, rank, output);
             let sent = client.send_state(Address::Node(own), Address::Client, state);
             if let Err(error) = sent.await {
                 // The job may be over.
@@ -320,7 +336,7 @@ impl LiveJob {
         }));
     }
 
-    fn connect(&mut self, member: Member, role: Role) {
+    fn connect(&mut self, host: HostId, member: Member, role: Role) {
         let endpoint = Arc::clone(&self.endpoint);
         let calling = Arc::clone(&self.calling);
         let (connected, events) = (self.connected.0.clone(), self.events.own.0.clone());
@@ -330,7 +346,7 @@ impl LiveJob {
             // The job may be over.
             match connect(&endpoint, &member, role).await {
                 Ok(peer) => drop(connected.send(peer)),
-                Err(error) => drop(events.send(JobEvent::Failed(error))),
+                Err(error) => drop(events.send(JobEvent::PeerGone(host, Err(error)))),
             }
         };
         drop(self.calls.spawn(connecting));
@@ -362,7 +378,6 @@ impl LiveJob {
             &forks,
             self.files.as_ref(),
         ));
-        self.own = Some(started.own);
         let CheckpointPlace { job, files, folder } = &mut self.checkpoints;
         let files = files.take();
         *folder =
@@ -372,10 +387,30 @@ impl LiveJob {
 
     /// Sends pieces to the buddy. A connection that ends is an event of its own.
     fn send_pieces(&self, host: HostId, superstep: u64, changed: Vec<Delta>) {
-        if let (Some(own), Some(peer)) = (self.own, self.peers.get(&host)) {
-            let sending = checkpoints::send_deltas((own, host), superstep, changed, peer.clone());
+        if let Some(peer) = self.peers.get(&host) {
+            let ends = (self.own, host);
+            let sending = checkpoints::send_deltas(ends, superstep, changed, peer.clone());
             drop(actix_rt::spawn(async move { drop(sending.await) }));
         }
+    }
+
+    /// Decodes the states in pieces, one after the other. Another thread does it: it takes time in proportion to the states.
+    fn restore(&self, pieces: Vec<Piece>) {
+        let (decoder, events) = (self.decoder.clone(), self.events.states.0.clone());
+        drop(actix_rt::spawn(async move {
+            for piece in pieces {
+                let (rank, decoder) = (piece.head.rank, decoder.clone());
+                let decoding = tokio::task::spawn_blocking(move || {
+                    let chunks = piece.content.chunks().iter();
+                    let chunks: Vec<Bytes> = chunks.map(|chunk| chunk.bytes().clone()).collect();
+                    decoder.decode(rank, &mut chunks.into_iter())
+                });
+                // The job may be over.
+                if events.send(decoded(rank, decoding.await)).await.is_err() {
+                    return;
+                }
+            }
+        }));
     }
 
     fn depart(&self, order: Migrate, state: ProcessState) {
@@ -398,7 +433,7 @@ fn build_states(
             builder.build(&mut |rank, state, bytes| {
                 memory.take(bytes)?;
                 // A job that is over takes no more.
-                let sent = events.blocking_send(JobEvent::State(rank, state));
+                let sent = events.blocking_send(JobEvent::State(rank, state, bytes));
                 sent.map_err(|_| JobError::cluster("the job is over"))
             })
         };
@@ -506,16 +541,21 @@ async fn decode_states(
         if read.is_err() {
             return;
         }
-        let event = match decoded {
-            Ok(Ok(state)) => JobEvent::State(rank, state),
-            Ok(Err(error)) => JobEvent::Failed(error.into()),
-            Err(panic) => {
-                JobEvent::Failed(JobError::program(format!("decoding a process: {panic}")))
-            }
-        };
-        if events.send(event).await.is_err() {
+        if events.send(self::decoded(rank, decoded)).await.is_err() {
             return;
         }
+    }
+}
+
+/// The event of a state that another thread has decoded.
+fn decoded(
+    rank: Rank,
+    decoded: Result<Result<(InitialState, u64), RunError>, JoinError>,
+) -> JobEvent {
+    match decoded {
+        Ok(Ok((state, bytes))) => JobEvent::State(rank, state, bytes),
+        Ok(Err(error)) => JobEvent::Failed(error.into()),
+        Err(panic) => JobEvent::Failed(JobError::program(format!("decoding a process: {panic}"))),
     }
 }
 

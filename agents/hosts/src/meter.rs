@@ -331,6 +331,10 @@ pub(crate) fn own_memory() -> Option<u64> {
 }
 
 impl HostMeter for Machine {
+    fn free_memory(&self) -> Option<u64> {
+        available_memory()
+    }
+
     fn offered(&self, factor: f64) -> InstructionsPerSecond {
         self.giving(self.processors, factor).offered()
     }

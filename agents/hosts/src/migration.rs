@@ -42,18 +42,18 @@ impl Departures {
             let began = Clock::now();
             let event = send_state(order, state, PackingClock { frozen, began }, peer).await;
             // The job may be over.
-            drop(events.send(event.unwrap_or_else(JobEvent::Failed)));
+            drop(events.send(event));
         }));
     }
 }
 
-/// Encodes `state` while it is sent.
+/// Encodes `state` while it is sent. Returns the event of its arrival, or of what is wrong.
 async fn send_state(
     order: Migrate,
     state: ProcessState,
     clock: PackingClock,
     peer: Sender,
-) -> Result<JobEvent, JobError> {
+) -> JobEvent {
     let head = EncodedState {
         rank: order.rank,
         epoch: order.epoch,
@@ -77,10 +77,12 @@ async fn send_state(
     let content = StreamContent::State(head);
     let sent = peer.send_state_chunks(from, to, content, chunks).await;
     let encoded = encoding.await;
-    match encoded.map_err(|error| JobError::program(error.to_string()))? {
+    match (encoded, sent) {
+        (Err(panic), _) => JobEvent::Failed(JobError::program(panic.to_string())),
         // If the connection is lost, the encoder fails because its chunks are not read.
-        Err(error) if sent.is_ok() || !peer.is_lost() => Err(error.into()),
-        Ok(()) | Err(_) => Ok(JobEvent::Sent(order.to, sent?, elapsed(clock.began))),
+        (Ok(Err(error)), sent) if sent.is_ok() || !peer.is_lost() => JobEvent::Failed(error.into()),
+        (Ok(_), Ok(bytes)) => JobEvent::Sent(order.to, bytes, elapsed(clock.began)),
+        (Ok(_), Err(error)) => JobEvent::unsent(order.to, error),
     }
 }
 

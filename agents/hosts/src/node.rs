@@ -1,6 +1,6 @@
 //! A node of a cluster: it waits for clients, and takes part in one job at a time.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::{self, Future};
@@ -9,27 +9,29 @@ use std::net::SocketAddr;
 use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant as Clock};
 
 use bsp::units::{InstructionsPerSecond, Seconds};
 use machines::node::{
-    BegunJob, ConnectionId, EndedJob, JobEnd, NewPeer, NodeAction, NodeEvent, NodeMachine,
-    NodeParts, Prepare, frame,
+    BegunJob, ConnectionId, EndedJob, JobEnd, LeadOrder, NewPeer, NodeAction, NodeEvent,
+    NodeMachine, NodeParts, frame,
 };
 use machines::{Builds, Routes, seconds};
 use protocol::identity::files::RevocationsFile;
 use protocol::identity::{Identity, Role};
 use protocol::transport::{
-    BindError, Bounds, Endpoint, LogLimit, Peer, PeerError, PeerPolicy, Received, Receiver, Sender,
-    StateReceiver,
+    BindError, Bounds, Endpoint, LogLimit, Peer, PeerError, PeerInfo, PeerPolicy, Received,
+    Receiver, Sender, StateReceiver,
 };
-use protocol::{Fault, JobMessage, Message, Status, Submit, displayed};
-use tokio::sync::mpsc;
+use protocol::{Fault, Frame, JobMessage, Message, Status, Submit, displayed};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::Machine;
 use crate::checkpoints::CheckpointFolders;
 use crate::counter::counted_speed;
 use crate::files::OutputFolder;
+use crate::leader::{LeaderParts, Ledgers, SharedPrepare};
 use crate::live_job::{INPUTS_AT_ONCE, LiveJob, Next};
 use crate::meter::{LoadMeter, LoadScope, measured_speed, own_memory, processors};
 use crate::pace::{Pace, elapsed};
@@ -62,7 +64,7 @@ pub struct Node {
     /// The folder in which it writes files of jobs.
     pub outputs: OutputFolder,
     /// What a job is made of.
-    pub prepare: Box<Prepare>,
+    pub prepare: Arc<SharedPrepare>,
 }
 
 impl Node {
@@ -101,17 +103,31 @@ impl Node {
                 drop(actix_rt::spawn(follow(Arc::clone(&endpoint), file)));
             }
             let name = endpoint.identity().certificate().subject.name.to_string();
+            let prepare = Arc::clone(&self.prepare);
             let parts = NodeParts {
                 name,
-                builds: self.builds,
-                routes: self.routes,
+                builds: self.builds.clone(),
+                routes: self.routes.clone(),
                 folder: self.outputs.path().map(str::to_owned),
-                prepare: self.prepare,
+                prepare: Box::new(move |submit| prepare(submit)),
+                leads: endpoint.identity().certificate().subject.role == Role::SetManager,
                 meter: Rc::new(machine.clone()),
             };
+            let leading = Leading {
+                builds: self.builds,
+                routes: self.routes,
+                prepare: self.prepare,
+                ledgers: Arc::default(),
+            };
             let (workloads, folders) = (self.workloads, (self.checkpoints, self.outputs));
-            let (shell, events) =
-                NodeShell::new(endpoint, machine, abandoned, parts, workloads, folders);
+            let (shell, events) = NodeShell::new(
+                endpoint,
+                machine,
+                abandoned,
+                (parts, leading),
+                workloads,
+                folders,
+            );
             let shell = Rc::new(shell);
             tokio::select! {
                 () = Rc::clone(&shell).serve(events) => {}
@@ -142,6 +158,7 @@ struct NodeShell {
     checkpoints: CheckpointFolders,
     outputs: OutputFolder,
     abandoned: AbandonedSupersteps,
+    leading: Leading,
     began: Clock,
     node: RefCell<NodeMachine>,
     /// Connected peers whose part the node has not decided on, and the number of connections so far.
@@ -149,8 +166,18 @@ struct NodeShell {
     /// Clients whose messages are read.
     clients: RefCell<BTreeMap<ConnectionId, Client>>,
     events: mpsc::Sender<NodeEvent>,
+    /// The number of jobs of whose end their clients and nodes have been told.
+    told: Cell<u64>,
     /// Of the log, about jobs.
     lines: JobLines,
+}
+
+/// With what a node leads jobs.
+struct Leading {
+    builds: Builds,
+    routes: Routes,
+    prepare: Arc<SharedPrepare>,
+    ledgers: Arc<Ledgers>,
 }
 
 /// A client whose messages are read.
@@ -166,7 +193,7 @@ impl NodeShell {
         endpoint: Arc<Endpoint>,
         machine: Machine,
         abandoned: AbandonedSupersteps,
-        parts: NodeParts,
+        (parts, leading): (NodeParts, Leading),
         workloads: Vec<String>,
         (checkpoints, outputs): (CheckpointFolders, OutputFolder),
     ) -> (Self, mpsc::Receiver<NodeEvent>) {
@@ -179,11 +206,13 @@ impl NodeShell {
             checkpoints,
             outputs,
             abandoned,
+            leading,
             began,
             node: RefCell::new(NodeMachine::new(parts, began)),
             peers: RefCell::default(),
             clients: RefCell::default(),
             events,
+            told: Cell::new(0),
             lines: JobLines::default(),
         };
         (shell, receiver)
@@ -191,7 +220,7 @@ impl NodeShell {
 
     /// Tells the node what happens and performs what it decides, until the endpoint is closed.
     async fn serve(self: Rc<Self>, mut events: mpsc::Receiver<NodeEvent>) {
-        let mut job = None;
+        let mut job = JobPart::None;
         loop {
             self.perform_all(&mut job).await;
             let timeout = self.node.borrow().next_timeout();
@@ -222,7 +251,7 @@ impl NodeShell {
         }
         drop(self.events.send(NodeEvent::Leave).await);
         let ended = async {
-            while !self.node.borrow().is_idle() {
+            while !self.node.borrow().is_idle() || self.told.get() < self.node.borrow().jobs() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
@@ -237,11 +266,11 @@ impl NodeShell {
     }
 
     /// Performs what the node decides until it waits for the next event.
-    async fn perform_all(self: &Rc<Self>, job: &mut Option<LiveJob>) {
+    async fn perform_all(self: &Rc<Self>, job: &mut JobPart) {
         while let Some(action) = self.poll() {
             match action {
                 NodeAction::Job(action) => {
-                    let Some(live) = job else { continue };
+                    let JobPart::Live(live) = job else { continue };
                     let take_peer = |connection| self.take_peer(connection);
                     if let Some(event) = live.perform(action, take_peer).await {
                         self.handle(event.into());
@@ -260,59 +289,130 @@ impl NodeShell {
                     }
                 }
                 NodeAction::Begin(begun) => {
+                    let log = match std::mem::take(job) {
+                        JobPart::Suspended(log) => log,
+                        JobPart::None | JobPart::Live(_) => JobLog::begin(&begun, &self.lines),
+                    };
                     if let Some(client) = self.clients.borrow_mut().get_mut(&begun.client) {
-                        *job = Some(LiveJob::begin(
+                        *job = JobPart::Live(Box::new(LiveJob::begin(
                             &begun,
                             &self.endpoint,
                             &self.machine,
                             (&self.checkpoints, &self.outputs),
                             client.sender.clone(),
                             client.states.take(),
-                            JobLog::begin(&begun, &self.lines),
-                        ));
+                            log,
+                        )));
+                    }
+                }
+                NodeAction::Lead(order) => self.lead(*order),
+                NodeAction::Suspend(leader, last) => {
+                    if let JobPart::Live(live) = std::mem::take(job) {
+                        // The node goes on while connections close.
+                        let (log, _) = live.end(SUSPENDED);
+                        *job = JobPart::Suspended(log);
+                    }
+                    if let Some(leader) = leader {
+                        drop(self.send_last(leader, last));
                     }
                 }
                 NodeAction::End(ended) => {
-                    if let Some(live) = job.take() {
-                        self.end(live, ended);
+                    let (log, closing) = match std::mem::take(job) {
+                        JobPart::Live(live) => {
+                            let (log, closing) = live.end(reason(&ended.end));
+                            (Some(log), Some(closing))
+                        }
+                        JobPart::Suspended(log) => (Some(log), None),
+                        JobPart::None => (None, None),
+                    };
+                    if let Some(log) = log {
+                        log.end(&ended.end, ended.supersteps);
                     }
+                    self.end(ended, closing);
                 }
             }
         }
     }
 
-    /// Ends the job: the node is free.
-    fn end(self: &Rc<Self>, live: LiveJob, ended: EndedJob) {
+    /// Ends the job, whose connections to other nodes close: the node is free.
+    fn end(self: &Rc<Self>, ended: EndedJob, closing: Option<impl Future<Output = ()> + 'static>) {
         let EndedJob {
-            end,
-            last,
-            supersteps,
+            end, client, last, ..
         } = ended;
-        let reason = match &end {
-            JobEnd::Complete(run) => {
-                self.warn_if_late(*run);
-                "the job is over"
-            }
-            JobEnd::Failed(error) => &error.message,
-            JobEnd::Panicked => "the node has failed",
-        };
-        let (log, client) = live.end(reason);
-        log.end(&end, supersteps);
+        if let JobEnd::Complete(run) = &end {
+            self.warn_if_late(*run);
+        }
         let shell = Rc::clone(self);
+        let sender = client.and_then(|client| self.sender(client));
+        let sending = client.map(|client| self.send_last(client, last));
         drop(actix_rt::spawn(async move {
-            // Behind what the client has not taken yet, which waits for room.
+            if let Some(sending) = sending {
+                drop(sending.await);
+            }
+            if let Some(sender) = sender {
+                drop(sender.close("the job is over").await);
+            }
+            if let Some(closing) = closing {
+                closing.await;
+            }
+            shell.told.set(shell.told.get() + 1);
+            let is_idle = || shell.node.borrow().is_idle();
+            shell.abandoned.ended(is_idle).await;
+        }));
+    }
+
+    /// Leads a job, in a thread of its own, if the members of its last view obey.
+    fn lead(&self, order: LeadOrder) {
+        let Leading {
+            builds,
+            routes,
+            prepare,
+            ledgers,
+        } = &self.leading;
+        let leader = LeaderParts {
+            identity: self.endpoint.identity().clone(),
+            builds: builds.clone(),
+            routes: routes.clone(),
+            prepare: Arc::clone(prepare),
+            ledgers: Arc::clone(ledgers),
+        };
+        let events = self.events.clone();
+        let (done, led) = oneshot::channel();
+        let thread = thread::Builder::new().name("leader".to_owned());
+        // A thread of the runtime would keep the node from ending. Without a thread, another node leads the job.
+        drop(thread.spawn(move || {
+            // The node may have ended.
+            let _sent = done.send(leader.lead(order));
+        }));
+        drop(actix_rt::spawn(async move {
+            // A leader that panics is lost for all nodes, this one too.
+            if let Some(event) = led.await.unwrap_or(Some(NodeEvent::NotLed)) {
+                drop(events.send(event).await);
+            }
+        }));
+    }
+
+    /// The connection to a client, if it is not lost.
+    fn sender(&self, client: ConnectionId) -> Option<Sender> {
+        let clients = self.clients.borrow();
+        clients.get(&client).map(|client| client.sender.clone())
+    }
+
+    /// Sends what the client at a connection is to receive last of a session: behind what it has not taken yet, which waits for
+    /// room.
+    fn send_last(&self, client: ConnectionId, last: Vec<Frame>) -> tokio::task::JoinHandle<()> {
+        let sender = self.sender(client);
+        actix_rt::spawn(async move {
+            let Some(sender) = sender else { return };
             let sending = async {
                 for frame in last {
-                    client.send(frame).await?;
+                    sender.send(frame).await?;
                 }
                 Ok::<(), PeerError>(())
             };
             // The client may have closed it already, or read no more.
             drop(tokio::time::timeout(LEAVING, sending).await);
-            drop(client.close("the job is over").await);
-            let is_idle = || shell.node.borrow().is_idle();
-            shell.abandoned.ended(is_idle).await;
-        }));
+        })
     }
 
     /// Warns if this machine was too slow for the host that it plays, in a run that took so long.
@@ -347,8 +447,8 @@ impl NodeShell {
     }
 
     /// Handles the events of other nodes that have happened already, before what they cause is done.
-    fn handle_more(&self, job: &mut Option<LiveJob>) {
-        let Some(job) = job else { return };
+    fn handle_more(&self, job: &mut JobPart) {
+        let JobPart::Live(job) = job else { return };
         for _ in 0..INPUTS_AT_ONCE {
             if !self.node.borrow().takes_peer_events() {
                 return;
@@ -395,6 +495,7 @@ impl NodeShell {
             sender,
             messages,
             states,
+            info,
             ..
         } = peer;
         let client = Client {
@@ -404,7 +505,7 @@ impl NodeShell {
         self.clients.borrow_mut().insert(connection, client);
         let shell = Rc::clone(self);
         drop(actix_rt::spawn(async move {
-            let error = shell.listen(connection, &sender, messages).await;
+            let error = shell.listen(connection, (&sender, &info), messages).await;
             shell.clients.borrow_mut().remove(&connection);
             let gone = NodeEvent::ClientGone(connection, error);
             drop(shell.events.send(gone).await);
@@ -415,7 +516,7 @@ impl NodeShell {
     async fn listen(
         &self,
         connection: ConnectionId,
-        sender: &Sender,
+        (sender, info): (&Sender, &PeerInfo),
         mut messages: Receiver,
     ) -> Option<machines::JobError> {
         loop {
@@ -425,6 +526,19 @@ impl NodeShell {
                         let status = JobMessage::Status(Box::new(self.status()));
                         // It waits while the client does not read.
                         drop(sender.send(frame(status)).await);
+                    }
+                    JobMessage::Attach(job) => {
+                        let owner = info.subject.name.as_str();
+                        match self.leading.ledgers.find(job, owner) {
+                            Ok(ledger) => {
+                                let sender = sender.clone();
+                                // The end of the connection is an event of its messages.
+                                drop(actix_rt::spawn(async move { ledger.tell(&sender).await }));
+                            }
+                            Err(declined) => {
+                                drop(sender.send(frame(JobMessage::Declined(declined))).await);
+                            }
+                        }
                     }
                     JobMessage::Submit(submit) => {
                         // Files are opened here, by another thread: the node and its job go on.
@@ -480,18 +594,41 @@ impl NodeShell {
             jobs: node.jobs(),
             refused: self.endpoint.counters().refused(),
             memory: own_memory(),
+            led: self.leading.ledgers.status(),
             others: self.machine.load.busy_others(),
         }
     }
 }
 
 /// What happens next in the job, if there is one.
-async fn next_of(job: &mut Option<LiveJob>, takes_peer_events: bool) -> Next {
+async fn next_of(job: &mut JobPart, takes_peer_events: bool) -> Next {
     match job {
-        Some(job) => job.next(takes_peer_events).await,
-        None => future::pending().await,
+        JobPart::Live(job) => job.next(takes_peer_events).await,
+        JobPart::None | JobPart::Suspended(_) => future::pending().await,
     }
 }
+
+/// What the shell has of the job of its node.
+#[derive(Default)]
+enum JobPart {
+    #[default]
+    None,
+    Live(Box<LiveJob>),
+    /// The node has left the session of a view.
+    Suspended(JobLog),
+}
+
+/// The reason with which connections to nodes close at the end of a job.
+fn reason(end: &JobEnd) -> &str {
+    match end {
+        JobEnd::Complete(_) => "the job is over",
+        JobEnd::Failed(error) => &error.message,
+        JobEnd::Panicked => "the node has failed",
+    }
+}
+
+/// The reason with which they close when a node leaves the session.
+const SUSPENDED: &str = "a node is lost";
 
 async fn sleep_until(at: Option<Clock>) {
     match at {

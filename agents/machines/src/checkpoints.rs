@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 
 use agents::mutant::Mutant;
 use agents::{
-    CheckpointSchedule, Checkpointing, HostedProgram, Incoming, Rules, RunError, Setup, buddies,
-    check, mutant, process_state,
+    CheckpointSchedule, HostedProgram, Incoming, Rules, RunError, Setup, buddies, check, mutant,
+    process_state,
 };
 use bsp::units::{self, Instant, Instructions, Seconds};
 use bsp::{HostId, Rank};
@@ -125,16 +125,18 @@ pub struct SavedPiece {
 }
 
 impl Checkpoints {
-    /// The checkpoints of `job` on the node of `own`, which has these `processors`.
+    /// The checkpoints of `job` on the node of `own`, which has these `processors`, and the pieces that it has `kept` from the view
+    /// before. `None`: there are none.
     pub(crate) fn of_job(
         job: JobId,
         own: HostId,
         setup: &Setup,
-        checkpointing: &Checkpointing,
         rules: &Rules,
         processors: NonZeroU32,
         is_on_disk: bool,
-    ) -> Self {
+        kept: Generations,
+    ) -> Option<Self> {
+        let checkpointing = setup.checkpointing.as_ref()?;
         let buddies: BTreeMap<HostId, HostId> = if checkpointing.copies {
             let all = buddies(&rules.sets, &rules.absent).into_iter().enumerate();
             let some = all.filter_map(|(host, buddy)| Some((HostId::from_index(host), buddy?)));
@@ -158,7 +160,11 @@ impl Checkpoints {
             is_on_disk,
         };
         let schedule = CheckpointSchedule::new(checkpointing, started.len());
-        Self::new(parts, schedule.from_superstep(rules.first_superstep()))
+        let schedule = schedule.from_superstep(rules.first_superstep());
+        Some(Self {
+            generations: kept,
+            ..Self::new(parts, schedule)
+        })
     }
 
     /// No checkpoint has begun.
@@ -191,6 +197,11 @@ impl Checkpoints {
         &self.generations
     }
 
+    /// Takes the pieces here away.
+    pub(crate) fn take_generations(&mut self) -> Generations {
+        std::mem::take(&mut self.generations)
+    }
+
     /// The next thing to do.
     pub(crate) fn poll(&mut self) -> Option<CheckpointAction> {
         self.actions.pop_front()
@@ -203,6 +214,11 @@ impl Checkpoints {
             self.schedule.begin(completed, now);
         }
         is_due
+    }
+
+    /// The job goes on with `superstep`, before which there is a checkpoint: until it is complete, no other one is due.
+    pub(crate) fn begin_at_start(&mut self, superstep: u64, now: Instant) {
+        self.schedule.begin(superstep, now);
     }
 
     /// A Manager here starts `superstep` with a checkpoint, at `now`: the Manager that decides about the next may be this one.
@@ -378,7 +394,7 @@ impl Checkpoints {
                 Ok(())
             }
             CheckpointMessage::Complete(cost) if host == self.parts.collector => {
-                self.complete(superstep);
+                self.complete(self.generation(superstep));
                 self.schedule.adopt(superstep, cost);
                 Ok(())
             }
@@ -475,7 +491,8 @@ impl Checkpoints {
     /// If there is a newer one, or this node has not saved its part of one before.
     fn catch_up(&mut self, superstep: u64) -> Result<(), String> {
         if mutant::is(Mutant::ForgetGeneration) {
-            self.generations.complete(self.generation(superstep - 1));
+            self.generations
+                .complete(self.generation(superstep.saturating_sub(1)));
         }
         if let Some(part) = &self.current {
             let before = part.superstep;
@@ -489,8 +506,8 @@ impl Checkpoints {
             })?;
         }
         let newest = self.generations.newest_generation();
-        if let Some(newest) = newest.filter(|newest| newest.superstep < superstep) {
-            self.complete(newest.superstep);
+        if let Some(newest) = newest.filter(|newest| *newest < self.generation(superstep)) {
+            self.complete(newest);
         }
         Ok(())
     }
@@ -581,7 +598,7 @@ impl Checkpoints {
         self.schedule.complete(recorded.cost());
         let cost = self.schedule.cost();
         let cost = cost.unwrap_or_else(|| recorded.cost());
-        self.complete(superstep);
+        self.complete(self.generation(superstep));
         for host in self.parts.others.clone() {
             self.send(host, superstep, CheckpointMessage::Complete(cost));
         }
@@ -591,7 +608,10 @@ impl Checkpoints {
     /// Whether this node knows that the checkpoint before `superstep` is complete.
     fn is_complete(&self, superstep: u64) -> bool {
         let complete = self.generations.complete_generation();
-        complete.is_some_and(|complete| superstep <= complete.superstep)
+        if mutant::is(Mutant::CompleteBySuperstep) {
+            return complete.is_some_and(|complete| superstep <= complete.superstep);
+        }
+        complete.is_some_and(|complete| self.generation(superstep) <= complete)
     }
 
     /// The processes that had halted here before `superstep`: an order to save their outputs may arrive much later.
@@ -600,10 +620,11 @@ impl Checkpoints {
         halted.filter(move |(_, process)| process.superstep < superstep)
     }
 
-    fn complete(&mut self, superstep: u64) {
-        let generation = self.generation(superstep);
+    fn complete(&mut self, generation: Generation) {
         self.generations.complete(generation);
-        self.current.take_if(|part| part.superstep <= superstep);
+        let is_present = generation.incarnation == self.parts.incarnation;
+        self.current
+            .take_if(|part| is_present && part.superstep <= generation.superstep);
     }
 
     fn insert(&mut self, piece: Piece) -> Result<(), String> {

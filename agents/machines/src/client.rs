@@ -3,6 +3,10 @@
 //! A job that fails may have a better reason than the first one that arrives, and nodes have parts of the record that
 //! are not sent yet. So the client waits for all nodes: at most 2 s, or 0.5 s if a node may be lost. If it ends the job
 //! itself (Ctrl-C), it orders the nodes to stop. It ends every job by closing its connections.
+//!
+//! A machine follows one view of a job. If the job has views and loses a node, the client orders the others to leave the session,
+//! waits for what each has of checkpoints, and ends with that: [`Views`](crate::views::Views) says how the job goes on, and
+//! another machine follows the next view on the same connections.
 
 mod event_check;
 mod snapshot_order;
@@ -13,17 +17,19 @@ use std::path::{Component, Path};
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
-use agents::Setup;
 use agents::mutant::{self, Mutant};
-use bsp::units::{self, Instant};
-use bsp::{HostId, Rank};
+use agents::{Setup, buddies};
+use bsp::units::{self, Instant, Seconds};
+use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
 use event_check::EventCheck;
+pub use event_check::FollowedEvents;
 use protocol::identity::Role;
 use protocol::transport::JobId;
 use protocol::{
-    Address, Build, EncodedState, Ended, Fault, Frame, InputFolder, JobMessage, Member, Message,
-    NodeFiles, Status, Submit, WrittenOutput, encode, is_displayable, variant,
+    Address, Build, Declined, EncodedState, Ended, Fault, Frame, InputFolder, JobMessage, Lead,
+    LostNode, Member, Message, NodeFiles, Status, Submit, Suspended, View, WrittenOutput,
+    displayed_message, encode, is_displayable, variant,
 };
 use record::{Call, Checkpoint, End, Event, Names};
 
@@ -31,6 +37,7 @@ use crate::input_memory::InputMemory;
 use crate::job_error::JobError;
 use crate::journal::Journal;
 use crate::members::{self, Builds, mismatch};
+use crate::quorum::quorum;
 use crate::resumption;
 use snapshot_order::SnapshotOrder;
 
@@ -39,7 +46,7 @@ use snapshot_order::SnapshotOrder;
 /// Between two events, all actions are to be performed, in order.
 pub struct ClientMachine<'a> {
     request: &'a Request,
-    job: JobId,
+    ids: JobIds,
     /// The processes in the order in which they are sent.
     order: Vec<Rank>,
     now: Clock,
@@ -60,6 +67,22 @@ pub struct ClientMachine<'a> {
     snapshots: SnapshotOrder,
     /// If the job has files on its nodes: the folder in which each node has those of jobs.
     folders: BTreeMap<HostId, String>,
+    /// The bytes of states on each node that is ready, and of memory that its machine can still give, if it says so.
+    memory: BTreeMap<HostId, (u64, Option<u64>)>,
+    /// The builds and roles of the nodes, by host, once the client has connected to them.
+    connected: BTreeMap<HostId, (Build, Role)>,
+    /// When nodes that have declined are asked again.
+    asks_again: Option<Clock>,
+    /// Whether this is a node that asks to lead the job.
+    takes_over: bool,
+    /// Whether all members of the view have accepted it.
+    is_complete: bool,
+    /// The nodes that obey another leader, as they say, or have not lost theirs yet.
+    declined: BTreeMap<HostId, String>,
+    /// The nodes that have no part in the job any more, as they say.
+    without_part: BTreeSet<HostId>,
+    /// The number of supersteps that are complete, as far as the record says.
+    completed: u64,
     result: JobResult,
     actions: VecDeque<ClientAction>,
 }
@@ -68,7 +91,7 @@ impl fmt::Debug for ClientMachine<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("ClientMachine")
-            .field("job", &self.job)
+            .field("ids", &self.ids)
             .field("ended", &self.ended)
             .finish_non_exhaustive()
     }
@@ -76,7 +99,7 @@ impl fmt::Debug for ClientMachine<'_> {
 
 enum Phase {
     /// The client connects to all nodes.
-    Connecting(BTreeMap<HostId, Result<Build, JobError>>),
+    Connecting(BTreeMap<HostId, Result<(Build, Role), JobError>>),
     /// A node of another program says which workloads it has.
     Asking,
     /// The nodes accept the job; whether all count instructions so far.
@@ -87,22 +110,67 @@ enum Phase {
     /// All processes are sent, or the nodes build them.
     Meeting,
     Running,
+    /// A node is lost, and the others leave the session.
+    Suspending(Suspension),
     /// Nodes send the rest of the record. A better reason than this error may follow.
     Failing(JobError),
     Over,
 }
 
 impl<'a> ClientMachine<'a> {
-    /// The client of `request`, which submits `job` now and, if that resumes another one, sends processes in this order.
-    pub fn new(request: &'a Request, (job, order): (JobId, Vec<Rank>), now: Clock) -> Self {
+    /// The client of `request`, which submits the job under these numbers and, if that resumes one on disk, sends processes in this
+    /// order.
+    pub fn new(request: &'a Request, (ids, order): (JobIds, Vec<Rank>), now: Clock) -> Self {
         let rules = members::rules(&request.setup);
         let hosts = (0..request.members.len()).map(HostId::from_index);
-        let traced = rules.running().filter(|_| rules.traced).count();
         let connecting =
             hosts.map(|host| ClientAction::Connect(host, members::role_of(&rules, host)));
         Self {
+            actions: connecting.collect(),
+            ..Self::unconnected(request, (ids, order), now)
+        }
+    }
+
+    /// The client of a later view, which is connected to its nodes, of these builds and roles, and submits it now.
+    pub fn going_on(
+        request: &'a Request,
+        ids: JobIds,
+        connected: Vec<(Build, Role)>,
+        now: Clock,
+    ) -> Self {
+        let mut client = Self::unconnected(request, (ids, Vec::new()), now);
+        let hosts = (0..connected.len()).map(HostId::from_index);
+        client.connected = hosts.zip(connected).collect();
+        client.set_builds();
+        if let Err(error) = client.submit() {
+            client.fail(error);
+        }
+        client
+    }
+
+    /// A node that asks to lead the next view of a job, after that of `request`, whose leader is lost. `ids` has the session of that
+    /// view. It connects to all members, itself too, and ends with what is saved on those that obey it.
+    pub fn taking_over(request: &'a Request, ids: JobIds, now: Clock) -> Self {
+        let rules = members::rules(&request.setup);
+        let hosts = (0..request.members.len()).map(HostId::from_index);
+        let connecting =
+            hosts.map(|host| ClientAction::Connect(host, members::role_of(&rules, host)));
+        let mut client = Self {
+            actions: connecting.collect(),
+            takes_over: true,
+            ..Self::unconnected(request, (ids, Vec::new()), now)
+        };
+        client.enter_suspending();
+        client
+    }
+
+    fn unconnected(request: &'a Request, (ids, order): (JobIds, Vec<Rank>), now: Clock) -> Self {
+        let rules = members::rules(&request.setup);
+        let traced = rules.running().filter(|_| rules.traced).count();
+        let resumed = request.setup.resumed.as_ref();
+        Self {
             request,
-            job,
+            ids,
             order,
             now,
             phase: Phase::Connecting(BTreeMap::new()),
@@ -115,8 +183,16 @@ impl<'a> ClientMachine<'a> {
             placement: request.setup.placement.clone(),
             snapshots: SnapshotOrder::new(&request.setup),
             folders: BTreeMap::new(),
+            memory: BTreeMap::new(),
+            connected: BTreeMap::new(),
+            asks_again: None,
+            takes_over: false,
+            is_complete: false,
+            declined: BTreeMap::new(),
+            without_part: BTreeSet::new(),
+            completed: resumed.map_or(0, |resumed| resumed.superstep),
             result: JobResult::default(),
-            actions: connecting.collect(),
+            actions: VecDeque::new(),
         }
     }
 
@@ -134,7 +210,10 @@ impl<'a> ClientMachine<'a> {
             ClientEvent::Connected(host, connected) => self.handle_connected(host, connected),
             ClientEvent::StateSent(sent) => sent.map(|()| self.send_next_state()),
             ClientEvent::Node(host, word) => self.handle_node(host, word),
-            ClientEvent::Tick => Ok(()),
+            ClientEvent::Tick => {
+                self.ask_again();
+                Ok(())
+            }
         };
         match handled.and_then(|()| self.check_limit()) {
             Ok(()) => {}
@@ -148,21 +227,39 @@ impl<'a> ClientMachine<'a> {
     }
 
     /// When a tick is due, if nothing else happens before.
-    pub const fn next_timeout(&self) -> Option<Clock> {
-        self.limit
+    pub fn next_timeout(&self) -> Option<Clock> {
+        self.limit.into_iter().chain(self.asks_again).min()
     }
 
     fn handle_connected(
         &mut self,
         host: HostId,
-        connected: Result<Build, JobError>,
+        connected: Result<(Build, Role), JobError>,
     ) -> Result<(), JobError> {
+        if let Phase::Suspending(_) = &self.phase {
+            if !self.takes_over {
+                // It was to be in the view before, in which it had another host.
+                return Ok(());
+            }
+            match connected {
+                Ok(connected) => {
+                    self.connected.insert(host, connected);
+                    self.ask(host);
+                }
+                Err(error) => {
+                    let silent = error.loss.and_then(|loss| loss.silent);
+                    self.lose(host, error.message, silent);
+                    self.finish_if_suspended();
+                }
+            }
+            return Ok(());
+        }
         let Phase::Connecting(results) = &mut self.phase else {
             return Ok(());
         };
         results.insert(host, connected);
         // The error is that of the first node in the list, so that it does not depend on which is faster.
-        let mut builds = Vec::new();
+        let mut found = BTreeMap::new();
         for host in (0..self.request.members.len()).map(HostId::from_index) {
             match results.get(&host) {
                 None => return Ok(()),
@@ -171,10 +268,13 @@ impl<'a> ClientMachine<'a> {
                     self.finish(Err(error));
                     return Ok(());
                 }
-                Some(Ok(build)) => builds.push(build.clone()),
+                Some(Ok(connected)) => {
+                    found.insert(host, connected.clone());
+                }
             }
         }
-        self.result.builds = builds;
+        self.connected = found;
+        self.set_builds();
         let Some(mismatch) = Mismatch::first(self.request, &self.result.builds) else {
             return self.submit();
         };
@@ -187,6 +287,31 @@ impl<'a> ClientMachine<'a> {
         self.enter(Phase::Asking, Some(ANSWER_LIMIT));
         self.send(host, JobMessage::Inquire);
         Ok(())
+    }
+
+    /// The result has the builds of the nodes that are connected.
+    fn set_builds(&mut self) {
+        let builds = self.connected.values().map(|(build, _)| build.clone());
+        self.result.builds = builds.collect();
+    }
+
+    /// Asks the node of `host` to obey this one.
+    fn ask(&mut self, host: HostId) {
+        let lead = Lead {
+            job: self.ids.job.0.get(),
+            session: self.ids.session.0.get(),
+        };
+        self.send(host, JobMessage::Lead(lead));
+    }
+
+    /// Asks the nodes again that have declined, when it is time.
+    fn ask_again(&mut self) {
+        if self.asks_again.is_some_and(|at| at <= self.now) {
+            self.asks_again = None;
+            for host in std::mem::take(&mut self.declined).into_keys() {
+                self.ask(host);
+            }
+        }
     }
 
     /// Ends with the error about another build; `status` is what its node says of itself.
@@ -203,7 +328,8 @@ impl<'a> ClientMachine<'a> {
         let processes = processes.map_err(|_| JobError::input("more than 2^32 processes"))?;
         for host in self.hosts() {
             let submit = Submit {
-                job: self.job.0.get(),
+                job: self.ids.job.0.get(),
+                session: self.ids.session.0.get(),
                 host,
                 members: self.request.members.clone(),
                 experiment: self.request.experiment.clone(),
@@ -212,6 +338,9 @@ impl<'a> ClientMachine<'a> {
                 checkpoint: self.request.checkpoint.clone(),
                 resumed: resumption::submitted(&self.request.setup),
                 files: self.request.files,
+                view: self.request.view.clone(),
+                memory: self.request.memory_part,
+                wait: self.request.wait,
             };
             self.send(host, JobMessage::Submit(Box::new(submit)));
         }
@@ -258,17 +387,69 @@ impl<'a> ClientMachine<'a> {
         if !matches!(self.phase, Phase::Meeting) || self.done.len() < needed {
             return;
         }
+        let missing = self.missing_memory();
+        let saves = missing.is_none();
         for host in self.hosts() {
-            self.send(host, JobMessage::Begin);
+            self.send(host, JobMessage::Begin { saves });
+        }
+        self.actions
+            .extend(missing.map(ClientAction::ShowMissingMemory));
+        if 1 < self.view() {
+            self.actions.push_back(ClientAction::ShowView);
+        }
+        if self.request.is_left {
+            for host in self.hosts() {
+                self.send(host, JobMessage::Leave);
+            }
+            self.enter(Phase::Over, None);
+            self.actions.push_back(ClientAction::Leave);
+            return;
         }
         self.enter(Phase::Running, None);
         self.finish_if_over();
     }
 
+    /// The first node that does not have the memory to save its processes and those of its wards, if checkpoints are taken only
+    /// where there is room for them.
+    fn missing_memory(&self) -> Option<MissingMemory> {
+        let part = self.request.memory_part?;
+        let setup = &self.request.setup;
+        let checkpointing = setup.checkpointing.as_ref()?;
+        let sets: Vec<SetId> = setup.platform.hosts().iter().map(|host| host.set).collect();
+        let buddies = buddies(&sets, &BTreeSet::new());
+        let states = |host: HostId| self.memory.get(&host).map_or(0, |(states, _)| *states);
+        self.hosts().find_map(|host| {
+            let (own, free) = *self.memory.get(&host)?;
+            let wards = buddies
+                .iter()
+                .enumerate()
+                .filter(|(_, buddy)| checkpointing.copies && **buddy == Some(host));
+            let wards = wards.map(|(ward, _)| states(HostId::from_index(ward)));
+            let needed = wards.fold(own, u64::saturating_add);
+            let free = free?;
+            let is_missing = free as f64 * part < needed as f64;
+            is_missing.then(|| MissingMemory {
+                node: self.name(host).to_owned(),
+                needed: units::Bytes(needed),
+                free: units::Bytes(free),
+            })
+        })
+    }
+
     fn handle_node(&mut self, host: HostId, word: NodeWord) -> Result<(), JobError> {
+        // Outputs have streams of their own: those of the view before may be late.
+        if let NodeWord::Output { view, .. } = word
+            && view != self.view()
+            && !mutant::is(Mutant::TakeOldOutputs)
+        {
+            return Ok(());
+        }
         if word.is_last() {
             self.ended.insert(host);
         }
+        let Some(word) = self.suspend_if_lost(host, word) else {
+            return Ok(());
+        };
         match (&mut self.phase, word) {
             (Phase::Connecting(_), NodeWord::Closed(Err(error))) => {
                 self.finish(Err(error));
@@ -291,6 +472,7 @@ impl<'a> ClientMachine<'a> {
                 self.add_folder(host, folder)?;
                 self.done.insert(host);
                 if self.done.len() == self.request.members.len() {
+                    self.is_complete = true;
                     for host in self.hosts() {
                         self.send(host, JobMessage::Meet { counts });
                     }
@@ -311,8 +493,12 @@ impl<'a> ClientMachine<'a> {
                 Ok(())
             }
             // A node on which no process starts may be ready before all processes are sent.
-            (Phase::Sending(_) | Phase::Meeting, NodeWord::Message(JobMessage::Ready, _)) => {
+            (
+                Phase::Sending(_) | Phase::Meeting,
+                NodeWord::Message(JobMessage::Ready { states, free }, _),
+            ) => {
                 self.done.insert(host);
+                self.memory.insert(host, (states, free));
                 self.begin_if_ready();
                 Ok(())
             }
@@ -321,6 +507,7 @@ impl<'a> ClientMachine<'a> {
                 self.finish_if_over();
                 Ok(())
             }
+            (Phase::Suspending(_), word) => self.handle_suspending(host, word),
             (Phase::Failing(_), word) => {
                 self.handle_failing(host, word);
                 Ok(())
@@ -338,13 +525,205 @@ impl<'a> ClientMachine<'a> {
             {
                 *error = failed.into();
             }
+            // Nodes that have left because others have do not know the cause, and may say so first.
+            (Phase::Failing(error), word) if error.is_reported && word.names_loss() => {
+                let error = word.error(self.name(host));
+                self.phase = Phase::Failing(error);
+            }
             (_, NodeWord::Message(JobMessage::Recorded(lines), memory)) => {
                 // The job has failed already.
                 drop(self.record_lines(host, &lines, memory));
             }
-            (_, NodeWord::Message(..) | NodeWord::Output(..) | NodeWord::Closed(_)) => {}
+            (_, NodeWord::Message(..) | NodeWord::Output { .. } | NodeWord::Closed(_)) => {}
         }
         self.finish_if_failed();
+    }
+
+    /// If `word` of the node of `host` says that the view is over: has all nodes leave its session. Otherwise returns the word.
+    fn suspend_if_lost(&mut self, host: HostId, word: NodeWord) -> Option<NodeWord> {
+        let view = self.view();
+        let has_begun = match self.phase {
+            Phase::Running => 0 < view,
+            // The first view is no job before it begins.
+            Phase::Submitted(_) | Phase::Sending(_) | Phase::Meeting => 1 < view,
+            _ => false,
+        };
+        let is_loss = match &word {
+            NodeWord::Message(JobMessage::Suspended(_), _) => true,
+            NodeWord::Closed(Err(error)) => error.loss.is_some(),
+            _ => false,
+        };
+        if !has_begun || !is_loss {
+            return Some(word);
+        }
+        self.suspend([host]);
+        // What this node says counts as any that follows.
+        if let Err(error) = self.handle_suspending(host, word) {
+            self.fail(error);
+        }
+        None
+    }
+
+    /// Orders all nodes but these to leave the session.
+    fn suspend(&mut self, but: impl IntoIterator<Item = HostId>) {
+        let but: BTreeSet<HostId> = but.into_iter().collect();
+        for host in self.hosts().filter(|host| !but.contains(host)) {
+            self.send(host, JobMessage::Suspend);
+        }
+        self.enter_suspending();
+    }
+
+    fn enter_suspending(&mut self) {
+        let suspension = Suspension {
+            since: self.now,
+            lost: BTreeMap::new(),
+            suspended: BTreeMap::new(),
+            connected: BTreeMap::new(),
+            completed: self.completed,
+            is_complete: self.is_complete,
+        };
+        self.enter(Phase::Suspending(suspension), Some(SUSPEND_LIMIT));
+    }
+
+    /// Handles what a node sends while all leave the session.
+    fn handle_suspending(&mut self, host: HostId, word: NodeWord) -> Result<(), JobError> {
+        let size = self.request.setup.placement.len();
+        let members = self.request.members.len();
+        let supersteps = self.request.setup.superstep_limit;
+        let name = self.name(host).to_owned();
+        let Phase::Suspending(suspension) = &mut self.phase else {
+            return Ok(());
+        };
+        match word {
+            NodeWord::Message(JobMessage::Suspended(suspended), _) => {
+                match checked(*suspended, (members, size), supersteps) {
+                    Ok(suspended) => suspension.add(host, suspended),
+                    Err(problem) => {
+                        let error = self.refuse(host, &problem);
+                        self.lose(host, error.message, None);
+                    }
+                }
+            }
+            NodeWord::Message(JobMessage::Declined(declined), _) => match declined.displayed() {
+                Declined::Follows(reason) => {
+                    self.declined.insert(host, reason);
+                    self.asks_again.get_or_insert(self.now + ASK_AGAIN);
+                }
+                Declined::Later(view) => {
+                    let error = JobError::cluster(format!(
+                        "the job goes on without this node, in view {view}, as {name} says"
+                    ));
+                    self.finish(Err(error));
+                    return Ok(());
+                }
+                Declined::Unknown | Declined::Owner => {
+                    let reason = format!("{name} has no part in the job any more");
+                    self.lose(host, reason, None);
+                    self.end_if_over(host);
+                    return Ok(());
+                }
+            },
+            NodeWord::Message(JobMessage::Failed(_), _) => return Err(word.error(&name)),
+            NodeWord::Closed(closed) => {
+                let silent = closed.as_ref().err().and_then(|error| error.loss);
+                let silent = silent.and_then(|loss| loss.silent);
+                let reason = NodeWord::Closed(closed).error(&name).message;
+                suspension.lose(LostNode {
+                    host,
+                    reason,
+                    silent,
+                });
+            }
+            NodeWord::Message(JobMessage::Recorded(lines), memory) => {
+                self.record_lines(host, &lines, memory)?;
+            }
+            // Of the view that is over.
+            NodeWord::Message(..) | NodeWord::Output { .. } => {}
+        }
+        self.finish_if_suspended();
+        Ok(())
+    }
+
+    /// The node of `host` has no part in the job any more, and gets none. Ends if too few nodes of the view can have one: the job is
+    /// over on the others, or can never go on.
+    fn end_if_over(&mut self, host: HostId) {
+        self.without_part.insert(host);
+        if self.can_decide(|host| !self.without_part.contains(&host)) {
+            return self.finish_if_suspended();
+        }
+        let (members, gone) = (self.request.members.len(), self.without_part.len());
+        let names = self.without_part.iter();
+        let names: Vec<&str> = names.map(|host| self.name(*host)).collect();
+        let error = JobError::cluster(format!(
+            "the job is over, or cannot go on: {gone} of the {members} nodes of its last view have no part in it any more ({})",
+            names.join(", ")
+        ));
+        self.finish(Err(error));
+    }
+
+    /// Whether the nodes of the view for which this holds could decide about the next one. Its leader breaks ties: the client, unless a
+    /// node asks to lead in its place, or a node.
+    fn can_decide(&self, holds: impl Fn(HostId) -> bool) -> bool {
+        let leader = self.request.view.as_ref().and_then(|view| view.leader);
+        let votes = self.hosts().filter(|host| holds(*host)).count();
+        let has_tie_breaker = leader.map_or(!self.takes_over, &holds);
+        quorum(votes, self.request.members.len(), has_tie_breaker)
+    }
+
+    /// Counts the node of `host` as lost.
+    fn lose(&mut self, host: HostId, reason: String, silent: Option<Seconds>) {
+        if let Phase::Suspending(suspension) = &mut self.phase {
+            suspension.lose(LostNode {
+                host,
+                reason,
+                silent,
+            });
+        }
+    }
+
+    /// Ends with what is left, once each node has left the session or is lost. A node that others have lost is waited for no
+    /// longer than all others.
+    fn finish_if_suspended(&mut self) {
+        let (hosts, now) = (self.hosts(), self.now);
+        let Phase::Suspending(suspension) = &self.phase else {
+            return;
+        };
+        let missing: Vec<HostId> = hosts.filter(|host| !suspension.has(*host)).collect();
+        let early = usize::from(mutant::is(Mutant::GoOnEarly));
+        if missing.len() <= early {
+            return self.finish_suspended();
+        }
+        let has_declined = |host: &HostId| self.declined.contains_key(host);
+        let declined = missing.iter().filter(|host| has_declined(host)).count();
+        let is_lost = |host: &HostId| suspension.lost.contains_key(host);
+        let has_votes = 0 < declined && !suspension.suspended.is_empty();
+        if has_votes && !self.can_decide(|host| !has_declined(&host) && !is_lost(&host)) {
+            // Another candidate has the other votes, or they have not lost their leader. It may need those that are here.
+            return self.finish_suspended();
+        }
+        let patience = if missing.iter().all(|host| suspension.is_missed(*host)) {
+            MISSED_LIMIT
+        } else if missing.len() == declined {
+            DECLINED_LIMIT
+        } else {
+            return;
+        };
+        self.limit = self.limit.map(|limit| limit.min(now + patience));
+    }
+
+    fn finish_suspended(&mut self) {
+        let Phase::Suspending(suspension) = &self.phase else {
+            return;
+        };
+        let suspension = Box::new(Suspension {
+            connected: self.connected.clone(),
+            ..suspension.clone()
+        });
+        self.enter(Phase::Over, None);
+        let rest = self.journal.rest();
+        // Nothing can be missing that the next view does not repeat.
+        drop(self.observe(rest));
+        self.actions.push_back(ClientAction::GoOn(suspension));
     }
 
     /// Ends with the error once nothing more comes.
@@ -391,7 +770,9 @@ impl<'a> ClientMachine<'a> {
             NodeWord::Message(JobMessage::OutputWritten(file), _) => {
                 self.add_output(host, file.rank, JobOutput::File(file))
             }
-            NodeWord::Output(rank, output) => self.add_output(host, rank, JobOutput::Value(output)),
+            NodeWord::Output { rank, output, .. } => {
+                self.add_output(host, rank, JobOutput::Value(output))
+            }
             word @ (NodeWord::Message(..) | NodeWord::Closed(_)) => {
                 Err(word.error(self.name(host)))
             }
@@ -455,6 +836,7 @@ impl<'a> ClientMachine<'a> {
             } else if let Event::Checkpoint(checkpoint) = &event {
                 self.result.checkpoints.push(checkpoint.clone());
             } else if let Event::Superstep(superstep) = &event {
+                self.completed = superstep.index + 1;
                 let ready = self.snapshots.complete(superstep.index);
                 let ready = ready.map_err(|(host, problem)| self.refuse(host, &problem))?;
                 self.show(ready.into_iter().map(Event::Snapshot));
@@ -579,6 +961,28 @@ impl<'a> ClientMachine<'a> {
                 self.finish(Err(first));
                 return Ok(());
             }
+            Phase::Suspending(suspension) => {
+                let missing: Vec<HostId> =
+                    self.hosts().filter(|host| !suspension.has(*host)).collect();
+                for host in missing {
+                    let reason = self.missed(host);
+                    self.lose(host, reason, None);
+                }
+                self.finish_suspended();
+                return Ok(());
+            }
+            Phase::Submitted(_) | Phase::Sending(_) | Phase::Meeting if 1 < self.view() => {
+                let done = self.done.clone();
+                let missing: Vec<HostId> =
+                    self.hosts().filter(|host| !done.contains(host)).collect();
+                self.suspend(missing.iter().copied());
+                for host in missing {
+                    let reason = format!("{} has not answered in time", self.name(host));
+                    self.lose(host, reason, None);
+                }
+                self.finish_if_suspended();
+                return Ok(());
+            }
             Phase::Submitted(_) => ANSWER_LIMIT,
             _ => CONNECT_LIMIT,
         };
@@ -588,6 +992,24 @@ impl<'a> ClientMachine<'a> {
         Err(JobError::cluster(format!(
             "no answer from {names} in {limit} s"
         )))
+    }
+
+    /// Why the node of `host`, which has not answered, counts as lost: as another node says, if one does.
+    fn missed(&self, host: HostId) -> String {
+        let reason = match &self.phase {
+            Phase::Suspending(suspension) => suspension.reason(host),
+            _ => None,
+        };
+        let reason = reason.or_else(|| self.declined.get(&host).cloned());
+        reason.unwrap_or_else(|| {
+            let limit = SUSPEND_LIMIT.as_secs();
+            format!("{} has not answered in {limit} s", self.name(host))
+        })
+    }
+
+    /// The number of the view; 0 if the job has none.
+    fn view(&self) -> u64 {
+        self.request.view.as_ref().map_or(0, |view| view.number)
     }
 
     fn hosts(&self) -> impl Iterator<Item = HostId> + use<> {
@@ -602,6 +1024,150 @@ impl<'a> ClientMachine<'a> {
 
     fn name(&self, host: HostId) -> &str {
         &self.request.members[host.index()].name
+    }
+}
+
+/// What a node has said of the nodes that it has lost and of its pieces, in a job of these numbers of nodes and processes, and at most so many
+/// supersteps.
+///
+/// # Errors
+///
+/// What no node says.
+fn checked(
+    mut suspended: Suspended,
+    (members, processes): (usize, usize),
+    supersteps: u64,
+) -> Result<Suspended, String> {
+    let Suspended {
+        lost,
+        saved,
+        completed,
+        leaves,
+        views,
+    } = &mut suspended;
+    if let Some(reason) = leaves {
+        *reason = displayed_message(reason);
+    }
+    let are_members = lost.iter().all(|lost| lost.host.index() < members);
+    if members < lost.len() || !are_members {
+        return Err("the loss of a node that the job does not have".to_owned());
+    }
+    for lost in lost {
+        lost.reason = displayed_message(&lost.reason);
+    }
+    if supersteps < *completed {
+        return Err(format!("{completed} complete supersteps"));
+    }
+    if Suspended::CHECKPOINTS_MAX < saved.len() {
+        return Err(format!("pieces of {} checkpoints", saved.len()));
+    }
+    if Suspended::VIEWS_MAX < views.len() {
+        return Err(format!("{} views that it has accepted", views.len()));
+    }
+    for saved in saved {
+        let mut ranks = BTreeSet::new();
+        let is_new = |rank: Rank| rank.index() < processes && ranks.insert(rank);
+        if !saved.pieces.iter().map(|piece| piece.rank).all(is_new) {
+            return Err(
+                "a piece of a process twice, or of one that the job does not have".to_owned(),
+            );
+        }
+    }
+    Ok(suspended)
+}
+
+/// The numbers of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobIds {
+    /// That of its checkpoints, the same in all of its views.
+    pub job: JobId,
+    /// That of the connections and frames of the view.
+    pub session: JobId,
+}
+
+impl JobIds {
+    /// Numbers that are drawn at random.
+    #[must_use]
+    pub fn random() -> Self {
+        Self {
+            job: JobId::random(),
+            session: JobId::random(),
+        }
+    }
+
+    /// Those of the next view.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self {
+            session: JobId::random(),
+            ..self
+        }
+    }
+}
+
+/// What is left of a view whose session all nodes have left that are not lost.
+#[derive(Clone, Debug)]
+pub struct Suspension {
+    /// When the client knew of the first loss.
+    pub since: Clock,
+    /// The nodes that the client has lost, that have left, or that have not answered, by host.
+    pub lost: BTreeMap<HostId, LostNode>,
+    /// What the others have, by host.
+    pub suspended: BTreeMap<HostId, Suspended>,
+    /// The build and the role of each node that has been connected to, by host.
+    pub connected: BTreeMap<HostId, (Build, Role)>,
+    /// The number of supersteps that were complete, as far as the record or a node says.
+    pub completed: u64,
+    /// Whether all members have accepted the view from this leader.
+    pub is_complete: bool,
+}
+
+impl Suspension {
+    /// Whether a node is lost or has left the session.
+    fn has(&self, host: HostId) -> bool {
+        self.lost.contains_key(&host) || self.suspended.contains_key(&host)
+    }
+
+    /// Adds what the node of `host` has. One that leaves the job is lost.
+    fn add(&mut self, host: HostId, suspended: Suspended) {
+        match suspended.leaves {
+            Some(reason) => self.lose(LostNode {
+                host,
+                reason,
+                silent: None,
+            }),
+            None if self.lost.contains_key(&host) => {}
+            None => {
+                self.completed = self.completed.max(suspended.completed);
+                self.suspended.insert(host, suspended);
+            }
+        }
+    }
+
+    /// Counts a node as lost.
+    fn lose(&mut self, lost: LostNode) {
+        self.suspended.remove(&lost.host);
+        self.lost.entry(lost.host).or_insert(lost);
+    }
+
+    /// Whether another node has lost the node of `host`.
+    fn is_missed(&self, host: HostId) -> bool {
+        self.reason(host).is_some()
+    }
+
+    /// What another node says of its loss of the node of `host`.
+    fn reason(&self, host: HostId) -> Option<String> {
+        let mut lost = self.suspended.values().flat_map(|of| &of.lost);
+        let lost = lost.find(|lost| lost.host == host)?;
+        Some(lost.reason.clone())
+    }
+}
+
+/// The output of a process that has ended in a view of this number.
+pub fn output(view: u64, rank: Rank, payload: Bytes) -> EncodedState {
+    EncodedState {
+        epoch: view,
+        ..initial(rank, payload)
     }
 }
 
@@ -637,11 +1203,20 @@ const REST_LIMIT: Duration = Duration::from_secs(2);
 /// How long to wait for a more specific error, and for the rest of the record, if a node may be lost.
 const CAUSE_LIMIT: Duration = Duration::from_millis(500);
 
+/// How long nodes may take to leave a session: the silence of one that cannot is noticed before.
+const SUSPEND_LIMIT: Duration = Duration::from_secs(4);
+/// The time after which a node that obeys another leader is asked again.
+const ASK_AGAIN: Duration = Duration::from_millis(200);
+/// How much longer a node may take that obeys another leader: one that has not lost its leader yet does so soon.
+const DECLINED_LIMIT: Duration = Duration::from_secs(3);
+/// How much longer a node may take that another one has lost.
+const MISSED_LIMIT: Duration = Duration::from_millis(300);
+
 /// An event of a client.
 #[derive(Debug)]
 pub enum ClientEvent {
-    /// The client has connected to the node of a host, which runs this build, or cannot.
-    Connected(HostId, Result<Build, JobError>),
+    /// The client has connected to the node of a host, which runs this build and has this role, or cannot.
+    Connected(HostId, Result<(Build, Role), JobError>),
     /// A node has sent something.
     Node(HostId, NodeWord),
     /// The state that was sent last has arrived, or is lost.
@@ -660,7 +1235,14 @@ pub enum NodeWord {
     /// A message. The memory is held until its events of the record are in order.
     Message(JobMessage, InputMemory),
     /// The output of a process.
-    Output(Rank, Bytes),
+    Output {
+        /// The view in which the process has ended.
+        view: u64,
+        /// The process.
+        rank: Rank,
+        /// The output.
+        output: Bytes,
+    },
     /// The connection has ended: in order, with the reason that the node gave, or not.
     Closed(Result<String, JobError>),
 }
@@ -678,8 +1260,16 @@ pub enum ClientAction {
     Refuse(HostId, String),
     /// Show the observer the folder in which each node writes the files of jobs: this one has some.
     ShowFolders(BTreeMap<HostId, String>),
+    /// Show the observer that processes are not saved, because a node does not have the memory for it.
+    ShowMissingMemory(MissingMemory),
+    /// Show the observer that the nodes of another view begin.
+    ShowView,
     /// Pass an event of the record to the observer.
     Observe(Box<Event>),
+    /// The view is over, and the connections stay: the job may go on with what is left.
+    GoOn(Box<Suspension>),
+    /// The job goes on without this client.
+    Leave,
     /// The job is over: close all connections.
     Finish(Box<Result<JobResult, JobError>>),
 }
@@ -690,7 +1280,17 @@ impl NodeWord {
         match self {
             Self::Message(message, _) => matches!(message, JobMessage::Failed(_)),
             Self::Closed(_) => true,
-            Self::Output(..) => false,
+            Self::Output { .. } => false,
+        }
+    }
+
+    /// Whether it says which node is lost.
+    fn names_loss(&self) -> bool {
+        match self {
+            Self::Message(JobMessage::Suspended(suspended), _) => {
+                suspended.leaves.is_some() || !suspended.lost.is_empty()
+            }
+            Self::Message(..) | Self::Output { .. } | Self::Closed(_) => false,
         }
     }
 
@@ -704,11 +1304,22 @@ impl NodeWord {
                 }
                 failed.into()
             }
+            Self::Message(JobMessage::Suspended(_), _) if !self.names_loss() => {
+                JobError::cluster(format!("{name} has left because another node has")).reported()
+            }
+            Self::Message(JobMessage::Suspended(suspended), _) => {
+                let reasons = suspended.lost.into_iter().map(|lost| lost.reason);
+                let reasons: Vec<String> = reasons.chain(suspended.leaves).collect();
+                JobError::cluster(format!(
+                    "{name}: {}",
+                    displayed_message(&reasons.join("; "))
+                ))
+            }
             Self::Message(message, _) => {
                 let message = variant(&message);
                 JobError::cluster(format!("unexpected message of {name}: {message}"))
             }
-            Self::Output(rank, _) => {
+            Self::Output { rank, .. } => {
                 JobError::cluster(format!("{name} sent an unexpected output of {rank}"))
             }
             Self::Closed(Ok(reason)) => JobError::cluster(format!("{name} has left: {reason}")),
@@ -736,6 +1347,53 @@ pub struct Request {
     pub files: Option<NodeFiles>,
     /// The setup that the nodes derive from the experiment; its hosts are those of the cluster.
     pub setup: Setup,
+    /// Which view of the job this is, if the job goes on when a node is lost.
+    pub view: Option<View>,
+    /// The part of the free memory of a node that checkpoints may take, if there are to be none where it is too little.
+    pub memory_part: Option<f64>,
+    /// Whether the client leaves the job when it has begun.
+    pub is_left: bool,
+    /// How long nodes wait for a leader when it is lost.
+    pub wait: Seconds,
+}
+
+impl Request {
+    /// The request for the view of `submit`, of which this is made.
+    ///
+    /// # Errors
+    ///
+    /// If that does not fit the state in which the view begins.
+    pub fn of_view(submit: &Submit, setup: Setup, builds: Builds) -> Result<Self, JobError> {
+        let setup = match &submit.resumed {
+            Some(resumed) => resumption::resume(setup, resumed)?,
+            None => setup,
+        };
+        Ok(Self {
+            builds,
+            workload: String::new(),
+            members: submit.members.clone(),
+            experiment: submit.experiment.clone(),
+            folder: submit.folder.clone(),
+            checkpoint: submit.checkpoint.clone(),
+            files: submit.files,
+            setup,
+            view: submit.view.clone(),
+            memory_part: submit.memory,
+            is_left: false,
+            wait: submit.wait,
+        })
+    }
+}
+
+/// A node that does not have the memory to save processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingMemory {
+    /// Its name.
+    pub node: String,
+    /// The memory for the states of its processes and of those of its wards.
+    pub needed: units::Bytes,
+    /// The memory that its machine has.
+    pub free: units::Bytes,
 }
 
 /// The outputs, totals, calls and checkpoints of a job.
@@ -842,4 +1500,4 @@ impl<'a> Mismatch<'a> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -25,6 +25,9 @@ pub trait HostMeter {
     /// The instructions per second that each processor offers programs, if it is worth `factor` of what was measured.
     fn offered(&self, factor: f64) -> InstructionsPerSecond;
 
+    /// Bytes of memory that processes can still be given, if the operating system says it.
+    fn free_memory(&self) -> Option<u64>;
+
     /// Whether the machine counts instructions.
     fn counts(&self) -> bool;
 

@@ -13,6 +13,7 @@ use agents::{
     ChunkReader, ChunkSource, HostedProgram, ProgramType, RunError, check_encoding, check_fork,
 };
 use bsp::Rank;
+use bsp::numbers::length;
 use bytes::Bytes;
 
 use crate::job_error::JobError;
@@ -38,7 +39,7 @@ pub struct InitialStateDecoder {
 }
 
 impl InitialStateDecoder {
-    /// The state of `rank`, whose chunks come from `source`.
+    /// The state of `rank`, whose chunks come from `source`, and its length in bytes.
     ///
     /// # Errors
     ///
@@ -47,19 +48,20 @@ impl InitialStateDecoder {
         &self,
         rank: Rank,
         source: &mut dyn ChunkSource,
-    ) -> Result<InitialState, RunError> {
+    ) -> Result<(InitialState, u64), RunError> {
         let mut chunks = ChunkReader::new(source);
         if self.halted.contains(&rank) {
             let mut output = Vec::new();
             let read = chunks.read_to_end(&mut output);
             read.map_err(|error| RunError::encoding("the output of", rank, "decoded", &error))?;
-            return Ok(InitialState::Halted(output.into()));
+            let bytes = length(output.len());
+            return Ok((InitialState::Halted(output.into()), bytes));
         }
         let decoded = process_state::decode(self.program_type, rank, &mut chunks)?;
         if self.are_forked {
             check_fork(rank, &*decoded.state.program)?;
         }
-        Ok(InitialState::Running(decoded.state))
+        Ok((InitialState::Running(decoded.state), decoded.bytes))
     }
 }
 

@@ -2,8 +2,11 @@
 
 use agents::RunError;
 use bsp::reference::Error;
+use bsp::units::Seconds;
 use protocol::transport::{ConnectError, PeerError};
 use protocol::{Failed, Fault, displayed_message};
+
+use crate::seconds;
 
 /// Why a job on real hosts has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,8 +18,18 @@ pub struct JobError {
     pub message: String,
     /// Whether another member of the job has said so, and reports it.
     pub is_reported: bool,
+    /// If it is the loss of a member, in spite of which a job may go on.
+    pub loss: Option<Loss>,
     /// Whether it is of a process that executed a superstep here, and does not name the node yet.
     is_of_process: bool,
+}
+
+/// The loss of a member: it does not run, cannot be reached, or may take no part any more. A member that sent what it must not is
+/// none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// For how long it had been silent, if it was.
+    pub silent: Option<Seconds>,
 }
 
 impl JobError {
@@ -49,6 +62,7 @@ impl JobError {
             fault,
             message: message.into(),
             is_reported: false,
+            loss: None,
             is_of_process: false,
         }
     }
@@ -100,13 +114,35 @@ impl From<RunError> for JobError {
 
 impl From<PeerError> for JobError {
     fn from(error: PeerError) -> Self {
-        Self::cluster(error.to_string())
+        let silent = match &error {
+            PeerError::Silent { after, .. } => Some(seconds(*after)),
+            _ => None,
+        };
+        let is_loss = match &error {
+            PeerError::Silent { .. }
+            | PeerError::Lost { .. }
+            | PeerError::Stalled { .. }
+            | PeerError::Certificate { .. }
+            | PeerError::Aborted { .. } => true,
+            PeerError::Closed { .. } | PeerError::Local { .. } | PeerError::Refused { .. } => false,
+        };
+        Self {
+            loss: is_loss.then_some(Loss { silent }),
+            ..Self::cluster(error.to_string())
+        }
     }
 }
 
 impl From<ConnectError> for JobError {
     fn from(error: ConnectError) -> Self {
-        Self::cluster(error.to_string())
+        let silent = match &error {
+            ConnectError::Peer(error) => Self::from(error.clone()).loss,
+            _ => None,
+        };
+        Self {
+            loss: Some(silent.unwrap_or(Loss { silent: None })),
+            ..Self::cluster(error.to_string())
+        }
     }
 }
 

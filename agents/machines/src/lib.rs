@@ -50,7 +50,9 @@ mod links;
 pub mod members;
 mod migration;
 pub mod node;
+pub mod quorum;
 mod resumption;
+pub mod views;
 
 use std::time::{Duration, Instant};
 
@@ -62,10 +64,11 @@ pub use initial_states::{
     InitialState, InitialStateBuilder, InitialStateDecoder, ProgramBuilder, TakeProcess,
 };
 pub use input_memory::InputMemory;
-pub use job_error::JobError;
+pub use job_error::{JobError, Loss};
 pub use members::{Builds, Routes};
 pub use migration::{ArrivedProcess, Transfer};
 pub use node::{Done, Prepared, Residents, Task};
+pub use quorum::quorum;
 
 /// `duration` in seconds.
 #[expect(clippy::missing_panics_doc, reason = "a duration is finite")]

@@ -18,13 +18,18 @@ pub fn rules(setup: &Setup) -> Rules {
     Rules { managers, ..rules }
 }
 
-/// The role that the certificate of a host has to have.
+/// The role that the place of a host needs: its certificate has this role, or one that serves as it.
 pub fn role_of(rules: &Rules, host: HostId) -> Role {
     if rules.managers.contains(&host) {
         Role::SetManager
     } else {
         Role::Node
     }
+}
+
+/// The names of members, in their order.
+pub(crate) fn names(members: &[Member]) -> Vec<String> {
+    members.iter().map(|member| member.name.clone()).collect()
 }
 
 /// Checks that a job means the node `own`, and that its members are those that a hostfile can have: every node calls the
@@ -153,12 +158,13 @@ pub(crate) fn mismatch(
 pub struct Routes(BTreeMap<String, SocketAddr>);
 
 impl Routes {
-    /// Puts the addresses in place of those of `members`.
-    pub(crate) fn apply(&self, members: &mut [Member]) {
-        for member in members {
-            if let Some(address) = self.0.get(&member.name) {
-                member.address = address.to_string();
-            }
+    /// The same member at the address where this node reaches it.
+    #[must_use]
+    pub fn reached(&self, member: &Member) -> Member {
+        let address = self.0.get(&member.name);
+        Member {
+            address: address.map_or_else(|| member.address.clone(), ToString::to_string),
+            ..member.clone()
         }
     }
 }
@@ -187,6 +193,7 @@ mod tests {
         let checked = |members: Vec<Member>, processes| {
             let submit = Submit {
                 job: 1,
+                session: 1,
                 host: HostId(0),
                 members,
                 experiment: String::new(),
@@ -195,6 +202,9 @@ mod tests {
                 checkpoint: None,
                 resumed: None,
                 files: None,
+                view: None,
+                memory: None,
+                wait: bsp::units::Seconds::ZERO,
             };
             check_own("n0", &submit).map_err(|error| error.message)
         };
@@ -275,9 +285,10 @@ mod tests {
             slots: 1,
             speed: 1.0,
         };
-        let mut members = [member("a", "a:7447"), member("b", "b:7447")];
+        let members = [member("a", "a:7447"), member("b", "b:7447")];
         let routes = BTreeMap::from([("b".to_owned(), SocketAddr::from(([127, 0, 0, 1], 9)))]);
-        Routes::from(routes).apply(&mut members);
-        assert_eq!(members, [member("a", "a:7447"), member("b", "127.0.0.1:9")]);
+        let routes = Routes::from(routes);
+        let reached = members.map(|member| routes.reached(&member));
+        assert_eq!(reached, [member("a", "a:7447"), member("b", "127.0.0.1:9")]);
     }
 }

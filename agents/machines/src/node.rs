@@ -21,13 +21,14 @@ use agents::{
 use bsp::units::{Instructions, Seconds};
 use bsp::{HostId, Notes, Rank, SetId};
 use bytes::Bytes;
-use checkpoint::{Delta, DeltaError, Generation, Generations, Piece, WrittenPieces};
-use job::Job;
+use checkpoint::{Condition, Delta, DeltaError, Generation, Generations, Piece, WrittenPieces};
+use job::{Job, Stop};
 use protocol::identity::Role;
-use protocol::transport::{JobId, PeerInfo, SpeakingRights};
+use protocol::transport::{JobId, PeerError, PeerInfo, SpeakingRights};
 use protocol::{
-    Address, Build, CallsStatus, Frame, JobFolder, JobMessage, JobStatus, Member, Message, Migrate,
-    NodeMessage, Step, Submit, WrittenOutput, encode,
+    AcceptedView, Address, Build, CallsStatus, Declined, Frame, JobFolder, JobMessage, JobStatus,
+    Lead, Leader, LostNode, Member, Message, Migrate, NodeMessage, SavedPieces, SavedProcess, Step,
+    Submit, Suspended, WrittenOutput, encode,
 };
 
 use crate::between;
@@ -38,8 +39,9 @@ use crate::initial_states::{
 };
 use crate::input_memory::InputMemory;
 use crate::job_error::JobError;
-use crate::members::{self, Builds, Routes, check_own};
+use crate::members::{self, Builds, Routes, check_own, names};
 use crate::migration::ArrivedProcess;
+use crate::quorum::AcceptedViews;
 use crate::resumption;
 
 /// What a job is made of, from what its client submits.
@@ -85,6 +87,8 @@ pub struct NodeParts {
     pub folder: Option<String>,
     /// Makes what a client has submitted into a job.
     pub prepare: Box<Prepare>,
+    /// Whether its certificate allows it to lead a job whose leader is lost.
+    pub leads: bool,
     /// What is measured of the host.
     pub meter: Rc<dyn HostMeter>,
 }
@@ -99,9 +103,10 @@ impl fmt::Debug for NodeParts {
     }
 }
 
-/// A client that is connected.
+/// A client that is connected, or a node that may ask to lead a job.
 struct Guest {
     connection: ConnectionId,
+    role: Role,
     /// The name in its certificate.
     name: String,
     /// The client as others know it.
@@ -119,13 +124,132 @@ struct Submission {
 
 /// The job that runs.
 struct Current {
-    id: JobId,
-    /// The name in the client's certificate.
+    /// Its number, the same in all of its views.
+    number: u64,
+    /// Whom it obeys.
+    obeyed: Obeyed,
+    /// The name in the certificate of the client that submitted it.
     name: String,
-    /// The client as others know it.
+    /// That client as others know it.
     party: String,
     since: Clock,
-    job: Job,
+    /// The views of the job that it has accepted.
+    views: AcceptedViews,
+    /// What was submitted for the last complete view, if the node has accepted others since.
+    complete: Option<Box<Submit>>,
+    part: Part,
+}
+
+/// Whom a node obeys in a job: one peer at a time, until its connection is lost.
+enum Obeyed {
+    /// The one at this connection, which has submitted the view: the client, or the node of this name.
+    Leader(ConnectionId, Option<String>),
+    /// The node of this name, at this connection, which asks to lead the next view. The node has been without a leader since then.
+    Candidate(ConnectionId, String, Clock),
+    /// None since then. At the second date, if there is one, this node asks the others to lead.
+    None(Clock, Option<Clock>),
+}
+
+impl Obeyed {
+    const fn connection(&self) -> Option<ConnectionId> {
+        match self {
+            Self::Leader(connection, _) | Self::Candidate(connection, ..) => Some(*connection),
+            Self::None(..) => None,
+        }
+    }
+
+    /// Whether a node that obeys so may obey a candidate.
+    fn may_change(&self) -> bool {
+        match self {
+            Self::None(..) => true,
+            Self::Candidate(..) => mutant::is(Mutant::ObeyTwo),
+            Self::Leader(..) => false,
+        }
+    }
+
+    /// Since when the node has been without a leader.
+    const fn since(&self, now: Clock) -> Clock {
+        match self {
+            Self::Candidate(.., since) | Self::None(since, _) => *since,
+            Self::Leader(..) => now,
+        }
+    }
+}
+
+/// The part of this node in the job that runs.
+enum Part {
+    /// In a session.
+    Job(Box<Job>),
+    /// It has left the session of a view, and waits for the next one.
+    Suspended(Box<SuspendedPart>),
+}
+
+/// What a node keeps of a job whose session it has left.
+struct SuspendedPart {
+    /// The view that it has left; once the node has left its session, the last complete one.
+    submit: Submit,
+    /// How long it waits for a leader.
+    wait: Duration,
+    /// The other nodes of the view that it has lost.
+    lost: Vec<LostNode>,
+    /// The names of the nodes of that view, by host.
+    hosts: Vec<String>,
+    /// The number of supersteps that were complete, as far as is known here.
+    completed: u64,
+    /// The pieces of checkpoints here.
+    kept: Generations,
+}
+
+impl Current {
+    const fn job(&self) -> Option<&Job> {
+        match &self.part {
+            Part::Job(job) => Some(job),
+            Part::Suspended(..) => None,
+        }
+    }
+
+    /// What was submitted for the view in which the node is, or for the last complete one of those in which it was.
+    fn submit(&self) -> &Submit {
+        match &self.part {
+            Part::Job(job) => &job.submit,
+            Part::Suspended(part) => &part.submit,
+        }
+    }
+
+    /// The number of that view, if the job has views.
+    fn view(&self) -> Option<u64> {
+        let has_views = self.submit().view.is_some();
+        has_views.then(|| self.views.last().number)
+    }
+
+    /// The node that leads the job, if one does and is silent, as `error` says. One that has closed the connection may be there: it
+    /// leads no more.
+    fn lost_leader(&self, error: Option<&JobError>) -> Vec<LostNode> {
+        let (Obeyed::Leader(_, Some(name)), Some(error)) = (&self.obeyed, error) else {
+            return Vec::new();
+        };
+        let host = match &self.part {
+            Part::Job(job) => {
+                let mut members = job.submit.members.iter();
+                members.position(|member| member.name == *name)
+            }
+            Part::Suspended(part) => part.hosts.iter().position(|host| host == name),
+        };
+        let silent = error.loss.and_then(|loss| loss.silent);
+        let lost = host.zip(silent).map(|(host, silent)| LostNode {
+            host: HostId::from_index(host),
+            reason: error.message.clone(),
+            silent: Some(silent),
+        });
+        lost.into_iter().collect()
+    }
+
+    /// Whether the node waits for `submit`: a later view of its job.
+    fn goes_on_with(&self, submit: &Submit) -> bool {
+        let next = submit.view.as_ref().map(|view| view.number);
+        let is_suspended = matches!(self.part, Part::Suspended(..));
+        is_suspended && submit.job == self.number && self.view() < next
+    }
 }
 
 impl NodeMachine {
@@ -151,9 +275,11 @@ impl NodeMachine {
             NodeEvent::Connected(peer) => self.handle_connected(peer),
             NodeEvent::FromClient(client, message) => self.handle_client(client, *message),
             NodeEvent::ClientGone(client, error) => self.handle_client_gone(client, error),
-            NodeEvent::Leave => self.on_job(|job| Err(job.left())),
+            NodeEvent::Leave => self.leave(),
+            NodeEvent::NotLed => self.plan_to_lead(LEAD_AGAIN),
+            NodeEvent::Overtaken(job, error) => self.end_without_part(job, error),
             NodeEvent::Panicked => self.handle_panic(),
-            NodeEvent::Tick => {}
+            NodeEvent::Tick => self.advance_without_leader(),
             NodeEvent::Job(event) => self.on_job(|job| job.handle(event)),
         }
         self.admit_submissions();
@@ -165,9 +291,12 @@ impl NodeMachine {
             if let Some(action) = self.actions.pop_front() {
                 return Some(action);
             }
-            match self.current.as_mut()?.job.poll() {
+            let Part::Job(job) = &mut self.current.as_mut()?.part else {
+                return None;
+            };
+            match job.poll() {
                 Ok(action) => return action,
-                Err(error) => self.end(JobEnd::Failed(error)),
+                Err(stop) => self.stop(stop),
             }
         }
     }
@@ -175,26 +304,33 @@ impl NodeMachine {
     /// When a tick is due, if nothing else happens before.
     pub fn next_timeout(&self) -> Option<Clock> {
         let job = self.current.as_ref();
-        let job = job.and_then(|current| current.job.next_timeout());
+        let job = job.and_then(|current| current.job()?.next_timeout());
         let waiting = (!self.submissions.is_empty()).then(|| self.now + POLLING);
-        job.into_iter().chain(waiting).min()
+        let leaderless = self.current.as_ref().and_then(Current::next_timeout);
+        job.into_iter().chain(waiting).chain(leaderless).min()
     }
 
     /// Whether the node handles events of the other nodes of its job now.
     pub fn takes_peer_events(&self) -> bool {
-        let current = self.current.as_ref();
-        current.is_some_and(|current| current.job.takes_peer_events())
+        let job = self.current.as_ref().and_then(Current::job);
+        job.is_some_and(Job::takes_peer_events)
     }
 
     /// Where the node is in the protocol of a job.
     pub fn step(&self) -> Step {
-        let current = self.current.as_ref();
-        current.map_or(Step::Idle, |current| current.job.step())
+        match self.current.as_ref().map(|current| &current.part) {
+            None => Step::Idle,
+            Some(Part::Job(job)) => job.step(),
+            Some(Part::Suspended(..)) => Step::Suspend,
+        }
     }
 
     /// The pieces of checkpoints that it has in the job that runs.
     pub fn with_generations<T>(&self, with: impl FnOnce(&Generations) -> T) -> Option<T> {
-        self.current.as_ref()?.job.with_generations(with)
+        match &self.current.as_ref()?.part {
+            Part::Job(job) => job.with_generations(with),
+            Part::Suspended(part) => Some(with(&part.kept)),
+        }
     }
 
     /// Whether no job runs.
@@ -210,12 +346,20 @@ impl NodeMachine {
     /// The job that runs.
     pub fn job_status(&self, now: Clock) -> Option<JobStatus> {
         let current = self.current.as_ref()?;
-        let progress = current.job.progress();
+        let job = current.job();
+        let progress = job.map_or_else(JobProgress::default, Job::progress);
         Some(JobStatus {
+            job: current.number,
             client: current.party.clone(),
+            leader: match &current.obeyed {
+                Obeyed::Leader(_, None) => Leader::Client,
+                Obeyed::Leader(_, Some(name)) => Leader::Node(name.clone()),
+                Obeyed::Candidate(..) | Obeyed::None(..) => Leader::None,
+            },
+            view: current.view().unwrap_or_default(),
             since: between(current.since, now),
             superstep: progress.superstep,
-            supersteps: current.job.prepared.supersteps,
+            supersteps: job.and_then(|job| job.prepared.supersteps),
             processes: u32::try_from(progress.processes).unwrap_or(u32::MAX),
             calls: progress.calls,
             notes: progress.notes,
@@ -224,11 +368,9 @@ impl NodeMachine {
 
     /// A peer of the job that runs takes part in it; a client may submit one.
     fn handle_connected(&mut self, peer: NewPeer) {
-        let is_of_job = match (&self.current, peer.job) {
-            (Some(current), Some(job)) => current.id == job,
-            (None, _) | (_, None) => false,
-        };
-        if is_of_job {
+        let current = self.current.as_ref().and_then(Current::job);
+        let session = current.and_then(|job| NonZeroU64::new(job.submit.session).map(JobId));
+        if peer.job.is_some() && peer.job == session {
             return self.on_job(|job| job.admit(&peer));
         }
         let NewPeer {
@@ -237,11 +379,13 @@ impl NodeMachine {
             job,
             build,
         } = peer;
-        if job.is_some() || info.subject.role != Role::Client {
+        let role = info.subject.role;
+        if job.is_some() {
             return self.actions.push_back(NodeAction::RefusePeer(connection));
         }
         self.guests.push(Guest {
             connection,
+            role,
             name: info.subject.name.to_string(),
             party: PeerInfo::to_string(&info),
             build,
@@ -250,42 +394,271 @@ impl NodeMachine {
     }
 
     fn handle_client(&mut self, client: ConnectionId, message: JobMessage) {
-        if self.is_of_client(client) {
-            return self.on_job(|job| job.handle_client(message));
+        if let Some(current) = self.current.as_ref().filter(|_| self.is_of_client(client)) {
+            return match (message, &current.part) {
+                (JobMessage::Submit(submit), _) if current.goes_on_with(&submit) => {
+                    self.go_on(*submit);
+                }
+                (JobMessage::Leave, Part::Job(job)) if job.goes_on_without_client() => {
+                    self.lose_leader(Vec::new());
+                }
+                (JobMessage::Leave, Part::Suspended(..)) => self.lose_leader(Vec::new()),
+                (message, Part::Job(_)) => {
+                    if matches!(message, JobMessage::Meet { .. }) {
+                        self.complete_view();
+                    }
+                    self.on_job(|job| job.handle_client(message));
+                }
+                (JobMessage::Stop, Part::Suspended(..)) => {
+                    self.end(
+                        JobEnd::Failed(JobError::cluster(job::STOPPED).reported()),
+                        false,
+                    );
+                }
+                // The client said it before it knew that the view is over.
+                (_, Part::Suspended(..)) => {}
+            };
         }
-        // The messages of a client whose job is over, or has not begun, have no effect.
-        let JobMessage::Submit(submit) = message else {
+        let mut guests = self.guests.iter();
+        let Some(place) = guests.position(|guest| guest.connection == client) else {
+            // The messages of a client whose job is over have no effect.
             return;
         };
-        let mut guests = self.guests.iter();
-        let place = guests.position(|guest| guest.connection == client);
-        if let Some(place) = place {
-            self.submissions.push_back(Submission {
-                client: self.guests.swap_remove(place),
-                submit: *submit,
-                since: self.now,
-            });
+        match (message, self.guests[place].role) {
+            (JobMessage::Submit(submit), Role::Client) => {
+                self.submissions.push_back(Submission {
+                    client: self.guests.swap_remove(place),
+                    submit: *submit,
+                    since: self.now,
+                });
+                if self.is_awaited() {
+                    self.plan_to_lead(Duration::ZERO);
+                }
+            }
+            (JobMessage::Lead(lead), Role::SetManager | Role::Node) => self.vote(place, lead),
+            (JobMessage::End(job), Role::Client) => self.end_for(place, job),
+            // So have those of one whose job has not begun.
+            _ => {}
         }
+    }
+
+    /// All members have accepted the view that the node has accepted last.
+    fn complete_view(&mut self) {
+        if let Some(current) = &mut self.current {
+            current.views.complete_last();
+            current.complete = None;
+        }
+    }
+
+    /// A node asks to lead a job. It is obeyed if its certificate allows it, this node has been in the view that it knows, and has no
+    /// leader.
+    fn vote(&mut self, place: usize, lead: Lead) {
+        let (connection, name, may_lead) = {
+            let guest = &self.guests[place];
+            let may_lead = guest.role == Role::SetManager;
+            (guest.connection, guest.name.clone(), may_lead)
+        };
+        let answer = match &mut self.current {
+            Some(current) if current.number == lead.job => {
+                let own = &self.parts.name;
+                let known = current.views.since(lead.session, &name);
+                let has_left = !current.views.complete().members.contains(&name);
+                match (known, &current.obeyed, &current.part) {
+                    _ if has_left => Declined::Later(current.view().unwrap_or_default()),
+                    (None, ..) => Declined::Follows(format!(
+                        "{own} is in view {} of the job",
+                        current.view().unwrap_or_default()
+                    )),
+                    (_, Obeyed::None(..), _) if !may_lead => {
+                        Declined::Follows(format!("{own} has no leader"))
+                    }
+                    (Some((view, since)), obeyed, Part::Suspended(part)) if obeyed.may_change() => {
+                        let suspended = Suspended {
+                            views: since.to_vec(),
+                            ..part.answer(&view.members)
+                        };
+                        let since = obeyed.since(self.now);
+                        current.obeyed = Obeyed::Candidate(connection, name, since);
+                        let suspended = JobMessage::Suspended(Box::new(suspended));
+                        return self.send_to_client(connection, suspended);
+                    }
+                    (_, Obeyed::Leader(_, None), _) => {
+                        Declined::Follows(format!("{own} follows the client"))
+                    }
+                    (_, Obeyed::Leader(_, Some(other)) | Obeyed::Candidate(_, other, _), _) => {
+                        Declined::Follows(format!("{own} follows {other}"))
+                    }
+                    // A node without a leader has left the session.
+                    (_, Obeyed::None(..), _) => Declined::Unknown,
+                }
+            }
+            _ => Declined::Unknown,
+        };
+        self.send_to_client(connection, JobMessage::Declined(answer));
+    }
+
+    /// A client orders the end of a job.
+    fn end_for(&mut self, place: usize, job: u64) {
+        let guest = &self.guests[place];
+        let (connection, party) = (guest.connection, guest.party.clone());
+        let of_job = self
+            .current
+            .as_ref()
+            .filter(|current| current.number == job);
+        let answer = match of_job {
+            None => JobMessage::Declined(Declined::Unknown),
+            Some(current) if current.name != guest.name => JobMessage::Declined(Declined::Owner),
+            Some(_) => {
+                let error = JobError::cluster(format!("{party} has ended the job"));
+                self.end(JobEnd::Failed(error), false);
+                JobMessage::Ending
+            }
+        };
+        self.send_to_client(connection, answer);
     }
 
     fn handle_client_gone(&mut self, client: ConnectionId, error: Option<JobError>) {
         self.guests.retain(|guest| guest.connection != client);
         self.submissions
             .retain(|submission| submission.client.connection != client);
-        let Some(current) = self.current.as_ref().filter(|_| self.is_of_client(client)) else {
+        let Some(current) = self.current.as_mut().filter(|current| {
+            let obeyed = current.obeyed.connection();
+            obeyed == Some(client)
+        }) else {
             return;
         };
         if mutant::is(Mutant::StayWithoutClient) {
             return;
         }
-        let lasted = current.job.lasted();
-        let end = current.job.handle_client_gone(error);
-        self.end(end.map_or_else(JobEnd::Failed, |()| JobEnd::Complete(lasted)));
+        if let Obeyed::Candidate(.., since) = current.obeyed
+            && error.is_some()
+        {
+            // Too few nodes obey it.
+            current.obeyed = Obeyed::None(since, None);
+            return self.plan_to_lead(LEAD);
+        }
+        let is_loss = error.as_ref().is_some_and(|error| error.loss.is_some());
+        let goes_on = match &current.part {
+            Part::Job(job) => job.goes_on_without_client(),
+            Part::Suspended(_) => true,
+        };
+        if is_loss && goes_on {
+            let lost = current.lost_leader(error.as_ref());
+            return self.lose_leader(lost);
+        }
+        let end = match (current.job(), error) {
+            (Some(job), error) => {
+                let end = job.handle_client_gone(error);
+                end.map_or_else(JobEnd::Failed, |()| JobEnd::Complete(job.lasted()))
+            }
+            (None, Some(error)) => JobEnd::Failed(error),
+            (None, None) => JobEnd::Failed(JobError::cluster("the client has gone").reported()),
+        };
+        self.end(end, false);
+    }
+
+    /// The leader of the job is lost, with these nodes, or has left: the node leaves the session, and waits for another leader, or
+    /// becomes it.
+    fn lose_leader(&mut self, lost: Vec<LostNode>) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        current.obeyed = Obeyed::None(self.now, None);
+        match &mut current.part {
+            Part::Job(_) => self.suspend(lost),
+            Part::Suspended(part) => {
+                let is_new = |of: &LostNode| part.lost.iter().all(|known| known.host != of.host);
+                let lost: Vec<LostNode> = lost.into_iter().filter(is_new).collect();
+                part.lost.extend(lost);
+            }
+        }
+        let delay = if self.is_awaited() {
+            Duration::ZERO
+        } else {
+            LEAD
+        };
+        self.plan_to_lead(delay);
+    }
+
+    /// Whether the client of the job has submitted another one: this one is likely to be over.
+    fn is_awaited(&self) -> bool {
+        let of_client = |current: &Current| {
+            let mut submissions = self.submissions.iter();
+            submissions.any(|submission| submission.client.name == current.name)
+        };
+        self.current.as_ref().is_some_and(of_client)
+    }
+
+    /// Has this node ask the others to lead the job later, if it obeys none. The first member asks first, so that seldom two do. One
+    /// that may not lead asks too: it learns whether the job is over, or goes on without it.
+    fn plan_to_lead(&mut self, delay: Duration) {
+        if let Some(current) = &mut self.current
+            && let Obeyed::None(_, leads) = &mut current.obeyed
+        {
+            let is_later = !self.parts.leads && !delay.is_zero();
+            let delay = if is_later { LEARN } else { delay };
+            let place = match &current.part {
+                Part::Job(job) => job.submit.host.0,
+                Part::Suspended(part) => part.submit.host.0,
+            };
+            *leads = Some(self.now + delay * (place + 1));
+        }
+    }
+
+    /// Without a leader: asks to lead, or waits no longer.
+    fn advance_without_leader(&mut self) {
+        let Some(Current {
+            obeyed: Obeyed::None(since, leads),
+            part: Part::Suspended(part),
+            number,
+            name,
+            ..
+        }) = &mut self.current
+        else {
+            return;
+        };
+        if *since + part.wait <= self.now {
+            let (view, waited) = (
+                part.submit.view.as_ref().map_or(0, |view| view.number),
+                part.wait.as_secs(),
+            );
+            let error = JobError::cluster(format!(
+                "no node could lead the job since its leader was lost in view {view}, {waited} s ago: more than half of the nodes \
+                 of a view have to reach each other, or wait longer (recovery.wait)"
+            ));
+            return self.end(JobEnd::Failed(error), false);
+        }
+        if leads.is_some_and(|leads| leads <= self.now) {
+            *leads = None;
+            let order = LeadOrder {
+                job: *number,
+                owner: name.clone(),
+                submit: part.submit.clone(),
+            };
+            self.actions.push_back(NodeAction::Lead(Box::new(order)));
+        }
+    }
+
+    /// Ends with the job of this number, which is over or goes on without this node, as it has learned when it asked to lead. If it
+    /// obeys another node, the end of that connection decides.
+    fn end_without_part(&mut self, job: u64, error: JobError) {
+        let current = self.current.as_ref();
+        let is_waiting = current.is_some_and(|current| {
+            let obeys_none = match &current.obeyed {
+                Obeyed::None(..) => true,
+                Obeyed::Candidate(_, name, _) => *name == self.parts.name,
+                Obeyed::Leader(..) => false,
+            };
+            current.number == job && obeys_none
+        });
+        if is_waiting {
+            self.end(JobEnd::Failed(error), false);
+        }
     }
 
     fn is_of_client(&self, client: ConnectionId) -> bool {
         let current = self.current.as_ref();
-        current.is_some_and(|current| current.job.client == client)
+        current.is_some_and(|current| current.obeyed.connection() == Some(client))
     }
 
     /// Begins with the first job that waits, so that it is not refused for what the one before has left.
@@ -316,7 +689,8 @@ impl NodeMachine {
         match &self.current {
             None if self.parts.meter.oldest_execution().is_some() => LEAVING,
             Some(current)
-                if (current.job.has_ended() || current.name == submission.client.name)
+                if (current.job().is_some_and(Job::has_ended)
+                    || current.name == submission.client.name)
                     && !mutant::is(Mutant::RefuseAtOnce) =>
             {
                 CLOSING
@@ -327,9 +701,7 @@ impl NodeMachine {
 
     /// Begins with a job, if there is none and it can be done.
     fn enter(&mut self, submission: Submission) -> Result<(), JobError> {
-        let Submission {
-            client, mut submit, ..
-        } = submission;
+        let Submission { client, submit, .. } = submission;
         let own = &self.parts.name;
         if let Some(current) = &self.current {
             let since = self.now.saturating_duration_since(current.since).as_secs();
@@ -343,17 +715,75 @@ impl NodeMachine {
             name,
             party,
             build,
+            ..
         } = client;
         self.parts.builds.check(own, (&party, &build))?;
         if let Some(execution) = self.parts.meter.oldest_execution() {
             let problem = execution.problem(own);
             return Err(JobError::cluster(format!("{problem}: {REMEDY}")));
         }
-        check_own(own, &submit)?;
+        let accepted = self.accept(submit, (connection, &party), Generations::default())?;
+        let leader = Obeyed::Leader(connection, None);
+        let views = AcceptedViews::new(accepted_view(&accepted.1.submit));
+        let of = (name, party, self.now);
+        self.begin((connection, leader), of, (views, None), accepted);
+        Ok(())
+    }
+
+    /// Goes on in the next view with what is saved here.
+    fn go_on(&mut self, submit: Submit) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        let Part::Suspended(part) = &mut current.part else {
+            return;
+        };
+        let (connection, leader) = match &current.obeyed {
+            Obeyed::Leader(connection, leader) => (*connection, leader.clone()),
+            Obeyed::Candidate(connection, name, _) => (*connection, Some(name.clone())),
+            Obeyed::None(..) => return,
+        };
+        let kept = std::mem::take(&mut part.kept);
+        let party = current.party.clone();
+        let is_same = is_same_job(&part.submit, &submit);
+        let accepted = if is_same {
+            self.accept(submit, (connection, &party), kept)
+        } else {
+            let problem = "the leader went on with another experiment than the one of the job";
+            Err(JobError::cluster(problem))
+        };
+        match accepted {
+            Ok(accepted) => {
+                if let Some(mut current) = self.current.take() {
+                    current.views.accept(accepted_view(&accepted.1.submit));
+                    if let Part::Suspended(part) = current.part {
+                        current.complete = Some(Box::new(part.submit));
+                    }
+                    let of = (current.name, current.party, current.since);
+                    let views = (current.views, current.complete);
+                    let leader = Obeyed::Leader(connection, leader);
+                    self.begin((connection, leader), of, views, accepted);
+                }
+            }
+            Err(error) => self.end(JobEnd::Failed(error), false),
+        }
+    }
+
+    /// What a submitted job, or a view of one, is made of here, where these pieces are kept of the view before.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be done here.
+    fn accept(
+        &self,
+        submit: Submit,
+        (client, party): (ConnectionId, &str),
+        kept: Generations,
+    ) -> Result<(BegunJob, Job), JobError> {
+        check_own(&self.parts.name, &submit)?;
         resumption::check(&submit)?;
-        let id = NonZeroU64::new(submit.job).map(JobId);
-        let id = id.ok_or_else(|| JobError::cluster("a job without a number"))?;
-        self.parts.routes.apply(&mut submit.members);
+        let id = NonZeroU64::new(submit.session).map(JobId);
+        let id = id.ok_or_else(|| JobError::cluster("a session without a number"))?;
         let mut prepared = (self.parts.prepare)(&submit)?;
         if let Some(resumed) = &submit.resumed {
             prepared.setup = resumption::resume(prepared.setup, resumed)?;
@@ -379,36 +809,57 @@ impl NodeMachine {
             ranks: starting.map(|(index, _)| Rank::from_index(index)).collect(),
             are_forked,
         };
+        let view = submit.view.as_ref();
         let begun = BegunJob {
             decoder,
             builder: resumed.is_none().then_some(builder),
-            job: id,
-            client: connection,
-            party: party.clone(),
+            session: id,
+            job: NonZeroU64::new(submit.job)
+                .map(JobId)
+                .ok_or_else(|| JobError::cluster("a job without a number"))?,
+            view: view.map_or(0, |view| view.number),
+            own: submit.host,
+            client,
+            party: party.to_owned(),
             number: self.jobs + 1,
             processes: submit.processes,
             nodes: submit.members.len(),
             checkpoint: submit.checkpoint.as_ref().map(PathBuf::from),
             files: submit.files.map(|files| {
                 let resumed = submit.resumed.as_ref();
-                let incarnation = resumed.map_or(0, |resumed| resumed.incarnation);
-                (files.job, incarnation, submit.host)
+                (files.job, resumed.map_or(0, |resumed| resumed.incarnation))
             }),
         };
-        let has_files = submit.files.is_some();
         let (builds, meter) = (self.parts.builds.clone(), Rc::clone(&self.parts.meter));
+        let reached = (builds, self.parts.routes.clone());
+        let job = Job::new(submit, prepared, reached, meter, kept, self.now)?;
+        Ok((begun, job))
+    }
+
+    /// Begins with a job, or a view of it, which the leader at a connection has submitted. Its client has this name and is this
+    /// party to others, it runs since a date, and the node has accepted these views of it, the last complete one being this.
+    fn begin(
+        &mut self,
+        (client, obeyed): (ConnectionId, Obeyed),
+        (name, party, since): (String, String, Clock),
+        (views, complete): (AcceptedViews, Option<Box<Submit>>),
+        (begun, job): (BegunJob, Job),
+    ) {
+        let has_files = job.submit.files.is_some();
         self.current = Some(Current {
-            id,
+            number: job.submit.job,
+            obeyed,
             name,
             party,
-            since: self.now,
-            job: Job::new(connection, submit, prepared, builds, meter, self.now),
+            since,
+            views,
+            complete,
+            part: Part::Job(Box::new(job)),
         });
         self.actions.push_back(NodeAction::Begin(Box::new(begun)));
         let counts = self.parts.meter.counts();
         let folder = self.parts.folder.clone().filter(|_| has_files);
-        self.send_to_client(connection, JobMessage::Accepted { counts, folder });
-        Ok(())
+        self.send_to_client(client, JobMessage::Accepted { counts, folder });
     }
 
     /// What has been going on panicked: the job that runs, or the preparation of one.
@@ -418,25 +869,64 @@ impl NodeMachine {
                 let failed = JobError::cluster(PANICKED);
                 self.send_to_client(client, JobMessage::Failed(failed.into()));
             }
-            None => self.end(JobEnd::Panicked),
+            None => self.end(JobEnd::Panicked, true),
         }
     }
 
-    /// Does something with the job that runs, if there is one. An error ends it.
-    fn on_job(&mut self, with: impl FnOnce(&mut Job) -> Result<(), JobError>) {
-        let Some(current) = &mut self.current else {
-            return;
-        };
-        if let Err(error) = with(&mut current.job) {
-            self.end(JobEnd::Failed(error));
+    /// The node is to leave its job.
+    fn leave(&mut self) {
+        let name = &self.parts.name;
+        let error = JobError::cluster(format!("{name} has been told to leave"));
+        self.end(JobEnd::Failed(error), true);
+    }
+
+    /// Does something with the job that runs, if it is in a session. An error ends that.
+    fn on_job(&mut self, with: impl FnOnce(&mut Job) -> Result<(), Stop>) {
+        if let Some(Current {
+            part: Part::Job(job),
+            ..
+        }) = &mut self.current
+            && let Err(stop) = with(job)
+        {
+            self.stop(stop);
         }
     }
 
-    /// Ends the job that runs. Its client hears of everything before the connection closes.
-    fn end(&mut self, end: JobEnd) {
-        let Some(Current { job, .. }) = self.current.take() else {
+    fn stop(&mut self, stop: Stop) {
+        match stop {
+            Stop::Failed(error) => self.end(JobEnd::Failed(error), false),
+            Stop::Suspended(lost) => self.suspend(lost),
+        }
+    }
+
+    /// Leaves the session of the view, with the pieces of checkpoints that are here, and says so to the leader.
+    fn suspend(&mut self, lost: Vec<LostNode>) {
+        let Some(mut current) = self.current.take() else {
             return;
         };
+        if let Part::Job(job) = current.part {
+            let mut last: Vec<Frame> = job.rest_of_record().into_iter().collect();
+            let mut part = job.into_suspended(lost);
+            let answer = part.answer(&part.hosts);
+            last.push(frame(JobMessage::Suspended(Box::new(answer))));
+            if let Some(complete) = current.complete.take() {
+                part.submit = *complete;
+            }
+            let leader = current.obeyed.connection();
+            self.actions.push_back(NodeAction::Suspend(leader, last));
+            current.part = Part::Suspended(Box::new(part));
+        }
+        self.current = Some(current);
+    }
+
+    /// Ends the job that runs. Its client hears of everything before the connection closes. If the job has views, it may go on
+    /// without a node that `leaves`.
+    fn end(&mut self, end: JobEnd, leaves: bool) {
+        let Some(current) = self.current.take() else {
+            return;
+        };
+        let has_views = current.view().is_some();
+        let job = current.job();
         let mut last = Vec::new();
         let failed = match &end {
             JobEnd::Complete(_) => None,
@@ -444,14 +934,25 @@ impl NodeMachine {
             JobEnd::Panicked => Some(JobError::cluster(PANICKED)),
         };
         if let Some(error) = failed {
-            last.extend(job.rest_of_record());
-            last.push(frame(JobMessage::Failed(error.into())));
+            last.extend(job.and_then(Job::rest_of_record));
+            last.push(frame(if leaves && has_views {
+                JobMessage::Suspended(Box::new(Suspended {
+                    lost: Vec::new(),
+                    saved: Vec::new(),
+                    completed: 0,
+                    leaves: Some(error.message),
+                    views: Vec::new(),
+                }))
+            } else {
+                JobMessage::Failed(error.into())
+            }));
         }
         self.jobs += 1;
         self.actions.push_back(NodeAction::End(EndedJob {
             end,
+            client: current.obeyed.connection(),
             last,
-            supersteps: job.progress().superstep,
+            supersteps: job.map_or(0, |job| job.progress().superstep),
         }));
     }
 
@@ -460,6 +961,92 @@ impl NodeMachine {
         self.actions
             .push_back(NodeAction::SendToClient(client, frame));
     }
+}
+
+impl SuspendedPart {
+    /// What the node says of it to the leader of a view with these nodes, or to a candidate.
+    fn answer(&self, members: &[String]) -> Suspended {
+        let lost = self.lost.iter().filter_map(|lost| {
+            let name = self.hosts.get(lost.host.index())?;
+            let host = members.iter().position(|member| member == name)?;
+            Some(LostNode {
+                host: HostId::from_index(host),
+                ..lost.clone()
+            })
+        });
+        Suspended {
+            lost: lost.collect(),
+            saved: saved_pieces(&self.kept),
+            completed: self.completed,
+            leaves: None,
+            views: Vec::new(),
+        }
+    }
+}
+
+impl Current {
+    /// When a node without a leader does something by itself.
+    fn next_timeout(&self) -> Option<Clock> {
+        match (&self.obeyed, &self.part) {
+            (Obeyed::None(since, leads), Part::Suspended(part)) => {
+                let limit = *since + part.wait;
+                Some(leads.map_or(limit, |leads| leads.min(limit)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether a view is of the job of the view before: the leader decides of its members and its state alone.
+fn is_same_job(before: &Submit, next: &Submit) -> bool {
+    let job = |submit: &Submit| {
+        let Submit {
+            experiment,
+            folder,
+            processes,
+            checkpoint,
+            files,
+            ..
+        } = submit.clone();
+        (experiment, folder, processes, checkpoint, files)
+    };
+    job(before) == job(next)
+}
+
+/// The view of `submit`, as a node has accepted it.
+fn accepted_view(submit: &Submit) -> AcceptedView {
+    let view = submit.view.as_ref();
+    AcceptedView {
+        session: submit.session,
+        number: view.map_or(0, |view| view.number),
+        members: names(&submit.members),
+        leader: view.and_then(|view| {
+            let leader = submit.members.get(view.leader?.index())?;
+            Some(leader.name.clone())
+        }),
+    }
+}
+
+/// What a node says of the pieces that it has `kept`.
+fn saved_pieces(kept: &Generations) -> Vec<SavedPieces> {
+    let inventory = kept.inventory().into_iter();
+    let listed = inventory.map(|(generation, pieces)| SavedPieces {
+        incarnation: generation.incarnation,
+        superstep: generation.superstep,
+        pieces: pieces
+            .into_iter()
+            .map(|piece| SavedProcess {
+                rank: piece.rank,
+                is_copy: piece.is_copy,
+                halted: match piece.condition {
+                    Condition::Running => None,
+                    Condition::Halted { superstep } => Some(superstep),
+                },
+                work: piece.work.0,
+            })
+            .collect(),
+    });
+    listed.collect()
 }
 
 impl From<JobEvent> for NodeEvent {
@@ -481,8 +1068,15 @@ const REMEDY: &str =
     "the node accepts jobs when that superstep ends; restart the node if it never does";
 /// How long a submitted job waits for the threads of the one before.
 const LEAVING: Duration = Duration::from_secs(5);
-/// How long one waits for the close of the client of a job that has ended: its silence is noticed after 2.7 s.
-const CLOSING: Duration = Duration::from_secs(3);
+/// How long one waits for the close of the client of a job that has ended: its silence is noticed after 2.7 s, and other nodes are
+/// asked whether the job is over.
+const CLOSING: Duration = Duration::from_secs(4);
+/// The time, for each place of a node among the members, after which it asks the others to lead a job.
+const LEAD: Duration = Duration::from_millis(100);
+/// The same for a node that may not lead.
+const LEARN: Duration = Duration::from_secs(2);
+/// The same after it could not.
+const LEAD_AGAIN: Duration = Duration::from_millis(200);
 /// The time between two looks at them.
 const POLLING: Duration = Duration::from_millis(10);
 
@@ -501,6 +1095,10 @@ pub enum NodeEvent {
     ClientGone(ConnectionId, Option<JobError>),
     /// The node is to leave its job, because it ends.
     Leave,
+    /// The node has asked the others to lead the job, and too few obey it.
+    NotLed,
+    /// The node has asked the others to lead the job of this number, which is over or goes on without it.
+    Overtaken(u64, JobError),
     /// The part of the node in its job has panicked.
     Panicked,
     /// Time has passed.
@@ -512,8 +1110,8 @@ pub enum NodeEvent {
 /// An event of the job that runs.
 #[derive(Debug)]
 pub enum JobEvent {
-    /// The state of a process that starts here: built, or from the client.
-    State(Rank, InitialState),
+    /// The state of a process that starts here, built or decoded, and the bytes of its encoding.
+    State(Rank, InitialState, u64),
     /// The client has taken the last part of the record.
     RecordTaken,
     /// The output of a process is in a file of this node.
@@ -587,6 +1185,20 @@ pub struct IncomingPieces {
 }
 
 impl JobEvent {
+    /// Sending something to the node of `host` has failed: it has closed the connection in order or is lost, or the error ends the
+    /// job.
+    #[must_use]
+    pub fn unsent(host: HostId, error: PeerError) -> Self {
+        if let PeerError::Closed { reason, .. } = error {
+            return Self::PeerGone(host, Ok(reason));
+        }
+        let error = JobError::from(error);
+        match error.loss {
+            Some(_) => Self::PeerGone(host, Err(error)),
+            None => Self::Failed(error),
+        }
+    }
+
     /// Whether another node has sent it.
     pub const fn is_of_peer(&self) -> bool {
         matches!(
@@ -616,6 +1228,10 @@ pub enum NodeAction {
     /// A job has begun: stamp frames with its number, and build the processes that start here, or read the states that its
     /// client sends.
     Begin(Box<BegunJob>),
+    /// The view of the job is over: end all that belongs to its session, and send these frames to its leader, if that is there.
+    Suspend(Option<ConnectionId>, Vec<Frame>),
+    /// Ask the members of a view whose leader is lost to obey this node, and lead the next view.
+    Lead(Box<LeadOrder>),
     /// The job is over: end all that belongs to it.
     End(EndedJob),
     /// Of the job that runs.
@@ -625,8 +1241,10 @@ pub enum NodeAction {
 /// What a node is to do for the job that runs.
 #[derive(Debug)]
 pub enum JobAction {
-    /// Connect to another node of the job, which has this role.
-    Connect(Box<Member>, Role),
+    /// Connect to the node of another host, which has this role. That it cannot be reached is an event.
+    Connect(HostId, Box<Member>, Role),
+    /// Decode the states in pieces, with which processes start here.
+    Restore(Vec<Piece>),
     /// Read what a peer sends, which is the node of a host and may speak for these agents.
     Admit(ConnectionId, HostId, SpeakingRights),
     /// Start the agents of this host, and the threads that execute supersteps.
@@ -665,11 +1283,28 @@ pub enum JobAction {
     Release(Vec<Rank>),
 }
 
+/// A job that a node is to lead.
+#[derive(Debug)]
+pub struct LeadOrder {
+    /// Its number.
+    pub job: u64,
+    /// The name in the certificate of its client.
+    pub owner: String,
+    /// The view that is to be followed by another one.
+    pub submit: Submit,
+}
+
 /// A job that begins.
 #[derive(Debug)]
 pub struct BegunJob {
     /// What its frames are stamped with.
+    pub session: JobId,
+    /// The number that its checkpoints have.
     pub job: JobId,
+    /// Which of its views begins, from 1; 0 if it has none. Outputs that are sent to the client are stamped with it.
+    pub view: u64,
+    /// The host of this node.
+    pub own: HostId,
     /// The connection of its client.
     pub client: ConnectionId,
     /// The client as others know it.
@@ -682,13 +1317,12 @@ pub struct BegunJob {
     pub nodes: usize,
     /// Decodes the states that the client sends.
     pub decoder: InitialStateDecoder,
-    /// Builds the processes that start here; `None`: the client sends their states.
+    /// Builds the processes that start here; `None`: their states come from the client, or from the memory of nodes.
     pub builder: Option<InitialStateBuilder>,
     /// The folder for its checkpoints, if they are written to disk.
     pub checkpoint: Option<PathBuf>,
-    /// Its folder in that of this node for files of jobs, if it has files, the incarnation that writes them, and the host of this
-    /// node.
-    pub files: Option<(JobFolder, u64, HostId)>,
+    /// Its folder in that of this node for files of jobs, if it has files, and the incarnation that writes them.
+    pub files: Option<(JobFolder, u64)>,
 }
 
 /// What the agents and the threads of a job are made of.
@@ -724,6 +1358,8 @@ impl fmt::Debug for StartedJob {
 pub struct EndedJob {
     /// How it ended here.
     pub end: JobEnd,
+    /// The connection of its leader, if it has one.
+    pub client: Option<ConnectionId>,
     /// The rest of the record, and the reason if it failed: the client receives them before the connection closes.
     pub last: Vec<Frame>,
     /// The supersteps that were complete.

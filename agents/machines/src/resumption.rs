@@ -29,9 +29,22 @@ pub(super) fn submitted(setup: &Setup) -> Option<ResumedJob> {
 ///
 /// If no job of these nodes and processes can begin in it.
 pub(super) fn check(submit: &Submit) -> Result<(), JobError> {
+    let saved = submit.view.as_ref().and_then(|view| view.saved.as_ref());
     let Some(resumed) = &submit.resumed else {
-        return Ok(());
+        return match saved {
+            None => Ok(()),
+            Some(_) => Err(JobError::input("a checkpoint without a superstep")),
+        };
     };
+    if let Some(saved) = saved {
+        let (members, processes) = (submit.members.len(), submit.processes);
+        let are_members = saved.holders.iter().all(|host| host.index() < members);
+        let is_earlier = saved.incarnation < resumed.incarnation;
+        if u32::try_from(saved.holders.len()) != Ok(processes) || !are_members || !is_earlier {
+            let problem = "a view that begins with pieces which its nodes cannot have";
+            return Err(JobError::input(problem));
+        }
+    }
     let (places, processes) = (resumed.placement.len(), submit.processes);
     if u32::try_from(places) != Ok(processes) {
         let problem = format!("{places} places for the {processes} processes of a resumed job");
@@ -120,6 +133,7 @@ mod tests {
         let check = |resumed: ResumedJob| {
             let submit = Submit {
                 job: 1,
+                session: 1,
                 host: HostId(0),
                 members: vec![member("n0"), member("n1")],
                 experiment: String::new(),
@@ -128,6 +142,9 @@ mod tests {
                 checkpoint: None,
                 resumed: Some(resumed),
                 files: None,
+                view: None,
+                memory: None,
+                wait: bsp::units::Seconds::ZERO,
             };
             check(&submit).map_err(|error| error.message)
         };

@@ -27,7 +27,7 @@ pub use reader::{
     scan,
 };
 pub use trace::{TraceError, TraceReader, TracedSuperstep};
-pub use writer::{WriteError, WriteOptions, Writer};
+pub use writer::{WriteError, WriteOptions, Writer, set_record_aside};
 
 /// The version of the events, in the head of every record.
 pub const SCHEMA: &str = "migbsp.events/2";
@@ -235,6 +235,36 @@ pub struct ResumedRun {
     pub superstep: u64,
 }
 
+/// A view of a job on real hosts, which goes on because nodes of the view before are lost. Each view has a record of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ViewChange {
+    /// Its number among the views of the job, from 2.
+    pub number: u64,
+    /// The nodes that take no part any more.
+    pub lost: Vec<LostHost>,
+    /// The node that leads it, because the client is lost or has left; not set: the client does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leader: Option<String>,
+    /// The superstep with which it begins.
+    pub superstep: u64,
+    /// The number of supersteps that were complete and are executed again.
+    pub repeats: u64,
+    /// For how long the first of those nodes had been silent, if one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detected: Option<Seconds>,
+    /// The time from when the client knew of the first loss until the nodes began.
+    pub restored: Seconds,
+}
+
+/// A node that takes no part in a job any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostHost {
+    /// The name of its host.
+    pub host: String,
+    /// Why it counts as lost.
+    pub reason: String,
+}
+
 /// A run begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
@@ -258,6 +288,9 @@ pub struct Run {
     /// The checkpoint in whose state the run begins, if it resumes another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<ResumedRun>,
+    /// The view of its job that the run is, if nodes of the view before are lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<ViewChange>,
 }
 
 impl Run {

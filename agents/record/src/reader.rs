@@ -343,7 +343,8 @@ impl Progress {
             hosts: run.hosts.len(),
             sets: run.sets.len(),
             supersteps: run.first_superstep(),
-            saved: run.first_superstep(),
+            // A run that goes on in memory is saved before its first superstep.
+            saved: run.first_superstep().saturating_sub(1),
             ..Self::default()
         }
     }

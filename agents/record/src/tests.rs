@@ -24,6 +24,7 @@ fn run() -> Event {
         placement: vec!["labtec-0".to_owned(), "\"quoted\" \\n".to_owned()],
         round: Round { length: 3, last: 2 },
         resumed: None,
+        view: None,
     })
 }
 

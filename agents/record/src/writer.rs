@@ -359,8 +359,12 @@ fn lock(directory: &Path, name: &str, is_new: bool) -> Result<Option<File>, Writ
     Ok(Some(file))
 }
 
-/// Moves the record of a run that did not end from `directory` to one beside it, unless it has no event. Returns which.
-fn set_record_aside(directory: &Path) -> io::Result<Option<PathBuf>> {
+/// Moves the record in `directory` to one beside it, unless it has no event. Returns which.
+///
+/// # Errors
+///
+/// If the system refuses it.
+pub fn set_record_aside(directory: &Path) -> io::Result<Option<PathBuf>> {
     let has_event = |name: &&str| {
         let events = directory.join(name).metadata();
         events.is_ok_and(|events| 0 < events.len())
@@ -371,7 +375,7 @@ fn set_record_aside(directory: &Path) -> io::Result<Option<PathBuf>> {
     let aside = first_free(directory)?;
     // Without its events, which move last, it is none.
     let [index, table] = FILES;
-    for name in [PARTIAL, TRACE, index, table, SNAPSHOTS, events] {
+    for name in [COMPLETE, PARTIAL, TRACE, index, table, SNAPSHOTS, events] {
         let moved = fs::rename(directory.join(name), aside.join(name));
         moved.or_else(|error| match error.kind() {
             io::ErrorKind::NotFound if name != events => Ok(()),

@@ -28,7 +28,8 @@ pub(super) struct Repetition {
     /// Whether processes observe their supersteps: they have a history, or are traced.
     are_observed: bool,
     /// The latest first.
-    courses: Vec<Course>,
+    #[expect(clippy::vec_box, reason = "each is moved in every superstep")]
+    courses: Vec<Box<Course>>,
     /// The superstep in progress, if it began at rest and without anything else.
     recording: Option<Recording>,
     /// Whether a process halts in the superstep in progress.
@@ -76,7 +77,7 @@ pub(super) struct ProcessCourse {
 /// The superstep in progress.
 pub(super) struct Recording {
     /// The course of an earlier one in which processes did the same, if there is any.
-    known: Option<Course>,
+    known: Option<Box<Course>>,
     /// By what its contributions to reductions are charged.
     contributions: Vec<Outline>,
     /// Those that have arrived.
@@ -87,23 +88,21 @@ pub(super) struct Recording {
 
 impl Course {
     /// A superstep in which processes do what is in `plan`, with these contributions to reductions.
-    fn new(plan: &SuperstepPlan, contributions: Vec<Outline>) -> Self {
-        Self {
+    fn new(plan: &SuperstepPlan, contributions: Vec<Outline>) -> Box<Self> {
+        Box::new(Self {
             plan: plan.repeated(contributions),
             ..Self::default()
-        }
+        })
     }
 }
 
 impl Recording {
     /// The course of the superstep of `plan`, as far as it has been recorded.
-    pub(super) fn course(self, plan: &SuperstepPlan) -> Course {
-        Course {
-            processes: self.processes,
-            ..self
-                .known
-                .unwrap_or_else(|| Course::new(plan, self.contributions))
-        }
+    pub(super) fn course(self, plan: &SuperstepPlan) -> Box<Course> {
+        let known = self.known;
+        let mut course = known.unwrap_or_else(|| Course::new(plan, self.contributions));
+        course.processes = self.processes;
+        course
     }
 }
 
@@ -138,7 +137,7 @@ impl Repetition {
     }
 
     /// Removes the course of a superstep in which processes do the same as in `plan`, to be repeated if `engine` can.
-    pub(super) fn take(&mut self, plan: &SuperstepPlan, engine: &Engine) -> Option<Course> {
+    pub(super) fn take(&mut self, plan: &SuperstepPlan, engine: &Engine) -> Option<Box<Course>> {
         let is_known = |at: &usize| {
             let course = &self.courses[*at];
             course.all.is_some() && engine.can_repeat(&course.span)
@@ -156,7 +155,7 @@ impl Repetition {
     }
 
     /// Keeps a course, in place of the one that was used longest ago if there are too many.
-    pub(super) fn keep(&mut self, course: Course) {
+    pub(super) fn keep(&mut self, course: Box<Course>) {
         let each = course.plan.size();
         let most = (KEPT_MAX / each.max(1)).clamp(1, COURSES_MAX);
         self.courses.truncate(most - 1);

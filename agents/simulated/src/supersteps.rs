@@ -80,12 +80,14 @@ impl Supersteps {
     }
 
     /// The contributions of `rank` to reductions, while its agent does not have them.
+    #[inline]
     pub(super) fn take_reductions(&mut self, rank: Rank) -> Reductions {
         let place = self.plan.reductions.get_mut(rank.index());
         place.map(std::mem::take).unwrap_or_default()
     }
 
     /// Keeps the contributions of `rank` to reductions while its arrival is on its way.
+    #[inline]
     pub(super) fn keep_reductions(&mut self, rank: Rank, reductions: Reductions) {
         if !reductions.is_empty() {
             self.plan.reductions[rank.index()] = reductions;
@@ -93,6 +95,7 @@ impl Supersteps {
     }
 
     /// The length of the contributions of `rank` to reductions, while its arrival is on its way.
+    #[inline]
     pub(super) fn reductions_len(&self, rank: Rank) -> Bytes {
         let place = self.plan.reductions.get(rank.index());
         place.map_or(Bytes::ZERO, Reductions::charged_len)

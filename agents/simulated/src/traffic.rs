@@ -185,6 +185,7 @@ impl Traffic {
     }
 
     /// Starts the transfer of a message of `plan` to `host`.
+    #[inline]
     pub(super) fn start(
         &mut self,
         plan: &SuperstepPlan,
@@ -195,9 +196,14 @@ impl Traffic {
         if let Some(started) = self.started.get_mut(index(number)) {
             *started = now;
         }
-        let Some(first) = plan.broadcast_of(number) else {
-            return Passage::Travels;
-        };
+        match plan.broadcast_of(number) {
+            Some(first) => self.start_broadcast(first, host, number),
+            None => Passage::Travels,
+        }
+    }
+
+    /// Starts the transfer of a message of the broadcast that begins with message `first`.
+    fn start_broadcast(&mut self, first: u32, host: HostId, number: u32) -> Passage {
         match self.broadcasts.entry((first, host)) {
             Entry::Vacant(place) => {
                 place.insert(Broadcast::Travelling(Vec::new()));
@@ -214,9 +220,17 @@ impl Traffic {
     }
 
     /// A message of `plan` that travelled to `host` has arrived. Returns those that arrive with it.
+    #[inline]
     pub(super) fn arrive(&mut self, plan: &SuperstepPlan, number: u32, host: HostId) -> Vec<u32> {
-        let first = plan.broadcast_of(number);
-        let place = first.and_then(|first| self.broadcasts.get_mut(&(first, host)));
+        match plan.broadcast_of(number) {
+            Some(first) => self.broadcast_arrived(first, host),
+            None => Vec::new(),
+        }
+    }
+
+    /// A message of the broadcast that begins with message `first` has arrived on `host`. Returns those that arrive with it.
+    fn broadcast_arrived(&mut self, first: u32, host: HostId) -> Vec<u32> {
+        let place = self.broadcasts.get_mut(&(first, host));
         match place.map(|place| std::mem::replace(place, Broadcast::Arrived)) {
             Some(Broadcast::Travelling(following)) => following,
             Some(Broadcast::Arrived) | None => Vec::new(),

@@ -197,7 +197,14 @@ impl BarrierMessage {
         };
         let ends = ends(rank);
         let is_exact = match message {
-            AgentMessage::Arrived(arrived) => *arrived == ends.supersteps.arrival(rank),
+            // The contributions to reductions are kept elsewhere.
+            AgentMessage::Arrived(arrived) => {
+                let reductions = Reductions::default();
+                Arrived {
+                    reductions,
+                    ..*arrived
+                } == ends.supersteps.arrival(rank)
+            }
             AgentMessage::Halted(halted) => *halted == rank,
             _ => true,
         };

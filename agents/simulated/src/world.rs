@@ -285,6 +285,7 @@ impl SimulatedWorld {
     }
 
     /// A message of a program has arrived.
+    #[inline]
     fn end_flight(&mut self, number: u32) {
         let hosts = self.starts.as_ref().unwrap_or(&self.hosts);
         let sets = &self.rules.sets;
@@ -554,23 +555,13 @@ impl Mail for SimulatedWorld {
             Cost::Encoded if self.host_of(from) == self.host_of(to) => None,
             Cost::Encoded => Some(message.wire_size(from, to)),
         };
-        // The short form of an arrival has no contributions to reductions.
-        let contributed = match (from, &mut message) {
-            (Address::Process(rank), AgentMessage::Arrived(arrived)) => {
-                Some((rank, std::mem::take(&mut arrived.reductions)))
-            }
-            _ => None,
-        };
         let ends = |rank| Ends::new(&self.rules, &self.supersteps, &self.hosts, rank);
         let of_barrier = BarrierMessage::new((from, to), &message, ends, &mut self.release);
-        match (contributed, &mut message) {
-            (Some((rank, reductions)), _) if of_barrier.is_some() => {
-                self.supersteps.keep_reductions(rank, reductions);
-            }
-            (Some((_, reductions)), AgentMessage::Arrived(arrived)) => {
-                arrived.reductions = reductions;
-            }
-            _ => {}
+        if let (Some(BarrierMessage::Arrived(rank)), AgentMessage::Arrived(arrived)) =
+            (of_barrier, &mut message)
+        {
+            let reductions = std::mem::take(&mut arrived.reductions);
+            self.supersteps.keep_reductions(rank, reductions);
         }
         match (of_barrier, bytes) {
             (Some(message), None) => return self.deliveries.push(Due::Barrier(message)),
@@ -1123,7 +1114,7 @@ impl SimulatedWorld {
 /// A superstep that passes as an earlier one did.
 struct Replay {
     start: Start,
-    course: Course,
+    course: Box<Course>,
 }
 
 impl SimulatedWorld {
@@ -1140,24 +1131,21 @@ impl SimulatedWorld {
             reductions: Reductions::default(),
             ..*arrived
         };
-        let all = arrived.with(self.arrived.take());
-        if all.processes < self.living {
-            self.arrived = Some(all);
+        arrived.add_to(&mut self.arrived);
+        let is_complete = |all: &mut Arrived| self.living <= all.processes;
+        let Some(all) = self.arrived.take_if(is_complete) else {
             return;
-        }
-        self.arrived = None;
+        };
         self.living -= all.halted;
         let span = self.engine.rest();
         if let (Some(span), Some(recording)) = (span, self.repetition.recorded())
             && self.deliveries.is_empty()
         {
-            let course = recording.course(self.supersteps.plan());
-            self.repetition.keep(Course {
-                span,
-                all: Some(all),
-                elapsed: self.supersteps.elapsed().to_vec(),
-                ..course
-            });
+            let mut course = recording.course(self.supersteps.plan());
+            course.span = span;
+            course.all = Some(all);
+            course.elapsed = self.supersteps.elapsed().to_vec();
+            self.repetition.keep(course);
         }
     }
 

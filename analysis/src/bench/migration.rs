@@ -627,6 +627,7 @@ impl Report {
             x_is_log: true,
             y_scale: Scale::Logarithmic,
             series: kinds.chain([agreement]).collect(),
+            ..Lines::default()
         };
         chart.svg()
     }

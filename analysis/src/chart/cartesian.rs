@@ -3,6 +3,7 @@
 use std::io;
 
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::Ranged;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
@@ -30,6 +31,28 @@ pub struct Lines {
     pub y_scale: Scale,
     /// In the order of the legend.
     pub series: Vec<Series>,
+    /// Behind the lines.
+    pub bands: Bands,
+}
+
+/// Marked parts of a horizontal axis.
+#[derive(Clone, Debug, Default)]
+pub struct Bands {
+    /// What they are, for the legend.
+    pub name: String,
+    /// By increasing x.
+    pub bands: Vec<Band>,
+}
+
+/// A marked part of a horizontal axis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Band {
+    /// Label, above the chart.
+    pub name: String,
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
 }
 
 /// Scale of a vertical axis.
@@ -118,15 +141,52 @@ impl Lines {
             let (name, mark) = (&*series.name, key(series)?);
             Some(Key { name, mark, colour })
         });
+        let bands = (!self.bands.bands.is_empty()).then_some(Key {
+            name: &self.bands.name,
+            mark: Mark::Area,
+            colour: BAND_COLOUR,
+        });
+        let labels = self.band_labels(&x, &y);
+        let rows = labels.iter().map(|label| label.row + 1).max();
+        let ends = labels.iter().map(|label| label.x + label.width + MARGIN);
+        let width = ends.fold(WIDTH.max(text_width(&self.title)), i32::max);
+        let above = rows.unwrap_or(0) * LINE_HEIGHT;
         let frame = Frame {
             title: &self.title,
             description: self.description(),
             note: &self.note,
-            legend: legend.collect(),
-            width: WIDTH.max(text_width(&self.title)).unsigned_abs(),
-            height: HEIGHT,
+            legend: legend.chain(bands).collect(),
+            width: width.unsigned_abs(),
+            height: HEIGHT + above.unsigned_abs(),
         };
-        frame.svg(|area| self.draw(area, &x, &y))
+        frame.svg(|area| self.draw(area, (&x, &y), (above, &labels)))
+    }
+
+    /// Left and right end of the horizontal axis, in pixels.
+    fn x_pixels(&self, y: &Axis) -> (i32, i32) {
+        let left = MARGIN + LINE_HEIGHT + y.label_area();
+        let width = WIDTH.max(text_width(&self.title));
+        (left, width - 2 * MARGIN)
+    }
+
+    /// The labels of the bands. Each begins at its band. Where one would stand on the label of a later band, it stands in a
+    /// higher row, so that no line from a label to its band meets another label.
+    fn band_labels(&self, x: &Axis, y: &Axis) -> Vec<BandLabel> {
+        let pixels = self.x_pixels(y);
+        let mut labels: Vec<BandLabel> = Vec::new();
+        for band in self.bands.bands.iter().rev() {
+            let text = shown(&band.name, BAND_NAME_MAX);
+            let (x, width) = (x.map(&band.from, pixels), GAP / 2 + text_width(&text));
+            let later = labels.iter().filter(|later| later.x < x + width + GAP);
+            let row = later.map(|later| later.row + 1).max().unwrap_or(0);
+            labels.push(BandLabel {
+                text,
+                x,
+                width,
+                row,
+            });
+        }
+        labels
     }
 
     /// The colour of each series.
@@ -172,18 +232,29 @@ impl Lines {
                 series.name
             ));
         }
+        let bands = self.bands.bands.iter().map(|Band { name, from, to }| {
+            let [from, to] = [from, to].map(|end| rounded(*end, 2));
+            format!("{name} from {from} to {to}")
+        });
+        let bands: Vec<String> = bands.collect();
+        if !bands.is_empty() {
+            text.push_str(&format!(" {}: {}.", self.bands.name, bands.join("; ")));
+        }
         text
     }
 
     fn draw(
         &self,
         area: &DrawingArea<SVGBackend<'_>, Shift>,
-        x: &Axis,
-        y: &Axis,
+        (x, y): (&Axis, &Axis),
+        (above, labels): (i32, &[BandLabel]),
     ) -> Result<(), DrawingAreaErrorKind<io::Error>> {
+        let (width, _) = area.dim_in_pixel();
+        let right = i32::try_from(width).unwrap_or(i32::MAX) - self.x_pixels(y).1;
         let mut chart = ChartBuilder::on(area)
             .margin(MARGIN)
-            .margin_right(2 * MARGIN)
+            .margin_top(MARGIN + above)
+            .margin_right(right)
             .x_label_area_size(2 * LINE_HEIGHT)
             .y_label_area_size(LINE_HEIGHT + y.label_area())
             .build_cartesian_2d(x.clone(), y.clone())?;
@@ -198,6 +269,19 @@ impl Lines {
             .y_label_style(text_style(LABEL_SIZE, HPos::Right, VPos::Center))
             .axis_desc_style(text_style(LABEL_SIZE, HPos::Center, VPos::Top))
             .draw()?;
+        for band in &self.bands.bands {
+            let corners = [(band.from, y.low()), (band.to, y.high())];
+            let style = colour(BAND_COLOUR).mix(BAND_OPACITY).filled();
+            chart.draw_series([Rectangle::new(corners, style)])?;
+        }
+        for label in labels {
+            let y = MARGIN + above - (label.row + 1) * LINE_HEIGHT;
+            let line = [(label.x, y), (label.x, MARGIN + above)];
+            area.draw(&PathElement::new(line, GRID))?;
+            let style = text_style(LABEL_SIZE, HPos::Left, VPos::Top);
+            let place = (label.x + GAP / 2, y);
+            area.draw(&Text::new(label.text.as_str(), place, style))?;
+        }
         if let Scale::Around(middle) = self.y_scale {
             let ends = [x.low(), x.high()].map(|end| (end, middle));
             chart.draw_series([PathElement::new(ends, INK)])?;
@@ -245,6 +329,18 @@ impl Lines {
     }
 }
 
+/// The label of a band.
+#[derive(Clone, Debug)]
+struct BandLabel {
+    text: String,
+    /// Where it begins, in pixels from the left.
+    x: i32,
+    /// In pixels.
+    width: i32,
+    /// Its row, from the bottom.
+    row: i32,
+}
+
 /// In pixels.
 const WIDTH: i32 = 760;
 /// In pixels, without title and legend.
@@ -255,6 +351,12 @@ const SPREAD_WIDTH: u32 = 9;
 const SPREAD_OPACITY: f64 = 0.3;
 /// Radius of a line's only point, in pixels.
 const LONE_RADIUS: i32 = 3;
+/// Number of the colour of bands.
+const BAND_COLOUR: usize = 6;
+/// Opacity of a band, on which lines are seen.
+const BAND_OPACITY: f64 = 0.3;
+/// Pixels of the longest label of a band that is shown in full.
+const BAND_NAME_MAX: u32 = 220;
 
 /// Horizontal bars with whiskers, one below the other, in groups.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bsp::numbers::position;
 use experiments::{CallSummary, Published};
 use maud::{Markup, PreEscaped, html};
-use record::ResumedRun;
+use record::{ResumedRun, ViewChange};
 use serde::Serialize;
 
 use crate::explain::call::{ChoiceReport, Force, Forces, first_of};
@@ -31,6 +31,9 @@ pub struct Explanation {
     /// The checkpoint that the run resumes, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) resumed: Option<ResumedRun>,
+    /// The view of its job that the run is, if nodes of the view before are lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) view: Option<ViewChange>,
     /// From the start to the last halt, or to the end of the last superstep if the run did not end.
     pub(super) seconds: f64,
     /// Whether the record has the whole run and its result.

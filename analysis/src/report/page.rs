@@ -12,7 +12,7 @@ use crate::explain::{
     first_difference, table,
 };
 use crate::pictures;
-use crate::pictures::{Picture, Table};
+use crate::pictures::{JobViews, Picture, Table};
 use crate::report::ReportedRun;
 use crate::text::{counted, duration, maybe, rounded};
 
@@ -105,6 +105,9 @@ fn sections(
     let calls: Vec<Calls> = runs.iter().map(Calls::of).collect();
     let made = runs.iter().map(|run| run.provenance(registry));
     let made: Vec<_> = made.collect::<Result<_, _>>()?;
+    if let PageKind::File = kind {
+        sections.extend(views(runs, &made)?);
+    }
     // The parts of a page that grows are there from the beginning.
     let is_live = matches!(kind, PageKind::Live(_));
     let has_notes = is_live || runs.iter().any(|run| !run.view.notes.is_empty());
@@ -134,6 +137,39 @@ fn sections(
         content: beside(runs, |_, run| configuration(run, registry))?,
     });
     Ok(sections)
+}
+
+/// How the jobs of runs went on when nodes were lost, if one was.
+fn views(runs: &[ReportedRun], made: &[Provenance]) -> Result<Option<Section>, Failure> {
+    let views = runs.iter().map(ReportedRun::job_views);
+    let views: Vec<JobViews> = views.collect::<Result<_, _>>()?;
+    if !views.iter().any(JobViews::has_later) {
+        return Ok(None);
+    }
+    let content = beside(runs, |index, run| {
+        let views = &views[index];
+        let own = run.view.run.view.as_ref().map_or(1, |view| view.number);
+        let drawn = views.picture();
+        let drawn =
+            drawn.map(|picture| drawn_figure((VIEWS, picture), &prefix(index), None, &made[index]));
+        Ok(html! {
+            @if views.has_later() {
+                @for sentence in views.sentences() { p { (sentence) } }
+                @if let Some(missing) = views.missing() {
+                    p { "The record of view " (missing) " is not beside the others." }
+                }
+                @if let Some(figure) = drawn.transpose()? { (figure) }
+                p { "All else on this page is about view " (own) "." }
+            } @else {
+                p { (run.name) ": no node was lost." }
+            }
+        })
+    })?;
+    Ok(Some(Section {
+        id: VIEWS,
+        title: "Views of the job",
+        content,
+    }))
 }
 
 /// A part of every run, beside each other.
@@ -320,7 +356,10 @@ struct PageFigure {
 /// The anchor of the notes, which many programs do not have.
 const NOTES: &str = "notes";
 
-/// All pictures, in the order of the page.
+/// The anchor of the views, which a job has that lost nodes.
+const VIEWS: &str = "views";
+
+/// All other pictures, in the order of the page.
 const FIGURES: [PageFigure; 7] = [
     PageFigure {
         id: "timeline",
@@ -381,25 +420,34 @@ impl PageFigure {
         let Some(picture) = (self.draw)(run) else {
             return Ok(html! { p { (run.name) ": the record does not have what this shows." } });
         };
-        let csv = picture.table.csv(provenance)?;
-        let is_linked = self.id == "timeline";
-        let moves = if is_linked {
-            linked_moves(prefix, run, calls)?
-        } else {
-            String::new()
+        let moves = match self.id {
+            "timeline" => Some(linked_moves(prefix, run, calls)?),
+            _ => None,
         };
-        let file = format!("{prefix}-{}", self.id);
-        Ok(html! {
-            figure.picture data-run=(prefix) data-kind=(self.id) {
-                (PreEscaped(picture.svg))
-                @if is_linked { script.moves type="application/json" { (PreEscaped(moves)) } }
-                details.data data-file=(file) {
-                    summary { "Data as a table" }
-                    pre.csv { (csv) }
-                }
-            }
-        })
+        drawn_figure((self.id, picture), prefix, moves, provenance)
     }
+}
+
+/// A picture of the section `id`, its data, and the moves that it is linked with.
+fn drawn_figure(
+    (id, picture): (&str, Picture),
+    prefix: &str,
+    moves: Option<String>,
+    provenance: &Provenance,
+) -> Result<Markup, Failure> {
+    let csv = picture.table.csv(provenance)?;
+    Ok(html! {
+        figure.picture data-run=(prefix) data-kind=(id) {
+            (PreEscaped(picture.svg))
+            @if let Some(moves) = moves {
+                script.moves type="application/json" { (PreEscaped(moves)) }
+            }
+            details.data data-file=(format!("{prefix}-{id}")) {
+                summary { "Data as a table" }
+                pre.csv { (csv) }
+            }
+        }
+    })
 }
 
 fn linked_moves(prefix: &str, run: &ReportedRun, calls: &Calls) -> Result<String, Failure> {

@@ -584,6 +584,7 @@ fn lines(swept: &Swept, over: usize, numbers: &[f64]) -> Lines {
         x_is_log: is_log(by_number.iter().map(|(x, _)| *x)),
         y_scale: Scale::of(&heights),
         series,
+        ..Lines::default()
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) fn run(processes: u32, supersteps: u64, moves: &[(u64, u32, u32)]) ->
         hosts,
         round: Round::SUPERSTEP,
         resumed: None,
+        view: None,
     });
     let instant = |seconds: u64| Instant::new(seconds as f64).unwrap();
     let mut moves = moves.iter().peekable();
@@ -67,6 +68,7 @@ fn placement() -> Placement {
         placement: names(["c", "a", "a"]),
         round: Round::SUPERSTEP,
         resumed: None,
+        view: None,
     })
 }
 

@@ -55,7 +55,7 @@ fn combined(parts: Vec<Partial>, picks: &[prop::sample::Index]) -> Result<Reduct
 }
 
 fn concluded_of(parts: Vec<Partial>, picks: &[prop::sample::Index]) -> Result<Concluded, String> {
-    let one = |part| Reductions(vec![("x".into(), part)]);
+    let one = |part| Reductions::from(vec![("x".into(), part)]);
     let mut all: Vec<Reductions> = parts.into_iter().map(one).collect();
     let mut picks = picks.iter().cycle();
     let mut count = 1;
@@ -183,12 +183,12 @@ proptest! {
         let noted = |values: &Vec<f64>| {
             let mut all = Reductions::default();
             values.iter().for_each(|value| all.add("x".into(), Partial::note(*value)));
-            all.0.remove(0).1
+            all.0.unwrap().remove(0).1
         };
-        let mut all = Reductions(vec![("x".into(), Partial::And(true)), ("x".into(), Partial::note(0.0))]);
+        let mut all = Reductions::from(vec![("x".into(), Partial::And(true)), ("x".into(), Partial::note(0.0))]);
         all.check(1).unwrap();
         let charged = all.charged_len();
-        all.combine(Reductions(vec![("x".into(), Partial::And(false)), ("x".into(), noted(&values[0]))]));
+        all.combine(Reductions::from(vec![("x".into(), Partial::And(false)), ("x".into(), noted(&values[0]))]));
         prop_assert_eq!(all.charged_len(), charged);
         let concluded = all.conclude().unwrap();
         prop_assert_eq!(concluded.reduced.value::<And>("x"), Ok(false));
@@ -300,7 +300,7 @@ fn reductions_that_are_too_long_are_refused() {
 
 #[test]
 fn what_no_processes_can_have_contributed_is_refused() {
-    let reductions = |partial| Reductions(vec![("x".into(), partial)]);
+    let reductions = |partial| Reductions::from(vec![("x".into(), partial)]);
     let sums = |len, planes: &[f64]| {
         Partial::Sum(FloatSums {
             len,
@@ -329,11 +329,11 @@ fn what_no_processes_can_have_contributed_is_refused() {
     let long: Cow<'static, str> = Cow::Owned("x".repeat(1000));
     assert!(!check(Partial::Conflict(long.clone(), "y".into()), 2));
     assert!(
-        Reductions(vec![(long, Partial::And(true))])
+        Reductions::from(vec![(long, Partial::And(true))])
             .check(2)
             .is_err()
     );
-    let twice = Reductions(vec![
+    let twice = Reductions::from(vec![
         ("x".into(), Partial::And(true)),
         ("x".into(), Partial::Or(true)),
     ]);
@@ -347,7 +347,7 @@ fn what_no_processes_can_have_contributed_is_refused() {
             min: many(min),
             max: many(&[1.0]),
         }));
-        Reductions(vec![(Cow::Owned(name.to_owned()), partial)])
+        Reductions::from(vec![(Cow::Owned(name.to_owned()), partial)])
             .check(2)
             .is_ok()
     };
@@ -365,7 +365,7 @@ fn what_no_processes_can_have_contributed_is_refused() {
 fn notes_and_reductions_that_are_too_long_together_are_refused() {
     let note = |index: u64| (Cow::from(format!("{index:06}")), Partial::note(0.5));
     let most = REDUCTIONS_MAX / (NOTE_BYTES + 6);
-    let noted = |count: u64| Reductions((0..count).map(note).collect()).conclude();
+    let noted = |count: u64| Reductions::from((0..count).map(note).collect::<Vec<_>>()).conclude();
     assert_eq!(noted(most).unwrap().notes.len(), position(most));
     let problem = noted(most + 1).unwrap_err();
     assert!(
@@ -377,7 +377,7 @@ fn notes_and_reductions_that_are_too_long_together_are_refused() {
 
 #[test]
 fn an_outline_tells_what_is_charged_for_and_not_the_values() {
-    let of = |name: &'static str, partial: Partial| Reductions(vec![(name.into(), partial)]);
+    let of = |name: &'static str, partial: Partial| Reductions::from(vec![(name.into(), partial)]);
     let outline = of("x", Partial::note(1.0)).outline();
     assert!(outline.is_of(&of("x", Partial::note(2.0))));
     assert!(

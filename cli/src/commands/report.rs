@@ -46,6 +46,8 @@ pub(crate) enum PictureArgument {
     Load,
     /// Sets, and what moved between them
     Sets,
+    /// Supersteps over the time of a job that lost nodes, in all its views
+    Views,
 }
 
 /// The command `report`.
@@ -133,6 +135,7 @@ impl From<PictureArgument> for PictureKind {
             PictureArgument::Breakdown => Self::Breakdown,
             PictureArgument::Load => Self::Load,
             PictureArgument::Sets => Self::Sets,
+            PictureArgument::Views => Self::Views,
         }
     }
 }
@@ -142,6 +145,7 @@ Draw from records what runs look like: a page that needs nothing but itself, or 
 
 The page has what rescheduling saved of what it could have saved; where processes were and when they moved; how long \
 supersteps took, with those of scenario i; where the time went; how busy hosts were; what moved between Sets; \
+how the job went on when nodes were lost; \
 every call with its reasons and with what it gained; the configuration, and what made the record. It is one file \
 without a network or a server. Several runs stand beside each other, with a table that compares them.
 

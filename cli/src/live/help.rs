@@ -40,6 +40,26 @@ names no policy runs under `adaptive`; --policy none runs the application alone,
 describe a simulated platform are ignored. Without a list of hosts, those of the Slurm job are used. Ctrl-C ends the \
 run and leaves the cluster free.";
 
+pub(super) const ATTACH_ABOUT: &str = "\
+Follow a run that a node leads, and fetch its results.
+
+A run goes on without its client: after `run --detach`, and when the client of a run is lost. One of its nodes leads it then, and \
+keeps its record and its outputs, for an hour after its end. `attach` shows, records and writes what `run` does, from the view on \
+that this node began. Ctrl-C leaves the run, which goes on. Several clients may attach, one after the other or at once.";
+
+pub(super) const ATTACH_HELP: &str = "\
+Exit codes: those of `run`; 4 if no node has the job, or it is of another client.
+
+Examples:
+  {bin} run FILE --cluster hosts --detach
+  {bin} status --cluster hosts
+  {bin} attach 00c3a1f2e4d5b697 --cluster hosts --out runs --outputs outputs.json
+
+What survives what: docs/recovery.md.";
+
+pub(super) const END_ABOUT: &str = "\
+End a run that a node leads. Its nodes are free then; a client that follows it is told who has ended it.";
+
 pub(super) const RUN_HELP: &str = "\
 The list of hosts, one per line; the first of each Set is its Set Manager:
   node-1 slots=4 set=left addr=10.0.0.1:7447
@@ -87,9 +107,10 @@ pub(super) const UP_HELP: &str = "\
 --slow 4:0.4, or 4:40%, holds the fourth node to 0.4 of its speed: after each superstep its threads sleep for as long as a slower \
 processor would have computed.
 
---kill 3@200 kills the third node (SIGKILL) once superstep 200 is over, counted from 0, and all@200 kills all of them: the \
-run fails with exit code 5, as when a machine is lost. The next superstep is under way by then. A run that ends before \
-succeeds, with a warning.
+--kill 3@200 kills the third node (SIGKILL) once superstep 200 is over, counted from 0, as when a machine is lost: the run \
+goes on without it. all@200 kills all of them: the run fails with exit code 5. The next superstep is under way by then. \
+--stop 3@200:20 stops the node for 20 s instead, as when a machine stands still: the run goes on without it, if that is \
+longer than 2.5 s. A run that ends before succeeds, with a warning.
 
 --between 10Mbps,2ms holds the link between any two Sets to a rate and to a latency in each direction, by a relay in this \
 process; no root is needed. --level is the available part of that rate: 0.5; 0.2..0.8, drawn from --seed, each level for \
@@ -105,6 +126,7 @@ result says how much longer it takes live.
 Examples:
   {bin} up --local 4 --sets 2 --slow 4:0.4 -- run conf/heat-local.toml
   {bin} up --local 4 --sets 2 --kill 3@200 -- run conf/heat-local.toml
+  {bin} up --local 4 --sets 2 --stop 3@200:5 -- run conf/heat-local.toml
   {bin} up --play -- run conf/owners-local.toml --policy none
   {bin} up --local 4 --sets 2 --between 10Mbps,2ms -- run conf/heat-ring.toml
   {bin} up --local 2 -- run conf/heat-local.toml --set application.supersteps=100 --format json

@@ -1,6 +1,7 @@
-//! The node processes of `up`: how they start, how `--kill` ends them, and how they have ended.
+//! The node processes of `up`: how they start, how `--kill` ends and `--stop` interrupts them, and how they have ended.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::env;
 use std::fmt::{self, Display, Formatter};
 use std::fs;
@@ -11,7 +12,8 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::str::FromStr;
-use std::thread;
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
 use bsp::HostId;
@@ -20,9 +22,10 @@ use hosts::{HUGE_PAGES, Share, measured_speed};
 use protocol::Member;
 use protocol::identity::{Authority, Name, Role, Validity};
 use record::Event;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::failure::CommandFailure;
-use crate::live::cluster::{ClusterMembers, roles};
+use crate::live::cluster::ClusterMembers;
 use crate::live::links::{RunningRelay, SetLinks};
 use crate::live::node::NodeConfiguration;
 use crate::live::play::Play;
@@ -51,6 +54,10 @@ pub(crate) struct Nodes {
     relay: Option<RunningRelay>,
     /// The nodes that [`Self::kill`] has killed, by the superstep that was over.
     killed: BTreeMap<u64, Vec<usize>>,
+    /// The nodes that [`Self::stop`] has stopped, and the superstep that was over.
+    stopped: Vec<(usize, Stop)>,
+    /// What lets them go on. The threads end when the other ends of the channels do.
+    stops: Vec<(mpsc::Sender<Infallible>, JoinHandle<()>)>,
     /// What the system had counted when they were started.
     memory_kills: MemoryKills,
 }
@@ -89,13 +96,15 @@ pub(crate) fn start(
         children: Vec::new(),
         relay: None,
         killed: BTreeMap::new(),
+        stopped: Vec::new(),
+        stops: Vec::new(),
         memory_kills: MemoryKills::count(),
     };
-    let all: Vec<Role> = roles(&members).collect();
-    for (index, ((member, role), share)) in members.iter().zip(all).zip(shares).enumerate() {
+    for (index, (member, share)) in members.iter().zip(shares).enumerate() {
         let host = HostId::from_index(index);
         let routes = relay.iter().flat_map(|relay| relay.routes(host));
-        let identity = issue(role, &member.name)?.to_pem();
+        // Any of them manages its Set if those before it are lost.
+        let identity = issue(Role::SetManager, &member.name)?.to_pem();
         nodes.begin(&NodeConfiguration {
             certificates: identity.certificates,
             key: identity.key,
@@ -167,6 +176,28 @@ impl Nodes {
         }
     }
 
+    /// Stops the node processes of `stop`, which go on when its time is over. Those that have ended are left as they are.
+    fn stop(&mut self, stop: Stop) {
+        let children = self.children.iter_mut().enumerate();
+        for (index, child) in children.filter(|(index, _)| stop.at.includes(*index)) {
+            let pid = Pid::from_child(child);
+            let is_stopped =
+                matches!(child.try_wait(), Ok(None)) && kill_process(pid, Signal::STOP).is_ok();
+            if !is_stopped {
+                continue;
+            }
+            let (running, ended) = mpsc::channel();
+            let wakes = move || {
+                if ended.recv_timeout(stop.lasts) == Err(mpsc::RecvTimeoutError::Timeout) {
+                    // It may have ended meanwhile.
+                    let _ended = kill_process(pid, Signal::CONT);
+                }
+            };
+            self.stops.push((running, thread::spawn(wakes)));
+            self.stopped.push((index, stop));
+        }
+    }
+
     /// A failure of the cluster with how nodes ended, if some have; `names` are their names.
     pub(crate) fn explain(&mut self, failure: CommandFailure, names: &[String]) -> CommandFailure {
         let CommandFailure::Failure(Failure::Cluster(mut problem)) = failure else {
@@ -175,6 +206,13 @@ impl Nodes {
         for (superstep, indices) in &self.killed {
             let end = killed(*superstep, indices.iter().map(|index| &*names[*index]));
             problem.push_str(&format!("\n  note: {end}"));
+        }
+        for (index, stop) in &self.stopped {
+            let (name, superstep, lasts) =
+                (&names[*index], stop.at.superstep, stop.lasts.as_secs_f64());
+            problem.push_str(&format!(
+                "\n  note: {name} was stopped after superstep {superstep} for {lasts} s, as --stop says"
+            ));
         }
         let killed: BTreeSet<usize> = self.killed.values().flatten().copied().collect();
         let others = names.iter().zip(&mut self.children).enumerate();
@@ -194,6 +232,11 @@ impl Nodes {
 impl Drop for Nodes {
     /// Nodes leave when their stdin is closed.
     fn drop(&mut self) {
+        for (running, thread) in self.stops.drain(..) {
+            drop(running);
+            // It does nothing that panics.
+            drop(thread.join());
+        }
         for child in &mut self.children {
             drop(child.stdin.take());
         }
@@ -229,10 +272,10 @@ const LEAVING: Duration = Duration::from_secs(3);
 /// For how long the certificates of a trial are valid.
 const DAYS: u64 = 30;
 
-/// Which nodes are to be killed, and when.
+/// Nodes, and when something is to happen to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kill {
-    victims: Victims,
+pub(crate) struct NodesAt {
+    nodes: Victims,
     /// The superstep, from 0, that is over then.
     superstep: u64,
 }
@@ -244,90 +287,129 @@ enum Victims {
     Node(NonZeroU32),
 }
 
-impl FromStr for Kill {
+impl FromStr for NodesAt {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let expected = "must be NODE@SUPERSTEP, such as 3@200 or all@200; nodes are counted from 1";
-        let (victims, superstep) = text.split_once('@').ok_or(expected)?;
-        let victims = match victims.trim() {
+        let (nodes, superstep) = text.split_once('@').ok_or(expected)?;
+        let nodes = match nodes.trim() {
             "all" => Victims::All,
             node => Victims::Node(node.parse().map_err(|_| expected)?),
         };
         let superstep = superstep.trim().parse().map_err(|_| expected)?;
-        Ok(Self { victims, superstep })
+        Ok(Self { nodes, superstep })
     }
 }
 
-impl Display for Kill {
+impl Display for NodesAt {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        match self.victims {
+        match self.nodes {
             Victims::All => write!(formatter, "all@{}", self.superstep),
             Victims::Node(node) => write!(formatter, "{node}@{}", self.superstep),
         }
     }
 }
 
-impl Kill {
-    /// Checks that its node is one of `count`.
+impl NodesAt {
+    /// Checks that the node that `option` names is one of `count`.
     ///
     /// # Errors
     ///
     /// If there are fewer nodes.
-    pub(crate) fn check(self, count: usize) -> Result<(), Failure> {
+    pub(crate) fn check(self, option: &str, count: usize) -> Result<(), Failure> {
         if (0..count).any(|index| self.includes(index)) {
             return Ok(());
         }
         Err(Failure::Usage(format!(
-            "--kill {self}: there are only {count} nodes"
+            "{option} {self}: there are only {count} nodes"
         )))
     }
 
-    /// Whether the node of this index is to be killed.
+    /// Whether the node of this index is one of them.
     fn includes(self, index: usize) -> bool {
-        match self.victims {
+        match self.nodes {
             Victims::All => true,
             Victims::Node(node) => usize::try_from(node.get()).is_ok_and(|node| node == index + 1),
         }
     }
 }
 
-/// The kills of a run.
-#[derive(Debug)]
-pub(crate) struct Kills {
-    /// Those whose superstep is not over.
-    pending: Vec<Kill>,
+/// Nodes that stand still for some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stop {
+    pub(crate) at: NodesAt,
+    lasts: Duration,
 }
 
-impl Kills {
-    pub(crate) fn new(all: &[Kill]) -> Self {
+impl FromStr for Stop {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = "must be NODE@SUPERSTEP:SECONDS, such as 3@150:20; nodes are counted from 1";
+        let (at, seconds) = text.rsplit_once(':').ok_or(expected)?;
+        let at = at.parse().map_err(|_| expected)?;
+        let seconds = seconds.trim().parse().ok();
+        let seconds = seconds.filter(|seconds: &f64| 0.0 < *seconds && *seconds <= STOP_MAX);
+        let seconds = seconds.ok_or_else(|| format!("{expected}; at most {STOP_MAX} seconds"))?;
+        Ok(Self {
+            at,
+            lasts: Duration::from_secs_f64(seconds),
+        })
+    }
+}
+
+impl Display for Stop {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.at, self.lasts.as_secs_f64())
+    }
+}
+
+/// The longest time for which a node may be stopped, in seconds.
+const STOP_MAX: f64 = 86_400.0;
+
+/// What is to happen to the nodes of a run.
+#[derive(Debug)]
+pub(crate) struct Disturbances {
+    /// Those whose superstep is not over.
+    kills: Vec<NodesAt>,
+    stops: Vec<Stop>,
+}
+
+impl Disturbances {
+    pub(crate) fn new(kills: &[NodesAt], stops: &[Stop]) -> Self {
         Self {
-            pending: all.to_vec(),
+            kills: kills.to_vec(),
+            stops: stops.to_vec(),
         }
     }
 
-    /// Kills the nodes that are due after `event`, each kill once.
+    /// Kills and stops the nodes for which it is time after `event`, each once.
     pub(crate) fn observe(&mut self, event: &Event, nodes: &mut Nodes) {
         let Event::Superstep(superstep) = event else {
             return;
         };
-        let is_due = |kill: &mut Kill| kill.superstep <= superstep.index;
-        for kill in self.pending.extract_if(.., is_due) {
+        let is_due = |at: NodesAt| at.superstep <= superstep.index;
+        for kill in self.kills.extract_if(.., |kill| is_due(*kill)) {
             tracing::info!(%kill, at = %superstep.ended, "nodes are killed");
             nodes.kill(kill.superstep, |index| kill.includes(index));
+        }
+        for stop in self.stops.extract_if(.., |stop| is_due(stop.at)) {
+            tracing::info!(%stop, at = %superstep.ended, "nodes are stopped");
+            nodes.stop(stop);
         }
     }
 
     /// Warns of those that a complete run has not come to.
     pub(crate) fn warn_of_pending(&self) {
-        if self.pending.is_empty() {
-            return;
+        let kills: Vec<String> = self.kills.iter().map(NodesAt::to_string).collect();
+        let stops: Vec<String> = self.stops.iter().map(Stop::to_string).collect();
+        for (option, pending) in [("--kill", kills), ("--stop", stops)] {
+            if !pending.is_empty() {
+                let pending = pending.join(", ");
+                tracing::warn!("{option} {pending}: the run ended before this superstep was over");
+            }
         }
-        let pending: Vec<String> = self.pending.iter().map(Kill::to_string).collect();
-        tracing::warn!(
-            "--kill {}: the run ended before this superstep was over",
-            pending.join(", ")
-        );
     }
 }
 
@@ -402,8 +484,8 @@ mod tests {
 
     #[test]
     fn a_kill_names_its_nodes_and_its_superstep() {
-        let kill = |text: &str| text.parse::<Kill>();
-        let included = |kill: Kill| -> Vec<usize> {
+        let kill = |text: &str| text.parse::<NodesAt>();
+        let included = |kill: NodesAt| -> Vec<usize> {
             let indices = (0..3).filter(|index| kill.includes(*index));
             indices.collect()
         };
@@ -421,8 +503,37 @@ mod tests {
     }
 
     #[test]
+    fn a_stop_has_a_time() {
+        let stop = |text: &str| text.parse::<Stop>();
+        let whole = stop("3@150:20").unwrap();
+        assert_eq!(
+            (whole.at.superstep, whole.lasts),
+            (150, Duration::from_secs(20))
+        );
+        assert_eq!(stop("all@7: 0.5").unwrap().to_string(), "all@7:0.5");
+        for text in [
+            "",
+            "3@150",
+            "3@150:",
+            "3:20",
+            "3@150:0",
+            "3@150:-1",
+            "3@150:nan",
+            "3@150:inf",
+            "3@150:86401",
+            "0@150:1",
+            "3@x:1",
+        ] {
+            assert!(
+                stop(text).unwrap_err().contains("NODE@SUPERSTEP:SECONDS"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
     fn a_node_has_to_be_there() {
-        let check = |text: &str| text.parse::<Kill>().unwrap().check(4);
+        let check = |text: &str| text.parse::<NodesAt>().unwrap().check("--kill", 4);
         assert_eq!(check("4@1").ok(), Some(()));
         assert_eq!(check("all@1").ok(), Some(()));
         for text in ["5@1", "4294967295@1"] {

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -236,7 +237,7 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         scope: LoadScope::Process,
         checkpoints: CheckpointFolders::below(checkpoints),
         outputs: output_folder(outputs.as_deref())?,
-        prepare: Box::new(move |submit| prepare(submit, &registry, data.as_deref())),
+        prepare: Arc::new(move |submit| prepare(submit, &registry, data.as_deref())),
     };
     let termination = TerminationSignal::default();
     let build = node.builds.own.to_string();
@@ -317,7 +318,8 @@ fn read(file: &Path) -> Result<(Section, Tree), Failure> {
     Ok((decode(&section, "node", |_| Unit::None)?, section))
 }
 
-/// A node of `up`: it reads its configuration from stdin, writes its address to stdout, and leaves when stdin ends.
+/// A node of `up`: it reads its configuration from stdin, writes its address to stdout, and leaves when stdin ends or a signal
+/// asks for it.
 fn serve_parent(registry: Registry) -> Result<(), Failure> {
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
@@ -350,7 +352,7 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
         scope: LoadScope::Siblings,
         checkpoints: checkpoints(configuration.checkpoints),
         outputs: output_folder(configuration.outputs.as_deref())?,
-        prepare: Box::new(move |submit| prepare(submit, &registry, configuration.data.as_deref())),
+        prepare: Arc::new(move |submit| prepare(submit, &registry, configuration.data.as_deref())),
     };
     let (leave, left) = oneshot::channel::<()>();
     thread::spawn(move || {
@@ -369,7 +371,13 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
         // A parent that does not read this ends the node.
         drop(writeln!(out, "{address}").and_then(|()| out.flush()));
     };
-    let ran = node.run(ready, async { drop(left.await) });
+    let termination = TerminationSignal::default();
+    let ran = node.run(ready, async move {
+        tokio::select! {
+            _ = left => {}
+            () = termination.received() => {}
+        }
+    });
     ran.map_err(|error| Failure::Cluster(error.to_string()))?;
     // Threads that still execute end with the process.
     process::exit(0)

@@ -5,25 +5,28 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use agents::Outcome;
-use analysis::live::{Report, Simulated, Watch, hints};
+use agents::{Outcome, Setup};
+use analysis::live::{Report, Simulated, ViewReport, Views, Watch, going_on_without, hints};
 use analysis::report::LiveRun;
+use analysis::text::data;
 use bsp::HostId;
+use bsp::units::Seconds;
 use checkpoint::{DiskFiles, SavedStates, Store};
 use clap::Args;
 use experiments::record::RecordedFailure;
-use experiments::submission::{request, scenario};
+use experiments::submission::{attached, next_view, request, scenario};
 use experiments::{
     CheckpointTime, CsvTable, Entry, Failure, Finished, Loaded, PreparedExperiment, Provenance,
     Published, Recorder, Registry, RunFailure, RunReport, SavedJob, Scenario, absolute, beginning,
     csv_of_run, refuse_records,
 };
-use hosts::{JobObserver, TransferProgress};
+use hosts::{Attachment, JobObserver, TransferProgress};
 use machines::JobError;
-use machines::client::Request;
+use machines::client::{MissingMemory, Request};
+use machines::views::NextView;
 use protocol::identity::Identity;
 use protocol::transport::JobId;
-use protocol::{JobFolder, Member, NodeFiles};
+use protocol::{JobFolder, Member, NodeFiles, View};
 use record::Event;
 
 use crate::command::{Command, Context, Overrides, TRACED};
@@ -48,15 +51,38 @@ pub(crate) struct RunArguments {
     pub(crate) overrides: Overrides,
     #[command(flatten)]
     pub(crate) checkpoints: CheckpointArguments,
+    #[command(flatten)]
+    results: ResultArguments,
+    /// Accept nodes that run another build than this client
+    #[arg(long)]
+    pub(crate) allow_mixed_builds: bool,
+    /// Keep what each process did in each superstep in the record, trace.bin: the same as --set run.trace=true
+    #[arg(long, requires = "out", conflicts_with = "resume")]
+    trace: bool,
+    /// Have the nodes write the snapshots that processes take; the folder of --out has a list of them
+    #[arg(long, requires = "out")]
+    snapshots: bool,
+    /// End the run when a node is lost; otherwise it goes on without that node [default: unless recovery.enabled is false]
+    #[arg(long)]
+    no_recovery: bool,
+    /// Leave the run when it has begun: a node leads it, keeps its record and its outputs for an hour after its end, and `attach`
+    /// fetches them
+    #[arg(
+        long,
+        conflicts_with_all = ["no_recovery", "resume", "out", "outputs", "snapshots", "dashboard", "checkpoint"]
+    )]
+    pub(crate) detach: bool,
+}
+
+/// What becomes of the results of a run.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ResultArguments {
     /// Show long tables whole
     #[arg(long)]
     all: bool,
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Accept nodes that run another build than this client
-    #[arg(long)]
-    pub(crate) allow_mixed_builds: bool,
     /// Keep the record of the run in a folder of this one: DIR/iii, or DIR/i with --policy none
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -66,17 +92,11 @@ pub(crate) struct RunArguments {
     /// Compress the events of the record: events.jsonl.gz
     #[arg(long, requires = "out")]
     compress: bool,
-    /// Keep what each process did in each superstep in the record, trace.bin: the same as --set run.trace=true
-    #[arg(long, requires = "out", conflicts_with = "resume")]
-    trace: bool,
     /// File for the programs' outputs, .json, .csv, .msgpack or .npy; or a folder, DIR/, for them and the files that
     /// the workload makes; or `nodes`: each output stays in a file of the node on which its process ends, and the folder of
     /// --out has a list of them
     #[arg(long, value_name = "PATH", value_parser = live_outputs())]
     outputs: Option<LiveOutputs>,
-    /// Have the nodes write the snapshots that processes take; the folder of --out has a list of them
-    #[arg(long, requires = "out")]
-    snapshots: bool,
     /// Serve a page of the run while it goes on, at this address [default without a value: 127.0.0.1:7448]
     #[arg(
         long,
@@ -98,7 +118,7 @@ pub(crate) struct Following<'a> {
     pub(crate) spectator: &'a mut dyn FnMut(&Event),
 }
 
-impl RunArguments {
+impl ResultArguments {
     /// A socket for the page of the run, if one is wanted.
     ///
     /// # Errors
@@ -118,11 +138,6 @@ impl RunArguments {
         matches!(self.outputs, Some(LiveOutputs::Nodes))
     }
 
-    /// Whether processes leave files on the nodes.
-    const fn has_files(&self) -> bool {
-        self.snapshots || self.has_outputs_on_nodes()
-    }
-
     /// Checks that there is a place for the list of the files that stay on the nodes.
     ///
     /// # Errors
@@ -135,6 +150,22 @@ impl RunArguments {
             ));
         }
         Ok(())
+    }
+}
+
+impl RunArguments {
+    /// A socket for the page of the run, if one is wanted.
+    ///
+    /// # Errors
+    ///
+    /// If the address is in use, or no address of this machine.
+    pub(crate) fn dashboard(&self) -> Result<Option<Listening>, Failure> {
+        self.results.dashboard()
+    }
+
+    /// Whether processes leave files on the nodes.
+    const fn has_files(&self) -> bool {
+        self.snapshots || self.results.has_outputs_on_nodes()
     }
 }
 
@@ -168,98 +199,155 @@ pub(crate) fn follow(
     following: Following<'_>,
 ) -> Result<(), CommandFailure> {
     let registry = context.registry();
-    arguments.check_outputs()?;
-    let mut job = job(arguments, &cluster, registry, following.simulated.is_some())?;
-    let workload = &job.loaded.experiment.application.workload;
-    let entry = registry.find(workload, None)?;
-    if let Some(place) = arguments.place() {
-        place.check(entry)?;
-    }
-    let scenario = scenario(&job.prepared);
-    for hint in hints(&job.prepared, registry, following.simulated.is_some())? {
-        tracing::warn!("{hint}");
-    }
-    let recorder = recorder(arguments, scenario, &job.prepared, registry)?;
-    let page = || page(arguments, scenario, &job.prepared, registry);
-    let dashboard = following.dashboard;
-    let dashboard = dashboard.map(|listening| listening.serve(page()?));
-    let dashboard = dashboard.transpose()?;
-    let supersteps = job.loaded.experiment.application.supersteps;
-    let (is_wanted, platform) = (context.has_progress(), &job.prepared.platform);
-    let observers = RunObservers {
-        progress: Progress::new(is_wanted, scenario, supersteps, platform),
-        watch: Watch::new(beginning(scenario, &job.prepared, registry)?)?,
-        disk: DiskWatch::default(),
-        recorder: recorder.map(FlushedRecorder::new),
-        dashboard: dashboard.as_ref(),
-        spectator: following.spectator,
+    arguments.results.check_outputs()?;
+    let job = job(arguments, &cluster, registry, following.simulated.is_some())?;
+    let name = arguments.checkpoints.resumed();
+    let name = name.or(arguments.file.as_deref());
+    let shown = Shown {
+        name: name.map_or_else(String::new, |name| name.display().to_string()),
+        results: &arguments.results,
+        checkpoints: &arguments.checkpoints,
     };
-    let simulated = following.simulated;
-    let result = execute(
-        arguments,
-        (&mut job, cluster),
-        registry,
-        (observers, simulated),
-    );
-    if let Some(dashboard) = dashboard {
-        dashboard.finish(&match &result {
-            Ok(()) => "The run is complete.".to_owned(),
-            Err(CommandFailure::Interrupted(_)) => "The run was interrupted.".to_owned(),
-            Err(failure) => format!("The run failed: {failure}"),
-        });
+    if arguments.detach {
+        return detach(&job, cluster, arguments.results.format);
     }
-    result
+    shown.follow(job, cluster.client, context, following)
 }
 
-/// Runs the job, and shows and writes its results.
-fn execute(
-    arguments: &RunArguments,
-    (job, cluster): (&mut RunJob, ClusterMembers),
-    registry: &Registry,
-    (mut observers, simulated): (RunObservers<'_>, Option<&Simulated>),
-) -> Result<(), CommandFailure> {
-    let termination = TerminationSignal::default();
-    let entry = registry.find(&job.loaded.experiment.application.workload, None)?;
-    let interrupted = termination.clone().received();
-    let finished = job
-        .run(entry, cluster.client, &mut observers, interrupted)
-        .and_then(|outcome| Finished::new(entry, job.loaded.build_input(), outcome));
-    observers.progress.finish();
-    let finished = match finished {
-        Ok(finished) if termination.number().is_none() => finished,
-        finished => {
-            let failure = failure(arguments, entry, finished.err(), termination.number());
-            if let Some(recorder) = observers.recorder {
-                recorder.fail(&recorded(&failure));
-            }
-            return Err(failure);
+/// Begins with the job, and leaves it to a node.
+fn detach(job: &RunJob, cluster: ClusterMembers, format: Format) -> Result<(), CommandFailure> {
+    let (number, leader) = hosts::detach(cluster.client, &job.request, &mut |_: &Event| Ok(()))
+        .map_err(|error| CommandFailure::Failure(RunFailure::from(error).into()))?;
+    let job = format!("{:016x}", number.0);
+    match format {
+        Format::Table => print(&format!(
+            "job {job} goes on, led by {leader}\n\n  attach {job}   follows it, and fetches its record and its outputs\n  \
+             end {job}      ends it\n"
+        ))?,
+        Format::Json => print(&format!(
+            "{}\n",
+            serde_json::json!({ "job": job, "leader": leader })
+        ))?,
+        Format::Csv => print(&format!("job,leader\n{job},{leader}\n"))?,
+    }
+    Ok(())
+}
+
+/// How the results of a run are shown, and how its user can go on when it has none.
+pub(super) struct Shown<'a> {
+    /// What the user calls the run.
+    pub(super) name: String,
+    pub(super) results: &'a ResultArguments,
+    pub(super) checkpoints: &'a CheckpointArguments,
+}
+
+impl Shown<'_> {
+    /// Runs or follows the job as `client`, and shows and writes its results.
+    ///
+    /// # Errors
+    ///
+    /// Whatever is wrong with the experiment, the program, the cluster or the disk.
+    pub(super) fn follow(
+        &self,
+        mut job: RunJob,
+        client: Identity,
+        context: &Context<'_>,
+        following: Following<'_>,
+    ) -> Result<(), CommandFailure> {
+        let registry = context.registry();
+        let workload = &job.loaded.experiment.application.workload;
+        let entry = registry.find(workload, None)?;
+        if let Some(place) = self.results.place() {
+            place.check(entry)?;
         }
-    };
-    let RunJob {
-        loaded, prepared, ..
-    } = &*job;
-    let run = RunReport::new(scenario(prepared), &finished, &prepared.platform);
-    let report = Report::new(prepared, run, &observers.watch, simulated);
-    let provenance = || Provenance::of_experiment(&prepared.loaded, registry);
-    let written = match arguments.place() {
-        Some(place) => place.write(loaded, registry, &finished, provenance),
-        None => Ok(()),
-    };
-    let recorder = observers.recorder;
-    let recorded = recorder.map(|recorder| recorder.finish(&finished, report.run()));
-    show(arguments, &report, provenance)?;
-    recorded.unwrap_or(Ok(()))?;
-    written
+        if job.attachment.is_none() {
+            for hint in hints(&job.prepared, registry, following.simulated.is_some())? {
+                tracing::warn!("{hint}");
+            }
+        }
+        let scenario = scenario(&job.prepared);
+        // The view before that of an attached job has no record here.
+        let recorder = match job.attachment {
+            Some(_) => None,
+            None => recorder(self.results, scenario, &job.prepared, registry)?,
+        };
+        let page = || page(self, scenario, &job.prepared, registry);
+        let dashboard = following.dashboard;
+        let dashboard = dashboard.map(|listening| listening.serve(page()?));
+        let dashboard = dashboard.transpose()?;
+        let supersteps = job.loaded.experiment.application.supersteps;
+        let (is_wanted, platform) = (context.has_progress(), &job.prepared.platform);
+        let begin = (job.saved.take(), job.attachment.take());
+        let observers = RunObservers {
+            views: ViewFollower::new(self, (&job, begin.1.is_some()), registry),
+            progress: Progress::new(is_wanted, scenario, supersteps, platform),
+            watch: Watch::new(beginning(scenario, &job.prepared, registry)?)?,
+            disk: DiskWatch::default(),
+            recorder: recorder.map(FlushedRecorder::new),
+            dashboard: dashboard.as_ref(),
+            spectator: following.spectator,
+        };
+        let simulated = following.simulated;
+        let result = self.execute((&job, begin, client), registry, (observers, simulated));
+        if let Some(dashboard) = dashboard {
+            dashboard.finish(&match &result {
+                Ok(()) => "The run is complete.".to_owned(),
+                Err(CommandFailure::Interrupted(_)) => "The run was interrupted.".to_owned(),
+                Err(failure) => format!("The run failed: {failure}"),
+            });
+        }
+        result
+    }
+
+    fn execute(
+        &self,
+        (job, begin, client): (&RunJob, (Option<SavedStates>, Option<Attachment>), Identity),
+        registry: &Registry,
+        (mut observers, simulated): (RunObservers<'_>, Option<&Simulated>),
+    ) -> Result<(), CommandFailure> {
+        let termination = TerminationSignal::default();
+        let entry = registry.find(&job.loaded.experiment.application.workload, None)?;
+        let interrupted = termination.clone().received();
+        let finished = job
+            .run((entry, begin), client, &mut observers, interrupted)
+            .and_then(|outcome| Finished::new(entry, job.loaded.build_input(), outcome));
+        observers.progress.finish();
+        let finished = match finished {
+            Ok(finished) if termination.number().is_none() => finished,
+            finished => {
+                let failure = failure(self, entry, finished.err(), termination.number());
+                if let Some(recorder) = observers.recorder {
+                    recorder.fail(&recorded(&failure));
+                }
+                return Err(failure);
+            }
+        };
+        let loaded = &job.loaded;
+        let prepared = observers.views.prepared.as_ref().unwrap_or(&job.prepared);
+        let run = RunReport::new(scenario(prepared), &finished, &prepared.platform);
+        let report = Report::new(prepared, run, &observers.watch, simulated);
+        let report = report.with_views(observers.views.reports(job));
+        let provenance = || Provenance::of_experiment(&prepared.loaded, registry);
+        let written = match self.results.place() {
+            Some(place) => place.write(loaded, registry, &finished, provenance),
+            None => Ok(()),
+        };
+        let recorder = observers.recorder;
+        let recorded = recorder.map(|recorder| recorder.finish(&finished, report.run()));
+        show(self.results, &report, provenance)?;
+        recorded.unwrap_or(Ok(()))?;
+        written
+    }
 }
 
 /// Why a run has no result, whose outputs are kept if it has outputs: a signal, if it received one, or else `failure`.
 fn failure(
-    arguments: &RunArguments,
+    shown: &Shown<'_>,
     entry: &dyn Entry,
     failure: Option<RunFailure>,
     signal: Option<u8>,
 ) -> CommandFailure {
-    let checkpoints = &arguments.checkpoints;
+    let checkpoints = shown.checkpoints;
     match (signal, failure) {
         (Some(signal), _) => {
             if let Some(advice) = checkpoints.advice() {
@@ -267,7 +355,7 @@ fn failure(
             }
             CommandFailure::Interrupted(signal)
         }
-        (None, Some(RunFailure::Rejected(rejected))) => match arguments.place() {
+        (None, Some(RunFailure::Rejected(rejected))) => match shown.results.place() {
             Some(place) => place.keep_rejected(entry, *rejected).into(),
             None => rejected.failure.into(),
         },
@@ -302,7 +390,7 @@ fn job(
             assignments.extend(arguments.trace.then(|| TRACED.to_owned()));
             RunJob::of_experiment(
                 (file, assignments),
-                &arguments.checkpoints,
+                (&arguments.checkpoints, arguments.no_recovery),
                 members,
                 registry,
                 (allowed, plays),
@@ -312,28 +400,35 @@ fn job(
             "name an experiment, FILE, or a saved job, --resume DIR".to_owned(),
         )),
     }?;
-    job.write_files(arguments.has_files(), arguments.has_outputs_on_nodes());
+    job.write_files(
+        arguments.has_files(),
+        arguments.results.has_outputs_on_nodes(),
+    );
+    let is_wanted = job.loaded.experiment.recovery.enabled && !arguments.no_recovery;
+    let can_go_on = arguments.detach || (is_wanted && 1 < members.len());
+    if can_go_on && !plays {
+        let begins_anew = job.saved.is_none() && job.request.checkpoint.is_none();
+        job.request.view = Some(View::first(begins_anew));
+    }
     Ok(job)
 }
 
 /// The page of the run before its first event.
 fn page(
-    arguments: &RunArguments,
+    shown: &Shown<'_>,
     scenario: Scenario,
     prepared: &PreparedExperiment,
     registry: &Registry,
 ) -> Result<LiveRun, Failure> {
-    let name = arguments.checkpoints.resumed();
-    let name = name.or(arguments.file.as_deref());
-    let name = name.map_or_else(String::new, |name| name.display().to_string());
-    let record = arguments.out.as_ref().map(|out| out.join(scenario.name()));
+    let out = &shown.results.out;
+    let record = out.as_ref().map(|out| out.join(scenario.name()));
     let beginning = beginning(scenario, prepared, registry)?;
-    LiveRun::new(&name, beginning, record.as_deref(), registry)
+    LiveRun::new(&shown.name, beginning, record.as_deref(), registry)
 }
 
 /// Prints the report.
 fn show(
-    arguments: &RunArguments,
+    arguments: &ResultArguments,
     report: &Report,
     provenance: impl Fn() -> Result<Provenance, Failure>,
 ) -> Result<(), CommandFailure> {
@@ -349,7 +444,7 @@ fn show(
 
 /// The recorder, if a record is wanted and there is a place for it.
 fn recorder(
-    arguments: &RunArguments,
+    arguments: &ResultArguments,
     scenario: Scenario,
     prepared: &PreparedExperiment,
     registry: &Registry,
@@ -358,7 +453,7 @@ fn recorder(
         return Ok(None);
     };
     check_folder(folder)?;
-    if !arguments.force {
+    if !arguments.force && prepared.view.is_none() {
         refuse_records(folder, &[scenario])?;
     }
     let recorder = Recorder::new(folder, scenario, prepared, registry)?;
@@ -375,6 +470,8 @@ pub(super) struct RunJob {
     saved: Option<SavedStates>,
     /// The number of the folder in which the nodes of the job that it goes on with have written files, if they have.
     files: Option<u64>,
+    /// The node that tells of it, if the client does not submit it.
+    attachment: Option<Attachment>,
 }
 
 impl RunJob {
@@ -385,26 +482,44 @@ impl RunJob {
     /// If it cannot be run on `members`.
     pub(super) fn of_experiment(
         (file, mut assignments): (&Path, Vec<String>),
-        checkpoints: &CheckpointArguments,
+        (checkpoints, no_recovery): (&CheckpointArguments, bool),
         members: &[Member],
         registry: &Registry,
         (are_mixed_builds_allowed, plays): (bool, bool),
     ) -> Result<Self, Failure> {
         let mut loaded = experiments::load_for_cluster(file, &assignments, registry)?;
         let is_on = loaded.experiment.checkpoint.is_on();
-        if let Some(assignment) = checkpoints.assignments(is_on) {
-            assignments.push(assignment);
+        let mut more: Vec<String> = checkpoints.assignments(is_on).into_iter().collect();
+        let recovers = loaded.experiment.recovery.enabled && !no_recovery;
+        let has_buddies = loaded.experiment.checkpoint.copies && 1 < members.len();
+        let is_by_itself = recovers && !plays && has_buddies && !is_on && more.is_empty();
+        if is_by_itself {
+            more.push(format!("checkpoint.interval={}", CheckpointTime::Optimal));
+            let written = loaded.written.get("checkpoint");
+            if written.is_none_or(|written| written.get("first").is_none()) {
+                more.push(FIRST.to_owned());
+            }
+        }
+        if !more.is_empty() {
+            assignments.extend(more);
+            let given = loaded.overrides;
             loaded = experiments::load_for_cluster(file, &assignments, registry)?;
+            if is_by_itself {
+                // The user has set none of this.
+                loaded.overrides = given;
+            }
         }
         let (prepared, mut request) =
             request(&loaded, members, registry, are_mixed_builds_allowed, plays)?;
         request.checkpoint = checkpoints.folder()?;
+        request.memory_part = is_by_itself.then_some(loaded.experiment.recovery.memory);
         Ok(Self {
             loaded,
             prepared,
             request,
             saved: None,
             files: None,
+            attachment: None,
         })
     }
 
@@ -429,6 +544,27 @@ impl RunJob {
             request,
             saved: Some(states),
             files,
+            attachment: None,
+        })
+    }
+
+    /// The job that a node leads.
+    ///
+    /// # Errors
+    ///
+    /// If this program cannot read its experiment.
+    pub(super) fn of_attachment(
+        attachment: Attachment,
+        registry: &Registry,
+    ) -> Result<Self, Failure> {
+        let (loaded, prepared, request) = attached(attachment.submit(), registry)?;
+        Ok(Self {
+            loaded,
+            prepared,
+            request,
+            saved: None,
+            files: None,
+            attachment: Some(attachment),
         })
     }
 
@@ -443,32 +579,87 @@ impl RunJob {
         });
     }
 
-    /// Runs the job, whose workload is `entry`, as `client`.
+    /// Runs the job, whose workload is `entry`, as `client`, from the states with which it begins if it is saved on disk; or follows
+    /// it, as the node tells it that leads it.
     ///
     /// # Errors
     ///
     /// If it has no result.
     pub(super) fn run(
-        &mut self,
-        entry: &dyn Entry,
+        &self,
+        (entry, begin): (&dyn Entry, (Option<SavedStates>, Option<Attachment>)),
         client: Identity,
         observer: &mut dyn JobObserver,
         interrupted: impl Future<Output = ()>,
     ) -> Result<Outcome, RunFailure> {
         let request = &self.request;
-        let outcome = match self.saved.take() {
-            Some(states) => {
+        let outcome = match begin {
+            (_, Some(attachment)) => {
+                attachment.follow(request, entry.program_type(), observer, interrupted)
+            }
+            (Some(states), None) => {
                 let saved = (states, entry.program_type());
                 hosts::resume(client, request, saved, observer, interrupted)
             }
-            None => hosts::run(client, request, entry.program_type(), observer, interrupted),
+            (None, None) => {
+                hosts::run(client, request, entry.program_type(), observer, interrupted)
+            }
         };
         Ok(outcome?)
     }
 }
 
+/// When copies in memory are taken first, if a run takes them by itself: a run that is shorter pays nothing, and a loss before
+/// costs less than that.
+const FIRST: &str = "checkpoint.first=30 s";
+
+/// What makes the observers of the next view of a job.
+pub(super) struct ViewFollower<'a> {
+    shown: &'a Shown<'a>,
+    job: &'a RunJob,
+    /// Whether the first view is of another client.
+    is_attached: bool,
+    registry: &'a Registry,
+    /// The experiment on the nodes of the newest view, if it is not the first.
+    prepared: Option<PreparedExperiment>,
+    /// The later views.
+    later: Vec<ViewReport>,
+    began: Instant,
+}
+
+impl<'a> ViewFollower<'a> {
+    fn new(
+        shown: &'a Shown<'a>,
+        (job, is_attached): (&'a RunJob, bool),
+        registry: &'a Registry,
+    ) -> Self {
+        Self {
+            shown,
+            job,
+            is_attached,
+            registry,
+            prepared: None,
+            later: Vec::new(),
+            began: Instant::now(),
+        }
+    }
+
+    /// The views of the job, if it has any.
+    fn reports(&self, job: &RunJob) -> Option<Views> {
+        job.request.view.as_ref()?;
+        let first = ViewReport::new(&job.prepared, self.shown.results.out.is_some());
+        let first = (!self.is_attached).then_some(first);
+        let views = first.into_iter().chain(self.later.clone());
+        Some(Views {
+            seconds: self.began.elapsed().as_secs_f64(),
+            views: views.collect(),
+        })
+    }
+}
+
 /// All that sees the events of a run.
 pub(super) struct RunObservers<'a> {
+    pub(super) views: ViewFollower<'a>,
     pub(super) progress: Progress,
     pub(super) watch: Watch,
     pub(super) disk: DiskWatch,
@@ -491,6 +682,68 @@ impl JobObserver for RunObservers<'_> {
             dashboard.observe(event);
         }
         (self.spectator)(event);
+        Ok(())
+    }
+
+    fn miss_memory(&mut self, missing: &MissingMemory) {
+        let MissingMemory { node, needed, free } = missing;
+        tracing::warn!(
+            "processes are not saved while they run: {node} has {} of memory, and the states of its processes and of its ward's \
+             take {}; when a node is lost, the job begins again from its beginning",
+            data(free.as_f64()),
+            data(needed.as_f64())
+        );
+    }
+
+    /// Ends the record of the view that is over: the next one has its own.
+    fn begin_view(&mut self, next: &NextView) -> Result<Setup, JobError> {
+        let ViewFollower { job, registry, .. } = self.views;
+        let (prepared, setup) = next_view(&job.loaded, &job.request, next, registry)
+            .map_err(|failure| JobError::program(failure.to_string()))?;
+        if let Some(view) = &prepared.view {
+            let going_on = going_on_without(view, prepared.platform.hosts().len());
+            tracing::warn!("{going_on}");
+            if let Some(recorder) = self.recorder.take() {
+                recorder.fail(&(&Failure::Cluster(going_on)).into());
+            }
+        }
+        self.progress.go_on(&prepared.platform);
+        self.views.prepared = Some(prepared);
+        Ok(setup)
+    }
+
+    fn view_begun(&mut self, restored: Seconds) -> Result<(), JobError> {
+        let ViewFollower {
+            shown,
+            registry,
+            prepared,
+            later,
+            ..
+        } = &mut self.views;
+        let Some(prepared) = prepared else {
+            return Ok(());
+        };
+        if let Some(view) = &mut prepared.view {
+            view.restored = restored;
+        }
+        later.push(ViewReport::new(prepared, shown.results.out.is_some()));
+        let scenario = scenario(prepared);
+        let observers = || {
+            let recorder = recorder(shown.results, scenario, prepared, registry)?;
+            let watch = Watch::new(beginning(scenario, prepared, registry)?)?;
+            let page = self
+                .dashboard
+                .map(|dashboard| (dashboard, page(shown, scenario, prepared, registry)));
+            let page = page.map(|(dashboard, page)| Ok::<_, Failure>((dashboard, page?)));
+            Ok::<_, Failure>((recorder, watch, page.transpose()?))
+        };
+        let made = observers().map_err(|failure| JobError::program(failure.to_string()))?;
+        let (recorder, watch, page) = made;
+        self.recorder = recorder.map(FlushedRecorder::new);
+        self.watch = watch;
+        if let Some((dashboard, page)) = page {
+            dashboard.replace(page);
+        }
         Ok(())
     }
 

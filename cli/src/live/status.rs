@@ -15,7 +15,7 @@ use console::Term;
 use experiments::{CsvTable, Failure, Provenance, Published, Registry};
 use hosts::{NodeAnswer, inquire};
 use machines::JobError;
-use protocol::{Build, BusyProcess, CallsStatus, Member};
+use protocol::{Build, BusyProcess, CallsStatus, Leader, LedJob, Member};
 use serde::Serialize;
 use tokio::sync::oneshot;
 
@@ -135,6 +135,15 @@ struct Row {
     others: Option<Vec<OtherProcess>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<String>,
+    /// The number of the job, which `attach` and `end` take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job: Option<String>,
+    /// Who leads it: `client`, the name of a node, or `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leader: Option<String>,
+    /// Which of its views the node is in, if it has views.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    view: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     superstep: Option<u64>,
     /// The number of supersteps of the job, if its experiment has it.
@@ -160,6 +169,29 @@ struct Row {
     /// Bytes of memory that its process occupies.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_bytes: Option<u64>,
+    /// The jobs that it leads, or has led and keeps the results of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    led: Vec<LedRow>,
+}
+
+/// A job that a node leads or has led.
+#[derive(Clone, Debug, Serialize)]
+struct LedRow {
+    job: String,
+    owner: String,
+    /// How long ago it ended, if it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_seconds: Option<f64>,
+}
+
+impl LedRow {
+    fn new(led: &LedJob) -> Self {
+        Self {
+            job: format!("{:016x}", led.job),
+            owner: led.owner.clone(),
+            ended_seconds: led.ended.map(Seconds::get),
+        }
+    }
 }
 
 /// The calls of a job.
@@ -218,6 +250,13 @@ impl Row {
             load_recent: status.map(|status| status.load.1),
             others: status.map(|status| OtherProcess::oldest_first(&status.others)),
             client: job.map(|job| job.client.clone()),
+            job: job.map(|job| format!("{:016x}", job.job)),
+            leader: job.map(|job| match &job.leader {
+                Leader::Client => "client".to_owned(),
+                Leader::Node(name) => name.clone(),
+                Leader::None => "none".to_owned(),
+            }),
+            view: job.map(|job| job.view).filter(|view| 0 < *view),
             superstep: job.map(|job| job.superstep),
             supersteps: job.and_then(|job| job.supersteps),
             calls: job.and_then(|job| job.calls.as_ref()).map(CallsRow::new),
@@ -231,6 +270,9 @@ impl Row {
             jobs: status.map(|status| status.jobs),
             refused: status.map(|status| status.refused),
             memory_bytes: status.and_then(|status| status.memory),
+            led: status.map_or_else(Vec::new, |status| {
+                status.led.iter().map(LedRow::new).collect()
+            }),
         }
     }
 
@@ -337,6 +379,9 @@ fn text(report: &Report, layout: Layout) -> String {
         ]
     });
     let mut text = layout.reduced_table(&headers, rows, &[6, 7, 8, 4, 3, 13, 2, 10, 9]);
+    for sentence in job_sentences(&report.nodes) {
+        text.push_str(&format!("\n{sentence}\n"));
+    }
     for row in &report.nodes {
         if let Some(problem) = &row.problem {
             text.push_str(&format!("\n{}: {problem}\n", row.name));
@@ -355,6 +400,40 @@ fn text(report: &Report, layout: Layout) -> String {
         }
     }
     text
+}
+
+/// What is said of jobs that no client leads: each once, with the nodes that say it.
+fn job_sentences(nodes: &[Row]) -> Vec<String> {
+    let mut said: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for row in nodes {
+        if let (Some(job), Some(leader)) = (&row.job, &row.leader)
+            && leader != "client"
+        {
+            let view = row.view.unwrap_or_default();
+            let sentence = if leader == "none" {
+                format!("job {job} has no leader since view {view}; it waits for one")
+            } else {
+                format!(
+                    "job {job} is led by {leader}, view {view}: `attach {job}` follows it, `end {job}` ends it"
+                )
+            };
+            said.entry(sentence).or_default().push(&row.name);
+        }
+        for led in &row.led {
+            if let Some(ended) = led.ended_seconds {
+                let LedRow { job, owner, .. } = led;
+                let sentence = format!(
+                    "job {job} of {owner} ended {} ago: `attach {job}` fetches its results",
+                    age(ended)
+                );
+                said.entry(sentence).or_default().push(&row.name);
+            }
+        }
+    }
+    let sentences = said.into_iter();
+    sentences
+        .map(|(sentence, nodes)| format!("{}: {sentence}", nodes.join(", ")))
+        .collect()
 }
 
 /// The report as rows, one for each node.
@@ -910,7 +989,10 @@ mod tests {
     /// An answer of a node that has begun this number of supersteps of 1000, or has no job.
     fn answer(superstep: Option<u64>, calls: Option<CallsStatus>) -> NodeAnswer {
         let job = superstep.map(|superstep| JobStatus {
+            job: 0xa1,
             client: "laptop".to_owned(),
+            leader: Leader::Client,
+            view: 0,
             since: Seconds::ZERO,
             superstep,
             supersteps: Some(1000),
@@ -931,6 +1013,7 @@ mod tests {
                 jobs: 0,
                 refused: 0,
                 memory: Some(35_000_000),
+                led: Vec::new(),
                 others: Vec::new(),
             }),
         }

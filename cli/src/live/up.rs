@@ -25,7 +25,7 @@ use crate::live::cluster::ClusterMembers;
 use crate::live::compare;
 use crate::live::help::{UP_ABOUT, UP_HELP};
 use crate::live::links::BetweenArguments;
-use crate::live::local_nodes::{Kill, Kills, PlannedNodes, start};
+use crate::live::local_nodes::{Disturbances, NodesAt, PlannedNodes, Stop, start};
 use crate::live::node::check_folder;
 use crate::live::play::Play;
 use crate::live::run::{Following, RunArguments, follow};
@@ -48,7 +48,10 @@ struct UpArguments {
     /// Node, counted from 1, or `all`, to kill once this superstep of the run is over, counted from 0; can be given
     /// several times
     #[arg(long, value_name = "NODE@SUPERSTEP")]
-    kill: Vec<Kill>,
+    kill: Vec<NodesAt>,
+    /// The same for a node to stop (SIGSTOP) for this time, after which it goes on (SIGCONT); can be given several times
+    #[arg(long, value_name = "NODE@SUPERSTEP:SECONDS")]
+    stop: Vec<Stop>,
     #[command(flatten)]
     between: BetweenArguments,
     /// Play the platform of the experiment: the speeds and the load of its hosts and the links between its Sets
@@ -161,9 +164,22 @@ fn execute(arguments: &UpArguments, context: &Context<'_>) -> Result<(), Command
         let problem = "--cluster, --identity and --as name another cluster than the one that is up; leave them out";
         return Err(Failure::Usage(problem.to_owned()).into());
     }
-    if !arguments.kill.is_empty() && !matches!(action, Some(UpSubcommand::Run(_))) {
-        let problem = "--kill: there is no run whose supersteps could be over: add `-- run FILE`";
+    if let Some(UpSubcommand::Run(run)) = &action
+        && run.detach
+    {
+        let problem = "--detach: the nodes of `up` end with its command; start `up` alone, and `run --detach` in another terminal";
         return Err(Failure::Usage(problem.to_owned()).into());
+    }
+    for (option, is_given) in [
+        ("--kill", !arguments.kill.is_empty()),
+        ("--stop", !arguments.stop.is_empty()),
+    ] {
+        if is_given && !matches!(action, Some(UpSubcommand::Run(_))) {
+            return Err(Failure::Usage(format!(
+                "{option}: there is no run whose supersteps could be over: add `-- run FILE`"
+            ))
+            .into());
+        }
     }
     if let Some(UpSubcommand::Compare(comparison)) = &action {
         comparison.check()?;
@@ -188,7 +204,10 @@ fn execute(arguments: &UpArguments, context: &Context<'_>) -> Result<(), Command
     }
     let count = planned.members.len();
     for kill in &arguments.kill {
-        kill.check(count)?;
+        kill.check("--kill", count)?;
+    }
+    for stop in &arguments.stop {
+        stop.at.check("--stop", count)?;
     }
     remove_stale();
     let simulated = planned.play.as_ref().map(|play| play.simulated().clone());
@@ -201,14 +220,14 @@ fn execute(arguments: &UpArguments, context: &Context<'_>) -> Result<(), Command
     let result = match action {
         Some(UpSubcommand::Run(mut run)) => {
             run.allow_mixed_builds |= arguments.allow_mixed_builds;
-            let mut kills = Kills::new(&arguments.kill);
+            let mut disturbances = Disturbances::new(&arguments.kill, &arguments.stop);
             let following = Following {
                 simulated: simulated.as_ref(),
                 dashboard,
-                spectator: &mut |event: &Event| kills.observe(event, &mut nodes),
+                spectator: &mut |event: &Event| disturbances.observe(event, &mut nodes),
             };
             let result = follow(&run, cluster, context, following);
-            result.inspect(|()| kills.warn_of_pending())
+            result.inspect(|()| disturbances.warn_of_pending())
         }
         Some(UpSubcommand::Status(status)) => show(&status, cluster, registry),
         Some(UpSubcommand::Compare(comparison)) => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use record::Event;
 
-use crate::checkpoints::checkpoints;
+use crate::checkpoints::{checkpoints, recovery};
 use crate::cluster::Cluster;
 use crate::job::{Calls, Case, Peak, Reduces};
 use crate::others::{self, Mpi};
@@ -42,7 +42,7 @@ pub(crate) fn all(scale: &Scale) -> anyhow::Result<Vec<Row>> {
     };
     references(scale, mpi, &mut rows)?;
     type Group = fn(&Scale, Option<Mpi>, &mut Vec<Row>) -> anyhow::Result<()>;
-    let groups: [(&str, Group); 7] = [
+    let groups: [(&str, Group); 8] = [
         ("empty", empty),
         ("ring", ring),
         ("reductions", reductions),
@@ -50,6 +50,7 @@ pub(crate) fn all(scale: &Scale) -> anyhow::Result<Vec<Row>> {
         ("calls", calls),
         ("measuring", measuring),
         ("checkpoints", checkpoints),
+        ("recovery", recovery),
     ];
     for (name, group) in groups {
         if scale.has(name) {

@@ -41,18 +41,23 @@ pub(crate) enum Saves {
     Optimal,
     /// Every this number of seconds.
     Every(f64),
+    /// As `run` does by itself, so that the job can go on without a node: the first after this number of seconds, the next as Young
+    /// and Daly have it.
+    Recovery(f64),
 }
 
 impl Saves {
     pub(crate) fn checkpointing(self) -> Option<Checkpointing> {
-        let interval = match self {
+        let (interval, first) = match self {
             Self::Never => return None,
-            Self::Optimal => CheckpointInterval::Optimal,
-            Self::Every(seconds) => CheckpointInterval::Time(Seconds::new(seconds).ok()?),
+            Self::Optimal => (CheckpointInterval::Optimal, 1.0),
+            Self::Every(seconds) => (CheckpointInterval::Time(Seconds::new(seconds).ok()?), 1.0),
+            Self::Recovery(first) => (CheckpointInterval::Optimal, first),
         };
         let rate = BytesPerSecond::new(1e9).ok()?;
         Some(Checkpointing {
             interval,
+            first: Seconds::new(first).ok()?,
             mtbf: Seconds::new(30.0 * 86400.0).ok()?,
             copies: true,
             // Of simulations alone.
@@ -153,6 +158,48 @@ pub(crate) fn checkpoints(
     );
     Ok(())
 }
+
+/// Four nodes with a process of 64 MiB each, in turn with the checkpoints that `run` takes by itself and without: what it costs that
+/// the job can go on without a node.
+pub(crate) fn recovery(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> anyhow::Result<()> {
+    let cluster = Cluster::start_in(4, 2, Some(HUGE_PAGES))?;
+    let pairs = if scale.divisor == 1 { 7 } else { 3 };
+    let first = 30.0 / scale.divisor as f64;
+    let mut costs = Vec::new();
+    for pair in 1..=pairs {
+        say(&format!("measuring: recovery, {pair} of {pairs}"));
+        let run = |saves| {
+            let case = Case {
+                saves: Some(saves),
+                ..Case::empty(4, scale.of(LASTING))
+            };
+            let events = cluster.run_programs(&case)?.0;
+            let (took, count) = (seconds(&events), saved(&events).len());
+            say(&format!("{saves:?}: {took:.2} s, {count} checkpoints"));
+            anyhow::Ok(took)
+        };
+        // Which one is first alternates: a machine that slows down favours none.
+        let recovery = Saves::Recovery(first);
+        let (with, without) = if pair % 2 == 0 {
+            let with = run(recovery)?;
+            (with, run(Saves::Never)?)
+        } else {
+            let without = run(Saves::Never)?;
+            (run(recovery)?, without)
+        };
+        costs.push(with / without - 1.0);
+    }
+    rows.push(found(
+        "a minute with 4 x 64 MiB that can go on without a node",
+        (3.0, median(costs) * 100.0),
+        "%",
+        "the first checkpoint, which is whole",
+    ));
+    Ok(())
+}
+
+/// The number of supersteps that take a minute on two cores.
+const LASTING: u64 = 2200;
 
 fn found(
     criterion: &str,

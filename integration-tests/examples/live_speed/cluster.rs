@@ -4,6 +4,7 @@ use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio, exit};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -88,6 +89,10 @@ impl Cluster {
             folder: InputFolder::default(),
             checkpoint: None,
             files: None,
+            view: None,
+            memory_part: None,
+            is_left: false,
+            wait: bsp::units::Seconds::ZERO,
             setup: case.setup(&self.members)?,
         };
         let mut events = Vec::new();
@@ -186,7 +191,7 @@ pub(crate) fn node() -> anyhow::Result<()> {
         scope: LoadScope::Siblings,
         checkpoints: CheckpointFolders::default(),
         outputs: OutputFolder::default(),
-        prepare: Box::new(prepare),
+        prepare: Arc::new(prepare),
     };
     end_with_stdin();
     node.run(say_where, std::future::pending())?;

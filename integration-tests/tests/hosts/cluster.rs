@@ -10,7 +10,7 @@ use agents::{
     Barrier, ChunkReader, Outcome, Payment, PlacementOptions, ProgramType, Programs, Scheduler,
     Script, Setup, Shape, TransferStart, hosted, placement,
 };
-use bsp::units::InstructionsPerSecond;
+use bsp::units::{InstructionsPerSecond, Seconds};
 use bsp::{HostId, Program, Rank};
 use bytes::Bytes;
 use hosts::{CheckpointFolders, LoadScope, Node, NodeError, OutputFolder, Pace, Share, run};
@@ -127,7 +127,7 @@ impl Cluster {
                 scope: LoadScope::Process,
                 checkpoints: CheckpointFolders::below(vec![std::env::temp_dir()]),
                 outputs: OutputFolder::at(&std::env::temp_dir()).unwrap(),
-                prepare: Box::new(move |_| {
+                prepare: Arc::new(move |_| {
                     let job = job.lock().unwrap().clone();
                     job.ok_or_else(|| JobError::input("there is no job"))
                 }),
@@ -192,6 +192,10 @@ impl Cluster {
             folder: InputFolder::default(),
             checkpoint: None,
             files: None,
+            view: None,
+            memory_part: None,
+            is_left: false,
+            wait: Seconds::ZERO,
             setup: setup.clone(),
         }
     }

@@ -15,8 +15,10 @@ use std::time::Duration;
 use agents::{PlacementOptions, Setup, Shape, placement};
 use bsp::{BoxError, Program, Step, Superstep};
 use protocol::identity::Role;
-use protocol::transport::{Bounds, Endpoint, PeerPolicy, Received};
-use protocol::{Address, InputFolder, JobMessage, Member, Message, Submit, encode};
+use protocol::transport::{Bounds, Endpoint, Peer, PeerPolicy, Received};
+use protocol::{
+    Address, Declined, InputFolder, JobMessage, Lead, Member, Message, Submit, View, encode,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Cluster, build};
@@ -191,6 +193,7 @@ fn submission(job: u64, honest: &Member) -> Submit {
     };
     Submit {
         job,
+        session: job,
         host: bsp::HostId(1),
         members: vec![evil, honest.clone()],
         experiment: String::new(),
@@ -199,6 +202,9 @@ fn submission(job: u64, honest: &Member) -> Submit {
         checkpoint: None,
         files: None,
         resumed: None,
+        view: None,
+        memory: None,
+        wait: bsp::units::Seconds::ZERO,
     }
 }
 
@@ -213,8 +219,10 @@ fn learning() -> agents::Scheduler {
 }
 
 /// The next message of a node to its client.
-async fn next(client: &mut protocol::transport::Peer) -> JobMessage {
-    match client.messages.receive().await.unwrap() {
+async fn next(client: &mut Peer) -> JobMessage {
+    let received = client.messages.receive();
+    let received = tokio::time::timeout(Duration::from_secs(10), received).await;
+    match received.expect("an answer").unwrap() {
         Received::Message(_, _, Message::Job(message)) => *message,
         other => panic!("{other:?}"),
     }
@@ -228,24 +236,9 @@ fn what_a_client_sends_does_not_come_back_as_text() {
         vec![Ring(0), Ring(0)],
     );
     let node = &cluster.members[0];
-    let address: SocketAddr = node.address.parse().unwrap();
     runtime().block_on(async {
-        let identity = cluster.identity(Role::Client, "laptop");
-        let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
-        let (policy, bounds) = (PeerPolicy::RefuseAll, Bounds::default());
-        let build = build("counter", 0);
-        let client = Endpoint::bind(identity, any_port, policy, bounds, build).unwrap();
-        let name = node.name.parse().unwrap();
-        let mut client = client
-            .connect(address, Role::SetManager, &name)
-            .await
-            .unwrap();
-        let send = |client: &protocol::transport::Peer, submit: Submit| {
-            let message = Message::Job(Box::new(JobMessage::Submit(Box::new(submit))));
-            let to = Address::Node(bsp::HostId(0));
-            let frame = encode(Address::Client, to, &message);
-            client.sender.push(frame).unwrap();
-        };
+        let laptop = (Role::Client, "laptop");
+        let mut client = Guest::connect_as(&cluster, laptop, (node, Role::SetManager)).await;
         let submit = Submit {
             host: bsp::HostId(0),
             members: vec![node.clone()],
@@ -255,14 +248,14 @@ fn what_a_client_sends_does_not_come_back_as_text() {
             checkpoint: Some("/proc/self".to_owned()),
             ..submit.clone()
         };
-        send(&client, folder);
-        let JobMessage::Failed(failed) = next(&mut client).await else {
+        let failed = client.ask(JobMessage::Submit(Box::new(folder))).await;
+        let JobMessage::Failed(failed) = failed else {
             panic!("a folder that is not allowed")
         };
         let remedy = "add `checkpoints = [\"/proc/self\"]`";
         assert!(failed.message.contains(remedy), "{}", failed.message);
-        send(&client, submit.clone());
-        let accepted = next(&mut client).await;
+        let submitted = JobMessage::Submit(Box::new(submit.clone()));
+        let accepted = client.ask(submitted).await;
         assert!(
             matches!(accepted, JobMessage::Accepted { .. }),
             "{accepted:?}"
@@ -271,8 +264,8 @@ fn what_a_client_sends_does_not_come_back_as_text() {
             experiment: "\u{1b}".repeat(1 << 20),
             ..submit
         };
-        send(&client, again);
-        let JobMessage::Failed(failed) = next(&mut client).await else {
+        let failed = client.ask(JobMessage::Submit(Box::new(again))).await;
+        let JobMessage::Failed(failed) = failed else {
             panic!("a second submission")
         };
         assert_eq!(failed.message, "the client said Submit at the wrong time");
@@ -339,7 +332,7 @@ fn members_of_a_job_end_it_at_worst() {
                 }
                 if turn == 3 && begins == 2 {
                     // The node may have refused the job by now.
-                    drop(send(JobMessage::Begin));
+                    drop(send(JobMessage::Begin { saves: true }));
                 }
             }
             // Until the node has closed one of the connections, or all frames have arrived.
@@ -347,6 +340,139 @@ fn members_of_a_job_end_it_at_worst() {
             drop(tokio::time::timeout(Duration::from_millis(20), closed).await);
             drop(client.sender.close("enough").await);
         }
+    });
+    assert_eq!(panics.load(Ordering::Relaxed), 0);
+    let setup = cluster.setup(4, Shape::Hierarchical, None);
+    assert_eq!(run_when_free(&cluster, &setup), [30; 4]);
+}
+
+/// A member that says what it likes to an honest node.
+struct Guest {
+    peer: Peer,
+    // Dropping the endpoint would end the connection.
+    _endpoint: Endpoint,
+}
+
+impl Guest {
+    /// The member of this name and role connects to a node, which has a certificate of the role `as_role`.
+    async fn connect_as(
+        cluster: &Cluster,
+        (role, name): (Role, &str),
+        (to, as_role): (&Member, Role),
+    ) -> Self {
+        let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+        let (policy, bounds) = (PeerPolicy::RefuseAll, Bounds::default());
+        let identity = cluster.identity(role, name);
+        let endpoint = Endpoint::bind(identity, any_port, policy, bounds, build("counter", 0));
+        let endpoint = endpoint.unwrap();
+        let (address, name) = (to.address.parse().unwrap(), to.name.parse().unwrap());
+        let peer = endpoint.connect(address, as_role, &name).await;
+        Self {
+            peer: peer.unwrap(),
+            _endpoint: endpoint,
+        }
+    }
+
+    async fn connect(cluster: &Cluster, role: Role, name: &str, to: &Member) -> Self {
+        Self::connect_as(cluster, (role, name), (to, Role::Node)).await
+    }
+
+    fn say(&self, message: JobMessage) {
+        let message = Message::Job(Box::new(message));
+        let frame = encode(Address::Client, Address::Node(bsp::HostId(0)), &message);
+        self.peer.sender.push(frame).unwrap();
+    }
+
+    /// Says something, and returns what the node answers.
+    async fn ask(&mut self, message: JobMessage) -> JobMessage {
+        self.say(message);
+        next(&mut self.peer).await
+    }
+}
+
+/// The client of a job of three hosts, two of which are hostile, leaves the honest node while the second view begins.
+#[test]
+fn a_node_without_a_leader_obeys_one_member_that_may_lead() {
+    let panics = panics();
+    let cluster = Cluster::start(&[3]);
+    let setup = Setup {
+        placement: placement(&cluster.platform, &PlacementOptions::default(), 3).unwrap(),
+        ..cluster.setup(3, Shape::Hierarchical, None)
+    };
+    cluster.prepare(&setup, vec![Ring(0); 3]);
+    let honest = &cluster.members[2];
+    let job = 77;
+    let view = View {
+        number: 2,
+        ..View::first(true)
+    };
+    let mut submit = submission(job, honest);
+    let rival = Member {
+        name: "rival".to_owned(),
+        ..submit.members[0].clone()
+    };
+    submit.members.insert(1, rival);
+    submit = Submit {
+        host: bsp::HostId(2),
+        processes: 3,
+        view: Some(view.clone()),
+        wait: bsp::units::Seconds::new(60.0).unwrap(),
+        ..submit
+    };
+    let lead = |session| JobMessage::Lead(Lead { job, session });
+    let follows = |answer: &JobMessage, whom: &str| match answer {
+        JobMessage::Declined(Declined::Follows(reason)) => reason.contains(whom),
+        _ => false,
+    };
+    runtime().block_on(async {
+        let mut client = Guest::connect(&cluster, Role::Client, "laptop", honest).await;
+        let submitted = JobMessage::Submit(Box::new(submit.clone()));
+        let accepted = client.ask(submitted).await;
+        let is_accepted = matches!(accepted, JobMessage::Accepted { .. });
+        assert!(is_accepted, "{accepted:?}");
+        client.say(JobMessage::Leave);
+        // A certificate that does not allow it, one of no member, a view that never was, a client of other jobs.
+        let mut rival = Guest::connect(&cluster, Role::Node, "rival", honest).await;
+        let mut declined = rival.ask(lead(job)).await;
+        while follows(&declined, "follows the client") {
+            // It has not read yet that the client leaves.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            declined = rival.ask(lead(job)).await;
+        }
+        assert!(follows(&declined, "has no leader"), "{declined:?}");
+        let mut stranger = Guest::connect(&cluster, Role::SetManager, "stranger", honest).await;
+        let declined = stranger.ask(lead(job)).await;
+        let is_later = matches!(declined, JobMessage::Declined(Declined::Later(2)));
+        assert!(is_later, "{declined:?}");
+        let mut leader = Guest::connect(&cluster, Role::SetManager, "evil", honest).await;
+        let declined = leader.ask(lead(job + 1)).await;
+        assert!(follows(&declined, "is in view 2"), "{declined:?}");
+        let mut other = Guest::connect(&cluster, Role::Client, "other", honest).await;
+        let declined = other.ask(JobMessage::End(job)).await;
+        let is_refused = matches!(declined, JobMessage::Declined(Declined::Owner));
+        assert!(is_refused, "{declined:?}");
+        // One that may, and then no other one, although its certificate allows it.
+        let obeyed = leader.ask(lead(job)).await;
+        assert!(matches!(obeyed, JobMessage::Suspended(_)), "{obeyed:?}");
+        let mut rival = Guest::connect(&cluster, Role::SetManager, "rival", honest).await;
+        let declined = rival.ask(lead(job)).await;
+        assert!(follows(&declined, "follows evil"), "{declined:?}");
+        // It may not change what the job is.
+        let another = Submit {
+            experiment: "another".to_owned(),
+            session: job + 2,
+            view: Some(View {
+                number: 3,
+                leader: Some(bsp::HostId(0)),
+                ..view
+            }),
+            ..submit
+        };
+        let failed = leader.ask(JobMessage::Submit(Box::new(another))).await;
+        let JobMessage::Failed(failed) = failed else {
+            panic!("{failed:?}")
+        };
+        assert!(failed.message.contains("another experiment"), "{failed:?}");
     });
     assert_eq!(panics.load(Ordering::Relaxed), 0);
     let setup = cluster.setup(4, Shape::Hierarchical, None);

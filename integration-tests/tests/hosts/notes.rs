@@ -130,6 +130,7 @@ fn written(setup: &Setup, events: &[Event]) -> Vec<Event> {
         placement: setup.placement.iter().map(name).collect(),
         round: bsp::Round::default(),
         resumed: None,
+        view: None,
     });
     if !begins {
         writer.append(&run).unwrap();

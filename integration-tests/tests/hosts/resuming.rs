@@ -126,6 +126,7 @@ fn checkpointing(interval: u64) -> Checkpointing {
     let rate = BytesPerSecond::new(1e9).unwrap();
     Checkpointing {
         interval: CheckpointInterval::Supersteps(interval),
+        first: Seconds::new(1.0).unwrap(),
         mtbf: Seconds::new(1e6).unwrap(),
         copies: true,
         costs: CheckpointCosts {
@@ -252,7 +253,7 @@ pub(crate) fn resume_with<P: Program>(
         Vec::new(),
     );
     let setup = Setup {
-        placement: resumed_placement(&work, &vec![1.0; cluster.members.len()]),
+        placement: resumed_placement(&work, &[], &vec![1.0; cluster.members.len()]),
         checkpointing: Some(checkpointing(1)),
         resumed: Some(resumed.clone()),
         ..setup

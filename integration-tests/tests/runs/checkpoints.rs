@@ -76,6 +76,7 @@ fn checkpointing() -> Checkpointing {
     let rate = |rate| BytesPerSecond::new(rate).unwrap();
     Checkpointing {
         interval: CheckpointInterval::Supersteps(2),
+        first: Seconds::new(1.0).unwrap(),
         mtbf: seconds(1e6),
         copies: true,
         costs: CheckpointCosts {

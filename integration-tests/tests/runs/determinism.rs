@@ -105,6 +105,7 @@ fn checkpoints_are_the_same_again_and_in_real_mailboxes() {
                 let without = record(&setup, simulate);
                 setup.checkpointing = Some(Checkpointing {
                     interval: CheckpointInterval::Supersteps(1),
+                    first: Seconds::new(1.0).unwrap(),
                     mtbf: Seconds::new(1e6).unwrap(),
                     copies: true,
                     costs: CheckpointCosts {

@@ -35,6 +35,13 @@ pub(crate) fn campaign(seeds: &[u64], batch: Batch<'_>) -> Result<Report, Failur
     Ok(Report {
         seeds: length(seeds.len()),
         completed: length(runs.iter().filter(|run| run.is_completed).count()),
+        with_views: length(runs.iter().filter(|run| 0 < run.views).count()),
+        views: runs.iter().map(|run| run.views.saturating_sub(1)).sum(),
+        recovered: length(
+            runs.iter()
+                .filter(|run| run.is_completed && 1 < run.views)
+                .count(),
+        ),
         events: runs.iter().map(|run| run.events).sum(),
         virtual_seconds: Duration::from_nanos(nanoseconds).as_secs_f64(),
         digest: hex::encode(digest.finalize()),
@@ -75,6 +82,12 @@ pub(crate) struct Report {
     seeds: u64,
     /// The jobs that were completed in spite of their faults.
     completed: u64,
+    /// The jobs that go on when a node is lost.
+    with_views: u64,
+    /// The views in which they went on.
+    views: u64,
+    /// The jobs that were completed in one of these.
+    recovered: u64,
     /// The number of events.
     events: u64,
     /// Virtual time that passed.
@@ -237,6 +250,9 @@ pub(crate) fn text(report: &Report, own: &str, layout: Layout) -> String {
     let Report {
         seeds,
         completed,
+        with_views,
+        views,
+        recovered,
         events,
         virtual_seconds,
         coverage,
@@ -247,7 +263,8 @@ pub(crate) fn text(report: &Report, own: &str, layout: Layout) -> String {
     let hours = virtual_seconds / 3600.0;
     let mut text = format!(
         "{seeds} seeds: {events} events in {hours:.1} virtual hours. {completed} jobs were completed in spite of \
-         their faults, the others ended with their cause.\n\n"
+         their faults, the others ended with their cause. {with_views} jobs may go on when a node is lost: they went on in {views} \
+         more views, and {recovered} of them were completed after a loss.\n\n"
     );
     let faults = coverage.faults.iter();
     let faults: Vec<String> = faults

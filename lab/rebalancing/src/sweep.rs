@@ -234,6 +234,7 @@ impl Report {
             x_is_log: false,
             y_scale: Scale::of(&costs),
             series,
+            ..Lines::default()
         }
     }
 }

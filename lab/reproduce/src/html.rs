@@ -206,6 +206,7 @@ fn chart(table: Table, drawn: Option<u32>, cells: &[&CellReport]) -> Lines {
         x_is_log: true,
         y_scale: Scale::Around(1.0),
         series,
+        ..Lines::default()
     }
 }
 

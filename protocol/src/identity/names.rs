@@ -140,6 +140,14 @@ pub enum Role {
     Client,
 }
 
+impl Role {
+    /// Whether a member in this role may take a place that needs the role `needed`: a node that may manage a Set need not.
+    #[must_use]
+    pub fn serves_as(self, needed: Self) -> bool {
+        self == needed || (self, needed) == (Self::SetManager, Self::Node)
+    }
+}
+
 /// The member of a cluster that holds a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subject {

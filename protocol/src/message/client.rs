@@ -4,6 +4,7 @@
 //! on them, or receive their states if the job resumes another one, connect to each other, and report that they are ready. Then the client starts the job
 //! on all nodes, receives the record, and at the end the outputs of the processes, or what nodes say of the files with them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use bsp::{HostId, Notes, Rank, check_name};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
-use crate::displayed;
+use crate::{Build, displayed};
 
 /// A message between the client of a job and a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,9 +36,17 @@ pub enum JobMessage {
     /// The node has the processes that start there.
     Built,
     /// The node is connected to all others, and has its processes.
-    Ready,
+    Ready {
+        /// Bytes of their encoded states.
+        states: u64,
+        /// Bytes of memory that its machine can still give to processes, if the operating system says it.
+        free: Option<u64>,
+    },
     /// All nodes are ready: begin.
-    Begin,
+    Begin {
+        /// Whether processes are saved as the experiment says. Otherwise nodes do not have the memory for it.
+        saves: bool,
+    },
     /// Events of the record: one line each.
     Recorded(String),
     /// All processes have halted, and the node has sent its whole part of the record.
@@ -52,13 +61,118 @@ pub enum JobMessage {
     Stop,
     /// The output of a process that has ended on the node is in a file there.
     OutputWritten(WrittenOutput),
+    /// A node of the job is lost: leave the session, and keep what is saved. The job goes on without that node in another one.
+    Suspend,
+    /// The node has left the session of the job, because it has lost another node or its leader, or was told to.
+    Suspended(Box<Suspended>),
+    /// The client leaves the job, which goes on: one of its nodes leads it.
+    Leave,
+    /// A node asks to lead a job whose leader is lost: obey it, and say what is saved here.
+    Lead(Lead),
+    /// The node does not do what it was asked.
+    Declined(Declined),
+    /// Tell what happens in the job of this number, which the node leads, from when it began to lead it.
+    Attach(u64),
+    /// The job as it was when the node began to lead it, without the number of a session.
+    Attached(Box<Submit>),
+    /// Something that the leader of a job has seen.
+    Followed(Box<Followed>),
+    /// End the job of this number.
+    End(u64),
+    /// The node ends the job.
+    Ending,
+}
+
+/// A node asks to lead a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lead {
+    /// The number of the job.
+    pub job: u64,
+    /// The session of the view that is to be followed by another one: its members alone know it.
+    pub session: u64,
+}
+
+/// Why a node does not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Declined {
+    /// It has no such job, or not any more.
+    Unknown,
+    /// The node obeys another leader, or none yet.
+    Follows(String),
+    /// The job is in a later view, of this number, in which the node that asks has no part.
+    Later(u64),
+    /// The job is not of this client.
+    Owner,
+}
+
+impl Declined {
+    /// The same, whose text can be displayed.
+    #[must_use]
+    pub fn displayed(self) -> Self {
+        match self {
+            Self::Follows(leader) => Self::Follows(displayed(&leader, TEXT_MAX)),
+            Self::Unknown | Self::Later(_) | Self::Owner => self,
+        }
+    }
+}
+
+/// Something that the leader of a job has seen, in the order in which it did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Followed {
+    /// The job goes on in another view.
+    View(FollowedView),
+    /// The nodes of the view begin, this time after the leader knew of the loss.
+    Begun(Seconds),
+    /// The folder in which each node, by its name, has the files of jobs.
+    Folders(BTreeMap<String, String>),
+    /// Events of the record: one line each.
+    Events(String),
+    /// All processes have ended. The outputs that are not in files follow, or have been sent.
+    Complete(FollowedEnd),
+    /// The job cannot go on.
+    Failed(Failed),
+}
+
+/// A view in which a job goes on, as its leader says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FollowedView {
+    /// Its number.
+    pub number: u64,
+    /// Its nodes, by host.
+    pub members: Vec<Member>,
+    /// The node that leads it.
+    pub leader: HostId,
+    /// The state in which it begins; `None`: the beginning of the job.
+    pub resumed: Option<ResumedJob>,
+    /// The names of the nodes of the view before that take no part any more, and why.
+    pub lost: Vec<(String, String)>,
+    /// For how long the first of them had been silent, if it was.
+    pub silent: Option<Seconds>,
+    /// The number of supersteps that were complete and are executed again.
+    pub repeats: u64,
+}
+
+/// What a leader has of a job whose processes have ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FollowedEnd {
+    /// The totals of its last view.
+    pub end: Ended,
+    /// The builds of its nodes, by host.
+    pub builds: Vec<Build>,
+    /// The host on which each process has ended, by rank.
+    pub hosts: Vec<HostId>,
+    /// The files with the outputs, if they are on the nodes.
+    pub files: Vec<WrittenOutput>,
 }
 
 /// Take part in a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Submit {
-    /// The number of the job: drawn at random, not 0.
+    /// The number of the job, drawn at random, not 0: that of its checkpoints.
     pub job: u64,
+    /// The number of the session, drawn at random, not 0: that of its connections and frames, which its members alone know. A
+    /// job that goes on without a node that is lost does so in another session.
+    pub session: u64,
     /// The receiver's index among the members.
     pub host: HostId,
     /// The nodes that take part, by host.
@@ -74,8 +188,126 @@ pub struct Submit {
     /// The state in which the job begins, if it resumes another one; the client sends saved processes and outputs then.
     pub resumed: Option<ResumedJob>,
     /// The files that nodes write for it, if they write any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<NodeFiles>,
+    /// Which view of the job this is, if it goes on when a node is lost. Otherwise it ends then.
+    pub view: Option<View>,
+    /// The part of the free memory of a node that checkpoints may take, if there are to be none where it is too little.
+    pub memory: Option<f64>,
+    /// How long a node waits for a leader when that of its job is lost.
+    pub wait: Seconds,
+}
+
+/// A view of a job: the nodes that take part in it for some time, and the state in which they begin.
+///
+/// A view never changes. When one of its nodes is lost, the others leave its session and keep what they have of checkpoints,
+/// and the job goes on in the next view.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    /// Its number among those of the job, from 1.
+    pub number: u64,
+    /// The checkpoint with which it begins, if that is in the memory of its nodes: [`Submit::resumed`] has the rest.
+    pub saved: Option<SavedView>,
+    /// The node that leads it; `None`: a client does.
+    pub leader: Option<HostId>,
+    /// The number of views in a row, with this one, that began without a newer checkpoint.
+    pub repeated: u32,
+    /// Whether the job can begin again from its beginning.
+    pub begins_anew: bool,
+}
+
+impl View {
+    /// The first view of a job that begins in its first superstep, or goes on with a checkpoint on disk.
+    #[must_use]
+    pub const fn first(begins_anew: bool) -> Self {
+        Self {
+            number: 1,
+            saved: None,
+            leader: None,
+            repeated: 0,
+            begins_anew,
+        }
+    }
+}
+
+/// A checkpoint in the memory of the nodes of a view.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedView {
+    /// The incarnation of the job that took it.
+    pub incarnation: u64,
+    /// The node that has the piece of each process, by rank. It sends it to the host on which the process starts.
+    pub holders: Vec<HostId>,
+}
+
+/// What a node that has left the session of a job has of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Suspended {
+    /// The nodes that it has lost or could not connect to: hosts of the view that it has left, or of that of which the node that it
+    /// obeys asks to lead.
+    pub lost: Vec<LostNode>,
+    /// The checkpoints of which it has pieces, at most [`Self::CHECKPOINTS_MAX`].
+    pub saved: Vec<SavedPieces>,
+    /// The number of supersteps that were complete, as far as the node knows.
+    pub completed: u64,
+    /// Why it leaves the job, if it does: perhaps when the next view has begun for the client, in which it has another host.
+    pub leaves: Option<String>,
+    /// If it obeys a node that asks to lead: the views that it has accepted since that of which the node is a member, at most
+    /// [`Self::VIEWS_MAX`].
+    pub views: Vec<AcceptedView>,
+}
+
+impl Suspended {
+    /// The most checkpoints of which a node has pieces: the newest complete one, and one that is taken.
+    pub const CHECKPOINTS_MAX: usize = 2;
+    /// The most views that a node says it has accepted.
+    pub const VIEWS_MAX: usize = 16;
+}
+
+/// A view that a node has accepted, as far as that decides who may follow it. `N` names nodes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct AcceptedView<N = String> {
+    /// The number of its session.
+    pub session: u64,
+    /// Its number among the views of the job.
+    pub number: u64,
+    /// Its members, by host.
+    pub members: Vec<N>,
+    /// The member that leads it; `None`: the client does.
+    pub leader: Option<N>,
+}
+
+/// A node that another one has lost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LostNode {
+    /// Its host in the view.
+    pub host: HostId,
+    /// Why it counts as lost.
+    pub reason: String,
+    /// For how long it had been silent, if it was.
+    pub silent: Option<Seconds>,
+}
+
+/// The pieces of a checkpoint that a node has in memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedPieces {
+    /// The incarnation of the job that took the checkpoint.
+    pub incarnation: u64,
+    /// The superstep before which it was taken.
+    pub superstep: u64,
+    /// The pieces.
+    pub pieces: Vec<SavedProcess>,
+}
+
+/// A piece of a checkpoint that a node has in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedProcess {
+    /// The process.
+    pub rank: Rank,
+    /// Whether it is a copy: the process was on another node.
+    pub is_copy: bool,
+    /// The superstep in which the process has halted, if it has.
+    pub halted: Option<u64>,
+    /// What it computed in its last superstep, in instructions.
+    pub work: u64,
 }
 
 /// The files that the nodes of a job write into folders of their own, instead of sending the contents to the client.
@@ -229,6 +461,8 @@ pub struct Status {
     pub refused: u64,
     /// Bytes of memory that its process occupies, if the operating system says it.
     pub memory: Option<u64>,
+    /// The jobs that it leads, or has led and keeps the results of, at most [`LedJob::COUNT_MAX`], the oldest first.
+    pub led: Vec<LedJob>,
     /// The processes of other programs that keep its machine busy, at most [`BusyProcess::COUNT_MAX`], the oldest first.
     #[serde(
         default,
@@ -271,12 +505,19 @@ impl Status {
         if self.processors == 0 {
             return Err("that it has no processor".to_owned());
         }
+        self.led.truncate(LedJob::COUNT_MAX);
+        for led in &mut self.led {
+            led.owner = displayed(&led.owner, TEXT_MAX);
+        }
         self.workloads.truncate(WORKLOADS_MAX);
         for workload in &mut self.workloads {
             *workload = displayed(workload, TEXT_MAX);
         }
         if let Some(job) = &mut self.job {
             job.client = displayed(&job.client, TEXT_MAX);
+            if let Leader::Node(name) = &mut job.leader {
+                *name = displayed(name, TEXT_MAX);
+            }
             job.notes = job.notes.first(JobStatus::NOTES_MAX);
         }
         Ok(self)
@@ -294,11 +535,33 @@ pub struct Abandoned {
     pub since: Seconds,
 }
 
+/// A job that a node leads, or has led.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LedJob {
+    /// Its number.
+    pub job: u64,
+    /// The name of the client whose job it is.
+    pub owner: String,
+    /// How long ago it ended, if it has.
+    pub ended: Option<Seconds>,
+}
+
+impl LedJob {
+    /// The most jobs.
+    pub const COUNT_MAX: usize = 16;
+}
+
 /// The progress of a job on a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobStatus {
-    /// The client that submitted it. Its number is known to its members alone.
+    /// Its number; that of its session is known to its members alone.
+    pub job: u64,
+    /// The client that submitted it.
     pub client: String,
+    /// Who leads it, or will when nodes have agreed on it.
+    pub leader: Leader,
+    /// Which view of it the node is in; 0 if it has none.
+    pub view: u64,
     /// The time since it was submitted.
     pub since: Seconds,
     /// Supersteps begun on the node.
@@ -318,6 +581,17 @@ pub struct JobStatus {
 impl JobStatus {
     /// The most notes.
     pub const NOTES_MAX: usize = 16;
+}
+
+/// Who leads a job, as one of its nodes knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Leader {
+    /// Its client, which is connected.
+    Client,
+    /// The node of this name.
+    Node(String),
+    /// None yet: the node waits for one.
+    None,
 }
 
 /// The rescheduling calls of a job.
@@ -443,6 +717,9 @@ mod tests {
 
     fn status() -> Status {
         let job = JobStatus {
+            job: 7,
+            leader: Leader::Client,
+            view: 0,
             client: "client laptop at 10.0.0.9:5385".to_owned(),
             since: Seconds::ZERO,
             superstep: 3,
@@ -452,6 +729,7 @@ mod tests {
             notes: Notes::default(),
         };
         Status {
+            led: Vec::new(),
             workloads: vec!["heat".to_owned()],
             abandoned: None,
             up: Seconds::ZERO,

@@ -296,11 +296,10 @@ impl Endpoint {
     }
 
     /// Aborts all open connections, and waits until the peers have been notified.
-    pub async fn close(self) {
-        let (inner, limit) = (self.inner.clone(), self.setup.bounds.answer);
-        drop(self);
+    pub async fn close(&self) {
+        self.inner.close(CloseCode::Dropped.to_wire(), b"");
         // A peer that misses the notification times out.
-        drop(timeout(limit, inner.wait_idle()).await);
+        drop(timeout(self.setup.bounds.answer, self.inner.wait_idle()).await);
     }
 }
 

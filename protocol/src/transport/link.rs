@@ -164,7 +164,7 @@ impl Queue {
 }
 
 impl Link {
-    /// Closes the connection because of a frame that the peer sent.
+    /// Closes the connection because of a frame that the peer sent: in order, if its job is over here.
     pub(super) fn refuse(&self, refusal: Refusal) -> PeerError {
         self.counters.count_refusal(&refusal);
         let reason = refusal.to_string();
@@ -173,8 +173,7 @@ impl Link {
             // It repeats what the peer has sent.
             shown => Refusal::Content(shown),
         };
-        // A frame that comes when the job is over is no reason to warn: its sender may not know yet.
-        let is_late = matches!(refusal, Refusal::Job { expected: None, .. });
+        let is_late = matches!(refusal, Refusal::Over(_));
         if self.log.admits() {
             if is_late {
                 tracing::info!(peer = %self.peer, reason = %refusal, "refused a frame");
@@ -187,7 +186,12 @@ impl Link {
             peer: Arc::clone(&self.peer),
             source: refusal,
         };
-        self.fail(error, CloseCode::Frame, &reason)
+        let code = if is_late {
+            CloseCode::Done
+        } else {
+            CloseCode::Frame
+        };
+        self.fail(error, code, &reason)
     }
 
     /// Closes the connection because the peer has stopped reading.

@@ -18,6 +18,9 @@ pub enum Refusal {
         /// The job of the connection, if both ends are still at it.
         expected: Option<JobId>,
     },
+    /// It belongs to the job of the connection, which is over at this end: the peer does not know yet.
+    #[error("it belongs to {0}, which is over")]
+    Over(JobId),
     /// It belongs to an old epoch.
     #[error("it belongs to epoch {found}, expected {oldest} or later")]
     Epoch {
@@ -225,7 +228,7 @@ impl SharedCounters {
 
     pub(super) fn count_refusal(&self, refusal: &Refusal) {
         self.count(|counters| match refusal {
-            Refusal::Job { .. } => &mut counters.foreign,
+            Refusal::Job { .. } | Refusal::Over(_) => &mut counters.foreign,
             Refusal::Epoch { .. } => &mut counters.stale,
             Refusal::Sequence { .. } => &mut counters.replayed,
             Refusal::Rights { .. }

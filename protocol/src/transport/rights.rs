@@ -41,6 +41,9 @@ pub fn check_message(
         return Err(Refusal::Connection { message, has_job });
     }
     check(peer.role, from, message)?;
+    if has_job && from == Address::Client && peer.role != Role::Client {
+        return Err(denied(peer.role, from, message));
+    }
     let is_own = rights.is_none_or(|rights| match from {
         Address::Process(_) | Address::Client => true,
         Address::Node(host) => rights.hosts.contains(&host),
@@ -52,7 +55,10 @@ pub fn check_message(
 
 /// Checks that a peer in this role may send `message` in the name of `from`.
 fn check(role: Role, from: Address, message: &Message) -> Result<(), Refusal> {
-    if speaks_for(role, from) && may_send(from, message) {
+    // Any node may ask which view a job is in.
+    let asks = (role, from) == (Role::Node, Address::Client)
+        && matches!(message, Message::Job(message) if matches!(**message, JobMessage::Lead(_)));
+    if asks || (speaks_for(role, from) && may_send(from, message)) {
         Ok(())
     } else {
         Err(denied(role, from, message))
@@ -69,12 +75,11 @@ pub(super) fn denied(role: Role, from: Address, message: &Message) -> Refusal {
 
 fn speaks_for(role: Role, from: Address) -> bool {
     match (role, from) {
-        (Role::Client, Address::Client)
+        // A node with this certificate may lead a job, and speaks as its client does then.
+        (Role::Client | Role::SetManager, Address::Client)
         | (Role::SetManager, Address::SetManager(_))
         | (Role::SetManager | Role::Node, Address::Process(_) | Address::Node(_)) => true,
-        (Role::Client, _)
-        | (Role::SetManager | Role::Node, Address::Client)
-        | (Role::Node, Address::SetManager(_)) => false,
+        (Role::Client, _) | (Role::Node, Address::Client | Address::SetManager(_)) => false,
     }
 }
 
@@ -102,16 +107,26 @@ fn is_from_client(message: &JobMessage) -> bool {
     match message {
         JobMessage::Submit(_)
         | JobMessage::Meet { .. }
-        | JobMessage::Begin
+        | JobMessage::Begin { .. }
         | JobMessage::Inquire
+        | JobMessage::Suspend
+        | JobMessage::Leave
+        | JobMessage::Lead(_)
+        | JobMessage::Attach(_)
+        | JobMessage::End(_)
         | JobMessage::Stop => true,
         JobMessage::Accepted { .. }
         | JobMessage::Built
-        | JobMessage::Ready
+        | JobMessage::Ready { .. }
         | JobMessage::Recorded(_)
         | JobMessage::Ended(_)
         | JobMessage::Failed(_)
         | JobMessage::Status(_)
+        | JobMessage::Suspended(_)
+        | JobMessage::Declined(_)
+        | JobMessage::Attached(_)
+        | JobMessage::Followed(_)
+        | JobMessage::Ending
         | JobMessage::OutputWritten(_) => false,
     }
 }
@@ -181,17 +196,22 @@ mod tests {
         ];
         let of_nodes = names([
             "Accepted",
+            "Attached",
             "Batch",
             "BatchAcknowledged",
             "Built",
             "Checkpoint",
+            "Declined",
             "Ended",
+            "Ending",
             "Failed",
+            "Followed",
             "OutputWritten",
             "Probe",
             "Ready",
             "Recorded",
             "Status",
+            "Suspended",
         ]);
         for role in [Role::Node, Role::SetManager] {
             assert_eq!(allowed(role, process), names(["Arrived"]));
@@ -213,10 +233,13 @@ mod tests {
         for from in [process, node, manager] {
             assert!(allowed(Role::Client, from).is_empty());
         }
-        let jobs = names(["Begin", "Inquire", "Meet", "State", "Stop", "Submit"]);
-        assert_eq!(allowed(Role::Client, Address::Client), jobs);
-        for role in [Role::Node, Role::SetManager] {
-            assert!(allowed(role, Address::Client).is_empty());
+        let jobs = names([
+            "Attach", "Begin", "End", "Inquire", "Lead", "Leave", "Meet", "State", "Stop",
+            "Submit", "Suspend",
+        ]);
+        for role in [Role::Client, Role::SetManager] {
+            assert_eq!(allowed(role, Address::Client), jobs);
         }
+        assert_eq!(allowed(Role::Node, Address::Client), names(["Lead"]));
     }
 }

@@ -166,12 +166,14 @@ impl FrameOrder {
     /// If it belongs to another job or an old epoch, or is not the next one.
     pub fn accept(&mut self, stamp: Stamp, state: SessionState) -> Result<(), Refusal> {
         // A connection ends with its job; without a job there are no epochs.
-        let is_over = self.job.is_some() && self.job != state.job;
-        if is_over || stamp.job != self.job {
+        if stamp.job != self.job {
             return Err(Refusal::Job {
                 found: stamp.job,
-                expected: self.job.filter(|_| !is_over),
+                expected: self.job,
             });
+        }
+        if let Some(job) = self.job.filter(|job| Some(*job) != state.job) {
+            return Err(Refusal::Over(job));
         }
         let oldest = self.job.map_or(0, |_| self.epoch.max(state.oldest));
         if stamp.epoch < oldest {

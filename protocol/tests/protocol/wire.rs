@@ -18,7 +18,7 @@ use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
 use model::{ExternalLoad, Inventory};
 use protocol::{
-    Abandoned, Address, AgentMessage, BusyProcess, Frame, JobMessage, JobStatus, Message,
+    Abandoned, Address, AgentMessage, BusyProcess, Frame, JobMessage, JobStatus, LedJob, Message,
     SetReport, Status, encode,
 };
 
@@ -79,6 +79,11 @@ fn status(job: Option<JobStatus>, others: Vec<BusyProcess>) -> JobMessage {
         jobs: 3,
         refused: 0,
         memory: Some(35 << 20),
+        led: vec![LedJob {
+            job: 7,
+            owner: "alice".to_owned(),
+            ended: Some(seconds(60.0)),
+        }],
         others,
     }))
 }

@@ -72,6 +72,7 @@ fn late_pieces_are_refused() {
     assert_eq!(error.to_string(), expected);
     let listed = KeptPiece {
         rank: Rank(0),
+        is_copy: false,
         condition: Condition::Running,
         bytes: Bytes(1),
         work: Instructions(0),

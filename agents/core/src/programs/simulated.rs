@@ -164,12 +164,12 @@ impl<P: Program> TypedPrograms<P> {
         let (mut has_values, mut has_broadcasts) = (false, false);
         for ((to, envelope), from) in sends.iter().zip(&plan.senders) {
             let is_sized = matches!(envelope, Envelope::Sized(_));
-            has_values |= !is_sized;
-            has_broadcasts |= matches!(envelope, Envelope::Encoded(_));
             check_receiver((*from, *to), is_sized, superstep, &self.halted)?;
             let size = size_of(envelope);
             // A size without a value is as long as a model says.
             if !is_sized {
+                has_values = true;
+                has_broadcasts |= matches!(envelope, Envelope::Encoded(_));
                 check_length((*from, *to), size, superstep)?;
             }
             plan.expected[to.index()] += 1;

@@ -36,6 +36,7 @@ impl Nodes {
         let buddies = buddies(&sets, &BTreeSet::new());
         let checkpointing = Checkpointing {
             interval: CheckpointInterval::Supersteps(2),
+            first: Seconds::new(1.0).unwrap(),
             mtbf: Seconds::new(1e6).unwrap(),
             copies: true,
             costs: CheckpointCosts {

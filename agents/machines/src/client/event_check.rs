@@ -20,6 +20,47 @@ pub(crate) struct EventCheck {
     has_files: bool,
 }
 
+/// Checks of the events that the leader of a job has accepted already, when it tells a client of them.
+#[derive(Debug)]
+pub struct FollowedEvents(EventCheck);
+
+impl fmt::Debug for EventCheck {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("EventCheck")
+            .field("supersteps", &self.supersteps)
+            .finish_non_exhaustive()
+    }
+}
+
+impl FollowedEvents {
+    /// Those of a view of `setup`.
+    #[must_use]
+    pub fn new(setup: &Setup) -> Self {
+        Self(EventCheck::new(setup, true))
+    }
+
+    /// The event in a line.
+    ///
+    /// # Errors
+    ///
+    /// If it is not an event of such a view.
+    pub fn parse(&self, line: &str) -> Result<Event, String> {
+        let event = moderate(line)?;
+        if let Event::Join(_) | Event::Run(_) | Event::End(_) = event {
+            return Err("an event that no node records".to_owned());
+        }
+        event.check_names(&self.0.shape())?;
+        Ok(event)
+    }
+}
+
+/// The event in a line.
+fn moderate(line: &str) -> Result<Event, String> {
+    serde_json::from_str::<ModerateEvent>(line).map_err(|error| error.to_string())?;
+    serde_json::from_str(line).map_err(|error| error.to_string())
+}
+
 impl EventCheck {
     /// The checks for a run on `setup`, whose processes may write files if it `has_files`.
     pub(crate) fn new(setup: &Setup, has_files: bool) -> Self {
@@ -39,8 +80,7 @@ impl EventCheck {
     /// If it is not an event, if another node records such events, if it names a process, host, Set or superstep that does
     /// not exist, or if it is a superstep that does not follow the last one: the first one is that with which the job begins.
     pub(crate) fn parse(&mut self, host: HostId, line: &str) -> Result<Event, String> {
-        serde_json::from_str::<ModerateEvent>(line).map_err(|error| error.to_string())?;
-        let event: Event = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        let event = moderate(line)?;
         self.check(host, &event)?;
         if let Event::Superstep(superstep) = &event {
             let (found, expected) = (superstep.index, self.supersteps);

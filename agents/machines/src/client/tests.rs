@@ -10,7 +10,7 @@ use super::*;
 const PLATFORM: &str = include_str!("../../../three_sets.toml");
 
 /// A job of two processes, p1 on host 0 and p2 on host 3, whose nodes write `files`.
-pub(super) fn request(files: Option<NodeFiles>) -> Request {
+pub(crate) fn request(files: Option<NodeFiles>) -> Request {
     let member = |index: usize| Member {
         name: format!("n{index}"),
         address: "127.0.0.1:1".to_owned(),
@@ -26,6 +26,10 @@ pub(super) fn request(files: Option<NodeFiles>) -> Request {
         folder: InputFolder::default(),
         checkpoint: None,
         files,
+        view: None,
+        memory_part: None,
+        is_left: false,
+        wait: Seconds::ZERO,
         setup: Setup {
             platform: Arc::new(Platform::from_toml(PLATFORM).unwrap()),
             network: NetworkOptions::default(),
@@ -61,6 +65,9 @@ struct Client<'a> {
     machine: ClientMachine<'a>,
     refused: Vec<(HostId, String)>,
     finished: Option<Result<JobResult, JobError>>,
+    left: Option<Suspension>,
+    /// The nodes that were sent something.
+    sent: Vec<HostId>,
     folders: BTreeMap<HostId, String>,
     observed: Vec<Event>,
     now: Clock,
@@ -69,17 +76,34 @@ struct Client<'a> {
 impl<'a> Client<'a> {
     fn new(request: &'a Request) -> Self {
         let now = Clock::now();
-        let job = JobId(std::num::NonZeroU64::MIN);
+        let machine = ClientMachine::new(request, (JobIds::random(), Vec::new()), now);
+        Self::with(machine, now)
+    }
+
+    /// A node that asks to lead the job.
+    fn candidate(request: &'a Request) -> Self {
+        let now = Clock::now();
+        let machine = ClientMachine::taking_over(request, JobIds::random(), now);
+        Self::with(machine, now)
+    }
+
+    /// All nodes are connected.
+    fn with(machine: ClientMachine<'a>, now: Clock) -> Self {
         let mut client = Self {
-            machine: ClientMachine::new(request, (job, Vec::new()), now),
+            machine,
             refused: Vec::new(),
             finished: None,
+            left: None,
+            sent: Vec::new(),
             folders: BTreeMap::new(),
             observed: Vec::new(),
             now,
         };
         for host in client.machine.hosts() {
-            client.tell(ClientEvent::Connected(host, Ok(build())));
+            client.tell(ClientEvent::Connected(
+                host,
+                Ok((build(), Role::SetManager)),
+            ));
         }
         client
     }
@@ -92,8 +116,12 @@ impl<'a> Client<'a> {
                 ClientAction::Finish(result) => self.finished = Some(*result),
                 ClientAction::ShowFolders(folders) => self.folders = folders,
                 ClientAction::Observe(event) => self.observed.push(*event),
-                ClientAction::Connect(..)
-                | ClientAction::Send(..)
+                ClientAction::Send(host, _) => self.sent.push(host),
+                ClientAction::GoOn(left) => self.left = Some(*left),
+                ClientAction::ShowView
+                | ClientAction::Leave
+                | ClientAction::ShowMissingMemory(_)
+                | ClientAction::Connect(..)
                 | ClientAction::SendState(..) => {}
             }
         }
@@ -113,7 +141,13 @@ impl<'a> Client<'a> {
         }
         for host in 0..6 {
             self.say(host, JobMessage::Built);
-            self.say(host, JobMessage::Ready);
+            self.say(
+                host,
+                JobMessage::Ready {
+                    states: 0,
+                    free: None,
+                },
+            );
         }
     }
 
@@ -122,7 +156,7 @@ impl<'a> Client<'a> {
             self.say(
                 host,
                 JobMessage::Ended(Ended {
-                    seconds: units::Seconds::ZERO,
+                    seconds: Seconds::ZERO,
                     supersteps: 1,
                     messages: 0,
                     bytes: 0,
@@ -160,7 +194,11 @@ fn outputs_in_files_are_complete_with_a_file_of_each_process_from_the_node_on_wh
 
 #[test]
 fn files_with_outputs_that_no_honest_node_names_are_refused() {
-    let value = |rank| NodeWord::Output(Rank(rank), Bytes::from_static(b"1"));
+    let value = |rank| NodeWord::Output {
+        view: 0,
+        rank: Rank(rank),
+        output: Bytes::from_static(b"1"),
+    };
     let file = |rank| {
         let message = JobMessage::OutputWritten(written(rank));
         NodeWord::Message(message, InputMemory::default())
@@ -373,4 +411,274 @@ fn a_file_of_a_superstep_that_the_job_does_not_have_is_refused_at_the_end() {
     client.end();
     let problem = "n3 sent a file of superstep 1, which the job does not have".to_owned();
     assert_eq!(client.refused, [(HostId(3), problem)]);
+}
+
+/// The request of the first view of a job that goes on.
+fn going_on() -> Request {
+    Request {
+        view: Some(View::first(true)),
+        ..request(None)
+    }
+}
+
+/// A node has left the session, and has lost these.
+fn suspended(lost: &[u32]) -> JobMessage {
+    let lost = lost.iter().map(|host| LostNode {
+        host: HostId(*host),
+        reason: format!("n{host} is silent"),
+        silent: Seconds::new(2.5).ok(),
+    });
+    JobMessage::Suspended(Box::new(Suspended {
+        lost: lost.collect(),
+        saved: Vec::new(),
+        completed: 0,
+        leaves: None,
+        views: Vec::new(),
+    }))
+}
+
+/// A node leaves the job.
+fn leaving() -> JobMessage {
+    JobMessage::Suspended(Box::new(Suspended {
+        lost: Vec::new(),
+        saved: Vec::new(),
+        completed: 0,
+        leaves: Some("n2 has been told to leave".to_owned()),
+        views: Vec::new(),
+    }))
+}
+
+fn failed(fault: Fault) -> JobMessage {
+    JobMessage::Failed(protocol::Failed {
+        fault,
+        message: "n2: no more".to_owned(),
+    })
+}
+
+#[test]
+fn when_a_node_is_lost_the_others_leave_and_the_client_ends_with_what_they_have() {
+    let request = going_on();
+    let mut client = Client::new(&request);
+    client.begin(None);
+    client.sent.clear();
+    client.say(3, suspended(&[5]));
+    // All that have not left are told to.
+    assert_eq!(client.sent, [0, 1, 2, 4, 5].map(HostId));
+    for host in [0, 1, 2, 4] {
+        assert!(client.left.is_none());
+        client.say(host, suspended(&[]));
+    }
+    // The one that another has lost is waited for a little longer.
+    assert!(client.left.is_none());
+    client.now += MISSED_LIMIT;
+    client.tell(ClientEvent::Tick);
+    let left = client.left.unwrap();
+    assert_eq!(left.lost[&HostId(5)].reason, "n5 is silent");
+    assert_eq!(left.suspended.len(), 5);
+    assert!(client.finished.is_none() && client.refused.is_empty());
+}
+
+#[test]
+fn a_node_that_is_there_although_another_has_lost_it_is_not_lost() {
+    let request = going_on();
+    let mut client = Client::new(&request);
+    client.begin(None);
+    client.say(3, suspended(&[5]));
+    for host in [0, 1, 2, 4, 5] {
+        client.say(host, suspended(&[]));
+    }
+    let left = client.left.unwrap();
+    assert_eq!((left.lost.len(), left.suspended.len()), (0, 6));
+}
+
+/// Outputs have streams of their own.
+#[test]
+fn outputs_of_the_view_before_have_no_effect() {
+    let mut request = going_on();
+    request.view.as_mut().unwrap().number = 2;
+    let mut client = Client::new(&request);
+    let late = NodeWord::Output {
+        view: 1,
+        rank: Rank(0),
+        output: vec![7].into(),
+    };
+    client.tell(ClientEvent::Node(HostId(0), late));
+    assert!(client.refused.is_empty() && client.finished.is_none());
+    client.begin(None);
+    assert!(client.machine.result.outputs.is_empty());
+}
+
+/// A node that asked to lead connected to it for the view before.
+#[test]
+fn a_node_that_connects_too_late_for_the_view_before_is_not_asked() {
+    let request = going_on();
+    let mut client = Client::new(&request);
+    client.begin(None);
+    client.say(3, suspended(&[5]));
+    client.sent.clear();
+    let late = ClientEvent::Connected(HostId(0), Ok((build(), Role::Node)));
+    client.tell(late);
+    assert_eq!(client.sent, [HostId(0); 0]);
+    for host in [0, 1, 2, 4, 5] {
+        client.say(host, suspended(&[]));
+    }
+    let left = client.left.unwrap();
+    assert_eq!(left.connected[&HostId(0)].1, Role::SetManager);
+    assert!(left.is_complete);
+}
+
+#[test]
+fn a_job_in_which_too_few_nodes_have_a_part_is_over() {
+    let unknown = || JobMessage::Declined(Declined::Unknown);
+    for (leader, gone) in [(None, 3), (Some(HostId(5)), 4), (Some(HostId(0)), 3)] {
+        let mut request = going_on();
+        request.view.as_mut().unwrap().leader = leader;
+        let mut client = Client::candidate(&request);
+        for host in 0..gone {
+            assert!(client.finished.is_none() && client.left.is_none());
+            // A node that says it twice counts once.
+            client.say(host, unknown());
+            client.say(host, unknown());
+        }
+        let error = client.finished.unwrap().unwrap_err();
+        let said = format!("{gone} of the 6 nodes of its last view have no part in it");
+        assert!(error.message.contains(&said), "{error}");
+    }
+}
+
+/// A hostile node that says so is lost, like any other that leaves.
+#[test]
+fn half_of_the_nodes_do_not_end_the_job_of_a_client_that_leads_it() {
+    let request = going_on();
+    let mut client = Client::new(&request);
+    client.begin(None);
+    client.say(5, suspended(&[]));
+    for host in [0, 1, 2] {
+        client.say(host, JobMessage::Declined(Declined::Unknown));
+    }
+    for host in [3, 4] {
+        client.say(host, suspended(&[]));
+    }
+    let left = client.left.unwrap();
+    assert_eq!((left.lost.len(), left.suspended.len()), (3, 3));
+    assert!(client.finished.is_none());
+}
+
+/// Of two that ask at once, the one that cannot get enough votes lets the other have those that it has.
+#[test]
+fn a_candidate_without_votes_gives_up_at_once() {
+    let request = going_on();
+    let mut client = Client::candidate(&request);
+    client.say(0, suspended(&[]));
+    client.say(1, suspended(&[]));
+    for host in [2, 3, 4] {
+        client.say(
+            host,
+            JobMessage::Declined(Declined::Follows("n5".to_owned())),
+        );
+        assert_eq!(client.left.is_some(), host == 4);
+    }
+}
+
+#[test]
+fn a_node_that_leaves_or_does_not_answer_is_lost() {
+    let request = going_on();
+    let mut client = Client::new(&request);
+    client.begin(None);
+    client.say(2, leaving());
+    for host in [0, 1, 3] {
+        client.say(host, suspended(&[]));
+    }
+    let gone = NodeWord::Closed(Ok("bye".to_owned()));
+    client.tell(ClientEvent::Node(HostId(4), gone));
+    client.now += SUSPEND_LIMIT;
+    client.tell(ClientEvent::Tick);
+    let left = client.left.unwrap();
+    let reasons: Vec<&str> = left.lost.values().map(|lost| &lost.reason[..]).collect();
+    assert_eq!(
+        reasons,
+        [
+            "n2 has been told to leave",
+            "n4 has left: bye",
+            "n5 has not answered in 4 s"
+        ]
+    );
+}
+
+#[test]
+fn an_error_of_the_program_ends_the_job_although_nodes_have_left() {
+    for (first, second) in [
+        (suspended(&[]), failed(Fault::Program)),
+        (suspended(&[5]), failed(Fault::Cluster)),
+    ] {
+        let request = going_on();
+        let mut client = Client::new(&request);
+        client.begin(None);
+        client.say(3, first);
+        client.say(2, second);
+        client.now += CAUSE_LIMIT;
+        client.tell(ClientEvent::Tick);
+        assert!(client.left.is_none());
+        let error = client.finished.unwrap().unwrap_err();
+        assert_eq!(error.message, "n2: no more");
+    }
+}
+
+#[test]
+fn a_loss_before_the_first_view_begins_ends_the_job() {
+    let request = going_on();
+    let mut client = Client::new(&request);
+    client.say(3, suspended(&[5]));
+    client.now += CAUSE_LIMIT;
+    client.tell(ClientEvent::Tick);
+    assert!(client.left.is_none());
+    let error = client.finished.unwrap().unwrap_err();
+    assert_eq!(error.message, "n3: n5 is silent");
+}
+
+#[test]
+fn what_no_honest_node_says_of_its_pieces_is_refused_and_the_job_goes_on_without_it() {
+    let pieces = |ranks: &[u32]| protocol::SavedPieces {
+        incarnation: 0,
+        superstep: 5,
+        pieces: ranks
+            .iter()
+            .map(|rank| protocol::SavedProcess {
+                rank: Rank(*rank),
+                is_copy: false,
+                halted: None,
+                work: 1,
+            })
+            .collect(),
+    };
+    let with = |saved| {
+        JobMessage::Suspended(Box::new(Suspended {
+            lost: Vec::new(),
+            saved,
+            completed: 0,
+            leaves: None,
+            views: Vec::new(),
+        }))
+    };
+    for (said, problem) in [
+        (suspended(&[6]), "the loss of a node"),
+        (suspended(&[0, 1, 2, 3, 4, 5, 0]), "the loss of a node"),
+        (with(vec![pieces(&[0]); 3]), "pieces of 3 checkpoints"),
+        (with(vec![pieces(&[0, 0])]), "a piece of a process twice"),
+        (with(vec![pieces(&[2])]), "a piece of a process twice"),
+    ] {
+        let request = going_on();
+        let mut client = Client::new(&request);
+        client.begin(None);
+        for host in 0..5 {
+            client.say(host, suspended(&[]));
+        }
+        client.say(5, said);
+        let [(host, refused)] = &client.refused[..] else {
+            panic!("{problem}: {:?}", client.refused);
+        };
+        assert_eq!(*host, HostId(5));
+        assert!(refused.contains(problem), "{refused}");
+        assert!(client.left.unwrap().lost.contains_key(&HostId(5)));
+    }
 }

@@ -354,7 +354,6 @@ impl HostWorld {
     }
 
     fn receive_process(&mut self, process: ArrivedProcess) {
-        self.step = Step::Transfer;
         let ArrivedProcess {
             ends: (from, to),
             head,
@@ -578,6 +577,7 @@ impl Executor for HostWorld {
             },
             program,
         };
+        self.step = Step::Transfer;
         self.act(JobAction::Depart(order, Box::new(process)));
     }
 
@@ -914,6 +914,26 @@ impl HostWorld {
     /// The pieces here, if there are checkpoints.
     pub(crate) fn generations(&self) -> Option<&Generations> {
         self.checkpoints.as_ref().map(Checkpoints::generations)
+    }
+
+    /// There are no checkpoints, whatever the experiment says.
+    pub(super) fn save_nothing(&mut self) {
+        self.checkpoints = None;
+    }
+
+    /// Takes the pieces here away.
+    pub(super) fn take_generations(&mut self) -> Generations {
+        let checkpoints = self.checkpoints.as_mut();
+        checkpoints.map_or_else(Generations::default, Checkpoints::take_generations)
+    }
+
+    /// The job goes on with `superstep`, and is saved before that if there are checkpoints. Whether there are.
+    pub(super) fn begin_with_checkpoint(&mut self, superstep: u64) -> bool {
+        let now = self.now();
+        let checkpoints = self.checkpoints.as_mut();
+        checkpoints
+            .map(|checkpoints| checkpoints.begin_at_start(superstep, now))
+            .is_some()
     }
 
     /// Saves the state of `rank` before `superstep`, when that is executed.

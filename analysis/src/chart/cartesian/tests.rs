@@ -28,6 +28,7 @@ mod lines {
                 series("migbsp", Style::Dashed),
                 series("paper", Style::Marks),
             ],
+            ..Lines::default()
         }
     }
 
@@ -116,6 +117,54 @@ mod lines {
         let with = lines.svg().matches("<polyline").count();
         lines.y_scale = Scale::Linear;
         assert_eq!(with, lines.svg().matches("<polyline").count() + 1);
+    }
+
+    #[test]
+    fn labels_of_bands_stand_above_each_other_where_they_would_overlap() {
+        let plain = lines(false).svg();
+        let band = |name: &str, from: f64| Band {
+            name: name.to_owned(),
+            from,
+            to: from + 10.0,
+        };
+        let mut lines = lines(false);
+        lines.bands = Bands {
+            name: "without a node".to_owned(),
+            bands: vec![
+                band("node-1", 100.0),
+                band("node-2, node-3", 120.0),
+                band("node-4", 400.0),
+                band("<a node with a long name>", 980.0),
+            ],
+        };
+        let (x, y) = (Axis::linear([0.0, 1e3]), Axis::linear([0.0, 4.0]));
+        let rows: Vec<i32> = lines
+            .band_labels(&x, &y)
+            .iter()
+            .map(|label| label.row)
+            .collect();
+        assert_eq!(rows, [0, 0, 0, 1], "from the last to the first");
+        let svg = lines.svg();
+        let legend = 1;
+        assert_eq!(
+            svg.matches("<rect").count(),
+            plain.matches("<rect").count() + 4 + legend
+        );
+        let words =
+            "without a node: node-1 from 100.00 to 110.00; node-2, node-3 from 120.00 to 130.00; ";
+        for words in [
+            words,
+            "\nwithout a node\n",
+            "\n&lt;a node with a long name&gt;\n",
+        ] {
+            assert!(svg.contains(words), "{words}: {svg}");
+        }
+        // The chart is as wide as the last label needs.
+        let width = |svg: &str| -> i32 {
+            let (_, width) = svg.split_once("width=\"").unwrap();
+            width.split('"').next().unwrap().parse().unwrap()
+        };
+        assert!(width(&plain) + 100 < width(&svg), "{svg}");
     }
 
     #[test]

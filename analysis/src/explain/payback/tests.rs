@@ -66,6 +66,7 @@ fn history(times: &[f64], calls: Vec<ExplainedCall>) -> History {
             placement: vec!["a".to_owned()],
             round: bsp::Round::SUPERSTEP,
             resumed: None,
+            view: None,
         },
         supersteps: times.iter().map(duration).collect(),
         baseline: None,

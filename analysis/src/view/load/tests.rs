@@ -84,6 +84,7 @@ mod load {
             hosts: names,
             round: Round::SUPERSTEP,
             resumed: None,
+            view: None,
         }
     }
 
@@ -253,6 +254,7 @@ fn rows(hosts: u32) -> HostRows {
         placement: Vec::new(),
         round: Round::SUPERSTEP,
         resumed: None,
+        view: None,
     };
     let used = (0..names.len()).step_by(2).map(|host| host..host + 1);
     let used: Vec<Range<usize>> = used.collect();

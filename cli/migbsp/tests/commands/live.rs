@@ -13,6 +13,7 @@
 //! | `logs` | a node's log has times and the begin and end of jobs; a client's names hosts, in order of time |
 //! | `migrations` | states move as predicted between two nodes, and outputs are those without moves |
 //! | `others` | busy processes of other programs are shown with their processor time, within two seconds |
+//! | `recovery` | a run goes on without any of its nodes, with the outputs of a run that lost none |
 //! | `resume` | a job that was killed resumes on any nodes, with the outputs of a run that was not |
 //! | `supersteps` | r, g and l of a cluster are measured; g of a limited link is what its rate says |
 //! | `records` | a run that never started leaves nothing, and one that was interrupted a record to read |
@@ -36,6 +37,7 @@ mod migrations;
 mod others;
 mod play;
 mod records;
+mod recovery;
 mod resume;
 mod supersteps;
 pub(crate) mod under_way;

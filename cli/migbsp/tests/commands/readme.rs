@@ -40,8 +40,8 @@ const RUNNABLE: [&str; 14] = [
     "verify",
 ];
 
-/// Pictures of the pages that no command of a page draws: of the architecture, and of measurements on live nodes.
-const DRAWN_ELSEWHERE: [&str; 2] = ["migbsp.svg", "moves.svg"];
+/// Pictures of the pages that no command of a page draws: of the architecture, and of measurements and a loss on live nodes.
+const DRAWN_ELSEWHERE: [&str; 3] = ["migbsp.svg", "moves.svg", "recovery.svg"];
 
 /// Number of console blocks, over all pages.
 const SHOWN: usize = 16;

@@ -365,6 +365,78 @@ fn wherever_a_run_is_cut_off_there_is_a_page_and_every_picture() {
     }
 }
 
+/// Has the record of scenario iii of a job of four supersteps be that of its second view, which began with superstep 2 because
+/// a node was lost, and puts that of the first view beside it.
+fn lose_a_node(folder: &Folder) {
+    let [first, second] =
+        ["iii", "iii-view2"].map(|name| folder.path().join("runs/lbm").join(name));
+    fs::rename(&first, &second).unwrap();
+    fs::create_dir(&first).unwrap();
+    fs::copy(second.join("run.json"), first.join("run.json.partial")).unwrap();
+    let events = fs::read_to_string(second.join("events.jsonl")).unwrap();
+    let events: Vec<Value> = events
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let write = |folder: &PathBuf, events: &[&Value]| {
+        let lines: Vec<String> = events.iter().map(|event| format!("{event}\n")).collect();
+        fs::write(folder.join("events.jsonl"), lines.concat()).unwrap();
+    };
+    let index = |event: &Value| event["index"].as_u64();
+    let before =
+        |event: &&Value| index(event).is_none_or(|index| index < 3) && event["event"] != "end";
+    write(&first, &events.iter().filter(before).collect::<Vec<_>>());
+    let mut head = events[0].clone();
+    head["resumed"] = json!({"job": "1", "incarnation": 1, "superstep": 2});
+    head["view"] = json!({
+        "number": 2, "superstep": 2, "repeats": 1, "detected": 2.5, "restored": 0.5,
+        "lost": [{"host": "node-7", "reason": "node-7 is lost: nothing was received for 2.5 s"}],
+    });
+    let after = |event: &&Value| index(event).is_none_or(|index| 2 <= index);
+    let after: Vec<&Value> = events[1..].iter().filter(after).collect();
+    write(&second, &[&[&head], &after[..]].concat());
+}
+
+#[test]
+fn a_job_that_lost_a_node_has_a_picture_of_its_views() {
+    let folder = recorded(&[("lbm", "lbm.toml", &["--set", "application.supersteps=4"])]);
+    let drawn = ["--svg", "views", "-o", "picture.svg"];
+    folder.fails(
+        &[&["report", "runs/lbm"], &drawn[..]].concat(),
+        2,
+        "--svg: runs/lbm: the run has one view: no node was lost",
+    );
+    assert!(!page(&folder, &["runs/lbm"]).contains("Views of the job"));
+    lose_a_node(&folder);
+    let svg = picture(&folder, "runs/lbm", "views");
+    check_svg(&svg);
+    for words in [
+        "2 views of a job of 25 processes",
+        "1 node lost: the job stood still for 3 s",
+        "\nnode-7\n",
+    ] {
+        assert!(svg.contains(words), "{words}: {svg}");
+    }
+    assert_eq!(picture(&folder, "runs/lbm/iii", "views"), svg);
+    let page = page(&folder, &["runs/lbm"]);
+    check_page(&page);
+    for words in [
+        "<h2 id=\"views\">Views of the job</h2>",
+        "the job goes on from superstep 2 on ",
+        "All else on this page is about view 2.",
+        "view,hosts,lost,detected_seconds,restored_seconds,",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    opened(&page, "return null;");
+    fs::remove_dir_all(folder.path().join("runs/lbm/iii")).unwrap();
+    folder.fails(
+        &[&["report", "runs/lbm/iii-view2"], &drawn[..]].concat(),
+        4,
+        "--svg: runs/lbm/iii-view2: the record of view 1 of its job is not beside it",
+    );
+}
+
 /// The arguments for a page about `runs`.
 fn report<'a>(runs: &[&'a str]) -> Vec<&'a str> {
     [&["report"], runs, &["-o", "page.html"]].concat()

@@ -1,9 +1,9 @@
 //! A cluster in one thread: nodes, a client, the network between them, faults, and the queue of what happens.
 
 mod checkpoints;
-mod client;
 mod connection;
 mod faults;
+mod leader;
 mod node;
 mod wire;
 
@@ -18,28 +18,31 @@ use bsp::numbers::length;
 use bsp::{HostId, Rank};
 use bytes::Bytes;
 use checkpoint::{Generation, SimulatedFiles};
-use machines::client::ClientEvent;
-use machines::client::JobResult;
+use machines::client::{ClientEvent, JobIds, JobResult, Request};
 use machines::node::JobEvent;
 use machines::{JobError, Prepared, ProgramBuilder, members};
-use protocol::Step;
 use protocol::identity::{Role, Subject};
 use protocol::transport::{JobId, PeerInfo};
+use protocol::{Step, Submit};
 
 use crate::simulation::cluster::checkpoints::Disk;
-use crate::simulation::cluster::client::ClientProcess;
 use crate::simulation::cluster::connection::{Connection, Lane, Network, Packet};
 use crate::simulation::cluster::faults::Faults;
+use crate::simulation::cluster::leader::{CLIENT, LeaderProcess};
 use crate::simulation::cluster::node::NodeProcess;
 use crate::simulation::fault::{FaultKind, SECOND};
 use crate::simulation::program::Mixer;
 use crate::simulation::random::{Purpose, Random};
 use crate::simulation::run::Trace;
-use crate::simulation::scenario::Scenario;
+use crate::simulation::scenario::{Scenario, setup_of};
+
+pub(super) use crate::simulation::cluster::leader::Requests;
 
 /// A cluster in one thread.
 pub(super) struct Cluster<'a> {
     scenario: &'a Scenario,
+    /// Those of the views after the first.
+    requests: &'a Requests,
     /// What the machines take for the date 0. Only differences matter.
     base: Instant,
     now: u64,
@@ -48,20 +51,52 @@ pub(super) struct Cluster<'a> {
     connections: Vec<Connection>,
     /// The nodes, by host; `None`: not running.
     nodes: Vec<Option<NodeProcess>>,
-    client: Option<ClientProcess<'a>>,
+    /// The client, if it runs, and the nodes that ask to lead a job or lead it.
+    leaders: BTreeMap<u64, LeaderProcess<'a>>,
+    /// How often nodes have asked.
+    led: u64,
+    /// When the client was started last.
+    began: u64,
+    /// The result of its job, from the client or from a node that has led it to its end.
+    result: Option<Result<JobResult, JobError>>,
+    /// The number of the last view of a job; 0 if it has none.
+    views: u64,
     /// The nodes and the client.
     places: Vec<Place>,
     random: Random,
     trace: Trace,
     faults: Faults,
-    /// The last superstep that each process has executed in each job.
+    /// What is known of each session that a client has begun.
+    sessions: BTreeMap<JobId, SessionFacts>,
+    /// The last superstep that each process has executed in each session.
     executed: BTreeMap<(JobId, Rank), u64>,
+    /// The checksums of the states that processes have saved in a job.
+    saved: BTreeMap<(JobId, Generation, Rank), u32>,
     disk: Disk,
     has_described: bool,
-    /// The newest complete checkpoint on each node, and the job.
+    /// The newest complete checkpoint on each node, and the session.
     complete: BTreeMap<usize, (JobId, Generation)>,
     /// What must not happen and did.
     violations: Vec<String>,
+}
+
+/// What is known of the session of a view, or of a job without views.
+struct SessionFacts {
+    /// The place of each host.
+    places: Vec<usize>,
+    /// The place of the node of the first Manager, which collects checkpoints.
+    collector: usize,
+    /// The superstep with which it begins.
+    first: u64,
+    incarnation: u64,
+    /// The checkpoint with which it begins, if that is in the memory of nodes.
+    begins_with: Option<Generation>,
+    /// When its nodes began, if it is that of a later view.
+    begun: Option<u64>,
+    /// Whether a checkpoint of its own is complete, as its client knows.
+    is_saved: bool,
+    /// The places of the view before that it leaves out.
+    left_out: Vec<usize>,
 }
 
 /// Where a process of the operating system runs.
@@ -96,19 +131,26 @@ pub(super) struct Found {
     pub(super) passed: u64,
     /// Whether the job was completed in spite of the faults.
     pub(super) is_completed: bool,
+    /// The number of views of the job with faults; 0 if it has none.
+    pub(super) views: u64,
     /// The checkpoint folder after the job with faults, and the newest checkpoint that was completed there.
     pub(super) folder: (SimulatedFiles, Option<Generation>),
 }
 
 impl<'a> Cluster<'a> {
     /// The cluster of `scenario`. All nodes run.
-    pub(super) fn new(scenario: &'a Scenario, has_lines: bool) -> Self {
+    pub(super) fn new(scenario: &'a Scenario, requests: &'a Requests, has_lines: bool) -> Self {
         let members = &scenario.request.members;
         let rules = members::rules(&scenario.request.setup);
         let hosts = (0..members.len()).map(HostId::from_index);
         let subjects = hosts.map(|host| {
             let name = members[host.index()].name.clone();
-            (members::role_of(&rules, host), name)
+            let role = if scenario.managing.contains(&host) {
+                Role::SetManager
+            } else {
+                members::role_of(&rules, host)
+            };
+            (role, name)
         });
         let all = subjects.chain([(Role::Client, "laptop".to_owned())]);
         let places: Vec<Place> = (1..)
@@ -119,18 +161,25 @@ impl<'a> Cluster<'a> {
         let network = Network::new(random(Purpose::Network), scenario.delay, places.len());
         let mut cluster = Self {
             scenario,
+            requests,
             base: Instant::now(),
             now: 0,
             queue: Queue::default(),
             network,
             connections: Vec::new(),
             nodes: members.iter().map(|_| None).collect(),
-            client: None,
+            leaders: BTreeMap::new(),
+            led: 0,
+            began: 0,
+            result: None,
+            views: 0,
             places,
             random: random(Purpose::Computation),
             trace: Trace::new(has_lines),
             faults: Faults::new(scenario),
+            sessions: BTreeMap::new(),
             executed: BTreeMap::new(),
+            saved: BTreeMap::new(),
             disk: Disk::new(SimulatedFiles::default(), random(Purpose::Disk)),
             has_described: false,
             complete: BTreeMap::new(),
@@ -150,32 +199,47 @@ impl<'a> Cluster<'a> {
         let Scenario {
             request, programs, ..
         } = self.scenario;
-        let programs = programs.clone();
-        let prepared = Prepared {
-            setup: request.setup.clone(),
-            program_type: ProgramType::new::<Mixer>(),
-            supersteps: None,
-            programs: ProgramBuilder::new(move |ranks, take| {
-                for rank in ranks {
-                    take(*rank, hosted(programs[rank.index()].clone()))?;
-                }
-                Ok(())
-            }),
+        let (setup, programs) = (request.setup.clone(), programs.clone());
+        let prepare = move |submit: &Submit| {
+            let programs = programs.clone();
+            let view = submit.view.as_ref().map(|view| view.number);
+            Ok(Prepared {
+                setup: setup_of(&setup, view, &submit.members),
+                program_type: ProgramType::new::<Mixer>(),
+                supersteps: None,
+                programs: ProgramBuilder::new(move |ranks, take| {
+                    for rank in ranks {
+                        take(*rank, hosted(programs[rank.index()].clone()))?;
+                    }
+                    Ok(())
+                }),
+            })
         };
         let (name, now) = (&request.members[host].name, self.instant());
-        self.nodes[host] = Some(NodeProcess::start(name, &request.builds, prepared, now));
+        let prepare = Box::new(prepare);
+        let leads = self.may_lead(host);
+        let parts = (name.as_str(), leads);
+        self.nodes[host] = Some(NodeProcess::start(parts, &request.builds, prepare, now));
+    }
+
+    /// Whether the certificate of a node allows it to lead a job.
+    fn may_lead(&self, place: usize) -> bool {
+        self.places[place].info.subject.role == Role::SetManager
     }
 
     /// Runs the job with the faults of the scenario, and then once more: all nodes have to be free. Faults of the first
     /// job may last, if the second one follows at once.
     pub(super) fn run(mut self) -> Found {
         self.submit();
-        let mut is_completed = false;
         let end = self.run_until_over(true);
         let is_followed = self.is_followed_at_once();
-        if let Some(result) = self.result() {
-            is_completed = result.is_ok();
-            self.check(result, !self.faults.were_harmful());
+        let views = self.views;
+        let result = self.result.take();
+        let is_completed = matches!(result, Some(Ok(_)));
+        match result {
+            Some(result) => self.check(result, !self.may_fail()),
+            None if !self.may_fail() => self.violate("the job has no result".to_owned()),
+            None => {}
         }
         if !is_followed {
             self.run_until(end + FREE_AFTER);
@@ -192,53 +256,58 @@ impl<'a> Cluster<'a> {
                 self.check_free();
             }
         }
-        self.found(is_completed, folder)
+        self.found((is_completed, views), folder)
     }
 
     /// Runs the job of a scenario that resumes another one, without faults.
     pub(super) fn run_resumed(mut self) -> Found {
         self.run_without_faults("the job that resumes has no result");
         let folder = (self.disk.files.clone(), None);
-        self.found(true, folder)
+        self.found((true, 0), folder)
     }
 
     /// Runs a job that has to be completed; `missing` is what is violated if it is not.
     fn run_without_faults(&mut self, missing: &str) {
         self.submit();
         self.run_until_over(false);
-        match self.result() {
+        match self.result.take() {
             Some(result) => self.check(result, true),
             None => self.violate(missing.to_owned()),
         }
     }
 
-    fn result(&mut self) -> Option<Result<JobResult, JobError>> {
-        self.client.as_mut()?.result.take()
-    }
-
-    fn found(self, is_completed: bool, folder: (SimulatedFiles, Option<Generation>)) -> Found {
+    fn found(
+        self,
+        (is_completed, views): (bool, u64),
+        folder: (SimulatedFiles, Option<Generation>),
+    ) -> Found {
         Found {
             violations: self.violations,
             trace: self.trace,
             hits: self.faults.hits,
             passed: self.now,
             is_completed,
+            views,
             folder,
         }
     }
 
-    /// Goes on until the client is over and all faults have ended. Returns when that was.
+    /// Whether the job is over: it is complete, or the client is gone, and no node has the job or may lead it.
+    fn is_over(&self) -> bool {
+        let mut nodes = self.nodes.iter().flatten();
+        matches!(self.result, Some(Ok(_)))
+            || (self.leaders.is_empty() && nodes.all(|node| node.machine.is_idle()))
+    }
+
+    /// Goes on until the job is over and all faults have ended. Returns when that was.
     fn run_until_over(&mut self, has_faults: bool) -> u64 {
         loop {
-            let is_over = self
-                .client
-                .as_ref()
-                .is_none_or(|client| client.result.is_some());
+            let is_over = self.is_over();
             let waits = has_faults && self.faults.are_active() && !self.is_followed_at_once();
             if is_over && !waits {
                 return self.now;
             }
-            let limit = self.faults.latest_end() + self.scenario.longest + self.now_of_begin();
+            let limit = self.faults.latest_end() + self.scenario.longest + self.began;
             if limit < self.now {
                 let steps: Vec<String> = self.steps().map(|step| step.to_string()).collect();
                 let steps = steps.join(", ");
@@ -256,18 +325,9 @@ impl<'a> Cluster<'a> {
 
     /// Whether the client submits the next job at once: this one is complete, and no fault can make the next one fail.
     fn is_followed_at_once(&self) -> bool {
-        let result = self
-            .client
-            .as_ref()
-            .and_then(|client| client.result.as_ref());
         self.scenario.follows_at_once
-            && result.is_some_and(Result::is_ok)
-            && !self.faults.were_harmful()
-    }
-
-    /// When the client was started that runs.
-    fn now_of_begin(&self) -> u64 {
-        self.client.as_ref().map_or(0, |client| client.began)
+            && matches!(self.result, Some(Ok(_)))
+            && !self.faults.are_noticed()
     }
 
     fn run_until(&mut self, date: u64) {
@@ -290,6 +350,9 @@ impl<'a> Cluster<'a> {
             self.places[place].postponed.push(happening);
             return true;
         }
+        if !has_faults && matches!(happening, Happening::Follow(_)) {
+            return true;
+        }
         self.trace.add(self.now, happening.identity());
         self.happen(happening);
         if has_faults {
@@ -308,9 +371,10 @@ impl<'a> Cluster<'a> {
             Happening::Silent(connection, end, since) => self.silent((connection, end), since),
             Happening::Connect(connecting) => self.connect(connecting),
             Happening::Local(owner, job, event) => self.local(owner, job, *event),
-            Happening::ClientLocal(incarnation, event) => self.client_local(incarnation, *event),
+            Happening::LeaderLocal(id, owner, event) => self.leader_local((id, owner), *event),
             Happening::Timer(owner, at) => self.timer(owner, at),
             Happening::Heal(fault) => self.heal(fault),
+            Happening::Follow(fault) => self.follow(fault),
             Happening::Disk(number) => self.folder_changed(number),
             Happening::Exit(owner) => {
                 if self.is_alive(owner) {
@@ -339,6 +403,47 @@ impl<'a> Cluster<'a> {
         u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     }
 
+    /// What is known of the session of the job at a place, if it has one.
+    fn session_at(&self, place: usize) -> Option<&SessionFacts> {
+        self.sessions.get(&self.job(place)?.session)
+    }
+
+    /// The place of the node of this name.
+    fn place_of(&self, name: &str) -> Option<usize> {
+        let members = &self.scenario.request.members;
+        members.iter().position(|member| member.name == name)
+    }
+
+    /// A leader begins a session with `request`.
+    fn begin_session(&mut self, ids: JobIds, request: &Request) {
+        self.views = request.view.as_ref().map_or(0, |view| view.number);
+        let places: Vec<usize> = request
+            .members
+            .iter()
+            .filter_map(|member| self.place_of(&member.name))
+            .collect();
+        let (setup, saved) = (&request.setup, request.view.as_ref());
+        let saved = saved.and_then(|view| view.saved.as_ref());
+        let first = setup
+            .resumed
+            .as_ref()
+            .map_or(0, |resumed| resumed.superstep);
+        let facts = SessionFacts {
+            collector: places[members::rules(setup).first_host().index()],
+            places,
+            first,
+            incarnation: setup.incarnation(),
+            begins_with: saved.map(|saved| Generation {
+                incarnation: saved.incarnation,
+                superstep: first,
+            }),
+            begun: None,
+            is_saved: false,
+            left_out: Vec::new(),
+        };
+        self.sessions.insert(ids.session, facts);
+    }
+
     fn owner(&self, place: usize) -> Owner {
         Owner {
             place,
@@ -350,7 +455,7 @@ impl<'a> Cluster<'a> {
     fn is_alive(&self, owner: Owner) -> bool {
         let runs = match self.nodes.get(owner.place) {
             Some(node) => node.is_some(),
-            None => self.client.is_some(),
+            None => self.leaders.contains_key(&CLIENT),
         };
         runs && self.places[owner.place].incarnation == owner.incarnation
     }
@@ -381,6 +486,9 @@ impl<'a> Cluster<'a> {
             .collect();
         for name in busy {
             self.violate(format!("{name} is not free after the job"));
+        }
+        if !self.leaders.is_empty() {
+            self.violate("the client or a node leads the job after its end".to_owned());
         }
     }
 
@@ -425,14 +533,16 @@ enum Happening {
     Silent(usize, usize, u64),
     /// A process connects to another one.
     Connect(Connecting),
-    /// Something that a node has caused itself, in its job of this number.
+    /// Something that a node has caused itself, in its session of this number.
     Local(Owner, u64, Box<JobEvent>),
-    /// Something that the client has caused itself.
-    ClientLocal(u64, Box<ClientEvent>),
+    /// Something that the leader of this number has caused itself, which is a part of a process.
+    LeaderLocal(u64, Owner, Box<ClientEvent>),
     /// A process wakes at a date it has chosen.
     Timer(Owner, u64),
     /// A fault ends.
     Heal(usize),
+    /// A fault happens that follows another one.
+    Follow(usize),
     /// A node ends after its signal to end.
     Exit(Owner),
     /// A change of the checkpoint folder is made.
@@ -452,9 +562,13 @@ struct Owner {
 struct Connecting {
     from: Owner,
     to: usize,
+    /// Which host that is in the job of the one that connects.
+    host: HostId,
     job: Option<JobId>,
-    /// Which of the jobs of the node that connects.
+    /// Which of the sessions of the node that connects.
     number: u64,
+    /// The leader that connects, if it is none of the nodes of a session.
+    leader: Option<u64>,
     /// The role that the other one has to have.
     role: Role,
     /// When it gives up.
@@ -498,7 +612,11 @@ impl Happening {
             | Self::Timer(owner, _)
             | Self::Executed(owner, ..)
             | Self::Exit(owner) => Some(owner.place),
-            Self::Connect(_) | Self::ClientLocal(..) | Self::Heal(_) | Self::Disk(_) => None,
+            Self::Connect(_)
+            | Self::LeaderLocal(..)
+            | Self::Heal(_)
+            | Self::Follow(_)
+            | Self::Disk(_) => None,
         }
     }
 
@@ -528,11 +646,14 @@ impl Happening {
                 [6, number(&connecting.from.place), number(&connecting.to)]
             }
             Self::Local(owner, job, _) => [7, number(&owner.place), *job],
-            Self::ClientLocal(incarnation, _) => [8, *incarnation, 0],
+            Self::LeaderLocal(id, owner, _) => {
+                [8, owner.incarnation, number(&owner.place) << 32 | *id]
+            }
             Self::Timer(owner, at) => [9, number(&owner.place), *at],
             Self::Heal(fault) => [10, number(fault), 0],
             Self::Disk(number) => [11, *number, 0],
             Self::Exit(owner) => [12, number(&owner.place), owner.incarnation],
+            Self::Follow(fault) => [15, number(fault), 0],
             Self::Executed(owner, job, count) => [14, number(&owner.place) << 32 | *job, *count],
         }
     }

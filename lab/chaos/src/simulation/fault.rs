@@ -11,6 +11,8 @@ use super::random::Random;
 pub(crate) enum FaultKind {
     /// A node dies, and may be started again.
     Crash,
+    /// A node dies, and is started again before others notice: the new one knows nothing.
+    QuickRestart,
     /// A node does not run for some time (`SIGSTOP`, `SIGCONT`).
     Stop,
     /// The processors of a node are slow for some time.
@@ -21,6 +23,8 @@ pub(crate) enum FaultKind {
     OneWay,
     /// Two nodes do not reach each other for some time.
     Cut,
+    /// Two groups of nodes do not reach each other for some time. The client reaches one of them, or both.
+    Partition,
     /// Messages from and to a node are slow for some time.
     Delay,
     /// Packets from and to a node are lost for some time, and sent again.
@@ -55,7 +59,7 @@ pub(crate) struct Fault {
     /// How long it lasts, in nanoseconds; of a crash, after which time the node is started again.
     pub(super) lasts: u64,
     /// By how much something is slower, the probability of a loss in percent, by how many milliseconds messages are late
-    /// (in both directions if it is even), or how many hundreds of bytes fit a disk.
+    /// (in both directions if it is even), how many hundreds of bytes fit a disk, or a [`Partition`] as a number.
     pub(super) factor: u64,
 }
 
@@ -66,17 +70,21 @@ pub(crate) enum When {
     Event(u64),
     /// When a node is in a step for this time, from 1.
     Step(Step, u64),
+    /// So many nanoseconds after the first fault.
+    Later(u64),
 }
 
 impl FaultKind {
     /// All kinds.
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Crash,
+        Self::QuickRestart,
         Self::Stop,
         Self::Slow,
         Self::Isolate,
         Self::OneWay,
         Self::Cut,
+        Self::Partition,
         Self::Delay,
         Self::Loss,
         Self::Late,
@@ -100,6 +108,31 @@ impl Fault {
     /// The factor of a cut in one direction: the node does not hear the other one.
     pub(super) const ONE_WAY: u64 = 0;
 
+    /// Draws a fault for which the nodes may count one of them, or several, as lost.
+    pub(super) fn draw_loss(random: &mut Random, when: When, nodes: usize) -> Self {
+        let kinds = [
+            FaultKind::Crash,
+            FaultKind::Crash,
+            FaultKind::QuickRestart,
+            FaultKind::Leave,
+            FaultKind::Stop,
+            FaultKind::Isolate,
+            FaultKind::OneWay,
+            FaultKind::Cut,
+            FaultKind::Partition,
+        ];
+        let kind = random.of(&kinds);
+        let fault = Self::draw(random, kind, when, nodes);
+        let least = match kind {
+            FaultKind::Crash | FaultKind::QuickRestart | FaultKind::Leave => 0,
+            _ => random.duration(HARMLESS, 20 * SECOND),
+        };
+        Self {
+            lasts: fault.lasts.max(least),
+            ..fault
+        }
+    }
+
     /// Draws a fault of this kind among `nodes` nodes.
     pub(super) fn draw(random: &mut Random, kind: FaultKind, when: When, nodes: usize) -> Self {
         let node = random.index(nodes);
@@ -112,18 +145,20 @@ impl Fault {
             | FaultKind::Isolate
             | FaultKind::OneWay
             | FaultKind::Cut
+            | FaultKind::Partition
                 if random.percent(50) =>
             {
                 random.duration(1_000_000, HARMLESS)
             }
             FaultKind::Stop | FaultKind::ClientStop => random.duration(HARMLESS, 30 * SECOND),
-            FaultKind::Isolate | FaultKind::OneWay | FaultKind::Cut => {
+            FaultKind::Isolate | FaultKind::OneWay | FaultKind::Cut | FaultKind::Partition => {
                 random.duration(HARMLESS, 20 * SECOND)
             }
             FaultKind::Slow | FaultKind::Delay | FaultKind::Loss | FaultKind::DiskFull => {
                 random.duration(100_000_000, 10 * SECOND)
             }
             FaultKind::Late => random.duration(SECOND, 60 * SECOND),
+            FaultKind::QuickRestart => random.duration(1_000_000, 100_000_000),
             FaultKind::Crash | FaultKind::PowerLoss => random.duration(1_000_000, 5 * SECOND),
             FaultKind::Leave
             | FaultKind::ClientCrash
@@ -133,6 +168,7 @@ impl Fault {
         let factor = match kind {
             FaultKind::Loss => random.between(1, 30),
             FaultKind::Late => random.duration(1, 1000),
+            FaultKind::Partition => Partition::draw(random, nodes).factor(),
             _ => random.duration(2, 100),
         };
         Self {
@@ -158,8 +194,10 @@ impl Fault {
             | FaultKind::ClientStop
             | FaultKind::Isolate
             | FaultKind::OneWay
-            | FaultKind::Cut => self.lasts <= HARMLESS,
+            | FaultKind::Cut
+            | FaultKind::Partition => self.lasts <= HARMLESS,
             FaultKind::Crash
+            | FaultKind::QuickRestart
             | FaultKind::Leave
             | FaultKind::ClientCrash
             | FaultKind::Interrupt
@@ -168,15 +206,58 @@ impl Fault {
     }
 }
 
+/// What a partition divides: the factor of its fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Partition {
+    /// The nodes of the first group, as bits. The others are in the second group.
+    pub(super) first: u64,
+    /// Whether the second group hears the first.
+    pub(super) is_one_way: bool,
+    /// Whether the client is cut off from the first group, as the second group is, and from the second.
+    pub(super) client: [bool; 2],
+}
+
+impl Partition {
+    fn draw(random: &mut Random, nodes: usize) -> Self {
+        Self {
+            // Each group has a node.
+            first: random.between(1, ((1 << nodes) - 2).max(1)),
+            is_one_way: random.percent(30),
+            client: random.of(&[[true, false], [false, true], [false, false]]),
+        }
+    }
+
+    const fn factor(self) -> u64 {
+        let [first, second] = self.client;
+        self.first << 3 | (self.is_one_way as u64) << 2 | (first as u64) << 1 | second as u64
+    }
+
+    /// That of a fault with this factor.
+    pub(super) const fn of(factor: u64) -> Self {
+        Self {
+            first: factor >> 3,
+            is_one_way: factor & 4 != 0,
+            client: [factor & 2 != 0, factor & 1 != 0],
+        }
+    }
+
+    /// Whether a node is in the first group.
+    pub(super) const fn has_first(self, node: usize) -> bool {
+        self.first >> node & 1 == 1
+    }
+}
+
 impl fmt::Display for FaultKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(match self {
             Self::Crash => "crash",
+            Self::QuickRestart => "restart-quick",
             Self::Stop => "stop",
             Self::Slow => "slow",
             Self::Isolate => "isolate",
             Self::OneWay => "one-way",
             Self::Cut => "cut",
+            Self::Partition => "partition",
             Self::Delay => "delay",
             Self::Loss => "loss",
             Self::Late => "late",
@@ -205,6 +286,9 @@ impl fmt::Display for Fault {
         match when {
             When::Event(number) => write!(formatter, "{kind} at event {number}")?,
             When::Step(step, count) => write!(formatter, "{kind} at {step} ({count})")?,
+            When::Later(time) => {
+                write!(formatter, "{kind} {} ms after the first", time / 1_000_000)?;
+            }
         }
         write!(
             formatter,

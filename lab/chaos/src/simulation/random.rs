@@ -16,6 +16,7 @@ pub(super) enum Purpose {
     Checkpoints = 5,
     Disk = 6,
     Overtaking = 7,
+    Views = 8,
 }
 
 impl Random {

@@ -11,7 +11,7 @@ use checkpoint::{Condition, Latest, SimulatedFiles, Store};
 use protocol::Step;
 use sha2::{Digest, Sha256};
 
-use crate::simulation::cluster::{Cluster, Found};
+use crate::simulation::cluster::{Cluster, Found, Requests};
 use crate::simulation::fault::FaultKind;
 use crate::simulation::random::{Purpose, Random};
 use crate::simulation::scenario::Scenario;
@@ -35,6 +35,8 @@ pub(crate) struct SeedRun {
     pub faults: Vec<(FaultKind, Step)>,
     /// Whether the job was completed in spite of them.
     pub is_completed: bool,
+    /// The number of views of the job; 0 if it ends when a node is lost.
+    pub views: u64,
 }
 
 /// Which seed is simulated, and how.
@@ -87,6 +89,7 @@ pub(crate) fn simulate_seed(options: &SeedOptions) -> SeedRun {
                 nanoseconds: found.passed,
                 faults: found.hits,
                 is_completed: found.is_completed,
+                views: found.views,
             }
         }
         Err(payload) => SeedRun {
@@ -102,7 +105,8 @@ pub(crate) fn simulate_seed(options: &SeedOptions) -> SeedRun {
 
 /// Runs the job of a scenario, and if it has a checkpoint folder, the job that resumes from what is there afterwards.
 pub(super) fn simulate(scenario: &Scenario, has_trace: bool) -> Found {
-    let mut found = Cluster::new(scenario, has_trace).run();
+    let requests = Requests::default();
+    let mut found = Cluster::new(scenario, &requests, has_trace).run();
     if scenario.request.checkpoint.is_none() || !found.violations.is_empty() {
         return found;
     }
@@ -123,7 +127,7 @@ pub(super) fn simulate(scenario: &Scenario, has_trace: bool) -> Found {
     match resumed {
         Ok(None) => {}
         Ok(Some(resumed)) => {
-            let second = Cluster::new(&resumed, has_trace).run_resumed();
+            let second = Cluster::new(&resumed, &requests, has_trace).run_resumed();
             found.passed += second.passed;
             found.violations.extend(second.violations);
             found.trace.append(second.trace);
@@ -190,9 +194,11 @@ fn resumed(
         }
     }
     let hosts = 1 + random.index(setup.platform.hosts().len());
-    setup.placement = resumed_placement(&work, &vec![1.0; hosts]);
+    setup.placement = resumed_placement(&work, &[], &vec![1.0; hosts]);
     resumed.saved = Some(states);
     resumed.request.checkpoint = None;
+    resumed.request.view = None;
+    resumed.request.is_left = false;
     Ok(resumed)
 }
 

@@ -1,6 +1,6 @@
 //! The job and the faults that follow from a seed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use agents::{
@@ -15,7 +15,7 @@ use machines::Builds;
 use machines::client::Request;
 use model::{Config, CostSource, Policies};
 use protocol::transport::JobId;
-use protocol::{Build, InputFolder, Member, Step};
+use protocol::{Build, InputFolder, Member, Step, View};
 use simulator::{NetworkOptions, Platform};
 
 use crate::simulation::fault::{Fault, FaultKind, SECOND, When};
@@ -28,6 +28,8 @@ use crate::simulation::random::{Purpose, Random};
 pub(super) struct Scenario {
     pub(super) seed: u64,
     pub(super) request: Request,
+    /// The hosts whose nodes may manage a Set although another one does.
+    pub(super) managing: BTreeSet<HostId>,
     pub(super) programs: Vec<Mixer>,
     /// The outputs of the reference runner.
     pub(super) outputs: Vec<u64>,
@@ -49,9 +51,16 @@ pub(super) struct Scenario {
 impl Scenario {
     /// The scenario of `seed`.
     pub(super) fn draw(seed: u64) -> Self {
-        if overtaking::is_aimed(seed) {
-            return overtaking::draw(seed);
-        }
+        let mut scenario = if overtaking::is_aimed(seed) {
+            overtaking::draw(seed)
+        } else {
+            Self::draw_any(seed)
+        };
+        scenario.draw_views();
+        scenario
+    }
+
+    fn draw_any(seed: u64) -> Self {
         let mut random = Random::new(seed, Purpose::Faults);
         let aim = seed.is_multiple_of(2).then(|| aim(seed / 2));
         let mut random_job = Random::new(seed, Purpose::Job);
@@ -101,12 +110,77 @@ impl Scenario {
         }
     }
 
+    /// Gives two thirds of all jobs views, and those that aim at a step of them.
+    fn draw_views(&mut self) {
+        let mut random = Random::new(self.seed, Purpose::Views);
+        let is_aimed = |fault: &Fault| {
+            matches!(
+                fault.when,
+                When::Step(Step::Suspend | Step::Restore, _) if fault.kind != FaultKind::Late
+            )
+        };
+        let is_aimed = self.faults.iter().any(is_aimed);
+        if !is_aimed && random.percent(35) {
+            return;
+        }
+        let request = &mut self.request;
+        request.view = Some(View::first(true));
+        let nodes = request.members.len();
+        let hosts = (0..nodes).map(HostId::from_index);
+        self.managing = if random.percent(60) {
+            hosts.collect()
+        } else {
+            BTreeSet::from([HostId::from_index(random.index(nodes))])
+        };
+        if request.setup.checkpointing.is_none() && (is_aimed || random.percent(80)) {
+            let interval = CheckpointInterval::Supersteps(random.between(1, 8));
+            request.setup.checkpointing = Some(checkpointing(interval, true));
+        }
+        if let Some(checkpointing) = &mut request.setup.checkpointing {
+            checkpointing.copies = is_aimed || random.percent(85);
+        }
+        // Most begin anew if there is no checkpoint.
+        if random.percent(50) {
+            request.checkpoint = None;
+        }
+        // Most that lose a node do so after they have begun.
+        if is_aimed || random.percent(50) {
+            let steps = [
+                Step::Compute,
+                Step::Compute,
+                Step::Save,
+                Step::Copy,
+                Step::Collect,
+                Step::Exchange,
+                Step::Barrier,
+                Step::Finish,
+                Step::End,
+            ];
+            let when = When::Step(random.of(&steps), random.between(1, 60));
+            self.faults.push(Fault::draw_loss(&mut random, when, nodes));
+        }
+        if random.percent(25) {
+            let when = When::Later(random.duration(1_000_000, SECOND));
+            self.faults.push(Fault::draw_loss(&mut random, when, nodes));
+        }
+        if random.percent(15) {
+            let steps = [Step::Gather, Step::Probe, Step::Suspend, Step::Restore];
+            let when = When::Step(random.of(&steps), random.between(1, 4));
+            self.faults.push(Fault::draw_loss(&mut random, when, nodes));
+        }
+        // The client leaves some jobs when they have begun, which need nothing from it any more.
+        request.is_left =
+            random.percent(10) && self.saved.is_none() && request.checkpoint.is_none();
+        self.longest *= 2;
+    }
+
     /// A job without faults, on fast paths and processors.
     pub(super) fn new(seed: u64, request: Request, programs: Vec<Mixer>) -> Self {
         let outputs = reference::run(programs.clone(), reference::Limit(1000));
         Self {
             seed,
             request,
+            managing: BTreeSet::new(),
             programs,
             outputs: outputs.expect("the program obeys its laws").outputs,
             faults: Vec::new(),
@@ -169,7 +243,9 @@ pub(super) fn request_of(
     (placement, shape, scheduler): (Vec<HostId>, Shape, Option<Scheduler>),
     mut processors: impl FnMut() -> u32,
 ) -> Request {
-    let platform = Arc::new(platform(sets));
+    let names = (0..).map(|index| format!("s{index}"));
+    let named: Vec<(String, usize)> = names.zip(sets.iter().copied()).collect();
+    let platform = Arc::new(platform(&named));
     let setup = Setup {
         network: NetworkOptions::default(),
         start: TransferStart::Eager,
@@ -207,7 +283,11 @@ pub(super) fn request_of(
         folder: InputFolder::default(),
         checkpoint: None,
         files: None,
+        memory_part: None,
+        is_left: false,
+        wait: Seconds::new(3.0).expect("a finite time"),
         setup,
+        view: None,
     }
 }
 
@@ -285,17 +365,17 @@ pub(super) fn programs(
     (0..processes).map(process).collect()
 }
 
-/// Connected Sets with these numbers of hosts.
-fn platform(sets: &[usize]) -> Platform {
+/// Connected Sets with these names and numbers of hosts.
+fn platform(sets: &[(String, usize)]) -> Platform {
     let mut text = String::new();
-    for (index, hosts) in sets.iter().enumerate() {
+    for (index, (name, hosts)) in sets.iter().enumerate() {
         text += &format!(
-            "[[set]]\nname = \"s{index}\"\nhosts = {hosts}\ncores = 1\nspeed = \"1 Gf\"\n\
+            "[[set]]\nname = \"{name}\"\nhosts = {hosts}\ncores = 1\nspeed = \"1 Gf\"\n\
              link = {{ bandwidth = \"125 MBps\", latency = \"50 us\" }}\n"
         );
-        for other in 0..index {
+        for (other, _) in &sets[..index] {
             text += &format!(
-                "[[link]]\nname = \"l{other}-{index}\"\nbetween = [\"s{other}\", \"s{index}\"]\n\
+                "[[link]]\nname = \"{other}-{name}\"\nbetween = [\"{other}\", \"{name}\"]\n\
                  bandwidth = \"125 MBps\"\nlatency = \"100 us\"\n"
             );
         }
@@ -303,9 +383,35 @@ fn platform(sets: &[usize]) -> Platform {
     Platform::from_toml(&text).expect("a valid platform")
 }
 
+/// The setup that client and nodes make of a view with these members, of a job whose first one has `setup`. If the view begins with a
+/// checkpoint, the placement is replaced.
+pub(super) fn setup_of(setup: &Setup, view: Option<u64>, members: &[Member]) -> Setup {
+    if view.is_none_or(|view| view == 1) {
+        return setup.clone();
+    }
+    let sets = members.chunk_by(|one, other| one.set == other.set);
+    let sets: Vec<(String, usize)> = sets
+        .map(|of_set| (of_set[0].set.clone(), of_set.len()))
+        .collect();
+    let hosts = (0..members.len()).map(HostId::from_index);
+    let mut next = Setup {
+        platform: Arc::new(platform(&sets)),
+        placement: hosts.cycle().take(setup.placement.len()).collect(),
+        resumed: None,
+        ..setup.clone()
+    };
+    let scheduler = next.scheduler.as_mut();
+    if let Some(Script(script)) = scheduler.and_then(|scheduler| scheduler.script.as_mut()) {
+        for (_, to) in script.values_mut().flatten() {
+            *to = HostId::from_index(to.index() % members.len());
+        }
+    }
+    next
+}
+
 /// Nanoseconds for a byte, on links of 1 Gbit/s and of 10 Mbit/s.
 const GBIT_1: u64 = 8;
-const MBIT_10: u64 = 800;
+pub(super) const MBIT_10: u64 = 800;
 
 /// Gives half of all jobs checkpoints, and those that aim at a step of checkpoints.
 pub(super) fn draw_checkpoints(seed: u64, request: &mut Request, step: Option<Step>) {
@@ -324,11 +430,20 @@ pub(super) fn draw_checkpoints(seed: u64, request: &mut Request, step: Option<St
         let seconds = Seconds::new(nanoseconds as f64 * 1e-9).expect("finite");
         CheckpointInterval::Time(seconds)
     };
+    let copies = is_aimed || random.percent(75);
+    request.setup.checkpointing = Some(checkpointing(interval, copies));
+    if is_aimed || random.percent(75) {
+        request.checkpoint = Some("/checkpoints".to_owned());
+    }
+}
+
+pub(super) fn checkpointing(interval: CheckpointInterval, copies: bool) -> Checkpointing {
     let rate = BytesPerSecond::new(1e9).expect("a positive rate");
-    request.setup.checkpointing = Some(Checkpointing {
+    Checkpointing {
         interval,
+        first: Seconds::new(10.0).expect("finite"),
         mtbf: Seconds::new(1e6).expect("finite"),
-        copies: is_aimed || random.percent(75),
+        copies,
         // Of the simulated world.
         costs: CheckpointCosts {
             encoding: rate,
@@ -337,9 +452,6 @@ pub(super) fn draw_checkpoints(seed: u64, request: &mut Request, step: Option<St
             bytes: None,
             change: 1.0,
         },
-    });
-    if is_aimed || random.percent(75) {
-        request.checkpoint = Some("/checkpoints".to_owned());
     }
 }
 

@@ -313,6 +313,7 @@ fn chart(cells: &[Cell]) -> String {
         x_is_log: false,
         y_scale: Scale::of(&costs),
         series,
+        ..Lines::default()
     };
     lines.svg()
 }

@@ -136,6 +136,7 @@ fn chart(report: &Report) -> String {
             }),
             series("paper", Style::Marks, |point| point.paper_seconds),
         ],
+        ..Lines::default()
     };
     lines.svg()
 }

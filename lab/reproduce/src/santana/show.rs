@@ -138,6 +138,7 @@ fn lines(report: &Report, title: &str, of: fn(&CurveReport) -> &[f64]) -> String
         x_is_log: false,
         y_scale: Scale::Linear,
         series: report.curves.iter().map(series).collect(),
+        ..Lines::default()
     };
     lines.svg()
 }

@@ -111,12 +111,6 @@ fn misnamed() -> Vec<Case> {
             "n2 has the certificate of a client, and its place needs that of a node",
         ),
         case(
-            "role of a Set Manager",
-            RawPeer::of(&identity(Role::SetManager, "n2")),
-            "n2 has the certificate of a set-manager, and a host that is not the first of its Set needs that of a node",
-            "n2 has the certificate of a set-manager, and a host that is not the first of its Set needs that of a node",
-        ),
-        case(
             "wrong name",
             RawPeer::of(&identity(Role::Node, "n3")),
             "node n3 may not connect to n1: only one of the 1 listed members may",

@@ -13,12 +13,14 @@ use model::{
     Received, Refusal, Request, SetView,
 };
 use protocol::{
-    Address, AgentMessage, Answered, Arrived, Ask, Batch, BusyProcess, CallsStatus, Capacity,
-    CheckpointMessage, Considered, Decided, EncodedState, Ended, Evaluate, Failed, Fault,
-    InputFolder, Installed, JobFolder, JobMessage, JobStatus, Limits, LinkProbed, Measure,
+    AcceptedView, Address, AgentMessage, Answered, Arrived, Ask, Batch, Build, BusyProcess,
+    CallsStatus, Capacity, CheckpointMessage, Considered, Decided, Declined, EncodedState, Ended,
+    Evaluate, Failed, Fault, Followed, FollowedEnd, FollowedView, InputFolder, Installed,
+    JobFolder, JobMessage, JobStatus, Lead, Leader, Limits, LinkProbed, LostNode, Measure,
     Measured, Member, Message, MessageHeader, Migrate, NodeFiles, NodeMessage, Pieces, PiecesFile,
-    Placed, Planned, Probe, ProbeLink, Report, Reports, ResumedJob, Saved, SetReport, Start,
-    StartCall, Submit, WIRE_VERSION, WrittenOutput, decode, encode, variant,
+    Placed, Planned, Probe, ProbeLink, Report, Reports, ResumedJob, Saved, SavedPieces,
+    SavedProcess, SavedView, SetReport, Start, StartCall, Submit, Suspended, View, WIRE_VERSION,
+    WrittenOutput, decode, encode, variant,
 };
 
 use crate::wire::{external, frame_len, joined, report_for_plans, status};
@@ -80,7 +82,7 @@ fn name(message: &Message) -> String {
 }
 
 /// The number of messages of nodes and of clients.
-const OTHERS: usize = 18;
+const OTHERS: usize = 28;
 
 fn messages() -> Vec<(Address, Address, Message)> {
     let process = Address::Process(Rank(200));
@@ -481,46 +483,71 @@ fn of_job(job: JobMessage) -> Message {
     Message::Job(Box::new(job))
 }
 
-fn asked() -> [JobMessage; 5] {
+fn submit() -> Submit {
+    Submit {
+        job: 7,
+        session: 8,
+        host: HostId(1),
+        members: vec![Member {
+            name: "n1".to_owned(),
+            address: "127.0.0.1:1".to_owned(),
+            set: "left".to_owned(),
+            slots: 4,
+            speed: 1.5,
+        }],
+        experiment: "[application]".to_owned(),
+        folder: InputFolder {
+            experiment: "/conf".to_owned(),
+            current: Some("/home".to_owned()),
+        },
+        processes: 16,
+        checkpoint: Some("/dev/null/runs".to_owned()),
+        resumed: Some(ResumedJob {
+            incarnation: 2,
+            superstep: 300,
+            placement: vec![HostId(0), HostId(1)],
+            halted: vec![None, Some(299)],
+        }),
+        files: Some(NodeFiles {
+            job: JobFolder(1000),
+            outputs: true,
+        }),
+        view: Some(View {
+            number: 3,
+            saved: Some(SavedView {
+                incarnation: 1,
+                holders: vec![HostId(1), HostId(0)],
+            }),
+            leader: Some(HostId(1)),
+            repeated: 2,
+            begins_anew: true,
+        }),
+        memory: Some(0.5),
+        wait: seconds(60.0),
+    }
+}
+
+fn asked() -> [JobMessage; 10] {
     [
-        JobMessage::Submit(Box::new(Submit {
-            job: 7,
-            host: HostId(1),
-            members: vec![Member {
-                name: "n1".to_owned(),
-                address: "127.0.0.1:1".to_owned(),
-                set: "left".to_owned(),
-                slots: 4,
-                speed: 1.5,
-            }],
-            experiment: "[application]".to_owned(),
-            folder: InputFolder {
-                experiment: "/conf".to_owned(),
-                current: Some("/home".to_owned()),
-            },
-            processes: 16,
-            checkpoint: Some("/dev/null/runs".to_owned()),
-            resumed: Some(ResumedJob {
-                incarnation: 2,
-                superstep: 300,
-                placement: vec![HostId(0), HostId(1)],
-                halted: vec![None, Some(299)],
-            }),
-            files: Some(NodeFiles {
-                job: JobFolder(1000),
-                outputs: true,
-            }),
-        })),
+        JobMessage::Submit(Box::new(submit())),
         JobMessage::Meet { counts: true },
-        JobMessage::Begin,
+        JobMessage::Begin { saves: true },
         JobMessage::Inquire,
         JobMessage::Stop,
+        JobMessage::Suspend,
+        JobMessage::Leave,
+        JobMessage::Lead(Lead { job: 7, session: 8 }),
+        JobMessage::Attach(7),
+        JobMessage::End(7),
     ]
 }
 
-fn answered() -> [JobMessage; 10] {
+fn answered() -> [JobMessage; 19] {
     let job = JobStatus {
+        job: 7,
         client: "alice".to_owned(),
+        leader: Leader::Node("n1".to_owned()),
+        view: 2,
         since: seconds(2.0),
         superstep: 1000,
         supersteps: Some(5000),
@@ -546,7 +573,10 @@ fn answered() -> [JobMessage; 10] {
             folder: Some("/scratch".to_owned()),
         },
         JobMessage::Built,
-        JobMessage::Ready,
+        JobMessage::Ready {
+            states: 1 << 20,
+            free: Some(1 << 33),
+        },
         JobMessage::Recorded("{}\n".to_owned()),
         JobMessage::Ended(Ended {
             seconds: seconds(60.0),
@@ -573,6 +603,60 @@ fn answered() -> [JobMessage; 10] {
             length: 1000,
             sha256: [7; 32],
         }),
+        JobMessage::Suspended(Box::new(Suspended {
+            lost: vec![LostNode {
+                host: HostId(2),
+                reason: "n3 is lost".to_owned(),
+                silent: Some(seconds(2.5)),
+            }],
+            saved: vec![SavedPieces {
+                incarnation: 1,
+                superstep: 300,
+                pieces: vec![SavedProcess {
+                    rank: Rank(200),
+                    is_copy: true,
+                    halted: Some(299),
+                    work: 1 << 33,
+                }],
+            }],
+            completed: 361,
+            leaves: Some("n2 leaves".to_owned()),
+            views: vec![AcceptedView {
+                session: 8,
+                number: 2,
+                members: vec!["n1".to_owned()],
+                leader: Some("n1".to_owned()),
+            }],
+        })),
+        JobMessage::Declined(Declined::Follows("n2".to_owned())),
+        JobMessage::Followed(Box::new(Followed::View(FollowedView {
+            number: 2,
+            members: Vec::new(),
+            leader: HostId(0),
+            resumed: None,
+            lost: vec![("n3".to_owned(), "n3 is lost".to_owned())],
+            silent: Some(seconds(2.5)),
+            repeats: 61,
+        }))),
+        JobMessage::Followed(Box::new(Followed::Events("{}\n".to_owned()))),
+        JobMessage::Followed(Box::new(Followed::Folders(
+            [("n1".to_owned(), "/scratch".to_owned())].into(),
+        ))),
+        JobMessage::Followed(Box::new(Followed::Begun(seconds(0.25)))),
+        JobMessage::Followed(Box::new(Followed::Complete(FollowedEnd {
+            end: Ended {
+                seconds: seconds(60.0),
+                supersteps: 1000,
+                messages: 2000,
+                bytes: 1 << 33,
+                moved: 1 << 20,
+            },
+            builds: vec![Build::new("migbsp", "0.1.0", [0xab; Build::DIGEST_LEN]).unwrap()],
+            hosts: vec![HostId(1)],
+            files: Vec::new(),
+        }))),
+        JobMessage::Ending,
+        JobMessage::Attached(Box::new(submit())),
     ]
 }
 

@@ -26,7 +26,7 @@ fn nodes_do_one_job_after_the_other_and_leave_in_order() {
 #[test]
 fn a_node_that_leaves_during_a_job_says_so_and_the_others_are_free() {
     let mut cluster = Cluster::start(&[2, 1]);
-    let run = cluster.begin(&[]);
+    let run = cluster.begin(&["--no-recovery"]);
     cluster.signal("node-2", "TERM");
     let ended = run.ends_within(5);
     assert_eq!(ended.code, Some(5), "{ended:?}");

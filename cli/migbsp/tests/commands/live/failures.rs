@@ -8,7 +8,7 @@ use crate::live::under_way::UnderWay;
 #[test]
 fn a_node_that_dies_is_named_and_the_others_are_free() {
     let cluster = Cluster::start(&[2, 1]);
-    let run = cluster.begin(&[]);
+    let run = cluster.begin(&["--no-recovery"]);
     cluster.signal("node-2", "KILL");
     let ended = run.ends_within(15);
     assert_eq!(ended.code, Some(5), "{ended:?}");
@@ -21,7 +21,7 @@ fn a_node_that_dies_is_named_and_the_others_are_free() {
 #[test]
 fn a_node_that_stops_is_named_and_is_free_when_it_goes_on() {
     let cluster = Cluster::start(&[2, 1]);
-    let run = cluster.begin(&[]);
+    let run = cluster.begin(&["--no-recovery"]);
     cluster.signal("node-2", "STOP");
     let ended = run.ends_within(15);
     cluster.write("rest", &cluster.list_without(&["node-2"]));
@@ -50,7 +50,7 @@ fn an_interrupted_run_leaves_the_cluster_free() {
 #[test]
 fn a_client_that_dies_leaves_the_cluster_free() {
     let cluster = Cluster::start(&[2]);
-    let run = cluster.begin(&[]);
+    let run = cluster.begin(&["--no-recovery"]);
     run.signal("KILL");
     assert_eq!(run.ends_within(5).code, None);
     cluster.is_free_within(15, "hosts");

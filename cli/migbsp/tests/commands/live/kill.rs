@@ -12,7 +12,7 @@ fn a_node_is_killed_once_the_superstep_is_over_and_the_error_says_so() {
     let folder = Folder::new().with("heat.toml", HEAT);
     let up = ["up", "--local", "2", "--kill", "2@30", "--kill", "1@900000"];
     let run = ["--", "run", "heat.toml", "--out", "runs"];
-    let long = ["--set", "application.supersteps=900000"];
+    let long = ["--no-recovery", "--set", "application.supersteps=900000"];
     let ended =
         UnderWay::start(&mut folder.command(&[&up[..], &run, &long].concat())).ends_within(15);
     assert_eq!(

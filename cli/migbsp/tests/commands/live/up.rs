@@ -133,7 +133,12 @@ fn no_node_process_outlives_up() {
 fn a_stopped_node_does_not_block_the_end() {
     let folder = Folder::new().with("heat.toml", HEAT);
     let run = ["run", "heat.toml", "--set", "application.supersteps=900000"];
-    let up = [&["up", "--local", "2", "--"], &run[..], &["--out", "runs"]].concat();
+    let up = [
+        &["up", "--local", "2", "--"],
+        &run[..],
+        &["--no-recovery", "--out", "runs"],
+    ]
+    .concat();
     let up = UnderWay::start(&mut folder.command(&up));
     let nodes = begun(&up, &folder.path().join("runs"));
     signal(nodes[1], "STOP");
@@ -154,7 +159,12 @@ fn the_end_of_a_node_process_is_told_as_far_as_the_system_tells_it() {
     ] {
         let folder = Folder::new().with("heat.toml", HEAT);
         let run = ["run", "heat.toml", "--set", "application.supersteps=900000"];
-        let up = [&["up", "--local", "2", "--"], &run[..], &["--out", "runs"]].concat();
+        let up = [
+            &["up", "--local", "2", "--"],
+            &run[..],
+            &["--no-recovery", "--out", "runs"],
+        ]
+        .concat();
         let up = UnderWay::start(&mut folder.command(&up));
         let nodes = begun(&up, &folder.path().join("runs"));
         signal(nodes[1], kind);
@@ -199,7 +209,7 @@ fn a_killed_up_leaves_a_folder_that_the_next_one_removes() {
 }
 
 /// The nodes of a run that computes: there is something to be recorded.
-fn begun(up: &UnderWay, folder: &Path) -> Vec<u32> {
+pub(super) fn begun(up: &UnderWay, folder: &Path) -> Vec<u32> {
     let record = folder.join("iii/events.jsonl");
     while fs::metadata(&record).map_or(0, |data| data.len()) == 0 {
         assert!(!up.is_over(), "{:?}", up.ends_within(0));

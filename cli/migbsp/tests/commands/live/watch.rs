@@ -12,7 +12,8 @@ use crate::live::under_way::UnderWay;
 #[test]
 fn jobs_and_silent_nodes_are_shown_until_an_interrupt() {
     let cluster = Cluster::start(&[2, 1]);
-    let run = cluster.begin(&["--policy", "migbsp", "--set", "scheduler.interval=5"]);
+    let policy = ["--policy", "migbsp", "--set", "scheduler.interval=5"];
+    let run = cluster.begin(&[&policy[..], &["--no-recovery"]].concat());
     let watch = |format| {
         let words = ["status", "--watch", "--every", "250ms", "--format", format];
         UnderWay::start(&mut cluster.command("hosts", &words))

@@ -1,17 +1,19 @@
 //! What must hold of the checkpoints of a job, and their folder, which all nodes share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use agents::HostedProgram;
 use bsp::units::Seconds;
 use bsp::{HostId, Rank};
 use checkpoint::{
-    DiskFault, Generation, Generations, JobDescription, Piece, SimulatedFiles, Store, WrittenPieces,
+    Condition, DiskFault, Generation, Generations, JobDescription, Piece, SimulatedFiles, Store,
+    WrittenPieces,
 };
 use machines::node::JobEvent;
 use machines::seconds;
-use machines::{SavedPiece, Saving, members};
+use machines::{SavedPiece, Saving};
+use protocol::Step;
 use protocol::transport::JobId;
 
 use crate::simulation::cluster::{Cluster, Happening, Owner};
@@ -26,6 +28,7 @@ impl Cluster<'_> {
         let event = encoded.map_or_else(
             |error| JobEvent::Failed(error.into()),
             |piece| {
+                self.note_saved(&piece);
                 JobEvent::Saved(Box::new(SavedPiece {
                     piece,
                     stall: Seconds::ZERO,
@@ -45,6 +48,7 @@ impl Cluster<'_> {
         let processes = self.scenario.request.setup.placement.len();
         let work = DiskWork {
             owner,
+            host: job.own,
             number: job.number,
             job: job.id,
             processes: u32::try_from(processes).expect("few processes"),
@@ -62,41 +66,88 @@ impl Cluster<'_> {
         }
     }
 
+    /// Notes what a process has saved.
+    fn note_saved(&mut self, piece: &Piece) {
+        let head = &piece.head;
+        let saved = (head.job, head.generation, head.rank);
+        self.saved.insert(saved, checksum(piece));
+    }
+
+    /// Checks the pieces with which processes start at a node: all are of the checkpoint with which its view begins, and what was saved.
+    pub(super) fn check_restored(&mut self, place: usize, pieces: &[Piece]) {
+        let Some(job) = self.job(place).map(|job| job.id) else {
+            return;
+        };
+        let begins_with = self.session_at(place).and_then(|facts| facts.begins_with);
+        let name = &self.scenario.request.members[place].name;
+        let mut problems = Vec::new();
+        for piece in pieces {
+            let head = &piece.head;
+            if head.job != job || Some(head.generation) != begins_with {
+                problems.push(format!(
+                    "{name} restores {} from {}, but its view begins with another checkpoint",
+                    head.rank, head.generation
+                ));
+            }
+            let saved = self.saved.get(&(job, head.generation, head.rank));
+            if head.condition == Condition::Running && saved != Some(&checksum(piece)) {
+                problems.push(format!("{name} restores {} as it was not saved", head.rank));
+            }
+        }
+        for problem in problems {
+            self.violate(problem);
+        }
+    }
+
     /// Checks the checkpoints of a node after what it has done.
     pub(super) fn check_checkpoints(&mut self, place: usize) {
         let Some(node) = &self.nodes[place] else {
             return;
         };
-        let Some(job) = node.job.as_ref().map(|job| job.id) else {
+        let Some(session) = node.job.as_ref().map(|job| job.session) else {
+            return;
+        };
+        let Some(facts) = self.sessions.get(&session) else {
             return;
         };
         let machine = &node.machine;
+        if [Step::Gather, Step::Restore].contains(&machine.step()) {
+            // Until all members have accepted the view, another one may begin with another checkpoint of the view before.
+            return;
+        }
         let complete = machine.with_generations(Generations::complete_generation);
         let Some(complete) = complete.flatten() else {
             return;
         };
-        let before = self.complete.insert(place, (job, complete));
-        if before == Some((job, complete)) {
+        let before = self.complete.insert(place, (session, complete));
+        if before == Some((session, complete)) {
             return;
         }
         let name = &self.scenario.request.members[place].name;
         let mut problems = Vec::new();
-        if before.is_some_and(|(of, before)| of == job && complete < before) {
+        if before.is_some_and(|(of, before)| of == session && complete < before) {
             problems.push(format!("{name} has forgotten a complete checkpoint"));
         }
         let kept = machine.with_generations(|generations| generations.inventory().len());
         if kept.is_some_and(|kept| 2 < kept) {
             problems.push(format!("{name} has more than two checkpoints"));
         }
-        let collector = members::rules(&self.scenario.request.setup).first_host();
-        if place == collector.index() {
-            problems.extend(self.missing_piece(job, complete));
+        let collector = facts.collector;
+        if complete.incarnation < facts.incarnation {
+            // It was taken in a view before.
+            if facts.begins_with != Some(complete) {
+                let problem =
+                    format!("{name} keeps {complete}, with which its view does not begin");
+                problems.push(problem);
+            }
+        } else if place == collector {
+            problems.extend(self.missing_piece(session, complete));
         } else {
-            let announced = self.complete.get(&collector.index());
-            let is_known = announced.is_some_and(|(of, at)| *of == job && complete <= *at);
-            // What the node that collects knew is gone with its part in the job.
-            let collecting = self.job(collector.index());
-            if !is_known && collecting.is_some_and(|of| of.id == job) {
+            let announced = self.complete.get(&collector);
+            let is_known = announced.is_some_and(|(of, at)| *of == session && complete <= *at);
+            // What the node that collects knew is gone with its part in the session.
+            let collecting = self.job(collector);
+            if !is_known && collecting.is_some_and(|of| of.session == session) {
                 let problem = format!("{name} takes {complete} for complete, which it is not");
                 problems.push(problem);
             }
@@ -106,14 +157,17 @@ impl Cluster<'_> {
         }
     }
 
-    /// A process that has too few pieces in a complete checkpoint, if all nodes are in the job.
-    fn missing_piece(&self, job: JobId, complete: Generation) -> Option<String> {
+    /// A process that has too few pieces in a complete checkpoint, if all nodes are in the session.
+    fn missing_piece(&self, session: JobId, complete: Generation) -> Option<String> {
         let setup = &self.scenario.request.setup;
-        let nodes = self.nodes.iter().flatten();
+        let places = &self.sessions.get(&session)?.places;
+        let nodes = places
+            .iter()
+            .filter_map(|place| self.nodes[*place].as_ref());
         let nodes: Vec<_> = nodes
-            .filter(|node| node.job.as_ref().is_some_and(|of| of.id == job))
+            .filter(|node| node.job.as_ref().is_some_and(|of| of.session == session))
             .collect();
-        if nodes.len() < self.nodes.len() {
+        if nodes.len() < places.len() {
             return None;
         }
         let copies = setup.checkpointing.as_ref().is_some_and(|it| it.copies);
@@ -132,6 +186,33 @@ impl Cluster<'_> {
         }
         None
     }
+
+    /// Whether the nodes at `places` have all pieces of a checkpoint of the job that runs.
+    pub(super) fn have_checkpoint(&self, places: &BTreeSet<usize>) -> bool {
+        let nodes = places
+            .iter()
+            .filter_map(|place| self.nodes[*place].as_ref());
+        let inventories = nodes.filter_map(|node| {
+            let machine = &node.machine;
+            machine.with_generations(Generations::inventory)
+        });
+        let mut found: BTreeMap<Generation, BTreeSet<Rank>> = BTreeMap::new();
+        for (generation, pieces) in inventories.flatten() {
+            let ranks = pieces.iter().map(|piece| piece.rank);
+            found.entry(generation).or_default().extend(ranks);
+        }
+        let size = self.scenario.request.setup.placement.len();
+        found.values().any(|ranks| ranks.len() == size)
+    }
+}
+
+/// A number that follows from the content of a piece.
+fn checksum(piece: &Piece) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    for chunk in piece.content.chunks() {
+        hasher.update(chunk.bytes());
+    }
+    hasher.finalize()
 }
 
 /// The disk with the checkpoint folder.
@@ -148,7 +229,9 @@ pub(super) struct Disk {
 /// A change of the folder that is under way.
 struct DiskWork {
     owner: Owner,
-    /// Which of the jobs of the node.
+    /// The host of the node in its job.
+    host: HostId,
+    /// Which of the sessions of the node.
     number: u64,
     job: JobId,
     processes: u32,
@@ -236,13 +319,13 @@ impl Disk {
 
     fn perform(&mut self, work: DiskWork) -> JobEvent {
         let DiskWork {
-            owner,
+            host,
             job,
             processes,
             change,
             ..
         } = work;
-        let mut store = Store::new(&mut self.files, HostId::from_index(owner.place));
+        let mut store = Store::new(&mut self.files, host);
         match change {
             Change::Write(generation, pieces) => {
                 let written = store.write_pieces(job, generation, &pieces);

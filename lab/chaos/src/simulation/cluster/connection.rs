@@ -44,6 +44,8 @@ pub(super) struct End {
     pub(super) role: EndRole,
     /// Whether frames can be sent and are received.
     pub(super) is_open: bool,
+    /// Why it has ended, if not because its process has closed it.
+    pub(super) error: Option<PeerError>,
     /// Whether its process has closed it, and not all that was sent before has arrived.
     pub(super) is_closing: bool,
     /// What the peer may say, once it is known.
@@ -70,8 +72,10 @@ pub(super) struct End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EndRole {
     Undecided,
-    /// A client, of a node.
+    /// A client, or a node that leads, of a node.
     Client,
+    /// A node, of the leader of this number.
+    Leader(u64),
     /// The node of a host.
     Node(HostId),
 }
@@ -125,6 +129,7 @@ impl Connection {
             peer: Arc::clone(&peer.info),
             role: EndRole::Undecided,
             is_open: true,
+            error: None,
             is_closing: false,
             rights: None,
             orders: [(); 2].map(|()| FrameOrder::new(job, peer.epoch)),
@@ -221,11 +226,19 @@ impl End {
         }
     }
 
-    /// The error of a connection that this end has closed.
-    pub(super) fn closed_here(&self) -> PeerError {
-        PeerError::Local {
+    /// The error of a connection that the peer has closed in order.
+    pub(super) fn closed(&self, reason: String) -> PeerError {
+        PeerError::Closed {
             peer: Arc::clone(&self.peer),
+            reason,
         }
+    }
+
+    /// The error of a connection that has ended.
+    pub(super) fn error(&self) -> PeerError {
+        let peer = Arc::clone(&self.peer);
+        let error = self.error.clone();
+        error.unwrap_or(PeerError::Local { peer })
     }
 
     /// The error of a connection on which the peer sent what it may not.

@@ -12,18 +12,19 @@ use bsp::numbers::length;
 use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{HostId, MemorySize, Rank, SetId};
 use bytes::Bytes;
-use checkpoint::Delta;
-use machines::client::initial;
+use checkpoint::{Delta, Piece};
+use machines::client::output as output_state;
 use machines::node::{ConnectionId, JobEvent, NodeEvent};
 use machines::node::{JobAction, JobEnd, NodeAction, StartedJob};
-use machines::node::{NodeMachine, NodeParts};
+use machines::node::{NodeMachine, NodeParts, Prepare};
 use machines::seconds;
 use machines::{
     ArrivedProcess, Builds, Done, Execution, HostMeter, InitialStateBuilder, InitialStateDecoder,
-    InputMemory, JobError, Prepared, Residents, Routes, Task, Transfer,
+    InputMemory, JobError, Residents, Routes, Task, Transfer,
 };
-use protocol::transport::{JobId, Session};
-use protocol::{Address, EncodedState, Migrate};
+use protocol::identity::Role;
+use protocol::transport::{JobId, PeerError, Session};
+use protocol::{Address, EncodedState, Frame, JobMessage, Limits, Message, Migrate, decode};
 
 use crate::simulation::cluster::checkpoints::Change;
 use crate::simulation::cluster::connection::{EndRole, Untaken};
@@ -93,7 +94,7 @@ impl Cluster<'_> {
         }
     }
 
-    /// A node has caused something itself, in its job of this number.
+    /// A node has caused something itself, in its session of this number.
     pub(super) fn local(&mut self, owner: Owner, number: u64, event: JobEvent) {
         let is_current = self
             .job(owner.place)
@@ -110,7 +111,7 @@ impl Cluster<'_> {
         }
     }
 
-    /// Has a node cause `event` after some time, while its job runs.
+    /// Has a node cause `event` after some time, unless it has left its session.
     pub(super) fn later(&mut self, place: usize, after: u64, event: JobEvent) {
         let owner = self.owner(place);
         let number = self.nodes[place].as_ref().map_or(0, |node| node.jobs);
@@ -143,19 +144,25 @@ impl Cluster<'_> {
             }
             NodeAction::SendToClient(connection, frame) => {
                 let at = self.at(place, connection)?;
+                self.check_obeyed(place, connection, &frame);
                 // The loss of the client is an event of its connection.
                 drop(self.send_frame(at, 0, &frame));
             }
             NodeAction::Begin(begun) => {
                 let at = self.at(place, begun.client)?;
+                self.check_view(place, begun.job, begun.view);
                 let node = self.nodes[place].as_mut()?;
-                node.session.begin(begun.job, 0);
+                node.session.begin(begun.session, 0);
+                node.view = Some((begun.job, begun.view));
+                node.obeyed = Some(begun.client);
                 node.jobs += 1;
                 node.job = Some(SimulatedJob {
                     number: node.jobs,
+                    session: begun.session,
                     id: begun.job,
+                    view: begun.view,
                     client: begun.client,
-                    own: HostId::from_index(place),
+                    own: begun.own,
                     peers: BTreeMap::new(),
                     agents: None,
                     decoder: begun.decoder,
@@ -164,13 +171,23 @@ impl Cluster<'_> {
                 if let Some(builder) = &begun.builder {
                     self.build(place, builder);
                 }
+                self.check_whole_views();
                 self.read_unread(at);
             }
+            NodeAction::Suspend(client, last) => {
+                let name = &self.scenario.request.members[place].name;
+                self.trace
+                    .line(self.now, format_args!("{name} leaves the session"));
+                self.end_session(place, "a node is lost");
+                let client = self.at(place, client?)?;
+                for frame in &last {
+                    // The loss of the client is an event of its connection.
+                    drop(self.send_frame(client, 0, frame));
+                }
+            }
+            NodeAction::Lead(order) => self.lead(place, *order),
             NodeAction::End(ended) => {
-                let node = self.nodes[place].as_mut()?;
-                node.session.end();
-                node.peer_events.clear();
-                let job = node.job.take()?;
+                self.nodes[place].as_mut()?.view = None;
                 let reason = match &ended.end {
                     JobEnd::Complete(_) => "the job is over".to_owned(),
                     JobEnd::Failed(error) => error.message.clone(),
@@ -182,10 +199,8 @@ impl Cluster<'_> {
                 if reason.contains("it is broken") {
                     self.violate(format!("{name} takes an honest node for broken: {reason}"));
                 }
-                for at in job.peers.into_values() {
-                    self.close(at, &reason);
-                }
-                let client = self.at(place, job.client)?;
+                self.end_session(place, &reason);
+                let client = self.at(place, ended.client?)?;
                 for frame in &ended.last {
                     // The loss of the client is an event of its connection.
                     drop(self.send_frame(client, 0, frame));
@@ -194,6 +209,67 @@ impl Cluster<'_> {
             }
         }
         None
+    }
+
+    /// Ends what a node has for the session of its job, if it is in one.
+    fn end_session(&mut self, place: usize, reason: &str) {
+        let Some(node) = &mut self.nodes[place] else {
+            return;
+        };
+        node.session.end();
+        node.peer_events.clear();
+        let Some(job) = node.job.take() else { return };
+        for at in job.peers.into_values() {
+            self.close(at, reason);
+        }
+    }
+
+    /// Checks that the node at a place may begin with this view of a job: a later one, only if it was in one before.
+    fn check_view(&mut self, place: usize, job: JobId, view: u64) {
+        let before = self.nodes[place].as_ref().and_then(|node| node.view);
+        let was_in_job = before.is_some_and(|(of, before)| of == job && before < view);
+        if 1 < view && !was_in_job {
+            let name = &self.scenario.request.members[place].name;
+            self.violate(format!(
+                "{name} begins with view {view} of a job that it was not in"
+            ));
+        }
+    }
+
+    /// Checks that at most one view of a job has all of its members in its session: that one makes progress.
+    fn check_whole_views(&mut self) {
+        let mut places: BTreeMap<JobId, Vec<usize>> = BTreeMap::new();
+        for place in 0..self.nodes.len() {
+            if let Some(job) = self.job(place) {
+                places.entry(job.session).or_default().push(place);
+            }
+        }
+        let whole = places.iter().filter(|(session, there)| {
+            let facts = self.sessions.get(session);
+            facts.is_some_and(|facts| facts.places.iter().all(|place| there.contains(place)))
+        });
+        if 1 < whole.count() {
+            self.violate("two views of the job make progress".to_owned());
+        }
+    }
+
+    /// Checks that a node that says what it has to one leader does not obey another one.
+    fn check_obeyed(&mut self, place: usize, connection: ConnectionId, frame: &Frame) {
+        let bytes: Vec<u8> = [&frame.head[..], &frame.payload[..]].concat();
+        let is_suspended = matches!(
+            decode(bytes.into(), &Limits::default()),
+            Ok((_, _, Message::Job(message))) if matches!(*message, JobMessage::Suspended(_))
+        );
+        let Some(node) = self.nodes[place].as_mut().filter(|_| is_suspended) else {
+            return;
+        };
+        let before = node.obeyed.replace(connection);
+        let before = before.filter(|before| *before != connection);
+        let before = before.and_then(|before| self.at(place, before));
+        if before.is_some_and(|at| self.end(at).1.is_open) {
+            let name = &self.scenario.request.members[place].name;
+            self.violate(format!("{name} obeys two leaders"));
+        }
     }
 
     fn at(&self, place: usize, connection: ConnectionId) -> Option<At> {
@@ -206,9 +282,10 @@ impl Cluster<'_> {
         let job = node.job.as_mut()?;
         let epoch = node.session.state().epoch;
         let client = node.connections.get(&job.client).copied();
-        let failed = |error: protocol::transport::PeerError| JobEvent::Failed(error.into());
+        let failed = |error: PeerError| JobEvent::Failed(error.into());
         match action {
-            JobAction::Connect(member, role) => self.call(place, &member.name, role),
+            JobAction::Connect(host, member, role) => self.call(place, (host, &member.name), role),
+            JobAction::Restore(pieces) => self.restore(place, pieces),
             JobAction::Admit(connection, host, rights) => {
                 let at = node.connections.get(&connection).copied()?;
                 job.peers.insert(host, at);
@@ -220,7 +297,8 @@ impl Cluster<'_> {
             JobAction::StartClock => {}
             JobAction::Send(host, frame) => {
                 let at = *job.peers.get(&host)?;
-                return self.send_frame(at, epoch, &frame).err().map(failed);
+                let sent = self.send_frame(at, epoch, &frame);
+                return sent.err().map(|error| JobEvent::unsent(host, error));
             }
             JobAction::SendToClient(frame) => drop(self.send_frame(client?, 0, &frame)),
             JobAction::SendRecord(frame) => {
@@ -232,7 +310,7 @@ impl Cluster<'_> {
             }
             JobAction::SendOutput(rank, output) => {
                 let ends = (Address::Node(job.own), Address::Client);
-                let state = (ends, initial(rank, output));
+                let state = (ends, output_state(job.view, rank, output));
                 let sent = self.send_state(client?, 0, state, Untaken::Output);
                 return sent.err().map(failed);
             }
@@ -271,7 +349,8 @@ impl Cluster<'_> {
                 let ends = (Address::Node(job.own), Address::Node(host));
                 let parts: Vec<Bytes> = Delta::encode_all(&changed).collect();
                 let pieces = (superstep, parts.concat().into());
-                return self.send_pieces(at, epoch, ends, pieces).err().map(failed);
+                // The end of a connection is an event of its own.
+                drop(self.send_pieces(at, epoch, ends, pieces));
             }
             JobAction::WritePieces(generation, pieces) => {
                 self.change_folder(place, Change::Write(generation, pieces));
@@ -286,8 +365,8 @@ impl Cluster<'_> {
     /// Builds the processes that start at a node, one after the other, each of which takes some time.
     fn build(&mut self, place: usize, builder: &InitialStateBuilder) {
         let mut events = Vec::new();
-        let built = builder.build(&mut |rank, state, _| {
-            events.push(JobEvent::State(rank, state));
+        let built = builder.build(&mut |rank, state, bytes| {
+            events.push(JobEvent::State(rank, state, bytes));
             Ok(())
         });
         events.extend(built.err().map(JobEvent::Failed));
@@ -307,15 +386,35 @@ impl Cluster<'_> {
         let decoded = job.decoder.decode(state.rank, &mut source);
         let event = decoded.map_or_else(
             |error| JobEvent::Failed(error.into()),
-            |decoded| JobEvent::State(state.rank, decoded),
+            |(decoded, bytes)| JobEvent::State(state.rank, decoded, bytes),
         );
         let after = self.random.duration(10_000, 5_000_000);
         self.later(place, after, event);
     }
 
-    fn call(&mut self, place: usize, name: &str, role: protocol::identity::Role) {
-        let members = &self.scenario.request.members;
-        let Some(to) = members.iter().position(|member| member.name == name) else {
+    /// Decodes the states in pieces, with which processes start at a node, one after the other.
+    fn restore(&mut self, place: usize, pieces: Vec<Piece>) {
+        self.check_restored(place, &pieces);
+        let mut after = 0;
+        for piece in pieces {
+            let Some(job) = self.job(place) else { return };
+            let rank = piece.head.rank;
+            let chunks = piece.content.chunks().iter();
+            let chunks: Vec<Bytes> = chunks.map(|chunk| chunk.bytes().clone()).collect();
+            let decoded = job.decoder.decode(rank, &mut chunks.into_iter());
+            let event = decoded.map_or_else(
+                |error| JobEvent::Failed(error.into()),
+                |(decoded, bytes)| JobEvent::State(rank, decoded, bytes),
+            );
+            let (least, most) = self.scenario.decoding;
+            after += self.random.duration(least, most);
+            self.later(place, after, event);
+        }
+    }
+
+    /// Has a node connect to another one, which has this host and this name.
+    fn call(&mut self, place: usize, (host, name): (HostId, &str), role: Role) {
+        let Some(to) = self.place_of(name) else {
             return;
         };
         let from = self.owner(place);
@@ -327,8 +426,10 @@ impl Cluster<'_> {
         let connecting = Connecting {
             from,
             to,
+            host,
             job,
             number,
+            leader: None,
             role,
             limit: self.now + CONNECTING,
         };
@@ -385,9 +486,9 @@ impl Cluster<'_> {
         let Some(job) = self.job(place) else {
             return;
         };
-        let last = self.executed.insert((job.id, rank), superstep);
-        let first = self.scenario.request.setup.resumed.as_ref();
-        let first = first.map_or(0, |resumed| resumed.superstep);
+        let session = job.session;
+        let last = self.executed.insert((session, rank), superstep);
+        let first = self.sessions.get(&session).map_or(0, |facts| facts.first);
         let expected = last.map_or(first, |last| last + 1);
         if superstep != expected {
             self.violate(format!(
@@ -425,7 +526,7 @@ impl Cluster<'_> {
         let ends = (Address::Node(order.from), Address::Node(order.to));
         let untaken = Untaken::State(order.to, bytes, self.now);
         let sent = self.send_state(at, epoch, (ends, state), untaken);
-        sent.err().map(|error| JobEvent::Failed(error.into()))
+        sent.err().map(|error| JobEvent::unsent(order.to, error))
     }
 
     /// Decodes the state of a process that has arrived at a node, which has it after some time.
@@ -479,19 +580,27 @@ pub(super) struct NodeProcess {
     connections: BTreeMap<ConnectionId, (usize, usize)>,
     connected: u64,
     pub(super) job: Option<SimulatedJob>,
-    /// The number of jobs that have begun.
+    /// The number of sessions that have begun.
     pub(super) jobs: u64,
+    /// The job that it is in, and which of its views that is or was last.
+    view: Option<(JobId, u64)>,
+    /// The connection of the leader that it has obeyed last.
+    pub(super) obeyed: Option<ConnectionId>,
     /// The date at which it wakes.
     timer: Option<u64>,
     /// What other nodes have sent that it does not take yet.
     pub(super) peer_events: VecDeque<JobEvent>,
 }
 
-/// What a node has for a job.
+/// What a node has for a session of a job.
 pub(super) struct SimulatedJob {
-    /// Which of its jobs it is.
+    /// Which of the sessions of the node it is.
     pub(super) number: u64,
+    pub(super) session: JobId,
+    /// The number that its checkpoints have.
     pub(super) id: JobId,
+    /// The number of its view; 0 if it has none.
+    view: u64,
     client: ConnectionId,
     pub(super) own: HostId,
     pub(super) peers: BTreeMap<HostId, (usize, usize)>,
@@ -511,15 +620,21 @@ impl SimulatedJob {
 }
 
 impl NodeProcess {
-    /// The node `name`, which starts at `now`. Jobs are `prepared`.
-    pub(super) fn start(name: &str, builds: &Builds, prepared: Prepared, now: Instant) -> Self {
+    /// The node `name`, which may lead jobs if its certificate allows it, and starts at `now`.
+    pub(super) fn start(
+        (name, leads): (&str, bool),
+        builds: &Builds,
+        prepare: Box<Prepare>,
+        now: Instant,
+    ) -> Self {
         let meter = Rc::new(SimulatedMeter::default());
         let parts = NodeParts {
             name: name.to_owned(),
             builds: builds.clone(),
             routes: Routes::default(),
             folder: None,
-            prepare: Box::new(move |_| Ok(prepared.clone())),
+            prepare,
+            leads,
             meter: Rc::clone(&meter) as Rc<dyn HostMeter>,
         };
         Self {
@@ -530,6 +645,8 @@ impl NodeProcess {
             connected: 0,
             job: None,
             jobs: 0,
+            view: None,
+            obeyed: None,
             timer: None,
             peer_events: VecDeque::new(),
         }
@@ -552,6 +669,10 @@ pub(super) struct SimulatedMeter {
 }
 
 impl HostMeter for SimulatedMeter {
+    fn free_memory(&self) -> Option<u64> {
+        None
+    }
+
     fn offered(&self, factor: f64) -> InstructionsPerSecond {
         InstructionsPerSecond::new(1e9 * factor).expect("a positive speed")
     }

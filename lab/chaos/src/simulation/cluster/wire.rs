@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bsp::HostId;
 use bsp::units::Seconds;
 use bytes::Bytes;
 use checkpoint::Delta;
@@ -11,11 +10,12 @@ use machines::client::{ClientEvent, NodeWord};
 use machines::node::{ConnectionId, IncomingPieces, JobEvent, NewPeer, NodeEvent, NodeInput};
 use machines::{InputMemory, JobError};
 use protocol::transport::{ConnectError, JobId, PeerError, SessionState, Stamp, StreamContent};
-use protocol::{Address, EncodedState, Frame, Message, Pieces};
+use protocol::{Address, EncodedState, Frame, JobMessage, Message, Pieces};
 
 use crate::simulation::cluster::connection::{
     Connection, End, EndRole, Lane, Packet, Party, Untaken,
 };
+use crate::simulation::cluster::leader::CLIENT;
 use crate::simulation::cluster::{Cluster, Connecting, Happening, Owner};
 
 /// A connection and one of its ends.
@@ -68,7 +68,7 @@ impl Cluster<'_> {
     ) -> Result<(), PeerError> {
         let (job, end) = self.end(at);
         if !end.is_open {
-            return Err(end.closed_here());
+            return Err(end.error());
         }
         let lane = match untaken {
             None => Lane::Frames,
@@ -173,10 +173,8 @@ impl Cluster<'_> {
             return;
         }
         let (place, role) = (end.place, end.role);
-        if place == self.client_place() {
-            return self.read_at_client(at, packet);
-        }
         match (role, &packet) {
+            (EndRole::Leader(id), _) => self.read_at_leader(id, at, packet),
             (EndRole::Undecided, _) => self.end(at).1.unread.push_back(packet),
             (EndRole::Client, Packet::State(..)) if !self.reads_states(at) => {
                 let (_, end) = self.end(at);
@@ -212,14 +210,18 @@ impl Cluster<'_> {
         let (_, end) = self.end(at);
         let (place, id) = (end.place, end.id);
         let checked = match packet {
-            Packet::Close(_) => {
-                self.lose(at);
+            Packet::Close(reason) => {
+                let error = self.end(at).1.closed(reason);
+                self.lose(at, error);
                 return Some(NodeEvent::ClientGone(id, None));
             }
             Packet::Frame(stamp, bytes) => {
                 let checked = self.connections[at.0].check_frame(at.1, (stamp, bytes), session);
                 checked.map(|(_, _, message)| match message {
-                    Message::Job(message) => NodeEvent::FromClient(id, message),
+                    Message::Job(message) => {
+                        self.note_leave(place, &message);
+                        NodeEvent::FromClient(id, message)
+                    }
                     Message::Agent(_) | Message::Node(_) => NodeEvent::ClientGone(id, None),
                 })
             }
@@ -245,6 +247,13 @@ impl Cluster<'_> {
         }))
     }
 
+    /// The client leaves the job: the node obeys it no more.
+    fn note_leave(&mut self, place: usize, message: &JobMessage) {
+        if let (JobMessage::Leave, Some(node)) = (message, &mut self.nodes[place]) {
+            node.obeyed = None;
+        }
+    }
+
     /// The event of a node about a packet of another node.
     fn event_of_peer(&mut self, at: At, packet: Packet) -> Option<JobEvent> {
         let session = self.session(at);
@@ -255,7 +264,8 @@ impl Cluster<'_> {
         };
         let checked = match packet {
             Packet::Close(reason) => {
-                self.lose(at);
+                let error = self.end(at).1.closed(reason.clone());
+                self.lose(at, error);
                 return Some(JobEvent::PeerGone(host, Ok(reason)));
             }
             Packet::Frame(stamp, bytes) => {
@@ -326,7 +336,7 @@ impl Cluster<'_> {
             return;
         };
         match untaken {
-            Untaken::Initial => self.tell_client(ClientEvent::StateSent(Ok(()))),
+            Untaken::Initial => self.tell_leader(CLIENT, ClientEvent::StateSent(Ok(()))),
             Untaken::Output | Untaken::Pieces => {}
             Untaken::State(host, bytes, began) => {
                 let took = Duration::from_nanos(self.now - began);
@@ -350,13 +360,13 @@ impl Cluster<'_> {
     fn end_with(&mut self, at: At, error: PeerError) {
         let (_, end) = self.end(at);
         let (place, role, id) = (end.place, end.role, end.id);
-        self.lose(at);
-        if place == self.client_place() {
-            let error = JobError::from(error);
-            return self.tell_client_of(at, NodeWord::Closed(Err(error)));
-        }
+        self.lose(at, error.clone());
         match role {
             EndRole::Undecided => {}
+            EndRole::Leader(id) => {
+                let error = JobError::from(error);
+                self.tell_leader_of(id, at, NodeWord::Closed(Err(error)));
+            }
             EndRole::Client => {
                 let gone = NodeEvent::ClientGone(id, Some(error.into()));
                 self.tell_node(place, gone);
@@ -371,10 +381,11 @@ impl Cluster<'_> {
         }
     }
 
-    /// An end does not exist any more.
-    pub(super) fn lose(&mut self, at: At) {
+    /// An end does not exist any more, because of `error`.
+    pub(super) fn lose(&mut self, at: At, error: PeerError) {
         let (_, end) = self.end(at);
         end.is_open = false;
+        end.error = Some(error);
         end.is_closing = false;
         end.held.clear();
         let (_, other) = self.end((at.0, 1 - at.1));
@@ -409,11 +420,11 @@ impl Cluster<'_> {
     /// A process connects to another one, or tries again.
     pub(super) fn connect(&mut self, connecting: Connecting) {
         let (from, to) = (connecting.from, connecting.to);
-        let is_current = match self.nodes.get(from.place) {
-            Some(node) => node
+        let is_current = match connecting.leader {
+            Some(id) => self.leaders.contains_key(&id),
+            None => self.nodes[from.place]
                 .as_ref()
                 .is_some_and(|node| node.job.is_some() && node.jobs == connecting.number),
-            None => true,
         };
         if !self.is_alive(from) || !is_current {
             return;
@@ -446,7 +457,8 @@ impl Cluster<'_> {
             };
             return self.unreachable(&connecting, error.into());
         }
-        if self.places[to].info.subject.role != connecting.role {
+        let role = self.places[to].info.subject.role;
+        if !role.serves_as(connecting.role) {
             let error = JobError::cluster("a peer in another role");
             return self.unreachable(&connecting, error);
         }
@@ -457,15 +469,19 @@ impl Cluster<'_> {
     fn connected(&mut self, connecting: &Connecting, session: SessionState) {
         let (from, to) = (connecting.from, self.owner(connecting.to));
         let number = self.connections.len();
-        let from_epoch = match self.nodes.get(from.place) {
-            Some(Some(node)) => node.session.state().epoch,
-            Some(None) | None => 0,
+        let from_epoch = match (connecting.leader, self.nodes.get(from.place)) {
+            (None, Some(Some(node))) => node.session.state().epoch,
+            _ => 0,
         };
         let mut id = |place: usize, end| match self.nodes.get_mut(place) {
             Some(Some(node)) => node.connect((number, end)),
             Some(None) | None => ConnectionId(0),
         };
-        let ids = [id(from.place, 0), id(to.place, 1)];
+        let opening = match connecting.leader {
+            Some(_) => ConnectionId(0),
+            None => id(from.place, 0),
+        };
+        let ids = [opening, id(to.place, 1)];
         let party = |owner: Owner, epoch| Party {
             place: owner.place,
             incarnation: owner.incarnation,
@@ -475,12 +491,14 @@ impl Cluster<'_> {
         let (opening, answering) = (party(from, from_epoch), party(to, session.epoch));
         let connection = Connection::new(connecting.job, &opening, &answering, ids);
         self.connections.push(connection);
+        if let Some(id) = connecting.leader {
+            self.end((number, 0)).1.role = EndRole::Leader(id);
+        }
         self.update_silence();
         self.tell_of_connection((number, 1), connecting.job);
-        if from.place == self.client_place() {
-            self.client_connected((number, 0), connecting.to);
-        } else {
-            self.tell_of_connection((number, 0), connecting.job);
+        match connecting.leader {
+            Some(id) => self.leader_connected(id, (number, 0), (connecting.to, connecting.host)),
+            None => self.tell_of_connection((number, 0), connecting.job),
         }
     }
 
@@ -499,11 +517,12 @@ impl Cluster<'_> {
 
     fn unreachable(&mut self, connecting: &Connecting, error: JobError) {
         let place = connecting.from.place;
-        if place == self.client_place() {
-            let host = HostId::from_index(connecting.to);
-            return self.tell_client(ClientEvent::Connected(host, Err(error)));
+        if let Some(id) = connecting.leader {
+            let host = connecting.host;
+            return self.tell_leader(id, ClientEvent::Connected(host, Err(error)));
         }
-        self.tell_node(place, JobEvent::Failed(error).into());
+        let gone = JobEvent::PeerGone(connecting.host, Err(error));
+        self.tell_node(place, gone.into());
     }
 }
 

@@ -1,0 +1,474 @@
+//! How a job goes on when a node of it is lost: in another view, from the newest checkpoint that the nodes have in memory.
+//!
+//! The leader of a job decides that alone: nodes obey one leader. All that is left of a view is in its [`Suspension`]. The next
+//! view has
+//!
+//! | | |
+//! |---|---|
+//! | members | a [quorum](mod@crate::quorum): the nodes that have left the session; of two that have lost each other, one |
+//! | Managers | in each Set the one before, or the first node whose certificate allows it; a Set without one joins another Set |
+//! | state | the newest checkpoint of whose processes the members have all pieces, own ones or copies; else the beginning of the job |
+//! | placement | a process stays where its own piece is; the others go where they end first ([`resumed_placement`]) |
+//!
+//! Pieces of one barrier are a state of the job, whether the checkpoint was announced as complete or not. Pieces of two
+//! incarnations are never combined. A job that begins anew again and again without a newer checkpoint ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agents::mutant::{self, Mutant};
+use agents::{Setup, resumed_placement};
+use bsp::units::{Instructions, Seconds};
+use bsp::{HostId, Rank};
+use checkpoint::Generation;
+use protocol::identity::Role;
+use protocol::transport::JobId;
+use protocol::{AcceptedView, Build, LostNode, Member, ResumedJob, SavedProcess, SavedView, View};
+
+use crate::client::{Request, Suspension};
+use crate::job_error::JobError;
+use crate::members::names;
+use crate::quorum::may_follow;
+use crate::resumption;
+
+/// The views of a job so far, as its client knows them.
+#[derive(Clone, Debug)]
+pub struct Views {
+    /// The number of the job.
+    job: JobId,
+    /// Whether the job can begin again from its beginning: its first view did.
+    begins_anew: bool,
+    /// The checkpoint from which the last view began.
+    newest: Option<Generation>,
+    /// The number of views in a row that began without a newer checkpoint.
+    repeated: u32,
+    /// The reasons for the losses since then.
+    reasons: Vec<String>,
+    /// The members that have lost another one which was there, by name. When one does so again, it leaves itself.
+    complained: BTreeSet<String>,
+    /// The node that leads the job; `None`: its client does.
+    leader: Option<String>,
+    /// By session: the last complete view, and those that members have accepted since.
+    accepted: BTreeMap<u64, AcceptedView>,
+}
+
+/// Why a job does not go on with what is left of a view.
+#[derive(Clone, Debug)]
+pub enum Hindrance {
+    /// Too few nodes are left: others may go on without them.
+    NoQuorum(JobError),
+    /// Others have gone on without this node.
+    Overtaken(JobError),
+    /// It cannot.
+    Ended(JobError),
+}
+
+impl From<Hindrance> for JobError {
+    fn from(hindrance: Hindrance) -> Self {
+        match hindrance {
+            Hindrance::NoQuorum(error) | Hindrance::Overtaken(error) | Hindrance::Ended(error) => {
+                error
+            }
+        }
+    }
+}
+
+impl From<JobError> for Hindrance {
+    fn from(error: JobError) -> Self {
+        Self::Ended(error)
+    }
+}
+
+/// How a job goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NextView {
+    /// The number of the job.
+    pub job: JobId,
+    /// Its number, and who has the pieces with which it begins.
+    pub view: View,
+    /// The nodes that take part, by host.
+    pub members: Vec<Member>,
+    /// The host of each in the view before.
+    pub hosts: Vec<HostId>,
+    /// The build and the role of each.
+    pub connected: Vec<(Build, Role)>,
+    /// The state in which it begins; `None`: the beginning of the job.
+    pub resumed: Option<ResumedJob>,
+    /// The nodes of the view before that take no part any more.
+    pub lost: Vec<LostMember>,
+    /// The number of supersteps that were complete and are executed again.
+    pub repeats: u64,
+}
+
+/// A node that takes no part in a job any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostMember {
+    /// Its name.
+    pub name: String,
+    /// Why it counts as lost.
+    pub reason: String,
+    /// For how long it had been silent, if it was.
+    pub silent: Option<Seconds>,
+}
+
+impl Views {
+    /// The views of `job`, the first of which is that of `request`.
+    #[must_use]
+    pub const fn of(job: JobId, request: &Request) -> Self {
+        Self {
+            job,
+            begins_anew: request.setup.resumed.is_none(),
+            newest: None,
+            repeated: 0,
+            reasons: Vec::new(),
+            complained: BTreeSet::new(),
+            leader: None,
+            accepted: BTreeMap::new(),
+        }
+    }
+
+    /// Those of a job that the node of this name begins to lead, after the view of `request`.
+    #[must_use]
+    pub fn led_by(leader: String, job: JobId, request: &Request) -> Self {
+        let view = request.view.as_ref();
+        let saved = view.and_then(|view| view.saved.as_ref());
+        let resumed = request.setup.resumed.as_ref();
+        Self {
+            begins_anew: view.is_some_and(|view| view.begins_anew),
+            newest: saved.zip(resumed).map(|(saved, resumed)| Generation {
+                incarnation: saved.incarnation,
+                superstep: resumed.superstep,
+            }),
+            repeated: view.map_or(0, |view| view.repeated),
+            reasons: vec![match view.and_then(|view| view.leader) {
+                None => "the client of the job is lost, or has left".to_owned(),
+                Some(host) => {
+                    let name = request.members.get(host.index()).map(|member| &member.name);
+                    format!(
+                        "{}, which led the job, is lost",
+                        name.map_or("a node", |name| name)
+                    )
+                }
+            }],
+            leader: Some(leader),
+            ..Self::of(job, request)
+        }
+    }
+
+    /// The view of `request`, as its members accept it.
+    fn accepted(request: &Request, session: JobId) -> AcceptedView {
+        let view = request.view.as_ref();
+        let names = names(&request.members);
+        AcceptedView {
+            session: session.0.get(),
+            number: view.map_or(0, |view| view.number),
+            leader: view.and_then(|view| names.get(view.leader?.index()).cloned()),
+            members: names,
+        }
+    }
+
+    /// Whether a node leads the job.
+    #[must_use]
+    pub const fn is_led_by_node(&self) -> bool {
+        self.leader.is_some()
+    }
+
+    /// How the job of `request` goes on with what is left of its view, which has this session.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot.
+    pub fn next(
+        &mut self,
+        (request, session): (&Request, JobId),
+        suspension: &Suspension,
+    ) -> Result<NextView, Hindrance> {
+        let name = |host: HostId| request.members[host.index()].name.clone();
+        let lost = lost_nodes(suspension, |host| self.complained.contains(&name(host)));
+        let complained = suspension.suspended.iter().filter(|(_, of)| {
+            let mut others = of.lost.iter();
+            others.any(|other| suspension.suspended.contains_key(&other.host))
+        });
+        let complained: Vec<String> = complained.map(|(host, _)| name(*host)).collect();
+        self.complained.extend(complained);
+        let described = lost.iter().map(|lost| LostMember {
+            name: name(lost.host),
+            reason: lost.reason.clone(),
+            silent: lost.silent,
+        });
+        let described: Vec<LostMember> = described.collect();
+        let gone: BTreeSet<HostId> = lost.iter().map(|lost| lost.host).collect();
+        let roles = |host: HostId| suspension.connected.get(&host).map(|of| of.1);
+        let left = suspension.suspended.keys().copied();
+        let left: Vec<HostId> = left.filter(|host| !gone.contains(host)).collect();
+        let reasons = described.iter().map(|lost| lost.reason.clone());
+        if suspension.is_complete {
+            self.accepted.clear();
+        }
+        let said = left
+            .iter()
+            .filter_map(|host| suspension.suspended.get(host));
+        let said = said.flat_map(|suspended| suspended.views.clone());
+        let said: Vec<AcceptedView> = said.chain([Self::accepted(request, session)]).collect();
+        self.accepted
+            .extend(said.into_iter().map(|view| (view.session, view)));
+        let names: BTreeSet<String> = left.iter().map(|host| name(*host)).collect();
+        let by_client = self.leader.is_none();
+        let is_alone = left.is_empty() && by_client;
+        let mut accepted = self.accepted.values();
+        let hinders = accepted.find(|view| !may_follow(view, &names, by_client));
+        if let Some(view) = hinders.filter(|_| !is_alone) {
+            let all = view.members.len();
+            let left = view.members.iter().filter(|name| names.contains(*name));
+            let left = left.count();
+            let reasons: String = reasons.map(|reason| format!("{reason}; ")).collect();
+            return Err(Hindrance::NoQuorum(JobError::cluster(format!(
+                "{reasons}{left} of {all} nodes are left, and a job goes on with more than half of them, or with half of them and its \
+                 leader"
+            ))));
+        }
+        let members = members(request, &left, |host| roles(host) == Some(Role::SetManager));
+        let members = members.ok_or_else(|| {
+            let problem = if left.is_empty() {
+                "no node is left".to_owned()
+            } else {
+                let names: Vec<String> = left.iter().map(|host| name(*host)).collect();
+                format!(
+                    "none of the nodes that are left ({}) has the certificate of a set-manager: issue it to two nodes of each \
+                     Set",
+                    names.join(", ")
+                )
+            };
+            let reasons: Vec<String> = reasons.clone().collect();
+            JobError::cluster(format!("{}; {problem}", reasons.join("; ")))
+        })?;
+        let (hosts, members): (Vec<HostId>, Vec<Member>) = members.into_iter().unzip();
+        let size = request.setup.placement.len();
+        let saved = Saved::newest(suspension, &hosts, size);
+        self.reasons.extend(reasons);
+        self.count(saved.as_ref().map(|saved| saved.generation))?;
+        let numbers = self.accepted.values().map(|view| view.number);
+        let number = numbers.max().unwrap_or(0).saturating_add(1);
+        let (saved, resumed) = match saved {
+            Some(saved) => {
+                let (saved, resumed) = saved.begin(&request.setup, &members);
+                (Some(saved), Some(resumed))
+            }
+            None if self.begins_anew && request.checkpoint.is_none() => (None, None),
+            None => {
+                let reasons = self.reasons.join("; ");
+                let problem =
+                    "the nodes that are left do not have the states of all processes in memory";
+                return Err(JobError::cluster(format!("{reasons}; {problem}")).into());
+            }
+        };
+        let begins = resumed.as_ref().map_or(0, |resumed| resumed.superstep);
+        Ok(NextView {
+            job: self.job,
+            view: View {
+                number,
+                saved,
+                leader: self.leader.as_ref().and_then(|leader| {
+                    let mut members = members.iter();
+                    let host = members.position(|member| member.name == *leader)?;
+                    Some(HostId::from_index(host))
+                }),
+                repeated: self.repeated,
+                begins_anew: self.begins_anew,
+            },
+            connected: hosts
+                .iter()
+                .filter_map(|host| suspension.connected.get(host).cloned())
+                .collect(),
+            members,
+            hosts,
+            resumed,
+            lost: described,
+            repeats: suspension.completed.saturating_sub(begins),
+        })
+    }
+
+    /// Counts a view that begins with this checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// If too many before it did not get further.
+    fn count(&mut self, begins: Option<Generation>) -> Result<(), JobError> {
+        let is_newer = self.newest < begins;
+        self.newest = self.newest.max(begins);
+        if is_newer {
+            self.repeated = 0;
+        }
+        self.repeated += 1;
+        if self.repeated <= REPEATED_MAX {
+            return Ok(());
+        }
+        Err(JobError::cluster(format!(
+            "{}: {REPEATED_MAX} views in a row ended without a newer checkpoint",
+            self.reasons.join("; ")
+        )))
+    }
+}
+
+impl NextView {
+    /// The request for it, after `request`: `setup` is that of its members.
+    ///
+    /// # Errors
+    ///
+    /// If the setup does not fit the state in which it begins.
+    pub fn request(&self, request: &Request, setup: Setup) -> Result<Request, JobError> {
+        let setup = match &self.resumed {
+            Some(resumed) => resumption::resume(setup, resumed)?,
+            None => setup,
+        };
+        Ok(Request {
+            members: self.members.clone(),
+            setup,
+            view: Some(self.view.clone()),
+            is_left: false,
+            ..request.clone()
+        })
+    }
+}
+
+/// The number of views in a row that may begin without a newer checkpoint.
+const REPEATED_MAX: u32 = 3;
+
+/// The nodes that take no part any more. While two nodes that are there have lost each other, the one leaves that has complained
+/// before; of several, the one that has lost or is missed by more; of equal ones the one with the higher host.
+fn lost_nodes(suspension: &Suspension, has_complained: impl Fn(HostId) -> bool) -> Vec<LostNode> {
+    let mut lost = suspension.lost.clone();
+    loop {
+        let is_there =
+            |host: &HostId| suspension.suspended.contains_key(host) && !lost.contains_key(host);
+        let mut counts: BTreeMap<HostId, (bool, usize, &LostNode)> = BTreeMap::new();
+        for (host, suspended) in suspension
+            .suspended
+            .iter()
+            .filter(|(host, _)| is_there(host))
+        {
+            for missed in suspended.lost.iter().filter(|lost| is_there(&lost.host)) {
+                let complainer = counts.entry(*host).or_insert((false, 0, missed));
+                complainer.0 |= has_complained(*host);
+                complainer.1 += 1;
+                counts.entry(missed.host).or_insert((false, 0, missed)).1 += 1;
+            }
+        }
+        let worst = counts
+            .iter()
+            .max_by_key(|(host, (again, count, _))| (*again, *count, **host));
+        let Some((host, (.., complaint))) = worst else {
+            return lost.into_values().collect();
+        };
+        let leaves = LostNode {
+            host: *host,
+            ..LostNode::clone(complaint)
+        };
+        lost.insert(*host, leaves);
+    }
+}
+
+/// The members of the next view, with their hosts in this one: Set by Set, one that manages first. `None` if none manages.
+fn members(
+    request: &Request,
+    left: &[HostId],
+    manages: impl Fn(HostId) -> bool,
+) -> Option<Vec<(HostId, Member)>> {
+    let mut sets: Vec<Vec<(HostId, Member)>> = Vec::new();
+    let mut without = Vec::new();
+    let of_left = left
+        .iter()
+        .map(|host| (*host, request.members[host.index()].clone()));
+    let of_left: Vec<(HostId, Member)> = of_left.collect();
+    for set in of_left.chunk_by(|(_, one), (_, other)| one.set == other.set) {
+        match set.iter().position(|(host, _)| manages(*host)) {
+            Some(first) => {
+                let mut set = set.to_vec();
+                set[..=first].rotate_right(1);
+                sets.push(set);
+            }
+            None => without.extend_from_slice(set),
+        }
+    }
+    let first = sets.first_mut()?;
+    let name = first[0].1.set.clone();
+    first.extend(without.into_iter().map(|(host, member)| {
+        let set = name.clone();
+        (host, Member { set, ..member })
+    }));
+    Some(sets.into_iter().flatten().collect())
+}
+
+/// A checkpoint of which the members of a view have all pieces.
+struct Saved {
+    generation: Generation,
+    /// By rank: the new host of the member that has the piece, and the piece.
+    pieces: Vec<(HostId, SavedProcess)>,
+}
+
+impl Saved {
+    /// The newest one of a job of `size` processes. `hosts` are the hosts of the members in the view that is over.
+    fn newest(suspension: &Suspension, hosts: &[HostId], size: usize) -> Option<Self> {
+        let mut all: BTreeMap<Generation, BTreeMap<Rank, (HostId, SavedProcess)>> = BTreeMap::new();
+        for (index, host) in hosts.iter().enumerate() {
+            let suspended = suspension.suspended.get(host);
+            for saved in suspended.iter().flat_map(|suspended| &suspended.saved) {
+                let generation = Generation {
+                    incarnation: saved.incarnation,
+                    superstep: saved.superstep,
+                };
+                let pieces = all.entry(generation).or_default();
+                for piece in &saved.pieces {
+                    let found = (HostId::from_index(index), *piece);
+                    let known = pieces.entry(piece.rank).or_insert(found);
+                    // The piece of the process itself, and then the lowest host.
+                    if known.1.is_copy && !piece.is_copy {
+                        *known = found;
+                    }
+                }
+            }
+        }
+        let uncovered = usize::from(mutant::is(Mutant::RestartUncovered));
+        let covering = all.into_iter().rev();
+        let mut covering = covering.filter(|(_, pieces)| size <= pieces.len() + uncovered);
+        let (generation, pieces) = covering.next()?;
+        Some(Self {
+            generation,
+            pieces: pieces.into_values().collect(),
+        })
+    }
+
+    /// The state in which `members` begin with it, after a view of `setup`.
+    fn begin(self, setup: &Setup, members: &[Member]) -> (SavedView, ResumedJob) {
+        let work = self.pieces.iter().map(|(_, piece)| {
+            let is_running = piece.halted.is_none();
+            is_running.then_some(Instructions(piece.work))
+        });
+        let stays = self.pieces.iter().map(|(host, piece)| {
+            // The output of a process that has halted stays where it is.
+            (!piece.is_copy || piece.halted.is_some()).then_some(*host)
+        });
+        let (work, stays): (Vec<_>, Vec<_>) = work.zip(stays).unzip();
+        let capacities = members.iter().map(capacity);
+        let capacities: Vec<f64> = capacities.collect();
+        let incarnation = setup.incarnation().max(self.generation.incarnation) + 1;
+        let resumed = ResumedJob {
+            incarnation,
+            superstep: self.generation.superstep,
+            placement: resumed_placement(&work, &stays, &capacities),
+            halted: self.pieces.iter().map(|(_, piece)| piece.halted).collect(),
+        };
+        let saved = SavedView {
+            incarnation: self.generation.incarnation,
+            holders: self.pieces.iter().map(|(host, _)| *host).collect(),
+        };
+        (saved, resumed)
+    }
+}
+
+/// What a member can compute, compared with others.
+pub fn capacity(member: &Member) -> f64 {
+    member.speed * f64::from(member.slots.max(1))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,349 @@
+use std::time::Instant as Clock;
+
+use proptest::prelude::*;
+use protocol::{SavedPieces, Suspended};
+
+use super::*;
+use crate::client::tests::request as request_on_six;
+
+/// Hosts 0 to 2 are a Set, 3 and 4 another, 5 a third; two processes.
+fn request() -> Request {
+    let mut request = request_on_six(None);
+    for (index, member) in request.members.iter_mut().enumerate() {
+        member.set = ["a", "a", "a", "b", "b", "c"][index].to_owned();
+    }
+    request.view = Some(View::first(true));
+    request
+}
+
+fn piece(rank: u32, is_copy: bool) -> SavedProcess {
+    SavedProcess {
+        rank: Rank(rank),
+        is_copy,
+        halted: None,
+        work: 10,
+    }
+}
+
+fn saved(superstep: u64, pieces: &[(u32, bool)]) -> SavedPieces {
+    SavedPieces {
+        incarnation: 0,
+        superstep,
+        pieces: pieces
+            .iter()
+            .map(|(rank, is_copy)| piece(*rank, *is_copy))
+            .collect(),
+    }
+}
+
+fn lost(host: u32) -> LostNode {
+    LostNode {
+        host: HostId(host),
+        reason: format!("n{host} is lost"),
+        silent: None,
+    }
+}
+
+/// What is left if these nodes are lost, and the others have lost these, all nodes being Set Managers.
+fn left(gone: &[u32], complaints: &[(u32, u32)]) -> Suspension {
+    let mut suspension = Suspension {
+        since: Clock::now(),
+        lost: gone
+            .iter()
+            .map(|host| (HostId(*host), lost(*host)))
+            .collect(),
+        suspended: BTreeMap::new(),
+        connected: (0..6)
+            .map(|host| {
+                (
+                    HostId(host),
+                    (request_on_six(None).builds.own, Role::SetManager),
+                )
+            })
+            .collect(),
+        completed: 30,
+        is_complete: true,
+    };
+    for host in (0..6).filter(|host| !gone.contains(host)) {
+        let of_host = complaints.iter().filter(|(by, _)| *by == host);
+        let suspended = Suspended {
+            lost: of_host.map(|(_, other)| lost(*other)).collect(),
+            saved: Vec::new(),
+            completed: 0,
+            leaves: None,
+            views: Vec::new(),
+        };
+        suspension.suspended.insert(HostId(host), suspended);
+    }
+    suspension
+}
+
+/// Gives a node pieces.
+fn with(mut suspension: Suspension, host: u32, pieces: SavedPieces) -> Suspension {
+    let suspended = suspension.suspended.get_mut(&HostId(host)).unwrap();
+    suspended.saved.push(pieces);
+    suspension
+}
+
+fn next(suspension: &Suspension) -> Result<NextView, String> {
+    let request = request();
+    let job = JobId(std::num::NonZeroU64::MIN);
+    let next = Views::of(job, &request).next((&request, job), suspension);
+    next.map_err(message)
+}
+
+fn message(hindrance: Hindrance) -> String {
+    JobError::from(hindrance).message
+}
+
+#[test]
+fn a_view_begins_with_the_newest_checkpoint_that_is_whole_and_processes_stay_where_they_were() {
+    // p1 was on host 0 and p2 on host 3, which is lost; its buddy is host 1.
+    let suspension = with(left(&[3], &[]), 0, saved(20, &[(0, false)]));
+    let suspension = with(suspension, 1, saved(20, &[(1, true)]));
+    // A newer one, of which a piece is lost.
+    let suspension = with(suspension, 0, saved(25, &[(0, false)]));
+    let next = next(&suspension).unwrap();
+    assert_eq!(next.hosts, [0, 1, 2, 4, 5].map(HostId));
+    assert_eq!(next.repeats, 10);
+    assert_eq!(next.lost[0].reason, "n3 is lost");
+    let resumed = next.resumed.unwrap();
+    assert_eq!((resumed.incarnation, resumed.superstep), (1, 20));
+    assert_eq!(resumed.placement[0], HostId(0));
+    assert_ne!(
+        resumed.placement[1],
+        HostId(0),
+        "the other hosts have no work"
+    );
+    let saved = next.view.saved.unwrap();
+    assert_eq!((next.view.number, saved.incarnation), (2, 0));
+    assert_eq!(saved.holders, [0, 1].map(HostId));
+}
+
+#[test]
+fn a_process_stays_where_its_own_piece_is_although_a_lower_host_has_a_copy() {
+    let suspension = with(left(&[5], &[]), 0, saved(20, &[(0, false), (1, true)]));
+    let suspension = with(suspension, 3, saved(20, &[(0, true), (1, false)]));
+    let next = next(&suspension).unwrap();
+    assert_eq!(next.resumed.unwrap().placement, [0, 3].map(HostId));
+    assert_eq!(next.view.saved.unwrap().holders, [0, 3].map(HostId));
+}
+
+#[test]
+fn without_a_whole_checkpoint_a_job_begins_anew_if_it_can() {
+    let suspension = with(left(&[3], &[]), 0, saved(20, &[(0, false)]));
+    let next_view = next(&suspension).unwrap();
+    assert_eq!((next_view.resumed, next_view.view.saved), (None, None));
+    assert_eq!(next_view.repeats, 30);
+    let mut request = request();
+    request.checkpoint = Some("/shared".to_owned());
+    let job = JobId(std::num::NonZeroU64::MIN);
+    let refused = Views::of(job, &request).next((&request, job), &suspension);
+    assert_eq!(
+        refused.map_err(message).unwrap_err(),
+        "n3 is lost; the nodes that are left do not have the states of all processes in memory"
+    );
+}
+
+#[test]
+fn of_nodes_that_have_lost_each_other_one_leaves() {
+    let gone = |complaints: &[(u32, u32)]| {
+        let next = next(&left(&[], complaints)).unwrap();
+        let lost = next.lost.iter().map(|lost| lost.name[1..].parse().unwrap());
+        lost.collect::<Vec<u32>>()
+    };
+    // Of two, the higher one, whichever of them says so.
+    assert_eq!(gone(&[(1, 4)]), [4]);
+    assert_eq!(gone(&[(4, 1), (1, 4)]), [4]);
+    // The one that most have lost.
+    assert_eq!(gone(&[(4, 1), (5, 1)]), [1]);
+    // 1 and 2 hear neither 3 nor 4: a partition, in which the upper side leaves one by one.
+    assert_eq!(gone(&[(1, 3), (1, 4), (2, 3), (2, 4)]), [3, 4]);
+    assert_eq!(gone(&[]), [0; 0]);
+}
+
+#[test]
+fn each_set_has_a_manager_whose_certificate_allows_it() {
+    let members = |gone: &[u32], managing: &[u32]| {
+        let mut suspension = left(gone, &[]);
+        for (host, connected) in &mut suspension.connected {
+            if !managing.contains(&host.0) {
+                connected.1 = Role::Node;
+            }
+        }
+        let next = next(&suspension)?;
+        let places = next.hosts.iter().zip(&next.members);
+        let places = places.map(|(host, member)| format!("{}{}", member.set, host.0));
+        Ok::<_, String>(places.collect::<Vec<_>>().join(" "))
+    };
+    assert_eq!(members(&[0], &[0, 1, 3, 5]).unwrap(), "a1 a2 b3 b4 c5");
+    // Host 2 manages instead of 0, and is the first of its Set then.
+    assert_eq!(members(&[0], &[2, 3, 5]).unwrap(), "a2 a1 b3 b4 c5");
+    // A Set without one joins the first that has one.
+    assert_eq!(members(&[3], &[0, 5]).unwrap(), "a0 a1 a2 a4 c5");
+    assert_eq!(members(&[0], &[3, 5]).unwrap(), "b3 b4 b1 b2 c5");
+    let none = members(&[0, 3, 5], &[0, 3, 5]).unwrap_err();
+    assert!(
+        none.contains("none of the nodes that are left (n1, n2, n4) has the certificate"),
+        "{none}"
+    );
+    let none_left = members(&[0, 1, 2, 3, 4, 5], &[]).unwrap_err();
+    assert!(none_left.ends_with("no node is left"), "{none_left}");
+}
+
+#[test]
+fn a_job_that_gets_no_further_ends_after_three_views() {
+    let request = request();
+    let job = JobId(std::num::NonZeroU64::MIN);
+    let mut views = Views::of(job, &request);
+    let whole = |superstep| {
+        with(
+            left(&[5], &[]),
+            0,
+            saved(superstep, &[(0, false), (1, false)]),
+        )
+    };
+    for _ in 0..3 {
+        views.next((&request, job), &whole(20)).unwrap();
+    }
+    // A newer checkpoint, and three more.
+    for _ in 0..3 {
+        views.next((&request, job), &whole(21)).unwrap();
+    }
+    let error = views
+        .next((&request, job), &whole(21))
+        .map_err(message)
+        .unwrap_err();
+    assert!(
+        error.contains("n5 is lost") && error.contains("3 views in a row"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_next_view_has_a_quorum_of_the_last_one() {
+    let of_four = |count: usize, leader: Option<u32>, led_by: Option<&str>| {
+        let mut request = request();
+        request.members.truncate(4);
+        request.view = Some(View {
+            leader: leader.map(HostId),
+            ..View::first(true)
+        });
+        let mut suspension = left(&[], &[]);
+        suspension.suspended.retain(|host, _| host.index() < count);
+        let job = JobId(std::num::NonZeroU64::MIN);
+        let mut views = match led_by {
+            None => Views::of(job, &request),
+            Some(name) => Views::led_by(name.to_owned(), job, &request),
+        };
+        views.next((&request, job), &suspension).is_ok()
+    };
+    // The client breaks ties while it leads, the node that leads does later, and a candidate does not.
+    assert!(of_four(3, None, None) && of_four(2, None, None) && !of_four(1, None, None));
+    assert!(of_four(3, None, Some("n0")) && !of_four(2, None, Some("n0")));
+    assert!(of_four(2, Some(0), Some("n0")) && of_four(2, Some(1), Some("n0")));
+    assert!(!of_four(2, Some(2), Some("n0")) && of_four(3, Some(3), Some("n0")));
+}
+
+/// The leader of six nodes and then of three of them loses a fourth before all three have accepted the view: the others may have gone
+/// on without it.
+#[test]
+fn until_all_members_have_accepted_a_view_the_one_before_counts_as_well() {
+    let request = request();
+    let number = |number| JobId(std::num::NonZeroU64::new(number).unwrap());
+    let (first, second) = (number(1), number(2));
+    let mut views = Views::of(first, &request);
+    let next = views.next((&request, first), &left(&[3, 4, 5], &[]));
+    let next = next.unwrap().request(&request, request.setup.clone());
+    let next = next.unwrap();
+    let two_of_three = |is_complete| Suspension {
+        suspended: left(&[2, 3, 4, 5], &[]).suspended,
+        lost: [(HostId(2), lost(2))].into(),
+        is_complete,
+        ..left(&[], &[])
+    };
+    let hindered = views.clone().next((&next, second), &two_of_three(false));
+    let error = message(hindered.unwrap_err());
+    assert!(error.contains("2 of 6 nodes are left"), "{error}");
+    let third = views.next((&next, second), &two_of_three(true)).unwrap();
+    assert_eq!((third.view.number, third.members.len()), (3, 2));
+}
+
+/// One that obeys has accepted a view that the candidate does not know.
+#[test]
+fn a_candidate_counts_the_views_that_others_have_accepted() {
+    let request = request();
+    let job = JobId(std::num::NonZeroU64::MIN);
+    let name = |host: usize| request.members[host].name.clone();
+    let next = |members: &[usize], leader| {
+        let mut suspension = left(&[4, 5], &[]);
+        suspension.is_complete = false;
+        let accepted = AcceptedView {
+            session: 9,
+            number: 7,
+            members: members.iter().map(|host| name(*host)).collect(),
+            leader,
+        };
+        let suspended = suspension.suspended.get_mut(&HostId(3)).unwrap();
+        suspended.views.push(accepted);
+        let next = Views::led_by(name(0), job, &request).next((&request, job), &suspension);
+        next.map(|next| next.view.number).map_err(message)
+    };
+    assert_eq!(next(&[1, 2, 3, 4], None), Ok(8));
+    assert_eq!(next(&[3, 4], Some(name(3))), Ok(8));
+    let error = next(&[3, 4], Some(name(4))).unwrap_err();
+    assert!(error.contains("1 of 2 nodes are left"), "{error}");
+}
+
+proptest! {
+    /// Whatever nodes say, the next view has each process once, on a member, and its members were members before.
+    #[test]
+    fn a_view_is_one_that_nodes_accept(
+        gone in proptest::collection::btree_set(0u32..6, 0..5),
+        complaints in proptest::collection::vec((0u32..6, 0u32..6), 0..8),
+        pieces in proptest::collection::vec((0u32..6, 1u64..4, 0u32..2, any::<bool>()), 0..20),
+    ) {
+        let gone: Vec<u32> = gone.into_iter().collect();
+        let complaints: Vec<_> = complaints.into_iter().filter(|(by, of)| by != of).collect();
+        let mut suspension = left(&gone, &complaints);
+        for (host, superstep, rank, is_copy) in pieces {
+            let Some(suspended) = suspension.suspended.get_mut(&HostId(host)) else { continue };
+            let known = suspended.saved.iter_mut().find(|saved| saved.superstep == superstep);
+            match known {
+                Some(known) if known.pieces.iter().all(|piece| piece.rank != Rank(rank)) => {
+                    known.pieces.push(piece(rank, is_copy));
+                }
+                Some(_) => {}
+                None => suspended.saved.push(saved(superstep, &[(rank, is_copy)])),
+            }
+        }
+        let request = request();
+        let job = JobId(std::num::NonZeroU64::MIN);
+        let next = match Views::of(job, &request).next((&request, job), &suspension) {
+            Ok(next) => next,
+            Err(hindrance) => {
+                prop_assert!(matches!(hindrance, Hindrance::NoQuorum(_)));
+                return Ok(());
+            }
+        };
+        prop_assert!(3 <= next.members.len());
+        prop_assert!(next.hosts.iter().all(|host| suspension.suspended.contains_key(host)));
+        let there = |by: &u32| next.hosts.contains(&HostId(*by));
+        prop_assert!(complaints.iter().all(|(by, of)| !there(by) || !there(of)));
+        for set in next.members.chunk_by(|one, other| one.set == other.set) {
+            let names = next.members.iter().filter(|member| member.set == set[0].set);
+            prop_assert_eq!(names.count(), set.len(), "the members of a Set are adjacent");
+        }
+        if let (Some(saved), Some(resumed)) = (next.view.saved, next.resumed) {
+            prop_assert_eq!(saved.holders.len(), 2);
+            for (index, holder) in saved.holders.iter().enumerate() {
+                let old = next.hosts[holder.index()];
+                let of_holder = &suspension.suspended[&old].saved;
+                let found = of_holder.iter().find(|of| of.superstep == resumed.superstep);
+                let mut pieces = found.unwrap().pieces.iter();
+                prop_assert!(pieces.any(|piece| piece.rank.index() == index));
+            }
+            prop_assert!(resumed.placement.iter().all(|host| host.index() < next.members.len()));
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Runs that lose nodes and go on.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::invocation::{Ended, Folder};
+use crate::live::cluster::{Cluster, HEAT};
+use crate::live::under_way::{UnderWay, signal};
+use crate::live::up::begun;
+
+/// A run that takes checkpoints early, and long enough that there is one before a node is lost.
+const LONG: [&str; 4] = [
+    "--set",
+    "application.supersteps=4000",
+    "--set",
+    "checkpoint.first=0.1s",
+];
+
+/// The JSON of a run with these options of `up` and `run`, which has to succeed, and what it said on stderr.
+fn run(folder: &Folder, up: &[&str], run: &[&str]) -> (Value, String) {
+    let up = [&["up"], up, &["--", "run", "heat.toml", "--format", "json"]].concat();
+    let arguments = [&up[..], &LONG, run].concat();
+    let ended = UnderWay::start(&mut folder.command(&arguments)).ends_within(60);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    (serde_json::from_str(&ended.stdout).unwrap(), ended.stderr)
+}
+
+/// The bytes of a file.
+fn read(folder: &Folder, name: &str) -> Vec<u8> {
+    fs::read(folder.path().join(name)).unwrap()
+}
+
+/// The records in a folder are accepted and explained, the newest one by the name of the folder.
+fn readable(folder: &Folder, out: &str, views: &[Value]) {
+    for view in views {
+        let record = view["record"].as_str().unwrap();
+        let path = Path::new(out).join(record);
+        let path = path.to_str().unwrap();
+        for command in ["verify", "explain"] {
+            let ended = folder.run(&[command, path]);
+            assert_eq!(ended.code, Some(0), "{ended:?}");
+        }
+    }
+    let explained = folder.run(&["explain", out]);
+    assert!(
+        explained.stdout.contains("the job goes on"),
+        "{explained:?}"
+    );
+}
+
+#[test]
+fn a_run_goes_on_without_any_of_its_nodes() {
+    let folder = Folder::new().with("heat.toml", HEAT);
+    let two = ["--local", "2"];
+    let (whole, _) = run(&folder, &two, &["--outputs", "whole.json"]);
+    assert_eq!(whole["views"].as_array().unwrap().len(), 1);
+    for (number, node) in ["1", "2"].into_iter().enumerate() {
+        let (out, outputs) = (format!("runs{node}"), format!("outputs{node}.json"));
+        let kill = format!("{node}@2500");
+        let up = [&two[..], &["--kill", &kill]].concat();
+        let (lost, stderr) = run(&folder, &up, &["--out", &out, "--outputs", &outputs]);
+        assert_eq!(read(&folder, &outputs), read(&folder, "whole.json"));
+        let views = lost["views"].as_array().unwrap();
+        assert_eq!(views.len(), 2, "{lost}");
+        let [first, second] = &views[..] else {
+            unreachable!()
+        };
+        assert_eq!(first["reason"], "start");
+        let remaining = ["node-2", "node-1"][number];
+        assert_eq!(second["hosts"], serde_json::json!([remaining]));
+        assert_eq!(second["lost"][0]["host"], format!("node-{node}"));
+        let (begun, repeated) = (&second["superstep"], &second["repeated_supersteps"]);
+        // It went on from a checkpoint, and the record of the first view has what was complete.
+        assert!(0 < begun.as_u64().unwrap(), "{lost}");
+        let complete = begun.as_u64().unwrap() + repeated.as_u64().unwrap();
+        assert!((2501..4000).contains(&complete), "{lost}");
+        assert!(second["detected_seconds"].as_f64().unwrap() < 2.8, "{lost}");
+        let said = format!("the job goes on from superstep {begun} on 1 node (view 2)");
+        assert!(stderr.contains(&said), "{stderr}");
+        readable(&folder, &out, views);
+    }
+}
+
+#[test]
+fn a_run_goes_on_without_a_set_and_without_two_nodes_one_after_the_other() {
+    let folder = Folder::new().with("heat.toml", HEAT);
+    let four = ["--local", "4", "--sets", "2"];
+    run(&folder, &four, &["--outputs", "whole.json"]);
+    for (name, kills, views) in [
+        ("set", &["--kill", "3@2500", "--kill", "4@2500"][..], 2),
+        ("two", &["--kill", "4@1500", "--kill", "1@2500"], 3),
+    ] {
+        let up = [&four[..], kills].concat();
+        let outputs = format!("{name}.json");
+        let (lost, _) = run(&folder, &up, &["--out", name, "--outputs", &outputs]);
+        assert_eq!(read(&folder, &outputs), read(&folder, "whole.json"));
+        let found = lost["views"].as_array().unwrap();
+        assert_eq!(found.len(), views, "{lost}");
+        assert_eq!(found[views - 1]["hosts"].as_array().unwrap().len(), 2);
+        readable(&folder, name, found);
+        // The next record in the folder is of a run of one view.
+        let replaced = run(&folder, &four, &["--out", name, "--force"]);
+        assert_eq!(replaced.0["views"].as_array().unwrap().len(), 1);
+        assert!(!folder.path().join(name).join("iii-view2/run.json").exists());
+        let explained = folder.run(&["explain", name]);
+        assert!(
+            !explained.stdout.contains("the job goes on"),
+            "{explained:?}"
+        );
+    }
+}
+
+#[test]
+fn a_loss_before_the_first_checkpoint_begins_again_and_without_recovery_ends_the_run() {
+    let folder = Folder::new().with("heat.toml", HEAT);
+    let two = ["--local", "2", "--kill", "2@100"];
+    let whole = run(&folder, &["--local", "2"], &["--outputs", "whole.json"]);
+    assert_eq!(whole.0["views"][0]["superstep"], 0);
+    let late = ["--set", "checkpoint.first=100s", "--outputs", "late.json"];
+    let (late, stderr) = run(&folder, &two, &late);
+    assert_eq!(read(&folder, "late.json"), read(&folder, "whole.json"));
+    assert_eq!(late["views"][1]["superstep"], 0);
+    let again = "the job goes on again from its beginning on 1 node (view 2)";
+    assert!(stderr.contains(again), "{stderr}");
+    for off in [&["--no-recovery"][..], &["--set", "recovery.enabled=false"]] {
+        let up = [&["up"], &two[..], &["--", "run", "heat.toml"], &LONG, off].concat();
+        let ended = UnderWay::start(&mut folder.command(&up)).ends_within(15);
+        assert_eq!(ended.code, Some(5), "{ended:?}");
+        let note = "\n  note: node-2 was killed after superstep 100, as --kill says\n";
+        assert!(ended.stderr.ends_with(note), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_run_goes_on_without_a_node_that_is_told_to_end_or_stands_still() {
+    let folder = Folder::new().with("heat.toml", HEAT);
+    run(&folder, &["--local", "3"], &["--outputs", "whole.json"]);
+    for (kind, reason) in [
+        ("TERM", "node-2 has been told to leave"),
+        ("STOP", "node-2 at 127.0.0.1:"),
+    ] {
+        let outputs = format!("{kind}.json");
+        let up = [
+            "up",
+            "--local",
+            "3",
+            "--",
+            "run",
+            "heat.toml",
+            "--format",
+            "json",
+        ];
+        let kept = ["--out", kind, "--outputs", &outputs];
+        let mut command = folder.command(&[&up[..], &LONG, &kept].concat());
+        let up = UnderWay::start(&mut command);
+        let nodes = begun(&up, &folder.path().join(kind));
+        signal(nodes[1], kind);
+        let ended = up.ends_within(60);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert_eq!(read(&folder, &outputs), read(&folder, "whole.json"));
+        let lost: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let lost = &lost["views"][1]["lost"];
+        assert_eq!(lost[0]["host"], "node-2");
+        assert!(
+            lost[0]["reason"].as_str().unwrap().contains(reason),
+            "{lost}"
+        );
+    }
+}
+
+/// It stands still for longer than the others wait for it, and has gone on before the run ends.
+#[test]
+fn a_node_that_goes_on_too_late_takes_no_part_any_more() {
+    let folder = Folder::new().with("heat.toml", HEAT);
+    let two = ["--local", "2"];
+    run(&folder, &two, &["--outputs", "whole.json"]);
+    let up = [&two[..], &["--stop", "2@1500:3"]].concat();
+    let options = ["--out", "runs", "--outputs", "stopped.json"];
+    let (stopped, _) = run(&folder, &up, &options);
+    assert_eq!(read(&folder, "stopped.json"), read(&folder, "whole.json"));
+    let views = stopped["views"].as_array().unwrap();
+    assert_eq!(views.len(), 2, "{stopped}");
+    assert_eq!(views[1]["hosts"], serde_json::json!(["node-1"]));
+    assert_eq!(views[1]["lost"][0]["host"], "node-2");
+    readable(&folder, "runs", views);
+}
+
+#[test]
+fn states_that_are_too_large_for_the_memory_are_not_saved() {
+    let folder = Folder::new().with("heat.toml", HEAT);
+    let little = ["--set", "recovery.memory=0"];
+    let (_, stderr) = run(&folder, &["--local", "2"], &little);
+    assert!(
+        stderr.contains("processes are not saved while they run: node-1 has "),
+        "{stderr}"
+    );
+}
+
+/// Three nodes of a Set, each of which may lead.
+fn three() -> Cluster {
+    let hosts = [(); 3].map(|()| ("set-manager", "set=s0".to_owned()));
+    Cluster::of(&hosts)
+}
+
+/// A command for the three nodes, which ends in time.
+fn told(cluster: &Cluster, words: &[&str]) -> Ended {
+    UnderWay::start(&mut cluster.command("hosts", words)).ends_within(60)
+}
+
+/// The number of the job of the nodes and the name of its leader, once it has one.
+fn led(cluster: &Cluster) -> (String, String) {
+    let began = Instant::now();
+    loop {
+        let nodes = cluster.status("hosts");
+        let leaders = nodes.iter().filter_map(|node| {
+            let leader = node["leader"].as_str()?;
+            Some((node["job"].as_str()?.to_owned(), leader.to_owned()))
+        });
+        let is_node = |(_, leader): &(String, String)| leader.starts_with("node-");
+        if let Some(found) = leaders.into_iter().find(is_node) {
+            return found;
+        }
+        assert!(began.elapsed() < Duration::from_secs(15), "{nodes:?}");
+    }
+}
+
+#[test]
+fn a_job_whose_client_is_killed_goes_on_and_is_fetched_by_its_client_alone() {
+    let cluster = three();
+    let folder = &cluster.folder;
+    let run = [&["run", "heat.toml"], &LONG[..]].concat();
+    let whole = told(&cluster, &[&run[..], &["--outputs", "whole.json"]].concat());
+    assert_eq!(whole.code, Some(0), "{whole:?}");
+    let kept = ["--out", "runs", "--outputs", "none.json"];
+    let killed = UnderWay::start(&mut cluster.command("hosts", &[&run[..], &kept].concat()));
+    let record = folder.path().join("runs/iii/events.jsonl");
+    while fs::metadata(&record).map_or(0, |data| data.len()) == 0 {
+        assert!(!killed.is_over(), "{:?}", killed.ends_within(0));
+    }
+    killed.signal("KILL");
+    let (job, leader) = led(&cluster);
+    // While it goes on, and after its end.
+    for (out, outputs) in [("runs", "once.json"), ("again", "twice.json")] {
+        let attach = [
+            "attach",
+            &job,
+            "--as",
+            "laptop",
+            "--out",
+            out,
+            "--outputs",
+            outputs,
+            "--format",
+            "json",
+        ];
+        let attached = told(&cluster, &attach);
+        assert_eq!(attached.code, Some(0), "{attached:?}");
+        assert_eq!(read(folder, outputs), read(folder, "whole.json"));
+        let shown: Value = serde_json::from_str(&attached.stdout).unwrap();
+        let view = &shown["views"][0];
+        assert_eq!(
+            (&view["number"], &view["reason"]),
+            (&2.into(), &"leader".into())
+        );
+        assert_eq!(view["leader"], leader.as_str());
+        let verified = folder.run(&["verify", out]);
+        assert_eq!(verified.code, Some(0), "{verified:?}");
+    }
+    cluster.issue("client", "other");
+    let other = told(&cluster, &["attach", &job, "--as", "other"]);
+    assert_eq!(other.code, Some(4), "{other:?}");
+    assert!(other.stderr.contains("is not of this client"), "{other:?}");
+    for command in ["attach", "end"] {
+        let unknown = told(&cluster, &[command, "00000000000000a1", "--as", "laptop"]);
+        assert_eq!(unknown.code, Some(4), "{unknown:?}");
+        let said = "no node of the list has job 00000000000000a1";
+        assert!(unknown.stderr.contains(said), "{unknown:?}");
+    }
+}
+
+#[test]
+fn a_job_that_is_left_goes_on_without_the_node_that_leads_it() {
+    let cluster = three();
+    let folder = &cluster.folder;
+    let run = [&["run", "heat.toml"], &LONG[..]].concat();
+    let whole = told(&cluster, &[&run[..], &["--outputs", "whole.json"]].concat());
+    assert_eq!(whole.code, Some(0), "{whole:?}");
+    let left = told(
+        &cluster,
+        &[&run[..], &["--detach", "--format", "json"]].concat(),
+    );
+    assert_eq!(left.code, Some(0), "{left:?}");
+    let left: Value = serde_json::from_str(&left.stdout).unwrap();
+    let (job, leader) = (
+        left["job"].as_str().unwrap(),
+        left["leader"].as_str().unwrap(),
+    );
+    assert_eq!(led(&cluster), (job.to_owned(), leader.to_owned()));
+    cluster.signal(leader, "KILL");
+    let attach = [
+        "attach",
+        job,
+        "--out",
+        "runs",
+        "--outputs",
+        "left.json",
+        "--format",
+        "json",
+    ];
+    let attached = told(&cluster, &attach);
+    assert_eq!(attached.code, Some(0), "{attached:?}");
+    assert_eq!(read(folder, "left.json"), read(folder, "whole.json"));
+    let shown: Value = serde_json::from_str(&attached.stdout).unwrap();
+    let last = shown["views"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["hosts"].as_array().unwrap().len(), 2);
+    assert_eq!(last["lost"][0]["host"], leader);
+    assert!(last["restored_seconds"].as_f64().unwrap() < 4.0, "{last}");
+    let explained = folder.run(&["explain", "runs"]);
+    assert_eq!(explained.code, Some(0), "{explained:?}");
+}
+
+#[test]
+fn a_job_that_is_left_is_ended_by_its_client_alone() {
+    let cluster = three();
+    let long = [
+        "run",
+        "heat.toml",
+        "--set",
+        "application.supersteps=900000",
+        "--detach",
+    ];
+    let left = told(&cluster, &long);
+    assert_eq!(left.code, Some(0), "{left:?}");
+    let (job, _) = led(&cluster);
+    cluster.issue("client", "other");
+    let other = told(&cluster, &["end", &job, "--as", "other"]);
+    assert_eq!(other.code, Some(4), "{other:?}");
+    let ended = told(&cluster, &["end", &job, "--as", "laptop"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let next = told(&cluster, &["run", "heat.toml", "--as", "laptop"]);
+    assert_eq!(next.code, Some(0), "the nodes are free: {next:?}");
+    let attached = told(&cluster, &["attach", &job, "--as", "laptop"]);
+    assert_eq!(attached.code, Some(5), "{attached:?}");
+    assert!(
+        attached.stderr.contains("has ended the job"),
+        "{attached:?}"
+    );
+}
