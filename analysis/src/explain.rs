@@ -20,7 +20,7 @@ use record::{Evaluation, Run};
 use crate::explain::call::Terms;
 use crate::explain::history::ListedProcess;
 use crate::explain::payback::{Payback, PaybackVerdict};
-use crate::live::going_on_without;
+use crate::live::view_sentence;
 use crate::sentences;
 use crate::text::{Columns, push};
 
@@ -393,7 +393,7 @@ fn answers_about(
 fn blank(history: &History) -> Explanation {
     let run = &history.run;
     let beginning = match (&run.view, &run.resumed) {
-        (Some(view), _) => Some(format!("{}.", going_on_without(view, run.hosts.len()))),
+        (Some(view), _) => Some(format!("{}.", view_sentence(view, run.hosts.len()))),
         (None, resumed) => resumed.as_ref().map(sentences::resumed),
     };
     let shortfall = history.end.shortfall();

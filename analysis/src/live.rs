@@ -70,12 +70,15 @@ pub struct Views {
 #[derive(Clone, Debug, Serialize)]
 pub struct ViewReport {
     number: u64,
-    /// Why it began: `start`; `lost`, without a node; or `leader`, when the client is lost or has left.
+    /// Why it began: `start`; `lost`, without a node; `joined`, with another one and without none; or `leader`, when the client is lost
+    /// or has left.
     reason: &'static str,
     /// The hosts that take part.
     hosts: Vec<String>,
     /// The hosts of the view before that take no part any more.
     lost: Vec<LostHost>,
+    /// The hosts that were not in the view before.
+    joined: Vec<String>,
     /// The node that leads it; not set: the client does.
     leader: Option<String>,
     /// The superstep with which it began.
@@ -84,7 +87,7 @@ pub struct ViewReport {
     repeated_supersteps: u64,
     /// For how long the first lost node had been silent; not set: it was not, or the view is the first.
     detected_seconds: Option<f64>,
-    /// From the first loss until the nodes began; not set: the view is the first.
+    /// From the first loss, or from when processes were held, until the nodes began; not set: the view is the first.
     restored_seconds: Option<f64>,
     /// The name of the folder of its record; not set: there is none.
     record: Option<String>,
@@ -103,11 +106,13 @@ impl ViewReport {
             number: view.map_or(1, |view| view.number),
             reason: match view {
                 None => "start",
-                Some(view) if view.lost.is_empty() => "leader",
-                Some(_) => "lost",
+                Some(view) if !view.lost.is_empty() => "lost",
+                Some(view) if !view.joined.is_empty() => "joined",
+                Some(_) => "leader",
             },
             hosts: hosts.map(|host| host.name.clone()).collect(),
             lost: view.map_or_else(Vec::new, |view| view.lost.clone()),
+            joined: view.map_or_else(Vec::new, |view| view.joined.clone()),
             leader: view.and_then(|view| view.leader.clone()),
             superstep: resumed.map_or(0, |resumed| resumed.superstep),
             repeated_supersteps: view.map_or(0, |view| view.repeats),
@@ -116,9 +121,14 @@ impl ViewReport {
             record: is_recorded.then(|| record_name(scenario(prepared), view)),
             sentence: view.map(|view| {
                 format!(
-                    "{}. The nodes began {} after the loss was known.",
-                    going_on_without(view, prepared.platform.hosts().len()),
-                    duration(view.restored.get())
+                    "{}. The nodes began {} after {}.",
+                    view_sentence(view, prepared.platform.hosts().len()),
+                    duration(view.restored.get()),
+                    if view.lost.is_empty() && !view.joined.is_empty() {
+                        "processes were held"
+                    } else {
+                        "the loss was known"
+                    }
                 )
             }),
         }
@@ -126,10 +136,11 @@ impl ViewReport {
 }
 
 /// How a job goes on in a view of this number of hosts, as a sentence without its stop.
-pub fn going_on_without(view: &ViewChange, hosts: usize) -> String {
+pub fn view_sentence(view: &ViewChange, hosts: usize) -> String {
     let ViewChange {
         number,
         lost,
+        joined,
         leader,
         superstep,
         repeats,
@@ -143,8 +154,11 @@ pub fn going_on_without(view: &ViewChange, hosts: usize) -> String {
             format!("{leader} leads the job")
         }
     };
-    let leads = leader.as_ref().map(leads);
-    let reasons: Vec<String> = reasons.chain(leads).collect();
+    // Nodes join a leader that was there before.
+    let leader = leader.as_ref().filter(|_| joined.is_empty());
+    let leads = leader.map(leads);
+    let joined = joined.iter().map(|name| format!("{name} takes part"));
+    let reasons: Vec<String> = reasons.chain(leads).chain(joined).collect();
     let from = match superstep {
         0 => "again from its beginning".to_owned(),
         superstep => format!("from superstep {superstep}"),

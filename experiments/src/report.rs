@@ -462,6 +462,7 @@ mod tests {
             sent: Bytes(10),
             complete: Instant::new(complete).unwrap(),
             problem: None,
+            held: false,
         };
         let all: Vec<Checkpoint> = [(4, 2.0, 3.0), (9, 5.0, 9.5)].map(checkpoint).to_vec();
         let end = |seconds| Instant::new(seconds).unwrap();

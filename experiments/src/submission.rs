@@ -127,6 +127,7 @@ pub fn next_view(
                 reason: lost.reason.clone(),
             })
             .collect(),
+        joined: next.joined.clone(),
         leader: next
             .view
             .leader

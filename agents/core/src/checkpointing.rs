@@ -164,10 +164,7 @@ impl CheckpointSchedule {
     #[must_use]
     pub fn is_due(&self, completed: u64, now: Instant) -> bool {
         let (superstep, at) = self.last;
-        let is_under_way = self
-            .current
-            .is_some_and(|current| current.complete.is_none());
-        !is_under_way
+        !self.is_under_way()
             && match self.interval {
                 CheckpointInterval::Supersteps(supersteps) => {
                     superstep.saturating_add(supersteps) <= completed
@@ -175,6 +172,13 @@ impl CheckpointSchedule {
                 CheckpointInterval::Time(time) => time <= now - at,
                 CheckpointInterval::Optimal => self.optimal() <= now - at,
             }
+    }
+
+    /// Whether one has begun that is not complete.
+    #[must_use]
+    pub fn is_under_way(&self) -> bool {
+        let current = self.current.as_ref();
+        current.is_some_and(|current| current.complete.is_none())
     }
 
     /// What a checkpoint costs, once one is over.

@@ -798,7 +798,7 @@ impl Checkpoints {
             self.schedule.elapse(ended.ended - ended.started);
         }
         let is_at_start = self.first.take() == Some(superstep) && before.is_empty();
-        interval_is_over |= is_at_start;
+        interval_is_over |= is_at_start || checkpoint.held;
         let recorded = Claims {
             follows_its_superstep: is_at_start
                 || before

@@ -499,6 +499,8 @@ impl Follower {
                     silent: view.silent,
                 })
                 .collect(),
+            joined: view.joined.iter().map(|name| displayed(name, 64)).collect(),
+            pauses: Vec::new(),
             repeats: view.repeats,
         };
         let setup: Setup = observer.begin_view(&next)?;

@@ -208,7 +208,7 @@ pub(super) fn outcome(
     })
 }
 
-/// Leads a job from the view after that of `request`, whose leader is lost, to its end. `ids` has the session of that view.
+/// Leads a job of the client `owner` from the view after that of `request`, whose leader is lost, to its end. `ids` has the session of that view.
 /// Returns the request for the last view, too.
 ///
 /// # Errors
@@ -216,14 +216,18 @@ pub(super) fn outcome(
 /// If too few nodes obey, or the job cannot go on.
 pub(super) fn lead(
     identity: Identity,
-    (request, ids): (&Request, JobIds),
+    (request, ids, owner): (&Request, JobIds, String),
     routes: Routes,
     observer: &mut dyn JobObserver,
 ) -> Result<(JobResult, Request), Hindrance> {
     runtime()?.block_on(async {
         let leader = identity.certificate().subject.name.to_string();
         let endpoint = endpoint(identity, &request.builds.own)?;
-        let begin = Begin::Later { leader, routes };
+        let begin = Begin::Later {
+            leader,
+            owner,
+            routes,
+        };
         let never = future::pending();
         let result = submit(&endpoint, (request, ids), begin, observer, never).await;
         // The nodes that obey this one notice at once if it does not lead them: such an end is none in order.
@@ -239,8 +243,12 @@ pub(super) fn lead(
 enum Begin {
     /// It submits it, with saved states if it resumes another one.
     New(Option<InitialStates>),
-    /// The node of this name goes on with it.
-    Later { leader: String, routes: Routes },
+    /// The node `leader` goes on with that of the client `owner`.
+    Later {
+        leader: String,
+        owner: String,
+        routes: Routes,
+    },
 }
 
 /// Describes the job in its checkpoint folder, if it has one.
@@ -275,12 +283,12 @@ struct ClientShell<'a> {
     observer: &'a mut dyn JobObserver,
     /// The saved processes that have not been sent.
     states: Option<EncodedStates>,
-    /// The nodes of the first view, by host.
+    /// All nodes that have been members, or of the pool, each time that they were.
     nodes: Vec<NodeLink>,
-    /// Which of them the node of each host is.
+    /// Which of them the node of each host is: those of the pool follow the members.
     hosts: Vec<usize>,
     words: (mpsc::Sender<Word>, mpsc::Receiver<Word>),
-    connected: Unbounded<(HostId, Result<Peer, JobError>)>,
+    connected: Unbounded<(usize, Result<Peer, JobError>)>,
     sent: Unbounded<Sent>,
     transfers: TransferMeter,
 }
@@ -367,7 +375,9 @@ async fn submit<'a>(
 ) -> Result<Option<(JobResult, Transfers, Cow<'a, Request>)>, Hindrance> {
     let mut views = match &begin {
         Begin::New(_) => Views::of(ids.job, request),
-        Begin::Later { leader, .. } => Views::led_by(leader.clone(), ids.job, request),
+        Begin::Later { leader, owner, .. } => {
+            Views::led_by((leader.clone(), owner.clone()), ids.job, request)
+        }
     };
     let (states, mut routes) = match begin {
         Begin::New(states) => (states, None),
@@ -388,15 +398,15 @@ async fn submit<'a>(
     };
     let mut request = Cow::Borrowed(request);
     let mut suspension: Option<Box<Suspension>> = None;
-    let mut connected = None;
+    let mut next_view: Option<NextView> = None;
     let order = order.unwrap_or_default();
     loop {
-        let mut client = match connected.take() {
+        let mut client = match next_view.take() {
             None if routes.take().is_some() => {
                 ClientMachine::taking_over(&request, ids, Clock::now())
             }
             None => ClientMachine::new(&request, (ids, order.clone()), Clock::now()),
-            Some(connected) => ClientMachine::going_on(&request, ids, connected, Clock::now()),
+            Some(next) => ClientMachine::going_on(&request, ids, &next, Clock::now()),
         };
         let since = suspension.as_ref().map(|suspension| suspension.since);
         let left = shell.follow(&mut client, (&request, since), &mut interrupt);
@@ -422,7 +432,7 @@ async fn submit<'a>(
         match next {
             Ok((begun, next)) => {
                 request = Cow::Owned(begun);
-                connected = Some(next.connected);
+                next_view = Some(next);
                 ids = ids.next();
                 suspension = Some(left);
             }
@@ -473,7 +483,7 @@ impl<'a> ClientShell<'a> {
         states: Option<EncodedStates>,
         transfers: TransferMeter,
     ) -> Self {
-        let count = request.members.len();
+        let count = request.candidates().count();
         let mut shell = Self {
             endpoint,
             routes: Routes::default(),
@@ -532,7 +542,7 @@ impl<'a> ClientShell<'a> {
         let setup = self.observer.begin_view(next)?;
         let begun = next.request(request, setup)?;
         let remaining = next.hosts.iter().map(|host| self.hosts[host.index()]);
-        let remaining: Vec<usize> = remaining.collect();
+        let mut remaining: Vec<usize> = remaining.collect();
         for node in &self.hosts {
             if !remaining.contains(node)
                 && let Some(sender) = self.nodes[*node].sender.take()
@@ -541,8 +551,18 @@ impl<'a> ClientShell<'a> {
                 drop(tokio::spawn(async move { sender.close(WITHOUT).await }));
             }
         }
+        for _ in &next.view.pool {
+            remaining.push(self.nodes.len());
+            self.nodes.push(NodeLink::default());
+        }
         self.place(remaining);
         Ok(begun)
+    }
+
+    /// The host of a node, if it has one in the present view.
+    fn host_of(&self, node: usize) -> Option<HostId> {
+        let host = self.hosts.iter().position(|of| *of == node)?;
+        Some(HostId::from_index(host))
     }
 
     /// The connection to the node of a host.
@@ -554,8 +574,11 @@ impl<'a> ClientShell<'a> {
     async fn next(&mut self) -> ClientEvent {
         // The ends that send are kept here, so the channels do not close.
         tokio::select! {
-            Some((host, connected)) = self.connected.1.recv() => {
-                ClientEvent::Connected(host, self.add(host, connected))
+            Some((node, connected)) = self.connected.1.recv() => {
+                let Some(host) = self.host_of(node) else {
+                    return ClientEvent::Tick;
+                };
+                ClientEvent::Connected(host, self.add(node, connected))
             }
             Some(Sent { states, result }) = self.sent.1.recv() => {
                 self.states = Some(states);
@@ -565,11 +588,10 @@ impl<'a> ClientShell<'a> {
                 }))
             }
             Some((node, word)) = self.words.1.recv() => {
-                let Some(host) = self.hosts.iter().position(|of| *of == node) else {
+                let Some(host) = self.host_of(node) else {
                     // The job goes on without it.
                     return ClientEvent::Tick;
                 };
-                let host = HostId::from_index(host);
                 self.transfers.hear(&word);
                 if let NodeWord::Output { output, .. } = &word {
                     let progress = self.transfers.receive(output.len());
@@ -583,14 +605,14 @@ impl<'a> ClientShell<'a> {
     /// Keeps the connection to a node. Returns the build that it runs, and its role.
     fn add(
         &mut self,
-        host: HostId,
+        node: usize,
         peer: Result<Peer, JobError>,
     ) -> Result<(Build, Role), JobError> {
         let peer = peer?;
         let known = (peer.build.clone(), peer.info.subject.role);
-        let link = &mut self.nodes[host.index()];
+        let link = &mut self.nodes[node];
         link.sender = Some(peer.sender.clone());
-        let place = (host.index(), Arc::clone(&link.host));
+        let place = (node, Arc::clone(&link.host));
         listen(place, peer, &self.words.0);
         Ok(known)
     }
@@ -603,12 +625,15 @@ impl<'a> ClientShell<'a> {
     ) -> Performed {
         match action {
             ClientAction::Connect(host, role) => {
-                let member = self.routes.reached(&request.members[host.index()]);
+                let Some(member) = request.candidates().nth(host.index()) else {
+                    return Performed::Done;
+                };
+                let (member, node) = (self.routes.reached(member), self.hosts[host.index()]);
                 let (endpoint, connected) = (Arc::clone(self.endpoint), self.connected.0.clone());
                 drop(tokio::spawn(async move {
                     let peer = connect(&endpoint, &member, role).await;
                     // The run may be interrupted.
-                    drop(connected.send((host, peer)));
+                    drop(connected.send((node, peer)));
                 }));
             }
             ClientAction::Send(host, frame) => {

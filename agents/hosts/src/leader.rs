@@ -48,7 +48,7 @@ impl LeaderParts {
     /// the event that says so to the node.
     pub(crate) fn lead(self, order: LeadOrder) -> Option<NodeEvent> {
         let LeadOrder { job, owner, submit } = order;
-        let Ok(ledger) = Ledger::new(owner, &submit) else {
+        let Ok(ledger) = Ledger::new(owner.clone(), &submit) else {
             return Some(NodeEvent::NotLed);
         };
         let ledger = Arc::new(ledger);
@@ -63,7 +63,12 @@ impl LeaderParts {
             .request(&submit, self.builds)
             .map_err(Hindrance::Ended)
             .and_then(|(request, ids)| {
-                lead(self.identity, (&request, ids), self.routes, &mut keeper)
+                lead(
+                    self.identity,
+                    (&request, ids, owner),
+                    self.routes,
+                    &mut keeper,
+                )
             });
         match led {
             Err(Hindrance::NoQuorum(error)) => {
@@ -199,6 +204,7 @@ impl JobObserver for Keeper {
                 .map(|lost| (lost.name.clone(), lost.reason.clone()))
                 .collect(),
             silent: next.lost.iter().find_map(|lost| lost.silent),
+            joined: next.joined.clone(),
             repeats: next.repeats,
         }));
         Ok((self.prepare)(&self.submit)?.setup)

@@ -112,6 +112,10 @@ impl Worker {
                 if let Some(saving) = task.saving.take() {
                     self.forks.save(*saving, &*task.program);
                 }
+                if task.is_held {
+                    next = self.queue.next_now();
+                    continue;
+                }
                 let (rank, superstep) = (task.turn.rank, task.turn.superstep);
                 let (latest, computation) = self.entry.execute(rank, superstep, || {
                     execute(task, self.processor, &self.pace, counter.as_mut())
@@ -123,6 +127,9 @@ impl Worker {
                     break;
                 }
                 next = self.queue.next_now();
+            }
+            if executed.is_empty() {
+                continue;
             }
             let ends = self.pace.rest(began, &mut computed);
             for (done, computation) in executed.iter_mut().zip(computed) {

@@ -207,9 +207,11 @@ impl Checkpoints {
         self.actions.pop_front()
     }
 
-    /// Whether a checkpoint is due after `completed` supersteps, at `now`. If so, it begins.
-    pub(crate) fn decide(&mut self, completed: u64, now: Instant) -> bool {
-        let is_due = self.schedule.is_due(completed, now);
+    /// Whether a checkpoint is due after `completed` supersteps, at `now`: if one `is_ordered`, as soon as none is under way. If so, it
+    /// begins.
+    pub(crate) fn decide(&mut self, completed: u64, now: Instant, is_ordered: bool) -> bool {
+        let is_due =
+            self.schedule.is_due(completed, now) || (is_ordered && !self.schedule.is_under_way());
         if is_due {
             self.schedule.begin(completed, now);
         }
@@ -830,6 +832,8 @@ impl Collection {
             sent: units::Bytes(self.sent),
             complete,
             problem: self.problem,
+            // The client knows.
+            held: false,
         }
     }
 }

@@ -7,8 +7,12 @@
 //! A machine follows one view of a job. If the job has views and loses a node, the client orders the others to leave the session,
 //! waits for what each has of checkpoints, and ends with that: [`Views`](crate::views::Views) says how the job goes on, and
 //! another machine follows the next view on the same connections.
+//!
+//! While a job runs, the client asks for the nodes of its pool. When one is there and free, it has all processes saved before the
+//! next superstep, and held there; when they are, the view ends as after a loss, and nothing is executed again.
 
 mod event_check;
+mod pool;
 mod snapshot_order;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -34,11 +38,13 @@ use protocol::{
 use record::{Call, Checkpoint, End, Event, Names};
 
 use crate::input_memory::InputMemory;
-use crate::job_error::JobError;
+use crate::job_error::{JobError, Loss};
 use crate::journal::Journal;
 use crate::members::{self, Builds, mismatch};
 use crate::quorum::quorum;
 use crate::resumption;
+use crate::views::NextView;
+use pool::{Asking, Pool};
 use snapshot_order::SnapshotOrder;
 
 /// The client of a job, as a state machine: it receives events and returns actions.
@@ -83,6 +89,16 @@ pub struct ClientMachine<'a> {
     without_part: BTreeSet<HostId>,
     /// The number of supersteps that are complete, as far as the record says.
     completed: u64,
+    /// The nodes that may join.
+    pool: Pool,
+    /// The hosts that have joined with this view.
+    joined: BTreeSet<HostId>,
+    /// Whether processes are saved.
+    saves: bool,
+    /// Whether processes are to be held before a superstep, and how many were complete when that was ordered.
+    held: Option<u64>,
+    /// How long it took to hold and save them, once they are.
+    saved_in: Option<Duration>,
     result: JobResult,
     actions: VecDeque<ClientAction>,
 }
@@ -131,16 +147,18 @@ impl<'a> ClientMachine<'a> {
         }
     }
 
-    /// The client of a later view, which is connected to its nodes, of these builds and roles, and submits it now.
-    pub fn going_on(
-        request: &'a Request,
-        ids: JobIds,
-        connected: Vec<(Build, Role)>,
-        now: Clock,
-    ) -> Self {
+    /// The client of the `next` view, which is connected to its nodes, and submits it now.
+    pub fn going_on(request: &'a Request, ids: JobIds, next: &NextView, now: Clock) -> Self {
         let mut client = Self::unconnected(request, (ids, Vec::new()), now);
-        let hosts = (0..connected.len()).map(HostId::from_index);
-        client.connected = hosts.zip(connected).collect();
+        let hosts = (0..next.connected.len()).map(HostId::from_index);
+        client.connected = hosts.zip(next.connected.iter().cloned()).collect();
+        client.pool = Pool::new(next.pauses.iter().map(|pause| now + *pause).collect());
+        let names = next.joined.iter();
+        let joined = names.filter_map(|name| {
+            let mut members = request.members.iter();
+            members.position(|member| member.name == *name)
+        });
+        client.joined = joined.map(HostId::from_index).collect();
         client.set_builds();
         if let Err(error) = client.submit() {
             client.fail(error);
@@ -191,6 +209,14 @@ impl<'a> ClientMachine<'a> {
             declined: BTreeMap::new(),
             without_part: BTreeSet::new(),
             completed: resumed.map_or(0, |resumed| resumed.superstep),
+            pool: Pool::new(vec![
+                now;
+                request.candidates().count() - request.members.len()
+            ]),
+            joined: BTreeSet::new(),
+            saves: false,
+            held: None,
+            saved_in: None,
             result: JobResult::default(),
             actions: VecDeque::new(),
         }
@@ -215,6 +241,7 @@ impl<'a> ClientMachine<'a> {
                 Ok(())
             }
         };
+        self.ask_pool();
         match handled.and_then(|()| self.check_limit()) {
             Ok(()) => {}
             Err(error) => self.fail(error),
@@ -228,7 +255,13 @@ impl<'a> ClientMachine<'a> {
 
     /// When a tick is due, if nothing else happens before.
     pub fn next_timeout(&self) -> Option<Clock> {
-        self.limit.into_iter().chain(self.asks_again).min()
+        let pool = self.takes_nodes().then(|| self.pool.next_timeout());
+        let pool = pool.flatten();
+        self.limit
+            .into_iter()
+            .chain(self.asks_again)
+            .chain(pool)
+            .min()
     }
 
     fn handle_connected(
@@ -236,6 +269,13 @@ impl<'a> ClientMachine<'a> {
         host: HostId,
         connected: Result<(Build, Role), JobError>,
     ) -> Result<(), JobError> {
+        if let Some(place) = self.place_in_pool(host) {
+            let connected = connected
+                .ok()
+                .filter(|(build, _)| self.request.builds.allows(build));
+            self.pool.connect(place, connected, self.now);
+            return Ok(());
+        }
         if let Phase::Suspending(_) = &self.phase {
             if !self.takes_over {
                 // It was to be in the view before, in which it had another host.
@@ -389,6 +429,7 @@ impl<'a> ClientMachine<'a> {
         }
         let missing = self.missing_memory();
         let saves = missing.is_none();
+        self.saves = saves && self.request.setup.checkpointing.is_some();
         for host in self.hosts() {
             self.send(host, JobMessage::Begin { saves });
         }
@@ -436,7 +477,70 @@ impl<'a> ClientMachine<'a> {
         })
     }
 
+    /// The place in the pool of the node of `host`, if that is none of the members.
+    fn place_in_pool(&self, host: HostId) -> Option<usize> {
+        host.index().checked_sub(self.request.members.len())
+    }
+
+    /// Whether nodes of the pool may join now.
+    fn takes_nodes(&self) -> bool {
+        matches!(self.phase, Phase::Running) && self.saves && self.held.is_none() && 0 < self.view()
+    }
+
+    /// Asks the nodes of the pool that it is time to ask. If one is free, has all processes held before the next superstep.
+    fn ask_pool(&mut self) {
+        if !self.takes_nodes() {
+            return;
+        }
+        let members = self.request.members.len();
+        for (place, asking) in self.pool.advance(self.now) {
+            let host = HostId::from_index(members + place);
+            match asking {
+                Asking::Connect => {
+                    // One with more rights serves as one.
+                    self.actions
+                        .push_back(ClientAction::Connect(host, Role::Node));
+                }
+                Asking::Inquire => self.send(host, JobMessage::Inquire),
+            }
+        }
+        if self.pool.free().next().is_some() {
+            self.held = Some(self.completed);
+            for host in self.hosts() {
+                self.send(host, JobMessage::Hold);
+            }
+        }
+    }
+
+    /// Handles what a node of the pool sends.
+    fn handle_pool(&mut self, place: usize, word: NodeWord) {
+        match word {
+            NodeWord::Message(JobMessage::Status(status), _) => {
+                let is_free = status.job.is_none() && status.abandoned.is_none();
+                self.pool.answer(place, is_free, self.now);
+            }
+            NodeWord::Closed(_) => self.pool.connect(place, None, self.now),
+            NodeWord::Message(..) | NodeWord::Output { .. } => {}
+        }
+    }
+
+    /// Ends the view when its processes are held and saved, so that other nodes take part in the next one.
+    fn change_if_held(&mut self) {
+        if let Some(took) = self.saved_in
+            && matches!(self.phase, Phase::Running)
+        {
+            self.suspend([]);
+            if let Phase::Suspending(suspension) = &mut self.phase {
+                suspension.since = self.now.checked_sub(took).unwrap_or(self.now);
+            }
+        }
+    }
+
     fn handle_node(&mut self, host: HostId, word: NodeWord) -> Result<(), JobError> {
+        if let Some(place) = self.place_in_pool(host) {
+            self.handle_pool(place, word);
+            return Ok(());
+        }
         // Outputs have streams of their own: those of the view before may be late.
         if let NodeWord::Output { view, .. } = word
             && view != self.view()
@@ -505,6 +609,7 @@ impl<'a> ClientMachine<'a> {
             (Phase::Running, word) => {
                 self.handle_running(host, word)?;
                 self.finish_if_over();
+                self.change_if_held();
                 Ok(())
             }
             (Phase::Suspending(_), word) => self.handle_suspending(host, word),
@@ -542,11 +647,25 @@ impl<'a> ClientMachine<'a> {
     /// If `word` of the node of `host` says that the view is over: has all nodes leave its session. Otherwise returns the word.
     fn suspend_if_lost(&mut self, host: HostId, word: NodeWord) -> Option<NodeWord> {
         let view = self.view();
+        let begins = matches!(
+            self.phase,
+            Phase::Submitted(_) | Phase::Sending(_) | Phase::Meeting
+        );
         let has_begun = match self.phase {
             Phase::Running => 0 < view,
             // The first view is no job before it begins.
-            Phase::Submitted(_) | Phase::Sending(_) | Phase::Meeting => 1 < view,
-            _ => false,
+            _ => begins && 1 < view,
+        };
+        let word = match word {
+            // The job goes on without a node that does not join.
+            NodeWord::Message(JobMessage::Failed(_), _)
+                if begins && self.joined.contains(&host) =>
+            {
+                let mut error = word.error(self.name(host));
+                error.loss = Some(Loss { silent: None });
+                NodeWord::Closed(Err(error))
+            }
+            word => word,
         };
         let is_loss = match &word {
             NodeWord::Message(JobMessage::Suspended(_), _) => true,
@@ -581,6 +700,7 @@ impl<'a> ClientMachine<'a> {
             connected: BTreeMap::new(),
             completed: self.completed,
             is_complete: self.is_complete,
+            joining: BTreeMap::new(),
         };
         self.enter(Phase::Suspending(suspension), Some(SUSPEND_LIMIT));
     }
@@ -715,8 +835,15 @@ impl<'a> ClientMachine<'a> {
         let Phase::Suspending(suspension) = &self.phase else {
             return;
         };
+        let members = self.request.members.len();
+        let free = self.pool.free();
+        let joining: BTreeMap<HostId, (Build, Role)> = free
+            .map(|(place, known)| (HostId::from_index(members + place), known.clone()))
+            .collect();
+        let connected = self.connected.clone().into_iter();
         let suspension = Box::new(Suspension {
-            connected: self.connected.clone(),
+            connected: connected.chain(joining.clone()).collect(),
+            joining,
             ..suspension.clone()
         });
         self.enter(Phase::Over, None);
@@ -826,14 +953,22 @@ impl<'a> ClientMachine<'a> {
     }
 
     fn observe(&mut self, events: Vec<Event>) -> Result<(), JobError> {
-        for event in events {
+        for mut event in events {
             if let Event::Call(call) = &event {
                 for migration in &call.migrations {
                     self.placement[migration.rank.index()] = migration.to;
                 }
                 self.snapshots.move_processes(call);
                 self.result.calls.push((**call).clone());
-            } else if let Event::Checkpoint(checkpoint) = &event {
+            } else if let Event::Checkpoint(checkpoint) = &mut event {
+                // No superstep ends before which processes are held.
+                let is_newest = self.completed <= checkpoint.superstep;
+                let held = self.held.filter(|_| is_newest);
+                checkpoint.held = held.is_some_and(|held| held <= checkpoint.superstep);
+                if checkpoint.held {
+                    let took = (checkpoint.complete - checkpoint.at).get();
+                    self.saved_in = Duration::try_from_secs_f64(took).ok();
+                }
                 self.result.checkpoints.push(checkpoint.clone());
             } else if let Event::Superstep(superstep) = &event {
                 self.completed = superstep.index + 1;
@@ -1108,7 +1243,7 @@ impl JobIds {
 /// What is left of a view whose session all nodes have left that are not lost.
 #[derive(Clone, Debug)]
 pub struct Suspension {
-    /// When the client knew of the first loss.
+    /// When the client knew of the first loss, or when processes were held.
     pub since: Clock,
     /// The nodes that the client has lost, that have left, or that have not answered, by host.
     pub lost: BTreeMap<HostId, LostNode>,
@@ -1120,6 +1255,8 @@ pub struct Suspension {
     pub completed: u64,
     /// Whether all members have accepted the view from this leader.
     pub is_complete: bool,
+    /// The nodes of the pool that are free, by their hosts, which are those after the members'.
+    pub joining: BTreeMap<HostId, (Build, Role)>,
 }
 
 impl Suspension {
@@ -1358,6 +1495,12 @@ pub struct Request {
 }
 
 impl Request {
+    /// The nodes that take part, and those of the pool, by host.
+    pub fn candidates(&self) -> impl Iterator<Item = &Member> {
+        let pool = self.view.iter().flat_map(|view| &view.pool);
+        self.members.iter().chain(pool)
+    }
+
     /// The request for the view of `submit`, of which this is made.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ use bsp::{HostId, Notes, Rank, SetId};
 use bytes::Bytes;
 use checkpoint::{Condition, Delta, DeltaError, Generation, Generations, Piece, WrittenPieces};
 use job::{Job, Stop};
-use protocol::identity::Role;
+use protocol::identity::{Name, Role};
 use protocol::transport::{JobId, PeerError, PeerInfo, SpeakingRights};
 use protocol::{
     AcceptedView, Address, Build, CallsStatus, Declined, Frame, JobFolder, JobMessage, JobStatus,
@@ -205,6 +205,14 @@ impl Current {
         match &self.part {
             Part::Job(job) => Some(job),
             Part::Suspended(..) => None,
+        }
+    }
+
+    /// Whether the job goes on when its client is lost.
+    fn goes_on_without_client(&self) -> bool {
+        match &self.part {
+            Part::Job(job) => job.goes_on_without_client(),
+            Part::Suspended(_) => true,
         }
     }
 
@@ -399,10 +407,9 @@ impl NodeMachine {
                 (JobMessage::Submit(submit), _) if current.goes_on_with(&submit) => {
                     self.go_on(*submit);
                 }
-                (JobMessage::Leave, Part::Job(job)) if job.goes_on_without_client() => {
+                (JobMessage::Leave, _) if current.goes_on_without_client() => {
                     self.lose_leader(Vec::new());
                 }
-                (JobMessage::Leave, Part::Suspended(..)) => self.lose_leader(Vec::new()),
                 (message, Part::Job(_)) => {
                     if matches!(message, JobMessage::Meet { .. }) {
                         self.complete_view();
@@ -425,7 +432,9 @@ impl NodeMachine {
             return;
         };
         match (message, self.guests[place].role) {
-            (JobMessage::Submit(submit), Role::Client) => {
+            (JobMessage::Submit(submit), role)
+                if role == Role::Client || self.is_led_by(place, &submit) =>
+            {
                 self.submissions.push_back(Submission {
                     client: self.guests.swap_remove(place),
                     submit: *submit,
@@ -440,6 +449,12 @@ impl NodeMachine {
             // So have those of one whose job has not begun.
             _ => {}
         }
+    }
+
+    /// Whether a guest is a node that may lead jobs, and leads the view of a job that it submits.
+    fn is_led_by(&self, place: usize, submit: &Submit) -> bool {
+        let guest = &self.guests[place];
+        guest.role == Role::SetManager && leader_of(submit) == Some(&guest.name)
     }
 
     /// All members have accepted the view that the node has accepted last.
@@ -462,7 +477,8 @@ impl NodeMachine {
             Some(current) if current.number == lead.job => {
                 let own = &self.parts.name;
                 let known = current.views.since(lead.session, &name);
-                let has_left = !current.views.complete().members.contains(&name);
+                let complete = current.views.complete();
+                let has_left = complete.is_some_and(|view| !view.members.contains(&name));
                 match (known, &current.obeyed, &current.part) {
                     _ if has_left => Declined::Later(current.view().unwrap_or_default()),
                     (None, ..) => Declined::Follows(format!(
@@ -538,10 +554,7 @@ impl NodeMachine {
             return self.plan_to_lead(LEAD);
         }
         let is_loss = error.as_ref().is_some_and(|error| error.loss.is_some());
-        let goes_on = match &current.part {
-            Part::Job(job) => job.goes_on_without_client(),
-            Part::Suspended(_) => true,
-        };
+        let goes_on = current.goes_on_without_client();
         if is_loss && goes_on {
             let lost = current.lost_leader(error.as_ref());
             return self.lose_leader(lost);
@@ -594,6 +607,7 @@ impl NodeMachine {
     fn plan_to_lead(&mut self, delay: Duration) {
         if let Some(current) = &mut self.current
             && let Obeyed::None(_, leads) = &mut current.obeyed
+            && current.views.complete().is_some()
         {
             let is_later = !self.parts.leads && !delay.is_zero();
             let delay = if is_later { LEARN } else { delay };
@@ -712,19 +726,33 @@ impl NodeMachine {
         }
         let Guest {
             connection,
+            role,
             name,
             party,
             build,
-            ..
         } = client;
         self.parts.builds.check(own, (&party, &build))?;
+        let (leader, name, party) = match role {
+            Role::Client => (None, name, party),
+            _ => {
+                let owner = submit.view.as_ref().and_then(|view| view.owner.as_ref());
+                let owner: Option<Name> = owner.and_then(|owner| owner.parse().ok());
+                let owner = owner.ok_or_else(|| JobError::cluster("a job of no client"))?;
+                (Some(name), owner.to_string(), format!("client {owner}"))
+            }
+        };
         if let Some(execution) = self.parts.meter.oldest_execution() {
             let problem = execution.problem(own);
             return Err(JobError::cluster(format!("{problem}: {REMEDY}")));
         }
         let accepted = self.accept(submit, (connection, &party), Generations::default())?;
-        let leader = Obeyed::Leader(connection, None);
-        let views = AcceptedViews::new(accepted_view(&accepted.1.submit));
+        let leader = Obeyed::Leader(connection, leader);
+        let view = accepted_view(&accepted.1.submit);
+        let views = if 1 < view.number {
+            AcceptedViews::joining(view)
+        } else {
+            AcceptedViews::new(view)
+        };
         let of = (name, party, self.now);
         self.begin((connection, leader), of, (views, None), accepted);
         Ok(())
@@ -907,6 +935,9 @@ impl NodeMachine {
         if let Part::Job(job) = current.part {
             let mut last: Vec<Frame> = job.rest_of_record().into_iter().collect();
             let mut part = job.into_suspended(lost);
+            if current.views.complete().is_none() {
+                part.wait = part.wait.min(JOINING_WAIT);
+            }
             let answer = part.answer(&part.hosts);
             last.push(frame(JobMessage::Suspended(Box::new(answer))));
             if let Some(complete) = current.complete.take() {
@@ -1013,6 +1044,12 @@ fn is_same_job(before: &Submit, next: &Submit) -> bool {
     job(before) == job(next)
 }
 
+/// The name of the node that leads the view of `submit`, if one does.
+fn leader_of(submit: &Submit) -> Option<&String> {
+    let host = submit.view.as_ref()?.leader?;
+    Some(&submit.members.get(host.index())?.name)
+}
+
 /// The view of `submit`, as a node has accepted it.
 fn accepted_view(submit: &Submit) -> AcceptedView {
     let view = submit.view.as_ref();
@@ -1020,10 +1057,7 @@ fn accepted_view(submit: &Submit) -> AcceptedView {
         session: submit.session,
         number: view.map_or(0, |view| view.number),
         members: names(&submit.members),
-        leader: view.and_then(|view| {
-            let leader = submit.members.get(view.leader?.index())?;
-            Some(leader.name.clone())
-        }),
+        leader: leader_of(submit).cloned(),
     }
 }
 
@@ -1077,6 +1111,9 @@ const LEAD: Duration = Duration::from_millis(100);
 const LEARN: Duration = Duration::from_secs(2);
 /// The same after it could not.
 const LEAD_AGAIN: Duration = Duration::from_millis(200);
+/// How long a node waits for a leader that has joined, and does not know that the view is complete: it cannot lead, nor learn whether
+/// the job goes on without it.
+const JOINING_WAIT: Duration = Duration::from_secs(5);
 /// The time between two looks at them.
 const POLLING: Duration = Duration::from_millis(10);
 
@@ -1394,6 +1431,8 @@ pub struct Task {
     pub delay: Seconds,
     /// What is saved before it is executed.
     pub saving: Option<Box<Saving>>,
+    /// Whether it is not executed: the job goes on in another view.
+    pub is_held: bool,
 }
 
 /// A superstep that has been executed.

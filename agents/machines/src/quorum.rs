@@ -12,6 +12,9 @@
 //! | the members of the next view are a quorum of those of each of these views, and all of them have to accept it | two next views share a node, which accepts one of them |
 //! | no superstep ends before all members of a view have done theirs | a view that has lost a member stands still |
 //!
+//! A node that joins in a view does not ask to lead before it knows that the view is complete: then no quorum of the view before can
+//! go on without it. Until then it only obeys a candidate, which knows that.
+//!
 //! A view is complete when all of its members have accepted it; its leader says so (`Meet`). Before, the view before it counts as
 //! well: other nodes may still go on from that one. So a leader that loses a member while it waits for the others does not go on
 //! with a quorum of the new view alone.
@@ -59,8 +62,8 @@ pub fn may_follow<N: Ord>(view: &AcceptedView<N>, next: &BTreeSet<N>, by_client:
 pub struct AcceptedViews<N = String> {
     /// In the order in which it has accepted them; there is one at least.
     views: Vec<AcceptedView<N>>,
-    /// The place of the last one that is complete, as the node knows.
-    complete: usize,
+    /// The place of the last one that is complete, as the node knows; `None`: it has joined, and knows of none.
+    complete: Option<usize>,
 }
 
 impl<N: Ord + Clone> AcceptedViews<N> {
@@ -70,22 +73,34 @@ impl<N: Ord + Clone> AcceptedViews<N> {
     pub fn new(first: AcceptedView<N>) -> Self {
         Self {
             views: vec![first],
-            complete: 0,
+            complete: Some(0),
+        }
+    }
+
+    /// Those of a node that joins with this view. The view before counts until this one is complete, and the node does not know it: so
+    /// it asks to lead no earlier than that.
+    #[must_use]
+    pub fn joining(view: AcceptedView<N>) -> Self {
+        Self {
+            complete: None,
+            ..Self::new(view)
         }
     }
 
     /// The node accepts the next view.
     pub fn accept(&mut self, next: AcceptedView<N>) {
         self.views.push(next);
-        while VIEWS_MAX < self.views.len() && 0 < self.complete {
+        while VIEWS_MAX < self.views.len()
+            && let Some(complete) = self.complete.filter(|complete| 0 < *complete)
+        {
             self.views.remove(0);
-            self.complete -= 1;
+            self.complete = Some(complete - 1);
         }
     }
 
     /// All members have accepted the last view.
     pub const fn complete_last(&mut self) {
-        self.complete = self.views.len() - 1;
+        self.complete = Some(self.views.len() - 1);
     }
 
     /// The last view.
@@ -94,10 +109,10 @@ impl<N: Ord + Clone> AcceptedViews<N> {
         &self.views[self.views.len() - 1]
     }
 
-    /// The last view that is complete, as the node knows: this node asks to lead from that.
+    /// The last view that is complete, as the node knows, if it knows of one: this node asks to lead from that.
     #[must_use]
-    pub fn complete(&self) -> &AcceptedView<N> {
-        &self.views[self.complete]
+    pub fn complete(&self) -> Option<&AcceptedView<N>> {
+        Some(&self.views[self.complete?])
     }
 
     /// If this node may obey the candidate of this name, which asks to lead from the view of `session`, that this node knows, and of
@@ -113,7 +128,8 @@ impl<N: Ord + Clone> AcceptedViews<N> {
         if mutant::is(Mutant::ObeyOlderView) {
             return Some((view, &[]));
         }
-        let may_lead = self.complete <= place && view.members.contains(candidate);
+        // A candidate knows that the view of which it asks is complete.
+        let may_lead = self.complete <= Some(place) && view.members.contains(candidate);
         may_lead.then_some((view, &self.views[place + 1..]))
     }
 }

@@ -1,19 +1,22 @@
-//! How a job goes on when a node of it is lost: in another view, from the newest checkpoint that the nodes have in memory.
+//! How a job goes on when a node of it is lost, or another one joins: in another view, from the newest checkpoint that the nodes
+//! have in memory.
 //!
 //! The leader of a job decides that alone: nodes obey one leader. All that is left of a view is in its [`Suspension`]. The next
 //! view has
 //!
 //! | | |
 //! |---|---|
-//! | members | a [quorum](mod@crate::quorum): the nodes that have left the session; of two that have lost each other, one |
+//! | members | a [quorum](mod@crate::quorum): the nodes that have left the session; of two that have lost each other, one; and nodes of the pool that are free |
+//! | pool | the nodes that take no part in it and did before, and those that never have |
 //! | Managers | in each Set the one before, or the first node whose certificate allows it; a Set without one joins another Set |
 //! | state | the newest checkpoint of whose processes the members have all pieces, own ones or copies; else the beginning of the job |
-//! | placement | a process stays where its own piece is; the others go where they end first ([`resumed_placement`]) |
+//! | placement | a process stays where its own piece is; the others go where they end first ([`resumed_placement`]); nodes that join relieve those that end last |
 //!
 //! Pieces of one barrier are a state of the job, whether the checkpoint was announced as complete or not. Pieces of two
 //! incarnations are never combined. A job that begins anew again and again without a newer checkpoint ends.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use agents::mutant::{self, Mutant};
 use agents::{Setup, resumed_placement};
@@ -45,8 +48,14 @@ pub struct Views {
     reasons: Vec<String>,
     /// The members that have lost another one which was there, by name. When one does so again, it leaves itself.
     complained: BTreeSet<String>,
+    /// The nodes that have joined with the last view, by name.
+    joined: BTreeSet<String>,
+    /// How often each node has been lost, by name.
+    losses: BTreeMap<String, u32>,
     /// The node that leads the job; `None`: its client does.
     leader: Option<String>,
+    /// The name in the certificate of the client whose job a node leads.
+    owner: Option<String>,
     /// By session: the last complete view, and those that members have accepted since.
     accepted: BTreeMap<u64, AcceptedView>,
 }
@@ -87,7 +96,7 @@ pub struct NextView {
     pub view: View,
     /// The nodes that take part, by host.
     pub members: Vec<Member>,
-    /// The host of each in the view before.
+    /// The host of each in the view before. Those after its members are of its pool.
     pub hosts: Vec<HostId>,
     /// The build and the role of each.
     pub connected: Vec<(Build, Role)>,
@@ -95,6 +104,10 @@ pub struct NextView {
     pub resumed: Option<ResumedJob>,
     /// The nodes of the view before that take no part any more.
     pub lost: Vec<LostMember>,
+    /// The names of the nodes that were not in the view before.
+    pub joined: Vec<String>,
+    /// How long each node of the pool is left alone, by its place there: longer each time that it has been lost.
+    pub pauses: Vec<Duration>,
     /// The number of supersteps that were complete and are executed again.
     pub repeats: u64,
 }
@@ -121,14 +134,17 @@ impl Views {
             repeated: 0,
             reasons: Vec::new(),
             complained: BTreeSet::new(),
+            joined: BTreeSet::new(),
+            losses: BTreeMap::new(),
             leader: None,
+            owner: None,
             accepted: BTreeMap::new(),
         }
     }
 
-    /// Those of a job that the node of this name begins to lead, after the view of `request`.
+    /// Those of a job of the client `owner` that the node `leader` begins to lead, after the view of `request`.
     #[must_use]
-    pub fn led_by(leader: String, job: JobId, request: &Request) -> Self {
+    pub fn led_by((leader, owner): (String, String), job: JobId, request: &Request) -> Self {
         let view = request.view.as_ref();
         let saved = view.and_then(|view| view.saved.as_ref());
         let resumed = request.setup.resumed.as_ref();
@@ -150,6 +166,7 @@ impl Views {
                 }
             }],
             leader: Some(leader),
+            owner: Some(owner),
             ..Self::of(job, request)
         }
     }
@@ -183,7 +200,9 @@ impl Views {
         suspension: &Suspension,
     ) -> Result<NextView, Hindrance> {
         let name = |host: HostId| request.members[host.index()].name.clone();
-        let lost = lost_nodes(suspension, |host| self.complained.contains(&name(host)));
+        let has_joined = |host: HostId| self.joined.contains(&name(host));
+        let has_complained = |host: HostId| self.complained.contains(&name(host));
+        let lost = lost_nodes(suspension, has_joined, has_complained);
         let complained = suspension.suspended.iter().filter(|(_, of)| {
             let mut others = of.lost.iter();
             others.any(|other| suspension.suspended.contains_key(&other.host))
@@ -226,7 +245,9 @@ impl Views {
                  leader"
             ))));
         }
-        let members = members(request, &left, |host| roles(host) == Some(Role::SetManager));
+        let manages = |host| roles(host) == Some(Role::SetManager);
+        let joining: Vec<HostId> = suspension.joining.keys().copied().collect();
+        let members = members(request, (&left, &joining), manages);
         let members = members.ok_or_else(|| {
             let problem = if left.is_empty() {
                 "no node is left".to_owned()
@@ -242,6 +263,7 @@ impl Views {
             JobError::cluster(format!("{}; {problem}", reasons.join("; ")))
         })?;
         let (hosts, members): (Vec<HostId>, Vec<Member>) = members.into_iter().unzip();
+        let (pool, pauses) = self.pool(request, &hosts, &described);
         let size = request.setup.placement.len();
         let saved = Saved::newest(suspension, &hosts, size);
         self.reasons.extend(reasons);
@@ -250,7 +272,11 @@ impl Views {
         let number = numbers.max().unwrap_or(0).saturating_add(1);
         let (saved, resumed) = match saved {
             Some(saved) => {
-                let (saved, resumed) = saved.begin(&request.setup, &members);
+                let joined = hosts
+                    .iter()
+                    .map(|host| suspension.joining.contains_key(host));
+                let joined: Vec<bool> = joined.collect();
+                let (saved, resumed) = saved.begin(&request.setup, (&members, &joined));
                 (Some(saved), Some(resumed))
             }
             None if self.begins_anew && request.checkpoint.is_none() => (None, None),
@@ -261,6 +287,9 @@ impl Views {
                 return Err(JobError::cluster(format!("{reasons}; {problem}")).into());
             }
         };
+        let joined = hosts.iter().zip(&members);
+        let joined = joined.filter(|(host, _)| suspension.joining.contains_key(host));
+        self.joined = joined.map(|(_, member)| member.name.clone()).collect();
         let begins = resumed.as_ref().map_or(0, |resumed| resumed.superstep);
         Ok(NextView {
             job: self.job,
@@ -274,17 +303,44 @@ impl Views {
                 }),
                 repeated: self.repeated,
                 begins_anew: self.begins_anew,
+                pool,
+                owner: self.owner.clone(),
             },
             connected: hosts
                 .iter()
                 .filter_map(|host| suspension.connected.get(host).cloned())
                 .collect(),
+            joined: self.joined.iter().cloned().collect(),
             members,
             hosts,
             resumed,
             lost: described,
+            pauses,
             repeats: suspension.completed.saturating_sub(begins),
         })
+    }
+
+    /// The pool of the view after that of `request` in which the nodes of `hosts` take part and `lost` ones do not, and how long each of
+    /// its nodes is left alone.
+    fn pool(
+        &mut self,
+        request: &Request,
+        hosts: &[HostId],
+        lost: &[LostMember],
+    ) -> (Vec<Member>, Vec<Duration>) {
+        for lost in lost {
+            *self.losses.entry(lost.name.clone()).or_default() += 1;
+        }
+        let all = request.candidates().enumerate();
+        let pool = all.filter(|(index, _)| !hosts.contains(&HostId::from_index(*index)));
+        let pool: Vec<Member> = pool.map(|(_, member)| member.clone()).collect();
+        let pauses = pool.iter().map(|member| {
+            let losses = self.losses.get(&member.name).copied().unwrap_or(1);
+            let factor = 1 << losses.saturating_sub(1).min(PAUSES_MAX);
+            PAUSE * factor
+        });
+        let pauses = pauses.collect();
+        (pool, pauses)
     }
 
     /// Counts a view that begins with this checkpoint.
@@ -333,9 +389,14 @@ impl NextView {
 /// The number of views in a row that may begin without a newer checkpoint.
 const REPEATED_MAX: u32 = 3;
 
-/// The nodes that take no part any more. While two nodes that are there have lost each other, the one leaves that has complained
-/// before; of several, the one that has lost or is missed by more; of equal ones the one with the higher host.
-fn lost_nodes(suspension: &Suspension, has_complained: impl Fn(HostId) -> bool) -> Vec<LostNode> {
+/// The nodes that take no part any more. While two nodes that are there have lost each other, the one leaves that has just joined; of
+/// several, or if none has, the one that has complained before and does so again; of several, the one that has lost or is missed by more; of equal ones the one with the higher
+/// host.
+fn lost_nodes(
+    suspension: &Suspension,
+    has_joined: impl Fn(HostId) -> bool,
+    has_complained: impl Fn(HostId) -> bool,
+) -> Vec<LostNode> {
     let mut lost = suspension.lost.clone();
     loop {
         let is_there =
@@ -355,7 +416,7 @@ fn lost_nodes(suspension: &Suspension, has_complained: impl Fn(HostId) -> bool) 
         }
         let worst = counts
             .iter()
-            .max_by_key(|(host, (again, count, _))| (*again, *count, **host));
+            .max_by_key(|(host, (again, count, _))| (has_joined(**host), *again, *count, **host));
         let Some((host, (.., complaint))) = worst else {
             return lost.into_values().collect();
         };
@@ -367,19 +428,26 @@ fn lost_nodes(suspension: &Suspension, has_complained: impl Fn(HostId) -> bool) 
     }
 }
 
-/// The members of the next view, with their hosts in this one: Set by Set, one that manages first. `None` if none manages.
+/// The members of the next view, those that are left and those that join, with their hosts in this one: Set by Set, one that manages
+/// first. `None` if none manages.
 fn members(
     request: &Request,
-    left: &[HostId],
+    (left, joining): (&[HostId], &[HostId]),
     manages: impl Fn(HostId) -> bool,
 ) -> Option<Vec<(HostId, Member)>> {
     let mut sets: Vec<Vec<(HostId, Member)>> = Vec::new();
     let mut without = Vec::new();
-    let of_left = left
-        .iter()
-        .map(|host| (*host, request.members[host.index()].clone()));
-    let of_left: Vec<(HostId, Member)> = of_left.collect();
-    for set in of_left.chunk_by(|(_, one), (_, other)| one.set == other.set) {
+    let candidates: Vec<&Member> = request.candidates().collect();
+    let member = |host: &HostId| Some((*host, (*candidates.get(host.index())?).clone()));
+    let mut all: Vec<(HostId, Member)> = left.iter().filter_map(member).collect();
+    for (host, joining) in joining.iter().filter_map(member) {
+        let last = all
+            .iter()
+            .rposition(|(_, member)| member.set == joining.set);
+        let place = last.map_or(all.len(), |last| last + 1);
+        all.insert(place, (host, joining));
+    }
+    for set in all.chunk_by(|(_, one), (_, other)| one.set == other.set) {
         match set.iter().position(|(host, _)| manages(*host)) {
             Some(first) => {
                 let mut set = set.to_vec();
@@ -437,8 +505,12 @@ impl Saved {
         })
     }
 
-    /// The state in which `members` begin with it, after a view of `setup`.
-    fn begin(self, setup: &Setup, members: &[Member]) -> (SavedView, ResumedJob) {
+    /// The state in which `members` begin with it, after a view of `setup`. `joined`: which of them join.
+    fn begin(
+        self,
+        setup: &Setup,
+        (members, joined): (&[Member], &[bool]),
+    ) -> (SavedView, ResumedJob) {
         let work = self.pieces.iter().map(|(_, piece)| {
             let is_running = piece.halted.is_none();
             is_running.then_some(Instructions(piece.work))
@@ -447,9 +519,10 @@ impl Saved {
             // The output of a process that has halted stays where it is.
             (!piece.is_copy || piece.halted.is_some()).then_some(*host)
         });
-        let (work, stays): (Vec<_>, Vec<_>) = work.zip(stays).unzip();
+        let (work, mut stays): (Vec<_>, Vec<_>) = work.zip(stays).unzip();
         let capacities = members.iter().map(capacity);
         let capacities: Vec<f64> = capacities.collect();
+        relieve(&work, &mut stays, (&capacities, joined));
         let incarnation = setup.incarnation().max(self.generation.incarnation) + 1;
         let resumed = ResumedJob {
             incarnation,
@@ -464,6 +537,62 @@ impl Saved {
         (saved, resumed)
     }
 }
+
+/// Has processes go to hosts that have `joined`, from those that would end last without that, as long as they end earlier then. `work`,
+/// `stays` and the capacities are as for [`resumed_placement`].
+fn relieve(
+    work: &[Option<Instructions>],
+    stays: &mut [Option<HostId>],
+    (capacities, joined): (&[f64], &[bool]),
+) {
+    let mut hosts = vec![(0.0, BTreeSet::new()); capacities.len()];
+    for (index, (work, stays)) in work.iter().zip(&*stays).enumerate() {
+        if let (Some(work), Some(host)) = (work, stays) {
+            // The first superstep may have computed nothing.
+            let work = work.0.max(1);
+            let (load, processes) = &mut hosts[host.index()];
+            *load += work as f64;
+            processes.insert((work, index));
+        }
+    }
+    loop {
+        let time = |index: usize| hosts[index].0 / capacities[index];
+        let longest = (0..hosts.len()).max_by(|one, other| time(*one).total_cmp(&time(*other)));
+        let joined = (0..hosts.len()).filter(|index| joined[*index]);
+        let shortest = joined.min_by(|one, other| time(*one).total_cmp(&time(*other)));
+        let (Some(from), Some(to)) = (longest, shortest) else {
+            return;
+        };
+        let after = |work: u64| {
+            let work = work as f64;
+            let left = (hosts[from].0 - work) / capacities[from];
+            left.max((hosts[to].0 + work) / capacities[to])
+        };
+        // Both end together without so much.
+        let part =
+            (time(from) - time(to)).max(0.0) / (capacities[from].recip() + capacities[to].recip());
+        let processes = &hosts[from].1;
+        let below = processes.range(..=(part as u64, usize::MAX)).next_back();
+        let above = processes.range((part as u64 + 1, 0)..).next();
+        let candidates = below.into_iter().chain(above);
+        let best = candidates.min_by(|one, other| after(one.0).total_cmp(&after(other.0)));
+        let Some((work, index)) = best.copied().filter(|(work, _)| after(*work) < time(from))
+        else {
+            return;
+        };
+        for (host, sign) in [(from, -1.0), (to, 1.0)] {
+            hosts[host].0 += sign * work as f64;
+        }
+        hosts[from].1.remove(&(work, index));
+        hosts[to].1.insert((work, index));
+        stays[index] = Some(HostId::from_index(to));
+    }
+}
+
+/// How long a node is left alone that has been lost once.
+const PAUSE: Duration = Duration::from_secs(2);
+/// How often that doubles.
+const PAUSES_MAX: u32 = 9;
 
 /// What a member can compute, compared with others.
 pub fn capacity(member: &Member) -> f64 {

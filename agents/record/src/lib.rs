@@ -242,6 +242,9 @@ pub struct ViewChange {
     pub number: u64,
     /// The nodes that take no part any more.
     pub lost: Vec<LostHost>,
+    /// The names of the nodes that were not in the view before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<String>,
     /// The node that leads it, because the client is lost or has left; not set: the client does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader: Option<String>,
@@ -252,7 +255,7 @@ pub struct ViewChange {
     /// For how long the first of those nodes had been silent, if one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detected: Option<Seconds>,
-    /// The time from when the client knew of the first loss until the nodes began.
+    /// The time from when the client knew of the first loss until the nodes began; if none is lost, from when processes were held.
     pub restored: Seconds,
 }
 
@@ -932,6 +935,9 @@ pub struct Checkpoint {
     /// Why it is not on disk, if it should be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// Whether processes were held before the superstep, so that the job goes on in another view: it was due by no interval.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
 }
 
 impl Checkpoint {

@@ -232,6 +232,7 @@ impl Checkpoints {
             sent: hosts.values().map(|part| part.sent).sum(),
             complete: now,
             problem: None,
+            held: false,
         })
     }
 }

@@ -9,7 +9,7 @@ use experiments::record::{fault, views_of_job};
 use record::{Event, EventKind, Run, ViewChange, head, scan};
 
 use crate::chart::{Band, Bands, Lines, Series};
-use crate::live::going_on_without;
+use crate::live::view_sentence;
 use crate::pictures::{Picture, Table};
 use crate::text::{counted, duration, maybe};
 
@@ -61,7 +61,7 @@ impl JobViews {
     pub(crate) fn sentences(&self) -> Vec<String> {
         let later = self.later();
         later
-            .map(|(view, change)| format!("{}.", going_on_without(change, view.run.hosts.len())))
+            .map(|(view, change)| format!("{}.", view_sentence(change, view.run.hosts.len())))
             .collect()
     }
 
@@ -94,7 +94,7 @@ impl JobViews {
             y_label: "complete supersteps".to_owned(),
             series: all,
             bands: Bands {
-                name: "from a loss until the next view begins".to_owned(),
+                name: "until the next view begins".to_owned(),
                 bands: progress.gaps.clone(),
             },
             ..Lines::default()
@@ -120,7 +120,7 @@ impl JobViews {
                 let from = now;
                 now += stood_still(change);
                 progress.gaps.push(Band {
-                    name: lost(change),
+                    name: changed(change),
                     from,
                     to: now,
                 });
@@ -150,11 +150,16 @@ impl JobViews {
     /// What the losses cost, in a sentence.
     fn note(&self, progress: &Progress) -> String {
         let nodes = self.later().map(|(_, change)| change.lost.len()).sum();
+        let joined: usize = self.later().map(|(_, change)| change.joined.len()).sum();
+        let joined = match joined {
+            0 => String::new(),
+            joined => format!(", {} joined", counted(joined, "node")),
+        };
         let still = self.later().map(|(_, change)| stood_still(change)).sum();
         let again = counted(progress.again_supersteps, "superstep");
         let took = duration(progress.again_seconds);
         format!(
-            "{} lost: the job stood still for {}, and executed {again} again in {took}.",
+            "{} lost{joined}: the job stood still for {}, and executed {again} again in {took}.",
             counted(nodes, "node"),
             duration(still)
         )
@@ -171,6 +176,9 @@ impl JobViews {
                 ("hosts", &|(view, _)| view.run.hosts.len().to_string()),
                 ("lost", &|(view, _)| {
                     maybe(change(view), |change| lost(&change))
+                }),
+                ("joined", &|(view, _)| {
+                    maybe(change(view), |change| change.joined.join(", "))
                 }),
                 ("detected_seconds", &|(view, _)| {
                     let detected = change(view).and_then(|change| change.detected);
@@ -269,6 +277,16 @@ fn lost(change: &ViewChange) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
+/// The names of the lost nodes, and of those that have joined, each after a plus sign.
+fn changed(change: &ViewChange) -> String {
+    let joined = change.joined.iter().map(|name| format!("+{name}"));
+    let lost = Some(lost(change)).filter(|lost| !lost.is_empty());
+    lost.into_iter()
+        .chain(joined)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
 /// About how many points the lines have.
 const POINTS: usize = 2_000;
 
@@ -330,6 +348,7 @@ mod tests {
         ViewChange {
             number,
             lost: lost.collect(),
+            joined: Vec::new(),
             leader: None,
             superstep,
             repeats,

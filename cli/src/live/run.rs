@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use agents::{Outcome, Setup};
-use analysis::live::{Report, Simulated, ViewReport, Views, Watch, going_on_without, hints};
+use analysis::live::{Report, Simulated, ViewReport, Views, Watch, hints, view_sentence};
 use analysis::report::LiveRun;
 use analysis::text::data;
 use bsp::HostId;
@@ -701,7 +701,7 @@ impl JobObserver for RunObservers<'_> {
         let (prepared, setup) = next_view(&job.loaded, &job.request, next, registry)
             .map_err(|failure| JobError::program(failure.to_string()))?;
         if let Some(view) = &prepared.view {
-            let going_on = going_on_without(view, prepared.platform.hosts().len());
+            let going_on = view_sentence(view, prepared.platform.hosts().len());
             tracing::warn!("{going_on}");
             if let Some(recorder) = self.recorder.take() {
                 recorder.fail(&(&Failure::Cluster(going_on)).into());

@@ -61,8 +61,11 @@ pub enum JobMessage {
     Stop,
     /// The output of a process that has ended on the node is in a file there.
     OutputWritten(WrittenOutput),
-    /// A node of the job is lost: leave the session, and keep what is saved. The job goes on without that node in another one.
+    /// The job goes on in another view: leave the session, and keep what is saved.
     Suspend,
+    /// The job is to go on in another view: save the processes before the next superstep, as soon as there can be a checkpoint, and
+    /// execute no superstep after that.
+    Hold,
     /// The node has left the session of the job, because it has lost another node or its leader, or was told to.
     Suspended(Box<Suspended>),
     /// The client leaves the job, which goes on: one of its nodes leads it.
@@ -146,6 +149,8 @@ pub struct FollowedView {
     pub resumed: Option<ResumedJob>,
     /// The names of the nodes of the view before that take no part any more, and why.
     pub lost: Vec<(String, String)>,
+    /// The names of the nodes that were not in the view before.
+    pub joined: Vec<String>,
     /// For how long the first of them had been silent, if it was.
     pub silent: Option<Seconds>,
     /// The number of supersteps that were complete and are executed again.
@@ -199,9 +204,9 @@ pub struct Submit {
 
 /// A view of a job: the nodes that take part in it for some time, and the state in which they begin.
 ///
-/// A view never changes. When one of its nodes is lost, the others leave its session and keep what they have of checkpoints,
-/// and the job goes on in the next view.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A view never changes. When one of its nodes is lost, or another one is to take part, its nodes leave its session and keep what
+/// they have of checkpoints, and the job goes on in the next view.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct View {
     /// Its number among those of the job, from 1.
     pub number: u64,
@@ -213,6 +218,10 @@ pub struct View {
     pub repeated: u32,
     /// Whether the job can begin again from its beginning.
     pub begins_anew: bool,
+    /// The nodes that take no part and may do so in a later view: the leader asks for them, and takes those that are free.
+    pub pool: Vec<Member>,
+    /// If a node submits it: the name in the certificate of the client whose job it is. Nodes that join learn it from this.
+    pub owner: Option<String>,
 }
 
 impl View {
@@ -225,6 +234,8 @@ impl View {
             leader: None,
             repeated: 0,
             begins_anew,
+            pool: Vec::new(),
+            owner: None,
         }
     }
 }

@@ -110,6 +110,7 @@ fn is_from_client(message: &JobMessage) -> bool {
         | JobMessage::Begin { .. }
         | JobMessage::Inquire
         | JobMessage::Suspend
+        | JobMessage::Hold
         | JobMessage::Leave
         | JobMessage::Lead(_)
         | JobMessage::Attach(_)

@@ -188,7 +188,7 @@ proptest! {
         let mut nodes = Nodes::new(count, is_on_disk);
         let mut choices = choices.into_iter().cycle();
         for superstep in (2..20).step_by(2) {
-            prop_assert!(nodes.nodes[0].decide(superstep, nodes.now));
+            prop_assert!(nodes.nodes[0].decide(superstep, nodes.now, false));
             for host in 0..count {
                 nodes.start(host, superstep, &state(host, superstep, 1000));
                 for _ in 0..choices.next().unwrap() % 4 {

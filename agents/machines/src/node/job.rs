@@ -396,6 +396,10 @@ impl Job {
                 self.begin()
             }
             (_, JobMessage::Stop) => Err(JobError::cluster(STOPPED).reported().into()),
+            (Phase::Running(running), JobMessage::Hold) if running.has_begun => {
+                running.world.borrow_mut().hold();
+                Ok(())
+            }
             (_, JobMessage::Suspend) if self.submit.view.is_some() => {
                 Err(Stop::Suspended(Vec::new()))
             }

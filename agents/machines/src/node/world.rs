@@ -75,6 +75,9 @@ pub(crate) struct HostWorld {
     departed: Vec<Rank>,
     /// The number of supersteps that have begun here.
     supersteps: u64,
+    /// Whether processes are held as soon as they are saved, and the superstep before which they are.
+    holds: bool,
+    held: Option<u64>,
     /// Bytes of the states that have left.
     moved: u64,
     actions: VecDeque<JobAction>,
@@ -127,6 +130,8 @@ impl HostWorld {
             step: Step::Ready,
             departed: Vec::new(),
             supersteps: 0,
+            holds: false,
+            held: None,
             moved: 0,
             actions: VecDeque::new(),
             error: None,
@@ -543,7 +548,8 @@ impl Executor for HostWorld {
                 inbox: self.exchanges.remove_inbox(rank),
                 reduced,
             };
-            self.computation.start(turn, delay)
+            let is_held = self.held == Some(superstep);
+            self.computation.start(turn, delay, is_held)
         });
         self.check(started);
     }
@@ -699,7 +705,7 @@ impl Membership for HostWorld {
     fn is_checkpoint_due(&mut self, completed: u64) -> bool {
         let now = self.now();
         let checkpoints = self.checkpoints.as_mut();
-        checkpoints.is_some_and(|checkpoints| checkpoints.decide(completed, now))
+        checkpoints.is_some_and(|checkpoints| checkpoints.decide(completed, now, self.holds))
     }
 
     fn finished(&mut self, rank: Rank) {
@@ -921,6 +927,11 @@ impl HostWorld {
         self.checkpoints = None;
     }
 
+    /// A checkpoint is due as soon as there can be one, and no superstep is executed after it: the job goes on in another view.
+    pub(super) const fn hold(&mut self) {
+        self.holds = true;
+    }
+
     /// Takes the pieces here away.
     pub(super) fn take_generations(&mut self) -> Generations {
         let checkpoints = self.checkpoints.as_mut();
@@ -952,6 +963,9 @@ impl HostWorld {
             let work = self.computation.work(rank);
             let saving = checkpoints.saving((rank, superstep), agent, inbox, work);
             self.computation.save(saving);
+            if self.holds {
+                self.held = Some(superstep);
+            }
         }
         self.go_on_with_checkpoint();
     }

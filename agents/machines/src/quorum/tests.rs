@@ -11,6 +11,8 @@
 //! | an answer is late or lost | it is known at once: a late one is that of a node that the leader has lost |
 //! | a leader crashes or gives up | it does nothing any more |
 //! | a node crashes | it does nothing any more; whether the others can go on is asked for all groups of nodes |
+//! | a node is started again | it knows nothing, and may join a view under the same name |
+//! | a node joins | a leader submits a view to it that is not in the job |
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -31,6 +33,10 @@ struct Bounds {
     attempts: u8,
     /// How many views may be submitted after the first.
     views: u64,
+    /// How many of the nodes are not in the first view.
+    joining: u8,
+    /// How many times nodes may be started again.
+    restarts: u8,
     /// What is wrong with the rules.
     defect: Option<Defect>,
 }
@@ -41,6 +47,8 @@ enum Defect {
     CountLastAlone,
     /// One node less than a quorum decides.
     DecideWithFewer,
+    /// A node that joins takes its first view for a complete one.
+    JoinAsMember,
 }
 
 #[derive(Clone, Hash)]
@@ -49,6 +57,7 @@ struct State {
     /// By number.
     leaders: BTreeMap<u8, LeaderState>,
     attempts: u8,
+    restarts: u8,
     /// The number of views that have been submitted after the first.
     views: u64,
 }
@@ -60,7 +69,8 @@ struct NodeState {
     /// What the leader has sent and the node has not received.
     orders: Vec<Order>,
     is_in_session: bool,
-    views: Rc<AcceptedViews<u8>>,
+    /// `None`: it is not in the job.
+    views: Option<Rc<AcceptedViews<u8>>>,
 }
 
 /// A client, or a node that asks to lead or leads.
@@ -98,14 +108,20 @@ impl Bounds {
         let view = AcceptedView {
             session: 0,
             number: 1,
-            members: (0..self.nodes).collect(),
+            members: (0..self.nodes - self.joining).collect(),
             leader: self.is_led_by_node.then_some(0),
         };
         let node = NodeState {
             obeyed: Some(0),
             orders: Vec::new(),
             is_in_session: true,
-            views: Rc::new(AcceptedViews::new(view.clone())),
+            views: Some(Rc::new(AcceptedViews::new(view.clone()))),
+        };
+        let free = NodeState {
+            obeyed: None,
+            orders: Vec::new(),
+            is_in_session: false,
+            views: None,
         };
         let leader = LeaderState {
             node: view.leader,
@@ -113,10 +129,13 @@ impl Bounds {
             others: BTreeMap::new(),
             last: Rc::new(view),
         };
+        let members = vec![node; usize::from(self.nodes - self.joining)];
+        let free = vec![free; usize::from(self.joining)];
         State {
-            nodes: vec![node; usize::from(self.nodes)],
+            nodes: [members, free].concat(),
             leaders: BTreeMap::from([(0, leader)]),
             attempts: self.attempts,
+            restarts: self.restarts,
             views: 0,
         }
     }
@@ -135,11 +154,14 @@ impl Bounds {
             let node = state.node(place);
             if may_submit && node.obeyed.is_some() {
                 push(&|state| state.lose_leader(place));
-            } else if may_submit && 0 < state.attempts {
+            } else if may_submit && 0 < state.attempts && node.complete().is_some() {
                 push(&|state| state.ask_to_lead(place));
             }
+            if may_submit && 0 < state.restarts && node.views.is_some() {
+                push(&|state| state.restart(place));
+            }
             if !node.orders.is_empty() {
-                push(&|state| state.receive(place));
+                push(&|state| state.receive(place, self.defect));
             }
         }
         for (number, leader) in state.leaders.iter().filter(|_| may_submit) {
@@ -152,7 +174,18 @@ impl Bounds {
                 Phase::Submitted(_) | Phase::Complete => push(&|state| state.suspend(*number)),
                 Phase::Asking(there) | Phase::Suspending(there) => {
                     if leader.may_submit(self, there) {
-                        push(&|state| state.submit(*number));
+                        push(&|state| state.submit(*number, &[]));
+                        let free = (0..self.nodes).filter(|place| {
+                            let node = state.node(*place);
+                            node.views.is_none() && node.obeyed.is_none() && !there.contains(place)
+                        });
+                        let free: Vec<u8> = free.collect();
+                        for joining in free.chunks(1) {
+                            push(&|state| state.submit(*number, joining));
+                        }
+                        if 1 < free.len() {
+                            push(&|state| state.submit(*number, &free));
+                        }
                     }
                 }
             }
@@ -191,10 +224,25 @@ impl State {
         node.is_in_session = false;
     }
 
+    /// A node ends, and is started again.
+    fn restart(&mut self, place: u8) {
+        self.restarts -= 1;
+        self.lose_leader(place);
+        self.nodes[usize::from(place)].views = None;
+        let of_node = self.leaders.iter();
+        let of_node = of_node.filter(|(_, leader)| leader.node == Some(place));
+        let ended: Vec<u8> = of_node.map(|(number, _)| *number).collect();
+        for number in ended {
+            self.leaders.remove(&number);
+        }
+    }
+
     /// A node asks to lead from the last complete view that it knows.
     fn ask_to_lead(&mut self, place: u8) {
         self.attempts -= 1;
-        let view = self.node(place).views.complete().clone();
+        let Some(view) = self.node(place).complete().cloned() else {
+            return;
+        };
         let leader = LeaderState {
             node: Some(place),
             phase: Phase::Asking(BTreeSet::new()),
@@ -211,7 +259,7 @@ impl State {
             && leader.last.members.contains(&place)
             && leader
                 .node
-                .is_some_and(|name| node.views.since(leader.last.session, &name).is_some())
+                .is_some_and(|name| node.since(leader.last.session, &name).is_some())
     }
 
     fn obey(&mut self, place: u8, number: u8) {
@@ -222,7 +270,7 @@ impl State {
             return;
         };
         let name = leader.node.unwrap_or_default();
-        if let Some((_, since)) = node.views.since(leader.last.session, &name) {
+        if let Some((_, since)) = node.since(leader.last.session, &name) {
             let since = since
                 .iter()
                 .map(|view| (view.session, Rc::new(view.clone())));
@@ -255,8 +303,8 @@ impl State {
         }
     }
 
-    /// A leader submits the next view to the nodes that are there.
-    fn submit(&mut self, number: u8) {
+    /// A leader submits the next view to the nodes that are there, and to some that join.
+    fn submit(&mut self, number: u8, joining: &[u8]) {
         let Some(leader) = self.leaders.get_mut(&number) else {
             return;
         };
@@ -269,17 +317,20 @@ impl State {
         let next = Rc::new(AcceptedView {
             session: self.views,
             number: highest.unwrap_or_default() + 1,
-            members: there.iter().copied().collect(),
+            members: there.iter().chain(joining).copied().collect(),
             leader: leader.node.filter(|node| there.contains(node)),
         });
         let before = std::mem::replace(&mut leader.last, Rc::clone(&next));
         leader.others.insert(before.session, before);
         leader.phase = Phase::Submitted(BTreeSet::new());
+        for joining in joining {
+            self.nodes[usize::from(*joining)].obeyed = Some(number);
+        }
         self.send(number, &Order::Submit(next));
     }
 
     /// A node receives the next order of its leader.
-    fn receive(&mut self, place: u8) {
+    fn receive(&mut self, place: u8, defect: Option<Defect>) {
         let node = &mut self.nodes[usize::from(place)];
         let order = node.orders.remove(0);
         let number = node.obeyed.unwrap_or_default();
@@ -288,10 +339,21 @@ impl State {
         };
         match order {
             Order::Submit(view) => {
-                if node.is_in_session || view.number <= node.views.last().number {
+                let last = node.views.as_ref().map(|views| views.last().number);
+                if node.is_in_session || Some(view.number) <= last {
                     return;
                 }
-                Rc::make_mut(&mut node.views).accept((*view).clone());
+                match &mut node.views {
+                    Some(views) => Rc::make_mut(views).accept((*view).clone()),
+                    views => {
+                        let joining = if defect == Some(Defect::JoinAsMember) {
+                            AcceptedViews::new
+                        } else {
+                            AcceptedViews::joining
+                        };
+                        *views = Some(Rc::new(joining((*view).clone())));
+                    }
+                }
                 node.is_in_session = true;
                 if let Phase::Submitted(accepted) = &mut leader.phase
                     && view.session == leader.last.session
@@ -303,7 +365,11 @@ impl State {
                     }
                 }
             }
-            Order::Meet => Rc::make_mut(&mut node.views).complete_last(),
+            Order::Meet => {
+                if let Some(views) = &mut node.views {
+                    Rc::make_mut(views).complete_last();
+                }
+            }
             Order::Suspend => {
                 node.is_in_session = false;
                 // The answer to an earlier order is that of a node which the leader has lost.
@@ -330,9 +396,11 @@ impl State {
     fn whole_views(&self) -> BTreeSet<&View> {
         let is_in = |view: &View, member: u8| {
             let node = self.node(member);
-            node.is_in_session && node.views.last().session == view.session
+            let last = node.views.as_ref().map(|views| views.last().session);
+            node.is_in_session && last == Some(view.session)
         };
-        let views = self.nodes.iter().map(|node| node.views.last());
+        let views = self.nodes.iter().filter_map(|node| node.views.as_ref());
+        let views = views.map(|views| views.last());
         let whole = views.filter(|view| view.members.iter().all(|member| is_in(view, *member)));
         whole.collect()
     }
@@ -340,12 +408,13 @@ impl State {
     /// Whether one of these nodes could lead now if they lost their leaders and reached each other.
     fn can_go_on(&self, alive: &BTreeSet<u8>) -> bool {
         alive.iter().any(|name| {
-            let last = self.node(*name).views.complete();
+            let Some(last) = self.node(*name).complete() else {
+                return false;
+            };
             let mut counted = vec![last];
             let mut there = BTreeSet::new();
             for place in alive {
-                let views = &self.node(*place).views;
-                if let Some((_, since)) = views.since(last.session, name)
+                if let Some((_, since)) = self.node(*place).since(last.session, name)
                     && last.members.contains(place)
                 {
                     there.insert(*place);
@@ -359,19 +428,40 @@ impl State {
     /// Whether these nodes are a quorum of each view that may be the last one: of those from the last complete one on that one of
     /// them knows. A node that this one has left out does not count.
     fn are_quorum(&self, alive: &BTreeSet<u8>) -> bool {
-        let views = |place: &u8| &self.node(*place).views;
-        let complete = alive.iter().map(|place| views(place).complete());
+        let complete = alive
+            .iter()
+            .filter_map(|place| self.node(*place).complete());
         let Some(last) = complete.max_by_key(|view| view.number) else {
             return false;
         };
         let members = last.members.iter().copied();
-        let there: BTreeSet<u8> = members.filter(|member| alive.contains(member)).collect();
+        // One that has been started again does not know it, even if it has joined since.
+        let knows = |views: &Rc<AcceptedViews<u8>>| {
+            views.views[0].number < last.number || views.views.contains(last)
+        };
+        let is_there = |member: &u8| {
+            let views = self.node(*member).views.as_ref();
+            alive.contains(member) && views.is_some_and(knows)
+        };
+        let there: BTreeSet<u8> = members.filter(is_there).collect();
         let since = there.iter().filter_map(|place| {
-            let since = views(place).since(last.session, &last.members[0]);
+            let since = self.node(*place).since(last.session, &last.members[0]);
             since.map(|(_, since)| since)
         });
         let mut counted = since.flatten().chain([last]);
         counted.all(|view| may_follow(view, &there, false))
+    }
+}
+
+impl NodeState {
+    /// As [`AcceptedViews::complete`], if the node is in the job.
+    fn complete(&self) -> Option<&View> {
+        self.views.as_ref()?.complete()
+    }
+
+    /// As [`AcceptedViews::since`], if the node is in the job.
+    fn since(&self, session: u64, candidate: &u8) -> Option<(&View, &[View])> {
+        self.views.as_ref()?.since(session, candidate)
     }
 }
 
@@ -420,7 +510,8 @@ fn explore(bounds: Bounds) -> Explored {
             let nodes = (0..bounds.nodes).filter(|node| group >> node & 1 == 1);
             nodes.collect::<BTreeSet<u8>>()
         });
-        if groups.any(|group| state.are_quorum(&group) && !state.can_go_on(&group)) {
+        let is_sound = bounds.defect.is_none();
+        if is_sound && groups.any(|group| state.are_quorum(&group) && !state.can_go_on(&group)) {
             explored.problem = Some("no node can lead although a quorum is alive");
             return explored;
         }
@@ -433,6 +524,8 @@ const BOUNDS: Bounds = Bounds {
     is_led_by_node: false,
     attempts: 2,
     views: 3,
+    joining: 0,
+    restarts: 0,
     defect: None,
 };
 
@@ -482,6 +575,78 @@ fn at_most_one_view_of_four_nodes_makes_progress() {
         views: 2,
         ..BOUNDS
     });
+}
+
+#[test]
+fn at_most_one_view_makes_progress_that_nodes_join_or_that_knows_nothing_any_more() {
+    for (nodes, joining, restarts, is_led_by_node) in [
+        (3, 1, 0, true),
+        (3, 1, 0, false),
+        (3, 1, 1, true),
+        (3, 0, 1, true),
+        (4, 1, 0, true),
+    ] {
+        check(Bounds {
+            nodes,
+            joining,
+            restarts,
+            is_led_by_node,
+            attempts: 1,
+            views: 2,
+            ..BOUNDS
+        });
+    }
+}
+
+/// The first view has nodes 0 to 2, which node 0 leads, and 3 and 4 join with the second. The leader is lost when they and node 1
+/// have accepted that; node 2 does not know of it.
+#[test]
+fn nodes_that_join_do_not_go_on_before_their_view_is_complete_beside_those_of_the_view_before() {
+    for defect in [None, Some(Defect::JoinAsMember)] {
+        let bounds = Bounds {
+            nodes: 5,
+            joining: 2,
+            is_led_by_node: true,
+            ..BOUNDS
+        };
+        let mut state = bounds.first();
+        state.suspend(0);
+        for place in 0..3 {
+            state.receive(place, defect);
+        }
+        state.submit(0, &[3, 4]);
+        for place in [1, 3, 4] {
+            state.receive(place, defect);
+        }
+        for place in 0..5 {
+            state.lose_leader(place);
+        }
+        // Nodes 0 and 2 go on from the first view.
+        state.ask_to_lead(2);
+        for place in [0, 2] {
+            assert!(state.may_obey(place, &state.leaders[&11]));
+            state.obey(place, 11);
+        }
+        assert!(state.leaders[&11].may_submit(bounds, &BTreeSet::from([0, 2])));
+        state.submit(11, &[]);
+        for place in [0, 2] {
+            state.receive(place, defect);
+        }
+        assert_eq!(state.whole_views().len(), 1);
+        let asks = state.node(3).complete().is_some();
+        assert_eq!(asks, defect.is_some());
+        if asks {
+            state.ask_to_lead(3);
+            for place in [1, 3, 4] {
+                state.obey(place, 10);
+            }
+            state.submit(10, &[]);
+            for place in [1, 3, 4] {
+                state.receive(place, defect);
+            }
+            assert_eq!(state.whole_views().len(), 2, "the job is split");
+        }
+    }
 }
 
 #[test]

@@ -63,6 +63,7 @@ fn left(gone: &[u32], complaints: &[(u32, u32)]) -> Suspension {
             .collect(),
         completed: 30,
         is_complete: true,
+        joining: BTreeMap::new(),
     };
     for host in (0..6).filter(|host| !gone.contains(host)) {
         let of_host = complaints.iter().filter(|(by, _)| *by == host);
@@ -234,7 +235,7 @@ fn the_next_view_has_a_quorum_of_the_last_one() {
         let job = JobId(std::num::NonZeroU64::MIN);
         let mut views = match led_by {
             None => Views::of(job, &request),
-            Some(name) => Views::led_by(name.to_owned(), job, &request),
+            Some(name) => Views::led_by((name.to_owned(), "laptop".to_owned()), job, &request),
         };
         views.next((&request, job), &suspension).is_ok()
     };
@@ -286,7 +287,8 @@ fn a_candidate_counts_the_views_that_others_have_accepted() {
         };
         let suspended = suspension.suspended.get_mut(&HostId(3)).unwrap();
         suspended.views.push(accepted);
-        let next = Views::led_by(name(0), job, &request).next((&request, job), &suspension);
+        let next = Views::led_by((name(0), "laptop".to_owned()), job, &request)
+            .next((&request, job), &suspension);
         next.map(|next| next.view.number).map_err(message)
     };
     assert_eq!(next(&[1, 2, 3, 4], None), Ok(8));
@@ -344,6 +346,120 @@ proptest! {
                 prop_assert!(pieces.any(|piece| piece.rank.index() == index));
             }
             prop_assert!(resumed.placement.iter().all(|host| host.index() < next.members.len()));
+        }
+    }
+}
+
+/// A node named `spare` in this Set, which is the first after the members.
+fn spare(set: &str) -> Member {
+    Member {
+        name: "spare".to_owned(),
+        set: set.to_owned(),
+        ..request().members[0].clone()
+    }
+}
+
+/// What follows a view with a pool of this node, which joins.
+fn joined(member: Member, suspension: &Suspension) -> (Views, NextView) {
+    let mut request = request();
+    if let Some(view) = &mut request.view {
+        view.pool.push(member);
+    }
+    let known = (request.builds.own.clone(), Role::Node);
+    let mut suspension = suspension.clone();
+    suspension.joining.insert(HostId(6), known.clone());
+    suspension.connected.insert(HostId(6), known);
+    let job = JobId(std::num::NonZeroU64::MIN);
+    let mut views = Views::of(job, &request);
+    let next = views.next((&request, job), &suspension);
+    (views, next.map_err(message).unwrap())
+}
+
+#[test]
+fn a_node_joins_after_those_of_its_set_and_gets_processes_of_the_host_that_would_end_last() {
+    let suspension = with(left(&[], &[]), 0, saved(20, &[(0, false), (1, false)]));
+    let (_, next) = joined(spare("b"), &suspension);
+    assert_eq!(next.hosts, [0, 1, 2, 3, 4, 6, 5].map(HostId));
+    assert_eq!(next.joined, ["spare"]);
+    assert!(next.view.pool.is_empty() && next.lost.is_empty());
+    // One of two equal processes.
+    let placement = next.resumed.unwrap().placement;
+    assert_eq!(
+        placement.iter().filter(|host| **host == HostId(5)).count(),
+        1
+    );
+    let saved = next.view.saved.unwrap();
+    assert_eq!(
+        saved.holders,
+        [HostId(0); 2],
+        "their pieces are where they were"
+    );
+}
+
+#[test]
+fn a_node_that_joins_is_alone_in_a_set_only_if_it_may_manage() {
+    let suspension = with(left(&[], &[]), 0, saved(20, &[(0, false), (1, false)]));
+    let (_, next) = joined(spare("d"), &suspension);
+    assert_eq!(next.members[3].name, "spare");
+    assert_eq!(next.members[3].set, "a");
+}
+
+#[test]
+fn a_lost_node_is_in_the_pool_and_left_alone_twice_as_long_each_time() {
+    let request = request();
+    let job = JobId(std::num::NonZeroU64::MIN);
+    let mut views = Views::of(job, &request);
+    for pause in [2, 4, 8] {
+        let next = views
+            .next((&request, job), &left(&[4], &[]))
+            .map_err(message);
+        let next = next.unwrap();
+        assert_eq!(next.view.pool, [request.members[4].clone()]);
+        assert_eq!(next.pauses, [Duration::from_secs(pause)]);
+        views.repeated = 0;
+    }
+}
+
+#[test]
+fn of_two_nodes_that_have_lost_each_other_the_one_leaves_that_has_just_joined() {
+    let suspension = with(left(&[], &[]), 0, saved(20, &[(0, false), (1, false)]));
+    let (mut views, next) = joined(spare("a"), &suspension);
+    let request = next.request(&request(), request().setup).unwrap();
+    assert_eq!(request.members[3].name, "spare");
+    // Two others miss the later host 5 more.
+    let mut suspension = left(&[], &[(3, 5)]);
+    suspension
+        .suspended
+        .insert(HostId(6), suspension.suspended[&HostId(4)].clone());
+    let job = JobId(std::num::NonZeroU64::MIN);
+    let next = views.next((&request, job), &suspension).map_err(message);
+    assert_eq!(next.unwrap().lost[0].name, "spare");
+}
+
+proptest! {
+    /// No host ends later than the last one did, and processes go to hosts that have joined alone.
+    #[test]
+    fn nodes_that_join_make_nothing_later(
+        work in prop::collection::vec((0_u64..1000, 0_usize..6), 1..40),
+        capacities in prop::collection::vec(1_u32..5, 6),
+        joined in prop::collection::vec(any::<bool>(), 6),
+    ) {
+        let capacities: Vec<f64> = capacities.into_iter().map(f64::from).collect();
+        let before: Vec<Option<HostId>> = work.iter().map(|(_, host)| Some(HostId::from_index(*host))).collect();
+        let works: Vec<Option<Instructions>> = work.iter().map(|(work, _)| Some(Instructions(*work))).collect();
+        let mut after = before.clone();
+        relieve(&works, &mut after, (&capacities, &joined));
+        let last = |stays: &[Option<HostId>]| {
+            let mut loads = vec![0.0; 6];
+            for ((work, _), host) in work.iter().zip(stays) {
+                loads[host.unwrap().index()] += (*work).max(1) as f64;
+            }
+            let times = loads.iter().zip(&capacities).map(|(load, capacity)| load / capacity);
+            times.fold(0.0, f64::max)
+        };
+        prop_assert!(last(&after) <= last(&before) * (1.0 + 1e-12));
+        for (before, after) in before.iter().zip(&after) {
+            prop_assert!(before == after || joined[after.unwrap().index()]);
         }
     }
 }

@@ -42,6 +42,6 @@ prop_compose! {
         (bytes, sent) in any::<(u64, u64)>(),
     ) -> Event {
         let (bytes, sent) = (Bytes(bytes), Bytes(sent));
-        Event::Checkpoint(Checkpoint { superstep: 0, at, stall, encoding, bytes, sent, complete, problem: None })
+        Event::Checkpoint(Checkpoint { superstep: 0, at, stall, encoding, bytes, sent, complete, problem: None, held: false })
     }
 }

@@ -97,6 +97,8 @@ struct SessionFacts {
     is_saved: bool,
     /// The places of the view before that it leaves out.
     left_out: Vec<usize>,
+    /// The places of the nodes that were not in the view before.
+    joined: Vec<usize>,
 }
 
 /// Where a process of the operating system runs.
@@ -414,6 +416,13 @@ impl<'a> Cluster<'a> {
         members.iter().position(|member| member.name == name)
     }
 
+    /// The places of the members of `request`, and of its pool.
+    fn places_of(&self, request: &Request) -> Vec<usize> {
+        let all = request.candidates();
+        all.filter_map(|member| self.place_of(&member.name))
+            .collect()
+    }
+
     /// A leader begins a session with `request`.
     fn begin_session(&mut self, ids: JobIds, request: &Request) {
         self.views = request.view.as_ref().map_or(0, |view| view.number);
@@ -440,6 +449,7 @@ impl<'a> Cluster<'a> {
             begun: None,
             is_saved: false,
             left_out: Vec::new(),
+            joined: Vec::new(),
         };
         self.sessions.insert(ids.session, facts);
     }
@@ -565,7 +575,7 @@ struct Connecting {
     /// Which host that is in the job of the one that connects.
     host: HostId,
     job: Option<JobId>,
-    /// Which of the sessions of the node that connects.
+    /// Which of the sessions of the node that connects, or of the views of the leader that does.
     number: u64,
     /// The leader that connects, if it is none of the nodes of a session.
     leader: Option<u64>,

@@ -483,18 +483,22 @@ fn of_job(job: JobMessage) -> Message {
     Message::Job(Box::new(job))
 }
 
+fn member() -> Member {
+    Member {
+        name: "n1".to_owned(),
+        address: "127.0.0.1:1".to_owned(),
+        set: "left".to_owned(),
+        slots: 4,
+        speed: 1.5,
+    }
+}
+
 fn submit() -> Submit {
     Submit {
         job: 7,
         session: 8,
         host: HostId(1),
-        members: vec![Member {
-            name: "n1".to_owned(),
-            address: "127.0.0.1:1".to_owned(),
-            set: "left".to_owned(),
-            slots: 4,
-            speed: 1.5,
-        }],
+        members: vec![member()],
         experiment: "[application]".to_owned(),
         folder: InputFolder {
             experiment: "/conf".to_owned(),
@@ -521,13 +525,15 @@ fn submit() -> Submit {
             leader: Some(HostId(1)),
             repeated: 2,
             begins_anew: true,
+            pool: vec![member()],
+            owner: Some("laptop".to_owned()),
         }),
         memory: Some(0.5),
         wait: seconds(60.0),
     }
 }
 
-fn asked() -> [JobMessage; 10] {
+fn asked() -> [JobMessage; 11] {
     [
         JobMessage::Submit(Box::new(submit())),
         JobMessage::Meet { counts: true },
@@ -535,6 +541,7 @@ fn asked() -> [JobMessage; 10] {
         JobMessage::Inquire,
         JobMessage::Stop,
         JobMessage::Suspend,
+        JobMessage::Hold,
         JobMessage::Leave,
         JobMessage::Lead(Lead { job: 7, session: 8 }),
         JobMessage::Attach(7),
@@ -636,6 +643,7 @@ fn answered() -> [JobMessage; 19] {
             resumed: None,
             lost: vec![("n3".to_owned(), "n3 is lost".to_owned())],
             silent: Some(seconds(2.5)),
+            joined: vec!["n4".to_owned()],
             repeats: 61,
         }))),
         JobMessage::Followed(Box::new(Followed::Events("{}\n".to_owned()))),

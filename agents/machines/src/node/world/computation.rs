@@ -102,8 +102,13 @@ impl Computation {
         self.programs.get(&rank)?.remaining(completed)
     }
 
-    /// Prepares a superstep of a process, which begins `delay` after it is executed.
-    pub(super) fn start(&mut self, turn: Turn, delay: Seconds) -> Result<(), RunError> {
+    /// Prepares a superstep of a process, which begins `delay` after it is executed, unless it is held.
+    pub(super) fn start(
+        &mut self,
+        turn: Turn,
+        delay: Seconds,
+        is_held: bool,
+    ) -> Result<(), RunError> {
         let rank = turn.rank;
         let program = self.programs.remove(&rank);
         let program = program.ok_or_else(|| {
@@ -114,6 +119,7 @@ impl Computation {
             turn,
             delay,
             saving: self.savings.remove(&rank),
+            is_held,
         });
         Ok(())
     }

@@ -53,7 +53,7 @@ impl<'a> Cluster<'a> {
             request,
             ids,
             views: Views::of(ids.job, request),
-            hosts: (0..request.members.len()).collect(),
+            hosts: self.places_of(request),
             states,
             connections: vec![None; request.members.len()],
             timer: None,
@@ -65,7 +65,7 @@ impl<'a> Cluster<'a> {
 
     /// Starts the process in which a node asks to lead a job, and leads it.
     pub(super) fn lead(&mut self, place: usize, order: LeadOrder) {
-        let LeadOrder { job, submit, .. } = order;
+        let LeadOrder { job, owner, submit } = order;
         let scenario = self.scenario;
         let number = |number: u64| NonZeroU64::new(number).map(JobId);
         let (Some(job), Some(session)) = (number(job), number(submit.session)) else {
@@ -82,15 +82,13 @@ impl<'a> Cluster<'a> {
         let name = scenario.request.members[place].name.clone();
         self.trace
             .line(self.now, format_args!("{name} asks to lead the job"));
-        let places = request.members.iter();
-        let places = places.filter_map(|member| self.place_of(&member.name));
         let leader = LeaderProcess {
             owner: self.owner(place),
             machine: ClientMachine::taking_over(request, ids, self.instant()),
             request,
             ids,
-            views: Views::led_by(name, job, request),
-            hosts: places.collect(),
+            views: Views::led_by((name, owner), job, request),
+            hosts: self.places_of(request),
             states: Vec::new(),
             connections: vec![None; scenario.request.members.len()],
             timer: None,
@@ -165,7 +163,7 @@ impl<'a> Cluster<'a> {
                     to,
                     host,
                     job: None,
-                    number: 0,
+                    number: leader.view(),
                     leader: Some(id),
                     role,
                     limit: self.now + CONNECTING,
@@ -313,37 +311,44 @@ impl<'a> Cluster<'a> {
             .collect();
         let (view, first) = (next.view.number, request.setup.resumed.as_ref());
         let line = format_args!(
-            "view {view} begins with superstep {}, without {}",
+            "view {view} begins with superstep {}, without {}, with {}",
             first.map_or(0, |first| first.superstep),
-            lost.join(", ")
+            lost.join(", "),
+            next.joined.join(", ")
         );
         self.trace.line(self.now, line);
         let now = self.instant();
+        let hosts = self.places_of(request);
+        let members = request.members.len();
         let Some(leader) = self.leaders.get_mut(&id) else {
             return;
         };
-        let remaining: Vec<usize> = next
-            .hosts
-            .iter()
-            .map(|host| leader.hosts[host.index()])
+        let before = leader.request.members.len();
+        let before = std::mem::replace(&mut leader.hosts, hosts)
+            .into_iter()
+            .enumerate()
+            .map(|(host, place)| (place, host < before));
+        let remaining = &leader.hosts[..members];
+        let gone: Vec<(usize, bool)> = before
+            .filter(|(place, _)| !remaining.contains(place))
             .collect();
-        let left_out = leader
-            .hosts
-            .iter()
-            .filter(|place| !remaining.contains(place));
-        let left_out: Vec<usize> = left_out.copied().collect();
-        let closing = left_out.iter();
+        let closing = gone.iter();
         let closing: Vec<At> = closing
-            .filter_map(|place| leader.connections[*place].take())
+            .filter_map(|(place, _)| leader.connections[*place].take())
             .collect();
-        (leader.request, leader.ids, leader.hosts) = (request, ids, remaining);
-        leader.machine = ClientMachine::going_on(request, ids, next.connected, now);
+        let left_out = gone.iter().filter(|(_, was_member)| *was_member);
+        let left_out: Vec<usize> = left_out.map(|(place, _)| *place).collect();
+        (leader.request, leader.ids) = (request, ids);
+        leader.machine = ClientMachine::going_on(request, ids, &next, now);
         leader.timer = None;
         for at in closing {
             self.close(at, WITHOUT);
         }
+        let joined = next.joined.iter().filter_map(|name| self.place_of(name));
+        let joined: Vec<usize> = joined.collect();
         if let Some(facts) = self.session_of(id) {
             facts.left_out = left_out;
+            facts.joined = joined;
         }
     }
 
@@ -524,13 +529,20 @@ pub(super) struct LeaderProcess<'a> {
     request: &'a Request,
     ids: JobIds,
     views: Views,
-    /// The place of each host of the present view.
+    /// The place of each host of the present view, and then of its pool.
     hosts: Vec<usize>,
     /// The saved processes, if the job resumes another one.
     states: Vec<Bytes>,
     /// By place.
     connections: Vec<Option<(usize, usize)>>,
     timer: Option<u64>,
+}
+
+impl LeaderProcess<'_> {
+    /// The number of its present view; 0 if the job has none.
+    pub(super) fn view(&self) -> u64 {
+        self.request.view.as_ref().map_or(0, |view| view.number)
+    }
 }
 
 /// The number of the client among the leaders.

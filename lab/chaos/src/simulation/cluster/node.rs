@@ -24,7 +24,9 @@ use machines::{
 };
 use protocol::identity::Role;
 use protocol::transport::{JobId, PeerError, Session};
-use protocol::{Address, EncodedState, Frame, JobMessage, Limits, Message, Migrate, decode};
+use protocol::{
+    Abandoned, Address, EncodedState, Frame, JobMessage, Limits, Message, Migrate, Status, decode,
+};
 
 use crate::simulation::cluster::checkpoints::Change;
 use crate::simulation::cluster::connection::{EndRole, Untaken};
@@ -150,10 +152,9 @@ impl Cluster<'_> {
             }
             NodeAction::Begin(begun) => {
                 let at = self.at(place, begun.client)?;
-                self.check_view(place, begun.job, begun.view);
                 let node = self.nodes[place].as_mut()?;
                 node.session.begin(begun.session, 0);
-                node.view = Some((begun.job, begun.view));
+                let before = node.view.replace((begun.job, begun.view));
                 node.obeyed = Some(begun.client);
                 node.jobs += 1;
                 node.job = Some(SimulatedJob {
@@ -171,6 +172,7 @@ impl Cluster<'_> {
                 if let Some(builder) = &begun.builder {
                     self.build(place, builder);
                 }
+                self.check_view(place, before, (begun.job, begun.view));
                 self.check_whole_views();
                 self.read_unread(at);
             }
@@ -224,11 +226,17 @@ impl Cluster<'_> {
         }
     }
 
-    /// Checks that the node at a place may begin with this view of a job: a later one, only if it was in one before.
-    fn check_view(&mut self, place: usize, job: JobId, view: u64) {
-        let before = self.nodes[place].as_ref().and_then(|node| node.view);
+    /// Checks that the node at a place may begin with this view of a job: a later one, only if it was in one before, or joins.
+    fn check_view(
+        &mut self,
+        place: usize,
+        before: Option<(JobId, u64)>,
+        (job, view): (JobId, u64),
+    ) {
         let was_in_job = before.is_some_and(|(of, before)| of == job && before < view);
-        if 1 < view && !was_in_job {
+        let facts = self.session_at(place);
+        let joins = facts.is_some_and(|facts| facts.joined.contains(&place));
+        if 1 < view && !was_in_job && !joins {
             let name = &self.scenario.request.members[place].name;
             self.violate(format!(
                 "{name} begins with view {view} of a job that it was not in"
@@ -444,9 +452,13 @@ impl Cluster<'_> {
             turn,
             delay,
             saving,
+            is_held,
         } = task;
         if let Some(saving) = saving {
             self.save(place, *saving, &*program);
+        }
+        if is_held {
+            return;
         }
         let (rank, superstep) = (turn.rank, turn.superstep);
         self.note_execution(place, rank, superstep);
@@ -649,6 +661,32 @@ impl NodeProcess {
             obeyed: None,
             timer: None,
             peer_events: VecDeque::new(),
+        }
+    }
+
+    /// How the node is.
+    pub(super) fn status(&self, now: Instant) -> Status {
+        let execution = self
+            .meter
+            .oldest_execution()
+            .filter(|_| self.machine.is_idle());
+        Status {
+            workloads: Vec::new(),
+            abandoned: execution.map(|execution| Abandoned {
+                rank: execution.rank,
+                superstep: execution.superstep,
+                since: seconds(execution.age),
+            }),
+            up: Seconds::ZERO,
+            speed: self.meter.offered(1.0).get(),
+            processors: 1,
+            load: (0.0, 0.0),
+            job: self.machine.job_status(now),
+            jobs: self.machine.jobs(),
+            refused: 0,
+            memory: None,
+            led: Vec::new(),
+            others: Vec::new(),
         }
     }
 

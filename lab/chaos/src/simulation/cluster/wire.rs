@@ -7,6 +7,7 @@ use bsp::units::Seconds;
 use bytes::Bytes;
 use checkpoint::Delta;
 use machines::client::{ClientEvent, NodeWord};
+use machines::node::frame;
 use machines::node::{ConnectionId, IncomingPieces, JobEvent, NewPeer, NodeEvent, NodeInput};
 use machines::{InputMemory, JobError};
 use protocol::transport::{ConnectError, JobId, PeerError, SessionState, Stamp, StreamContent};
@@ -217,6 +218,12 @@ impl Cluster<'_> {
             }
             Packet::Frame(stamp, bytes) => {
                 let checked = self.connections[at.0].check_frame(at.1, (stamp, bytes), session);
+                if let Ok((_, _, Message::Job(message))) = &checked
+                    && matches!(**message, JobMessage::Inquire)
+                {
+                    self.answer(at);
+                    return None;
+                }
                 checked.map(|(_, _, message)| match message {
                     Message::Job(message) => {
                         self.note_leave(place, &message);
@@ -245,6 +252,17 @@ impl Cluster<'_> {
             self.refuse(at, refusal.to_string());
             NodeEvent::ClientGone(id, Some(error.into()))
         }))
+    }
+
+    /// A node says how it is.
+    fn answer(&mut self, at: At) {
+        let place = self.end(at).1.place;
+        let Some(node) = &self.nodes[place] else {
+            return;
+        };
+        let status = JobMessage::Status(Box::new(node.status(self.instant())));
+        // The end of the connection is an event of its own.
+        drop(self.send_frame(at, 0, &frame(status)));
     }
 
     /// The client leaves the job: the node obeys it no more.
@@ -421,7 +439,10 @@ impl Cluster<'_> {
     pub(super) fn connect(&mut self, connecting: Connecting) {
         let (from, to) = (connecting.from, connecting.to);
         let is_current = match connecting.leader {
-            Some(id) => self.leaders.contains_key(&id),
+            Some(id) => {
+                let leader = self.leaders.get(&id);
+                leader.is_some_and(|leader| leader.view() == connecting.number)
+            }
             None => self.nodes[from.place]
                 .as_ref()
                 .is_some_and(|node| node.job.is_some() && node.jobs == connecting.number),
