@@ -232,7 +232,8 @@ impl Views {
             .extend(said.into_iter().map(|view| (view.session, view)));
         let names: BTreeSet<String> = left.iter().map(|host| name(*host)).collect();
         let by_client = self.leader.is_none();
-        let is_alone = left.is_empty() && by_client;
+        // Whether there is nothing to go on with.
+        let is_alone = left.is_empty() && by_client && suspension.joining.is_empty();
         let mut accepted = self.accepted.values();
         let hinders = accepted.find(|view| !may_follow(view, &names, by_client));
         if let Some(view) = hinders.filter(|_| !is_alone) {

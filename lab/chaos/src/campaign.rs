@@ -37,6 +37,7 @@ pub(crate) fn campaign(seeds: &[u64], batch: Batch<'_>) -> Result<Report, Failur
         completed: length(runs.iter().filter(|run| run.is_completed).count()),
         with_views: length(runs.iter().filter(|run| 0 < run.views).count()),
         views: runs.iter().map(|run| run.views.saturating_sub(1)).sum(),
+        joined: runs.iter().map(|run| run.joined).sum(),
         recovered: length(
             runs.iter()
                 .filter(|run| run.is_completed && 1 < run.views)
@@ -86,6 +87,8 @@ pub(crate) struct Report {
     with_views: u64,
     /// The views in which they went on.
     views: u64,
+    /// How often a node took part in one of these that was not in the one before: it was back.
+    joined: u64,
     /// The jobs that were completed in one of these.
     recovered: u64,
     /// The number of events.
@@ -252,6 +255,7 @@ pub(crate) fn text(report: &Report, own: &str, layout: Layout) -> String {
         completed,
         with_views,
         views,
+        joined,
         recovered,
         events,
         virtual_seconds,
@@ -264,7 +268,7 @@ pub(crate) fn text(report: &Report, own: &str, layout: Layout) -> String {
     let mut text = format!(
         "{seeds} seeds: {events} events in {hours:.1} virtual hours. {completed} jobs were completed in spite of \
          their faults, the others ended with their cause. {with_views} jobs may go on when a node is lost: they went on in {views} \
-         more views, and {recovered} of them were completed after a loss.\n\n"
+         more views, with {joined} nodes that were back, and {recovered} of them were completed after a loss.\n\n"
     );
     let faults = coverage.faults.iter();
     let faults: Vec<String> = faults

@@ -397,6 +397,19 @@ fn a_node_joins_after_those_of_its_set_and_gets_processes_of_the_host_that_would
 }
 
 #[test]
+fn nodes_that_join_are_no_quorum() {
+    let mut request = request();
+    request.view.as_mut().unwrap().pool.push(spare("a"));
+    let mut suspension = left(&[0, 1, 2, 3, 4, 5], &[]);
+    let known = (request.builds.own.clone(), Role::SetManager);
+    suspension.joining.insert(HostId(6), known);
+    let job = JobId(std::num::NonZeroU64::MIN);
+    let next = Views::of(job, &request).next((&request, job), &suspension);
+    let error = next.map_err(message).unwrap_err();
+    assert!(error.contains("0 of 6 nodes are left"), "{error}");
+}
+
+#[test]
 fn a_node_that_joins_is_alone_in_a_set_only_if_it_may_manage() {
     let suspension = with(left(&[], &[]), 0, saved(20, &[(0, false), (1, false)]));
     let (_, next) = joined(spare("d"), &suspension);

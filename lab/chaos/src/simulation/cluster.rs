@@ -61,6 +61,8 @@ pub(super) struct Cluster<'a> {
     result: Option<Result<JobResult, JobError>>,
     /// The number of the last view of a job; 0 if it has none.
     views: u64,
+    /// How often a node was taken into a view that was not in the one before.
+    joined: u64,
     /// The nodes and the client.
     places: Vec<Place>,
     random: Random,
@@ -135,6 +137,8 @@ pub(super) struct Found {
     pub(super) is_completed: bool,
     /// The number of views of the job with faults; 0 if it has none.
     pub(super) views: u64,
+    /// How often a node was taken into one that was not in the one before.
+    pub(super) joined: u64,
     /// The checkpoint folder after the job with faults, and the newest checkpoint that was completed there.
     pub(super) folder: (SimulatedFiles, Option<Generation>),
 }
@@ -175,6 +179,7 @@ impl<'a> Cluster<'a> {
             began: 0,
             result: None,
             views: 0,
+            joined: 0,
             places,
             random: random(Purpose::Computation),
             trace: Trace::new(has_lines),
@@ -235,7 +240,7 @@ impl<'a> Cluster<'a> {
         self.submit();
         let end = self.run_until_over(true);
         let is_followed = self.is_followed_at_once();
-        let views = self.views;
+        let (views, joined) = (self.views, self.joined);
         let result = self.result.take();
         let is_completed = matches!(result, Some(Ok(_)));
         match result {
@@ -258,14 +263,14 @@ impl<'a> Cluster<'a> {
                 self.check_free();
             }
         }
-        self.found((is_completed, views), folder)
+        self.found((is_completed, views, joined), folder)
     }
 
     /// Runs the job of a scenario that resumes another one, without faults.
     pub(super) fn run_resumed(mut self) -> Found {
         self.run_without_faults("the job that resumes has no result");
         let folder = (self.disk.files.clone(), None);
-        self.found((true, 0), folder)
+        self.found((true, 0, 0), folder)
     }
 
     /// Runs a job that has to be completed; `missing` is what is violated if it is not.
@@ -280,7 +285,7 @@ impl<'a> Cluster<'a> {
 
     fn found(
         self,
-        (is_completed, views): (bool, u64),
+        (is_completed, views, joined): (bool, u64, u64),
         folder: (SimulatedFiles, Option<Generation>),
     ) -> Found {
         Found {
@@ -290,6 +295,7 @@ impl<'a> Cluster<'a> {
             passed: self.now,
             is_completed,
             views,
+            joined,
             folder,
         }
     }

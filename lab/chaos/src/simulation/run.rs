@@ -37,6 +37,8 @@ pub(crate) struct SeedRun {
     pub is_completed: bool,
     /// The number of views of the job; 0 if it ends when a node is lost.
     pub views: u64,
+    /// How often a node was taken into a view that was not in the one before.
+    pub joined: u64,
 }
 
 /// Which seed is simulated, and how.
@@ -90,6 +92,7 @@ pub(crate) fn simulate_seed(options: &SeedOptions) -> SeedRun {
                 faults: found.hits,
                 is_completed: found.is_completed,
                 views: found.views,
+                joined: found.joined,
             }
         }
         Err(payload) => SeedRun {

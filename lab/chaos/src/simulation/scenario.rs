@@ -172,6 +172,11 @@ impl Scenario {
         request.is_left =
             random.percent(10) && self.saved.is_none() && request.checkpoint.is_none();
         self.longest *= 2;
+        // Some last so long that nodes are back before their end.
+        if random.percent(30) {
+            self.computation = (20_000_000, 300_000_000);
+            self.longest *= 2;
+        }
     }
 
     /// A job without faults, on fast paths and processors.

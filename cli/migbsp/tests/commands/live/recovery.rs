@@ -14,7 +14,7 @@ use crate::live::up::begun;
 /// A run that takes checkpoints early, and long enough that there is one before a node is lost.
 const LONG: [&str; 4] = [
     "--set",
-    "application.supersteps=4000",
+    "application.supersteps=3500",
     "--set",
     "checkpoint.first=0.1s",
 ];
@@ -26,6 +26,17 @@ fn run(folder: &Folder, up: &[&str], run: &[&str]) -> (Value, String) {
     let ended = UnderWay::start(&mut folder.command(&arguments)).ends_within(60);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     (serde_json::from_str(&ended.stdout).unwrap(), ended.stderr)
+}
+
+/// Writes the outputs of a run that loses nothing to `whole.json`: a simulation has the same.
+fn simulate(folder: &Folder, options: &[&str]) {
+    let platform = "[[set]]\nname = \"s\"\nhosts = 2\ncores = 1\nspeed = \"1 Gf\"\n\
+                    link = { bandwidth = \"125 MBps\", latency = \"50 us\" }\n";
+    fs::write(folder.path().join("platform.toml"), platform).unwrap();
+    let simulate = ["simulate", "heat.toml", "--outputs", "whole.json"];
+    let there = ["--set", "platform.file=platform.toml"];
+    let ended = folder.run(&[&simulate[..], &there, &LONG, options].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
 }
 
 /// The bytes of a file.
@@ -55,11 +66,10 @@ fn readable(folder: &Folder, out: &str, views: &[Value]) {
 fn a_run_goes_on_without_any_of_its_nodes() {
     let folder = Folder::new().with("heat.toml", HEAT);
     let two = ["--local", "2"];
-    let (whole, _) = run(&folder, &two, &["--outputs", "whole.json"]);
-    assert_eq!(whole["views"].as_array().unwrap().len(), 1);
+    simulate(&folder, &[]);
     for (number, node) in ["1", "2"].into_iter().enumerate() {
         let (out, outputs) = (format!("runs{node}"), format!("outputs{node}.json"));
-        let kill = format!("{node}@2500");
+        let kill = format!("{node}@1500");
         let up = [&two[..], &["--kill", &kill]].concat();
         let (lost, stderr) = run(&folder, &up, &["--out", &out, "--outputs", &outputs]);
         assert_eq!(read(&folder, &outputs), read(&folder, "whole.json"));
@@ -76,7 +86,7 @@ fn a_run_goes_on_without_any_of_its_nodes() {
         // It went on from a checkpoint, and the record of the first view has what was complete.
         assert!(0 < begun.as_u64().unwrap(), "{lost}");
         let complete = begun.as_u64().unwrap() + repeated.as_u64().unwrap();
-        assert!((2501..4000).contains(&complete), "{lost}");
+        assert!((1501..3500).contains(&complete), "{lost}");
         assert!(second["detected_seconds"].as_f64().unwrap() < 2.8, "{lost}");
         let said = format!("the job goes on from superstep {begun} on 1 node (view 2)");
         assert!(stderr.contains(&said), "{stderr}");
@@ -88,10 +98,10 @@ fn a_run_goes_on_without_any_of_its_nodes() {
 fn a_run_goes_on_without_a_set_and_without_two_nodes_one_after_the_other() {
     let folder = Folder::new().with("heat.toml", HEAT);
     let four = ["--local", "4", "--sets", "2"];
-    run(&folder, &four, &["--outputs", "whole.json"]);
+    simulate(&folder, &[]);
     for (name, kills, views) in [
-        ("set", &["--kill", "3@2500", "--kill", "4@2500"][..], 2),
-        ("two", &["--kill", "4@1500", "--kill", "1@2500"], 3),
+        ("set", &["--kill", "3@1500", "--kill", "4@1500"][..], 2),
+        ("two", &["--kill", "4@300", "--kill", "1@2200"], 3),
     ] {
         let up = [&four[..], kills].concat();
         let outputs = format!("{name}.json");
@@ -101,24 +111,30 @@ fn a_run_goes_on_without_a_set_and_without_two_nodes_one_after_the_other() {
         assert_eq!(found.len(), views, "{lost}");
         assert_eq!(found[views - 1]["hosts"].as_array().unwrap().len(), 2);
         readable(&folder, name, found);
-        // The next record in the folder is of a run of one view.
-        let replaced = run(&folder, &four, &["--out", name, "--force"]);
-        assert_eq!(replaced.0["views"].as_array().unwrap().len(), 1);
-        assert!(!folder.path().join(name).join("iii-view2/run.json").exists());
-        let explained = folder.run(&["explain", name]);
-        assert!(
-            !explained.stdout.contains("the job goes on"),
-            "{explained:?}"
-        );
     }
+    // The next record in the folder is of a run of one view.
+    let short = [
+        "--out",
+        "two",
+        "--force",
+        "--set",
+        "application.supersteps=100",
+    ];
+    let replaced = run(&folder, &four, &short);
+    assert_eq!(replaced.0["views"].as_array().unwrap().len(), 1);
+    assert!(!folder.path().join("two/iii-view2/run.json").exists());
+    let explained = folder.run(&["explain", "two"]);
+    assert!(
+        !explained.stdout.contains("the job goes on"),
+        "{explained:?}"
+    );
 }
 
 #[test]
 fn a_loss_before_the_first_checkpoint_begins_again_and_without_recovery_ends_the_run() {
     let folder = Folder::new().with("heat.toml", HEAT);
     let two = ["--local", "2", "--kill", "2@100"];
-    let whole = run(&folder, &["--local", "2"], &["--outputs", "whole.json"]);
-    assert_eq!(whole.0["views"][0]["superstep"], 0);
+    simulate(&folder, &[]);
     let late = ["--set", "checkpoint.first=100s", "--outputs", "late.json"];
     let (late, stderr) = run(&folder, &two, &late);
     assert_eq!(read(&folder, "late.json"), read(&folder, "whole.json"));
@@ -137,7 +153,7 @@ fn a_loss_before_the_first_checkpoint_begins_again_and_without_recovery_ends_the
 #[test]
 fn a_run_goes_on_without_a_node_that_is_told_to_end_or_stands_still() {
     let folder = Folder::new().with("heat.toml", HEAT);
-    run(&folder, &["--local", "3"], &["--outputs", "whole.json"]);
+    simulate(&folder, &[]);
     for (kind, reason) in [
         ("TERM", "node-2 has been told to leave"),
         ("STOP", "node-2 at 127.0.0.1:"),
@@ -171,20 +187,46 @@ fn a_run_goes_on_without_a_node_that_is_told_to_end_or_stands_still() {
     }
 }
 
-/// It stands still for longer than the others wait for it, and has gone on before the run ends.
+/// It stands still for longer than the others wait for it. When it goes on, it learns that the job does so without it, and is free: so
+/// it is taken again.
 #[test]
-fn a_node_that_goes_on_too_late_takes_no_part_any_more() {
+fn a_node_that_goes_on_too_late_is_back_and_nothing_is_repeated_for_that() {
     let folder = Folder::new().with("heat.toml", HEAT);
-    let two = ["--local", "2"];
-    run(&folder, &two, &["--outputs", "whole.json"]);
-    let up = [&two[..], &["--stop", "2@1500:3"]].concat();
-    let options = ["--out", "runs", "--outputs", "stopped.json"];
-    let (stopped, _) = run(&folder, &up, &options);
+    // It lasts several seconds on one node, and no process leaves the other one again.
+    let long = [
+        "--set",
+        "application.supersteps=20000",
+        "--set",
+        "application.heat.width=200",
+        "--set",
+        "application.heat.height=200",
+        "--set",
+        "scheduler.policy=none",
+    ];
+    simulate(&folder, &long);
+    let up = ["--local", "2", "--stop", "2@300:3"];
+    let options = [&["--out", "runs", "--outputs", "stopped.json"], &long[..]].concat();
+    let (stopped, stderr) = run(&folder, &up, &options);
     assert_eq!(read(&folder, "stopped.json"), read(&folder, "whole.json"));
     let views = stopped["views"].as_array().unwrap();
-    assert_eq!(views.len(), 2, "{stopped}");
-    assert_eq!(views[1]["hosts"], serde_json::json!(["node-1"]));
-    assert_eq!(views[1]["lost"][0]["host"], "node-2");
+    assert_eq!(views.len(), 3, "{stopped}");
+    let (lost, back) = (&views[1], &views[2]);
+    assert_eq!(lost["hosts"], serde_json::json!(["node-1"]));
+    assert_eq!(lost["lost"][0]["host"], "node-2");
+    assert_eq!(
+        (&back["reason"], &back["joined"]),
+        (&"joined".into(), &serde_json::json!(["node-2"]))
+    );
+    assert_eq!(back["hosts"], serde_json::json!(["node-1", "node-2"]));
+    assert_eq!(back["repeated_supersteps"], 0, "{back}");
+    let said = format!(
+        "node-2 takes part; the job goes on from superstep {} on 2 nodes (view 3)",
+        back["superstep"]
+    );
+    assert!(stderr.contains(&said), "{stderr}");
+    // It has processes.
+    let placement = stopped["placement"].as_array().unwrap();
+    assert!(placement.contains(&"node-2".into()), "{stopped}");
     readable(&folder, "runs", views);
 }
 
@@ -232,8 +274,7 @@ fn a_job_whose_client_is_killed_goes_on_and_is_fetched_by_its_client_alone() {
     let cluster = three();
     let folder = &cluster.folder;
     let run = [&["run", "heat.toml"], &LONG[..]].concat();
-    let whole = told(&cluster, &[&run[..], &["--outputs", "whole.json"]].concat());
-    assert_eq!(whole.code, Some(0), "{whole:?}");
+    simulate(folder, &[]);
     let kept = ["--out", "runs", "--outputs", "none.json"];
     let killed = UnderWay::start(&mut cluster.command("hosts", &[&run[..], &kept].concat()));
     let record = folder.path().join("runs/iii/events.jsonl");
@@ -286,8 +327,7 @@ fn a_job_that_is_left_goes_on_without_the_node_that_leads_it() {
     let cluster = three();
     let folder = &cluster.folder;
     let run = [&["run", "heat.toml"], &LONG[..]].concat();
-    let whole = told(&cluster, &[&run[..], &["--outputs", "whole.json"]].concat());
-    assert_eq!(whole.code, Some(0), "{whole:?}");
+    simulate(folder, &[]);
     let left = told(
         &cluster,
         &[&run[..], &["--detach", "--format", "json"]].concat(),

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use std::num::NonZeroU64;
 
 use agents::{RunError, decode};
+use bsp::numbers::length;
 use bsp::{HostId, Rank};
 use bytes::Bytes;
 use machines::client::{
@@ -346,6 +347,13 @@ impl<'a> Cluster<'a> {
         }
         let joined = next.joined.iter().filter_map(|name| self.place_of(name));
         let joined: Vec<usize> = joined.collect();
+        self.joined += length(joined.len());
+        if next.lost.is_empty() && !joined.is_empty() && 0 < next.repeats {
+            let repeats = next.repeats;
+            self.violate(format!(
+                "{repeats} supersteps are executed again although no node is lost"
+            ));
+        }
         if let Some(facts) = self.session_of(id) {
             facts.left_out = left_out;
             facts.joined = joined;
