@@ -37,7 +37,7 @@ mod migrations;
 mod others;
 mod play;
 mod records;
-mod recovery;
+pub(crate) mod recovery;
 mod resume;
 mod supersteps;
 pub(crate) mod under_way;

@@ -1,15 +1,20 @@
-//! Hosts with addresses of their own: network namespaces, two Sets, and a slower way between them.
+//! Hosts with addresses of their own: network namespaces, two Sets, a slower way between them, and ways that are cut.
 //!
 //! Needs the right to make namespaces (root) and the programs `ip` and `tc`; where one of them is missing, the test
 //! says so and does nothing.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::invocation::{BINARY, Folder, root};
+use crate::live::cluster::HEAT;
+use crate::live::recovery::{begun_on, simulate};
+use crate::live::under_way::UnderWay;
 
 /// Hosts on a bridge; gone when this is dropped.
 struct Network {
@@ -32,8 +37,10 @@ pub(crate) fn does(words: &str) -> bool {
 impl Network {
     /// `count` hosts, 10.77.n.2 and so on; those from `far` on have a cable of 100 Mbit/s and 2 ms.
     fn new(count: usize, far: usize) -> Option<Self> {
-        // Names of interfaces are short.
-        let id = std::process::id() % 10_000;
+        static NETWORKS: AtomicU32 = AtomicU32::new(0);
+        // Names of interfaces are short, and those of the network before may not be gone yet.
+        let number = NETWORKS.fetch_add(1, Ordering::Relaxed);
+        let id = (std::process::id() + 1000 * number) % 10_000;
         let bridge = format!("mb{id}");
         let mut network = Self {
             bridge: bridge.clone(),
@@ -72,7 +79,40 @@ impl Network {
     fn address(index: usize) -> String {
         format!("10.77.0.{}:7447", index + 2)
     }
+
+    /// Has what one host sends to another one be lost, or not any more: it goes to a card that is not there. The client is host
+    /// [`CLIENT`].
+    fn cut(&self, from: usize, to: usize, is_cut: bool) {
+        let id = self.bridge.trim_start_matches("mb");
+        let to = if to == CLIENT { 1 } else { to + 2 };
+        let (ip, device) = match self.spaces.get(from) {
+            Some(space) => (format!("ip -n {space}"), format!("mi{id}-{from}")),
+            None => ("ip".to_owned(), self.bridge.clone()),
+        };
+        let done = if is_cut {
+            let card = "lladdr 02:00:00:00:00:01 nud permanent";
+            does(&format!(
+                "{ip} neigh replace 10.77.0.{to} {card} dev {device}"
+            ))
+        } else {
+            does(&format!("{ip} neigh del 10.77.0.{to} dev {device}"))
+        };
+        assert!(done, "{from} to {to}");
+    }
+
+    /// Has what is sent between two groups of hosts be lost, or not any more.
+    fn divide(&self, one: &[usize], other: &[usize], is_cut: bool) {
+        for from in one {
+            for to in other {
+                self.cut(*from, *to, is_cut);
+                self.cut(*to, *from, is_cut);
+            }
+        }
+    }
 }
+
+/// The host on which commands are executed.
+const CLIENT: usize = usize::MAX;
 
 impl Drop for Network {
     fn drop(&mut self) {
@@ -87,8 +127,8 @@ impl Drop for Network {
     }
 }
 
-/// Certificates, a list of hosts, and a node on each of them.
-fn start(folder: &Folder, network: &mut Network) {
+/// Certificates, a list of hosts, and a node on each of them, once all of them answer. Those of the hosts `managing` may manage Sets.
+fn start(folder: &Folder, network: &mut Network, managing: &[usize]) {
     folder.stdout(&["cert", "init", "--cluster", "lab", "--dir", "ca"]);
     folder.stdout(&[
         "cert", "issue", "--role", "client", "--name", "me", "--dir", "ca",
@@ -96,7 +136,7 @@ fn start(folder: &Folder, network: &mut Network) {
     let mut hosts = String::new();
     for (index, space) in network.spaces.iter().enumerate() {
         let name = format!("host-{index}");
-        let role = if index % 2 == 0 {
+        let role = if managing.contains(&index) {
             "set-manager"
         } else {
             "node"
@@ -126,7 +166,17 @@ fn start(folder: &Folder, network: &mut Network) {
         network.nodes.push(node.unwrap());
     }
     fs::write(folder.path().join("hosts"), hosts).unwrap();
+    let began = Instant::now();
+    while folder.run(&[&["status"][..], &CLUSTER].concat()).code != Some(0) {
+        assert!(
+            began.elapsed() < Duration::from_secs(30),
+            "nodes do not come up"
+        );
+    }
 }
+
+/// The options for the nodes.
+const CLUSTER: [&str; 4] = ["--cluster", "hosts", "--identity", "ca"];
 
 #[test]
 fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
@@ -135,15 +185,7 @@ fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
         return;
     };
     let folder = Folder::new();
-    start(&folder, &mut network);
-    let cluster = ["--cluster", "hosts", "--identity", "ca"];
-    let began = Instant::now();
-    while folder.run(&[&["status"][..], &cluster].concat()).code != Some(0) {
-        assert!(
-            began.elapsed() < Duration::from_secs(30),
-            "nodes do not come up"
-        );
-    }
+    start(&folder, &mut network, &[0, 2]);
     let file = root().join("conf/heat-local.toml");
     let file = file.to_str().unwrap();
     let small = [
@@ -160,7 +202,7 @@ fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
     ];
     let run = [
         &["run", file, "--out", "record", "--format", "json"][..],
-        &cluster,
+        &CLUSTER,
         &policy,
     ]
     .concat();
@@ -178,4 +220,95 @@ fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
     // 100 Mbit/s are 8e-8 seconds a byte.
     assert!(rate(0) < rate(1), "{first}");
     assert!((4e-8..4e-7).contains(&rate(1)), "{first}");
+}
+
+/// The groups into which a network of five hosts falls for some seconds, the client being with the first, and the hosts that are
+/// left out then and are back afterwards.
+fn go_on(divide: impl Fn(&Network, bool), lost: &[&str]) {
+    let Some(mut network) = Network::new(5, 5) else {
+        eprintln!("SKIPPED: no network namespaces here; they take root, `ip` and `tc`");
+        return;
+    };
+    let folder = Folder::new().with("heat.toml", HEAT);
+    start(&folder, &mut network, &[0, 1, 2, 3, 4]);
+    let long = [
+        "--set",
+        "application.supersteps=30000",
+        "--set",
+        "application.heat.width=100",
+        "--set",
+        "checkpoint.first=0.1s",
+        "--set",
+        "scheduler.policy=none",
+    ];
+    simulate(&folder, &long);
+    let run = [
+        "run",
+        "heat.toml",
+        "--format",
+        "json",
+        "--out",
+        "runs",
+        "--outputs",
+        "cut.json",
+    ];
+    let run = UnderWay::start(&mut folder.command(&[&run[..], &CLUSTER, &long].concat()));
+    begun_on(&run, &folder.path().join("runs/i/events.jsonl"));
+    divide(&network, true);
+    std::thread::sleep(Duration::from_secs(5));
+    assert!(!run.is_over(), "{:?}", run.ends_within(0));
+    divide(&network, false);
+    let ended = run.ends_within(120);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let outputs = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(outputs("cut.json"), outputs("whole.json"));
+    let shown: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let views = shown["views"].as_array().unwrap();
+    let names = |key: &str| -> BTreeSet<&str> {
+        let all = views.iter().flat_map(|view| view[key].as_array().unwrap());
+        all.map(|host| host.as_str().or(host["host"].as_str()).unwrap())
+            .collect()
+    };
+    let expected: BTreeSet<&str> = lost.iter().copied().collect();
+    assert_eq!(names("lost"), expected, "{shown}");
+    assert_eq!(names("joined"), expected, "{shown}");
+    assert_eq!(views.last().unwrap()["hosts"].as_array().unwrap().len(), 5);
+    for view in views {
+        if view["reason"] == "joined" {
+            assert_eq!(view["repeated_supersteps"], 0, "{shown}");
+        }
+        if view["reason"] == "lost" {
+            assert!(view["restored_seconds"].as_f64().unwrap() < 2.0, "{shown}");
+        }
+    }
+    for view in views {
+        let record = format!("runs/{}", view["record"].as_str().unwrap());
+        folder.stdout(&["verify", &record]);
+    }
+}
+
+#[test]
+fn the_greater_part_of_a_network_goes_on_and_the_others_are_back_when_it_is_whole() {
+    let divide = |network: &Network, is_cut| network.divide(&[0, 1, 2, CLIENT], &[3, 4], is_cut);
+    go_on(divide, &["host-3", "host-4"]);
+}
+
+#[cfg(feature = "long-tests")]
+#[test]
+fn a_host_that_is_heard_by_none_is_left_out_and_back_when_it_is_heard() {
+    let divide = |network: &Network, is_cut| {
+        for to in [0, 1, 2, 3, CLIENT] {
+            network.cut(4, to, is_cut);
+        }
+    };
+    go_on(divide, &["host-4"]);
+}
+
+#[cfg(feature = "long-tests")]
+#[test]
+fn of_two_hosts_that_do_not_reach_each_other_one_is_left_out_and_back_when_they_do() {
+    go_on(
+        |network, is_cut| network.divide(&[3], &[4], is_cut),
+        &["host-4"],
+    );
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -29,7 +30,7 @@ fn run(folder: &Folder, up: &[&str], run: &[&str]) -> (Value, String) {
 }
 
 /// Writes the outputs of a run that loses nothing to `whole.json`: a simulation has the same.
-fn simulate(folder: &Folder, options: &[&str]) {
+pub(crate) fn simulate(folder: &Folder, options: &[&str]) {
     let platform = "[[set]]\nname = \"s\"\nhosts = 2\ncores = 1\nspeed = \"1 Gf\"\n\
                     link = { bandwidth = \"125 MBps\", latency = \"50 us\" }\n";
     fs::write(folder.path().join("platform.toml"), platform).unwrap();
@@ -37,6 +38,14 @@ fn simulate(folder: &Folder, options: &[&str]) {
     let there = ["--set", "platform.file=platform.toml"];
     let ended = folder.run(&[&simulate[..], &there, &LONG, options].concat());
     assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+/// Waits until there are events in the record of a run.
+pub(crate) fn begun_on(run: &UnderWay, record: &Path) {
+    while fs::metadata(record).map_or(0, |data| data.len()) == 0 {
+        assert!(!run.is_over(), "{:?}", run.ends_within(0));
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// The bytes of a file.
@@ -277,10 +286,7 @@ fn a_job_whose_client_is_killed_goes_on_and_is_fetched_by_its_client_alone() {
     simulate(folder, &[]);
     let kept = ["--out", "runs", "--outputs", "none.json"];
     let killed = UnderWay::start(&mut cluster.command("hosts", &[&run[..], &kept].concat()));
-    let record = folder.path().join("runs/iii/events.jsonl");
-    while fs::metadata(&record).map_or(0, |data| data.len()) == 0 {
-        assert!(!killed.is_over(), "{:?}", killed.ends_within(0));
-    }
+    begun_on(&killed, &folder.path().join("runs/iii/events.jsonl"));
     killed.signal("KILL");
     let (job, leader) = led(&cluster);
     // While it goes on, and after its end.
