@@ -115,10 +115,12 @@ impl CheckpointSchedule {
         self
     }
 
-    /// A superstep has taken `time`, without the call after it.
-    pub fn elapse(&mut self, time: Seconds) {
+    /// `superstep` has taken `time`, without the call after it. Whether that is before or after the next checkpoint begins makes no
+    /// difference: some Managers decide about it before the superstep is over for all.
+    pub fn elapse(&mut self, superstep: u64, time: Seconds) {
         let usual = self.usual.unwrap_or(time);
-        let Some(current) = &mut self.current else {
+        let current = self.current.as_mut();
+        let Some(current) = current.filter(|_| self.last.0 <= superstep) else {
             self.usual = Some(usual + (time - usual) * 0.125);
             return;
         };

@@ -795,7 +795,8 @@ impl Checkpoints {
             }
             // What the last superstep says about costs was not known when it was asked.
             interval_is_over = self.schedule.is_due(superstep, at);
-            self.schedule.elapse(ended.ended - ended.started);
+            self.schedule
+                .elapse(ended.index, ended.ended - ended.started);
         }
         let is_at_start = self.first.take() == Some(superstep) && before.is_empty();
         interval_is_over |= is_at_start || checkpoint.held;
@@ -819,7 +820,8 @@ impl Checkpoints {
         comparison.compare("checkpoint", &recorded, &sound);
         self.schedule.begin(superstep, at);
         for ended in &during {
-            self.schedule.elapse(ended.ended - ended.started);
+            self.schedule
+                .elapse(ended.index, ended.ended - ended.started);
         }
         self.schedule.complete(checkpoint.cost());
         self.complete = checkpoint.complete;

@@ -624,11 +624,13 @@ impl<'a> ClientShell<'a> {
         since: Option<Clock>,
     ) -> Performed {
         match action {
-            ClientAction::Connect(host, role) => {
-                let Some(member) = request.candidates().nth(host.index()) else {
-                    return Performed::Done;
-                };
-                let (member, node) = (self.routes.reached(member), self.hosts[host.index()]);
+            ClientAction::Connect(host, member, role) => {
+                // A node that has offered to join.
+                while self.hosts.len() <= host.index() {
+                    self.hosts.push(self.nodes.len());
+                    self.nodes.push(NodeLink::default());
+                }
+                let (member, node) = (self.routes.reached(&member), self.hosts[host.index()]);
                 let (endpoint, connected) = (Arc::clone(self.endpoint), self.connected.0.clone());
                 drop(tokio::spawn(async move {
                     let peer = connect(&endpoint, &member, role).await;

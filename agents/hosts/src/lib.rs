@@ -36,6 +36,7 @@ pub use checkpoints::CheckpointFolders;
 pub use client::{JobObserver, NodeAnswer, TransferProgress, detach, inquire, resume, run, watch};
 pub use files::OutputFolder;
 pub use leader::SharedPrepare;
+pub use machines::node::Leave;
 pub use meter::{LoadScope, measured_speed, processors};
 pub use node::{Node, NodeError};
 pub use pace::{Pace, PlayedHost, Share};

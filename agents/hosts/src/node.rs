@@ -14,7 +14,7 @@ use std::time::{Duration, Instant as Clock};
 
 use bsp::units::{InstructionsPerSecond, Seconds};
 use machines::node::{
-    BegunJob, ConnectionId, EndedJob, JobEnd, LeadOrder, NewPeer, NodeAction, NodeEvent,
+    BegunJob, ConnectionId, EndedJob, JobEnd, LeadOrder, Leave, NewPeer, NodeAction, NodeEvent,
     NodeMachine, NodeParts, frame,
 };
 use machines::{Builds, Routes, seconds};
@@ -25,7 +25,7 @@ use protocol::transport::{
     Receiver, Sender, StateReceiver,
 };
 use protocol::{Fault, Frame, JobMessage, Message, Status, Submit, displayed};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::Machine;
 use crate::checkpoints::CheckpointFolders;
@@ -68,7 +68,8 @@ pub struct Node {
 }
 
 impl Node {
-    /// Waits for clients until `leave` is ready; a job that runs then is ended. Tells `ready` where clients find it.
+    /// Waits for clients until `leave` is ready, or a client orders the node to end; then it leaves a job that runs. Tells `ready` where
+    /// clients find it.
     ///
     /// The thread that calls it carries all messages from then on.
     ///
@@ -78,7 +79,7 @@ impl Node {
     pub fn run(
         self,
         ready: impl FnOnce(SocketAddr),
-        leave: impl Future<Output = ()> + 'static,
+        leave: impl Future<Output = Leave> + 'static,
     ) -> Result<(), NodeError> {
         let speed = self.speed.unwrap_or_else(measured_speed);
         let machine = Machine {
@@ -170,6 +171,8 @@ struct NodeShell {
     told: Cell<u64>,
     /// Of the log, about jobs.
     lines: JobLines,
+    /// A client has ordered the node to leave its job and to end.
+    drained: Notify,
 }
 
 /// With what a node leads jobs.
@@ -214,6 +217,7 @@ impl NodeShell {
             events,
             told: Cell::new(0),
             lines: JobLines::default(),
+            drained: Notify::new(),
         };
         (shell, receiver)
     }
@@ -243,21 +247,31 @@ impl NodeShell {
         }
     }
 
-    /// Ends the job that runs, in so far as one does, once `leave` is ready.
-    async fn leave_after(&self, leave: impl Future<Output = ()>) {
-        leave.await;
-        if self.node.borrow().is_idle() {
-            return;
-        }
-        drop(self.events.send(NodeEvent::Leave).await);
-        let ended = async {
-            while !self.node.borrow().is_idle() || self.told.get() < self.node.borrow().jobs() {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
+    /// Leaves the job that runs, in so far as one does, once `leave` is ready or a client orders it: as soon as the job can go on without
+    /// this node, or at once after some time.
+    async fn leave_after(&self, leave: impl Future<Output = Leave>) {
+        let leave = tokio::select! {
+            leave = leave => leave,
+            () = self.drained.notified() => Leave::WhenHeld,
         };
-        // A client that does not answer is waited for no longer than that.
-        drop(tokio::time::timeout(LEAVING, ended).await);
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        let all = [(Leave::WhenHeld, DRAINING), (Leave::AtOnce, LEAVING)];
+        for (leave, limit) in all.into_iter().skip_while(|(of, _)| *of != leave) {
+            if self.node.borrow().is_idle() {
+                return;
+            }
+            drop(self.events.send(NodeEvent::Leave(leave)).await);
+            let ended = async {
+                while !self.node.borrow().is_idle() || self.told.get() < self.node.borrow().jobs() {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            };
+            // A client that does not answer is waited for no longer than that.
+            let has_ended = tokio::time::timeout(limit, ended).await.is_ok();
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            if has_ended {
+                return;
+            }
+        }
     }
 
     /// Completes with the reason when a superstep has gone on for too long after the end of its job.
@@ -540,6 +554,11 @@ impl NodeShell {
                             }
                         }
                     }
+                    JobMessage::Drain if info.subject.role == Role::Client => {
+                        tracing::info!("{info} has ordered this node to leave and to end");
+                        self.drained.notify_one();
+                        drop(sender.send(frame(JobMessage::Ending)).await);
+                    }
                     JobMessage::Submit(submit) => {
                         // Files are opened here, by another thread: the node and its job go on.
                         match self.check_folders(&submit).await {
@@ -648,6 +667,8 @@ fn refuse_peer(peer: &Peer) {
 const LATE: f64 = 0.02;
 /// Events of clients that wait to be handled.
 const EVENTS_MAX: usize = 1024;
+/// How long a node waits until its job can go on without it: one superstep, and a checkpoint.
+const DRAINING: Duration = Duration::from_secs(10);
 /// The time limit for the end of a job.
 const LEAVING: Duration = Duration::from_secs(5);
 

@@ -228,9 +228,9 @@ impl Checkpoints {
         self.schedule.note(superstep, now);
     }
 
-    /// A superstep has taken `time`, as the first Manager recorded it.
-    pub(crate) fn elapse(&mut self, time: Seconds) {
-        self.schedule.elapse(time);
+    /// `superstep` has taken `time`, as the first Manager recorded it.
+    pub(crate) fn elapse(&mut self, superstep: u64, time: Seconds) {
+        self.schedule.elapse(superstep, time);
     }
 
     /// A process has halted here in `superstep`, after `work`, with this output.

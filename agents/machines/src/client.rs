@@ -91,6 +91,10 @@ pub struct ClientMachine<'a> {
     completed: u64,
     /// The nodes that may join.
     pool: Pool,
+    /// Those of them that have offered to, after those of the request.
+    offered: Vec<Member>,
+    /// The members that are to leave, and why.
+    leaving: BTreeMap<HostId, String>,
     /// The hosts that have joined with this view.
     joined: BTreeSet<HostId>,
     /// Whether processes are saved.
@@ -138,9 +142,11 @@ impl<'a> ClientMachine<'a> {
     /// order.
     pub fn new(request: &'a Request, (ids, order): (JobIds, Vec<Rank>), now: Clock) -> Self {
         let rules = members::rules(&request.setup);
-        let hosts = (0..request.members.len()).map(HostId::from_index);
-        let connecting =
-            hosts.map(|host| ClientAction::Connect(host, members::role_of(&rules, host)));
+        let hosts = (0..).map(HostId::from_index).zip(&request.members);
+        let connecting = hosts.map(|(host, member)| {
+            let role = members::role_of(&rules, host);
+            ClientAction::Connect(host, Box::new(member.clone()), role)
+        });
         Self {
             actions: connecting.collect(),
             ..Self::unconnected(request, (ids, order), now)
@@ -170,9 +176,11 @@ impl<'a> ClientMachine<'a> {
     /// view. It connects to all members, itself too, and ends with what is saved on those that obey it.
     pub fn taking_over(request: &'a Request, ids: JobIds, now: Clock) -> Self {
         let rules = members::rules(&request.setup);
-        let hosts = (0..request.members.len()).map(HostId::from_index);
-        let connecting =
-            hosts.map(|host| ClientAction::Connect(host, members::role_of(&rules, host)));
+        let hosts = (0..).map(HostId::from_index).zip(&request.members);
+        let connecting = hosts.map(|(host, member)| {
+            let role = members::role_of(&rules, host);
+            ClientAction::Connect(host, Box::new(member.clone()), role)
+        });
         let mut client = Self {
             actions: connecting.collect(),
             takes_over: true,
@@ -213,6 +221,8 @@ impl<'a> ClientMachine<'a> {
                 now;
                 request.candidates().count() - request.members.len()
             ]),
+            offered: Vec::new(),
+            leaving: BTreeMap::new(),
             joined: BTreeSet::new(),
             saves: false,
             held: None,
@@ -497,18 +507,32 @@ impl<'a> ClientMachine<'a> {
             let host = HostId::from_index(members + place);
             match asking {
                 Asking::Connect => {
+                    let mut candidates = self.request.candidates().chain(&self.offered);
+                    let member = candidates.nth(host.index()).cloned();
                     // One with more rights serves as one.
-                    self.actions
-                        .push_back(ClientAction::Connect(host, Role::Node));
+                    let connect = member
+                        .map(|member| ClientAction::Connect(host, Box::new(member), Role::Node));
+                    self.actions.extend(connect);
                 }
                 Asking::Inquire => self.send(host, JobMessage::Inquire),
             }
         }
-        if self.pool.free().next().is_some() {
+        if self.pool.free().next().is_some() || !self.leaving.is_empty() {
             self.held = Some(self.completed);
             for host in self.hosts() {
                 self.send(host, JobMessage::Hold);
             }
+        }
+    }
+
+    /// A node would take part, which says this of itself.
+    fn add_offer(&mut self, member: Member) {
+        let known: Vec<&Member> = self.request.candidates().chain(&self.offered).collect();
+        let is_new = known.iter().all(|known| known.name != member.name)
+            && known.len() < members::MEMBERS_MAX;
+        if is_new && members::check(&member).is_ok() {
+            self.offered.push(member);
+            self.pool.add(self.now);
         }
     }
 
@@ -524,7 +548,7 @@ impl<'a> ClientMachine<'a> {
         }
     }
 
-    /// Ends the view when its processes are held and saved, so that other nodes take part in the next one.
+    /// Ends the view when its processes are held and saved, so that others take part in the next one.
     fn change_if_held(&mut self) {
         if let Some(took) = self.saved_in
             && matches!(self.phase, Phase::Running)
@@ -701,6 +725,8 @@ impl<'a> ClientMachine<'a> {
             completed: self.completed,
             is_complete: self.is_complete,
             joining: BTreeMap::new(),
+            offered: Vec::new(),
+            leaving: BTreeMap::new(),
         };
         self.enter(Phase::Suspending(suspension), Some(SUSPEND_LIMIT));
     }
@@ -844,6 +870,8 @@ impl<'a> ClientMachine<'a> {
         let suspension = Box::new(Suspension {
             connected: connected.chain(joining.clone()).collect(),
             joining,
+            offered: self.offered.clone(),
+            leaving: self.leaving.clone(),
             ..suspension.clone()
         });
         self.enter(Phase::Over, None);
@@ -885,6 +913,14 @@ impl<'a> ClientMachine<'a> {
 
     fn handle_running(&mut self, host: HostId, word: NodeWord) -> Result<(), JobError> {
         match word {
+            NodeWord::Message(JobMessage::Leaving(reason), _) => {
+                self.leaving.insert(host, displayed_message(&reason));
+                Ok(())
+            }
+            NodeWord::Message(JobMessage::Offered(member), _) => {
+                self.add_offer(*member);
+                Ok(())
+            }
             NodeWord::Message(JobMessage::Recorded(lines), memory) => {
                 self.record_lines(host, &lines, memory)
             }
@@ -1257,6 +1293,10 @@ pub struct Suspension {
     pub is_complete: bool,
     /// The nodes of the pool that are free, by their hosts, which are those after the members'.
     pub joining: BTreeMap<HostId, (Build, Role)>,
+    /// The nodes that have offered to join, whose hosts are those after the pool's.
+    pub offered: Vec<Member>,
+    /// The members that are there and leave the job, and why.
+    pub leaving: BTreeMap<HostId, String>,
 }
 
 impl Suspension {
@@ -1388,7 +1428,7 @@ pub enum NodeWord {
 #[derive(Debug)]
 pub enum ClientAction {
     /// Connect to the node of a host, which has this role.
-    Connect(HostId, Role),
+    Connect(HostId, Box<Member>, Role),
     /// Send a frame to a node.
     Send(HostId, Frame),
     /// Encode the state of a process and send it to a node.

@@ -50,8 +50,13 @@ pub(crate) fn check_own(own: &str, submit: &Submit) -> Result<(), JobError> {
         let problem = format!("a job of {processes} processes, expected at most {PROCESSES_MAX}");
         return Err(JobError::input(problem));
     }
+    let pool = submit.view.as_ref().map_or(&[][..], |view| &view.pool);
+    if MEMBERS_MAX < members + pool.len() {
+        let problem = format!("more than {MEMBERS_MAX} nodes that may take part in a job");
+        return Err(JobError::input(problem));
+    }
     let mut names = BTreeSet::new();
-    for member in &submit.members {
+    for member in submit.members.iter().chain(pool) {
         check(member).map_err(JobError::input)?;
         if !names.insert(&member.name) {
             let problem = format!("{} is in the list of hosts twice", member.name);
@@ -61,7 +66,8 @@ pub(crate) fn check_own(own: &str, submit: &Submit) -> Result<(), JobError> {
     Ok(())
 }
 
-fn check(member: &Member) -> Result<(), String> {
+/// Checks that a member is one that a hostfile can have.
+pub(crate) fn check(member: &Member) -> Result<(), String> {
     let Member {
         name,
         address,
@@ -90,8 +96,8 @@ fn check(member: &Member) -> Result<(), String> {
     Ok(())
 }
 
-/// Nodes of a job: a node accepts as many connections.
-const MEMBERS_MAX: usize = 1024;
+/// Nodes of a job, with those that may join: a node accepts as many connections.
+pub(crate) const MEMBERS_MAX: usize = 1024;
 /// Processes of a job.
 const PROCESSES_MAX: u32 = 1 << 20;
 /// Threads that a node starts.

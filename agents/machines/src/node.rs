@@ -133,6 +133,8 @@ struct Current {
     /// That client as others know it.
     party: String,
     since: Clock,
+    /// Why it leaves the job, if it is to.
+    leaving: Option<String>,
     /// The views of the job that it has accepted.
     views: AcceptedViews,
     /// What was submitted for the last complete view, if the node has accepted others since.
@@ -206,6 +208,12 @@ impl Current {
             Part::Job(job) => Some(job),
             Part::Suspended(..) => None,
         }
+    }
+
+    /// Whether the job can go on without this node and repeat nothing.
+    fn can_be_held(&self) -> bool {
+        let job = self.job();
+        matches!(self.obeyed, Obeyed::Leader(..)) && job.is_some_and(Job::can_be_held)
     }
 
     /// Whether the job goes on when its client is lost.
@@ -283,7 +291,7 @@ impl NodeMachine {
             NodeEvent::Connected(peer) => self.handle_connected(peer),
             NodeEvent::FromClient(client, message) => self.handle_client(client, *message),
             NodeEvent::ClientGone(client, error) => self.handle_client_gone(client, error),
-            NodeEvent::Leave => self.leave(),
+            NodeEvent::Leave(leave) => self.leave(leave),
             NodeEvent::NotLed => self.plan_to_lead(LEAD_AGAIN),
             NodeEvent::Overtaken(job, error) => self.end_without_part(job, error),
             NodeEvent::Panicked => self.handle_panic(),
@@ -414,7 +422,11 @@ impl NodeMachine {
                     if matches!(message, JobMessage::Meet { .. }) {
                         self.complete_view();
                     }
+                    let begins = matches!(message, JobMessage::Begin { .. });
                     self.on_job(|job| job.handle_client(message));
+                    if begins {
+                        self.say_leaving();
+                    }
                 }
                 (JobMessage::Stop, Part::Suspended(..)) => {
                     self.end(
@@ -446,6 +458,9 @@ impl NodeMachine {
             }
             (JobMessage::Lead(lead), Role::SetManager | Role::Node) => self.vote(place, lead),
             (JobMessage::End(job), Role::Client) => self.end_for(place, job),
+            (JobMessage::Offer(member), Role::SetManager | Role::Node) => {
+                self.pass_offer(place, member);
+            }
             // So have those of one whose job has not begun.
             _ => {}
         }
@@ -511,6 +526,25 @@ impl NodeMachine {
             _ => Declined::Unknown,
         };
         self.send_to_client(connection, JobMessage::Declined(answer));
+    }
+
+    /// A node would take part in the job here: its leader decides that.
+    fn pass_offer(&mut self, place: usize, member: Box<Member>) {
+        let guest = &self.guests[place];
+        let leader = self
+            .current
+            .as_ref()
+            .and_then(|current| match current.obeyed {
+                Obeyed::Leader(connection, _) if current.view().is_some() => Some(connection),
+                _ => None,
+            });
+        match leader.filter(|_| member.name == guest.name) {
+            Some(leader) => self.send_to_client(leader, JobMessage::Offered(member)),
+            None => {
+                let unknown = JobMessage::Declined(Declined::Unknown);
+                self.send_to_client(guest.connection, unknown);
+            }
+        }
     }
 
     /// A client orders the end of a job.
@@ -608,6 +642,7 @@ impl NodeMachine {
         if let Some(current) = &mut self.current
             && let Obeyed::None(_, leads) = &mut current.obeyed
             && current.views.complete().is_some()
+            && current.leaving.is_none()
         {
             let is_later = !self.parts.leads && !delay.is_zero();
             let delay = if is_later { LEARN } else { delay };
@@ -753,7 +788,7 @@ impl NodeMachine {
         } else {
             AcceptedViews::new(view)
         };
-        let of = (name, party, self.now);
+        let of = (name, party, self.now, None);
         self.begin((connection, leader), of, (views, None), accepted);
         Ok(())
     }
@@ -787,7 +822,7 @@ impl NodeMachine {
                     if let Part::Suspended(part) = current.part {
                         current.complete = Some(Box::new(part.submit));
                     }
-                    let of = (current.name, current.party, current.since);
+                    let of = (current.name, current.party, current.since, current.leaving);
                     let views = (current.views, current.complete);
                     let leader = Obeyed::Leader(connection, leader);
                     self.begin((connection, leader), of, views, accepted);
@@ -865,11 +900,11 @@ impl NodeMachine {
     }
 
     /// Begins with a job, or a view of it, which the leader at a connection has submitted. Its client has this name and is this
-    /// party to others, it runs since a date, and the node has accepted these views of it, the last complete one being this.
+    /// party to others, it runs since a date, the node leaves it for this reason, and the node has accepted these views of it, the last complete one being this.
     fn begin(
         &mut self,
         (client, obeyed): (ConnectionId, Obeyed),
-        (name, party, since): (String, String, Clock),
+        (name, party, since, leaving): (String, String, Clock, Option<String>),
         (views, complete): (AcceptedViews, Option<Box<Submit>>),
         (begun, job): (BegunJob, Job),
     ) {
@@ -880,6 +915,7 @@ impl NodeMachine {
             name,
             party,
             since,
+            leaving,
             views,
             complete,
             part: Part::Job(Box::new(job)),
@@ -902,10 +938,29 @@ impl NodeMachine {
     }
 
     /// The node is to leave its job.
-    fn leave(&mut self) {
+    fn leave(&mut self, leave: Leave) {
         let name = &self.parts.name;
-        let error = JobError::cluster(format!("{name} has been told to leave"));
-        self.end(JobEnd::Failed(error), true);
+        let reason = format!("{name} has been told to leave");
+        if let Some(current) = self
+            .current
+            .as_mut()
+            .filter(|current| current.can_be_held())
+            && leave == Leave::WhenHeld
+        {
+            current.leaving = Some(reason);
+            return self.say_leaving();
+        }
+        self.end(JobEnd::Failed(JobError::cluster(reason)), true);
+    }
+
+    /// If the node leaves its job, says so to the leader.
+    fn say_leaving(&mut self) {
+        if let Some(current) = &self.current
+            && let (Some(reason), Obeyed::Leader(leader, _)) = (&current.leaving, &current.obeyed)
+        {
+            let leaving = JobMessage::Leaving(reason.clone());
+            self.send_to_client(*leader, leaving);
+        }
     }
 
     /// Does something with the job that runs, if it is in a session. An error ends that.
@@ -1131,7 +1186,7 @@ pub enum NodeEvent {
     /// The connection of a client has closed, with an error unless it was closed in order.
     ClientGone(ConnectionId, Option<JobError>),
     /// The node is to leave its job, because it ends.
-    Leave,
+    Leave(Leave),
     /// The node has asked the others to lead the job, and too few obey it.
     NotLed,
     /// The node has asked the others to lead the job of this number, which is over or goes on without it.
@@ -1175,6 +1230,15 @@ pub enum JobEvent {
     Pieces(Box<IncomingPieces>),
     /// The connection of another node has closed: in order, with its reason, or with an error.
     PeerGone(HostId, Result<String, JobError>),
+}
+
+/// When a node leaves its job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// When all processes are held before a superstep, so that the others repeat nothing; at once if they cannot be.
+    WhenHeld,
+    /// At once.
+    AtOnce,
 }
 
 /// A peer that has connected.

@@ -202,7 +202,25 @@ impl Views {
         let name = |host: HostId| request.members[host.index()].name.clone();
         let has_joined = |host: HostId| self.joined.contains(&name(host));
         let has_complained = |host: HostId| self.complained.contains(&name(host));
-        let lost = lost_nodes(suspension, has_joined, has_complained);
+        let mut lost = lost_nodes(suspension, has_joined, has_complained);
+        for (host, reason) in &suspension.leaving {
+            if lost.iter().all(|lost| lost.host != *host) {
+                lost.push(LostNode {
+                    host: *host,
+                    reason: reason.clone(),
+                    silent: None,
+                });
+            }
+        }
+        if let Some(leader) = lost
+            .iter()
+            .find(|lost| Some(name(lost.host)) == self.leader)
+        {
+            // Another node leads the job without it.
+            return Err(Hindrance::NoQuorum(JobError::cluster(
+                leader.reason.clone(),
+            )));
+        }
         let complained = suspension.suspended.iter().filter(|(_, of)| {
             let mut others = of.lost.iter();
             others.any(|other| suspension.suspended.contains_key(&other.host))
@@ -248,7 +266,8 @@ impl Views {
         }
         let manages = |host| roles(host) == Some(Role::SetManager);
         let joining: Vec<HostId> = suspension.joining.keys().copied().collect();
-        let members = members(request, (&left, &joining), manages);
+        let candidates: Vec<&Member> = request.candidates().chain(&suspension.offered).collect();
+        let members = members(&candidates, (&left, &joining), manages);
         let members = members.ok_or_else(|| {
             let problem = if left.is_empty() {
                 "no node is left".to_owned()
@@ -264,7 +283,7 @@ impl Views {
             JobError::cluster(format!("{}; {problem}", reasons.join("; ")))
         })?;
         let (hosts, members): (Vec<HostId>, Vec<Member>) = members.into_iter().unzip();
-        let (pool, pauses) = self.pool(request, &hosts, &described);
+        let (pool, pauses) = self.pool(&candidates, &hosts, &described);
         let size = request.setup.placement.len();
         let saved = Saved::newest(suspension, &hosts, size);
         self.reasons.extend(reasons);
@@ -321,20 +340,20 @@ impl Views {
         })
     }
 
-    /// The pool of the view after that of `request` in which the nodes of `hosts` take part and `lost` ones do not, and how long each of
-    /// its nodes is left alone.
+    /// The pool of the next view, in which those of `candidates` take part that have one of `hosts`, and `lost` ones do not, and how long
+    /// each of its nodes is left alone.
     fn pool(
         &mut self,
-        request: &Request,
+        candidates: &[&Member],
         hosts: &[HostId],
         lost: &[LostMember],
     ) -> (Vec<Member>, Vec<Duration>) {
         for lost in lost {
             *self.losses.entry(lost.name.clone()).or_default() += 1;
         }
-        let all = request.candidates().enumerate();
+        let all = candidates.iter().enumerate();
         let pool = all.filter(|(index, _)| !hosts.contains(&HostId::from_index(*index)));
-        let pool: Vec<Member> = pool.map(|(_, member)| member.clone()).collect();
+        let pool: Vec<Member> = pool.map(|(_, member)| (*member).clone()).collect();
         let pauses = pool.iter().map(|member| {
             let losses = self.losses.get(&member.name).copied().unwrap_or(1);
             let factor = 1 << losses.saturating_sub(1).min(PAUSES_MAX);
@@ -432,13 +451,12 @@ fn lost_nodes(
 /// The members of the next view, those that are left and those that join, with their hosts in this one: Set by Set, one that manages
 /// first. `None` if none manages.
 fn members(
-    request: &Request,
+    candidates: &[&Member],
     (left, joining): (&[HostId], &[HostId]),
     manages: impl Fn(HostId) -> bool,
 ) -> Option<Vec<(HostId, Member)>> {
     let mut sets: Vec<Vec<(HostId, Member)>> = Vec::new();
     let mut without = Vec::new();
-    let candidates: Vec<&Member> = request.candidates().collect();
     let member = |host: &HostId| Some((*host, (*candidates.get(host.index())?).clone()));
     let mut all: Vec<(HostId, Member)> = left.iter().filter_map(member).collect();
     for (host, joining) in joining.iter().filter_map(member) {

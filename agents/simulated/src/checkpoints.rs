@@ -87,7 +87,8 @@ impl Checkpoints {
 
     /// A superstep has ended.
     pub(super) fn elapse(&mut self, superstep: &record::Superstep) {
-        self.schedule.elapse(superstep.ended - superstep.started);
+        let time = superstep.ended - superstep.started;
+        self.schedule.elapse(superstep.index, time);
     }
 
     /// Whether the checkpoint before `superstep` has begun.

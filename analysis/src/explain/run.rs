@@ -316,7 +316,8 @@ impl CheckpointReading {
 
     fn all_elapse<'a>(&mut self, supersteps: impl Iterator<Item = &'a Superstep>) {
         for superstep in supersteps {
-            self.schedule.elapse(superstep.ended - superstep.started);
+            self.schedule
+                .elapse(superstep.index, superstep.ended - superstep.started);
         }
     }
 }

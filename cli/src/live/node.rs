@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use bsp::units::InstructionsPerSecond;
 use clap::Args;
-use hosts::{CheckpointFolders, LoadScope, Node, OutputFolder, Pace, Share};
+use hosts::{CheckpointFolders, Leave, LoadScope, Node, OutputFolder, Pace, Share};
 use machines::{Builds, Routes};
 use protocol::identity::files::{RevocationsFile, read_identity};
 use protocol::identity::{Identity, Name, Pem, Role, Subject};
@@ -243,7 +243,11 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
     let build = node.builds.own.to_string();
     let ready =
         |address: SocketAddr| tracing::info!(node = %name, %address, build, "waits for clients");
-    let ran = node.run(ready, termination.clone().received());
+    let terminated = termination.clone();
+    let ran = node.run(ready, async move {
+        terminated.received().await;
+        Leave::WhenHeld
+    });
     ran.map_err(|error| Failure::Cluster(error.to_string()))
 }
 
@@ -374,8 +378,9 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
     let termination = TerminationSignal::default();
     let ran = node.run(ready, async move {
         tokio::select! {
-            _ = left => {}
-            () = termination.received() => {}
+            // Whatever the job is, no client follows it.
+            _ = left => Leave::AtOnce,
+            () = termination.received() => Leave::WhenHeld,
         }
     });
     ran.map_err(|error| Failure::Cluster(error.to_string()))?;

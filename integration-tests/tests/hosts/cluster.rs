@@ -132,7 +132,10 @@ impl Cluster {
                     job.ok_or_else(|| JobError::input("there is no job"))
                 }),
             };
-            let left = async { drop(left.await) };
+            let left = async {
+                drop(left.await);
+                hosts::Leave::AtOnce
+            };
             node.run(|address| ready.send(address).unwrap(), left)
         }));
         self.members.push(Member {

@@ -66,6 +66,14 @@ pub enum JobMessage {
     /// The job is to go on in another view: save the processes before the next superstep, as soon as there can be a checkpoint, and
     /// execute no superstep after that.
     Hold,
+    /// The node is to end: it leaves the job as soon as the job can go on without it, and repeats nothing.
+    Leaving(String),
+    /// Leave the job, as [`Self::Leaving`] says, and end.
+    Drain,
+    /// A node would take part in the job that the receiver is in.
+    Offer(Box<Member>),
+    /// A node would take part in the job, as it says.
+    Offered(Box<Member>),
     /// The node has left the session of the job, because it has lost another node or its leader, or was told to.
     Suspended(Box<Suspended>),
     /// The client leaves the job, which goes on: one of its nodes leads it.

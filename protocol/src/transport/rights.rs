@@ -55,9 +55,9 @@ pub fn check_message(
 
 /// Checks that a peer in this role may send `message` in the name of `from`.
 fn check(role: Role, from: Address, message: &Message) -> Result<(), Refusal> {
-    // Any node may ask which view a job is in.
+    // Any node may ask which view a job is in, and offer to take part in one.
     let asks = (role, from) == (Role::Node, Address::Client)
-        && matches!(message, Message::Job(message) if matches!(**message, JobMessage::Lead(_)));
+        && matches!(message, Message::Job(message) if matches!(**message, JobMessage::Lead(_) | JobMessage::Offer(_)));
     if asks || (speaks_for(role, from) && may_send(from, message)) {
         Ok(())
     } else {
@@ -111,6 +111,8 @@ fn is_from_client(message: &JobMessage) -> bool {
         | JobMessage::Inquire
         | JobMessage::Suspend
         | JobMessage::Hold
+        | JobMessage::Drain
+        | JobMessage::Offer(_)
         | JobMessage::Leave
         | JobMessage::Lead(_)
         | JobMessage::Attach(_)
@@ -124,6 +126,8 @@ fn is_from_client(message: &JobMessage) -> bool {
         | JobMessage::Failed(_)
         | JobMessage::Status(_)
         | JobMessage::Suspended(_)
+        | JobMessage::Leaving(_)
+        | JobMessage::Offered(_)
         | JobMessage::Declined(_)
         | JobMessage::Attached(_)
         | JobMessage::Followed(_)

@@ -61,21 +61,22 @@ fn a_checkpoint_is_due_when_its_interval_is_over_and_the_one_before_is_complete(
 fn the_optimal_interval_follows_what_checkpoints_cost() {
     let mut optimal = schedule(CheckpointInterval::Optimal, 100.0, 4);
     assert!(!optimal.is_due(1, at(0.9)) && optimal.is_due(1, at(1.0)));
-    optimal.elapse(seconds(1.0));
     optimal.begin(1, at(1.0));
+    // The superstep before is over after that.
+    optimal.elapse(0, seconds(1.0));
     // Three seconds longer than usual, then five.
-    optimal.elapse(seconds(4.0));
+    optimal.elapse(1, seconds(4.0));
     optimal.complete(seconds(0.5));
     assert_eq!(optimal.cost(), None, "the superstep goes on");
-    optimal.elapse(seconds(6.0));
+    optimal.elapse(2, seconds(6.0));
     assert_eq!(optimal.cost(), Some(seconds(8.0)));
     assert_eq!(optimal.optimal(), seconds(20.0));
     assert!(!optimal.is_due(9, at(20.9)) && optimal.is_due(9, at(21.0)));
     // Supersteps are no longer than usual, but processes stalled; half of the weight is the newest's.
-    optimal.elapse(seconds(1.0));
+    optimal.elapse(3, seconds(1.0));
     optimal.begin(4, at(21.0));
     optimal.complete(seconds(2.0));
-    optimal.elapse(seconds(1.0));
+    optimal.elapse(4, seconds(1.0));
     assert_eq!(optimal.cost(), Some(seconds(5.0)));
 }
 

@@ -50,6 +50,12 @@ impl Pool {
         Self(nodes.collect())
     }
 
+    /// Adds a node, which is asked from this date on.
+    pub(super) fn add(&mut self, at: Clock) {
+        let state = State::Away;
+        self.0.push(PoolNode { at, state });
+    }
+
     /// When the next node is asked.
     pub(super) fn next_timeout(&self) -> Option<Clock> {
         let waiting = self

@@ -411,6 +411,17 @@ impl Job {
         }
     }
 
+    /// Whether its processes can be held before a superstep, so that it goes on in another view.
+    pub(super) fn can_be_held(&self) -> bool {
+        let is_saved = match &self.phase {
+            Phase::Running(running) => {
+                running.has_begun && running.world.borrow().generations().is_some()
+            }
+            Phase::Gathering(_) => false,
+        };
+        is_saved && self.submit.view.is_some() && !self.has_ended()
+    }
+
     /// Whether the job goes on when its client is lost: it has views, and has begun, here or in an earlier view.
     pub(super) fn goes_on_without_client(&self) -> bool {
         let has_begun = match &self.phase {

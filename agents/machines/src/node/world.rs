@@ -1054,7 +1054,7 @@ impl HostWorld {
     /// A superstep has been recorded here.
     fn elapse(&mut self, superstep: &record::Superstep) {
         if let Some(checkpoints) = &mut self.checkpoints {
-            checkpoints.elapse(superstep.ended - superstep.started);
+            checkpoints.elapse(superstep.index, superstep.ended - superstep.started);
         }
     }
 

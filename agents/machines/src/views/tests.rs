@@ -64,6 +64,8 @@ fn left(gone: &[u32], complaints: &[(u32, u32)]) -> Suspension {
         completed: 30,
         is_complete: true,
         joining: BTreeMap::new(),
+        offered: Vec::new(),
+        leaving: BTreeMap::new(),
     };
     for host in (0..6).filter(|host| !gone.contains(host)) {
         let of_host = complaints.iter().filter(|(by, _)| *by == host);

@@ -384,11 +384,7 @@ impl<'a> Cluster<'a> {
             Happening::Heal(fault) => self.heal(fault),
             Happening::Follow(fault) => self.follow(fault),
             Happening::Disk(number) => self.folder_changed(number),
-            Happening::Exit(owner) => {
-                if self.is_alive(owner) {
-                    self.crash(owner.place);
-                }
-            }
+            Happening::Exit(owner, until) => self.exit(owner, until),
             Happening::Executed(owner, _, count) => {
                 if self.is_alive(owner)
                     && let Some(node) = &self.nodes[owner.place]
@@ -559,8 +555,8 @@ enum Happening {
     Heal(usize),
     /// A fault happens that follows another one.
     Follow(usize),
-    /// A node ends after its signal to end.
-    Exit(Owner),
+    /// A node ends after its signal to end, if it has left its job or this date has come.
+    Exit(Owner, Option<u64>),
     /// A change of the checkpoint folder is made.
     Disk(u64),
     /// Executions of a node have ended.
@@ -627,7 +623,7 @@ impl Happening {
             Self::Local(owner, ..)
             | Self::Timer(owner, _)
             | Self::Executed(owner, ..)
-            | Self::Exit(owner) => Some(owner.place),
+            | Self::Exit(owner, _) => Some(owner.place),
             Self::Connect(_)
             | Self::LeaderLocal(..)
             | Self::Heal(_)
@@ -668,7 +664,7 @@ impl Happening {
             Self::Timer(owner, at) => [9, number(&owner.place), *at],
             Self::Heal(fault) => [10, number(fault), 0],
             Self::Disk(number) => [11, *number, 0],
-            Self::Exit(owner) => [12, number(&owner.place), owner.incarnation],
+            Self::Exit(owner, _) => [12, number(&owner.place), owner.incarnation],
             Self::Follow(fault) => [15, number(fault), 0],
             Self::Executed(owner, job, count) => [14, number(&owner.place) << 32 | *job, *count],
         }

@@ -82,7 +82,7 @@ fn name(message: &Message) -> String {
 }
 
 /// The number of messages of nodes and of clients.
-const OTHERS: usize = 28;
+const OTHERS: usize = 33;
 
 fn messages() -> Vec<(Address, Address, Message)> {
     let process = Address::Process(Rank(200));
@@ -533,7 +533,7 @@ fn submit() -> Submit {
     }
 }
 
-fn asked() -> [JobMessage; 11] {
+fn asked() -> [JobMessage; 13] {
     [
         JobMessage::Submit(Box::new(submit())),
         JobMessage::Meet { counts: true },
@@ -542,6 +542,8 @@ fn asked() -> [JobMessage; 11] {
         JobMessage::Stop,
         JobMessage::Suspend,
         JobMessage::Hold,
+        JobMessage::Drain,
+        JobMessage::Offer(Box::new(member())),
         JobMessage::Leave,
         JobMessage::Lead(Lead { job: 7, session: 8 }),
         JobMessage::Attach(7),
@@ -549,7 +551,7 @@ fn asked() -> [JobMessage; 11] {
     ]
 }
 
-fn answered() -> [JobMessage; 19] {
+fn answered() -> [JobMessage; 21] {
     let job = JobStatus {
         job: 7,
         client: "alice".to_owned(),
@@ -635,6 +637,8 @@ fn answered() -> [JobMessage; 19] {
                 leader: Some("n1".to_owned()),
             }],
         })),
+        JobMessage::Leaving("n2 has been told to leave".to_owned()),
+        JobMessage::Offered(Box::new(member())),
         JobMessage::Declined(Declined::Follows("n2".to_owned())),
         JobMessage::Followed(Box::new(Followed::View(FollowedView {
             number: 2,

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use bsp::HostId;
 use machines::client::ClientEvent;
-use machines::node::NodeEvent;
+use machines::node::{Leave, NodeEvent};
 use machines::{members, quorum};
 use protocol::Step;
 
 use crate::simulation::cluster::leader::CLIENT;
 use crate::simulation::cluster::node::NodeProcess;
-use crate::simulation::cluster::{Cluster, Happening};
+use crate::simulation::cluster::{Cluster, Happening, Owner};
 use crate::simulation::fault::{Fault, FaultKind, HARMLESS, Partition, SECOND, When};
 use crate::simulation::scenario::Scenario;
 
@@ -57,6 +57,27 @@ impl Cluster<'_> {
         if matches!(state, State::Waiting(_)) && !self.is_over() {
             self.hit(index, fault.node);
         }
+    }
+
+    /// A node that has been told to end does, unless its job still needs it: until a date.
+    pub(super) fn exit(&mut self, owner: Owner, until: Option<u64>) {
+        let Some(node) = &self.nodes[owner.place] else {
+            return;
+        };
+        if !self.is_alive(owner) {
+            return;
+        }
+        let until = match until {
+            Some(_) if node.machine.is_idle() => None,
+            Some(until) if self.now < until => Some(until),
+            Some(_) => {
+                self.tell_node(owner.place, NodeEvent::Leave(Leave::AtOnce));
+                None
+            }
+            None => return self.crash(owner.place),
+        };
+        self.queue
+            .add(self.now + EXIT, Happening::Exit(owner, until));
     }
 
     /// The first node that is at `step`.
@@ -106,8 +127,9 @@ impl Cluster<'_> {
             FaultKind::Late => self.make_late(&fault, node, true),
             FaultKind::Leave => {
                 let owner = self.owner(node);
-                self.tell_node(node, NodeEvent::Leave);
-                self.queue.add(self.now + EXIT, Happening::Exit(owner));
+                self.tell_node(node, NodeEvent::Leave(Leave::WhenHeld));
+                let exit = Happening::Exit(owner, Some(self.now + DRAINING));
+                self.queue.add(self.now + EXIT, exit);
             }
             FaultKind::ClientCrash => self.crash_client(),
             FaultKind::Interrupt => self.tell_leader(CLIENT, ClientEvent::Interrupted),
@@ -448,6 +470,8 @@ impl Cluster<'_> {
 const MILLISECOND: u64 = 1_000_000;
 /// The time from the signal until a node ends, in nanoseconds.
 const EXIT: u64 = 200_000_000;
+/// How long it waits until its job can go on without it.
+const DRAINING: u64 = 10 * SECOND;
 /// How long a node that leads waits for the answers of the others, in nanoseconds.
 const WAITED_FOR: u64 = 4 * SECOND;
 

@@ -155,7 +155,7 @@ impl<'a> Cluster<'a> {
         };
         let connection = |host: HostId| leader.connections[leader.hosts[host.index()]];
         match action {
-            ClientAction::Connect(host, role) => {
+            ClientAction::Connect(host, _, role) => {
                 let (from, to) = (leader.owner, leader.hosts[host.index()]);
                 let delay = self.network.delay(from.place, to, 3000)
                     + self.network.delay(to, from.place, 3000);
@@ -284,6 +284,9 @@ impl<'a> Cluster<'a> {
             session,
             ..leader.ids
         };
+        let changes = !left.leaving.is_empty() || !left.joining.is_empty();
+        let mut suspended = left.suspended.values();
+        let is_planned = left.lost.is_empty() && suspended.all(|of| of.lost.is_empty());
         let next = match leader.views.next(of, left) {
             Ok(next) => next,
             Err(Hindrance::NoQuorum(error)) if leader.views.is_led_by_node() => {
@@ -291,6 +294,12 @@ impl<'a> Cluster<'a> {
             }
             Err(hindrance) => return self.finish(id, Err(hindrance.into())),
         };
+        if changes && is_planned && 0 < next.repeats {
+            let repeats = next.repeats;
+            self.violate(format!(
+                "{repeats} supersteps are executed again although no node is lost"
+            ));
+        }
         let number = Some(next.view.number);
         let setup = setup_of(&self.scenario.request.setup, number, &next.members);
         match next.request(before, setup) {
@@ -348,12 +357,6 @@ impl<'a> Cluster<'a> {
         let joined = next.joined.iter().filter_map(|name| self.place_of(name));
         let joined: Vec<usize> = joined.collect();
         self.joined += length(joined.len());
-        if next.lost.is_empty() && !joined.is_empty() && 0 < next.repeats {
-            let repeats = next.repeats;
-            self.violate(format!(
-                "{repeats} supersteps are executed again although no node is lost"
-            ));
-        }
         if let Some(facts) = self.session_of(id) {
             facts.left_out = left_out;
             facts.joined = joined;
