@@ -701,6 +701,8 @@ pub struct Saved {
     pub sent: u64,
     /// If checkpoints are written to disk: the file with the pieces, or why there is none.
     pub file: Option<Result<PiecesFile, String>>,
+    /// Whether the processes are held before the superstep, so that it is not complete before the job goes on in another view.
+    pub held: bool,
 }
 
 /// A file with the pieces of a node.

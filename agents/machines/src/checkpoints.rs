@@ -321,6 +321,13 @@ impl Checkpoints {
         }
     }
 
+    /// The processes here are held before the superstep of the checkpoint that has begun.
+    pub(crate) const fn hold(&mut self) {
+        if let Some(part) = &mut self.current {
+            part.is_held = true;
+        }
+    }
+
     /// A process has been saved. One of a checkpoint that is over has no effect.
     ///
     /// # Errors
@@ -722,6 +729,8 @@ struct Part {
     /// The file, once it is written, or cannot be; `None` inside: there is to be none.
     file: Option<Option<Result<PiecesFile, String>>>,
     is_reported: bool,
+    /// Whether its processes are held.
+    is_held: bool,
 }
 
 impl Part {
@@ -739,6 +748,7 @@ impl Part {
             is_copied: false,
             file: None,
             is_reported: false,
+            is_held: false,
         }
     }
 
@@ -756,6 +766,7 @@ impl Part {
             bytes: self.bytes,
             sent: self.sent,
             file,
+            held: self.is_held,
         })
     }
 }
@@ -774,6 +785,8 @@ struct Collection {
     files: BTreeMap<HostId, WrittenPieces>,
     /// Why the checkpoint is not on disk, although it should be.
     problem: Option<String>,
+    /// Whether the processes of a node are held.
+    is_held: bool,
 }
 
 impl Collection {
@@ -789,6 +802,7 @@ impl Collection {
             sent: 0,
             files: BTreeMap::new(),
             problem: None,
+            is_held: false,
         }
     }
 
@@ -798,6 +812,7 @@ impl Collection {
         self.encoding = self.encoding.max(saved.encoding);
         self.bytes = self.bytes.saturating_add(saved.bytes);
         self.sent = self.sent.saturating_add(saved.sent);
+        self.is_held |= saved.held;
         match saved.file {
             Some(Ok(file)) => {
                 let written = WrittenPieces {
@@ -832,8 +847,7 @@ impl Collection {
             sent: units::Bytes(self.sent),
             complete,
             problem: self.problem,
-            // The client knows.
-            held: false,
+            held: self.is_held,
         }
     }
 }

@@ -99,8 +99,8 @@ pub struct ClientMachine<'a> {
     joined: BTreeSet<HostId>,
     /// Whether processes are saved.
     saves: bool,
-    /// Whether processes are to be held before a superstep, and how many were complete when that was ordered.
-    held: Option<u64>,
+    /// Whether processes are to be held before a superstep.
+    holds: bool,
     /// How long it took to hold and save them, once they are.
     saved_in: Option<Duration>,
     result: JobResult,
@@ -225,7 +225,7 @@ impl<'a> ClientMachine<'a> {
             leaving: BTreeMap::new(),
             joined: BTreeSet::new(),
             saves: false,
-            held: None,
+            holds: false,
             saved_in: None,
             result: JobResult::default(),
             actions: VecDeque::new(),
@@ -494,7 +494,7 @@ impl<'a> ClientMachine<'a> {
 
     /// Whether nodes of the pool may join now.
     fn takes_nodes(&self) -> bool {
-        matches!(self.phase, Phase::Running) && self.saves && self.held.is_none() && 0 < self.view()
+        matches!(self.phase, Phase::Running) && self.saves && !self.holds && 0 < self.view()
     }
 
     /// Asks the nodes of the pool that it is time to ask. If one is free, has all processes held before the next superstep.
@@ -518,7 +518,7 @@ impl<'a> ClientMachine<'a> {
             }
         }
         if self.pool.free().next().is_some() || !self.leaving.is_empty() {
-            self.held = Some(self.completed);
+            self.holds = true;
             for host in self.hosts() {
                 self.send(host, JobMessage::Hold);
             }
@@ -997,10 +997,7 @@ impl<'a> ClientMachine<'a> {
                 self.snapshots.move_processes(call);
                 self.result.calls.push((**call).clone());
             } else if let Event::Checkpoint(checkpoint) = &mut event {
-                // No superstep ends before which processes are held.
-                let is_newest = self.completed <= checkpoint.superstep;
-                let held = self.held.filter(|_| is_newest);
-                checkpoint.held = held.is_some_and(|held| held <= checkpoint.superstep);
+                checkpoint.held &= self.holds;
                 if checkpoint.held {
                     let took = (checkpoint.complete - checkpoint.at).get();
                     self.saved_in = Duration::try_from_secs_f64(took).ok();

@@ -388,6 +388,7 @@ fn what_contradicts_the_state_is_refused() {
         bytes: 0,
         sent: 0,
         file: None,
+        held: false,
     };
     refused(0, CheckpointMessage::Saved(Box::new(saved.clone())));
     let first = &mut nodes.nodes[0];

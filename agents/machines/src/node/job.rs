@@ -411,15 +411,18 @@ impl Job {
         }
     }
 
-    /// Whether its processes can be held before a superstep, so that it goes on in another view.
+    /// Whether its processes can be held before a superstep, so that it goes on in another view without this node: others have
+    /// copies of what it has.
     pub(super) fn can_be_held(&self) -> bool {
+        let checkpointing = self.prepared.setup.checkpointing.as_ref();
+        let are_copied = checkpointing.is_some_and(|checkpointing| checkpointing.copies);
         let is_saved = match &self.phase {
             Phase::Running(running) => {
                 running.has_begun && running.world.borrow().generations().is_some()
             }
             Phase::Gathering(_) => false,
         };
-        is_saved && self.submit.view.is_some() && !self.has_ended()
+        are_copied && is_saved && self.submit.view.is_some() && !self.has_ended()
     }
 
     /// Whether the job goes on when its client is lost: it has views, and has begun, here or in an earlier view.

@@ -963,9 +963,10 @@ impl HostWorld {
             let work = self.computation.work(rank);
             let saving = checkpoints.saving((rank, superstep), agent, inbox, work);
             self.computation.save(saving);
-            if self.holds {
-                self.held = Some(superstep);
-            }
+        }
+        if let Some(checkpoints) = self.checkpoints.as_mut().filter(|_| self.holds) {
+            checkpoints.hold();
+            self.held = Some(superstep);
         }
         self.go_on_with_checkpoint();
     }

@@ -438,6 +438,7 @@ fn traffic() -> [Message; 10] {
             bytes: 1000,
             sent: 5,
             file,
+            held: true,
         })))
     };
     [
