@@ -67,6 +67,7 @@ impl<'a> Commands<'a> {
             live::run::command(),
             live::attach::attach_command(),
             live::attach::end_command(),
+            live::attach::drain_command(),
             live::up::command(),
             live::bench::command(),
             live::status::command(),

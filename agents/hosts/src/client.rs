@@ -208,6 +208,39 @@ pub(super) fn outcome(
     })
 }
 
+/// Orders a node to leave its job, as soon as that can go on without it, and to end. Returns when it has.
+///
+/// # Errors
+///
+/// If it cannot be reached, or does not end in time.
+pub fn drain(
+    identity: Identity,
+    build: &Build,
+    (member, role): (&Member, Role),
+) -> Result<(), JobError> {
+    runtime()?.block_on(async {
+        let endpoint = endpoint(identity, build)?;
+        let mut peer = connect(&endpoint, member, role).await?;
+        send(&peer.sender, JobMessage::Drain)?;
+        let ended = async {
+            // It says that it ends, and then does.
+            while let Ok(Received::Message(..)) = peer.messages.receive().await {}
+        };
+        let ended = tokio::time::timeout(DRAIN_LIMIT, ended).await;
+        endpoint.close().await;
+        ended.map_err(|_| {
+            JobError::cluster(format!(
+                "{} has not ended in {} s",
+                member.name,
+                DRAIN_LIMIT.as_secs()
+            ))
+        })
+    })
+}
+
+/// How long a node may take to leave its job and to end.
+const DRAIN_LIMIT: Duration = Duration::from_secs(20);
+
 /// Leads a job of the client `owner` from the view after that of `request`, whose leader is lost, to its end. `ids` has the session of that view.
 /// Returns the request for the last view, too.
 ///

@@ -22,6 +22,7 @@ mod live_job;
 mod meter;
 mod migration;
 mod node;
+mod offer;
 mod pace;
 mod pool;
 
@@ -33,12 +34,15 @@ use pool::{Executions, ProcessorSpeed};
 
 pub use attach::{Attachment, attach, end};
 pub use checkpoints::CheckpointFolders;
-pub use client::{JobObserver, NodeAnswer, TransferProgress, detach, inquire, resume, run, watch};
+pub use client::{
+    JobObserver, NodeAnswer, TransferProgress, detach, drain, inquire, resume, run, watch,
+};
 pub use files::OutputFolder;
 pub use leader::SharedPrepare;
 pub use machines::node::Leave;
 pub use meter::{LoadScope, measured_speed, processors};
 pub use node::{Node, NodeError};
+pub use offer::Offer;
 pub use pace::{Pace, PlayedHost, Share};
 
 /// The machine that a node stands for, as it is used.

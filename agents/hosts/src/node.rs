@@ -34,6 +34,7 @@ use crate::files::OutputFolder;
 use crate::leader::{LeaderParts, Ledgers, SharedPrepare};
 use crate::live_job::{INPUTS_AT_ONCE, LiveJob, Next};
 use crate::meter::{LoadMeter, LoadScope, measured_speed, own_memory, processors};
+use crate::offer::{Offer, offer};
 use crate::pace::{Pace, elapsed};
 use crate::pool::{AbandonedSupersteps, Executions, ProcessorSpeed};
 
@@ -65,6 +66,8 @@ pub struct Node {
     pub outputs: OutputFolder,
     /// What a job is made of.
     pub prepare: Arc<SharedPrepare>,
+    /// The nodes whose job it would join, if it would.
+    pub offer: Option<Offer>,
 }
 
 impl Node {
@@ -130,6 +133,10 @@ impl Node {
                 folders,
             );
             let shell = Rc::new(shell);
+            if let Some(offered) = self.offer {
+                let offered = Rc::clone(&shell).offer(offered);
+                drop(actix_rt::spawn(offered));
+            }
             tokio::select! {
                 () = Rc::clone(&shell).serve(events) => {}
                 () = shell.leave_after(leave) => {}
@@ -271,6 +278,25 @@ impl NodeShell {
             if has_ended {
                 return;
             }
+        }
+    }
+
+    /// Offers the node to others while it is free.
+    async fn offer(self: Rc<Self>, mut offered: Offer) {
+        if offered.own.address.is_empty()
+            && let Ok(address) = self.endpoint.address()
+        {
+            offered.own.address = if address.ip().is_unspecified() {
+                format!("{}:{}", self.own(), address.port())
+            } else {
+                address.to_string()
+            };
+        }
+        let identity = self.endpoint.identity().clone();
+        let build = self.leading.builds.own.clone();
+        let is_free = || self.node.borrow().is_idle();
+        if let Err(error) = offer(identity, build, offered, is_free).await {
+            tracing::error!("this node offers itself to no other: {error}");
         }
     }
 

@@ -529,8 +529,14 @@ impl NodeMachine {
     }
 
     /// A node would take part in the job here: its leader decides that.
-    fn pass_offer(&mut self, place: usize, member: Box<Member>) {
+    fn pass_offer(&mut self, place: usize, mut member: Box<Member>) {
         let guest = &self.guests[place];
+        if member.set.is_empty()
+            && let Some(submit) = self.current.as_ref().map(Current::submit)
+            && let Some(own) = submit.members.get(submit.host.index())
+        {
+            member.set.clone_from(&own.set);
+        }
         let leader = self
             .current
             .as_ref()

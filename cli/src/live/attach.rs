@@ -1,17 +1,18 @@
-//! `migbsp attach` and `migbsp end`: jobs that go on without the client that submitted them.
+//! `migbsp attach`, `migbsp end` and `migbsp drain`: jobs that go on without the client that submitted them, or without a node.
 
 use std::num::NonZeroU64;
 
 use clap::Args;
-use experiments::RunFailure;
+use experiments::{Failure, RunFailure};
 use hosts::Attachment;
 use machines::JobError;
+use protocol::identity::Name;
 use protocol::transport::JobId;
 
 use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
 use crate::live::cluster::{ClusterArguments, ClusterMembers, roles};
-use crate::live::help::{ATTACH_ABOUT, ATTACH_HELP, END_ABOUT};
+use crate::live::help::{ATTACH_ABOUT, ATTACH_HELP, DRAIN_ABOUT, DRAIN_HELP, END_ABOUT};
 use crate::live::run::{CheckpointArguments, Following, ResultArguments, RunJob, Shown};
 use crate::output::print;
 
@@ -37,6 +38,16 @@ struct EndArguments {
     cluster: ClusterArguments,
 }
 
+/// Arguments of `drain`.
+#[derive(Clone, Debug, Args)]
+struct DrainArguments {
+    /// The name of the node, as the list of hosts has it; can be given several times
+    #[arg(value_name = "NODE", required = true)]
+    nodes: Vec<Name>,
+    #[command(flatten)]
+    cluster: ClusterArguments,
+}
+
 /// The command `attach`.
 pub(crate) fn attach_command() -> Command {
     Command::new(
@@ -51,6 +62,13 @@ pub(crate) fn attach_command() -> Command {
 /// The command `end`.
 pub(crate) fn end_command() -> Command {
     Command::new("end", "End a run that a node leads", end).long_about(END_ABOUT)
+}
+
+/// The command `drain`.
+pub(crate) fn drain_command() -> Command {
+    Command::new("drain", "Have a node leave its job, and end it", drain)
+        .long_about(DRAIN_ABOUT)
+        .after_long_help(DRAIN_HELP)
 }
 
 fn attach(arguments: &AttachArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
@@ -84,6 +102,22 @@ fn end(arguments: &EndArguments, context: &Context<'_>) -> Result<(), CommandFai
     let asked = members.into_iter().zip(roles).collect();
     hosts::end(client, &build, asked, arguments.job).map_err(failed)?;
     print(&format!("{} ends\n", arguments.job))?;
+    Ok(())
+}
+
+fn drain(arguments: &DrainArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    let ClusterMembers { members, client } =
+        ClusterMembers::find(&arguments.cluster, context.program())?;
+    let build = context.registry().build()?;
+    let roles = roles(&members).collect::<Vec<_>>();
+    for name in &arguments.nodes {
+        let name = name.as_str();
+        let place = members.iter().position(|member| member.name == name);
+        let place = place
+            .ok_or_else(|| Failure::Usage(format!("{name}: the list of hosts has no such node")))?;
+        hosts::drain(client.clone(), &build, (&members[place], roles[place])).map_err(failed)?;
+        print(&format!("{name} has ended\n"))?;
+    }
     Ok(())
 }
 

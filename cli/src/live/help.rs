@@ -60,6 +60,19 @@ What survives what: docs/recovery.md.";
 pub(super) const END_ABOUT: &str = "\
 End a run that a node leads. Its nodes are free then; a client that follows it is told who has ended it.";
 
+pub(super) const DRAIN_ABOUT: &str = "\
+Have a node leave its job, and end it. The job goes on without it and repeats nothing: all processes are saved before the next \
+superstep, and go on in another view. A job that cannot goes on from its last checkpoint, after ten seconds. SIGTERM does the same.";
+
+pub(super) const DRAIN_HELP: &str = "\
+Exit codes: 0 if the nodes have ended; 2 if the list of hosts has no such node; 5 if a node cannot be reached or does not end in 20 s.
+
+Examples:
+  {bin} drain node-3 --cluster hosts
+  {bin} status --cluster hosts
+
+What survives what: docs/recovery.md.";
+
 pub(super) const RUN_HELP: &str = "\
 The list of hosts, one per line; the first of each Set is its Set Manager:
   node-1 slots=4 set=left addr=10.0.0.1:7447

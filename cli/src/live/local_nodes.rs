@@ -1,4 +1,5 @@
-//! The node processes of `up`: how they start, how `--kill` ends and `--stop` interrupts them, and how they have ended.
+//! The node processes of `up`: how they start, how `--join` adds some, how `--kill` and `--drain` end them and `--stop` interrupts them,
+//! and how they have ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -46,6 +47,8 @@ pub(crate) struct PlannedNodes {
     pub(crate) data: Option<PathBuf>,
     /// The folder for the files that processes leave on nodes, as `data`; `None`: there are none.
     pub(crate) outputs: Option<PathBuf>,
+    /// The nodes that join later.
+    pub(crate) joins: Vec<Joins>,
 }
 
 /// Node processes, which end when this is dropped, and then the relay between them.
@@ -56,6 +59,8 @@ pub(crate) struct Nodes {
     killed: BTreeMap<u64, Vec<usize>>,
     /// The nodes that [`Self::stop`] has stopped, and the superstep that was over.
     stopped: Vec<(usize, Stop)>,
+    /// The nodes that join, and the superstep that has to be over before.
+    joins: Vec<(u64, NodeConfiguration)>,
     /// What lets them go on. The threads end when the other ends of the channels do.
     stops: Vec<(mpsc::Sender<Infallible>, JoinHandle<()>)>,
     /// What the system had counted when they were started.
@@ -75,6 +80,7 @@ pub(crate) fn start(
         checkpoints,
         data,
         outputs,
+        joins,
     } = planned;
     let cluster: Name = "local".parse().expect("a name");
     let authority = Authority::generate(cluster, validity(2 * DAYS)?).map_err(Failure::chain)?;
@@ -97,28 +103,38 @@ pub(crate) fn start(
         relay: None,
         killed: BTreeMap::new(),
         stopped: Vec::new(),
+        joins: Vec::new(),
         stops: Vec::new(),
         memory_kills: MemoryKills::count(),
     };
-    for (index, (member, share)) in members.iter().zip(shares).enumerate() {
-        let host = HostId::from_index(index);
-        let routes = relay.iter().flat_map(|relay| relay.routes(host));
+    let configuration = |member: &Member| {
         // Any of them manages its Set if those before it are lost.
         let identity = issue(Role::SetManager, &member.name)?.to_pem();
-        nodes.begin(&NodeConfiguration {
+        Ok::<_, Failure>(NodeConfiguration {
             certificates: identity.certificates,
             key: identity.key,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            routes: routes
-                .map(|(to, address)| (members[to.index()].name.clone(), address))
-                .collect(),
+            routes: BTreeMap::new(),
             speed,
-            share: share.get(),
-            play: play.as_ref().map(|play| play.node(host)),
+            share: Share::WHOLE.get(),
+            play: None,
             allow_mixed_builds,
             checkpoints: checkpoints.clone(),
             data: data.as_ref().map(|data| own_folder(data, member)),
             outputs: outputs.as_ref().map(|outputs| own_folder(outputs, member)),
+            join: None,
+        })
+    };
+    for (index, (member, share)) in members.iter().zip(shares).enumerate() {
+        let host = HostId::from_index(index);
+        let routes = relay.iter().flat_map(|relay| relay.routes(host));
+        nodes.begin(&NodeConfiguration {
+            routes: routes
+                .map(|(to, address)| (members[to.index()].name.clone(), address))
+                .collect(),
+            share: share.get(),
+            play: play.as_ref().map(|play| play.node(host)),
+            ..configuration(member)?
         })?;
     }
     let mut addresses = Vec::new();
@@ -126,6 +142,21 @@ pub(crate) fn start(
         let address = address_of(&member.name, child)?;
         member.address = address.to_string();
         addresses.push(address);
+    }
+    for join in joins {
+        for _ in 0..join.count.get() {
+            let number = members.len() + nodes.joins.len() + 1;
+            let own = Member {
+                name: format!("node-{number}"),
+                address: String::new(),
+                ..members[members.len() - 1].clone()
+            };
+            let joining = NodeConfiguration {
+                join: Some((members.clone(), own.clone())),
+                ..configuration(&own)?
+            };
+            nodes.joins.push((join.superstep, joining));
+        }
     }
     if let (Some(links), Some(relay)) = (links, relay) {
         nodes.relay = Some(links.run(relay, addresses)?);
@@ -173,6 +204,28 @@ impl Nodes {
             if matches!(child.try_wait(), Ok(None)) && child.kill().is_ok() {
                 self.killed.entry(superstep).or_default().push(index);
             }
+        }
+    }
+
+    /// Starts the nodes that join once `superstep` is over.
+    fn join(&mut self, superstep: u64) {
+        let due: Vec<_> = self
+            .joins
+            .extract_if(.., |(at, _)| *at <= superstep)
+            .collect();
+        for (_, configuration) in due {
+            if let Err(error) = self.begin(&configuration) {
+                tracing::error!("a node does not join: {error}");
+            }
+        }
+    }
+
+    /// Tells the node processes that are `included` to end, by their indices.
+    fn drain(&mut self, included: impl Fn(usize) -> bool) {
+        let children = self.children.iter_mut().enumerate();
+        for (_, child) in children.filter(|(index, _)| included(*index)) {
+            // It may have ended.
+            let _told = kill_process(Pid::from_child(child), Signal::TERM);
         }
     }
 
@@ -365,6 +418,29 @@ impl Display for Stop {
     }
 }
 
+/// Nodes that join a job, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Joins {
+    count: NonZeroU32,
+    /// The superstep, from 0, that is over then.
+    superstep: u64,
+}
+
+impl FromStr for Joins {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = "must be COUNT@SUPERSTEP, such as 1@100, with at most 256 nodes";
+        let (count, superstep) = text.split_once('@').ok_or(expected)?;
+        let count = count.trim().parse().ok();
+        let count = count.filter(|count: &NonZeroU32| count.get() <= 256);
+        Ok(Self {
+            count: count.ok_or(expected)?,
+            superstep: superstep.trim().parse().map_err(|_| expected)?,
+        })
+    }
+}
+
 /// The longest time for which a node may be stopped, in seconds.
 const STOP_MAX: f64 = 86_400.0;
 
@@ -373,18 +449,20 @@ const STOP_MAX: f64 = 86_400.0;
 pub(crate) struct Disturbances {
     /// Those whose superstep is not over.
     kills: Vec<NodesAt>,
+    drains: Vec<NodesAt>,
     stops: Vec<Stop>,
 }
 
 impl Disturbances {
-    pub(crate) fn new(kills: &[NodesAt], stops: &[Stop]) -> Self {
+    pub(crate) fn new(kills: &[NodesAt], drains: &[NodesAt], stops: &[Stop]) -> Self {
         Self {
             kills: kills.to_vec(),
+            drains: drains.to_vec(),
             stops: stops.to_vec(),
         }
     }
 
-    /// Kills and stops the nodes for which it is time after `event`, each once.
+    /// Kills, drains, stops and adds the nodes for which it is time after `event`, each once.
     pub(crate) fn observe(&mut self, event: &Event, nodes: &mut Nodes) {
         let Event::Superstep(superstep) = event else {
             return;
@@ -394,6 +472,11 @@ impl Disturbances {
             tracing::info!(%kill, at = %superstep.ended, "nodes are killed");
             nodes.kill(kill.superstep, |index| kill.includes(index));
         }
+        for drain in self.drains.extract_if(.., |drain| is_due(*drain)) {
+            tracing::info!(%drain, at = %superstep.ended, "nodes are told to end");
+            nodes.drain(|index| drain.includes(index));
+        }
+        nodes.join(superstep.index);
         for stop in self.stops.extract_if(.., |stop| is_due(stop.at)) {
             tracing::info!(%stop, at = %superstep.ended, "nodes are stopped");
             nodes.stop(stop);
@@ -404,7 +487,8 @@ impl Disturbances {
     pub(crate) fn warn_of_pending(&self) {
         let kills: Vec<String> = self.kills.iter().map(NodesAt::to_string).collect();
         let stops: Vec<String> = self.stops.iter().map(Stop::to_string).collect();
-        for (option, pending) in [("--kill", kills), ("--stop", stops)] {
+        let drains: Vec<String> = self.drains.iter().map(NodesAt::to_string).collect();
+        for (option, pending) in [("--kill", kills), ("--drain", drains), ("--stop", stops)] {
             if !pending.is_empty() {
                 let pending = pending.join(", ");
                 tracing::warn!("{option} {pending}: the run ended before this superstep was over");

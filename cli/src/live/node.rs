@@ -3,16 +3,21 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
 use bsp::units::InstructionsPerSecond;
 use clap::Args;
-use hosts::{CheckpointFolders, Leave, LoadScope, Node, OutputFolder, Pace, Share};
+use hosts::{
+    CheckpointFolders, Leave, LoadScope, Node, Offer, OutputFolder, Pace, Share, processors,
+};
 use machines::{Builds, Routes};
+use protocol::Member;
 use protocol::identity::files::{RevocationsFile, read_identity};
 use protocol::identity::{Identity, Name, Pem, Role, Subject};
 use serde::{Deserialize, Serialize};
@@ -57,6 +62,35 @@ struct NodeArguments {
     /// Folder for the files that processes leave here, in place of [node] outputs [default: none]
     #[arg(long, value_name = "FOLDER")]
     outputs: Option<PathBuf>,
+    /// Take part in the job of this node, and in each later one of it; can be given several times [default address: NAME:7447]
+    #[arg(long, value_name = "NAME[=HOST:PORT]")]
+    join: Vec<Joined>,
+    /// With --join: the Set [default: that of the node]
+    #[arg(long, value_name = "NAME", requires = "join")]
+    set: Option<String>,
+    /// With --join: the number of processors that it offers [default: all]
+    #[arg(long, value_name = "N", requires = "join")]
+    slots: Option<NonZeroU32>,
+}
+
+/// A node whose job another one joins.
+#[derive(Clone, Debug)]
+struct Joined {
+    name: Name,
+    address: String,
+}
+
+impl FromStr for Joined {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, address) = match text.split_once('=') {
+            Some((name, address)) => (name, address.to_owned()),
+            None => (text, format!("{text}:{PORT}")),
+        };
+        let name = name.parse().map_err(|error| format!("{error}"))?;
+        Ok(Self { name, address })
+    }
 }
 
 impl NodeArguments {
@@ -122,6 +156,8 @@ pub(crate) struct NodeConfiguration {
     pub(crate) data: Option<PathBuf>,
     /// The folder for the files that processes leave there; not set: there are none.
     pub(crate) outputs: Option<PathBuf>,
+    /// The nodes whose job it joins, and how it does; not set: it waits for clients.
+    pub(crate) join: Option<(Vec<Member>, Member)>,
 }
 
 /// The command `node`.
@@ -238,6 +274,7 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         checkpoints: CheckpointFolders::below(checkpoints),
         outputs: output_folder(outputs.as_deref())?,
         prepare: Arc::new(move |submit| prepare(submit, &registry, data.as_deref())),
+        offer: offer(arguments, &name),
     };
     let termination = TerminationSignal::default();
     let build = node.builds.own.to_string();
@@ -249,6 +286,24 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         Leave::WhenHeld
     });
     ran.map_err(|error| Failure::Cluster(error.to_string()))
+}
+
+/// What the node `name` offers to others, if it is to join their job.
+fn offer(arguments: &NodeArguments, name: &Name) -> Option<Offer> {
+    let own = Member {
+        name: name.to_string(),
+        address: String::new(),
+        set: arguments.set.clone().unwrap_or_default(),
+        slots: arguments.slots.unwrap_or_else(processors).get(),
+        speed: 1.0,
+    };
+    let to = arguments.join.iter().map(|joined| Member {
+        name: joined.name.to_string(),
+        address: joined.address.clone(),
+        ..own.clone()
+    });
+    let to: Vec<Member> = to.collect();
+    (!to.is_empty()).then_some(Offer { to, own })
 }
 
 /// The folder of a node for files of jobs.
@@ -357,6 +412,7 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
         checkpoints: checkpoints(configuration.checkpoints),
         outputs: output_folder(configuration.outputs.as_deref())?,
         prepare: Arc::new(move |submit| prepare(submit, &registry, configuration.data.as_deref())),
+        offer: configuration.join.map(|(to, own)| Offer { to, own }),
     };
     let (leave, left) = oneshot::channel::<()>();
     thread::spawn(move || {

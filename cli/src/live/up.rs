@@ -25,7 +25,7 @@ use crate::live::cluster::ClusterMembers;
 use crate::live::compare;
 use crate::live::help::{UP_ABOUT, UP_HELP};
 use crate::live::links::BetweenArguments;
-use crate::live::local_nodes::{Disturbances, NodesAt, PlannedNodes, Stop, start};
+use crate::live::local_nodes::{Disturbances, Joins, NodesAt, PlannedNodes, Stop, start};
 use crate::live::node::check_folder;
 use crate::live::play::Play;
 use crate::live::run::{Following, RunArguments, follow};
@@ -52,6 +52,12 @@ struct UpArguments {
     /// The same for a node to stop (SIGSTOP) for this time, after which it goes on (SIGCONT); can be given several times
     #[arg(long, value_name = "NODE@SUPERSTEP:SECONDS")]
     stop: Vec<Stop>,
+    /// The same for a node to tell to end (SIGTERM): it leaves the run, which goes on without it and repeats nothing
+    #[arg(long, value_name = "NODE@SUPERSTEP")]
+    drain: Vec<NodesAt>,
+    /// Number of nodes to start once this superstep of the run is over, which join it; can be given several times
+    #[arg(long, value_name = "COUNT@SUPERSTEP", conflicts_with_all = ["between", "play"])]
+    join: Vec<Joins>,
     #[command(flatten)]
     between: BetweenArguments,
     /// Play the platform of the experiment: the speeds and the load of its hosts and the links between its Sets
@@ -172,6 +178,8 @@ fn execute(arguments: &UpArguments, context: &Context<'_>) -> Result<(), Command
     }
     for (option, is_given) in [
         ("--kill", !arguments.kill.is_empty()),
+        ("--drain", !arguments.drain.is_empty()),
+        ("--join", !arguments.join.is_empty()),
         ("--stop", !arguments.stop.is_empty()),
     ] {
         if is_given && !matches!(action, Some(UpSubcommand::Run(_))) {
@@ -202,9 +210,13 @@ fn execute(arguments: &UpArguments, context: &Context<'_>) -> Result<(), Command
         let folder = given.as_deref().map(check_folder).transpose();
         *planned = folder.map_err(|problem| Failure::Usage(format!("{option}: {problem}")))?;
     }
+    planned.joins.clone_from(&arguments.join);
     let count = planned.members.len();
     for kill in &arguments.kill {
         kill.check("--kill", count)?;
+    }
+    for drain in &arguments.drain {
+        drain.check("--drain", count)?;
     }
     for stop in &arguments.stop {
         stop.at.check("--stop", count)?;
@@ -220,7 +232,8 @@ fn execute(arguments: &UpArguments, context: &Context<'_>) -> Result<(), Command
     let result = match action {
         Some(UpSubcommand::Run(mut run)) => {
             run.allow_mixed_builds |= arguments.allow_mixed_builds;
-            let mut disturbances = Disturbances::new(&arguments.kill, &arguments.stop);
+            let mut disturbances =
+                Disturbances::new(&arguments.kill, &arguments.drain, &arguments.stop);
             let following = Following {
                 simulated: simulated.as_ref(),
                 dashboard,
@@ -328,6 +341,7 @@ fn nodes(
         checkpoints: Some(Vec::new()),
         data: None,
         outputs: None,
+        joins: Vec::new(),
     })
 }
 
@@ -376,6 +390,7 @@ fn playing_nodes(
         checkpoints: Some(Vec::new()),
         data: None,
         outputs: None,
+        joins: Vec::new(),
     })
 }
 

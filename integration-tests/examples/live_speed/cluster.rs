@@ -179,6 +179,7 @@ pub(crate) fn end_with_stdin() {
 /// A node.
 pub(crate) fn node() -> anyhow::Result<()> {
     let node = Node {
+        offer: None,
         identity: identity_from_stdin()?,
         revocations: None,
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),

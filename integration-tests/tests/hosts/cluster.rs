@@ -115,6 +115,7 @@ impl Cluster {
         self.leave.push(leave);
         self.threads.push(thread::spawn(move || {
             let node = Node {
+                offer: None,
                 identity,
                 revocations: None,
                 address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
