@@ -203,15 +203,8 @@ impl Views {
         let has_joined = |host: HostId| self.joined.contains(&name(host));
         let has_complained = |host: HostId| self.complained.contains(&name(host));
         let mut lost = lost_nodes(suspension, has_joined, has_complained);
-        for (host, reason) in &suspension.leaving {
-            if lost.iter().all(|lost| lost.host != *host) {
-                lost.push(LostNode {
-                    host: *host,
-                    reason: reason.clone(),
-                    silent: None,
-                });
-            }
-        }
+        let size = request.setup.placement.len();
+        lost.extend(leaving_nodes(suspension, &lost, size));
         if let Some(leader) = lost
             .iter()
             .find(|lost| Some(name(lost.host)) == self.leader)
@@ -284,7 +277,6 @@ impl Views {
         })?;
         let (hosts, members): (Vec<HostId>, Vec<Member>) = members.into_iter().unzip();
         let (pool, pauses) = self.pool(&candidates, &hosts, &described);
-        let size = request.setup.placement.len();
         let saved = Saved::newest(suspension, &hosts, size);
         self.reasons.extend(reasons);
         self.count(saved.as_ref().map(|saved| saved.generation))?;
@@ -446,6 +438,36 @@ fn lost_nodes(
         };
         lost.insert(*host, leaves);
     }
+}
+
+/// The nodes that leave the job now, beside the `lost` ones: of those that are to, as many as leave all pieces of the newest checkpoint to
+/// others. The rest leaves the next view, in which others have new copies. If no other node is left, all do.
+fn leaving_nodes(suspension: &Suspension, lost: &[LostNode], size: usize) -> Vec<LostNode> {
+    let is_lost = |host: &HostId| lost.iter().any(|lost| lost.host == *host);
+    let there = suspension.suspended.keys().copied();
+    let mut there: Vec<HostId> = there.filter(|host| !is_lost(host)).collect();
+    let newest = |hosts: &[HostId]| {
+        let saved = Saved::newest(suspension, hosts, size);
+        saved.map(|saved| saved.generation)
+    };
+    let whole = newest(&there);
+    let all_leave = there
+        .iter()
+        .all(|host| suspension.leaving.contains_key(host));
+    let mut leaving = Vec::new();
+    for (host, reason) in &suspension.leaving {
+        let others = there.iter().copied().filter(|other| other != host);
+        let others: Vec<HostId> = others.collect();
+        if others.len() < there.len() && (all_leave || newest(&others) == whole) {
+            there = others;
+            leaving.push(LostNode {
+                host: *host,
+                reason: reason.clone(),
+                silent: None,
+            });
+        }
+    }
+    leaving
 }
 
 /// The members of the next view, those that are left and those that join, with their hosts in this one: Set by Set, one that manages

@@ -478,3 +478,35 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_node_and_its_buddy_do_not_leave_together_unless_all_do() {
+    let request = request();
+    let job = JobId(std::num::NonZeroU64::MIN);
+    // p1 is on host 0, p2 on host 3, and each has the copy of the other.
+    let suspension = with(
+        left(&[1, 2, 5], &[]),
+        0,
+        saved(20, &[(0, false), (1, true)]),
+    );
+    let mut suspension = with(suspension, 3, saved(20, &[(0, true), (1, false)]));
+    let mut leave = |hosts: &[u32]| {
+        let told = |host: &u32| (HostId(*host), format!("n{host} has been told to leave"));
+        suspension.leaving = hosts.iter().map(told).collect();
+        Views::of(job, &request).next((&request, job), &suspension)
+    };
+    let lost =
+        |next: NextView| -> Vec<String> { next.lost.into_iter().map(|lost| lost.name).collect() };
+    let both = leave(&[0, 3]).map_err(message).unwrap();
+    assert_eq!(both.resumed.as_ref().unwrap().superstep, 20);
+    let one: Vec<String> = lost(both)
+        .into_iter()
+        .filter(|name| ["n0", "n3"].contains(&&name[..]))
+        .collect();
+    assert_eq!(one, ["n0"]);
+    let error = leave(&[0, 3, 4]).map_err(message).unwrap_err();
+    assert!(
+        error.contains("0 of 6 nodes are left") || error.contains("no node is left"),
+        "{error}"
+    );
+}

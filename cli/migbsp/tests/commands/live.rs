@@ -28,6 +28,7 @@ mod clocks;
 pub(crate) mod cluster;
 mod daemons;
 mod dashboard;
+mod elasticity;
 mod failures;
 mod files;
 mod inputs;

@@ -48,10 +48,18 @@ impl Cluster {
         };
         cluster.issue("client", "laptop");
         for (role, set) in hosts {
-            cluster.add(&[], role, set);
+            cluster.add(&[], &[], role, set);
         }
         cluster.list();
         cluster
+    }
+
+    /// One more node, which no list has: it joins the job of another one.
+    pub(crate) fn offer(&mut self, to: &str) {
+        let node = self.nodes.iter().find(|node| node.name == to).unwrap();
+        let (_, address) = node.line.trim_end().split_once("addr=").unwrap();
+        let to = format!("{to}={address}");
+        self.add(&[], &["--join", &to], "set-manager", "");
     }
 
     /// One more node, started by a command of the system, which has the command line of a node behind its own.
@@ -61,7 +69,7 @@ impl Cluster {
 
     /// The same, with a certificate of `role`.
     pub(crate) fn join_as(&mut self, starter: &[&str], role: &str, set: &str) {
-        self.add(starter, role, &format!("set={set}"));
+        self.add(starter, &[], role, &format!("set={set}"));
         self.list();
     }
 
@@ -92,7 +100,7 @@ impl Cluster {
             .stdout(&[&["cert", "issue"][..], &role].concat());
     }
 
-    fn add(&mut self, starter: &[&str], role: &str, set: &str) {
+    fn add(&mut self, starter: &[&str], options: &[&str], role: &str, set: &str) {
         let name = format!("node-{}", self.nodes.len() + 1);
         self.issue(role, &name);
         let file = format!("{name}.toml");
@@ -102,7 +110,7 @@ impl Cluster {
                 "[node]\nname = \"{name}\"\nidentity = \"ca\"\nlisten = \"127.0.0.1:0\"\nspeed = 1e9\n"
             ),
         );
-        let node = ["node", "--conf", &file];
+        let node = [&["node", "--conf", &file][..], options].concat();
         let mut command = match starter {
             [] => self.folder.command(&node),
             [program, arguments @ ..] => {

@@ -13,7 +13,7 @@ use crate::live::under_way::{UnderWay, signal};
 use crate::live::up::begun;
 
 /// A run that takes checkpoints early, and long enough that there is one before a node is lost.
-const LONG: [&str; 4] = [
+pub(super) const LONG: [&str; 4] = [
     "--set",
     "application.supersteps=3500",
     "--set",
@@ -21,7 +21,7 @@ const LONG: [&str; 4] = [
 ];
 
 /// The JSON of a run with these options of `up` and `run`, which has to succeed, and what it said on stderr.
-fn run(folder: &Folder, up: &[&str], run: &[&str]) -> (Value, String) {
+pub(super) fn run(folder: &Folder, up: &[&str], run: &[&str]) -> (Value, String) {
     let up = [&["up"], up, &["--", "run", "heat.toml", "--format", "json"]].concat();
     let arguments = [&up[..], &LONG, run].concat();
     let ended = UnderWay::start(&mut folder.command(&arguments)).ends_within(60);
@@ -49,12 +49,12 @@ pub(crate) fn begun_on(run: &UnderWay, record: &Path) {
 }
 
 /// The bytes of a file.
-fn read(folder: &Folder, name: &str) -> Vec<u8> {
+pub(super) fn read(folder: &Folder, name: &str) -> Vec<u8> {
     fs::read(folder.path().join(name)).unwrap()
 }
 
 /// The records in a folder are accepted and explained, the newest one by the name of the folder.
-fn readable(folder: &Folder, out: &str, views: &[Value]) {
+pub(super) fn readable(folder: &Folder, out: &str, views: &[Value]) {
     for view in views {
         let record = view["record"].as_str().unwrap();
         let path = Path::new(out).join(record);
@@ -251,18 +251,18 @@ fn states_that_are_too_large_for_the_memory_are_not_saved() {
 }
 
 /// Three nodes of a Set, each of which may lead.
-fn three() -> Cluster {
+pub(super) fn three() -> Cluster {
     let hosts = [(); 3].map(|()| ("set-manager", "set=s0".to_owned()));
     Cluster::of(&hosts)
 }
 
 /// A command for the three nodes, which ends in time.
-fn told(cluster: &Cluster, words: &[&str]) -> Ended {
+pub(super) fn told(cluster: &Cluster, words: &[&str]) -> Ended {
     UnderWay::start(&mut cluster.command("hosts", words)).ends_within(60)
 }
 
 /// The number of the job of the nodes and the name of its leader, once it has one.
-fn led(cluster: &Cluster) -> (String, String) {
+pub(super) fn led(cluster: &Cluster) -> (String, String) {
     let began = Instant::now();
     loop {
         let nodes = cluster.status("hosts");
