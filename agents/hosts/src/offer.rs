@@ -36,7 +36,7 @@ pub(crate) async fn offer(
     loop {
         if is_free() {
             let said = reached.as_ref().map(|peer| say(peer, &offer.own));
-            if !said.is_some_and(|said| said.is_ok()) {
+            if said.is_none_or(|said| said.is_err()) {
                 reached = reach(&endpoint, &offer).await;
             }
         }

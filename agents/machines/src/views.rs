@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use agents::mutant::{self, Mutant};
 use agents::{Setup, resumed_placement};
+use bsp::numbers::whole;
 use bsp::units::{Instructions, Seconds};
 use bsp::{HostId, Rank};
 use checkpoint::Generation;
@@ -613,8 +614,8 @@ fn relieve(
         let part =
             (time(from) - time(to)).max(0.0) / (capacities[from].recip() + capacities[to].recip());
         let processes = &hosts[from].1;
-        let below = processes.range(..=(part as u64, usize::MAX)).next_back();
-        let above = processes.range((part as u64 + 1, 0)..).next();
+        let below = processes.range(..=(whole(part), usize::MAX)).next_back();
+        let above = processes.range((whole(part).saturating_add(1), 0)..).next();
         let candidates = below.into_iter().chain(above);
         let best = candidates.min_by(|one, other| after(one.0).total_cmp(&after(other.0)));
         let Some((work, index)) = best.copied().filter(|(work, _)| after(*work) < time(from))

@@ -465,7 +465,7 @@ proptest! {
         let mut after = before.clone();
         relieve(&works, &mut after, (&capacities, &joined));
         let last = |stays: &[Option<HostId>]| {
-            let mut loads = vec![0.0; 6];
+            let mut loads = [0.0; 6];
             for ((work, _), host) in work.iter().zip(stays) {
                 loads[host.unwrap().index()] += (*work).max(1) as f64;
             }

@@ -424,7 +424,7 @@ fn a_job_that_lost_a_node_has_a_picture_of_its_views() {
         "<h2 id=\"views\">Views of the job</h2>",
         "the job goes on from superstep 2 on ",
         "All else on this page is about view 2.",
-        "view,hosts,lost,detected_seconds,restored_seconds,",
+        "view,hosts,lost,joined,detected_seconds,restored_seconds,",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
