@@ -529,7 +529,8 @@ impl<'a> ClientMachine<'a> {
     fn add_offer(&mut self, member: Member) {
         let known: Vec<&Member> = self.request.candidates().chain(&self.offered).collect();
         let is_new = known.iter().all(|known| known.name != member.name)
-            && known.len() < members::MEMBERS_MAX;
+            && known.len() < members::MEMBERS_MAX
+            && self.offered.len() < OFFERS_MAX;
         if is_new && members::check(&member).is_ok() {
             self.offered.push(member);
             self.pool.add(self.now);
@@ -1194,6 +1195,9 @@ impl<'a> ClientMachine<'a> {
         &self.request.members[host.index()].name
     }
 }
+
+/// The most nodes that have offered themselves in a view: others do so again in the next one.
+const OFFERS_MAX: usize = 64;
 
 /// What a node has said of the nodes that it has lost and of its pieces, in a job of these numbers of nodes and processes, and at most so many
 /// supersteps.

@@ -204,17 +204,39 @@ impl Views {
         let has_joined = |host: HostId| self.joined.contains(&name(host));
         let has_complained = |host: HostId| self.complained.contains(&name(host));
         let mut lost = lost_nodes(suspension, has_joined, has_complained);
-        let size = request.setup.placement.len();
-        lost.extend(leaving_nodes(suspension, &lost, size));
-        if let Some(leader) = lost
+        if let Some((_, reason)) = suspension
+            .leaving
             .iter()
-            .find(|lost| Some(name(lost.host)) == self.leader)
+            .find(|(host, _)| Some(name(**host)) == self.leader)
         {
             // Another node leads the job without it.
-            return Err(Hindrance::NoQuorum(JobError::cluster(
-                leader.reason.clone(),
-            )));
+            return Err(Hindrance::NoQuorum(JobError::cluster(reason.clone())));
         }
+        let by_client = self.leader.is_none();
+        let there = suspension.suspended.keys().copied();
+        let there: Vec<HostId> = there
+            .filter(|host| lost.iter().all(|lost| lost.host != *host))
+            .collect();
+        if suspension.is_complete {
+            self.accepted.clear();
+        }
+        let said = there
+            .iter()
+            .filter_map(|host| suspension.suspended.get(host));
+        let said = said.flat_map(|suspended| suspended.views.clone());
+        let said: Vec<AcceptedView> = said.chain([Self::accepted(request, session)]).collect();
+        self.accepted
+            .extend(said.into_iter().map(|view| (view.session, view)));
+        let names = |hosts: &[HostId]| -> BTreeSet<String> {
+            hosts.iter().map(|host| name(*host)).collect()
+        };
+        let size = request.setup.placement.len();
+        let decide = |hosts: &[HostId]| {
+            let names = names(hosts);
+            let mut accepted = self.accepted.values();
+            accepted.all(|view| may_follow(view, &names, by_client))
+        };
+        lost.extend(leaving_nodes(suspension, there, size, decide));
         let complained = suspension.suspended.iter().filter(|(_, of)| {
             let mut others = of.lost.iter();
             others.any(|other| suspension.suspended.contains_key(&other.host))
@@ -232,18 +254,7 @@ impl Views {
         let left = suspension.suspended.keys().copied();
         let left: Vec<HostId> = left.filter(|host| !gone.contains(host)).collect();
         let reasons = described.iter().map(|lost| lost.reason.clone());
-        if suspension.is_complete {
-            self.accepted.clear();
-        }
-        let said = left
-            .iter()
-            .filter_map(|host| suspension.suspended.get(host));
-        let said = said.flat_map(|suspended| suspended.views.clone());
-        let said: Vec<AcceptedView> = said.chain([Self::accepted(request, session)]).collect();
-        self.accepted
-            .extend(said.into_iter().map(|view| (view.session, view)));
-        let names: BTreeSet<String> = left.iter().map(|host| name(*host)).collect();
-        let by_client = self.leader.is_none();
+        let names = names(&left);
         // Whether there is nothing to go on with.
         let is_alone = left.is_empty() && by_client && suspension.joining.is_empty();
         let mut accepted = self.accepted.values();
@@ -441,34 +452,42 @@ fn lost_nodes(
     }
 }
 
-/// The nodes that leave the job now, beside the `lost` ones: of those that are to, as many as leave all pieces of the newest checkpoint to
-/// others. The rest leaves the next view, in which others have new copies. If no other node is left, all do.
-fn leaving_nodes(suspension: &Suspension, lost: &[LostNode], size: usize) -> Vec<LostNode> {
-    let is_lost = |host: &HostId| lost.iter().any(|lost| lost.host == *host);
-    let there = suspension.suspended.keys().copied();
-    let mut there: Vec<HostId> = there.filter(|host| !is_lost(host)).collect();
+/// The nodes that leave the job now, of those that are `there`: as many of those that are to as leave all pieces of the newest checkpoint to
+/// others, which `decide`. The rest leaves the next view, in which others have new copies. If no other node is there, all do.
+fn leaving_nodes(
+    suspension: &Suspension,
+    mut there: Vec<HostId>,
+    size: usize,
+    decide: impl Fn(&[HostId]) -> bool,
+) -> Vec<LostNode> {
     let newest = |hosts: &[HostId]| {
         let saved = Saved::newest(suspension, hosts, size);
         saved.map(|saved| saved.generation)
     };
     let whole = newest(&there);
-    let all_leave = there
-        .iter()
-        .all(|host| suspension.leaving.contains_key(host));
-    let mut leaving = Vec::new();
-    for (host, reason) in &suspension.leaving {
+    let is_leaving = |host: &HostId| suspension.leaving.contains_key(host);
+    let all_leave = there.iter().all(is_leaving);
+    let mut leaving: Vec<HostId> = Vec::new();
+    let told = suspension.leaving.keys().copied();
+    let told: Vec<HostId> = told.filter(|host| there.contains(host)).collect();
+    for host in &told {
         let others = there.iter().copied().filter(|other| other != host);
         let others: Vec<HostId> = others.collect();
-        if others.len() < there.len() && (all_leave || newest(&others) == whole) {
+        if all_leave || (newest(&others) == whole && decide(&others)) {
             there = others;
-            leaving.push(LostNode {
-                host: *host,
-                reason: reason.clone(),
-                silent: None,
-            });
+            leaving.push(*host);
         }
     }
-    leaving
+    if leaving.is_empty() && suspension.lost.is_empty() {
+        // Not even one can leave so, although none is lost: then it is.
+        leaving.extend(told.first());
+    }
+    let lost = |host: HostId| LostNode {
+        host,
+        reason: suspension.leaving[&host].clone(),
+        silent: None,
+    };
+    leaving.into_iter().map(lost).collect()
 }
 
 /// The members of the next view, those that are left and those that join, with their hosts in this one: Set by Set, one that manages

@@ -682,3 +682,160 @@ fn what_no_honest_node_says_of_its_pieces_is_refused_and_the_job_goes_on_without
         assert!(client.left.unwrap().lost.contains_key(&HostId(5)));
     }
 }
+
+/// A job that goes on when a node is lost, whose processes are saved, with one node in its pool.
+fn with_pool() -> Request {
+    let mut request = going_on();
+    request.setup.checkpointing = Some(agents::Checkpointing {
+        interval: agents::CheckpointInterval::Supersteps(1000),
+        first: Seconds::ZERO,
+        mtbf: Seconds::new(1e6).unwrap(),
+        copies: true,
+        costs: agents::CheckpointCosts {
+            encoding: units::BytesPerSecond::new(1e9).unwrap(),
+            fork: units::BytesPerSecond::new(1e9).unwrap(),
+            forks: true,
+            bytes: None,
+            change: 1.0,
+        },
+    });
+    let spare = Member {
+        name: "spare".to_owned(),
+        ..request.members[0].clone()
+    };
+    if let Some(view) = &mut request.view {
+        view.pool.push(spare);
+    }
+    request
+}
+
+fn status(is_busy: bool) -> JobMessage {
+    let job = is_busy.then(|| protocol::JobStatus {
+        job: 7,
+        client: "another".to_owned(),
+        leader: protocol::Leader::Client,
+        view: 1,
+        since: Seconds::ZERO,
+        superstep: 1,
+        supersteps: None,
+        processes: 1,
+        calls: None,
+        notes: bsp::Notes::default(),
+    });
+    JobMessage::Status(Box::new(Status {
+        workloads: Vec::new(),
+        abandoned: None,
+        up: Seconds::ZERO,
+        speed: 1e9,
+        processors: 1,
+        load: (0.0, 0.0),
+        job,
+        jobs: 0,
+        refused: 0,
+        memory: None,
+        led: Vec::new(),
+        others: Vec::new(),
+    }))
+}
+
+/// A complete checkpoint before this superstep, as a line of the record.
+fn checkpoint(superstep: u64, held: bool) -> String {
+    let event = Event::Checkpoint(Checkpoint {
+        superstep,
+        at: Instant::START,
+        stall: Seconds::ZERO,
+        encoding: Seconds::ZERO,
+        bytes: units::Bytes(1),
+        sent: units::Bytes(1),
+        complete: Instant::START,
+        problem: None,
+        held,
+    });
+    serde_json::to_string(&event).unwrap() + "\n"
+}
+
+#[test]
+fn a_free_node_of_the_pool_joins_when_processes_are_held_and_saved() {
+    let request = with_pool();
+    let mut client = Client::new(&request);
+    client.begin(None);
+    let spare = 6;
+    client.sent.clear();
+    client.tell(ClientEvent::Connected(
+        HostId(spare),
+        Ok((build(), Role::Node)),
+    ));
+    assert_eq!(client.sent, [HostId(spare)], "it is asked how it is");
+    client.say(spare, status(true));
+    assert_eq!(client.sent.len(), 1, "it is busy");
+    client.now += Duration::from_secs(2);
+    client.tell(ClientEvent::Tick);
+    assert_eq!(client.sent, [HostId(spare); 2], "it is asked again");
+    client.sent.clear();
+    client.say(spare, status(false));
+    assert_eq!(
+        client.sent,
+        [0, 1, 2, 3, 4, 5].map(HostId),
+        "processes are held"
+    );
+    client.sent.clear();
+    // One that was under way.
+    client.say(0, JobMessage::Recorded(checkpoint(3, false)));
+    assert!(client.sent.is_empty());
+    client.say(0, JobMessage::Recorded(checkpoint(4, true)));
+    assert_eq!(client.sent, [0, 1, 2, 3, 4, 5].map(HostId), "the view ends");
+    for host in 0..6 {
+        client.say(host, suspended(&[]));
+    }
+    let left = client.left.unwrap();
+    assert!(left.lost.is_empty());
+    let joining: Vec<HostId> = left.joining.keys().copied().collect();
+    assert_eq!(joining, [HostId(spare)]);
+}
+
+#[test]
+fn that_processes_are_held_counts_only_if_it_was_ordered() {
+    let request = with_pool();
+    let mut client = Client::new(&request);
+    client.begin(None);
+    client.sent.clear();
+    client.say(0, JobMessage::Recorded(checkpoint(4, true)));
+    assert!(client.sent.is_empty());
+    let is_held = |event: &Event| matches!(event, Event::Checkpoint(Checkpoint { held: true, .. }));
+    assert!(
+        !client.observed.iter().any(is_held),
+        "{:?}",
+        client.observed
+    );
+    client.say(2, JobMessage::Leaving("n2 is told\nto leave".to_owned()));
+    assert_eq!(client.sent, [0, 1, 2, 3, 4, 5].map(HostId));
+    client.say(0, JobMessage::Recorded(checkpoint(5, true)));
+    for host in 0..6 {
+        client.say(host, suspended(&[]));
+    }
+    let leaving = client.left.unwrap().leaving;
+    assert_eq!(leaving.keys().copied().collect::<Vec<_>>(), [HostId(2)]);
+}
+
+#[test]
+fn offers_of_nodes_that_no_list_can_have_or_of_too_many_have_no_effect() {
+    let request = with_pool();
+    let mut client = Client::new(&request);
+    client.begin(None);
+    let offer = |name: String, slots: u32| {
+        JobMessage::Offered(Box::new(Member {
+            name,
+            slots,
+            ..request.members[0].clone()
+        }))
+    };
+    client.say(1, offer("n1".to_owned(), 1));
+    client.say(1, offer("spare".to_owned(), 1));
+    client.say(1, offer("a name\nof two lines".to_owned(), 1));
+    client.say(1, offer("greedy".to_owned(), u32::MAX));
+    assert!(client.machine.offered.is_empty());
+    for number in 0..1000 {
+        client.say(1, offer(format!("x{number}"), 1));
+    }
+    assert_eq!(client.machine.offered.len(), OFFERS_MAX);
+}

@@ -111,6 +111,9 @@ impl Network {
     }
 }
 
+/// What a test says that needs namespaces where there are none.
+const SKIPPED: &str = "SKIPPED: no network namespaces here; they take root, `ip` and `tc`";
+
 /// The host on which commands are executed.
 const CLIENT: usize = usize::MAX;
 
@@ -181,7 +184,7 @@ const CLUSTER: [&str; 4] = ["--cluster", "hosts", "--identity", "ca"];
 #[test]
 fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
     let Some(mut network) = Network::new(4, 2) else {
-        eprintln!("SKIPPED: no network namespaces here; they take root, `ip` and `tc`");
+        eprintln!("{SKIPPED}");
         return;
     };
     let folder = Folder::new();
@@ -224,11 +227,7 @@ fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
 
 /// The groups into which a network of five hosts falls for some seconds, the client being with the first, and the hosts that are
 /// left out then and are back afterwards.
-fn go_on(divide: impl Fn(&Network, bool), lost: &[&str]) {
-    let Some(mut network) = Network::new(5, 5) else {
-        eprintln!("SKIPPED: no network namespaces here; they take root, `ip` and `tc`");
-        return;
-    };
+fn go_on(mut network: Network, divide: impl Fn(&Network, bool), lost: &[&str]) {
     let folder = Folder::new().with("heat.toml", HEAT);
     start(&folder, &mut network, &[0, 1, 2, 3, 4]);
     let long = [
@@ -266,7 +265,7 @@ fn go_on(divide: impl Fn(&Network, bool), lost: &[&str]) {
     let views = shown["views"].as_array().unwrap();
     let names = |key: &str| -> BTreeSet<&str> {
         let all = views.iter().flat_map(|view| view[key].as_array().unwrap());
-        all.map(|host| host.as_str().or(host["host"].as_str()).unwrap())
+        all.map(|host| host.as_str().or_else(|| host["host"].as_str()).unwrap())
             .collect()
     };
     let expected: BTreeSet<&str> = lost.iter().copied().collect();
@@ -289,25 +288,38 @@ fn go_on(divide: impl Fn(&Network, bool), lost: &[&str]) {
 
 #[test]
 fn the_greater_part_of_a_network_goes_on_and_the_others_are_back_when_it_is_whole() {
+    let Some(network) = Network::new(5, 5) else {
+        eprintln!("{SKIPPED}");
+        return;
+    };
     let divide = |network: &Network, is_cut| network.divide(&[0, 1, 2, CLIENT], &[3, 4], is_cut);
-    go_on(divide, &["host-3", "host-4"]);
+    go_on(network, divide, &["host-3", "host-4"]);
 }
 
 #[cfg(feature = "long-tests")]
 #[test]
 fn a_host_that_is_heard_by_none_is_left_out_and_back_when_it_is_heard() {
+    let Some(network) = Network::new(5, 5) else {
+        eprintln!("{SKIPPED}");
+        return;
+    };
     let divide = |network: &Network, is_cut| {
         for to in [0, 1, 2, 3, CLIENT] {
             network.cut(4, to, is_cut);
         }
     };
-    go_on(divide, &["host-4"]);
+    go_on(network, divide, &["host-4"]);
 }
 
 #[cfg(feature = "long-tests")]
 #[test]
 fn of_two_hosts_that_do_not_reach_each_other_one_is_left_out_and_back_when_they_do() {
+    let Some(network) = Network::new(5, 5) else {
+        eprintln!("{SKIPPED}");
+        return;
+    };
     go_on(
+        network,
         |network, is_cut| network.divide(&[3], &[4], is_cut),
         &["host-4"],
     );

@@ -305,14 +305,14 @@ impl<'a> Cluster<'a> {
         match next.request(before, setup) {
             Ok(request) => {
                 let request = self.requests.add(request);
-                self.begin_view(id, (request, ids), next);
+                self.begin_view(id, (request, ids), &next);
             }
             Err(error) => self.finish(id, Err(error)),
         }
     }
 
     /// A leader submits the next view.
-    fn begin_view(&mut self, id: u64, (request, ids): (&'a Request, JobIds), next: NextView) {
+    fn begin_view(&mut self, id: u64, (request, ids): (&'a Request, JobIds), next: &NextView) {
         self.begin_session(ids, request);
         let lost: Vec<String> = next
             .lost
@@ -349,7 +349,7 @@ impl<'a> Cluster<'a> {
         let left_out = gone.iter().filter(|(_, was_member)| *was_member);
         let left_out: Vec<usize> = left_out.map(|(place, _)| *place).collect();
         (leader.request, leader.ids) = (request, ids);
-        leader.machine = ClientMachine::going_on(request, ids, &next, now);
+        leader.machine = ClientMachine::going_on(request, ids, next, now);
         leader.timer = None;
         for at in closing {
             self.close(at, WITHOUT);
