@@ -74,7 +74,7 @@ pub fn picture(run: &ReportedRun, kind: PictureKind) -> Result<String, Failure> 
             }
             views.picture().ok_or_else(|| {
                 Failure::Usage(format!(
-                    "--svg: {}: the run has one view: no node was lost",
+                    "--svg: {}: the job had one view",
                     run.name
                 ))
             })?

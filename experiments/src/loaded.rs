@@ -421,7 +421,7 @@ fn refuse(loaded: &Loaded) -> Result<(), Failure> {
         return refuse("scheduler.payment", &"\"migrant\"", rule);
     }
     if let Some(host) = experiment.elasticity.pool.first() {
-        let rule = ": real hosts do not join yet; leave `[elasticity]` out";
+        let rule = ": on real hosts, nodes join by `node --join`; leave `[elasticity]` out";
         return refuse("elasticity.pool", &format!("\"{host}\""), rule);
     }
     if let Some(factor) = experiment.scheduler.settings.transfer_factor {

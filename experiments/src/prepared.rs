@@ -38,7 +38,7 @@ pub struct PreparedExperiment {
     pub script: Option<Script>,
     /// The checkpoint that a run on real hosts resumes, if it does.
     pub resumed: Option<ResumedRun>,
-    /// The view of its job that a run on real hosts is, if nodes of the view before are lost.
+    /// The view of its job that a run on real hosts is, if it is not the first.
     pub view: Option<ViewChange>,
 }
 

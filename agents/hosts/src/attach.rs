@@ -500,6 +500,7 @@ impl Follower {
                 })
                 .collect(),
             joined: view.joined.iter().map(|name| displayed(name, 64)).collect(),
+            unproven: Vec::new(),
             pauses: Vec::new(),
             repeats: view.repeats,
         };

@@ -384,7 +384,7 @@ fn since(begun: Option<Clock>) -> Seconds {
     Seconds::new(passed).unwrap_or_default()
 }
 
-/// Something that a node has sent, of those of the first view.
+/// Something that a node has sent, by its place among all that have been members or of the pool.
 pub(super) type Word = (usize, NodeWord);
 
 /// Both ends of a channel.

@@ -673,7 +673,7 @@ fn reason(end: &JobEnd) -> &str {
 }
 
 /// The reason with which they close when a node leaves the session.
-const SUSPENDED: &str = "a node is lost";
+const SUSPENDED: &str = "the view is over";
 
 async fn sleep_until(at: Option<Clock>) {
     match at {

@@ -1,11 +1,10 @@
 //! A node that would take part in the job of others: it offers itself to one of them, whose leader decides.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use machines::JobError;
 use protocol::identity::{Identity, Role};
-use protocol::transport::{Endpoint, Peer};
+use protocol::transport::Peer;
 use protocol::{Build, JobMessage, Member};
 
 use crate::client::{connect, endpoint, send};
@@ -20,7 +19,8 @@ pub struct Offer {
     pub own: Member,
 }
 
-/// Offers the node again and again while it is free, as `is_free` says, to the first of the others that can be reached.
+/// Offers the node again and again while it is free, as `is_free` says, to one of the others after the other, and stays with one that is
+/// in a job.
 ///
 /// # Errors
 ///
@@ -33,32 +33,31 @@ pub(crate) async fn offer(
 ) -> Result<(), JobError> {
     let endpoint = endpoint(identity, &build)?;
     let mut reached: Option<Peer> = None;
+    let mut others = offer.to.iter().cycle();
     loop {
-        if is_free() {
-            let said = reached.as_ref().map(|peer| say(peer, &offer.own));
-            if said.is_none_or(|said| said.is_err()) {
-                reached = reach(&endpoint, &offer).await;
+        if !is_free() {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        }
+        let peer = match (reached.take(), others.next()) {
+            (Some(peer), _) => Ok(peer),
+            // One with more rights serves as one.
+            (None, Some(member)) => connect(&endpoint, member, Role::Node).await,
+            (None, None) => return Ok(()),
+        };
+        match peer {
+            Ok(mut peer) => {
+                let said = send(&peer.sender, JobMessage::Offer(Box::new(offer.own.clone())));
+                // One that passes the offer on says nothing; one that has no job does.
+                let answer = tokio::time::timeout(PAUSE, peer.messages.receive()).await;
+                reached = (said.is_ok() && answer.is_err()).then_some(peer);
             }
+            Err(error) => tracing::debug!("a node does not receive the offer: {error}"),
         }
-        tokio::time::sleep(PAUSE).await;
-    }
-}
-
-/// Connects to the first of the others that can be reached, and offers the node to it.
-async fn reach(endpoint: &Arc<Endpoint>, offer: &Offer) -> Option<Peer> {
-    for member in &offer.to {
-        // One with more rights serves as one.
-        match connect(endpoint, member, Role::Node).await {
-            Ok(peer) if say(&peer, &offer.own).is_ok() => return Some(peer),
-            Ok(_) => {}
-            Err(error) => tracing::debug!("{} is not reached: {error}", member.name),
+        if reached.is_none() {
+            tokio::time::sleep(PAUSE).await;
         }
     }
-    None
-}
-
-fn say(peer: &Peer, own: &Member) -> Result<(), JobError> {
-    send(&peer.sender, JobMessage::Offer(Box::new(own.clone())))
 }
 
 /// The time between two offers.

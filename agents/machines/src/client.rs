@@ -95,12 +95,16 @@ pub struct ClientMachine<'a> {
     offered: Vec<Member>,
     /// The members that are to leave, and why.
     leaving: BTreeMap<HostId, String>,
-    /// The hosts that have joined with this view.
+    /// The hosts that have joined with this view, or with one before that has not begun.
     joined: BTreeSet<HostId>,
+    /// Whether the nodes have begun.
+    has_begun: bool,
     /// Whether processes are saved.
     saves: bool,
     /// Whether processes are to be held before a superstep.
     holds: bool,
+    /// The nodes of the pool for which they are.
+    awaited: BTreeSet<usize>,
     /// How long it took to hold and save them, once they are.
     saved_in: Option<Duration>,
     result: JobResult,
@@ -130,7 +134,7 @@ enum Phase {
     /// All processes are sent, or the nodes build them.
     Meeting,
     Running,
-    /// A node is lost, and the others leave the session.
+    /// A node is lost, or processes are held, and the nodes leave the session.
     Suspending(Suspension),
     /// Nodes send the rest of the record. A better reason than this error may follow.
     Failing(JobError),
@@ -159,7 +163,7 @@ impl<'a> ClientMachine<'a> {
         let hosts = (0..next.connected.len()).map(HostId::from_index);
         client.connected = hosts.zip(next.connected.iter().cloned()).collect();
         client.pool = Pool::new(next.pauses.iter().map(|pause| now + *pause).collect());
-        let names = next.joined.iter();
+        let names = next.unproven.iter();
         let joined = names.filter_map(|name| {
             let mut members = request.members.iter();
             members.position(|member| member.name == *name)
@@ -224,8 +228,10 @@ impl<'a> ClientMachine<'a> {
             offered: Vec::new(),
             leaving: BTreeMap::new(),
             joined: BTreeSet::new(),
+            has_begun: false,
             saves: false,
             holds: false,
+            awaited: BTreeSet::new(),
             saved_in: None,
             result: JobResult::default(),
             actions: VecDeque::new(),
@@ -280,10 +286,14 @@ impl<'a> ClientMachine<'a> {
         connected: Result<(Build, Role), JobError>,
     ) -> Result<(), JobError> {
         if let Some(place) = self.place_in_pool(host) {
-            let connected = connected
-                .ok()
-                .filter(|(build, _)| self.request.builds.allows(build));
-            self.pool.connect(place, connected, self.now);
+            match connected {
+                Ok((build, _)) if !self.request.builds.allows(&build) => {
+                    self.pool.leave_out(place);
+                    let problem = format!("{build} runs there, which may not take part");
+                    self.actions.push_back(ClientAction::Refuse(host, problem));
+                }
+                connected => self.pool.connect(place, connected.ok(), self.now),
+            }
             return Ok(());
         }
         if let Phase::Suspending(_) = &self.phase {
@@ -439,6 +449,7 @@ impl<'a> ClientMachine<'a> {
         }
         let missing = self.missing_memory();
         let saves = missing.is_none();
+        self.has_begun = true;
         self.saves = saves && self.request.setup.checkpointing.is_some();
         for host in self.hosts() {
             self.send(host, JobMessage::Begin { saves });
@@ -519,6 +530,7 @@ impl<'a> ClientMachine<'a> {
         }
         if self.pool.free().next().is_some() || !self.leaving.is_empty() {
             self.holds = true;
+            self.awaited = self.pool.free().map(|(place, _)| place).collect();
             for host in self.hosts() {
                 self.send(host, JobMessage::Hold);
             }
@@ -528,7 +540,13 @@ impl<'a> ClientMachine<'a> {
     /// A node would take part, which says this of itself.
     fn add_offer(&mut self, member: Member) {
         let known: Vec<&Member> = self.request.candidates().chain(&self.offered).collect();
-        let is_new = known.iter().all(|known| known.name != member.name)
+        // Sets and nodes have names of one kind.
+        let differs = |known: &&Member| {
+            let names = [&known.name, &known.set];
+            known.name != member.name && known.name != member.set && !names.contains(&&member.name)
+        };
+        let is_new = known.iter().all(differs)
+            && member.name != member.set
             && known.len() < members::MEMBERS_MAX
             && self.offered.len() < OFFERS_MAX;
         if is_new && members::check(&member).is_ok() {
@@ -564,6 +582,11 @@ impl<'a> ClientMachine<'a> {
     fn handle_node(&mut self, host: HostId, word: NodeWord) -> Result<(), JobError> {
         if let Some(place) = self.place_in_pool(host) {
             self.handle_pool(place, word);
+            return Ok(());
+        }
+        if let NodeWord::Message(JobMessage::Offered(member), _) = word {
+            // Nodes offer themselves at any time.
+            self.add_offer(*member);
             return Ok(());
         }
         // Outputs have streams of their own: those of the view before may be late.
@@ -681,17 +704,7 @@ impl<'a> ClientMachine<'a> {
             // The first view is no job before it begins.
             _ => begins && 1 < view,
         };
-        let word = match word {
-            // The job goes on without a node that does not join.
-            NodeWord::Message(JobMessage::Failed(_), _)
-                if begins && self.joined.contains(&host) =>
-            {
-                let mut error = word.error(self.name(host));
-                error.loss = Some(Loss { silent: None });
-                NodeWord::Closed(Err(error))
-            }
-            word => word,
-        };
+        let word = self.without_joining(host, word);
         let is_loss = match &word {
             NodeWord::Message(JobMessage::Suspended(_), _) => true,
             NodeWord::Closed(Err(error)) => error.loss.is_some(),
@@ -706,6 +719,21 @@ impl<'a> ClientMachine<'a> {
             self.fail(error);
         }
         None
+    }
+
+    /// What a node says that does not join, which is a loss before the view has begun: the job goes on without it.
+    fn without_joining(&self, host: HostId, word: NodeWord) -> NodeWord {
+        let is_end = match &word {
+            NodeWord::Message(message, _) => matches!(message, JobMessage::Failed(_)),
+            NodeWord::Closed(closed) => closed.is_err(),
+            NodeWord::Output { .. } => false,
+        };
+        if !is_end || self.has_begun || !self.joined.contains(&host) {
+            return word;
+        }
+        let mut error = word.error(self.name(host));
+        error.loss.get_or_insert(Loss { silent: None });
+        NodeWord::Closed(Err(error))
     }
 
     /// Orders all nodes but these to leave the session.
@@ -725,7 +753,9 @@ impl<'a> ClientMachine<'a> {
             connected: BTreeMap::new(),
             completed: self.completed,
             is_complete: self.is_complete,
+            has_begun: self.has_begun,
             joining: BTreeMap::new(),
+            withdrawn: Vec::new(),
             offered: Vec::new(),
             leaving: BTreeMap::new(),
         };
@@ -738,6 +768,7 @@ impl<'a> ClientMachine<'a> {
         let members = self.request.members.len();
         let supersteps = self.request.setup.superstep_limit;
         let name = self.name(host).to_owned();
+        let word = self.without_joining(host, word);
         let Phase::Suspending(suspension) = &mut self.phase else {
             return Ok(());
         };
@@ -870,6 +901,13 @@ impl<'a> ClientMachine<'a> {
         let connected = self.connected.clone().into_iter();
         let suspension = Box::new(Suspension {
             connected: connected.chain(joining.clone()).collect(),
+            withdrawn: self
+                .awaited
+                .iter()
+                .map(|place| HostId::from_index(members + place))
+                .filter(|host| !joining.contains_key(host))
+                .collect(),
+            has_begun: self.has_begun,
             joining,
             offered: self.offered.clone(),
             leaving: self.leaving.clone(),
@@ -918,10 +956,7 @@ impl<'a> ClientMachine<'a> {
                 self.leaving.insert(host, displayed_message(&reason));
                 Ok(())
             }
-            NodeWord::Message(JobMessage::Offered(member), _) => {
-                self.add_offer(*member);
-                Ok(())
-            }
+
             NodeWord::Message(JobMessage::Recorded(lines), memory) => {
                 self.record_lines(host, &lines, memory)
             }
@@ -1292,8 +1327,12 @@ pub struct Suspension {
     pub completed: u64,
     /// Whether all members have accepted the view from this leader.
     pub is_complete: bool,
+    /// Whether the nodes of the view have begun.
+    pub has_begun: bool,
     /// The nodes of the pool that are free, by their hosts, which are those after the members'.
     pub joining: BTreeMap<HostId, (Build, Role)>,
+    /// Those for which processes were held and that are not free any more.
+    pub withdrawn: Vec<HostId>,
     /// The nodes that have offered to join, whose hosts are those after the pool's.
     pub offered: Vec<Member>,
     /// The members that are there and leave the job, and why.

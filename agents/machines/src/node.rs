@@ -466,10 +466,11 @@ impl NodeMachine {
         }
     }
 
-    /// Whether a guest is a node that may lead jobs, and leads the view of a job that it submits.
+    /// Whether a guest is a node that may lead jobs, and leads the later view of a job that it submits.
     fn is_led_by(&self, place: usize, submit: &Submit) -> bool {
         let guest = &self.guests[place];
-        guest.role == Role::SetManager && leader_of(submit) == Some(&guest.name)
+        let number = submit.view.as_ref().map_or(0, |view| view.number);
+        guest.role == Role::SetManager && leader_of(submit) == Some(&guest.name) && 1 < number
     }
 
     /// All members have accepted the view that the node has accepted last.

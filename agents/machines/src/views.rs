@@ -47,9 +47,9 @@ pub struct Views {
     repeated: u32,
     /// The reasons for the losses since then.
     reasons: Vec<String>,
-    /// The members that have lost another one which was there, by name. When one does so again, it leaves itself.
+    /// The members that have lost another one which was there and had not just joined, by name. When one does so again, it leaves itself.
     complained: BTreeSet<String>,
-    /// The nodes that have joined with the last view, by name.
+    /// The nodes that have joined since a view has begun, by name.
     joined: BTreeSet<String>,
     /// How often each node has been lost, by name.
     losses: BTreeMap<String, u32>,
@@ -107,6 +107,8 @@ pub struct NextView {
     pub lost: Vec<LostMember>,
     /// The names of the nodes that were not in the view before.
     pub joined: Vec<String>,
+    /// Those, and others that have joined since a view has begun.
+    pub unproven: Vec<String>,
     /// How long each node of the pool is left alone, by its place there: longer each time that it has been lost.
     pub pauses: Vec<Duration>,
     /// The number of supersteps that were complete and are executed again.
@@ -201,6 +203,9 @@ impl Views {
         suspension: &Suspension,
     ) -> Result<NextView, Hindrance> {
         let name = |host: HostId| request.members[host.index()].name.clone();
+        if suspension.has_begun {
+            self.joined.clear();
+        }
         let has_joined = |host: HostId| self.joined.contains(&name(host));
         let has_complained = |host: HostId| self.complained.contains(&name(host));
         let mut lost = lost_nodes(suspension, has_joined, has_complained);
@@ -236,10 +241,14 @@ impl Views {
             let mut accepted = self.accepted.values();
             accepted.all(|view| may_follow(view, &names, by_client))
         };
-        lost.extend(leaving_nodes(suspension, there, size, decide));
-        let complained = suspension.suspended.iter().filter(|(_, of)| {
-            let mut others = of.lost.iter();
-            others.any(|other| suspension.suspended.contains_key(&other.host))
+        let is_planned = lost.is_empty();
+        let leaving = leaving_nodes(suspension, there, (size, is_planned), decide);
+        lost.extend(leaving);
+        let complained = suspension.suspended.iter().filter(|(host, of)| {
+            let mut others = of.lost.iter().map(|other| other.host);
+            !has_joined(**host)
+                && others
+                    .any(|other| suspension.suspended.contains_key(&other) && !has_joined(other))
         });
         let complained: Vec<String> = complained.map(|(host, _)| name(*host)).collect();
         self.complained.extend(complained);
@@ -270,7 +279,9 @@ impl Views {
             ))));
         }
         let manages = |host| roles(host) == Some(Role::SetManager);
-        let joining: Vec<HostId> = suspension.joining.keys().copied().collect();
+        // If those that join do not begin, the others have to be a quorum.
+        let most = left.len().saturating_sub(1).max(1);
+        let joining: Vec<HostId> = suspension.joining.keys().copied().take(most).collect();
         let candidates: Vec<&Member> = request.candidates().chain(&suspension.offered).collect();
         let members = members(&candidates, (&left, &joining), manages);
         let members = members.ok_or_else(|| {
@@ -288,17 +299,27 @@ impl Views {
             JobError::cluster(format!("{}; {problem}", reasons.join("; ")))
         })?;
         let (hosts, members): (Vec<HostId>, Vec<Member>) = members.into_iter().unzip();
+        let withdrawn = suspension.withdrawn.iter();
+        let withdrawn = withdrawn.filter_map(|host| candidates.get(host.index()));
+        for member in withdrawn {
+            *self.losses.entry(member.name.clone()).or_default() += 1;
+        }
         let (pool, pauses) = self.pool(&candidates, &hosts, &described);
         let saved = Saved::newest(suspension, &hosts, size);
         self.reasons.extend(reasons);
+        if described
+            .iter()
+            .any(|lost| !self.joined.contains(&lost.name))
+            || described.is_empty()
+        {
+            self.repeated += 1;
+        }
         self.count(saved.as_ref().map(|saved| saved.generation))?;
         let numbers = self.accepted.values().map(|view| view.number);
         let number = numbers.max().unwrap_or(0).saturating_add(1);
         let (saved, resumed) = match saved {
             Some(saved) => {
-                let joined = hosts
-                    .iter()
-                    .map(|host| suspension.joining.contains_key(host));
+                let joined = hosts.iter().map(|host| joining.contains(host));
                 let joined: Vec<bool> = joined.collect();
                 let (saved, resumed) = saved.begin(&request.setup, (&members, &joined));
                 (Some(saved), Some(resumed))
@@ -312,8 +333,11 @@ impl Views {
             }
         };
         let joined = hosts.iter().zip(&members);
-        let joined = joined.filter(|(host, _)| suspension.joining.contains_key(host));
-        self.joined = joined.map(|(_, member)| member.name.clone()).collect();
+        let joined = joined.filter(|(host, _)| joining.contains(host));
+        let joined: Vec<String> = joined.map(|(_, member)| member.name.clone()).collect();
+        self.joined.extend(joined.iter().cloned());
+        let is_member = |name: &String| members.iter().any(|member| member.name == *name);
+        self.joined.retain(is_member);
         let begins = resumed.as_ref().map_or(0, |resumed| resumed.superstep);
         Ok(NextView {
             job: self.job,
@@ -334,7 +358,8 @@ impl Views {
                 .iter()
                 .filter_map(|host| suspension.connected.get(host).cloned())
                 .collect(),
-            joined: self.joined.iter().cloned().collect(),
+            joined,
+            unproven: self.joined.iter().cloned().collect(),
             members,
             hosts,
             resumed,
@@ -376,9 +401,8 @@ impl Views {
         let is_newer = self.newest < begins;
         self.newest = self.newest.max(begins);
         if is_newer {
-            self.repeated = 0;
+            self.repeated = 1;
         }
-        self.repeated += 1;
         if self.repeated <= REPEATED_MAX {
             return Ok(());
         }
@@ -457,7 +481,7 @@ fn lost_nodes(
 fn leaving_nodes(
     suspension: &Suspension,
     mut there: Vec<HostId>,
-    size: usize,
+    (size, is_planned): (usize, bool),
     decide: impl Fn(&[HostId]) -> bool,
 ) -> Vec<LostNode> {
     let newest = |hosts: &[HostId]| {
@@ -478,7 +502,7 @@ fn leaving_nodes(
             leaving.push(*host);
         }
     }
-    if leaving.is_empty() && suspension.lost.is_empty() {
+    if leaving.is_empty() && is_planned {
         // Not even one can leave so, although none is lost: then it is.
         leaving.extend(told.first());
     }

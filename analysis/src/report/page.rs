@@ -161,7 +161,7 @@ fn views(runs: &[ReportedRun], made: &[Provenance]) -> Result<Option<Section>, F
                 @if let Some(figure) = drawn.transpose()? { (figure) }
                 p { "All else on this page is about view " (own) "." }
             } @else {
-                p { (run.name) ": no node was lost." }
+                p { (run.name) ": the job had one view." }
             }
         })
     })?;

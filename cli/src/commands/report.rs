@@ -46,7 +46,7 @@ pub(crate) enum PictureArgument {
     Load,
     /// Sets, and what moved between them
     Sets,
-    /// Supersteps over the time of a job that lost nodes, in all its views
+    /// Supersteps over the time of a job, in all its views
     Views,
 }
 

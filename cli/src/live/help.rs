@@ -4,8 +4,8 @@ pub(super) const NODE_ABOUT: &str = "\
 Run a node daemon that serves jobs from clients.
 
 A node serves one job at a time: it executes the processes that start on it or migrate to it, with one thread per slot \
-in the client's list of hosts, and sends migrating processes to their targets. It runs until a signal (SIGTERM, \
-SIGINT, SIGHUP) ends it; its client receives an error if a job is running. The first node of each Set is its Set Manager and \
+in the client's list of hosts, or of --slots, and sends migrating processes to their targets. It runs until a signal (SIGTERM, \
+SIGINT, SIGHUP) or `drain` ends it. It leaves its job first, which goes on without it; a job without recovery fails. The first node of each Set is its Set Manager and \
 needs a certificate with that role.";
 
 pub(super) const NODE_HELP: &str = "\
@@ -61,8 +61,9 @@ pub(super) const END_ABOUT: &str = "\
 End a run that a node leads. Its nodes are free then; a client that follows it is told who has ended it.";
 
 pub(super) const DRAIN_ABOUT: &str = "\
-Have a node leave its job, and end it. The job goes on without it and repeats nothing: all processes are saved before the next \
-superstep, and go on in another view. A job that cannot goes on from its last checkpoint, after ten seconds. SIGTERM does the same.";
+Have a node leave its job, and end it. The job goes on without it and repeats nothing: all processes are saved before a superstep, \
+and go on in another view. If that takes longer than 10 s, or nodes have no copies, the node counts as lost, and supersteps are repeated. A \
+job without recovery fails. SIGTERM does the same.";
 
 pub(super) const DRAIN_HELP: &str = "\
 Exit codes: 0 if the nodes have ended; 2 if the list of hosts has no such node; 5 if a node cannot be reached or does not end in 20 s.
@@ -71,7 +72,7 @@ Examples:
   {bin} drain node-3 --cluster hosts
   {bin} status --cluster hosts
 
-What survives what: docs/recovery.md.";
+Nodes that join and leave: docs/elasticity.md.";
 
 pub(super) const RUN_HELP: &str = "\
 The list of hosts, one per line; the first of each Set is its Set Manager:
@@ -123,7 +124,8 @@ processor would have computed.
 --kill 3@200 kills the third node (SIGKILL) once superstep 200 is over, counted from 0, as when a machine is lost: the run \
 goes on without it. all@200 kills all of them: the run fails with exit code 5. The next superstep is under way by then. \
 --stop 3@200:20 stops the node for 20 s instead, as when a machine stands still: the run goes on without it, if that is \
-longer than 2.5 s. A run that ends before succeeds, with a warning.
+longer than 2.5 s, and with it again when the node goes on. --drain 3@200 has the node leave the run (SIGTERM), and --join 1@200 starts a \
+node that joins it: nothing is repeated for either. A run that ends before succeeds, with a warning.
 
 --between 10Mbps,2ms holds the link between any two Sets to a rate and to a latency in each direction, by a relay in this \
 process; no root is needed. --level is the available part of that rate: 0.5; 0.2..0.8, drawn from --seed, each level for \

@@ -426,6 +426,12 @@ pub(crate) struct Joins {
     superstep: u64,
 }
 
+impl Display for Joins {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}@{}", self.count, self.superstep)
+    }
+}
+
 impl FromStr for Joins {
     type Err = String;
 
@@ -450,14 +456,20 @@ pub(crate) struct Disturbances {
     /// Those whose superstep is not over.
     kills: Vec<NodesAt>,
     drains: Vec<NodesAt>,
+    joins: Vec<Joins>,
     stops: Vec<Stop>,
 }
 
 impl Disturbances {
-    pub(crate) fn new(kills: &[NodesAt], drains: &[NodesAt], stops: &[Stop]) -> Self {
+    pub(crate) fn new(
+        (kills, drains): (&[NodesAt], &[NodesAt]),
+        joins: &[Joins],
+        stops: &[Stop],
+    ) -> Self {
         Self {
             kills: kills.to_vec(),
             drains: drains.to_vec(),
+            joins: joins.to_vec(),
             stops: stops.to_vec(),
         }
     }
@@ -476,6 +488,7 @@ impl Disturbances {
             tracing::info!(%drain, at = %superstep.ended, "nodes are told to end");
             nodes.drain(|index| drain.includes(index));
         }
+        self.joins.retain(|join| superstep.index < join.superstep);
         nodes.join(superstep.index);
         for stop in self.stops.extract_if(.., |stop| is_due(stop.at)) {
             tracing::info!(%stop, at = %superstep.ended, "nodes are stopped");
@@ -488,7 +501,14 @@ impl Disturbances {
         let kills: Vec<String> = self.kills.iter().map(NodesAt::to_string).collect();
         let stops: Vec<String> = self.stops.iter().map(Stop::to_string).collect();
         let drains: Vec<String> = self.drains.iter().map(NodesAt::to_string).collect();
-        for (option, pending) in [("--kill", kills), ("--drain", drains), ("--stop", stops)] {
+        let joins = self.joins.iter();
+        let joins: Vec<String> = joins.map(Joins::to_string).collect();
+        for (option, pending) in [
+            ("--kill", kills),
+            ("--drain", drains),
+            ("--join", joins),
+            ("--stop", stops),
+        ] {
             if !pending.is_empty() {
                 let pending = pending.join(", ");
                 tracing::warn!("{option} {pending}: the run ended before this superstep was over");

@@ -62,10 +62,10 @@ struct NodeArguments {
     /// Folder for the files that processes leave here, in place of [node] outputs [default: none]
     #[arg(long, value_name = "FOLDER")]
     outputs: Option<PathBuf>,
-    /// Take part in the job of this node, and in each later one of it; can be given several times [default address: NAME:7447]
+    /// Node whose present and later jobs this one joins; can be given several times [default address: NAME:7447]
     #[arg(long, value_name = "NAME[=HOST:PORT]")]
     join: Vec<Joined>,
-    /// With --join: the Set [default: that of the node]
+    /// With --join: the Set [default: that of the node that --join names]
     #[arg(long, value_name = "NAME", requires = "join")]
     set: Option<String>,
     /// With --join: the number of processors that it offers [default: all]

@@ -52,7 +52,7 @@ struct UpArguments {
     /// The same for a node to stop (SIGSTOP) for this time, after which it goes on (SIGCONT); can be given several times
     #[arg(long, value_name = "NODE@SUPERSTEP:SECONDS")]
     stop: Vec<Stop>,
-    /// The same for a node to tell to end (SIGTERM): it leaves the run, which goes on without it and repeats nothing
+    /// The same for a node that receives SIGTERM: it leaves the run, which goes on without it and repeats nothing
     #[arg(long, value_name = "NODE@SUPERSTEP")]
     drain: Vec<NodesAt>,
     /// Number of nodes to start once this superstep of the run is over, which join it; can be given several times
@@ -232,8 +232,11 @@ fn execute(arguments: &UpArguments, context: &Context<'_>) -> Result<(), Command
     let result = match action {
         Some(UpSubcommand::Run(mut run)) => {
             run.allow_mixed_builds |= arguments.allow_mixed_builds;
-            let mut disturbances =
-                Disturbances::new(&arguments.kill, &arguments.drain, &arguments.stop);
+            let mut disturbances = Disturbances::new(
+                (&arguments.kill, &arguments.drain),
+                &arguments.join,
+                &arguments.stop,
+            );
             let following = Following {
                 simulated: simulated.as_ref(),
                 dashboard,

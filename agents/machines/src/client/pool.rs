@@ -26,6 +26,8 @@ enum State {
     Asked(Known),
     /// It has no job.
     Free(Known),
+    /// It cannot take part.
+    LeftOut,
 }
 
 /// The build and the role of a node.
@@ -79,16 +81,27 @@ impl Pool {
                     node.state = State::Asked(known.clone());
                     Asking::Inquire
                 }
-                State::Connecting | State::Asked(..) | State::Free(..) => return None,
+                State::Connecting | State::Asked(..) | State::Free(..) | State::LeftOut => {
+                    return None;
+                }
             };
             Some((place, asking))
         })
         .collect()
     }
 
+    /// A node cannot take part: it is not asked again.
+    pub(super) fn leave_out(&mut self, place: usize) {
+        if let Some(node) = self.0.get_mut(place) {
+            node.state = State::LeftOut;
+        }
+    }
+
     /// There is a connection to a node, of this build and role, or none any more.
     pub(super) fn connect(&mut self, place: usize, connected: Option<Known>, now: Clock) {
-        if let Some(node) = self.0.get_mut(place) {
+        if let Some(node) = self.0.get_mut(place)
+            && !matches!(node.state, State::LeftOut)
+        {
             (node.at, node.state) = match connected {
                 Some(known) => (now, State::Connected(known)),
                 None => (now + AGAIN, State::Away),

@@ -839,3 +839,71 @@ fn offers_of_nodes_that_no_list_can_have_or_of_too_many_have_no_effect() {
     }
     assert_eq!(client.machine.offered.len(), OFFERS_MAX);
 }
+
+/// The second view of a job, with which hosts 4 and 5 join.
+fn begins_with_two_more(request: &mut Request) -> NextView {
+    if let Some(view) = &mut request.view {
+        view.number = 2;
+    }
+    let names = |hosts: [usize; 2]| hosts.map(|host| format!("n{host}")).to_vec();
+    NextView {
+        job: JobId(std::num::NonZeroU64::MIN),
+        view: request.view.clone().unwrap(),
+        members: request.members.clone(),
+        hosts: (0..6).map(HostId).collect(),
+        connected: vec![(build(), Role::SetManager); 6],
+        resumed: None,
+        lost: Vec::new(),
+        joined: names([4, 5]),
+        unproven: names([4, 5]),
+        pauses: vec![Duration::ZERO],
+        repeats: 0,
+    }
+}
+
+#[test]
+fn nodes_that_cannot_join_are_lost_and_the_job_goes_on() {
+    let mut request = with_pool();
+    let next = begins_with_two_more(&mut request);
+    let now = Clock::now();
+    let machine = ClientMachine::going_on(&request, JobIds::random(), &next, now);
+    let mut client = Client::with(machine, now);
+    client.say(4, failed(Fault::Cluster));
+    client.say(5, failed(Fault::Input));
+    for host in 0..4 {
+        client.say(host, suspended(&[]));
+    }
+    assert!(client.finished.is_none(), "{:?}", client.finished);
+    let left = client.left.unwrap();
+    assert!(!left.has_begun);
+    let lost: Vec<HostId> = left.lost.into_keys().collect();
+    assert_eq!(lost, [4, 5].map(HostId));
+}
+
+#[test]
+fn a_node_offers_itself_at_any_time() {
+    let request = with_pool();
+    let mut client = Client::new(&request);
+    let offer = |name: &str| {
+        JobMessage::Offered(Box::new(Member {
+            name: name.to_owned(),
+            ..request.members[0].clone()
+        }))
+    };
+    client.say(1, offer("early"));
+    for host in 0..6 {
+        let counts = false;
+        client.say(
+            host,
+            JobMessage::Accepted {
+                counts,
+                folder: None,
+            },
+        );
+        client.say(host, offer("while-nodes-meet"));
+    }
+    client.say(1, suspended(&[]));
+    client.say(2, offer("late"));
+    assert_eq!(client.machine.offered.len(), 3);
+    assert!(client.refused.is_empty());
+}

@@ -7,7 +7,7 @@
 //!
 //! **A loss.** In a job that has views, a node that loses another one leaves the session: agents, messages and connections to
 //! nodes end, and the pieces of checkpoints stay. It says so to the client, which orders the others to do the same, and submits
-//! the next view to all that are left. A job never changes its members in any other way. The pieces of processes that start on
+//! the next view to all that are left. Nodes join and leave in the same way, when processes are held. A job never changes its members in any other way. The pieces of processes that start on
 //! another node than the one that has them are sent to it as soon as both are connected.
 
 use std::cell::RefCell;

@@ -63,7 +63,9 @@ fn left(gone: &[u32], complaints: &[(u32, u32)]) -> Suspension {
             .collect(),
         completed: 30,
         is_complete: true,
+        has_begun: true,
         joining: BTreeMap::new(),
+        withdrawn: Vec::new(),
         offered: Vec::new(),
         leaving: BTreeMap::new(),
     };
@@ -441,8 +443,9 @@ fn of_two_nodes_that_have_lost_each_other_the_one_leaves_that_has_just_joined() 
     let (mut views, next) = joined(spare("a"), &suspension);
     let request = next.request(&request(), request().setup).unwrap();
     assert_eq!(request.members[3].name, "spare");
-    // Two others miss the later host 5 more.
+    // The view has not begun. Otherwise the later host would leave.
     let mut suspension = left(&[], &[(3, 5)]);
+    suspension.has_begun = false;
     suspension
         .suspended
         .insert(HostId(6), suspension.suspended[&HostId(4)].clone());

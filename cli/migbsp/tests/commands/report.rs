@@ -404,7 +404,7 @@ fn a_job_that_lost_a_node_has_a_picture_of_its_views() {
     folder.fails(
         &[&["report", "runs/lbm"], &drawn[..]].concat(),
         2,
-        "--svg: runs/lbm: the run has one view: no node was lost",
+        "--svg: runs/lbm: the job had one view",
     );
     assert!(!page(&folder, &["runs/lbm"]).contains("Views of the job"));
     lose_a_node(&folder);
