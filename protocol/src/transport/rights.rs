@@ -211,6 +211,8 @@ mod tests {
             "Ending",
             "Failed",
             "Followed",
+            "Leaving",
+            "Offered",
             "OutputWritten",
             "Probe",
             "Ready",
