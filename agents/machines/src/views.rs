@@ -192,16 +192,16 @@ impl Views {
         self.leader.is_some()
     }
 
-    /// How the job of `request` goes on with what is left of its view, which has this session.
+    /// Which members are left for the next view, and which take no part any more.
     ///
     /// # Errors
     ///
-    /// If it cannot.
-    pub fn next(
+    /// If those that are left do not decide.
+    fn remaining(
         &mut self,
         (request, session): (&Request, JobId),
         suspension: &Suspension,
-    ) -> Result<NextView, Hindrance> {
+    ) -> Result<(Vec<HostId>, Vec<LostMember>), Hindrance> {
         let name = |host: HostId| request.members[host.index()].name.clone();
         if suspension.has_begun {
             self.joined.clear();
@@ -259,7 +259,6 @@ impl Views {
         });
         let described: Vec<LostMember> = described.collect();
         let gone: BTreeSet<HostId> = lost.iter().map(|lost| lost.host).collect();
-        let roles = |host: HostId| suspension.connected.get(&host).map(|of| of.1);
         let left = suspension.suspended.keys().copied();
         let left: Vec<HostId> = left.filter(|host| !gone.contains(host)).collect();
         let reasons = described.iter().map(|lost| lost.reason.clone());
@@ -278,6 +277,24 @@ impl Views {
                  leader"
             ))));
         }
+        Ok((left, described))
+    }
+
+    /// How the job of `request` goes on with what is left of its view, which has this session.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot.
+    pub fn next(
+        &mut self,
+        (request, session): (&Request, JobId),
+        suspension: &Suspension,
+    ) -> Result<NextView, Hindrance> {
+        let name = |host: HostId| request.members[host.index()].name.clone();
+        let (left, described) = self.remaining((request, session), suspension)?;
+        let reasons = described.iter().map(|lost| lost.reason.clone());
+        let roles = |host: HostId| suspension.connected.get(&host).map(|of| of.1);
+        let size = request.setup.placement.len();
         let manages = |host| roles(host) == Some(Role::SetManager);
         // If those that join do not begin, the others have to be a quorum.
         let most = left.len().saturating_sub(1).max(1);

@@ -82,8 +82,9 @@ fn a_job_that_nodes_lead_goes_on_when_its_leader_is_drained_and_another_one_join
     assert_eq!(drained.code, Some(0), "{drained:?}");
     assert_eq!(drained.stdout, format!("{leader} has ended\n"));
     assert_eq!(cluster.exit_of(&leader), Some(0));
-    let others = ["node-1", "node-2"].into_iter();
-    let other = others.filter(|name| *name != leader).next_back();
+    let other = ["node-1", "node-2"]
+        .into_iter()
+        .find(|name| *name != leader);
     cluster.offer(other.unwrap());
     let attached = attached.ends_within(90);
     assert_eq!(attached.code, Some(0), "{attached:?}");
