@@ -241,12 +241,15 @@ mod tests {
             assert!(allowed(Role::Client, from).is_empty());
         }
         let jobs = names([
-            "Attach", "Begin", "End", "Inquire", "Lead", "Leave", "Meet", "State", "Stop",
-            "Submit", "Suspend",
+            "Attach", "Begin", "Drain", "End", "Hold", "Inquire", "Lead", "Leave", "Meet", "Offer",
+            "State", "Stop", "Submit", "Suspend",
         ]);
         for role in [Role::Client, Role::SetManager] {
             assert_eq!(allowed(role, Address::Client), jobs);
         }
-        assert_eq!(allowed(Role::Node, Address::Client), names(["Lead"]));
+        assert_eq!(
+            allowed(Role::Node, Address::Client),
+            names(["Lead", "Offer"])
+        );
     }
 }
