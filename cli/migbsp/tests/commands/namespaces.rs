@@ -232,7 +232,7 @@ fn go_on(mut network: Network, divide: impl Fn(&Network, bool), lost: &[&str]) {
     start(&folder, &mut network, &[0, 1, 2, 3, 4]);
     let long = [
         "--set",
-        "application.supersteps=30000",
+        "application.supersteps=20000",
         "--set",
         "application.heat.width=100",
         "--set",
@@ -257,7 +257,7 @@ fn go_on(mut network: Network, divide: impl Fn(&Network, bool), lost: &[&str]) {
     std::thread::sleep(Duration::from_secs(5));
     assert!(!run.is_over(), "{:?}", run.ends_within(0));
     divide(&network, false);
-    let ended = run.ends_within(120);
+    let ended = run.ends_within(240);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let outputs = |name: &str| fs::read(folder.path().join(name)).unwrap();
     assert_eq!(outputs("cut.json"), outputs("whole.json"));
