@@ -541,7 +541,7 @@ impl<'a> ClientShell<'a> {
         self.hosts = hosts;
     }
 
-    /// Follows a view of the job to its end. `since`: when the client knew of the loss that ended the view before.
+    /// Follows a view of the job to its end. `since`: when the client knew of the loss that ended the view before, or when processes were held.
     async fn follow<F: Future<Output = ()>>(
         &mut self,
         client: &mut ClientMachine<'_>,
@@ -1094,7 +1094,7 @@ pub trait JobObserver {
         Err(JobError::cluster(reasons.join("; ")))
     }
 
-    /// Handles that the nodes of the next view begin, this time after the client knew of the loss; by default it is ignored.
+    /// Handles that the nodes of the next view begin, this time after the client knew of the loss, or after processes were held; by default it is ignored.
     ///
     /// # Errors
     ///

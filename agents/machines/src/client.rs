@@ -9,7 +9,7 @@
 //! another machine follows the next view on the same connections.
 //!
 //! While a job runs, the client asks for the nodes of its pool. When one is there and free, it has all processes saved before the
-//! next superstep, and held there; when they are, the view ends as after a loss, and nothing is executed again.
+//! next superstep, and held there; when they are, the view ends as after a loss, and no complete superstep is executed again.
 
 mod event_check;
 mod pool;

@@ -114,7 +114,7 @@ struct Guest {
     build: Build,
 }
 
-/// A job that a client has submitted.
+/// A job, or a later view of one, that a client has submitted, or a node that leads it.
 struct Submission {
     client: Guest,
     submit: Submit,
@@ -128,7 +128,7 @@ struct Current {
     number: u64,
     /// Whom it obeys.
     obeyed: Obeyed,
-    /// The name in the certificate of the client that submitted it.
+    /// The name in the certificate of the client whose job it is.
     name: String,
     /// That client as others know it.
     party: String,
@@ -907,7 +907,7 @@ impl NodeMachine {
     }
 
     /// Begins with a job, or a view of it, which the leader at a connection has submitted. Its client has this name and is this
-    /// party to others, it runs since a date, the node leaves it for this reason, and the node has accepted these views of it, the last complete one being this.
+    /// party to others, it runs since a date, the node leaves it for this reason, and has accepted these views of it; the last complete one was this, if it is not the last of them.
     fn begin(
         &mut self,
         (client, obeyed): (ConnectionId, Obeyed),

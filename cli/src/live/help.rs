@@ -58,7 +58,7 @@ Examples:
 What survives what: docs/recovery.md.";
 
 pub(super) const END_ABOUT: &str = "\
-End a run that a node leads. Its nodes are free then; a client that follows it is told who has ended it.";
+End a run that a node leads. Its nodes are free then; a client that follows it shows which client has ended it.";
 
 pub(super) const DRAIN_ABOUT: &str = "\
 Have a node leave its job, and end it. The job goes on without it and repeats nothing: all processes are saved before a superstep, \

@@ -74,7 +74,7 @@ pub(crate) struct RunArguments {
     pub(crate) detach: bool,
 }
 
-/// What becomes of the results of a run.
+/// Where the results of a run go.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ResultArguments {
     /// Show long tables whole
@@ -513,14 +513,19 @@ impl RunJob {
             request(&loaded, members, registry, are_mixed_builds_allowed, plays)?;
         request.checkpoint = checkpoints.folder()?;
         request.memory_part = is_by_itself.then_some(loaded.experiment.recovery.memory);
-        Ok(Self {
+        Ok(Self::of_request(loaded, prepared, request))
+    }
+
+    /// A job that begins with nothing that is saved.
+    const fn of_request(loaded: Loaded, prepared: PreparedExperiment, request: Request) -> Self {
+        Self {
             loaded,
             prepared,
             request,
             saved: None,
             files: None,
             attachment: None,
-        })
+        }
     }
 
     /// The job whose checkpoints are in `folder`, from the newest one on.
@@ -539,12 +544,9 @@ impl RunJob {
         let files = saved.files();
         let (loaded, states) = saved.into_states();
         Ok(Self {
-            loaded,
-            prepared,
-            request,
             saved: Some(states),
             files,
-            attachment: None,
+            ..Self::of_request(loaded, prepared, request)
         })
     }
 
@@ -559,12 +561,8 @@ impl RunJob {
     ) -> Result<Self, Failure> {
         let (loaded, prepared, request) = attached(attachment.submit(), registry)?;
         Ok(Self {
-            loaded,
-            prepared,
-            request,
-            saved: None,
-            files: None,
             attachment: Some(attachment),
+            ..Self::of_request(loaded, prepared, request)
         })
     }
 

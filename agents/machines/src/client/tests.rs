@@ -807,7 +807,7 @@ fn that_processes_are_held_counts_only_if_it_was_ordered() {
         "{:?}",
         client.observed
     );
-    client.say(2, JobMessage::Leaving("n2 is told\nto leave".to_owned()));
+    client.say(2, JobMessage::Leaving("n2 leaves\nnow".to_owned()));
     assert_eq!(client.sent, [0, 1, 2, 3, 4, 5].map(HostId));
     client.say(0, JobMessage::Recorded(checkpoint(5, true)));
     for host in 0..6 {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::invocation::Folder;
 use crate::live::cluster::HEAT;
-use crate::live::recovery::{LONG, led, read, readable, run, simulate, three, told};
+use crate::live::recovery::{LONG, attach, led, read, readable, run, simulate, three, told};
 use crate::live::under_way::UnderWay;
 
 /// Supersteps that take longer than their messages, and no process leaves a node again.
@@ -67,16 +67,7 @@ fn a_job_that_nodes_lead_goes_on_when_its_leader_is_drained_and_another_one_join
     let left = told(&cluster, &long);
     assert_eq!(left.code, Some(0), "{left:?}");
     let (job, leader) = led(&cluster);
-    let attach = [
-        "attach",
-        &job,
-        "--out",
-        "runs",
-        "--outputs",
-        "left.json",
-        "--format",
-        "json",
-    ];
+    let attach = attach(&job, "runs", "left.json");
     let attached = UnderWay::start(&mut cluster.command("hosts", &attach));
     let drained = told(&cluster, &["drain", &leader]);
     assert_eq!(drained.code, Some(0), "{drained:?}");

@@ -261,6 +261,20 @@ pub(super) fn told(cluster: &Cluster, words: &[&str]) -> Ended {
     UnderWay::start(&mut cluster.command("hosts", words)).ends_within(60)
 }
 
+/// The command that follows a job, and writes its record and its outputs there.
+pub(super) const fn attach<'a>(job: &'a str, out: &'a str, outputs: &'a str) -> [&'a str; 8] {
+    [
+        "attach",
+        job,
+        "--out",
+        out,
+        "--outputs",
+        outputs,
+        "--format",
+        "json",
+    ]
+}
+
 /// The number of the job of the nodes and the name of its leader, once it has one.
 pub(super) fn led(cluster: &Cluster) -> (String, String) {
     let began = Instant::now();
@@ -291,18 +305,7 @@ fn a_job_whose_client_is_killed_goes_on_and_is_fetched_by_its_client_alone() {
     let (job, leader) = led(&cluster);
     // While it goes on, and after its end.
     for (out, outputs) in [("runs", "once.json"), ("again", "twice.json")] {
-        let attach = [
-            "attach",
-            &job,
-            "--as",
-            "laptop",
-            "--out",
-            out,
-            "--outputs",
-            outputs,
-            "--format",
-            "json",
-        ];
+        let attach = [&attach(&job, out, outputs)[..], &["--as", "laptop"]].concat();
         let attached = told(&cluster, &attach);
         assert_eq!(attached.code, Some(0), "{attached:?}");
         assert_eq!(read(folder, outputs), read(folder, "whole.json"));
@@ -346,17 +349,7 @@ fn a_job_that_is_left_goes_on_without_the_node_that_leads_it() {
     );
     assert_eq!(led(&cluster), (job.to_owned(), leader.to_owned()));
     cluster.signal(leader, "KILL");
-    let attach = [
-        "attach",
-        job,
-        "--out",
-        "runs",
-        "--outputs",
-        "left.json",
-        "--format",
-        "json",
-    ];
-    let attached = told(&cluster, &attach);
+    let attached = told(&cluster, &attach(job, "runs", "left.json"));
     assert_eq!(attached.code, Some(0), "{attached:?}");
     assert_eq!(read(folder, "left.json"), read(folder, "whole.json"));
     let shown: Value = serde_json::from_str(&attached.stdout).unwrap();

@@ -575,5 +575,5 @@ impl Requests {
 /// How long the first checkpoint of a view may take, in nanoseconds, and on slow links.
 const SAVED: u64 = SECOND;
 const SAVED_SLOWLY: u64 = 20 * SECOND;
-/// What a node is told without which the job goes on.
+/// The reason with which the connection closes to a node without which the job goes on.
 const WITHOUT: &str = "the job goes on without this node";
