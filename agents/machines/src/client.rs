@@ -1169,8 +1169,8 @@ impl<'a> ClientMachine<'a> {
                 let missing: Vec<HostId> =
                     self.hosts().filter(|host| !suspension.has(*host)).collect();
                 for host in missing {
-                    let reason = self.missed(host);
-                    self.lose(host, reason, None);
+                    let (reason, silent) = self.missed(host);
+                    self.lose(host, reason, silent);
                 }
                 self.finish_suspended();
                 return Ok(());
@@ -1198,17 +1198,20 @@ impl<'a> ClientMachine<'a> {
         )))
     }
 
-    /// Why the node of `host`, which has not answered, counts as lost: as another node says, if one does.
-    fn missed(&self, host: HostId) -> String {
-        let reason = match &self.phase {
-            Phase::Suspending(suspension) => suspension.reason(host),
-            _ => None,
-        };
-        let reason = reason.or_else(|| self.declined.get(&host).cloned());
-        reason.unwrap_or_else(|| {
+    /// Why the node of `host`, which has not answered, counts as lost, and for how long it had been silent: as another node says, if one
+    /// does.
+    fn missed(&self, host: HostId) -> (String, Option<Seconds>) {
+        if let Phase::Suspending(suspension) = &self.phase
+            && let Some(lost) = suspension.reported(host)
+        {
+            return (lost.reason.clone(), lost.silent);
+        }
+        let reason = self.declined.get(&host).cloned();
+        let reason = reason.unwrap_or_else(|| {
             let limit = SUSPEND_LIMIT.as_secs();
             format!("{} has not answered in {limit} s", self.name(host))
-        })
+        });
+        (reason, None)
     }
 
     /// The number of the view; 0 if the job has none.
@@ -1369,14 +1372,13 @@ impl Suspension {
 
     /// Whether another node has lost the node of `host`.
     fn is_missed(&self, host: HostId) -> bool {
-        self.reason(host).is_some()
+        self.reported(host).is_some()
     }
 
     /// What another node says of its loss of the node of `host`.
-    fn reason(&self, host: HostId) -> Option<String> {
+    fn reported(&self, host: HostId) -> Option<&LostNode> {
         let mut lost = self.suspended.values().flat_map(|of| &of.lost);
-        let lost = lost.find(|lost| lost.host == host)?;
-        Some(lost.reason.clone())
+        lost.find(|lost| lost.host == host)
     }
 }
 

@@ -473,7 +473,9 @@ fn when_a_node_is_lost_the_others_leave_and_the_client_ends_with_what_they_have(
     client.now += MISSED_LIMIT;
     client.tell(ClientEvent::Tick);
     let left = client.left.unwrap();
-    assert_eq!(left.lost[&HostId(5)].reason, "n5 is silent");
+    let lost = &left.lost[&HostId(5)];
+    assert_eq!(lost.reason, "n5 is silent");
+    assert_eq!(lost.silent, Seconds::new(2.5).ok());
     assert_eq!(left.suspended.len(), 5);
     assert!(client.finished.is_none() && client.refused.is_empty());
 }
