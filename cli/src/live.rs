@@ -10,6 +10,7 @@ mod local_nodes;
 pub(crate) mod node;
 mod play;
 pub(crate) mod run;
+mod service;
 pub(crate) mod status;
 pub(crate) mod up;
 

@@ -47,7 +47,7 @@ impl Log {
             Some(LogFormat::Json) => {
                 panic::set_hook(Box::new(|panic| tracing::error!(%panic, "a panic")));
                 let layer = layer.json().flatten_event(true);
-                layer.with_current_span(false).with_span_list(false).boxed()
+                layer.with_current_span(false).boxed()
             }
         };
         let subscriber = registry().with(layer.with_filter(self.filter()));

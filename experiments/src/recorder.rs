@@ -9,6 +9,7 @@ use ::record::{
 };
 use bsp::HostId;
 use bsp::reference::chain;
+use protocol::transport::JobId;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -50,6 +51,9 @@ struct Description {
     /// Whether its times were measured on real hosts.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     measured: bool,
+    /// The number of its job there, which `status` and the logs of nodes have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job: Option<String>,
     /// The checkpoint that the run resumes, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     resumed: Option<ResumedRun>,
@@ -193,6 +197,11 @@ impl Recorder {
         indexed
     }
 
+    /// The number of the job that the run is, on real hosts. It is for a record that has not begun.
+    pub fn set_job(&mut self, job: JobId) {
+        self.description.job = Some(format!("{:016x}", job.0));
+    }
+
     /// The nodes of the run write files into these folders, by their names.
     pub fn set_folders(&mut self, folders: BTreeMap<String, String>) {
         self.files.set_folders(folders);
@@ -285,6 +294,7 @@ fn description(
         provenance: Provenance::of_experiment(&prepared.loaded, registry)?,
         scenario: scenario.name(),
         measured: prepared.loaded.is_of_cluster(),
+        job: None,
         resumed: prepared.resumed.clone(),
         configuration: prepared.loaded.experiment.effective(),
     })

@@ -114,6 +114,7 @@ impl Attachment {
             told,
         } = self;
         let processes = request.setup.placement.len();
+        observer.found_job(finder.job);
         let mut follower = Follower::new(finder.job, request.clone());
         let followed = runtime.block_on(async {
             let mut interrupted = pin!(interrupted);

@@ -115,6 +115,7 @@ fn follow(
     }
     let ids = JobIds::random();
     describe(request, ids.job)?;
+    observer.found_job(ids.job);
     let submitted = runtime()?.block_on(async {
         let endpoint = endpoint(identity, &request.builds.own)?;
         let begin = Begin::New(states);
@@ -145,6 +146,7 @@ pub fn detach(
     };
     let ids = JobIds::random();
     describe(&request, ids.job)?;
+    observer.found_job(ids.job);
     let rules = machines::members::rules(&request.setup);
     let hosts = (0..request.members.len()).map(HostId::from_index);
     let roles = hosts.map(|host| machines::members::role_of(&rules, host));
@@ -1075,6 +1077,9 @@ pub trait JobObserver {
     ///
     /// If the job has to end.
     fn observe(&mut self, event: &Event) -> Result<(), JobError>;
+
+    /// Handles the number of the job, before it is submitted; by default it is ignored.
+    fn found_job(&mut self, _job: JobId) {}
 
     /// Handles the folder in which each node writes the files of the job, by the name of the node, if it has some: before its
     /// first event. By default it is ignored.

@@ -20,6 +20,7 @@ mod files;
 mod leader;
 mod live_job;
 mod meter;
+mod metrics;
 mod migration;
 mod node;
 mod offer;
@@ -30,6 +31,7 @@ use std::num::NonZeroU32;
 
 use bsp::units::InstructionsPerSecond;
 use meter::LoadMeter;
+use metrics::Totals;
 use pool::{Executions, ProcessorSpeed};
 
 pub use attach::{Attachment, attach, end};
@@ -41,7 +43,7 @@ pub use files::OutputFolder;
 pub use leader::SharedPrepare;
 pub use machines::node::Leave;
 pub use meter::{LoadScope, measured_speed, processors};
-pub use node::{Node, NodeError};
+pub use node::{Heartbeat, Node, NodeError};
 pub use offer::Offer;
 pub use pace::{Pace, PlayedHost, Share};
 
@@ -54,6 +56,8 @@ struct Machine {
     load: LoadMeter,
     /// The supersteps that its threads execute.
     executions: Executions,
+    /// What has happened here.
+    totals: Totals,
 }
 
 impl Machine {
@@ -81,6 +85,7 @@ impl Machine {
             pace: self.pace.clone(),
             load: self.load.clone(),
             executions: self.executions.clone(),
+            totals: self.totals.clone(),
         }
     }
 

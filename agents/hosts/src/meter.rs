@@ -389,6 +389,10 @@ impl HostMeter for Machine {
     fn oldest_execution(&self) -> Option<Execution> {
         self.executions.oldest()
     }
+
+    fn count(&self, event: &record::Event) {
+        self.totals.count(event);
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::{self, Future};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,6 +26,7 @@ use protocol::transport::{
 };
 use protocol::{Fault, Frame, JobMessage, Message, Status, Submit, displayed};
 use tokio::sync::{Notify, mpsc, oneshot};
+use tracing::Span;
 
 use crate::Machine;
 use crate::checkpoints::CheckpointFolders;
@@ -34,6 +35,7 @@ use crate::files::OutputFolder;
 use crate::leader::{LeaderParts, Ledgers, SharedPrepare};
 use crate::live_job::{INPUTS_AT_ONCE, LiveJob, Next};
 use crate::meter::{LoadMeter, LoadScope, measured_speed, own_memory, processors};
+use crate::metrics::{self, Snapshot, Totals};
 use crate::offer::{Offer, offer};
 use crate::pace::{Pace, elapsed};
 use crate::pool::{AbandonedSupersteps, Executions, ProcessorSpeed};
@@ -68,6 +70,36 @@ pub struct Node {
     pub prepare: Arc<SharedPrepare>,
     /// The nodes whose job it would join, if it would.
     pub offer: Option<Offer>,
+    /// Where it answers monitors over HTTP, if it does.
+    pub metrics: Option<TcpListener>,
+    /// What it does again and again to show that it runs.
+    pub heartbeat: Option<Heartbeat>,
+}
+
+/// What a node does again and again, on the thread that carries messages, to show that this thread runs.
+pub struct Heartbeat {
+    /// The time from one to the next.
+    pub period: Duration,
+    /// What is done.
+    pub beat: Box<dyn Fn()>,
+}
+
+impl fmt::Debug for Heartbeat {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Heartbeat")
+            .field("period", &self.period)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Heartbeat {
+    async fn go_on(self) {
+        loop {
+            (self.beat)();
+            tokio::time::sleep(self.period).await;
+        }
+    }
 }
 
 impl Node {
@@ -94,8 +126,12 @@ impl Node {
             pace: self.pace,
             load: LoadMeter::begin(self.scope),
             executions: Executions::default(),
+            totals: Totals::default(),
         };
         let abandoned = AbandonedSupersteps::new(&machine.executions, self.exit_when_stuck);
+        let name = self.identity.certificate().subject.name.to_string();
+        // This thread executes all tasks of the node, so all its lines say which one it is.
+        let _inside = tracing::error_span!("node", name).entered();
         actix_rt::System::new().block_on(async move {
             let guests =
                 PeerPolicy::Roles(BTreeSet::from([Role::Client, Role::Node, Role::SetManager]));
@@ -106,7 +142,6 @@ impl Node {
             if let Some(file) = self.revocations {
                 drop(actix_rt::spawn(follow(Arc::clone(&endpoint), file)));
             }
-            let name = endpoint.identity().certificate().subject.name.to_string();
             let prepare = Arc::clone(&self.prepare);
             let parts = NodeParts {
                 name,
@@ -136,6 +171,14 @@ impl Node {
             if let Some(offered) = self.offer {
                 let offered = Rc::clone(&shell).offer(offered);
                 drop(actix_rt::spawn(offered));
+            }
+            if let Some(heartbeat) = self.heartbeat {
+                drop(actix_rt::spawn(heartbeat.go_on()));
+            }
+            if let Some(listener) = self.metrics {
+                let (shown, totals) = (Rc::clone(&shell), shell.machine.totals.clone());
+                let snapshot = move |see: &mut dyn FnMut(&Snapshot<'_>)| shown.show(see);
+                drop(actix_rt::spawn(metrics::serve(listener, totals, snapshot)));
             }
             tokio::select! {
                 () = Rc::clone(&shell).serve(events) => {}
@@ -178,8 +221,12 @@ struct NodeShell {
     told: Cell<u64>,
     /// Of the log, about jobs.
     lines: JobLines,
+    /// What lines about the job that runs are in.
+    span: RefCell<Span>,
     /// A client has ordered the node to leave its job and to end.
     drained: Notify,
+    /// Whether the node leaves, and ends then.
+    is_leaving: Cell<bool>,
 }
 
 /// With what a node leads jobs.
@@ -224,7 +271,9 @@ impl NodeShell {
             events,
             told: Cell::new(0),
             lines: JobLines::default(),
+            span: RefCell::new(Span::none()),
             drained: Notify::new(),
+            is_leaving: Cell::new(false),
         };
         (shell, receiver)
     }
@@ -261,6 +310,7 @@ impl NodeShell {
             leave = leave => leave,
             () = self.drained.notified() => Leave::WhenHeld,
         };
+        self.is_leaving.set(true);
         let all = [(Leave::WhenHeld, DRAINING), (Leave::AtOnce, LEAVING)];
         for (leave, limit) in all.into_iter().skip_while(|(of, _)| *of != leave) {
             if self.node.borrow().is_idle() {
@@ -333,6 +383,7 @@ impl NodeShell {
                         JobPart::Suspended(log) => log,
                         JobPart::None | JobPart::Live(_) => JobLog::begin(&begun, &self.lines),
                     };
+                    self.span.replace(log.span.clone());
                     if let Some(client) = self.clients.borrow_mut().get_mut(&begun.client) {
                         *job = JobPart::Live(Box::new(LiveJob::begin(
                             &begun,
@@ -368,6 +419,7 @@ impl NodeShell {
                     if let Some(log) = log {
                         log.end(&ended.end, ended.supersteps);
                     }
+                    self.span.replace(Span::none());
                     self.end(ended, closing);
                 }
             }
@@ -379,6 +431,7 @@ impl NodeShell {
         let EndedJob {
             end, client, last, ..
         } = ended;
+        self.machine.totals.job_ended(&end);
         if let JobEnd::Complete(run) = &end {
             self.warn_if_late(*run);
         }
@@ -470,6 +523,7 @@ impl NodeShell {
     /// Tells the node of an event. If that panics, its job ends, and the node goes on.
     fn handle(&self, event: NodeEvent) {
         let now = Clock::now();
+        let _inside = self.span.borrow().clone().entered();
         let handling = || self.node.borrow_mut().handle(now, event);
         if panic::catch_unwind(AssertUnwindSafe(handling)).is_err() {
             self.node.borrow_mut().handle(now, NodeEvent::Panicked);
@@ -478,6 +532,7 @@ impl NodeShell {
 
     /// What the node decides. If that panics, its job ends, and the node goes on.
     fn poll(&self) -> Option<NodeAction> {
+        let _inside = self.span.borrow().clone().entered();
         let polling = || self.node.borrow_mut().poll();
         panic::catch_unwind(AssertUnwindSafe(polling)).unwrap_or_else(|_| {
             let mut node = self.node.borrow_mut();
@@ -622,6 +677,17 @@ impl NodeShell {
         self.endpoint.identity().certificate().subject.name.as_str()
     }
 
+    /// Shows what the node is now.
+    fn show(&self, see: &mut dyn FnMut(&Snapshot<'_>)) {
+        see(&Snapshot {
+            build: &self.leading.builds.own,
+            status: &self.status(),
+            refused: self.endpoint.counters(),
+            is_draining: self.is_leaving.get(),
+            expires: self.endpoint.identity().certificate().validity.until(),
+        });
+    }
+
     fn status(&self) -> Status {
         let load = |window| {
             let window = Seconds::new(window).expect("a window is finite");
@@ -756,11 +822,10 @@ fn read(endpoint: &Endpoint, file: &mut RevocationsFile) {
 const PERIOD: Duration = Duration::from_secs(2);
 
 /// The lines about one job: its begin, and its end when it is known.
-///
-/// The job is its number on this node, because the number by which the members of a job know it is not for others.
 #[derive(Debug)]
 pub(super) struct JobLog {
-    number: u64,
+    /// What all lines about the job are in.
+    span: Span,
     client: String,
     began: Clock,
     lines: JobLines,
@@ -787,17 +852,18 @@ impl JobLog {
     fn begin(job: &BegunJob, lines: &JobLines) -> Self {
         let BegunJob {
             party,
-            number,
+            job: number,
             processes,
             nodes,
             ..
         } = job;
         let client = party.as_str();
+        let span = tracing::error_span!("job", id = format!("{:016x}", number.0));
         if lines.begun.admits() {
-            tracing::info!(job = number, client, processes, nodes, "a job begins");
+            span.in_scope(|| tracing::info!(client, processes, nodes, "a job begins"));
         }
         Self {
-            number: *number,
+            span,
             client: party.clone(),
             began: Clock::now(),
             lines: lines.clone(),
@@ -809,25 +875,26 @@ impl JobLog {
         if !self.lines.ended.admits() {
             return;
         }
-        let (job, client) = (self.number, self.client.as_str());
+        let _inside = self.span.enter();
+        let client = self.client.as_str();
         let seconds = self.began.elapsed().as_secs_f64();
         let seconds = (seconds * 1e3).round() / 1e3;
         match end {
             JobEnd::Complete(_) => {
-                tracing::info!(job, client, seconds, supersteps, "a job is complete");
+                tracing::info!(client, seconds, supersteps, "a job is complete");
             }
             // Of a program, the client reports it.
             JobEnd::Failed(error) if error.is_reported || error.fault != Fault::Cluster => {
                 let reason = error.message.as_str();
-                tracing::info!(job, client, seconds, supersteps, reason, "a job has failed");
+                tracing::info!(client, seconds, supersteps, reason, "a job has failed");
             }
             JobEnd::Failed(error) => {
                 let reason = displayed(&error.message, REASON_MAX);
-                tracing::warn!(job, client, seconds, supersteps, reason, "a job has failed");
+                tracing::warn!(client, seconds, supersteps, reason, "a job has failed");
             }
             JobEnd::Panicked => {
                 let reason = "the node has panicked";
-                tracing::error!(job, client, seconds, supersteps, reason, "a job has failed");
+                tracing::error!(client, seconds, supersteps, reason, "a job has failed");
             }
         }
     }

@@ -52,6 +52,9 @@ pub trait HostMeter {
 
     /// The superstep that threads have executed for longest, in a job that runs or in one that has ended.
     fn oldest_execution(&self) -> Option<Execution>;
+
+    /// Counts an event of the record that happens on this host.
+    fn count(&self, event: &record::Event);
 }
 
 /// A superstep that a thread executes.

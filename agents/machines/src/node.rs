@@ -364,14 +364,20 @@ impl NodeMachine {
         let current = self.current.as_ref()?;
         let job = current.job();
         let progress = job.map_or_else(JobProgress::default, Job::progress);
+        let leader = match &current.obeyed {
+            Obeyed::Leader(_, None) => Leader::Client,
+            Obeyed::Leader(_, Some(name)) => Leader::Node(name.clone()),
+            Obeyed::Candidate(..) | Obeyed::None(..) => Leader::None,
+        };
+        let awaited = match &current.part {
+            Part::Suspended(part) if leader == Leader::None => part.hosts.clone(),
+            Part::Suspended(..) | Part::Job(_) => Vec::new(),
+        };
         Some(JobStatus {
             job: current.number,
             client: current.party.clone(),
-            leader: match &current.obeyed {
-                Obeyed::Leader(_, None) => Leader::Client,
-                Obeyed::Leader(_, Some(name)) => Leader::Node(name.clone()),
-                Obeyed::Candidate(..) | Obeyed::None(..) => Leader::None,
-            },
+            leader,
+            awaited,
             view: current.view().unwrap_or_default(),
             since: between(current.since, now),
             superstep: progress.superstep,
@@ -891,7 +897,6 @@ impl NodeMachine {
             own: submit.host,
             client,
             party: party.to_owned(),
-            number: self.jobs + 1,
             processes: submit.processes,
             nodes: submit.members.len(),
             checkpoint: submit.checkpoint.as_ref().map(PathBuf::from),
@@ -1417,8 +1422,6 @@ pub struct BegunJob {
     pub client: ConnectionId,
     /// The client as others know it.
     pub party: String,
-    /// Which job of this node it is.
-    pub number: u64,
     /// How many processes it has.
     pub processes: u32,
     /// How many nodes it has.

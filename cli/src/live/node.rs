@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process;
@@ -27,6 +27,7 @@ use crate::cert;
 use crate::command::Command;
 use crate::live::help::{NODE_ABOUT, NODE_HELP};
 use crate::live::play::NodePlay;
+use crate::live::service;
 use crate::log::LogFormat;
 use crate::signals::TerminationSignal;
 use experiments::Failure;
@@ -71,6 +72,9 @@ struct NodeArguments {
     /// With --join: the number of processors that it offers [default: all]
     #[arg(long, value_name = "N", requires = "join")]
     slots: Option<NonZeroU32>,
+    /// TCP address at which monitors find /metrics, /healthz and /readyz, such as 127.0.0.1:9447 [default: none]
+    #[arg(long, value_name = "IP:PORT")]
+    metrics: Option<SocketAddr>,
 }
 
 /// A node whose job another one joins.
@@ -120,6 +124,8 @@ struct Section {
     data: Option<String>,
     /// The folder for the files that processes leave here; not set: there are none.
     outputs: Option<String>,
+    /// The TCP address at which monitors find its metrics; not set: there are none.
+    metrics: Option<SocketAddr>,
 }
 
 impl Default for Section {
@@ -133,6 +139,7 @@ impl Default for Section {
             checkpoints: Vec::new(),
             data: None,
             outputs: None,
+            metrics: None,
         }
     }
 }
@@ -257,6 +264,9 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
             invalid("speed", speed.to_string(), rule.to_owned())
         })
     });
+    let metrics = arguments.metrics.or(section.metrics);
+    let metrics = metrics.map(listen_for_monitors).transpose()?;
+    let (monitored, metrics) = metrics.unzip();
     let node = Node {
         identity,
         revocations: Some(RevocationsFile::new(folder)),
@@ -275,17 +285,44 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         outputs: output_folder(outputs.as_deref())?,
         prepare: Arc::new(move |submit| prepare(submit, &registry, data.as_deref())),
         offer: offer(arguments, &name),
+        metrics,
+        heartbeat: service::watchdog(),
     };
     let termination = TerminationSignal::default();
     let build = node.builds.own.to_string();
-    let ready =
-        |address: SocketAddr| tracing::info!(node = %name, %address, build, "waits for clients");
+    let ready = |address: SocketAddr| {
+        tracing::info!(%address, build, "waits for clients");
+        if let Some(address) = monitored {
+            tracing::info!("metrics: http://{address}/metrics");
+        }
+        service::ready(&address.to_string());
+    };
     let terminated = termination.clone();
     let ran = node.run(ready, async move {
         terminated.received().await;
+        service::stopping();
         Leave::WhenHeld
     });
+    service::stopping();
     ran.map_err(|error| Failure::Cluster(error.to_string()))
+}
+
+/// A socket at which monitors find the metrics of the node.
+fn listen_for_monitors(address: SocketAddr) -> Result<(SocketAddr, TcpListener), Failure> {
+    let bound = TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        Ok((listener.local_addr()?, listener))
+    });
+    let (bound, listener) = bound.map_err(|error| {
+        let problem = format!("--metrics {address}: {error}: choose another address or port");
+        Failure::Cluster(problem)
+    })?;
+    if !bound.ip().is_loopback() {
+        tracing::warn!(
+            "the metrics at {bound} have no password: all machines that reach it can read the names of jobs and clients"
+        );
+    }
+    Ok((bound, listener))
 }
 
 /// What the node `name` offers to others, if it is to join their job.
@@ -413,6 +450,8 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
         outputs: output_folder(configuration.outputs.as_deref())?,
         prepare: Arc::new(move |submit| prepare(submit, &registry, configuration.data.as_deref())),
         offer: configuration.join.map(|(to, own)| Offer { to, own }),
+        metrics: None,
+        heartbeat: None,
     };
     let (leave, left) = oneshot::channel::<()>();
     thread::spawn(move || {

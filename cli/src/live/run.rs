@@ -618,6 +618,8 @@ pub(super) struct ViewFollower<'a> {
     /// Whether the first view is of another client.
     is_attached: bool,
     registry: &'a Registry,
+    /// The number of the job, once it has one.
+    number: Option<JobId>,
     /// The experiment on the nodes of the newest view, if it is not the first.
     prepared: Option<PreparedExperiment>,
     /// The later views.
@@ -636,6 +638,7 @@ impl<'a> ViewFollower<'a> {
             job,
             is_attached,
             registry,
+            number: None,
             prepared: None,
             later: Vec::new(),
             began: Instant::now(),
@@ -716,6 +719,7 @@ impl JobObserver for RunObservers<'_> {
             registry,
             prepared,
             later,
+            number,
             ..
         } = &mut self.views;
         let Some(prepared) = prepared else {
@@ -738,11 +742,21 @@ impl JobObserver for RunObservers<'_> {
         let made = observers().map_err(|failure| JobError::program(failure.to_string()))?;
         let (recorder, watch, page) = made;
         self.recorder = recorder.map(FlushedRecorder::new);
+        if let (Some(recorder), Some(number)) = (&mut self.recorder, *number) {
+            recorder.recorder.set_job(number);
+        }
         self.watch = watch;
         if let Some((dashboard, page)) = page {
             dashboard.replace(page);
         }
         Ok(())
+    }
+
+    fn found_job(&mut self, job: JobId) {
+        self.views.number = Some(job);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.recorder.set_job(job);
+        }
     }
 
     fn found_folders(&mut self, folders: BTreeMap<String, String>) {

@@ -144,6 +144,9 @@ struct Row {
     /// Which of its views the node is in, if it has views.
     #[serde(skip_serializing_if = "Option::is_none")]
     view: Option<u64>,
+    /// The nodes of that view, while the job has no leader.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    awaited: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     superstep: Option<u64>,
     /// The number of supersteps of the job, if its experiment has it.
@@ -257,6 +260,7 @@ impl Row {
                 Leader::None => "none".to_owned(),
             }),
             view: job.map(|job| job.view).filter(|view| 0 < *view),
+            awaited: job.map_or_else(Vec::new, |job| job.awaited.clone()),
             superstep: job.map(|job| job.superstep),
             supersteps: job.and_then(|job| job.supersteps),
             calls: job.and_then(|job| job.calls.as_ref()).map(CallsRow::new),
@@ -411,7 +415,16 @@ fn job_sentences(nodes: &[Row]) -> Vec<String> {
         {
             let view = row.view.unwrap_or_default();
             let sentence = if leader == "none" {
-                format!("job {job} has no leader since view {view}; it waits for one")
+                let count = row.awaited.len();
+                let missing = missing(row, nodes);
+                let missing = if missing.is_empty() {
+                    String::new()
+                } else {
+                    format!(", without {}", missing.join(", "))
+                };
+                format!(
+                    "job {job} has no leader since view {view}: it waits for more than half of its {count} nodes{missing}"
+                )
             } else {
                 format!(
                     "job {job} is led by {leader}, view {view}: `attach {job}` follows it, `end {job}` ends it"
@@ -434,6 +447,16 @@ fn job_sentences(nodes: &[Row]) -> Vec<String> {
     sentences
         .map(|(sentence, nodes)| format!("{}: {sentence}", nodes.join(", ")))
         .collect()
+}
+
+/// The nodes that the one of `row` awaits and that do not say that they are in the same job.
+fn missing<'a>(row: &'a Row, nodes: &[Row]) -> Vec<&'a str> {
+    let is_there = |name: &str| {
+        let mut others = nodes.iter();
+        others.any(|other| other.name == name && other.job == row.job)
+    };
+    let awaited = row.awaited.iter().map(String::as_str);
+    awaited.filter(|name| !is_there(name)).collect()
 }
 
 /// The report as rows, one for each node.
@@ -999,6 +1022,7 @@ mod tests {
             processes: 8,
             calls,
             notes: Notes::default(),
+            awaited: Vec::new(),
         });
         NodeAnswer {
             build: None,

@@ -165,13 +165,21 @@ pub(crate) fn recovery(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> an
     let cluster = Cluster::start_in(4, 2, Some(HUGE_PAGES))?;
     let pairs = if scale.divisor == 1 { 7 } else { 3 };
     let first = 30.0 / scale.divisor as f64;
+    let supersteps = {
+        let case = Case {
+            saves: Some(Saves::Never),
+            ..Case::empty(4, TRIED)
+        };
+        let took = seconds(&cluster.run_programs(&case)?.0);
+        TRIED * (2.0 * first / took).ceil() as u64
+    };
     let mut costs = Vec::new();
     for pair in 1..=pairs {
         say(&format!("measuring: recovery, {pair} of {pairs}"));
         let run = |saves| {
             let case = Case {
                 saves: Some(saves),
-                ..Case::empty(4, scale.of(LASTING))
+                ..Case::empty(4, supersteps)
             };
             let events = cluster.run_programs(&case)?.0;
             let (took, count) = (seconds(&events), saved(&events).len());
@@ -198,8 +206,8 @@ pub(crate) fn recovery(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> an
     Ok(())
 }
 
-/// The number of supersteps that take a minute on two cores.
-const LASTING: u64 = 2200;
+/// The number of supersteps from which it is estimated how many take a minute: a second or two on two cores.
+const TRIED: u64 = 100;
 
 fn found(
     criterion: &str,

@@ -180,6 +180,8 @@ pub(crate) fn end_with_stdin() {
 pub(crate) fn node() -> anyhow::Result<()> {
     let node = Node {
         offer: None,
+        metrics: None,
+        heartbeat: None,
         identity: identity_from_stdin()?,
         revocations: None,
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),

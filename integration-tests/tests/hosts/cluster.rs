@@ -116,6 +116,8 @@ impl Cluster {
         self.threads.push(thread::spawn(move || {
             let node = Node {
                 offer: None,
+                metrics: None,
+                heartbeat: None,
                 identity,
                 revocations: None,
                 address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),

@@ -538,6 +538,10 @@ impl Status {
                 *name = displayed(name, TEXT_MAX);
             }
             job.notes = job.notes.first(JobStatus::NOTES_MAX);
+            job.awaited.truncate(JobStatus::AWAITED_MAX);
+            for name in &mut job.awaited {
+                *name = displayed(name, TEXT_MAX);
+            }
         }
         Ok(self)
     }
@@ -595,11 +599,16 @@ pub struct JobStatus {
     /// Manager.
     #[serde(default, skip_serializing_if = "Notes::is_empty")]
     pub notes: Notes,
+    /// The nodes of its view, while it has no leader: one of them has to lead, and others to obey it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub awaited: Vec<String>,
 }
 
 impl JobStatus {
     /// The most notes.
     pub const NOTES_MAX: usize = 16;
+    /// The most nodes that are awaited.
+    const AWAITED_MAX: usize = 1024;
 }
 
 /// Who leads a job, as one of its nodes knows.
@@ -746,6 +755,7 @@ mod tests {
             processes: 4,
             calls: None,
             notes: Notes::default(),
+            awaited: Vec::new(),
         };
         Status {
             led: Vec::new(),

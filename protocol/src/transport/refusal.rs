@@ -203,16 +203,29 @@ pub struct Counters {
 impl Counters {
     /// The sum of all refusals. A Retry is not a refusal.
     #[must_use]
-    pub const fn refused(&self) -> u64 {
-        let connections = self.handshakes_refused
-            + self.handshakes_ignored
-            + self.handshakes_failed
-            + self.handshakes_mismatched
-            + self.connections_refused
-            + self.expired
-            + self.revoked;
-        let frames = self.foreign + self.stale + self.replayed + self.denied + self.malformed;
-        connections + frames + self.unfinished + self.oversized
+    pub fn refused(&self) -> u64 {
+        self.by_reason().iter().map(|(_, count)| count).sum()
+    }
+
+    /// Each refusal by a word for its reason.
+    #[must_use]
+    pub const fn by_reason(&self) -> [(&'static str, u64); 14] {
+        [
+            ("handshakes", self.handshakes_refused),
+            ("handshakes_of_address", self.handshakes_ignored),
+            ("handshake_failed", self.handshakes_failed),
+            ("other_job", self.handshakes_mismatched),
+            ("connections", self.connections_refused),
+            ("expired", self.expired),
+            ("revoked", self.revoked),
+            ("foreign", self.foreign),
+            ("stale", self.stale),
+            ("replayed", self.replayed),
+            ("denied", self.denied),
+            ("malformed", self.malformed),
+            ("unfinished", self.unfinished),
+            ("oversized", self.oversized),
+        ]
     }
 }
 

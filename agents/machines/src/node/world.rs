@@ -496,6 +496,7 @@ impl Mail for HostWorld {
         if let record::Event::Superstep(superstep) = &event {
             self.elapse(superstep);
         }
+        self.meter.count(&event);
         self.client.record(&event);
     }
 

@@ -11,10 +11,12 @@
 //! | `failures` | whatever goes wrong ends in a message and an exit code within seconds, and nodes are free again |
 //! | `kill` | nodes are killed once a superstep is over, and the error says so |
 //! | `logs` | a node's log has times and the begin and end of jobs; a client's names hosts, in order of time |
+//! | `losses` | a run goes on without nodes that are lost during a call, moves, a checkpoint or a restart |
 //! | `migrations` | states move as predicted between two nodes, and outputs are those without moves |
 //! | `others` | busy processes of other programs are shown with their processor time, within two seconds |
 //! | `recovery` | a run goes on without any of its nodes, with the outputs of a run that lost none |
 //! | `resume` | a job that was killed resumes on any nodes, with the outputs of a run that was not |
+//! | `service` | supervisors and monitors are told how a node is |
 //! | `supersteps` | r, g and l of a cluster are measured; g of a limited link is what its rate says |
 //! | `records` | a run that never started leaves nothing, and one that was interrupted a record to read |
 //! | `watch` | nodes are shown again and again, those that do not answer included |
@@ -34,12 +36,14 @@ mod files;
 mod inputs;
 mod kill;
 mod logs;
+mod losses;
 mod migrations;
 mod others;
 mod play;
 mod records;
 pub(crate) mod recovery;
 mod resume;
+mod service;
 mod supersteps;
 pub(crate) mod under_way;
 mod up;

@@ -225,22 +225,31 @@ fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
     assert!((4e-8..4e-7).contains(&rate(1)), "{first}");
 }
 
-/// The groups into which a network of five hosts falls for some seconds, the client being with the first, and the hosts that are
+/// A job that lasts some seconds, and saves its processes early.
+const LONG: [&str; 8] = [
+    "--set",
+    "application.supersteps=20000",
+    "--set",
+    "application.heat.width=100",
+    "--set",
+    "checkpoint.first=0.1s",
+    "--set",
+    "scheduler.policy=none",
+];
+
+/// Nodes on all hosts, each of which may lead, and what a job on them has to compute.
+fn start_long(network: &mut Network) -> Folder {
+    let folder = Folder::new().with("heat.toml", HEAT);
+    let all: Vec<usize> = (0..network.spaces.len()).collect();
+    start(&folder, network, &all);
+    simulate(&folder, &LONG);
+    folder
+}
+
+/// The groups into which a network falls for some seconds, the client being with the first, and the hosts that are
 /// left out then and are back afterwards.
 fn go_on(mut network: Network, divide: impl Fn(&Network, bool), lost: &[&str]) {
-    let folder = Folder::new().with("heat.toml", HEAT);
-    start(&folder, &mut network, &[0, 1, 2, 3, 4]);
-    let long = [
-        "--set",
-        "application.supersteps=20000",
-        "--set",
-        "application.heat.width=100",
-        "--set",
-        "checkpoint.first=0.1s",
-        "--set",
-        "scheduler.policy=none",
-    ];
-    simulate(&folder, &long);
+    let folder = start_long(&mut network);
     let run = [
         "run",
         "heat.toml",
@@ -251,13 +260,18 @@ fn go_on(mut network: Network, divide: impl Fn(&Network, bool), lost: &[&str]) {
         "--outputs",
         "cut.json",
     ];
-    let run = UnderWay::start(&mut folder.command(&[&run[..], &CLUSTER, &long].concat()));
+    let run = UnderWay::start(&mut folder.command(&[&run[..], &CLUSTER, &LONG].concat()));
     begun_on(&run, &folder.path().join("runs/i/events.jsonl"));
     divide(&network, true);
     std::thread::sleep(Duration::from_secs(5));
     assert!(!run.is_over(), "{:?}", run.ends_within(0));
     divide(&network, false);
-    let ended = run.ends_within(240);
+    check(&folder, run, network.spaces.len(), lost);
+}
+
+/// The command that follows a job of so many hosts ends well: the hosts that were lost are back, and nothing is repeated for that.
+fn check(folder: &Folder, following: UnderWay, hosts: usize, lost: &[&str]) {
+    let ended = following.ends_within(240);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let outputs = |name: &str| fs::read(folder.path().join(name)).unwrap();
     assert_eq!(outputs("cut.json"), outputs("whole.json"));
@@ -271,7 +285,8 @@ fn go_on(mut network: Network, divide: impl Fn(&Network, bool), lost: &[&str]) {
     let expected: BTreeSet<&str> = lost.iter().copied().collect();
     assert_eq!(names("lost"), expected, "{shown}");
     assert_eq!(names("joined"), expected, "{shown}");
-    assert_eq!(views.last().unwrap()["hosts"].as_array().unwrap().len(), 5);
+    let last = views.last().unwrap()["hosts"].as_array().unwrap();
+    assert_eq!(last.len(), hosts, "{shown}");
     for view in views {
         if view["reason"] == "joined" {
             assert_eq!(view["repeated_supersteps"], 0, "{shown}");
@@ -323,4 +338,46 @@ fn of_two_hosts_that_do_not_reach_each_other_one_is_left_out_and_back_when_they_
         |network, is_cut| network.divide(&[3], &[4], is_cut),
         &["host-4"],
     );
+}
+
+#[cfg(feature = "long-tests")]
+#[test]
+fn of_two_halves_that_of_the_client_goes_on_and_the_other_one_is_back() {
+    let Some(network) = Network::new(4, 4) else {
+        eprintln!("{SKIPPED}");
+        return;
+    };
+    let divide = |network: &Network, is_cut| network.divide(&[1, 2, CLIENT], &[0, 3], is_cut);
+    go_on(network, divide, &["host-0", "host-3"]);
+}
+
+/// The client has left the job, and reaches both halves.
+#[cfg(feature = "long-tests")]
+#[test]
+fn of_two_halves_that_of_the_leader_goes_on_and_the_other_one_is_back() {
+    let Some(mut network) = Network::new(4, 4) else {
+        eprintln!("{SKIPPED}");
+        return;
+    };
+    let folder = start_long(&mut network);
+    let detach = ["run", "heat.toml", "--detach", "--format", "json"];
+    let left = folder.stdout(&[&detach[..], &CLUSTER, &LONG].concat());
+    let left: Value = serde_json::from_str(&left).unwrap();
+    let (job, leader) = (
+        left["job"].as_str().unwrap(),
+        left["leader"].as_str().unwrap(),
+    );
+    let leader: usize = leader.trim_start_matches("host-").parse().unwrap();
+    // One of each Set: 0 and 1 are one, 2 and 3 the other.
+    let half = [leader, (leader + 2) % 4];
+    let others: Vec<usize> = (0..4).filter(|host| !half.contains(host)).collect();
+    network.divide(&half, &others, true);
+    let attach = ["attach", job, "--out", "runs", "--outputs", "cut.json"];
+    let attach = [&attach[..], &["--format", "json"], &CLUSTER].concat();
+    let attached = UnderWay::start(&mut folder.command(&attach));
+    std::thread::sleep(Duration::from_secs(5));
+    network.divide(&half, &others, false);
+    let names: Vec<String> = others.iter().map(|host| format!("host-{host}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    check(&folder, attached, 4, &names);
 }

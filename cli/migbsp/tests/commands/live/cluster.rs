@@ -67,6 +67,13 @@ impl Cluster {
         self.join_as(starter, "node", set);
     }
 
+    /// One more node, with these variables of the environment and options.
+    pub(crate) fn serve(&mut self, variables: &[&str], options: &[&str]) {
+        let starter = [&["env"], variables].concat();
+        self.add(&starter, options, "set-manager", "set=s0");
+        self.list();
+    }
+
     /// The same, with a certificate of `role`.
     pub(crate) fn join_as(&mut self, starter: &[&str], role: &str, set: &str) {
         self.add(starter, &[], role, &format!("set={set}"));

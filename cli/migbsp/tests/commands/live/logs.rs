@@ -1,9 +1,12 @@
 //! The logs of nodes and clients.
 
+use std::fs;
+
 use serde_json::Value;
 
 use crate::invocation::Folder;
 use crate::live::cluster::Cluster;
+use crate::live::under_way::UnderWay;
 
 /// Whether `text` is a time of today's form, as `2026-01-31T12:00:00.000000Z`.
 fn is_time(text: &str) -> bool {
@@ -22,8 +25,7 @@ fn a_node_logs_the_begin_and_the_end_of_jobs_with_times() {
     let line = cluster.logged("node-2", "a job begins");
     assert!(is_time(line.split(' ').next().unwrap()), "{line}");
     for part in [
-        "INFO",
-        "job=1",
+        "INFO node{name=\"node-2\"}:job{id=\"",
         "client=\"client laptop at ",
         "processes=6",
         "nodes=2",
@@ -32,8 +34,7 @@ fn a_node_logs_the_begin_and_the_end_of_jobs_with_times() {
     }
     let line = cluster.logged("node-2", "a job is complete");
     for part in [
-        "INFO",
-        "job=1",
+        "INFO node{name=\"node-2\"}:job{id=\"",
         "client laptop",
         "seconds=",
         "supersteps=30",
@@ -45,7 +46,7 @@ fn a_node_logs_the_begin_and_the_end_of_jobs_with_times() {
     assert_eq!(run.ends_within(5).code, Some(130));
     let lines = ["node-1", "node-2"].map(|node| cluster.logged(node, "a job has failed"));
     for (line, part) in lines.iter().flat_map(|line| {
-        let parts = ["job=2", "client laptop", "reason="];
+        let parts = ["job{id=\"", "client laptop", "reason="];
         parts.map(|part| (line, part))
     }) {
         assert!(line.contains(part), "{part}: {line}");
@@ -61,7 +62,9 @@ fn a_log_can_have_an_object_per_line() {
     let mut cluster = Cluster::of(&[]);
     let script = "exec \"$@\" --log-format json";
     cluster.join_as(&["sh", "-c", script, "sh"], "set-manager", "s0");
-    cluster.works("hosts");
+    let mut run = cluster.command("hosts", &["run", "heat.toml", "--out", "runs"]);
+    let ended = UnderWay::start(&mut run).ends_within(20);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
     let parsed =
         |words| -> Value { serde_json::from_str(&cluster.logged("node-1", words)).unwrap() };
     let begins = parsed("a job begins");
@@ -70,11 +73,18 @@ fn a_log_can_have_an_object_per_line() {
         (&begins["level"], &begins["message"]),
         (&"INFO".into(), &"a job begins".into())
     );
-    assert_eq!(
-        (&begins["job"], &begins["processes"]),
-        (&1.into(), &6.into())
-    );
-    assert_eq!(parsed("a job is complete")["supersteps"], 30);
+    // The job is that of the record.
+    let record = fs::read_to_string(cluster.folder.path().join("runs/iii/run.json")).unwrap();
+    let record: Value = serde_json::from_str(&record).unwrap();
+    let job = &record["job"];
+    assert_eq!(job.as_str().unwrap().len(), 16, "{record}");
+    let complete = parsed("a job is complete");
+    for line in [&begins, &complete] {
+        assert_eq!(line["spans"][0]["name"], "node", "{line}");
+        assert_eq!(&line["span"]["id"], job, "{line}");
+    }
+    assert_eq!(begins["processes"], 6, "{begins}");
+    assert_eq!(complete["supersteps"], 30, "{complete}");
 }
 
 #[test]

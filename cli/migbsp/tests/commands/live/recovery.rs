@@ -303,6 +303,10 @@ fn a_job_whose_client_is_killed_goes_on_and_is_fetched_by_its_client_alone() {
     begun_on(&killed, &folder.path().join("runs/iii/events.jsonl"));
     killed.signal("KILL");
     let (job, leader) = led(&cluster);
+    // One that follows it is killed as well.
+    let dead = UnderWay::start(&mut cluster.command("hosts", &attach(&job, "dead", "none.json")));
+    begun_on(&dead, &folder.path().join("dead/iii-view2/events.jsonl"));
+    dead.signal("KILL");
     // While it goes on, and after its end.
     for (out, outputs) in [("runs", "once.json"), ("again", "twice.json")] {
         let attach = [&attach(&job, out, outputs)[..], &["--as", "laptop"]].concat();
@@ -387,4 +391,66 @@ fn a_job_that_is_left_is_ended_by_its_client_alone() {
         attached.stderr.contains("has ended the job"),
         "{attached:?}"
     );
+}
+
+/// One of three is not more than half.
+#[test]
+fn a_node_that_is_left_alone_waits_says_for_whom_and_is_free_then() {
+    let cluster = three();
+    let long = [
+        "run",
+        "heat.toml",
+        "--detach",
+        "--set",
+        "application.supersteps=900000",
+        "--set",
+        "recovery.wait=8s",
+    ];
+    let left = told(&cluster, &long);
+    assert_eq!(left.code, Some(0), "{left:?}");
+    let (job, _) = led(&cluster);
+    for node in ["node-1", "node-3"] {
+        cluster.signal(node, "KILL");
+    }
+    let began = Instant::now();
+    let said = format!(
+        "node-2: job {job} has no leader since view 2: it waits for more than half of its 3 nodes, without node-1, node-3"
+    );
+    let is_said = || {
+        let status = told(&cluster, &["status"]);
+        assert_eq!(status.code, Some(5), "{status:?}");
+        (status.stdout.contains(&said), status)
+    };
+    loop {
+        let (is_said, status) = is_said();
+        if is_said {
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(8), "{status:?}");
+    }
+    while cluster
+        .status("hosts")
+        .iter()
+        .any(|node| node["job"].is_string())
+    {
+        assert!(began.elapsed() < Duration::from_secs(30));
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Each loss comes before the first checkpoint of the view.
+#[cfg(feature = "long-tests")]
+#[test]
+fn three_views_without_a_newer_checkpoint_end_the_run_with_all_that_was_lost() {
+    let folder = Folder::new().with("heat.toml", HEAT);
+    let up = ["up", "--local", "6", "--kill", "6@20", "--kill", "5@1000"];
+    let later = ["--kill", "4@2000", "--kill", "3@3000"];
+    let run = ["--", "run", "heat.toml", "--set", "checkpoint.first=100s"];
+    let long = ["--set", "application.supersteps=900000"];
+    let run = [&up[..], &later, &run, &long].concat();
+    let ended = UnderWay::start(&mut folder.command(&run)).ends_within(60);
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    for node in ["node-3", "node-4", "node-5", "node-6"] {
+        assert!(ended.stderr.contains(node), "{ended:?}");
+    }
 }

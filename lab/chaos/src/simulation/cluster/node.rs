@@ -750,6 +750,8 @@ impl HostMeter for SimulatedMeter {
             age: Duration::ZERO,
         })
     }
+
+    fn count(&self, _event: &record::Event) {}
 }
 
 /// The agents of one host.

@@ -1,0 +1,169 @@
+//! Nodes as services: what supervisors and monitors are told.
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::net::UnixDatagram;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::live::cluster::Cluster;
+
+/// Waits until the supervisor at `socket` is told `words`, at most five seconds; what it was told until then.
+fn told(socket: &UnixDatagram, words: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(5) {
+        let mut bytes = [0; 1024];
+        let Ok(length) = socket.recv(&mut bytes) else {
+            break;
+        };
+        let text = String::from_utf8(bytes[..length].to_vec()).unwrap();
+        all.extend(text.lines().map(str::to_owned));
+        if all.iter().any(|line| line == words) {
+            return all;
+        }
+    }
+    panic!("{words} is not told, but {all:?}");
+}
+
+#[test]
+fn a_supervisor_is_told_that_a_node_is_ready_runs_and_stops() {
+    let mut cluster = Cluster::of(&[]);
+    let path = cluster.folder.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_secs(5)))
+        .unwrap();
+    let variable = format!("NOTIFY_SOCKET={}", path.display());
+    cluster.serve(&[&variable, "WATCHDOG_USEC=400000"], &[]);
+    told(&socket, "READY=1");
+    let began = Instant::now();
+    for _ in 0..5 {
+        told(&socket, "WATCHDOG=1");
+    }
+    // Each half of the time; a busy machine makes it longer.
+    assert!(Duration::from_millis(700) < began.elapsed());
+    cluster.works("hosts");
+    told(&socket, "WATCHDOG=1");
+    cluster.signal("node-1", "TERM");
+    told(&socket, "STOPPING=1");
+    assert_eq!(cluster.exit_of("node-1"), Some(0));
+}
+
+/// The status and the body of the answer to a request.
+fn get(address: &str, method: &str, path: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap();
+    (status.parse().unwrap(), body.to_owned())
+}
+
+/// The samples of a text in the format of OpenMetrics.
+fn samples(text: &str) -> BTreeMap<&str, f64> {
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let samples = lines.map(|line| {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        (name, value.parse().unwrap())
+    });
+    samples.collect()
+}
+
+#[test]
+fn monitors_read_metrics_of_a_node_and_its_jobs() {
+    let mut cluster = Cluster::of(&[]);
+    cluster.serve(&[], &["--metrics", "127.0.0.1:0"]);
+    let line = cluster.logged("node-1", "metrics: http://");
+    let (_, address) = line.split_once("http://").unwrap();
+    let (address, _) = address.split_once('/').unwrap();
+    let metrics = || {
+        let (status, text) = get(address, "GET", "/metrics");
+        assert_eq!(status, 200, "{text}");
+        text
+    };
+    let before = metrics();
+    let found = samples(&before);
+    assert_eq!(found["migbsp_jobs_total{outcome=\"complete\"}"], 0.0);
+    assert_eq!(found["migbsp_node_ready"], 1.0);
+    assert!(1.8e9 < found["migbsp_certificate_expiry_timestamp_seconds"]);
+    cluster.works("hosts");
+    // It ends for the client first.
+    cluster.is_free_within(10, "hosts");
+    let after = metrics();
+    let found = samples(&after);
+    assert_eq!(found["migbsp_jobs_total{outcome=\"complete\"}"], 1.0);
+    assert_eq!(found["migbsp_superstep_seconds_count"], 30.0, "{after}");
+    assert_eq!(found["migbsp_jobs_running"], 0.0);
+    assert_eq!(found["migbsp_refused_total{reason=\"malformed\"}"], 0.0);
+    // A run under way has a job and no more time series than one of few processes.
+    let run = cluster.begin(&[]);
+    let busy = metrics();
+    let found = samples(&busy);
+    assert_eq!(found["migbsp_jobs_running"], 1.0, "{busy}");
+    assert_eq!(found["migbsp_job_processes"], 6.0, "{busy}");
+    assert!(busy.contains("migbsp_job_info{job=\""), "{busy}");
+    assert!(!busy.contains("p1"), "no label names a process: {busy}");
+    run.signal("INT");
+    run.ends_within(10);
+    for (method, path, status) in [
+        ("GET", "/healthz", 200),
+        ("GET", "/readyz", 200),
+        ("HEAD", "/metrics", 200),
+        ("POST", "/metrics", 405),
+        ("GET", "/", 404),
+    ] {
+        assert_eq!(get(address, method, path).0, status, "{method} {path}");
+    }
+    check(&busy);
+}
+
+/// The program that reads metrics for Prometheus accepts them; the test is skipped where it is missing, but in CI.
+fn check(text: &str) {
+    let promtool = Command::new("promtool")
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let Ok(mut promtool) = promtool else {
+        assert!(std::env::var_os("CI").is_none(), "promtool is missing");
+        println!("SKIPPED: promtool is missing");
+        return;
+    };
+    let mut input = promtool.stdin.take().unwrap();
+    input.write_all(text.as_bytes()).unwrap();
+    drop(input);
+    let checked = promtool.wait_with_output().unwrap();
+    assert!(checked.status.success(), "{checked:?}\n{text}");
+}
+
+#[test]
+fn monitors_are_told_why_a_node_takes_no_job() {
+    let mut cluster = Cluster::of(&[]);
+    cluster.serve(&[], &["--metrics", "127.0.0.1:0"]);
+    let line = cluster.logged("node-1", "metrics: http://");
+    let (_, address) = line.split_once("http://").unwrap();
+    let (address, _) = address.split_once('/').unwrap();
+    // It computes alone, so it waits in vain until the job can go on without it.
+    let run = cluster.begin(&[]);
+    cluster.signal("node-1", "TERM");
+    let began = Instant::now();
+    loop {
+        let (status, text) = get(address, "GET", "/readyz");
+        if status == 503 {
+            assert_eq!(text, "the node takes no job: it has been told to leave\n");
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(5), "{text}");
+    }
+    run.signal("INT");
+    run.ends_within(20);
+}

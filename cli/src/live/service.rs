@@ -1,0 +1,36 @@
+//! What the supervisor of a node is told: the notifications of systemd, which `NOTIFY_SOCKET` asks for.
+//!
+//! | notification | when |
+//! |---|---|
+//! | `READY=1` | the node waits for clients; after a reload, when that is over |
+//! | `WATCHDOG=1` | each half of `WATCHDOG_USEC`, by the thread that carries messages |
+//! | `RELOADING=1` | SIGHUP has arrived |
+//! | `STOPPING=1` | a signal or a client ends the node |
+
+use hosts::Heartbeat;
+use sd_notify::NotifyState;
+
+/// The node waits for clients at `address`.
+pub(super) fn ready(address: &str) {
+    let status = format!("waits for clients at {address}");
+    tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
+}
+
+/// The node is about to leave its job, and to end.
+pub(super) fn stopping() {
+    tell(&[NotifyState::Stopping]);
+}
+
+/// The sign of life that the supervisor wants, if it wants one.
+pub(super) fn watchdog() -> Option<Heartbeat> {
+    let period = sd_notify::watchdog_enabled()? / 2;
+    let beat = Box::new(|| tell(&[NotifyState::Watchdog]));
+    Some(Heartbeat { period, beat })
+}
+
+fn tell(states: &[NotifyState<'_>]) {
+    // Without a supervisor that asks for it, nothing is sent.
+    if let Err(error) = sd_notify::notify(states) {
+        tracing::warn!("the supervisor cannot be told: NOTIFY_SOCKET: {error}");
+    }
+}
