@@ -47,6 +47,7 @@ impl Log {
             Some(LogFormat::Json) => {
                 panic::set_hook(Box::new(|panic| tracing::error!(%panic, "a panic")));
                 let layer = layer.json().flatten_event(true);
+                // All spans are listed, the innermost one too.
                 layer.with_current_span(false).boxed()
             }
         };

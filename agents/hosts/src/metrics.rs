@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime};
 
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -430,7 +430,16 @@ fn answer_to<B>(
         return response(StatusCode::METHOD_NOT_ALLOWED, TEXT, problem.to_owned());
     }
     match request.uri().path() {
-        "/metrics" => response(StatusCode::OK, OPEN_METRICS, snapshot.text(totals)),
+        "/metrics" => {
+            let text = snapshot.text(totals);
+            let accepted = request.headers().get_all(ACCEPT).iter();
+            let mut accepted = accepted.filter_map(|value| value.to_str().ok());
+            if accepted.any(|value| value.contains(OPEN_METRICS_TYPE)) {
+                response(StatusCode::OK, OPEN_METRICS, text)
+            } else {
+                response(StatusCode::OK, EARLIER, earlier(&text))
+            }
+        }
         "/healthz" => response(StatusCode::OK, TEXT, "the node runs\n".to_owned()),
         "/readyz" => match snapshot.hindrance() {
             None => response(StatusCode::OK, TEXT, "the node takes jobs\n".to_owned()),
@@ -448,6 +457,31 @@ fn answer_to<B>(
     }
 }
 
+/// The same metrics in the text format before OpenMetrics, in which the name of a counter has its suffix everywhere, and
+/// neither units nor the end are said.
+fn earlier(text: &str) -> String {
+    let mut counter = None;
+    let mut lines: Vec<String> = Vec::new();
+    // The type of a metric is said after its description.
+    for line in text.lines().rev() {
+        let mut words = line.splitn(4, ' ');
+        let line = match (words.next(), words.next(), words.next(), words.next()) {
+            (Some("#"), Some("UNIT"), ..) | (Some("#"), Some("EOF"), ..) => continue,
+            (Some("#"), Some("TYPE"), Some(name), Some("counter")) => {
+                counter = Some(name);
+                format!("# TYPE {name}_total counter")
+            }
+            (Some("#"), Some("HELP"), Some(name), Some(help)) if counter == Some(name) => {
+                format!("# HELP {name}_total {help}")
+            }
+            _ => line.to_owned(),
+        };
+        lines.push(line + "\n");
+    }
+    lines.reverse();
+    lines.concat()
+}
+
 fn response(status: StatusCode, content: &'static str, body: String) -> Response<String> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
@@ -458,6 +492,8 @@ fn response(status: StatusCode, content: &'static str, body: String) -> Response
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const OPEN_METRICS_TYPE: &str = "application/openmetrics-text";
+const EARLIER: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// The upper bound of the first of [`BUCKETS`] buckets, in seconds; each next one is four times that of the one before.
 const LEAST: f64 = 64e-6;
 const BUCKETS: u16 = 12;

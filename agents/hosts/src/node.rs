@@ -131,7 +131,7 @@ impl Node {
         let abandoned = AbandonedSupersteps::new(&machine.executions, self.exit_when_stuck);
         let name = self.identity.certificate().subject.name.to_string();
         // This thread executes all tasks of the node, so all its lines say which one it is.
-        let _inside = tracing::error_span!("node", name).entered();
+        let _inside = tracing::error_span!("at", node = name).entered();
         actix_rt::System::new().block_on(async move {
             let guests =
                 PeerPolicy::Roles(BTreeSet::from([Role::Client, Role::Node, Role::SetManager]));
@@ -858,7 +858,7 @@ impl JobLog {
             ..
         } = job;
         let client = party.as_str();
-        let span = tracing::error_span!("job", id = format!("{:016x}", number.0));
+        let span = tracing::error_span!("in", job = format!("{:016x}", number.0));
         if lines.begun.admits() {
             span.in_scope(|| tracing::info!(client, processes, nodes, "a job begins"));
         }

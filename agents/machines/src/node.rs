@@ -364,20 +364,16 @@ impl NodeMachine {
         let current = self.current.as_ref()?;
         let job = current.job();
         let progress = job.map_or_else(JobProgress::default, Job::progress);
-        let leader = match &current.obeyed {
-            Obeyed::Leader(_, None) => Leader::Client,
-            Obeyed::Leader(_, Some(name)) => Leader::Node(name.clone()),
-            Obeyed::Candidate(..) | Obeyed::None(..) => Leader::None,
-        };
-        let awaited = match &current.part {
-            Part::Suspended(part) if leader == Leader::None => part.hosts.clone(),
-            Part::Suspended(..) | Part::Job(_) => Vec::new(),
+        let leader = match (&current.obeyed, &current.part) {
+            (Obeyed::Leader(_, None), _) => Leader::Client,
+            (Obeyed::Leader(_, Some(name)), _) => Leader::Node(name.clone()),
+            (_, Part::Suspended(part)) => Leader::None(part.hosts.clone()),
+            (_, Part::Job(_)) => Leader::None(Vec::new()),
         };
         Some(JobStatus {
             job: current.number,
             client: current.party.clone(),
             leader,
-            awaited,
             view: current.view().unwrap_or_default(),
             since: between(current.since, now),
             superstep: progress.superstep,

@@ -257,10 +257,13 @@ impl Row {
             leader: job.map(|job| match &job.leader {
                 Leader::Client => "client".to_owned(),
                 Leader::Node(name) => name.clone(),
-                Leader::None => "none".to_owned(),
+                Leader::None(_) => "none".to_owned(),
             }),
             view: job.map(|job| job.view).filter(|view| 0 < *view),
-            awaited: job.map_or_else(Vec::new, |job| job.awaited.clone()),
+            awaited: job.map_or_else(Vec::new, |job| match &job.leader {
+                Leader::None(awaited) => awaited.clone(),
+                Leader::Client | Leader::Node(_) => Vec::new(),
+            }),
             superstep: job.map(|job| job.superstep),
             supersteps: job.and_then(|job| job.supersteps),
             calls: job.and_then(|job| job.calls.as_ref()).map(CallsRow::new),
@@ -1022,7 +1025,6 @@ mod tests {
             processes: 8,
             calls,
             notes: Notes::default(),
-            awaited: Vec::new(),
         });
         NodeAnswer {
             build: None,

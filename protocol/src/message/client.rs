@@ -534,14 +534,18 @@ impl Status {
         }
         if let Some(job) = &mut self.job {
             job.client = displayed(&job.client, TEXT_MAX);
-            if let Leader::Node(name) = &mut job.leader {
+            let names = match &mut job.leader {
+                Leader::Client => &mut [],
+                Leader::Node(name) => std::slice::from_mut(name),
+                Leader::None(awaited) => {
+                    awaited.truncate(JobStatus::AWAITED_MAX);
+                    &mut awaited[..]
+                }
+            };
+            for name in names {
                 *name = displayed(name, TEXT_MAX);
             }
             job.notes = job.notes.first(JobStatus::NOTES_MAX);
-            job.awaited.truncate(JobStatus::AWAITED_MAX);
-            for name in &mut job.awaited {
-                *name = displayed(name, TEXT_MAX);
-            }
         }
         Ok(self)
     }
@@ -599,9 +603,6 @@ pub struct JobStatus {
     /// Manager.
     #[serde(default, skip_serializing_if = "Notes::is_empty")]
     pub notes: Notes,
-    /// The nodes of its view, while it has no leader: one of them has to lead, and others to obey it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub awaited: Vec<String>,
 }
 
 impl JobStatus {
@@ -618,8 +619,8 @@ pub enum Leader {
     Client,
     /// The node of this name.
     Node(String),
-    /// None yet: the node waits for one.
-    None,
+    /// None yet, of these nodes: one of them has to lead, and more than half to obey it.
+    None(Vec<String>),
 }
 
 /// The rescheduling calls of a job.
@@ -755,7 +756,6 @@ mod tests {
             processes: 4,
             calls: None,
             notes: Notes::default(),
-            awaited: Vec::new(),
         };
         Status {
             led: Vec::new(),

@@ -723,7 +723,6 @@ fn status(is_busy: bool) -> JobMessage {
         processes: 1,
         calls: None,
         notes: bsp::Notes::default(),
-        awaited: Vec::new(),
     });
     JobMessage::Status(Box::new(Status {
         workloads: Vec::new(),

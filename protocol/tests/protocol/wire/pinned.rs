@@ -569,7 +569,6 @@ fn answered() -> [JobMessage; 21] {
             last_moves: 2,
         }),
         notes: Notes::default(),
-        awaited: Vec::new(),
     };
     let notes = reference::conclude(Reductions::noted("residual", 1e-200), 999)
         .unwrap()

@@ -25,7 +25,7 @@ fn a_node_logs_the_begin_and_the_end_of_jobs_with_times() {
     let line = cluster.logged("node-2", "a job begins");
     assert!(is_time(line.split(' ').next().unwrap()), "{line}");
     for part in [
-        "INFO node{name=\"node-2\"}:job{id=\"",
+        "INFO at{node=\"node-2\"}:in{job=\"",
         "client=\"client laptop at ",
         "processes=6",
         "nodes=2",
@@ -34,7 +34,7 @@ fn a_node_logs_the_begin_and_the_end_of_jobs_with_times() {
     }
     let line = cluster.logged("node-2", "a job is complete");
     for part in [
-        "INFO node{name=\"node-2\"}:job{id=\"",
+        "INFO at{node=\"node-2\"}:in{job=\"",
         "client laptop",
         "seconds=",
         "supersteps=30",
@@ -46,7 +46,7 @@ fn a_node_logs_the_begin_and_the_end_of_jobs_with_times() {
     assert_eq!(run.ends_within(5).code, Some(130));
     let lines = ["node-1", "node-2"].map(|node| cluster.logged(node, "a job has failed"));
     for (line, part) in lines.iter().flat_map(|line| {
-        let parts = ["job{id=\"", "client laptop", "reason="];
+        let parts = [":in{job=\"", "client laptop", "reason="];
         parts.map(|part| (line, part))
     }) {
         assert!(line.contains(part), "{part}: {line}");
@@ -80,8 +80,8 @@ fn a_log_can_have_an_object_per_line() {
     assert_eq!(job.as_str().unwrap().len(), 16, "{record}");
     let complete = parsed("a job is complete");
     for line in [&begins, &complete] {
-        assert_eq!(line["spans"][0]["name"], "node", "{line}");
-        assert_eq!(&line["span"]["id"], job, "{line}");
+        assert_eq!(line["spans"][0]["node"], "node-1", "{line}");
+        assert_eq!(&line["spans"][1]["job"], job, "{line}");
     }
     assert_eq!(begins["processes"], 6, "{begins}");
     assert_eq!(complete["supersteps"], 30, "{complete}");

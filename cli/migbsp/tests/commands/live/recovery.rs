@@ -317,7 +317,8 @@ fn a_job_whose_client_is_killed_goes_on_and_is_fetched_by_its_client_alone() {
         let view = &shown["views"][0];
         assert_eq!(
             (&view["number"], &view["reason"]),
-            (&2.into(), &"leader".into())
+            (&2.into(), &"leader".into()),
+            "{shown}"
         );
         assert_eq!(view["leader"], leader.as_str());
         let verified = folder.run(&["verify", out]);
