@@ -71,6 +71,7 @@ impl<'a> Commands<'a> {
             live::up::command(),
             live::bench::command(),
             live::status::command(),
+            live::check::command(),
             platform::command(),
             cert::command(),
             completions::command(),

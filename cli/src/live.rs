@@ -2,6 +2,7 @@
 
 pub(crate) mod attach;
 pub(crate) mod bench;
+pub(crate) mod check;
 mod cluster;
 pub(crate) mod compare;
 mod help;

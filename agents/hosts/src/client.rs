@@ -1046,7 +1046,7 @@ pub(super) async fn answer_of(endpoint: &Endpoint, member: &Member, role: Role) 
 }
 
 /// The status of the node `name`, which is `peer`.
-async fn ask(peer: &mut Peer, name: &str) -> Result<Status, JobError> {
+pub(super) async fn ask(peer: &mut Peer, name: &str) -> Result<Status, JobError> {
     send(&peer.sender, JobMessage::Inquire)?;
     let unexpected =
         |answer: &str| Err(JobError::cluster(format!("{name} answered with {answer}")));

@@ -13,6 +13,7 @@
 //! node), `pool` (the threads that execute programs), `migration`, `checkpoints`, `meter` and `pace` (what the host gives).
 
 mod attach;
+mod check;
 mod checkpoints;
 mod client;
 mod counter;
@@ -35,6 +36,7 @@ use metrics::Totals;
 use pool::{Executions, ProcessorSpeed};
 
 pub use attach::{Attachment, attach, end};
+pub use check::{NodeCheck, check};
 pub use checkpoints::CheckpointFolders;
 pub use client::{
     JobObserver, NodeAnswer, TransferProgress, detach, drain, inquire, resume, run, watch,

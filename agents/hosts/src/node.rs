@@ -24,11 +24,12 @@ use protocol::transport::{
     BindError, Bounds, Endpoint, LogLimit, Peer, PeerError, PeerInfo, PeerPolicy, Received,
     Receiver, Sender, StateReceiver,
 };
-use protocol::{Fault, Frame, JobMessage, Message, Status, Submit, displayed};
+use protocol::{Fault, Frame, JobMessage, Message, Reached, Status, Submit, displayed};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::Span;
 
 use crate::Machine;
+use crate::check;
 use crate::checkpoints::CheckpointFolders;
 use crate::counter::counted_speed;
 use crate::files::OutputFolder;
@@ -634,6 +635,16 @@ impl NodeShell {
                                 drop(sender.send(frame(JobMessage::Declined(declined))).await);
                             }
                         }
+                    }
+                    JobMessage::Reach(others)
+                        if info.subject.role == Role::Client
+                            && others.len() <= Reached::COUNT_MAX =>
+                    {
+                        let identity = self.endpoint.identity().clone();
+                        let reached = check::reach(identity, &self.leading.builds.own, others);
+                        // One such question at a time: others of this client wait.
+                        let reached = JobMessage::Reached(reached.await);
+                        drop(sender.send(frame(reached)).await);
                     }
                     JobMessage::Drain if info.subject.role == Role::Client => {
                         tracing::info!("{info} has ordered this node to leave and to end");

@@ -150,6 +150,19 @@ Examples:
   {bin} up --local 3 -- status
   {bin} up --local 4                                then use it from another terminal";
 
+pub(super) const CHECK_ABOUT: &str = "Checks a cluster before jobs run on it: each node is asked to connect to all others.
+
+Shown are the nodes with their builds, slots and processors, by how much their clocks differ from that of this machine, and how many \
+others each reaches. `status` asks the nodes from here alone: it does not see a firewall between two of them.";
+
+pub(super) const CHECK_HELP: &str = "\
+Exit code 5: a node does not answer, or does not reach another one, has another build, fewer processors than slots, or a clock that is \
+wrong by more than a minute; each is said in a sentence.
+
+Examples:
+  {bin} check --cluster hosts
+  {bin} check --cluster hosts --format csv          a line for each pair of nodes";
+
 pub(super) const STATUS_HELP: &str = "\
 --watch shows, until q or Ctrl-C: each job with its superstep, supersteps per second, the time that is left where the number \
 of supersteps is known, and its calls; each node with its processes, load and memory. A node that stops answering is shown \

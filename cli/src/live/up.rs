@@ -21,6 +21,7 @@ use crate::commands::compare::{COMPARE_ABOUT, COMPARE_HELP, CompareArguments};
 use crate::commands::named_help;
 use crate::failure::CommandFailure;
 use crate::live::bench::{self, BenchArguments};
+use crate::live::check::{self, CheckArguments};
 use crate::live::cluster::ClusterMembers;
 use crate::live::compare;
 use crate::live::help::{UP_ABOUT, UP_HELP};
@@ -74,7 +75,7 @@ struct UpArguments {
     /// Let the nodes and the command accept other builds, for clients that are started elsewhere
     #[arg(long)]
     allow_mixed_builds: bool,
-    /// Command to execute there: `run FILE ...`, `compare FILE ... --live N`, `bench ...` or `status`; without it, the
+    /// Command to execute there: `run FILE ...`, `compare FILE ... --live N`, `bench ...`, `status` or `check`; without it, the
     /// nodes wait for an interrupt
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -122,6 +123,8 @@ enum UpSubcommand {
     Run(Box<RunArguments>),
     /// Show how the nodes are
     Status(StatusArguments),
+    /// Check that they fit and reach each other
+    Check(CheckArguments),
     /// Run experiments there under several policies, in turn
     #[command(long_about = COMPARE_ABOUT, after_help = COMPARE_HELP)]
     Compare(Box<CompareArguments>),
@@ -162,6 +165,7 @@ fn execute(arguments: &UpArguments, context: &Context<'_>) -> Result<(), Command
     let elsewhere = match &action {
         Some(UpSubcommand::Run(run)) => run.cluster.is_given(),
         Some(UpSubcommand::Status(status)) => status.cluster.is_given(),
+        Some(UpSubcommand::Check(check)) => check.cluster.is_given(),
         Some(UpSubcommand::Compare(comparison)) => comparison.cluster.is_given(),
         Some(UpSubcommand::Bench(bench)) => bench.cluster().is_given(),
         None => false,
@@ -246,6 +250,7 @@ fn execute(arguments: &UpArguments, context: &Context<'_>) -> Result<(), Command
             result.inspect(|()| disturbances.warn_of_pending())
         }
         Some(UpSubcommand::Status(status)) => show(&status, cluster, registry),
+        Some(UpSubcommand::Check(check)) => check::show(&check, cluster, context),
         Some(UpSubcommand::Compare(comparison)) => {
             let repetitions = comparison.live.unwrap_or(1);
             compare::follow(&comparison, repetitions, &cluster, context)
@@ -273,10 +278,10 @@ fn action(words: &[String], registry: &Registry) -> Result<UpSubcommand, clap::E
 /// Why `words` are no command for the nodes.
 fn refusal(error: &clap::Error, words: &[String]) -> Failure {
     let first = words.first().map_or("", String::as_str);
-    let known = ["run", "compare", "status", "bench"];
+    let known = ["run", "compare", "status", "check", "bench"];
     if error.kind() == ErrorKind::InvalidSubcommand && !known.contains(&first) {
         return Failure::Usage(format!(
-            "unknown command `{first}` after `up --`: must be `run FILE ...`, `compare FILE ... --live N`, `bench ...` or `status`"
+            "unknown command `{first}` after `up --`: must be `run FILE ...`, `compare FILE ... --live N`, `bench ...`, `status` or `check`"
         ));
     }
     let text = error.to_string();
@@ -354,9 +359,12 @@ fn checkpoint_folders(action: Option<&UpSubcommand>) -> Result<Option<Vec<String
     Ok(match action {
         None => None,
         Some(UpSubcommand::Run(run)) => Some(run.checkpoints.used()?.into_iter().collect()),
-        Some(UpSubcommand::Status(_) | UpSubcommand::Compare(_) | UpSubcommand::Bench(_)) => {
-            Some(Vec::new())
-        }
+        Some(
+            UpSubcommand::Status(_)
+            | UpSubcommand::Check(_)
+            | UpSubcommand::Compare(_)
+            | UpSubcommand::Bench(_),
+        ) => Some(Vec::new()),
     })
 }
 

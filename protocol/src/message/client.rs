@@ -13,7 +13,7 @@ use bsp::{HostId, Notes, Rank, check_name};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
-use crate::{Build, displayed};
+use crate::{Build, displayed, displayed_message};
 
 /// A message between the client of a job and a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,10 +88,58 @@ pub enum JobMessage {
     Attached(Box<Submit>),
     /// Something that the leader of a job has seen.
     Followed(Box<Followed>),
+    /// Connect to these nodes, and say how that went.
+    Reach(Vec<Member>),
+    /// What has become of the connections to them.
+    Reached(Reached),
     /// End the job of this number.
     End(u64),
     /// The node ends the job.
     Ending,
+}
+
+/// How a node reaches others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reached {
+    /// The clock of its machine, since 1970.
+    pub clock: Seconds,
+    /// The way to each of them, in their order, or why there is none.
+    pub ways: Vec<Result<Way, String>>,
+}
+
+/// The way to another node.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Way {
+    /// The time of a round trip.
+    pub round_trip: Seconds,
+    /// The greatest datagram, in bytes.
+    pub datagram: u16,
+}
+
+impl Reached {
+    /// The greatest number of nodes that are to be reached.
+    pub const COUNT_MAX: usize = 1024;
+
+    /// The same, whose texts can be displayed, if it is an answer about so many nodes.
+    ///
+    /// # Errors
+    ///
+    /// If it is none.
+    pub fn displayed(mut self, nodes: usize) -> Result<Self, String> {
+        if self.ways.len() != nodes {
+            return Err(format!("{} ways to {nodes} nodes", self.ways.len()));
+        }
+        for way in &mut self.ways {
+            match way {
+                Ok(way) if way.round_trip < Seconds::ZERO => {
+                    return Err(format!("a round trip of {}", way.round_trip));
+                }
+                Ok(_) => {}
+                Err(problem) => *problem = displayed_message(problem),
+            }
+        }
+        Ok(self)
+    }
 }
 
 /// A node asks to lead a job.

@@ -116,6 +116,7 @@ fn is_from_client(message: &JobMessage) -> bool {
         | JobMessage::Leave
         | JobMessage::Lead(_)
         | JobMessage::Attach(_)
+        | JobMessage::Reach(_)
         | JobMessage::End(_)
         | JobMessage::Stop => true,
         JobMessage::Accepted { .. }
@@ -131,6 +132,7 @@ fn is_from_client(message: &JobMessage) -> bool {
         | JobMessage::Declined(_)
         | JobMessage::Attached(_)
         | JobMessage::Followed(_)
+        | JobMessage::Reached(_)
         | JobMessage::Ending
         | JobMessage::OutputWritten(_) => false,
     }
@@ -215,6 +217,7 @@ mod tests {
             "Offered",
             "OutputWritten",
             "Probe",
+            "Reached",
             "Ready",
             "Recorded",
             "Status",
@@ -242,7 +245,7 @@ mod tests {
         }
         let jobs = names([
             "Attach", "Begin", "Drain", "End", "Hold", "Inquire", "Lead", "Leave", "Meet", "Offer",
-            "State", "Stop", "Submit", "Suspend",
+            "Reach", "State", "Stop", "Submit", "Suspend",
         ]);
         for role in [Role::Client, Role::SetManager] {
             assert_eq!(allowed(role, Address::Client), jobs);

@@ -39,6 +39,13 @@ pub enum TrySendError {
 }
 
 impl Sender {
+    /// How long a round trip to the peer takes, and the greatest datagram on the way, as far as is known now.
+    #[must_use]
+    pub fn path(&self) -> (Duration, u16) {
+        let path = self.link.connection.stats().path;
+        (path.rtt, path.current_mtu)
+    }
+
     /// A sender and the task that writes for it.
     pub(super) fn spawn(link: Arc<Link>, stream: SendStream) -> Self {
         let (queue, items) = mpsc::unbounded_channel();

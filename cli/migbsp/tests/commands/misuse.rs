@@ -90,7 +90,7 @@ fn a_command_for_a_local_cluster_follows_two_hyphens() {
     let other = check(&["up", "--local", "2", "--", "simulate", "e.toml"], "");
     assert_eq!(
         other,
-        "error: unknown command `simulate` after `up --`: must be `run FILE ...`, `compare FILE ... --live N`, `bench ...` or `status`\n"
+        "error: unknown command `simulate` after `up --`: must be `run FILE ...`, `compare FILE ... --live N`, `bench ...`, `status` or `check`\n"
     );
     check(
         &["up", "--", "run", "e.toml", "--json"],

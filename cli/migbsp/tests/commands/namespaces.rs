@@ -223,6 +223,26 @@ fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
     // 100 Mbit/s are 8e-8 seconds a byte.
     assert!(rate(0) < rate(1), "{first}");
     assert!((4e-8..4e-7).contains(&rate(1)), "{first}");
+    // All is well but for two hosts that do not reach each other.
+    let check = [&["check"][..], &CLUSTER].concat();
+    let whole = folder.run(&check);
+    assert_eq!(whole.code, Some(0), "{whole:?}");
+    assert!(
+        whole.stdout.contains("12 of 12 ways between nodes"),
+        "{whole:?}"
+    );
+    network.divide(&[2], &[3], true);
+    let divided = folder.run(&[&check[..], &["--format", "json"]].concat());
+    assert_eq!(divided.code, Some(5), "{divided:?}");
+    let divided: Value = serde_json::from_str(&divided.stdout).unwrap();
+    let problems = divided["problems"].as_array().unwrap();
+    assert_eq!(problems.len(), 2, "{divided}");
+    for (problem, pair) in problems.iter().zip([
+        "host-2 does not reach host-3: ",
+        "host-3 does not reach host-2: ",
+    ]) {
+        assert!(problem.as_str().unwrap().starts_with(pair), "{divided}");
+    }
 }
 
 /// A job that lasts some seconds, and saves its processes early.

@@ -52,10 +52,11 @@ const BOTH: [&str; 37] = [
 ];
 
 /// Commands that need nodes, which take a while to start.
-const LIVE: [&str; 3] = [
+const LIVE: [&str; 4] = [
     "up --local 2 --slow 2:0.2 -- run heat.toml --out live --outputs computed/ --set scheduler.interval=2",
     "up --local 1 --outputs left -- run heat.toml --out listed --outputs nodes",
     "up --local 1 -- status",
+    "up --local 2 -- check",
 ];
 
 /// Files that are objects.

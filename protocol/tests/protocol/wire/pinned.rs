@@ -18,9 +18,9 @@ use protocol::{
     Evaluate, Failed, Fault, Followed, FollowedEnd, FollowedView, InputFolder, Installed,
     JobFolder, JobMessage, JobStatus, Lead, Leader, Limits, LinkProbed, LostNode, Measure,
     Measured, Member, Message, MessageHeader, Migrate, NodeFiles, NodeMessage, Pieces, PiecesFile,
-    Placed, Planned, Probe, ProbeLink, Report, Reports, ResumedJob, Saved, SavedPieces,
+    Placed, Planned, Probe, ProbeLink, Reached, Report, Reports, ResumedJob, Saved, SavedPieces,
     SavedProcess, SavedView, SetReport, Start, StartCall, Submit, Suspended, View, WIRE_VERSION,
-    WrittenOutput, decode, encode, variant,
+    Way, WrittenOutput, decode, encode, variant,
 };
 
 use crate::wire::{external, frame_len, joined, report_for_plans, status};
@@ -82,7 +82,7 @@ fn name(message: &Message) -> String {
 }
 
 /// The number of messages of nodes and of clients.
-const OTHERS: usize = 33;
+const OTHERS: usize = 35;
 
 fn messages() -> Vec<(Address, Address, Message)> {
     let process = Address::Process(Rank(200));
@@ -534,7 +534,7 @@ fn submit() -> Submit {
     }
 }
 
-fn asked() -> [JobMessage; 13] {
+fn asked() -> [JobMessage; 14] {
     [
         JobMessage::Submit(Box::new(submit())),
         JobMessage::Meet { counts: true },
@@ -548,11 +548,12 @@ fn asked() -> [JobMessage; 13] {
         JobMessage::Leave,
         JobMessage::Lead(Lead { job: 7, session: 8 }),
         JobMessage::Attach(7),
+        JobMessage::Reach(vec![member()]),
         JobMessage::End(7),
     ]
 }
 
-fn answered() -> [JobMessage; 21] {
+fn answered() -> [JobMessage; 22] {
     let job = JobStatus {
         job: 7,
         client: "alice".to_owned(),
@@ -640,6 +641,16 @@ fn answered() -> [JobMessage; 21] {
         })),
         JobMessage::Leaving("n2 has been told to leave".to_owned()),
         JobMessage::Offered(Box::new(member())),
+        JobMessage::Reached(Reached {
+            clock: seconds(1.75e9),
+            ways: vec![
+                Ok(Way {
+                    round_trip: seconds(0.001),
+                    datagram: 1452,
+                }),
+                Err("no answer".to_owned()),
+            ],
+        }),
         JobMessage::Declined(Declined::Follows("n2".to_owned())),
         JobMessage::Followed(Box::new(Followed::View(FollowedView {
             number: 2,

@@ -1,0 +1,288 @@
+//! `migbsp check`: whether the nodes of a cluster are there, fit each other, and reach each other.
+
+use analysis::text::{Layout, age, rounded};
+use clap::Args;
+use experiments::{CsvTable, Failure, Provenance, Published};
+use hosts::{NodeCheck, check};
+use indicatif::ProgressBar;
+use protocol::{Build, Member};
+use serde::Serialize;
+
+use crate::command::{Command, Context};
+use crate::failure::CommandFailure;
+use crate::live::cluster::{ClusterArguments, ClusterMembers, roles};
+use crate::live::help::{CHECK_ABOUT, CHECK_HELP};
+use crate::output::{Format, print, print_json, print_text};
+use crate::progress;
+
+/// Arguments of `check`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArguments,
+    /// Format of the results
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// The command `check`.
+pub(crate) fn command() -> Command {
+    Command::new(
+        "check",
+        "Check that a cluster's nodes fit and reach each other",
+        execute,
+    )
+    .long_about(CHECK_ABOUT)
+    .after_long_help(CHECK_HELP)
+}
+
+fn execute(arguments: &CheckArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    let cluster = ClusterMembers::find(&arguments.cluster, context.program())?;
+    show(arguments, cluster, context)
+}
+
+/// The same, of a cluster that is known.
+pub(crate) fn show(
+    arguments: &CheckArguments,
+    cluster: ClusterMembers,
+    context: &Context<'_>,
+) -> Result<(), CommandFailure> {
+    let ClusterMembers { members, client } = cluster;
+    let provenance = Provenance::of_program(context.registry())?;
+    let asked: Vec<_> = members.iter().cloned().zip(roles(&members)).collect();
+    let bar = if context.has_progress() {
+        ProgressBar::new(u64::try_from(asked.len()).unwrap_or(u64::MAX))
+    } else {
+        ProgressBar::hidden()
+    };
+    bar.set_style(progress::style("{wide_bar} {pos}/{len} nodes in {elapsed}"));
+    let done = &mut |_| bar.inc(1);
+    let checks = check(client, provenance.build(), &asked, done)
+        .map_err(|error| Failure::Cluster(error.message))?;
+    bar.finish_and_clear();
+    let report = Report::new(&members, checks, provenance.build());
+    match arguments.format {
+        Format::Table => print_text(true, |layout| report.text(layout))?,
+        Format::Json => print_json(&provenance, &report)?,
+        Format::Csv => print(&report.csv(&provenance)?)?,
+    }
+    let problem = match &report.problems[..] {
+        [] => return Ok(()),
+        [problem] => problem.clone(),
+        [first, rest @ ..] => format!("{first}; and {} more: see above", rest.len()),
+    };
+    Err(Failure::Cluster(problem).into())
+}
+
+/// How a cluster is.
+#[derive(Debug, Serialize)]
+struct Report {
+    nodes: Vec<Row>,
+    ways: Vec<WayRow>,
+    /// What has to be mended, a sentence each.
+    problems: Vec<String>,
+}
+
+/// How a node is.
+#[derive(Debug, Serialize)]
+struct Row {
+    name: String,
+    set: String,
+    address: String,
+    slots: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processors: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    build: Option<Build>,
+    /// By how much its clock is ahead of that of this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock_seconds: Option<f64>,
+    /// Of a message from here and back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round_trip_seconds: Option<f64>,
+    /// How many other nodes it reaches.
+    reached: usize,
+}
+
+/// The way from one node to another.
+#[derive(Debug, Serialize)]
+struct WayRow {
+    from: String,
+    to: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round_trip_seconds: Option<f64>,
+    /// Bytes of the greatest datagram.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    datagram_bytes: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+impl Published for Report {
+    const SCHEMA: &'static str = "migbsp.check/1";
+}
+
+impl Report {
+    fn new(members: &[Member], checks: Vec<NodeCheck>, own: &Build) -> Self {
+        let mut report = Self {
+            nodes: Vec::new(),
+            ways: Vec::new(),
+            problems: Vec::new(),
+        };
+        for (index, (member, check)) in members.iter().zip(checks).enumerate() {
+            let others = members.iter().enumerate();
+            let others = others.filter(|(other, _)| *other != index);
+            let others: Vec<&str> = others.map(|(_, other)| other.name.as_str()).collect();
+            report.add(member, check, (&others, own));
+        }
+        report
+    }
+
+    /// Adds a node, and the ways from it to `others`.
+    fn add(&mut self, member: &Member, check: NodeCheck, (others, own): (&[&str], &Build)) {
+        let name = &member.name;
+        let mut row = Row {
+            name: name.clone(),
+            set: member.set.clone(),
+            address: member.address.clone(),
+            slots: member.slots,
+            processors: None,
+            build: None,
+            clock_seconds: None,
+            round_trip_seconds: None,
+            reached: 0,
+        };
+        match check.node {
+            Err(error) => {
+                self.problems.push(format!("{name}: {error}"));
+                return self.nodes.push(row);
+            }
+            Ok((build, status, way)) => {
+                if build != *own {
+                    self.problems.push(format!(
+                        "{name}: runs {build}, this client runs {own}: `run` needs --allow-mixed-builds at both ends, or one build"
+                    ));
+                }
+                let (slots, processors) = (member.slots, status.processors);
+                if processors < slots {
+                    self.problems.push(format!(
+                        "{name}: the list of hosts has {slots} slots, the node has {processors} processors: slots={processors}"
+                    ));
+                }
+                row.processors = Some(processors);
+                row.build = Some(build);
+                row.round_trip_seconds = Some(way.round_trip.get());
+            }
+        }
+        match check.others {
+            Err(error) => self.problems.push(format!("{name}: {error}")),
+            Ok((clock, ways)) => {
+                row.clock_seconds = Some(clock);
+                if CLOCK_MAX < clock.abs() {
+                    let direction = if clock < 0.0 { "behind" } else { "ahead of" };
+                    self.problems.push(format!(
+                        "{name}: its clock is {} {direction} that of this machine: certificates are valid at other times there",
+                        age(clock.abs())
+                    ));
+                }
+                row.reached = ways.iter().filter(|way| way.is_ok()).count();
+                for (to, way) in others.iter().zip(ways) {
+                    let problem = way.as_ref().err().cloned();
+                    if let Some(problem) = &problem {
+                        self.problems
+                            .push(format!("{name} does not reach {to}: {problem}"));
+                    }
+                    let way = way.ok();
+                    self.ways.push(WayRow {
+                        from: name.clone(),
+                        to: (*to).to_owned(),
+                        round_trip_seconds: way.map(|way| way.round_trip.get()),
+                        datagram_bytes: way.map(|way| way.datagram),
+                        problem,
+                    });
+                }
+            }
+        }
+        self.nodes.push(row);
+    }
+
+    /// The report for people.
+    fn text(&self, layout: Layout) -> String {
+        let headers = [
+            "node",
+            "Set",
+            "address",
+            "build",
+            "slots",
+            "processors",
+            "clock, s",
+            "round trip, ms",
+            "reaches",
+        ];
+        let others = self.nodes.len().saturating_sub(1);
+        let shown = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+        let rows = self.nodes.iter().map(|row| {
+            vec![
+                row.name.clone(),
+                row.set.clone(),
+                row.address.clone(),
+                shown(row.build.as_ref().map(Build::short)),
+                row.slots.to_string(),
+                shown(row.processors.map(|count| count.to_string())),
+                shown(row.clock_seconds.map(|clock| rounded(clock, 3))),
+                shown(row.round_trip_seconds.map(|time| rounded(time * 1e3, 3))),
+                format!("{} of {others}", row.reached),
+            ]
+        });
+        let mut text = layout.reduced_table(&headers, rows, &[3, 2, 1]);
+        let times = self.ways.iter().filter_map(|way| way.round_trip_seconds);
+        let mut times: Vec<f64> = times.collect();
+        times.sort_by(f64::total_cmp);
+        if let (Some(least), Some(most)) = (times.first(), times.last()) {
+            let sizes = self.ways.iter().filter_map(|way| way.datagram_bytes);
+            text.push_str(&format!(
+                "\n{} of {} ways between nodes: round trips of {} to {} ms, datagrams of {} bytes or more\n",
+                times.len(),
+                self.ways.len(),
+                rounded(least * 1e3, 3),
+                rounded(most * 1e3, 3),
+                sizes.min().unwrap_or_default()
+            ));
+        }
+        for problem in &self.problems {
+            text.push_str(&format!("\n{problem}\n"));
+        }
+        text
+    }
+
+    /// The ways as rows, one for each.
+    ///
+    /// # Errors
+    ///
+    /// If a row has not as many values as there are columns.
+    fn csv(&self, provenance: &Provenance) -> Result<String, Failure> {
+        let header = [
+            "from",
+            "to",
+            "round_trip_seconds",
+            "datagram_bytes",
+            "problem",
+        ];
+        let mut table = CsvTable::with_header(Self::SCHEMA, provenance, header)?;
+        for way in &self.ways {
+            let time = way.round_trip_seconds;
+            table.push([
+                way.from.clone(),
+                way.to.clone(),
+                time.map_or_else(String::new, |time| time.to_string()),
+                way.datagram_bytes
+                    .map_or_else(String::new, |bytes| bytes.to_string()),
+                way.problem.clone().unwrap_or_default(),
+            ])?;
+        }
+        table.text()
+    }
+}
+
+/// By how many seconds a clock may differ.
+const CLOCK_MAX: f64 = 60.0;
