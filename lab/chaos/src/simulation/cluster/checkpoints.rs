@@ -336,7 +336,7 @@ impl Disk {
                 let finished = store.complete(job, generation, processes, &files);
                 if finished.is_ok() {
                     // Those that stay are removed later.
-                    drop(store.prune(generation));
+                    drop(store.prune(generation, NonZeroU32::MIN));
                 }
                 let finished = finished.map_err(|error| error.to_string());
                 JobEvent::CheckpointFinished(generation.superstep, finished)
