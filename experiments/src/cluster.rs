@@ -41,27 +41,117 @@ fn parse(text: &str, name: &str) -> Result<Vec<Member>, Failure> {
     members.ok_or_else(|| Failure::Input(format!("{name}: no host; a line is `node-1 slots=4`")))
 }
 
-/// The hosts that Slurm gave this job, or this step of it, as [`load`] has them; `None` without Slurm. `variable` is the
-/// value of a variable of the environment.
-///
-/// # Errors
-///
-/// [`Failure::Usage`] with the variable, if one contradicts Slurm's format.
-pub fn from_slurm(
-    variable: impl Fn(&str) -> Option<String>,
-) -> Result<Option<Vec<Member>>, Failure> {
-    let usage = |(name, problem)| Failure::Usage(format!("environment {name}: {problem}"));
-    let Some(hosts) = slurm::hosts(variable).map_err(usage)? else {
-        return Ok(None);
-    };
-    let mut gathered = Gathered::default();
-    for (position, (name, slots)) in hosts.list.into_iter().enumerate() {
-        let line = Line::new(name, slots);
-        gathered
-            .add(line, position + 1)
-            .map_err(|problem| usage((hosts.variable, problem)))?;
+/// What gives jobs their hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResourceManager {
+    /// Slurm: variables of the environment name the hosts.
+    Slurm,
+    /// `PBS_NODEFILE` names a file that has them.
+    Pbs,
+    /// `OAR_NODEFILE` does.
+    Oar,
+}
+
+impl ResourceManager {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Slurm, Self::Pbs, Self::Oar];
+
+    /// What it is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Slurm => "Slurm",
+            Self::Pbs => "PBS",
+            Self::Oar => "OAR",
+        }
     }
-    Ok(gathered.members())
+
+    /// The hosts of the job that we are in, as [`load`] has them; `None` if it is none of this manager. `variable` is the value of a
+    /// variable of the environment. The components of a heterogeneous job of Slurm are Sets.
+    ///
+    /// # Errors
+    ///
+    /// With the variable, [`Failure::Usage`] if one contradicts the format, and [`Failure::Input`] if the file that it names does.
+    pub fn hosts(
+        self,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Vec<Member>>, Failure> {
+        let usage = |(name, problem)| Failure::Usage(format!("environment {name}: {problem}"));
+        let file = match self {
+            Self::Slurm => {
+                let mut granted = Granted::default();
+                for component in slurm::components(variable).map_err(usage)? {
+                    let set = component.number.map(|number| format!("group-{number}"));
+                    for (host, slots) in component.hosts {
+                        let added = granted.add(&host, set.as_deref(), slots, false);
+                        added.map_err(|problem| usage((component.variable.clone(), problem)))?;
+                    }
+                }
+                let named = |problem| usage((slurm::JOB.to_owned(), problem));
+                return granted.members().map_err(named);
+            }
+            Self::Pbs => "PBS_NODEFILE",
+            Self::Oar => "OAR_NODEFILE",
+        };
+        let Some(path) = variable(file) else {
+            return Ok(None);
+        };
+        let text = settings::read(Path::new(&path)).map_err(Failure::input)?;
+        let mut granted = Granted::default();
+        for (line, host) in (1..).zip(text.lines()) {
+            if host.trim().is_empty() {
+                continue;
+            }
+            let added = granted.add(host.trim(), None, 1, true);
+            added.map_err(|problem| Failure::Input(format!("{path}:{line}: {problem}")))?;
+        }
+        let named = |problem| Failure::Input(format!("{path}: {problem}"));
+        granted.members().map_err(named)
+    }
+}
+
+/// The hosts of a job, as its resource manager names them.
+#[derive(Debug, Default)]
+struct Granted {
+    lines: Vec<Line>,
+    /// The place of each in `lines`, and what the manager calls it.
+    names: BTreeMap<Name, (usize, String)>,
+}
+
+impl Granted {
+    /// Adds `host` with these slots, in `set` or in the only one; if it is named again and that `adds`, it gets more slots.
+    fn add(&mut self, host: &str, set: Option<&str>, slots: u32, adds: bool) -> Result<(), String> {
+        let name = node_name(host)?;
+        if let Some((place, known)) = self.names.get(&name) {
+            if known != host {
+                return Err(format!("{known} and {host} would both be node {name}"));
+            }
+            if !adds {
+                return Err(format!("{host} twice, expected each host once"));
+            }
+            let line = &mut self.lines[*place];
+            let total = line.slots.checked_add(slots);
+            line.slots = total.ok_or_else(|| format!("more than {} slots", u32::MAX))?;
+            return Ok(());
+        }
+        let is_name = name.as_str() == host;
+        let place = (self.lines.len(), host.to_owned());
+        self.lines.push(Line {
+            set: set.map(str::to_owned),
+            address: (!is_name).then(|| address(host)).transpose()?,
+            ..Line::new(name.clone(), slots)
+        });
+        self.names.insert(name, place);
+        Ok(())
+    }
+
+    fn members(self) -> Result<Option<Vec<Member>>, String> {
+        let mut gathered = Gathered::default();
+        for (number, line) in (1..).zip(self.lines) {
+            gathered.add(line, number)?;
+        }
+        Ok(gathered.members())
+    }
 }
 
 /// A cluster that is being read, line by line.
@@ -234,6 +324,16 @@ fn names(first: &Word, rest: &[Word]) -> Result<Vec<Name>, String> {
     }
     let names = expand(text).map_err(|error| error.to_string())?;
     names.iter().map(|text| host_name(text)).collect()
+}
+
+/// The name of the node on a host that its system or its resource manager calls `text`: in lower case, with `-` in the place of `_`.
+///
+/// # Errors
+///
+/// If that is no name for a certificate either.
+pub fn node_name(text: &str) -> Result<Name, String> {
+    let name = text.to_ascii_lowercase().replace('_', "-");
+    name.parse().map_err(|error| format!("{error}"))
 }
 
 /// A name that is valid in a certificate.

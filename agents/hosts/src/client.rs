@@ -550,6 +550,9 @@ impl<'a> ClientShell<'a> {
         (request, since): (&Request, Option<Clock>),
         interrupt: &mut Interrupt<'_, F>,
     ) -> Ended {
+        if interrupt.has_happened {
+            client.handle(Clock::now(), ClientEvent::Interrupted);
+        }
         loop {
             while let Some(action) = client.poll() {
                 match self.perform(action, request, since) {

@@ -882,6 +882,8 @@ impl NodeMachine {
             are_forked,
         };
         let view = submit.view.as_ref();
+        let checkpointing = prepared.setup.checkpointing.as_ref();
+        let keep = checkpointing.map(|checkpointing| checkpointing.keep);
         let begun = BegunJob {
             decoder,
             builder: resumed.is_none().then_some(builder),
@@ -896,6 +898,7 @@ impl NodeMachine {
             processes: submit.processes,
             nodes: submit.members.len(),
             checkpoint: submit.checkpoint.as_ref().map(PathBuf::from),
+            keep: keep.unwrap_or(NonZeroU32::MIN),
             files: submit.files.map(|files| {
                 let resumed = submit.resumed.as_ref();
                 (files.job, resumed.map_or(0, |resumed| resumed.incarnation))
@@ -1428,6 +1431,8 @@ pub struct BegunJob {
     pub builder: Option<InitialStateBuilder>,
     /// The folder for its checkpoints, if they are written to disk.
     pub checkpoint: Option<PathBuf>,
+    /// How many complete checkpoints stay there.
+    pub keep: NonZeroU32,
     /// Its folder in that of this node for files of jobs, if it has files, and the incarnation that writes them.
     pub files: Option<(JobFolder, u64)>,
 }

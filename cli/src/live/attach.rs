@@ -15,6 +15,7 @@ use crate::live::cluster::{ClusterArguments, ClusterMembers, roles};
 use crate::live::help::{ATTACH_ABOUT, ATTACH_HELP, DRAIN_ABOUT, DRAIN_HELP, END_ABOUT};
 use crate::live::run::{CheckpointArguments, Following, ResultArguments, RunJob, Shown};
 use crate::output::print;
+use crate::signals::TerminationSignal;
 
 /// Arguments of `attach`.
 #[derive(Clone, Debug, Args)]
@@ -89,6 +90,7 @@ fn attach(arguments: &AttachArguments, context: &Context<'_>) -> Result<(), Comm
     let following = Following {
         simulated: None,
         dashboard,
+        termination: TerminationSignal::default(),
         spectator: &mut |_| {},
     };
     shown.follow(job, client, context, following)

@@ -17,8 +17,8 @@ use experiments::record::RecordedFailure;
 use experiments::submission::{attached, next_view, request, scenario};
 use experiments::{
     CheckpointTime, CsvTable, Entry, Failure, Finished, Loaded, PreparedExperiment, Provenance,
-    Published, Recorder, Registry, RunFailure, RunReport, SavedJob, Scenario, absolute, beginning,
-    csv_of_run, refuse_records,
+    Published, Recorder, Registry, RunFailure, RunReport, SavedExperiment, SavedJob, Scenario,
+    absolute, beginning, csv_of_run, refuse_records,
 };
 use hosts::{Attachment, JobObserver, TransferProgress};
 use machines::JobError;
@@ -35,6 +35,7 @@ use crate::failure::CommandFailure;
 use crate::file::{LiveOutputs, OutputsPlace, check_folder, live_outputs};
 use crate::live::cluster::{ClusterArguments, ClusterMembers};
 use crate::live::help::{RUN_ABOUT, RUN_HELP};
+use crate::live::links::positive_time;
 use crate::output::{Format, print, print_json, print_text};
 use crate::progress::Progress;
 use crate::signals::TerminationSignal;
@@ -114,6 +115,8 @@ pub(crate) struct Following<'a> {
     pub(crate) simulated: Option<&'a Simulated>,
     /// Where the page of the run is served, if it is.
     pub(crate) dashboard: Option<Listening>,
+    /// What ends it early.
+    pub(crate) termination: TerminationSignal,
     /// It sees each event of the record after all else has.
     pub(crate) spectator: &'a mut dyn FnMut(&Event),
 }
@@ -163,6 +166,26 @@ impl RunArguments {
         self.results.dashboard()
     }
 
+    /// These arguments in a job whose nodes are launched for it: the run goes on from a checkpoint in its folder, if one is there, and
+    /// takes a last one when the job is to end.
+    ///
+    /// # Errors
+    ///
+    /// If they name another cluster, or leave the nodes alone.
+    pub(crate) fn in_job(&self) -> Result<Self, Failure> {
+        if self.cluster.is_given() || self.detach {
+            let problem = "--cluster, --identity, --as and --detach are for nodes that are there already; leave them out, or use `run`";
+            return Err(Failure::Usage(problem.to_owned()));
+        }
+        let mut run = self.clone();
+        let checkpoints = &mut run.checkpoints;
+        checkpoints.resume_if_possible = checkpoints.checkpoint.is_some();
+        if checkpoints.written().is_some() {
+            checkpoints.grace.get_or_insert(GRACE_OF_JOB);
+        }
+        Ok(run)
+    }
+
     /// Whether processes leave files on the nodes.
     const fn has_files(&self) -> bool {
         self.snapshots || self.results.has_outputs_on_nodes()
@@ -186,6 +209,7 @@ fn run(arguments: &RunArguments, context: &Context<'_>) -> Result<(), CommandFai
     let following = Following {
         simulated: None,
         dashboard: arguments.dashboard()?,
+        termination: TerminationSignal::default(),
         spectator: &mut |_| {},
     };
     follow(arguments, cluster, context, following)
@@ -287,8 +311,8 @@ impl Shown<'_> {
             dashboard: dashboard.as_ref(),
             spectator: following.spectator,
         };
-        let simulated = following.simulated;
-        let result = self.execute((&job, begin, client), registry, (observers, simulated));
+        let seen = (observers, following.simulated, following.termination);
+        let result = self.execute((&job, begin, client), registry, seen);
         if let Some(dashboard) = dashboard {
             dashboard.finish(&match &result {
                 Ok(()) => "The run is complete.".to_owned(),
@@ -303,9 +327,12 @@ impl Shown<'_> {
         &self,
         (job, begin, client): (&RunJob, (Option<SavedStates>, Option<Attachment>), Identity),
         registry: &Registry,
-        (mut observers, simulated): (RunObservers<'_>, Option<&Simulated>),
+        (mut observers, simulated, termination): (
+            RunObservers<'_>,
+            Option<&Simulated>,
+            TerminationSignal,
+        ),
     ) -> Result<(), CommandFailure> {
-        let termination = TerminationSignal::default();
         let entry = registry.find(&job.loaded.experiment.application.workload, None)?;
         let interrupted = termination.clone().received();
         let finished = job
@@ -313,7 +340,10 @@ impl Shown<'_> {
             .and_then(|outcome| Finished::new(entry, job.loaded.build_input(), outcome));
         observers.progress.finish();
         let finished = match finished {
-            Ok(finished) if termination.number().is_none() => finished,
+            // It was to end after a last checkpoint, and is complete.
+            Ok(finished) if termination.number().is_none() || !job.request.grace.is_zero() => {
+                finished
+            }
             finished => {
                 let failure = failure(self, entry, finished.err(), termination.number());
                 if let Some(recorder) = observers.recorder {
@@ -384,22 +414,35 @@ fn job(
 ) -> Result<RunJob, Failure> {
     let (members, allowed) = (&cluster.members, arguments.allow_mixed_builds);
     let mut job = match (arguments.checkpoints.resumed(), &arguments.file) {
-        (Some(folder), _) => RunJob::of_checkpoint(folder, members, registry, allowed),
+        (Some(folder), _) => {
+            let saved = SavedJob::open(folder, registry, allowed)?;
+            RunJob::of_checkpoint(saved, members, registry, allowed)
+        }
         (None, Some(file)) => {
             let mut assignments = arguments.overrides.assignments();
             assignments.extend(arguments.trace.then(|| TRACED.to_owned()));
-            RunJob::of_experiment(
+            let job = RunJob::of_experiment(
                 (file, assignments),
                 (&arguments.checkpoints, arguments.no_recovery),
                 members,
                 registry,
                 (allowed, plays),
-            )
+            )?;
+            match arguments.checkpoints.resumed_if_possible() {
+                Some(folder) => job.resumed(folder, members, registry, allowed),
+                None => Ok(job),
+            }
         }
         (None, None) => Err(Failure::Usage(
             "name an experiment, FILE, or a saved job, --resume DIR".to_owned(),
         )),
     }?;
+    job.request.grace = arguments.checkpoints.grace.unwrap_or_default();
+    if !job.request.grace.is_zero() && job.request.checkpoint.is_none() {
+        return Err(Failure::Usage(
+            "--grace: there is no folder for a last checkpoint: add --checkpoint DIR".to_owned(),
+        ));
+    }
     job.write_files(
         arguments.has_files(),
         arguments.results.has_outputs_on_nodes(),
@@ -528,18 +571,49 @@ impl RunJob {
         }
     }
 
-    /// The job whose checkpoints are in `folder`, from the newest one on.
+    /// The same job from the newest complete checkpoint in `folder` on, if there is one.
     ///
     /// # Errors
     ///
-    /// If there is none, or it cannot go on here.
-    fn of_checkpoint(
+    /// If that is of another experiment, or cannot go on here.
+    fn resumed(
+        self,
         folder: &Path,
         members: &[Member],
         registry: &Registry,
         are_mixed_builds_allowed: bool,
     ) -> Result<Self, Failure> {
-        let saved = SavedJob::open(folder, registry, are_mixed_builds_allowed)?;
+        let Some(saved) = SavedJob::find(folder, registry, are_mixed_builds_allowed)? else {
+            return Ok(self);
+        };
+        match saved.compare(&self.request.experiment) {
+            SavedExperiment::Same => {}
+            SavedExperiment::SavedOtherwise => tracing::warn!(
+                "the job goes on with [checkpoint] and [recovery] of the checkpoint in {}, which differ from those given",
+                folder.display()
+            ),
+            SavedExperiment::Other => {
+                return Err(Failure::Input(format!(
+                    "{} has checkpoints of another experiment; name another folder",
+                    folder.display()
+                )));
+            }
+        }
+        let saved = saved.with_folder(self.loaded.folder);
+        Self::of_checkpoint(saved, members, registry, are_mixed_builds_allowed)
+    }
+
+    /// The job that is saved, from its newest checkpoint on.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot go on here.
+    fn of_checkpoint(
+        saved: SavedJob,
+        members: &[Member],
+        registry: &Registry,
+        are_mixed_builds_allowed: bool,
+    ) -> Result<Self, Failure> {
         let (prepared, request) = saved.request(members, registry, are_mixed_builds_allowed)?;
         let files = saved.files();
         let (loaded, states) = saved.into_states();
@@ -828,6 +902,9 @@ pub(crate) struct CheckpointArguments {
     /// Time from one checkpoint to the next, "30 s" or "20 supersteps" [default: checkpoint.interval, or "optimal"]
     #[arg(long, value_name = "TIME", requires = "checkpoint")]
     every: Option<CheckpointTime>,
+    /// Go on from the newest complete checkpoint in the folder of --checkpoint, if there is one of this experiment; otherwise start
+    #[arg(long, requires = "checkpoint")]
+    resume_if_possible: bool,
     /// Go on from the newest checkpoint in a folder of --checkpoint, on these or other nodes: no FILE and no changes of it;
     /// later checkpoints are written to the same folder
     #[arg(
@@ -836,12 +913,23 @@ pub(crate) struct CheckpointArguments {
         conflicts_with_all = ["file", "processes", "seed", "policy", "set", "checkpoint", "every"]
     )]
     resume: Option<PathBuf>,
+    /// When a signal asks the run to end (SIGTERM, SIGUSR1, Ctrl-C): the time for a last checkpoint; a second signal ends it at once
+    /// [default: none]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = grace)]
+    grace: Option<Duration>,
 }
 
 impl CheckpointArguments {
     /// The folder of the job to go on with, if it is one that is saved.
     pub(crate) fn resumed(&self) -> Option<&Path> {
         self.resume.as_deref()
+    }
+
+    /// The folder of the job to go on with, if one is saved there.
+    fn resumed_if_possible(&self) -> Option<&Path> {
+        self.checkpoint
+            .as_deref()
+            .filter(|_| self.resume_if_possible)
     }
 
     /// What they set in the experiment, in which there are checkpoints already if `is_on`.
@@ -891,6 +979,15 @@ impl CheckpointArguments {
     fn written(&self) -> Option<&Path> {
         self.checkpoint.as_deref().or(self.resume.as_deref())
     }
+}
+
+/// The time for a last checkpoint of a job, unless another is given: Slurm kills a job 30 s after it has told it to end.
+const GRACE_OF_JOB: Duration = Duration::from_secs(20);
+
+/// A time for a last checkpoint.
+fn grace(text: &str) -> Result<Duration, String> {
+    let seconds = positive_time(text)?.get();
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 /// How to go on from the newest checkpoint in `folder`.
