@@ -68,6 +68,7 @@ impl<'a> Commands<'a> {
             live::attach::attach_command(),
             live::attach::end_command(),
             live::attach::drain_command(),
+            live::attach::add_command(),
             live::up::command(),
             live::batch::slurm_command(),
             live::batch::pbs_command(),

@@ -2,7 +2,7 @@
 
 mod slurm;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
@@ -13,7 +13,16 @@ use simulator::expand;
 
 use crate::failure::Failure;
 
-/// The hosts that the hostfile `path` describes, as members of a job.
+/// The hosts of a cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hosts {
+    /// Those on which jobs start. The first of a Set is its Set Manager.
+    pub members: Vec<Member>,
+    /// Those that join a job as soon as they are there and free.
+    pub pool: Vec<Member>,
+}
+
+/// The hosts that the hostfile `path` describes, as members of a job, and those of its pool.
 ///
 /// There is at least one; each name and each address occurs once. They stand Set by Set, in a Set as they were given, and
 /// Sets stand in the order in which they were first mentioned. The first member of a Set is its Set Manager.
@@ -21,13 +30,13 @@ use crate::failure::Failure;
 /// # Errors
 ///
 /// [`Failure::Input`] with the line, if it cannot be read or describes none.
-pub fn load(path: &Path) -> Result<Vec<Member>, Failure> {
+pub fn load(path: &Path) -> Result<Hosts, Failure> {
     let text = settings::read(path).map_err(Failure::input)?;
     parse(&text, &settings::name_of(path))
 }
 
 /// The hosts that the hostfile `text`, called `name` in messages, describes.
-fn parse(text: &str, name: &str) -> Result<Vec<Member>, Failure> {
+fn parse(text: &str, name: &str) -> Result<Hosts, Failure> {
     let mut gathered = Gathered::default();
     let fault = |(number, problem)| Failure::Input(format!("{name}:{number}: {problem}"));
     for (number, words) in word_lines(text).map_err(fault)? {
@@ -37,8 +46,11 @@ fn parse(text: &str, name: &str) -> Result<Vec<Member>, Failure> {
             added.map_err(|problem| fault((number, problem)))?;
         }
     }
-    let members = gathered.members();
-    members.ok_or_else(|| Failure::Input(format!("{name}: no host; a line is `node-1 slots=4`")))
+    let hosts = gathered.hosts();
+    hosts.ok_or_else(|| {
+        let problem = "no host on which a job could start; a line is `node-1 slots=4`";
+        Failure::Input(format!("{name}: {problem}"))
+    })
 }
 
 /// What gives jobs their hosts.
@@ -150,7 +162,7 @@ impl Granted {
         for (number, line) in (1..).zip(self.lines) {
             gathered.add(line, number)?;
         }
-        Ok(gathered.members())
+        Ok(gathered.hosts().map(|hosts| hosts.members))
     }
 }
 
@@ -164,6 +176,8 @@ struct Gathered {
     names: BTreeMap<Name, (usize, usize)>,
     /// The line that claimed it.
     addresses: BTreeMap<String, usize>,
+    /// The names of those that are in the pool.
+    pool: BTreeSet<String>,
     slots: u32,
 }
 
@@ -191,6 +205,9 @@ impl Gathered {
                  `addr=HOST:PORT`"
             ));
         }
+        if line.is_in_pool {
+            self.pool.insert(line.name.to_string());
+        }
         let set = line.set.unwrap_or_else(|| SET.to_owned());
         let next = self.sets.len();
         self.sets.entry(set.clone()).or_insert(next);
@@ -206,10 +223,14 @@ impl Gathered {
         Ok(())
     }
 
-    /// All of it; `None` if there was no host.
-    fn members(mut self) -> Option<Vec<Member>> {
+    /// All of it; `None` if there was no host outside the pool.
+    fn hosts(mut self) -> Option<Hosts> {
         self.members.sort_by_key(|member| self.sets[&member.set]);
-        (!self.members.is_empty()).then_some(self.members)
+        let (pool, members): (Vec<Member>, Vec<Member>) = self
+            .members
+            .into_iter()
+            .partition(|member| self.pool.contains(&member.name));
+        (!members.is_empty()).then_some(Hosts { members, pool })
     }
 }
 
@@ -222,6 +243,7 @@ impl Line {
             set: None,
             speed: None,
             address: None,
+            is_in_pool: false,
         }
     }
 
@@ -260,6 +282,7 @@ struct Line {
     speed: Option<f64>,
     /// As `host:port`.
     address: Option<String>,
+    is_in_pool: bool,
 }
 
 /// The hosts of the line that `words` are, the first word being their name, which may have ranges.
@@ -358,6 +381,7 @@ struct Settings {
     set: Option<String>,
     speed: Option<f64>,
     address: Option<String>,
+    pool: Option<bool>,
 }
 
 impl Settings {
@@ -390,6 +414,7 @@ impl Settings {
                 let address = address(value).map_err(within)?;
                 self.address.replace(address).is_none()
             }
+            Key::Pool => self.pool.replace(pool(value).map_err(within)?).is_none(),
         };
         if is_new {
             Ok(())
@@ -411,6 +436,7 @@ impl Settings {
             set: self.set,
             speed: self.speed,
             address: self.address,
+            is_in_pool: self.pool.unwrap_or(false),
         })
     }
 }
@@ -443,6 +469,15 @@ fn set(text: &str) -> Result<String, String> {
     }
 }
 
+/// Whether a host is in the pool.
+fn pool(text: &str) -> Result<bool, String> {
+    match text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err(format!("`{text}` must be `yes` or `no`")),
+    }
+}
+
 /// `text`, an IP address, as `addr` takes it.
 fn host(text: &str) -> String {
     if text.contains(':') {
@@ -460,6 +495,7 @@ enum Key {
     Set,
     Speed,
     Address,
+    Pool,
 }
 
 /// What `key` means; Open MPI has several words for the first two.
@@ -473,12 +509,13 @@ fn known(key: &str) -> Option<Key> {
         "set" => Some(Key::Set),
         "speed" => Some(Key::Speed),
         "addr" => Some(Key::Address),
+        "pool" => Some(Key::Pool),
         _ => None,
     }
 }
 
 /// A word for each key.
-const KEYS: [&str; 5] = ["slots", "max_slots", "set", "speed", "addr"];
+const KEYS: [&str; 6] = ["slots", "max_slots", "set", "speed", "addr", "pool"];
 
 /// Keys of Open MPI without a meaning here, and why.
 const REFUSED: [(&str, &str); 4] = [

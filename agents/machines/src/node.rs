@@ -460,9 +460,7 @@ impl NodeMachine {
             }
             (JobMessage::Lead(lead), Role::SetManager | Role::Node) => self.vote(place, lead),
             (JobMessage::End(job), Role::Client) => self.end_for(place, job),
-            (JobMessage::Offer(member), Role::SetManager | Role::Node) => {
-                self.pass_offer(place, member);
-            }
+            (JobMessage::Offer(member), _) => self.pass_offer(place, member),
             // So have those of one whose job has not begun.
             _ => {}
         }
@@ -547,7 +545,9 @@ impl NodeMachine {
                 Obeyed::Leader(connection, _) if current.view().is_some() => Some(connection),
                 _ => None,
             });
-        match leader.filter(|_| member.name == guest.name) {
+        // A node offers itself, a client any.
+        let may_offer = guest.role == Role::Client || member.name == guest.name;
+        match leader.filter(|_| may_offer) {
             Some(leader) => self.send_to_client(leader, JobMessage::Offered(member)),
             None => {
                 let unknown = JobMessage::Declined(Declined::Unknown);

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use experiments::cluster::{self, ResourceManager};
+use experiments::cluster::{self, Hosts, ResourceManager};
 use experiments::submission::{request, scenario};
 use experiments::{
     Failure, Finished, Loaded, PreparedExperiment, Provenance, Registry, RunFailure,
@@ -27,6 +27,8 @@ use crate::signals::TerminationSignal;
 #[derive(Debug)]
 pub(crate) struct ClusterMembers {
     pub(crate) members: Vec<Member>,
+    /// Nodes that join jobs.
+    pub(crate) pool: Vec<Member>,
     pub(crate) client: Identity,
 }
 
@@ -58,7 +60,7 @@ impl ClusterMembers {
     ///
     /// If there is no cluster, or no certificate of a client.
     pub(crate) fn find(arguments: &ClusterArguments, program: &str) -> Result<Self, Failure> {
-        let members = match &arguments.cluster {
+        let Hosts { members, pool } = match &arguments.cluster {
             Some(file) => cluster::load(file)?,
             None => {
                 let hosts = ResourceManager::ALL.iter().find_map(|manager| {
@@ -67,14 +69,25 @@ impl ClusterMembers {
                 });
                 let hosts = hosts.transpose()?.ok_or_else(|| no_cluster(program))?;
                 check_task(|name| env::var(name).ok())?;
-                hosts
+                Hosts {
+                    members: hosts,
+                    pool: Vec::new(),
+                }
             }
         };
         let folder = arguments.identity.as_deref();
         Ok(Self {
             members,
+            pool,
             client: identity(folder, arguments.name.as_ref(), Role::Client, program)?,
         })
+    }
+
+    /// All nodes with the roles that they have at least, those of the pool last.
+    pub(crate) fn all(&self) -> Vec<(Member, Role)> {
+        let members = self.members.iter().cloned().zip(roles(&self.members));
+        let pool = self.pool.iter().cloned().map(|member| (member, Role::Node));
+        members.chain(pool).collect()
     }
 }
 

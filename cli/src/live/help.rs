@@ -154,6 +154,16 @@ Examples:
   {bin} up --local 3 -- status
   {bin} up --local 4                                then use it from another terminal";
 
+pub(super) const ADD_ABOUT: &str = "Has a node that is free join the job of a cluster. The node needs to be in no list. It gets processes at once, of the nodes that \
+would end last without it, and nothing is executed again for that.";
+
+pub(super) const ADD_HELP: &str = "\
+Exit code 5: no node of the cluster has a job, or the node has not joined it in 30 s: it is not free, or cannot be reached by all members.
+
+Examples:
+  {bin} add node-9 --cluster hosts
+  {bin} add node-9=10.0.0.9:7447 --set left --cluster hosts";
+
 pub(super) const CHECK_ABOUT: &str = "Checks a cluster before jobs run on it: each node is asked to connect to all others.
 
 Shown are the nodes with their builds, slots and processors, by how much their clocks differ from that of this machine, and how many \

@@ -307,7 +307,12 @@ pub(crate) fn launch(
     });
     drop(heard.map_err(Failure::run)?);
     let client = authority.issue(Role::Client, "client")?;
-    Ok((nodes, ClusterMembers { members, client }))
+    let cluster = ClusterMembers {
+        members,
+        pool: Vec::new(),
+        client,
+    };
+    Ok((nodes, cluster))
 }
 
 /// The ports of all nodes and the numbers of their processors, by name, once all of them wait for clients.

@@ -154,7 +154,12 @@ pub(crate) fn start(
         nodes.relay = Some(links.run(relay, addresses)?);
     }
     let client = authority.issue(Role::Client, "client")?;
-    Ok((nodes, ClusterMembers { members, client }))
+    let cluster = ClusterMembers {
+        members,
+        pool: Vec::new(),
+        client,
+    };
+    Ok((nodes, cluster))
 }
 
 /// The folder of a node in one for all: that of its name, if there is one.

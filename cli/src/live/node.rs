@@ -76,7 +76,7 @@ struct NodeArguments {
     outputs: Option<PathBuf>,
     /// Node whose present and later jobs this one joins; can be given several times [default address: NAME:7447]
     #[arg(long, value_name = "NAME[=HOST:PORT]")]
-    join: Vec<Joined>,
+    join: Vec<NamedNode>,
     /// With --join: the Set [default: that of the node that --join names]
     #[arg(long, value_name = "NAME", requires = "join")]
     set: Option<String>,
@@ -88,14 +88,14 @@ struct NodeArguments {
     metrics: Option<SocketAddr>,
 }
 
-/// A node whose job another one joins.
+/// A node by its name, and where it is.
 #[derive(Clone, Debug)]
-struct Joined {
-    name: Name,
-    address: String,
+pub(super) struct NamedNode {
+    pub(super) name: Name,
+    pub(super) address: String,
 }
 
-impl FromStr for Joined {
+impl FromStr for NamedNode {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

@@ -20,14 +20,14 @@ use experiments::{
     Published, Recorder, Registry, RunFailure, RunReport, SavedExperiment, SavedJob, Scenario,
     absolute, beginning, csv_of_run, refuse_records,
 };
-use hosts::{Attachment, JobObserver, TransferProgress};
+use hosts::{Attachment, JobObserver, NodeAnswer, TransferProgress};
 use machines::JobError;
 use machines::client::{MissingMemory, Request};
 use machines::views::NextView;
 use protocol::identity::Identity;
 use protocol::transport::JobId;
-use protocol::{JobFolder, Member, NodeFiles, View};
-use record::Event;
+use protocol::{Build, JobFolder, Member, NodeFiles, View};
+use record::{Event, ViewChange};
 
 use crate::command::{Command, Context, Overrides, TRACED};
 use crate::dashboard::{Dashboard, DashboardAddress, Listening};
@@ -38,7 +38,7 @@ use crate::live::help::{RUN_ABOUT, RUN_HELP};
 use crate::live::links::positive_time;
 use crate::output::{Format, print, print_json, print_text};
 use crate::progress::Progress;
-use crate::signals::TerminationSignal;
+use crate::signals::{TerminationSignal, until};
 
 /// Arguments of `run`.
 #[derive(Clone, Debug, Args)]
@@ -66,6 +66,9 @@ pub(crate) struct RunArguments {
     /// End the run when a node is lost; otherwise it goes on without that node [default: unless recovery.enabled is false]
     #[arg(long)]
     no_recovery: bool,
+    /// Wait so long until all nodes answer and are free, such as 10min [default: the run fails if one is not]
+    #[arg(long, value_name = "DURATION", value_parser = positive_time)]
+    wait: Option<Seconds>,
     /// Leave the run when it has begun: a node leads it, keeps its record and its outputs for an hour after its end, and `attach`
     /// fetches them
     #[arg(
@@ -232,11 +235,80 @@ pub(crate) fn follow(
         results: &arguments.results,
         checkpoints: &arguments.checkpoints,
     };
+    if let Some(limit) = arguments.wait {
+        let build = registry.build()?;
+        wait_for(&cluster, &build, limit, &following.termination)?;
+    }
     if arguments.detach {
         return detach(&job, cluster, arguments.results.format);
     }
     shown.follow(job, cluster.client, context, following)
 }
+
+/// Waits until all members of a cluster answer and are free.
+///
+/// # Errors
+///
+/// If they are not in this time, or a signal ends the command.
+fn wait_for(
+    cluster: &ClusterMembers,
+    build: &Build,
+    limit: Seconds,
+    termination: &TerminationSignal,
+) -> Result<(), CommandFailure> {
+    let began = Instant::now();
+    let asked: Vec<_> = cluster
+        .all()
+        .into_iter()
+        .take(cluster.members.len())
+        .collect();
+    let mut said = String::new();
+    loop {
+        let inquiring = {
+            let (client, build, asked) = (cluster.client.clone(), build.clone(), asked.clone());
+            move || hosts::inquire(client, &build, asked)
+        };
+        let Some(answers) = until(termination, inquiring)? else {
+            return Err(CommandFailure::Interrupted(
+                termination.number().unwrap_or_default(),
+            ));
+        };
+        let answers = answers.map_err(|error| Failure::Cluster(error.message))?;
+        let mut nodes = cluster.members.iter().zip(&answers);
+        let Some((node, hindrance)) =
+            nodes.find_map(|(node, answer)| Some((node.name.as_str(), hindrance(answer)?)))
+        else {
+            return Ok(());
+        };
+        if limit.get() <= began.elapsed().as_secs_f64() {
+            let problem = format!("{node} {hindrance}: waited {limit}, as --wait says");
+            return Err(Failure::Cluster(problem).into());
+        }
+        if said != node {
+            tracing::warn!("waits: {node} {hindrance}");
+            node.clone_into(&mut said);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Why a node takes no job, if it takes none.
+fn hindrance(answer: &NodeAnswer) -> Option<String> {
+    match &answer.status {
+        Err(error) => Some(format!("does not answer ({error})")),
+        Ok(status) => match (&status.job, &status.abandoned) {
+            (Some(job), _) => Some(format!("runs a job of {}", job.client)),
+            (None, Some(abandoned)) => Some(format!(
+                "still executes superstep {} of a job that has ended",
+                abandoned.superstep
+            )),
+            (None, None) => None,
+        },
+    }
+}
+
+/// The time between two questions of a client that waits.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// Begins with the job, and leaves it to a node.
 fn detach(job: &RunJob, cluster: ClusterMembers, format: Format) -> Result<(), CommandFailure> {
@@ -451,7 +523,15 @@ fn job(
     let can_go_on = arguments.detach || (is_wanted && 1 < members.len());
     if can_go_on && !plays {
         let begins_anew = job.saved.is_none() && job.request.checkpoint.is_none();
-        job.request.view = Some(View::first(begins_anew));
+        job.request.view = Some(View {
+            pool: cluster.pool.clone(),
+            ..View::first(begins_anew)
+        });
+    } else if let Some(host) = cluster.pool.first() {
+        tracing::warn!(
+            "{} does not join: only a job on two nodes or more that goes on when a node is lost takes nodes of the pool",
+            host.name
+        );
     }
     Ok(job)
 }
@@ -696,6 +776,8 @@ pub(super) struct ViewFollower<'a> {
     number: Option<JobId>,
     /// The experiment on the nodes of the newest view, if it is not the first.
     prepared: Option<PreparedExperiment>,
+    /// The newest view, as long as its nodes have not begun.
+    unbegun: Option<ViewChange>,
     /// The later views.
     later: Vec<ViewReport>,
     began: Instant,
@@ -714,6 +796,7 @@ impl<'a> ViewFollower<'a> {
             registry,
             number: None,
             prepared: None,
+            unbegun: None,
             later: Vec::new(),
             began: Instant::now(),
         }
@@ -773,14 +856,18 @@ impl JobObserver for RunObservers<'_> {
     /// Ends the record of the view that is over: the next one has its own.
     fn begin_view(&mut self, next: &NextView) -> Result<Setup, JobError> {
         let ViewFollower { job, registry, .. } = self.views;
-        let (prepared, setup) = next_view(&job.loaded, &job.request, next, registry)
+        let (mut prepared, setup) = next_view(&job.loaded, &job.request, next, registry)
             .map_err(|failure| JobError::program(failure.to_string()))?;
-        if let Some(view) = &prepared.view {
+        if let Some(view) = &mut prepared.view {
             let going_on = view_sentence(view, prepared.platform.hosts().len());
             tracing::warn!("{going_on}");
             if let Some(recorder) = self.recorder.take() {
                 recorder.fail(&(&Failure::Cluster(going_on)).into());
             }
+            if let Some(earlier) = self.views.unbegun.take() {
+                view.follow_unbegun(earlier);
+            }
+            self.views.unbegun = Some(view.clone());
         }
         self.progress.go_on(&prepared.platform);
         self.views.prepared = Some(prepared);
@@ -794,6 +881,7 @@ impl JobObserver for RunObservers<'_> {
             prepared,
             later,
             number,
+            unbegun,
             ..
         } = &mut self.views;
         let Some(prepared) = prepared else {
@@ -802,6 +890,7 @@ impl JobObserver for RunObservers<'_> {
         if let Some(view) = &mut prepared.view {
             view.restored = restored;
         }
+        *unbegun = None;
         later.push(ViewReport::new(prepared, shown.results.out.is_some()));
         let scenario = scenario(prepared);
         let observers = || {

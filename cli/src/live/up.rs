@@ -313,8 +313,17 @@ fn on_hosts(
         bench.check(context.registry())?;
     }
     remove_stale();
+    let hosts = experiments::cluster::load(file)?;
+    if let Some(host) = hosts.pool.first() {
+        return Err(Failure::Input(format!(
+            "{}: {}: `pool=yes` is for nodes that others start; leave it out: all nodes that are started here take part",
+            file.display(),
+            host.name
+        ))
+        .into());
+    }
     let plan = LaunchPlan {
-        members: experiments::cluster::load(file)?,
+        members: hosts.members,
         launcher: Launcher::Shell(arguments.shell.words("ssh")),
         options: &arguments.launched,
         checkpoints: checkpoint_folders(action.as_ref())?,

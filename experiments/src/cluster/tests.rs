@@ -1,7 +1,8 @@
 use super::*;
 
 fn parse(text: &str) -> Result<Vec<Member>, String> {
-    super::parse(text, "hosts").map_err(|failure| failure.to_string())
+    let hosts = super::parse(text, "hosts").map_err(|failure| failure.to_string())?;
+    Ok(hosts.members)
 }
 
 #[track_caller]
@@ -335,4 +336,26 @@ fn the_hostfile_of_the_guide_is_read() {
         },
     ];
     assert_eq!(cluster, expect);
+}
+
+#[test]
+fn hosts_of_the_pool_are_no_members() {
+    let text = "a set=x\nb slots=2 set=y pool=yes\nc set=y pool=no\nd set=z pool=yes\n";
+    let hosts = super::parse(text, "hosts").unwrap();
+    let names = |members: &[Member]| -> Vec<String> {
+        members.iter().map(|member| member.name.clone()).collect()
+    };
+    assert_eq!(names(&hosts.members), ["a", "c"]);
+    assert_eq!(names(&hosts.pool), ["b", "d"]);
+    assert_eq!(hosts.pool[0].slots, 2);
+    let error = parse("a pool=yes\n").unwrap_err();
+    assert!(
+        error.contains("no host on which a job could start"),
+        "{error}"
+    );
+    let error = parse("a pool=maybe\n").unwrap_err();
+    assert!(
+        error.ends_with("pool: `maybe` must be `yes` or `no`"),
+        "{error}"
+    );
 }

@@ -164,7 +164,11 @@ impl Lab {
                 host,
                 &["bash", "-c", "ip netns pids $(ip netns identify $$)"],
             );
-            found.extend(listed.lines().filter_map(|pid| pid.trim().parse::<u32>().ok()));
+            found.extend(
+                listed
+                    .lines()
+                    .filter_map(|pid| pid.trim().parse::<u32>().ok()),
+            );
         }
         let is_node = |pid: &u32| {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
