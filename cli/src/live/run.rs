@@ -1,6 +1,6 @@
 //! `migbsp run`: an experiment on the hosts of a cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -778,6 +778,8 @@ pub(super) struct ViewFollower<'a> {
     prepared: Option<PreparedExperiment>,
     /// The newest view, as long as its nodes have not begun.
     unbegun: Option<ViewChange>,
+    /// The numbers of views that were over before there was anything to be recorded.
+    unrecorded: BTreeSet<u64>,
     /// The later views.
     later: Vec<ViewReport>,
     began: Instant,
@@ -797,6 +799,7 @@ impl<'a> ViewFollower<'a> {
             number: None,
             prepared: None,
             unbegun: None,
+            unrecorded: BTreeSet::new(),
             later: Vec::new(),
             began: Instant::now(),
         }
@@ -807,10 +810,15 @@ impl<'a> ViewFollower<'a> {
         job.request.view.as_ref()?;
         let first = ViewReport::new(&job.prepared, self.shown.results.out.is_some());
         let first = (!self.is_attached).then_some(first);
-        let views = first.into_iter().chain(self.later.clone());
+        let mut views: Vec<ViewReport> = first.into_iter().chain(self.later.clone()).collect();
+        for view in &mut views {
+            if self.unrecorded.contains(&view.number()) {
+                view.set_unrecorded();
+            }
+        }
         Some(Views {
             seconds: self.began.elapsed().as_secs_f64(),
-            views: views.collect(),
+            views,
         })
     }
 }
@@ -862,6 +870,12 @@ impl JobObserver for RunObservers<'_> {
             let going_on = view_sentence(view, prepared.platform.hosts().len());
             tracing::warn!("{going_on}");
             if let Some(recorder) = self.recorder.take() {
+                if !recorder.recorder.has_begun() {
+                    let over = self.views.prepared.as_ref();
+                    let over = over.and_then(|prepared| prepared.view.as_ref());
+                    let number = over.map_or(1, |view| view.number);
+                    self.views.unrecorded.insert(number);
+                }
                 recorder.fail(&(&Failure::Cluster(going_on)).into());
             }
             if let Some(earlier) = self.views.unbegun.take() {
