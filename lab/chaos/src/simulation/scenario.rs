@@ -57,6 +57,7 @@ impl Scenario {
             Self::draw_any(seed)
         };
         scenario.draw_views();
+        scenario.draw_attaching();
         scenario
     }
 
@@ -176,6 +177,52 @@ impl Scenario {
         if random.percent(30) {
             self.computation = (20_000_000, 300_000_000);
             self.longest *= 2;
+        }
+    }
+
+    /// Has clients attach to most jobs with views, if a node leads them, and has outputs of some jobs arrive late.
+    fn draw_attaching(&mut self) {
+        if self.request.view.is_none() {
+            return;
+        }
+        let mut random = Random::new(self.seed, Purpose::Attaching);
+        let random = &mut random;
+        let nodes = self.request.members.len();
+        let step = |random: &mut Random| When::Step(random.of(&Step::ALL), random.between(1, 40));
+        if random.percent(15) {
+            let steps = [Step::Compute, Step::Exchange, Step::Barrier, Step::Save];
+            let when = When::Step(random.of(&steps), random.between(1, 60));
+            let crash = Fault::draw(random, FaultKind::ClientCrash, when, nodes);
+            self.faults.push(crash);
+        }
+        if random.percent(70) {
+            let others = [
+                FaultKind::Attach,
+                FaultKind::AttachOther,
+                FaultKind::FollowerCrash,
+                FaultKind::FollowerCrash,
+                FaultKind::FollowerCut,
+                FaultKind::FollowerCut,
+            ];
+            let more = (0..random.between(1, 4)).map(|_| random.of(&others));
+            let kinds: Vec<FaultKind> = [FaultKind::Attach].into_iter().chain(more).collect();
+            for kind in kinds {
+                let when = match random.between(0, 9) {
+                    0..=4 => When::Led(random.duration(1_000_000, 10 * SECOND)),
+                    5..=8 => step(random),
+                    _ => When::Over(random.duration(1_000_000, SECOND)),
+                };
+                self.faults.push(Fault::draw(random, kind, when, nodes));
+            }
+        }
+        if random.percent(10) {
+            let when = if random.percent(50) {
+                step(random)
+            } else {
+                When::Event(random.between(1, 300))
+            };
+            let late = Fault::draw(random, FaultKind::LateOutputs, when, nodes);
+            self.faults.push(late);
         }
     }
 
