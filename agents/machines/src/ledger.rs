@@ -484,6 +484,7 @@ mod tests {
             took: Seconds::ZERO,
             times: None,
             parts: None,
+            declared: None,
         })
     }
 

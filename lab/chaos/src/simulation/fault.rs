@@ -83,7 +83,8 @@ pub(crate) enum When {
     Step(Step, u64),
     /// So many nanoseconds after the first fault.
     Later(u64),
-    /// So many nanoseconds after clients may attach to a node, which leads the job.
+    /// So many nanoseconds after clients may attach to a node, which leads the job; another fault, after the nodes of its first view have
+    /// begun: it hits that node.
     Led(u64),
     /// So many nanoseconds after the job is over, if a node has led it.
     Over(u64),

@@ -187,42 +187,54 @@ impl Scenario {
         }
         let mut random = Random::new(self.seed, Purpose::Attaching);
         let random = &mut random;
-        let nodes = self.request.members.len();
+        let request = &self.request;
+        let nodes = request.members.len();
         let step = |random: &mut Random| When::Step(random.of(&Step::ALL), random.between(1, 40));
-        if random.percent(15) {
+        if random.percent(30) {
             let steps = [Step::Compute, Step::Exchange, Step::Barrier, Step::Save];
             let when = When::Step(random.of(&steps), random.between(1, 60));
             let crash = Fault::draw(random, FaultKind::ClientCrash, when, nodes);
             self.faults.push(crash);
         }
-        if random.percent(70) {
-            let others = [
-                FaultKind::Attach,
-                FaultKind::AttachOther,
-                FaultKind::FollowerCrash,
-                FaultKind::FollowerCrash,
-                FaultKind::FollowerCut,
-                FaultKind::FollowerCut,
-            ];
-            let more = (0..random.between(1, 4)).map(|_| random.of(&others));
-            let kinds: Vec<FaultKind> = [FaultKind::Attach].into_iter().chain(more).collect();
-            for kind in kinds {
-                let when = match random.between(0, 9) {
-                    0..=4 => When::Led(random.duration(1_000_000, 10 * SECOND)),
-                    5..=8 => step(random),
-                    _ => When::Over(random.duration(1_000_000, SECOND)),
-                };
-                self.faults.push(Fault::draw(random, kind, when, nodes));
-            }
+        // The node that leads may be lost.
+        if random.percent(30) {
+            let when = When::Led(random.duration(1_000_000, 5 * SECOND));
+            self.faults.push(Fault::draw_loss(random, when, nodes));
         }
-        if random.percent(10) {
-            let when = if random.percent(50) {
+        if random.percent(20) {
+            let when = if random.percent(30) {
                 step(random)
             } else {
                 When::Event(random.between(1, 300))
             };
             let late = Fault::draw(random, FaultKind::LateOutputs, when, nodes);
-            self.faults.push(late);
+            // Most concern the process that halts first: a view may end soon after that.
+            let lasts = self.programs[0].lasts.iter().zip(&request.setup.placement);
+            let first = lasts.min_by_key(|(last, _)| **last);
+            let first = first.map_or(late.node, |(_, host)| host.index());
+            let node = if random.percent(75) { first } else { late.node };
+            self.faults.push(Fault { node, ..late });
+        }
+        if random.percent(80) {
+            // The first client attaches soon, so that others of these faults happen to it.
+            let when = When::Led(random.duration(1_000_000, SECOND));
+            let first = Fault::draw(random, FaultKind::Attach, when, nodes);
+            self.faults.push(first);
+            let kinds = [
+                FaultKind::Attach,
+                FaultKind::AttachOther,
+                FaultKind::FollowerCrash,
+                FaultKind::FollowerCut,
+            ];
+            for _ in 0..random.between(1, 5) {
+                let kind = random.of(&kinds);
+                let when = match random.between(0, 9) {
+                    0..=3 => When::Led(random.duration(10_000_000, 10 * SECOND)),
+                    4..=8 => step(random),
+                    _ => When::Over(random.duration(1_000_000, SECOND)),
+                };
+                self.faults.push(Fault::draw(random, kind, when, nodes));
+            }
         }
     }
 

@@ -54,11 +54,29 @@ impl Cluster<'_> {
         }
     }
 
-    /// A fault happens that follows another one.
+    /// The faults that hit the first node that leads the job have their dates, once the nodes of its first view begin.
+    pub(super) fn schedule_led(&mut self) {
+        if std::mem::replace(&mut self.faults.is_led, true) {
+            return;
+        }
+        for (index, (fault, _)) in self.faults.all.iter().enumerate() {
+            if let When::Led(time) = fault.when
+                && !fault.kind.is_of_follower()
+            {
+                self.queue.add(self.now + time, Happening::Follow(index));
+            }
+        }
+    }
+
+    /// A fault happens that follows another one, or that a node leads the job: then it hits the node that does.
     pub(super) fn follow(&mut self, index: usize) {
         let (fault, state) = &self.faults.all[index];
+        let node = match fault.when {
+            When::Led(_) => self.leading_place().unwrap_or(fault.node),
+            _ => fault.node,
+        };
         if matches!(state, State::Waiting(_)) && !self.is_over() {
-            self.hit(index, fault.node);
+            self.hit(index, node);
         }
     }
 
@@ -521,6 +539,8 @@ pub(super) struct Faults {
     loses_client: bool,
     /// Whether an interruption may end while a node that leads waits for the answers of the others.
     has_waited_for: bool,
+    /// Whether a view that a node leads has begun.
+    is_led: bool,
     /// The number of nodes.
     nodes: usize,
     /// The nodes that may be lost then.
@@ -556,6 +576,7 @@ impl Faults {
             interrupts: false,
             loses_client: scenario.request.is_left,
             has_waited_for: false,
+            is_led: false,
             nodes: scenario.request.members.len(),
             may_be_lost: BTreeSet::new(),
             delayed: BTreeSet::new(),

@@ -214,12 +214,6 @@ impl Cluster<'_> {
         }
     }
 
-    /// Whether clients may attach to the job at the node of this leader.
-    pub(super) fn is_open(&mut self, leader: u64) -> bool {
-        let kept = self.kept_by(leader);
-        kept.is_some_and(|kept| kept.open.is_some())
-    }
-
     fn kept_by(&mut self, leader: u64) -> Option<&mut Kept> {
         let leader = self.leaders.get(&leader)?;
         let key = (leader.owner.place, leader.owner.incarnation, leader.ledger?);

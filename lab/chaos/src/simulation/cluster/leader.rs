@@ -63,6 +63,7 @@ impl<'a> Cluster<'a> {
             timer: None,
             ledger: None,
             since: self.instant(),
+            has_led: false,
         };
         self.followers.job.get_or_insert(ids.job);
         self.began = self.now;
@@ -107,6 +108,7 @@ impl<'a> Cluster<'a> {
             timer: None,
             ledger: Some(ledger),
             since: now,
+            has_led: false,
         };
         self.led += 1;
         let id = CLIENT + self.led;
@@ -231,6 +233,9 @@ impl<'a> Cluster<'a> {
                 self.keep(id, Some(Seen::Begun), |ledgers, ledger, now| {
                     ledgers.view_begun(ledger, between(since, now));
                 });
+                if id != CLIENT {
+                    self.schedule_led();
+                }
                 self.trace.line(self.now, format_args!("the view begins"));
                 let now = self.now;
                 if let Some(facts) = self.session_of(id) {
@@ -328,6 +333,9 @@ impl<'a> Cluster<'a> {
             ledgers.begin_view(now, ledger, &next);
         });
         self.note_open(id);
+        if let Some(leader) = self.leaders.get_mut(&id) {
+            leader.has_led = true;
+        }
         let number = Some(next.view.number);
         let setup = setup_of(&self.scenario.request.setup, number, &next.members);
         match next.request(before, setup) {
@@ -443,13 +451,21 @@ impl<'a> Cluster<'a> {
         }
     }
 
+    /// The place of the node that leads the job.
+    pub(super) fn leading_place(&self) -> Option<usize> {
+        let leads = |leader: &&LeaderProcess<'_>| leader.ledger.is_some() && leader.has_led;
+        let leader = self.leaders.values().find(leads)?;
+        Some(leader.owner.place)
+    }
+
     /// The job is over for a leader: clients that are attached hear of it, if it has led the job.
     fn end_ledger(&mut self, id: u64, result: &Result<JobResult, JobError>) {
-        let Some(request) = self.leaders.get(&id).map(|leader| leader.request) else {
+        let Some(leader) = self.leaders.get(&id) else {
             return;
         };
+        let (request, has_led) = (leader.request, leader.has_led);
         match result {
-            Err(_) if !self.is_open(id) => {
+            Err(_) if !has_led => {
                 self.keep(id, None, |ledgers, ledger, _| ledgers.abandon(ledger));
                 self.note_abandoned(id);
             }
@@ -608,6 +624,8 @@ pub(super) struct LeaderProcess<'a> {
     pub(super) ledger: Option<LedgerId>,
     /// When the leader knew of what ended the view before.
     since: Instant,
+    /// Whether it has begun to lead the job in another view.
+    has_led: bool,
 }
 
 impl LeaderProcess<'_> {
