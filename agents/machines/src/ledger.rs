@@ -609,7 +609,7 @@ mod tests {
         ledgers.end(now, id, Ok((result, &request)));
         let mut telling = ledgers.attach(now, 5, "laptop").unwrap();
         let told = told(&mut ledgers, &mut telling);
-        let outputs = ["output of p0 in view 3", "output of p1 in view 3"];
+        let outputs = ["output of p1 in view 3", "output of p2 in view 3"];
         assert_eq!(told[3..5], outputs);
         assert_eq!(told[5..], ["complete", "over"]);
     }

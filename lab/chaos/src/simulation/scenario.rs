@@ -189,8 +189,20 @@ impl Scenario {
         let random = &mut random;
         let request = &self.request;
         let nodes = request.members.len();
-        let step = |random: &mut Random| When::Step(random.of(&Step::ALL), random.between(1, 40));
-        if random.percent(30) {
+        let is_heavy = self.delay.1 == MBIT_10;
+        // Steps that few jobs reach are as frequent as all others.
+        let step = |random: &mut Random| {
+            if random.percent(50) {
+                return When::Step(random.of(&Step::ALL), random.between(1, 40));
+            }
+            let rare = if is_heavy {
+                [Step::Plan, Step::ProbeLink, Step::ProbeLink]
+            } else {
+                [Step::Plan, Step::Install, Step::Collect]
+            };
+            When::Step(random.of(&rare), random.between(1, 3))
+        };
+        if random.percent(if is_heavy { 60 } else { 30 }) {
             let steps = [Step::Compute, Step::Exchange, Step::Barrier, Step::Save];
             let when = When::Step(random.of(&steps), random.between(1, 60));
             let crash = Fault::draw(random, FaultKind::ClientCrash, when, nodes);
