@@ -860,7 +860,7 @@ impl<'a> ClientShell<'a> {
     }
 }
 
-async fn sleep_until(at: Option<Clock>) {
+pub(super) async fn sleep_until(at: Option<Clock>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,
         None => future::pending().await,

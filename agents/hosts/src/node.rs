@@ -33,7 +33,7 @@ use crate::check;
 use crate::checkpoints::CheckpointFolders;
 use crate::counter::counted_speed;
 use crate::files::OutputFolder;
-use crate::leader::{LeaderParts, Ledgers, SharedPrepare};
+use crate::leader::{LeaderParts, SharedLedgers, SharedPrepare};
 use crate::live_job::{INPUTS_AT_ONCE, LiveJob, Next};
 use crate::meter::{LoadMeter, LoadScope, measured_speed, own_memory, processors};
 use crate::metrics::{self, Snapshot, Totals};
@@ -235,7 +235,7 @@ struct Leading {
     builds: Builds,
     routes: Routes,
     prepare: Arc<SharedPrepare>,
-    ledgers: Arc<Ledgers>,
+    ledgers: Arc<SharedLedgers>,
 }
 
 /// A client whose messages are read.
@@ -625,11 +625,15 @@ impl NodeShell {
                     }
                     JobMessage::Attach(job) => {
                         let owner = info.subject.name.as_str();
-                        match self.leading.ledgers.find(job, owner) {
-                            Ok(ledger) => {
+                        let ledgers = Arc::clone(&self.leading.ledgers);
+                        let attached = ledgers.with(|all| all.attach(Clock::now(), job, owner));
+                        match attached {
+                            Ok(telling) => {
                                 let sender = sender.clone();
                                 // The end of the connection is an event of its messages.
-                                drop(actix_rt::spawn(async move { ledger.tell(&sender).await }));
+                                drop(actix_rt::spawn(async move {
+                                    ledgers.tell(telling, &sender).await
+                                }));
                             }
                             Err(declined) => {
                                 drop(sender.send(frame(JobMessage::Declined(declined))).await);
@@ -716,7 +720,7 @@ impl NodeShell {
             jobs: node.jobs(),
             refused: self.endpoint.counters().refused(),
             memory: own_memory(),
-            led: self.leading.ledgers.status(),
+            led: self.leading.ledgers.with(|all| all.status(Clock::now())),
             others: self.machine.load.busy_others(),
         }
     }

@@ -197,6 +197,47 @@ fn a_job_with_views_is_completed_although_its_client_is_gone() {
     assert!(20 < led, "{led}");
 }
 
+/// The client leaves, and the node dies that leads the job then.
+#[test]
+fn clients_that_attach_receive_the_outputs_although_the_leader_or_their_connection_is_lost() {
+    let mut scenario = recovering();
+    scenario.request.is_left = true;
+    scenario.computation = (100_000_000, 100_000_000);
+    let fault = |kind, when, lasts| Fault {
+        kind,
+        when,
+        lasts,
+        ..late(0, 1, 1)
+    };
+    let attach = |milliseconds| fault(FaultKind::Attach, When::Led(milliseconds * 1_000_000), 0);
+    let alone = run_with(Vec::new(), &scenario);
+    assert!(alone.is_completed && alone.attached == 0);
+    for milliseconds in [1, 50, 150, 250, 400] {
+        let when = When::Led(milliseconds * 1_000_000);
+        let mut faults = vec![
+            attach(1),
+            attach(300),
+            fault(FaultKind::AttachOther, when, 0),
+            fault(FaultKind::Attach, When::Over(500_000_000), 0),
+        ];
+        let found = run_with(faults.clone(), &scenario);
+        assert_eq!(found.violations, [""; 0], "{milliseconds} ms");
+        // All but the one with another certificate.
+        assert_eq!((found.attached, found.followed), (4, 3));
+        for kind in [
+            FaultKind::Crash,
+            FaultKind::FollowerCut,
+            FaultKind::FollowerCrash,
+        ] {
+            faults.push(fault(kind, when, 5_000_000_000));
+            let found = run_with(faults.clone(), &scenario);
+            assert_eq!(found.violations, [""; 0], "{kind} after {milliseconds} ms");
+            assert!(found.is_completed && 3 <= found.followed, "{kind}");
+            faults.pop();
+        }
+    }
+}
+
 /// Seeds that have failed once: the seed, and why.
 const MUSEUM: &str = include_str!("museum.txt");
 
