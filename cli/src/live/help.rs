@@ -19,8 +19,9 @@ FILE, if there is one, which the environment (MIGBSP__NODE__KEY=VALUE) overrides
   # checkpoints = [\"/shared\"]  # folders in which it may write checkpoints; default: none
   # data = \"/scratch/data\"     # folder with the input files of jobs; default: where the client says
   # outputs = \"/scratch/out\"   # folder for the files that processes leave here; default: none
+  # metrics = \"127.0.0.1:9447\"  # TCP: /metrics, /healthz and /readyz for monitors; default: none
 
-The log on stderr has times in UTC and says when jobs begin and end. A superstep cannot be stopped: if it goes on \
+The log on stderr has times in UTC and says when jobs begin and end; each line has the name of the node, and the number of its job. A superstep cannot be stopped: if it goes on \
 after its job has ended, the node refuses jobs until it ends, or ends itself with --exit-when-stuck.
 
 Examples:
