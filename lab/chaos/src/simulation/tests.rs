@@ -209,7 +209,8 @@ fn clients_that_attach_receive_the_outputs_although_the_leader_or_their_connecti
         lasts,
         ..late(0, 1, 1)
     };
-    let attach = |milliseconds: u64| fault(FaultKind::Attach, When::Led(milliseconds * 1_000_000), 0);
+    let attach =
+        |milliseconds: u64| fault(FaultKind::Attach, When::Led(milliseconds * 1_000_000), 0);
     let alone = run_with(Vec::new(), &scenario);
     assert!(alone.is_completed && alone.attached == 0);
     for milliseconds in [1, 50, 150, 250, 400] {
@@ -274,3 +275,51 @@ fn what_happens_in_a_seed_is_the_same_in_every_build() {
 
 /// Of seed 17. It changes with the protocol and with what seeds draw.
 const IDENTITY: &str = "ceca7d19c07a60eff84c05a673e1f32ed3ba21786aa6245465ee47ff3236ff3a";
+
+/// Each of six nodes is lost again and again, and is back: longer each time, because it is left alone for longer.
+#[test]
+fn a_job_is_completed_although_nodes_leave_and_join_it_a_hundred_times() {
+    let mut scenario = scenario(Shape::Hierarchical, &[0, 1, 2, 0, 1, 2], &[900; 6], &[]);
+    let placement = (0..6).map(|rank| HostId(rank % 7)).collect();
+    let request = request_of(&[3, 4], (placement, Shape::Hierarchical, None), || 1);
+    scenario.request = request;
+    scenario.managing = (0..7).map(HostId).collect();
+    scenario.request.view = Some(View::first(true));
+    let interval = CheckpointInterval::Supersteps(1);
+    scenario.request.setup.checkpointing = Some(checkpointing(interval, true));
+    scenario.computation = (8_000_000_000, 8_000_000_000);
+    scenario.longest = 100_000_000_000_000;
+    let kinds = [FaultKind::QuickRestart, FaultKind::Stop];
+    let mut faults = Vec::new();
+    let mut seconds = 40;
+    for round in 0..10 {
+        for node in 1..7 {
+            let kind = kinds[(round + node) % kinds.len()];
+            let first = When::Event(200);
+            let later = When::Later(seconds * 1_000_000_000);
+            faults.push(Fault {
+                kind,
+                when: if faults.is_empty() { first } else { later },
+                lasts: if kind == FaultKind::QuickRestart {
+                    50_000_000
+                } else {
+                    4_000_000_000
+                },
+                ..late(node, 0, 1)
+            });
+            seconds += 60;
+        }
+        // The time for which it is left alone doubles, up to 17 min.
+        seconds += (4 << round).min(1300);
+    }
+    let found = run_with(faults, &scenario);
+    assert_eq!(found.violations, [""; 0]);
+    assert!(found.is_completed);
+    assert!(
+        50 <= found.joined,
+        "{} joins, {} views",
+        found.joined,
+        found.views
+    );
+    assert!(100 <= found.views, "{} views", found.views);
+}
