@@ -74,7 +74,7 @@ pub(crate) fn drain_command() -> Command {
 
 fn attach(arguments: &AttachArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
     let ClusterMembers { members, client } =
-        ClusterMembers::find(&arguments.cluster, context.program())?;
+        ClusterMembers::find(&arguments.cluster, context.registry())?;
     let dashboard = arguments.results.dashboard()?;
     let build = context.registry().build()?;
     let roles = roles(&members).collect::<Vec<_>>();
@@ -98,7 +98,7 @@ fn attach(arguments: &AttachArguments, context: &Context<'_>) -> Result<(), Comm
 
 fn end(arguments: &EndArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
     let ClusterMembers { members, client } =
-        ClusterMembers::find(&arguments.cluster, context.program())?;
+        ClusterMembers::find(&arguments.cluster, context.registry())?;
     let build = context.registry().build()?;
     let roles = roles(&members).collect::<Vec<_>>();
     let asked = members.into_iter().zip(roles).collect();
@@ -109,7 +109,7 @@ fn end(arguments: &EndArguments, context: &Context<'_>) -> Result<(), CommandFai
 
 fn drain(arguments: &DrainArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
     let ClusterMembers { members, client } =
-        ClusterMembers::find(&arguments.cluster, context.program())?;
+        ClusterMembers::find(&arguments.cluster, context.registry())?;
     let build = context.registry().build()?;
     let roles = roles(&members).collect::<Vec<_>>();
     for name in &arguments.nodes {

@@ -3,6 +3,8 @@
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use experiments::cluster::{self, ResourceManager};
 use experiments::submission::{request, scenario};
@@ -13,13 +15,14 @@ use experiments::{
 use hosts::{JobObserver, TransferProgress};
 use indicatif::MultiProgress;
 use machines::JobError;
-use protocol::Member;
 use protocol::identity::files::{list_certificates, read_identity};
 use protocol::identity::{Holder, Identity, Name, Role};
+use protocol::{Build, Member};
 use record::Event;
 
 use crate::cert;
 use crate::failure::CommandFailure;
+use crate::live::links::duration;
 use crate::progress::Progress;
 use crate::signals::TerminationSignal;
 
@@ -42,12 +45,18 @@ pub(crate) struct ClusterArguments {
     /// Name of the client, if the folder has several
     #[arg(long = "as", value_name = "NAME")]
     name: Option<Name>,
+    /// Time to wait until all nodes can be connected to [default: none]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration)]
+    wait: Option<Duration>,
 }
 
 impl ClusterArguments {
     /// Whether any of them is given.
     pub(crate) const fn is_given(&self) -> bool {
-        self.cluster.is_some() || self.identity.is_some() || self.name.is_some()
+        self.cluster.is_some()
+            || self.identity.is_some()
+            || self.name.is_some()
+            || self.wait.is_some()
     }
 }
 
@@ -57,7 +66,8 @@ impl ClusterMembers {
     /// # Errors
     ///
     /// If there is no cluster, or no certificate of a client.
-    pub(crate) fn find(arguments: &ClusterArguments, program: &str) -> Result<Self, Failure> {
+    pub(crate) fn find(arguments: &ClusterArguments, registry: &Registry) -> Result<Self, Failure> {
+        let program = registry.program();
         let members = match &arguments.cluster {
             Some(file) => cluster::load(file)?,
             None => {
@@ -71,12 +81,35 @@ impl ClusterMembers {
             }
         };
         let folder = arguments.identity.as_deref();
-        Ok(Self {
+        let cluster = Self {
             members,
             client: identity(folder, arguments.name.as_ref(), Role::Client, program)?,
-        })
+        };
+        if let Some(limit) = arguments.wait {
+            cluster.await_nodes(&registry.build()?, limit)?;
+        }
+        Ok(cluster)
+    }
+
+    /// Waits until all nodes can be connected to, for at most `limit`. What cannot be reached then is for the command to say.
+    fn await_nodes(&self, build: &Build, limit: Duration) -> Result<(), Failure> {
+        let began = Instant::now();
+        loop {
+            let roles = roles(&self.members);
+            let asked = self.members.iter().cloned().zip(roles).collect();
+            let answers = hosts::inquire(self.client.clone(), build, asked)
+                .map_err(|error| Failure::Cluster(error.message))?;
+            let are_there = answers.iter().all(|answer| answer.build.is_some());
+            if are_there || limit <= began.elapsed() {
+                return Ok(());
+            }
+            thread::sleep(BETWEEN);
+        }
     }
 }
+
+/// Between two attempts to connect to all nodes.
+const BETWEEN: Duration = Duration::from_millis(200);
 
 /// The role of each member: the first of a Set is its Manager.
 pub(crate) fn roles(members: &[Member]) -> impl Iterator<Item = Role> {

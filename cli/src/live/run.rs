@@ -35,7 +35,7 @@ use crate::failure::CommandFailure;
 use crate::file::{LiveOutputs, OutputsPlace, check_folder, live_outputs};
 use crate::live::cluster::{ClusterArguments, ClusterMembers};
 use crate::live::help::{RUN_ABOUT, RUN_HELP};
-use crate::live::links::positive_time;
+use crate::live::links::duration;
 use crate::output::{Format, print, print_json, print_text};
 use crate::progress::Progress;
 use crate::signals::TerminationSignal;
@@ -174,7 +174,7 @@ impl RunArguments {
     /// If they name another cluster, or leave the nodes alone.
     pub(crate) fn in_job(&self) -> Result<Self, Failure> {
         if self.cluster.is_given() || self.detach {
-            let problem = "--cluster, --identity, --as and --detach are for nodes that are there already; leave them out, or use `run`";
+            let problem = "--cluster, --identity, --as, --wait and --detach are for nodes that are there already; leave them out, or use `run`";
             return Err(Failure::Usage(problem.to_owned()));
         }
         let mut run = self.clone();
@@ -205,7 +205,7 @@ pub(crate) fn command() -> Command {
 ///
 /// Whatever is wrong with the experiment, the program, the cluster or the disk.
 fn run(arguments: &RunArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
-    let cluster = ClusterMembers::find(&arguments.cluster, context.program())?;
+    let cluster = ClusterMembers::find(&arguments.cluster, context.registry())?;
     let following = Following {
         simulated: None,
         dashboard: arguments.dashboard()?,
@@ -901,7 +901,7 @@ pub(crate) struct CheckpointArguments {
     resume: Option<PathBuf>,
     /// When a signal asks the run to end (SIGTERM, SIGUSR1, Ctrl-C): the time for a last checkpoint; a second signal ends it at once
     /// [default: none]
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = grace)]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration)]
     grace: Option<Duration>,
 }
 
@@ -969,12 +969,6 @@ impl CheckpointArguments {
 
 /// The time for a last checkpoint of a job, unless another is given: Slurm kills a job 30 s after it has told it to end.
 const GRACE_OF_JOB: Duration = Duration::from_secs(20);
-
-/// A time for a last checkpoint.
-fn grace(text: &str) -> Result<Duration, String> {
-    let seconds = positive_time(text)?.get();
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
-}
 
 /// How to go on from the newest checkpoint in `folder`.
 fn going_on(folder: &Path) -> Option<String> {
