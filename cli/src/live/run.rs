@@ -35,7 +35,7 @@ use crate::failure::CommandFailure;
 use crate::file::{LiveOutputs, OutputsPlace, check_folder, live_outputs};
 use crate::live::cluster::{ClusterArguments, ClusterMembers};
 use crate::live::help::{RUN_ABOUT, RUN_HELP};
-use crate::live::links::positive_time;
+use crate::live::links::duration;
 use crate::output::{Format, print, print_json, print_text};
 use crate::progress::Progress;
 use crate::signals::{TerminationSignal, until};
@@ -66,9 +66,6 @@ pub(crate) struct RunArguments {
     /// End the run when a node is lost; otherwise it goes on without that node [default: unless recovery.enabled is false]
     #[arg(long)]
     no_recovery: bool,
-    /// Wait so long until all nodes answer and are free, such as 10min [default: the run fails if one is not]
-    #[arg(long, value_name = "DURATION", value_parser = positive_time)]
-    wait: Option<Seconds>,
     /// Leave the run when it has begun: a node leads it, keeps its record and its outputs for an hour after its end, and `attach`
     /// fetches them
     #[arg(
@@ -177,7 +174,7 @@ impl RunArguments {
     /// If they name another cluster, or leave the nodes alone.
     pub(crate) fn in_job(&self) -> Result<Self, Failure> {
         if self.cluster.is_given() || self.detach {
-            let problem = "--cluster, --identity, --as and --detach are for nodes that are there already; leave them out, or use `run`";
+            let problem = "--cluster, --identity, --as, --wait and --detach are for nodes that are there already; leave them out, or use `run`";
             return Err(Failure::Usage(problem.to_owned()));
         }
         let mut run = self.clone();
@@ -208,7 +205,7 @@ pub(crate) fn command() -> Command {
 ///
 /// Whatever is wrong with the experiment, the program, the cluster or the disk.
 fn run(arguments: &RunArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
-    let cluster = ClusterMembers::find(&arguments.cluster, context.program())?;
+    let cluster = ClusterMembers::load(&arguments.cluster, context.program())?;
     let following = Following {
         simulated: None,
         dashboard: arguments.dashboard()?,
@@ -235,7 +232,7 @@ pub(crate) fn follow(
         results: &arguments.results,
         checkpoints: &arguments.checkpoints,
     };
-    if let Some(limit) = arguments.wait {
+    if let Some(limit) = arguments.cluster.wait() {
         let build = registry.build()?;
         wait_for(&cluster, &build, limit, &following.termination)?;
     }
@@ -253,7 +250,7 @@ pub(crate) fn follow(
 fn wait_for(
     cluster: &ClusterMembers,
     build: &Build,
-    limit: Seconds,
+    limit: Duration,
     termination: &TerminationSignal,
 ) -> Result<(), CommandFailure> {
     let began = Instant::now();
@@ -280,8 +277,9 @@ fn wait_for(
         else {
             return Ok(());
         };
-        if limit.get() <= began.elapsed().as_secs_f64() {
-            let problem = format!("{node} {hindrance}: waited {limit}, as --wait says");
+        if limit <= began.elapsed() {
+            let limit = limit.as_secs_f64();
+            let problem = format!("{node} {hindrance}: waited {limit} s, as --wait says");
             return Err(Failure::Cluster(problem).into());
         }
         if said != node {
@@ -1018,7 +1016,7 @@ pub(crate) struct CheckpointArguments {
     resume: Option<PathBuf>,
     /// When a signal asks the run to end (SIGTERM, SIGUSR1, Ctrl-C): the time for a last checkpoint; a second signal ends it at once
     /// [default: none]
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = grace)]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration)]
     grace: Option<Duration>,
 }
 
@@ -1086,12 +1084,6 @@ impl CheckpointArguments {
 
 /// The time for a last checkpoint of a job, unless another is given: Slurm kills a job 30 s after it has told it to end.
 const GRACE_OF_JOB: Duration = Duration::from_secs(20);
-
-/// A time for a last checkpoint.
-fn grace(text: &str) -> Result<Duration, String> {
-    let seconds = positive_time(text)?.get();
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
-}
 
 /// How to go on from the newest checkpoint in `folder`.
 fn going_on(folder: &Path) -> Option<String> {

@@ -53,7 +53,7 @@ pub(crate) fn command() -> Command {
 fn execute(arguments: &StatusArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
     show(
         arguments,
-        ClusterMembers::find(&arguments.cluster, context.program())?,
+        ClusterMembers::find(&arguments.cluster, context.registry())?,
         context.registry(),
     )
 }

@@ -404,3 +404,34 @@ fn a_job_that_is_told_that_its_time_is_over_saves_is_requeued_and_goes_on() {
     lab.folder.stdout(&["verify", "runs/i"]);
     lab.is_clean();
 }
+
+#[cfg(feature = "long-tests")]
+#[test]
+fn a_job_that_is_longer_than_its_time_limit_is_requeued_until_it_is_complete() {
+    let Some(lab) = Lab::up() else {
+        eprintln!("{SKIPPED}");
+        return;
+    };
+    let long = ["--set", "application.supersteps=30000"];
+    let alone = ["-n", "4", "--set", "scheduler.policy=none"];
+    simulate(&lab.folder, &[&alone[..], &long].concat());
+    let options = [
+        "--set application.supersteps=30000",
+        "--set scheduler.policy=none",
+        "-n 4",
+        "--checkpoint saved",
+        "--every 1000s",
+        "--requeue",
+        "--out runs",
+        "--outputs out.json",
+    ];
+    // The script is told some 20 s after it has begun.
+    let directives = ["--nodes=3 --requeue --time=1 --signal=B:USR1@40"];
+    let job = lab.submit("long", &directives, &options);
+    lab.result("long", &job, 1200);
+    let log = lab.text("long.log");
+    let restarts: u32 = lab.told(&job, "Restarts").parse().unwrap();
+    assert!(0 < restarts, "{log}");
+    assert_eq!(lab.bytes("out.json"), lab.bytes("whole.json"));
+    lab.is_clean();
+}

@@ -305,7 +305,7 @@ fn what_repetitions_on_nodes_have_no_use_for_is_refused() {
     );
     check(
         "up --local 2 -- compare heat.toml --live 2 --cluster hosts",
-        "name another cluster than the one that is up",
+        "are for another cluster than the one that is up",
     );
     check("compare heat.toml --live 0", "0 is not in 1..=10000");
     check(
