@@ -91,6 +91,15 @@ impl Command {
         self
     }
 
+    /// Without these arguments in its help, which it refuses.
+    #[must_use]
+    pub(crate) fn hiding(mut self, arguments: &[&str]) -> Self {
+        for argument in arguments {
+            self.clap = self.clap.mut_arg(*argument, |argument| argument.hide(true));
+        }
+        self
+    }
+
     /// With an example in the help of the program: the words after its name, and a remark, which may be empty.
     #[must_use]
     pub fn example(mut self, words: &'static str, remark: &'static str) -> Self {

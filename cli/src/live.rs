@@ -1,11 +1,13 @@
 //! Runs on real hosts: `migbsp node`, `run`, `compare --live`, `status`, `up`.
 
 pub(crate) mod attach;
+pub(crate) mod batch;
 pub(crate) mod bench;
 pub(crate) mod check;
 mod cluster;
 pub(crate) mod compare;
 mod help;
+mod launch;
 mod links;
 mod local_nodes;
 pub(crate) mod node;

@@ -1,7 +1,7 @@
 //! Signals that end a process.
 
 use std::process;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
@@ -10,7 +10,7 @@ use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{oneshot, watch};
 
-/// SIGINT, SIGTERM or SIGHUP, once the process has received one. Clones share it.
+/// SIGINT, SIGTERM, SIGHUP or SIGUSR1, once the process has received one. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TerminationSignal(Arc<State>);
 
@@ -22,6 +22,21 @@ struct State {
     waiting: AtomicUsize,
     /// Set once a thread listens.
     is_heard: OnceLock<()>,
+    handling: Handling,
+    /// Whether the number was [raised](TerminationSignal::raise), and the process has not received a signal.
+    is_raised: AtomicBool,
+}
+
+/// What the signals of a process do.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Handling {
+    /// Each of them ends it.
+    #[default]
+    End,
+    /// SIGUSR1 has no effect: resource managers send it to all processes of a job before its time is over.
+    Serve,
+    /// They are reported by their number, and the parent of the process ends it.
+    Report(fn(u8)),
 }
 
 /// While this lives, the first signal does not end the process.
@@ -29,6 +44,23 @@ struct State {
 pub(crate) struct Waiting(TerminationSignal);
 
 impl TerminationSignal {
+    /// That of a process whose signals do something else.
+    pub(crate) fn handled(handling: Handling) -> Self {
+        Self(Arc::new(State {
+            handling,
+            ..State::default()
+        }))
+    }
+
+    /// Another process of the same job has received the signal of this number: acts as if this one had, unless it has received one. The
+    /// next one that it receives is the same, or one that follows it, and does not end it at once.
+    pub(crate) fn raise(&self, number: u8) {
+        if self.number().is_none() {
+            self.0.is_raised.store(true, Ordering::Relaxed);
+            self.0.number.send_replace(number);
+        }
+    }
+
     /// The number of the signal, if one was received.
     pub(crate) fn number(&self) -> Option<u8> {
         match *self.0.number.borrow() {
@@ -67,20 +99,40 @@ impl TerminationSignal {
             SignalKind::interrupt(),
             SignalKind::terminate(),
             SignalKind::hangup(),
+            SignalKind::user_defined1(),
         ];
-        let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else {
+        let [
+            Ok(mut interrupt),
+            Ok(mut terminate),
+            Ok(mut hangup),
+            Ok(mut user),
+        ] = kinds.map(signal)
+        else {
             return;
         };
         loop {
-            let [interrupted, terminated, hung_up] = kinds;
+            let [interrupted, terminated, hung_up, told] = kinds;
             let kind = runtime.block_on(async {
                 tokio::select! {
                     _ = interrupt.recv() => interrupted,
                     _ = terminate.recv() => terminated,
                     _ = hangup.recv() => hung_up,
+                    _ = user.recv() => told,
                 }
             });
             let number = u8::try_from(kind.as_raw_value()).unwrap_or(u8::MAX);
+            match self.0.handling {
+                Handling::End => {}
+                Handling::Serve if kind != told => {}
+                Handling::Serve => continue,
+                Handling::Report(report) => {
+                    report(number);
+                    continue;
+                }
+            }
+            if self.0.is_raised.swap(false, Ordering::Relaxed) {
+                continue;
+            }
             if self.number().is_some() || self.0.waiting.load(Ordering::Relaxed) == 0 {
                 process::exit(128_i32.saturating_add(number.into()));
             }

@@ -2,7 +2,7 @@
 
 mod slurm;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
@@ -13,7 +13,16 @@ use simulator::expand;
 
 use crate::failure::Failure;
 
-/// The hosts that the hostfile `path` describes, as members of a job.
+/// The hosts of a cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hosts {
+    /// Those on which jobs start. The first of a Set is its Set Manager.
+    pub members: Vec<Member>,
+    /// Those that join a job as soon as they are there and free.
+    pub pool: Vec<Member>,
+}
+
+/// The hosts that the hostfile `path` describes, as members of a job, and those of its pool.
 ///
 /// There is at least one; each name and each address occurs once. They stand Set by Set, in a Set as they were given, and
 /// Sets stand in the order in which they were first mentioned. The first member of a Set is its Set Manager.
@@ -21,13 +30,13 @@ use crate::failure::Failure;
 /// # Errors
 ///
 /// [`Failure::Input`] with the line, if it cannot be read or describes none.
-pub fn load(path: &Path) -> Result<Vec<Member>, Failure> {
+pub fn load(path: &Path) -> Result<Hosts, Failure> {
     let text = settings::read(path).map_err(Failure::input)?;
     parse(&text, &settings::name_of(path))
 }
 
 /// The hosts that the hostfile `text`, called `name` in messages, describes.
-fn parse(text: &str, name: &str) -> Result<Vec<Member>, Failure> {
+fn parse(text: &str, name: &str) -> Result<Hosts, Failure> {
     let mut gathered = Gathered::default();
     let fault = |(number, problem)| Failure::Input(format!("{name}:{number}: {problem}"));
     for (number, words) in word_lines(text).map_err(fault)? {
@@ -37,31 +46,124 @@ fn parse(text: &str, name: &str) -> Result<Vec<Member>, Failure> {
             added.map_err(|problem| fault((number, problem)))?;
         }
     }
-    let members = gathered.members();
-    members.ok_or_else(|| Failure::Input(format!("{name}: no host; a line is `node-1 slots=4`")))
+    let hosts = gathered.hosts();
+    hosts.ok_or_else(|| {
+        let problem = "no host on which a job could start; a line is `node-1 slots=4`";
+        Failure::Input(format!("{name}: {problem}"))
+    })
 }
 
-/// The hosts that Slurm gave this job, or this step of it, as [`load`] has them; `None` without Slurm. `variable` is the
-/// value of a variable of the environment.
-///
-/// # Errors
-///
-/// [`Failure::Usage`] with the variable, if one contradicts Slurm's format.
-pub fn from_slurm(
-    variable: impl Fn(&str) -> Option<String>,
-) -> Result<Option<Vec<Member>>, Failure> {
-    let usage = |(name, problem)| Failure::Usage(format!("environment {name}: {problem}"));
-    let Some(hosts) = slurm::hosts(variable).map_err(usage)? else {
-        return Ok(None);
-    };
-    let mut gathered = Gathered::default();
-    for (position, (name, slots)) in hosts.list.into_iter().enumerate() {
-        let line = Line::new(name, slots);
-        gathered
-            .add(line, position + 1)
-            .map_err(|problem| usage((hosts.variable, problem)))?;
+/// What gives jobs their hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResourceManager {
+    /// Slurm: variables of the environment name the hosts.
+    Slurm,
+    /// `PBS_NODEFILE` names a file that has them.
+    Pbs,
+    /// `OAR_NODEFILE` does.
+    Oar,
+}
+
+impl ResourceManager {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Slurm, Self::Pbs, Self::Oar];
+
+    /// What it is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Slurm => "Slurm",
+            Self::Pbs => "PBS",
+            Self::Oar => "OAR",
+        }
     }
-    Ok(gathered.members())
+
+    /// The hosts of the job that we are in, as [`load`] has them; `None` if it is none of this manager. `variable` is the value of a
+    /// variable of the environment. The components of a heterogeneous job of Slurm are Sets.
+    ///
+    /// # Errors
+    ///
+    /// With the variable, [`Failure::Usage`] if one contradicts the format, and [`Failure::Input`] if the file that it names does.
+    pub fn hosts(
+        self,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Vec<Member>>, Failure> {
+        let usage = |(name, problem)| Failure::Usage(format!("environment {name}: {problem}"));
+        let file = match self {
+            Self::Slurm => {
+                let mut granted = Granted::default();
+                for component in slurm::components(variable).map_err(usage)? {
+                    let set = component.number.map(|number| format!("group-{number}"));
+                    for (host, slots) in component.hosts {
+                        let added = granted.add(&host, set.as_deref(), slots, false);
+                        added.map_err(|problem| usage((component.variable.clone(), problem)))?;
+                    }
+                }
+                let named = |problem| usage((slurm::JOB.to_owned(), problem));
+                return granted.members().map_err(named);
+            }
+            Self::Pbs => "PBS_NODEFILE",
+            Self::Oar => "OAR_NODEFILE",
+        };
+        let Some(path) = variable(file) else {
+            return Ok(None);
+        };
+        let text = settings::read(Path::new(&path)).map_err(Failure::input)?;
+        let mut granted = Granted::default();
+        for (line, host) in (1..).zip(text.lines()) {
+            if host.trim().is_empty() {
+                continue;
+            }
+            let added = granted.add(host.trim(), None, 1, true);
+            added.map_err(|problem| Failure::Input(format!("{path}:{line}: {problem}")))?;
+        }
+        let named = |problem| Failure::Input(format!("{path}: {problem}"));
+        granted.members().map_err(named)
+    }
+}
+
+/// The hosts of a job, as its resource manager names them.
+#[derive(Debug, Default)]
+struct Granted {
+    lines: Vec<Line>,
+    /// The place of each in `lines`, and what the manager calls it.
+    names: BTreeMap<Name, (usize, String)>,
+}
+
+impl Granted {
+    /// Adds `host` with these slots, in `set` or in the only one; if it is named again and that `adds`, it gets more slots.
+    fn add(&mut self, host: &str, set: Option<&str>, slots: u32, adds: bool) -> Result<(), String> {
+        let name = node_name(host)?;
+        if let Some((place, known)) = self.names.get(&name) {
+            if known != host {
+                return Err(format!("{known} and {host} would both be node {name}"));
+            }
+            if !adds {
+                return Err(format!("{host} twice, expected each host once"));
+            }
+            let line = &mut self.lines[*place];
+            let total = line.slots.checked_add(slots);
+            line.slots = total.ok_or_else(|| format!("more than {} slots", u32::MAX))?;
+            return Ok(());
+        }
+        let is_name = name.as_str() == host;
+        let place = (self.lines.len(), host.to_owned());
+        self.lines.push(Line {
+            set: set.map(str::to_owned),
+            address: (!is_name).then(|| address(host)).transpose()?,
+            ..Line::new(name.clone(), slots)
+        });
+        self.names.insert(name, place);
+        Ok(())
+    }
+
+    fn members(self) -> Result<Option<Vec<Member>>, String> {
+        let mut gathered = Gathered::default();
+        for (number, line) in (1..).zip(self.lines) {
+            gathered.add(line, number)?;
+        }
+        Ok(gathered.hosts().map(|hosts| hosts.members))
+    }
 }
 
 /// A cluster that is being read, line by line.
@@ -74,6 +176,8 @@ struct Gathered {
     names: BTreeMap<Name, (usize, usize)>,
     /// The line that claimed it.
     addresses: BTreeMap<String, usize>,
+    /// The names of those that are in the pool.
+    pool: BTreeSet<String>,
     slots: u32,
 }
 
@@ -101,6 +205,9 @@ impl Gathered {
                  `addr=HOST:PORT`"
             ));
         }
+        if line.is_in_pool {
+            self.pool.insert(line.name.to_string());
+        }
         let set = line.set.unwrap_or_else(|| SET.to_owned());
         let next = self.sets.len();
         self.sets.entry(set.clone()).or_insert(next);
@@ -116,10 +223,14 @@ impl Gathered {
         Ok(())
     }
 
-    /// All of it; `None` if there was no host.
-    fn members(mut self) -> Option<Vec<Member>> {
+    /// All of it; `None` if there was no host outside the pool.
+    fn hosts(mut self) -> Option<Hosts> {
         self.members.sort_by_key(|member| self.sets[&member.set]);
-        (!self.members.is_empty()).then_some(self.members)
+        let (pool, members): (Vec<Member>, Vec<Member>) = self
+            .members
+            .into_iter()
+            .partition(|member| self.pool.contains(&member.name));
+        (!members.is_empty()).then_some(Hosts { members, pool })
     }
 }
 
@@ -132,6 +243,7 @@ impl Line {
             set: None,
             speed: None,
             address: None,
+            is_in_pool: false,
         }
     }
 
@@ -170,6 +282,7 @@ struct Line {
     speed: Option<f64>,
     /// As `host:port`.
     address: Option<String>,
+    is_in_pool: bool,
 }
 
 /// The hosts of the line that `words` are, the first word being their name, which may have ranges.
@@ -236,6 +349,16 @@ fn names(first: &Word, rest: &[Word]) -> Result<Vec<Name>, String> {
     names.iter().map(|text| host_name(text)).collect()
 }
 
+/// The name of the node on a host that its system or its resource manager calls `text`: in lower case, with `-` in the place of `_`.
+///
+/// # Errors
+///
+/// If that is no name for a certificate either.
+pub fn node_name(text: &str) -> Result<Name, String> {
+    let name = text.to_ascii_lowercase().replace('_', "-");
+    name.parse().map_err(|error| format!("{error}"))
+}
+
 /// A name that is valid in a certificate.
 fn host_name(text: &str) -> Result<Name, String> {
     text.parse().map_err(|error| {
@@ -258,6 +381,7 @@ struct Settings {
     set: Option<String>,
     speed: Option<f64>,
     address: Option<String>,
+    pool: Option<bool>,
 }
 
 impl Settings {
@@ -290,6 +414,7 @@ impl Settings {
                 let address = address(value).map_err(within)?;
                 self.address.replace(address).is_none()
             }
+            Key::Pool => self.pool.replace(pool(value).map_err(within)?).is_none(),
         };
         if is_new {
             Ok(())
@@ -311,6 +436,7 @@ impl Settings {
             set: self.set,
             speed: self.speed,
             address: self.address,
+            is_in_pool: self.pool.unwrap_or(false),
         })
     }
 }
@@ -343,6 +469,15 @@ fn set(text: &str) -> Result<String, String> {
     }
 }
 
+/// Whether a host is in the pool.
+fn pool(text: &str) -> Result<bool, String> {
+    match text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err(format!("`{text}` must be `yes` or `no`")),
+    }
+}
+
 /// `text`, an IP address, as `addr` takes it.
 fn host(text: &str) -> String {
     if text.contains(':') {
@@ -360,6 +495,7 @@ enum Key {
     Set,
     Speed,
     Address,
+    Pool,
 }
 
 /// What `key` means; Open MPI has several words for the first two.
@@ -373,12 +509,13 @@ fn known(key: &str) -> Option<Key> {
         "set" => Some(Key::Set),
         "speed" => Some(Key::Speed),
         "addr" => Some(Key::Address),
+        "pool" => Some(Key::Pool),
         _ => None,
     }
 }
 
 /// A word for each key.
-const KEYS: [&str; 5] = ["slots", "max_slots", "set", "speed", "addr"];
+const KEYS: [&str; 6] = ["slots", "max_slots", "set", "speed", "addr", "pool"];
 
 /// Keys of Open MPI without a meaning here, and why.
 const REFUSED: [(&str, &str); 4] = [

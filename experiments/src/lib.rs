@@ -31,7 +31,7 @@ pub use experiment::{Application, Experiment};
 pub use failure::Failure;
 pub use loaded::{
     Embedded, Loaded, layered, load, load_embedded, load_for_cluster, load_text_for_cluster,
-    load_to_play, overrides, recorded, scheduler,
+    load_to_play, node_configuration, overrides, recorded, scheduler,
 };
 pub use outputs::{Numbers, OutputFile, OutputsError, OutputsFormat};
 pub use prepared::{
@@ -53,4 +53,4 @@ pub use sections::{
     RecoverySection, RunSection,
 };
 pub use settings::{DataFolder, Files, InputFileError, Override, Unit};
-pub use submission::{SavedJob, absolute, next_view};
+pub use submission::{SavedExperiment, SavedJob, absolute, next_view};

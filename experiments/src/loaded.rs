@@ -1,6 +1,7 @@
 //! What a run is configured by: layers, typed sections, and where each value came from; and what of it real hosts refuse.
 
 use std::env;
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
@@ -121,10 +122,23 @@ fn of_cluster(text: &str) -> Result<Layer, Failure> {
 fn own_layers(assignments: &[String], registry: &Registry) -> Result<Vec<Layer>, Failure> {
     let names = registry.names().into_iter();
     let sections: Vec<String> = names.map(|name| format!("application.{name}")).collect();
-    let mut layers = settings::environment(env::vars_os(), &sections)?;
+    let mut layers = settings::environment(variables(|of_node| !of_node), &sections)?;
     layers.extend(settings::assignments(assignments)?);
     Ok(layers)
 }
+
+/// The variables of the environment for which this holds, given whether they are of the section `[node]`: a script may set those of
+/// nodes and of experiments, and each program reads its own.
+fn variables(are_read: impl Fn(bool) -> bool) -> impl Iterator<Item = (OsString, OsString)> {
+    env::vars_os().filter(move |(name, _)| {
+        let name = name.to_string_lossy();
+        let start = name.get(..NODE_VARIABLE.len());
+        are_read(start.is_some_and(|start| start.eq_ignore_ascii_case(NODE_VARIABLE)))
+    })
+}
+
+/// How variables of `[node]` begin.
+const NODE_VARIABLE: &str = "MIGBSP__NODE__";
 
 /// The experiment in `file` over the layers `below`.
 fn load_over(
@@ -236,10 +250,25 @@ pub fn overrides(assignments: &[String], registry: &Registry) -> Result<Vec<Over
 ///
 /// If the file cannot be read, or one of them is no configuration.
 pub fn layered(file: &Path) -> Result<Node, Failure> {
-    let text = read(file).map_err(Failure::input)?;
-    let mut layers = vec![parse(&text, &name_of(file)).map_err(Failure::input)?];
-    layers.extend(settings::environment(env::vars_os(), &[])?);
+    let mut layers = vec![layer_of(file)?];
+    layers.extend(settings::environment(variables(|of_node| !of_node), &[])?);
     Ok(merge(&layers))
+}
+
+/// The configuration of a node: the merged layers of `file`, if there is one, and of its variables in the environment.
+///
+/// # Errors
+///
+/// If the file cannot be read, or one of them is no configuration.
+pub fn node_configuration(file: Option<&Path>) -> Result<Node, Failure> {
+    let mut layers = Vec::from_iter(file.map(layer_of).transpose()?);
+    layers.extend(settings::environment(variables(|of_node| of_node), &[])?);
+    Ok(merge(&layers))
+}
+
+fn layer_of(file: &Path) -> Result<Layer, Failure> {
+    let text = read(file).map_err(Failure::input)?;
+    parse(&text, &name_of(file)).map_err(Failure::input)
 }
 
 /// The section `[scheduler]` with `assignments` (`scheduler.key=value`) and defaults.

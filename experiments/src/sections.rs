@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use agents::{
@@ -343,6 +344,8 @@ pub struct CheckpointSection {
     pub mtbf: Seconds,
     /// Whether each host sends its states to its buddy.
     pub copies: bool,
+    /// On real hosts: how many complete checkpoints stay on disk.
+    pub keep: NonZeroU32,
     /// Bytes per second that a processor encodes.
     pub encoding: BytesPerSecond,
     /// Bytes per second that a processor copies in memory.
@@ -364,6 +367,7 @@ impl Default for CheckpointSection {
             first: Seconds::new(FIRST).expect("a second is finite"),
             mtbf: Seconds::new(MTBF).expect("30 days are finite"),
             copies: true,
+            keep: NonZeroU32::MIN,
             encoding: rate(ENCODING),
             fork: rate(FORK),
             forks: true,
@@ -418,6 +422,7 @@ impl CheckpointSection {
             first: self.first,
             mtbf: self.mtbf,
             copies: self.copies,
+            keep: self.keep,
             costs: CheckpointCosts {
                 encoding: self.encoding,
                 fork: self.fork,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use agents::{Resumed, Setup, resumed_placement};
 use bsp::HostId;
 use bsp::units::Seconds;
-use checkpoint::{Checkpoint, DiskFiles, JobDescription, SavedStates, Store};
+use checkpoint::{Checkpoint, DiskFiles, JobDescription, Latest, SavedStates, Store};
 use machines::client::Request;
 use machines::views::{NextView, capacity};
 use machines::{Builds, JobError, Prepared, ProgramBuilder};
@@ -165,6 +165,7 @@ fn of_prepared(
         view: None,
         memory_part: None,
         is_left: false,
+        grace: std::time::Duration::ZERO,
         wait: loaded.experiment.recovery.wait,
         setup: prepared.setup(scenario(&prepared)),
     };
@@ -352,9 +353,45 @@ impl SavedJob {
     ) -> Result<Self, Failure> {
         let mut store = Store::new(DiskFiles::new(folder), HostId(0));
         let latest = store.latest().map_err(|none| {
-            let help = "name the folder that `run --checkpoint` wrote to";
+            let help =
+                "name the folder that `run --checkpoint` wrote to, once a checkpoint is complete";
             Failure::input(format!("{none}\n  help: {help}"))
         })?;
+        Self::of_latest(folder, (store, latest), registry, are_mixed_builds_allowed)
+    }
+
+    /// The same; `None` if no checkpoint in `folder` was completed, or there is no such folder.
+    ///
+    /// # Errors
+    ///
+    /// If all complete checkpoints are damaged, or the program of `registry` cannot go on with the newest one.
+    pub fn find(
+        folder: &Path,
+        registry: &Registry,
+        are_mixed_builds_allowed: bool,
+    ) -> Result<Option<Self>, Failure> {
+        let mut store = Store::new(DiskFiles::new(folder), HostId(0));
+        match store.latest() {
+            Ok(latest) => {
+                let found = (store, latest);
+                Self::of_latest(folder, found, registry, are_mixed_builds_allowed).map(Some)
+            }
+            Err(none) => {
+                let is_there = none.unreadable.is_some() && folder.exists();
+                if is_there || !none.damaged.is_empty() {
+                    return Err(Failure::input(none));
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    fn of_latest(
+        folder: &Path,
+        (store, latest): (Store<DiskFiles>, Latest),
+        registry: &Registry,
+        are_mixed_builds_allowed: bool,
+    ) -> Result<Self, Failure> {
         for damage in &latest.damaged {
             tracing::warn!("a newer checkpoint is damaged, and is passed over: {damage}");
         }
@@ -384,6 +421,34 @@ impl SavedJob {
             checkpoint,
             resumed,
         })
+    }
+
+    /// The same job, whose experiment names its files relative to this folder instead of the current one.
+    #[must_use]
+    pub fn with_folder(mut self, folder: PathBuf) -> Self {
+        self.loaded.folder = folder;
+        self
+    }
+
+    /// How the job compares with one of the experiment in `text`.
+    #[must_use]
+    pub fn compare(&self, text: &str) -> SavedExperiment {
+        let saved = &self.checkpoint.job.experiment;
+        if saved == text {
+            return SavedExperiment::Same;
+        }
+        let computed = |text: &str| {
+            let mut table: toml::Table = text.parse().ok()?;
+            // They change when states are saved, and nothing that is computed.
+            for section in ["checkpoint", "recovery"] {
+                table.remove(section);
+            }
+            Some(table)
+        };
+        match (computed(saved), computed(text)) {
+            (Some(saved), Some(other)) if saved == other => SavedExperiment::SavedOtherwise,
+            _ => SavedExperiment::Other,
+        }
     }
 
     /// The request to go on with the job on `members`, and its experiment there. Checkpoints go on in the same
@@ -433,6 +498,17 @@ impl SavedJob {
     pub fn into_states(self) -> (Loaded, SavedStates) {
         (self.loaded, SavedStates::new(self.store, self.checkpoint))
     }
+}
+
+/// How the experiment of a saved job compares with another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SavedExperiment {
+    /// It is that one.
+    Same,
+    /// It is that one, but for when states are saved: `[checkpoint]` and `[recovery]`.
+    SavedOtherwise,
+    /// It computes something else.
+    Other,
 }
 
 /// The absolute path of a folder for checkpoints, as text for nodes.

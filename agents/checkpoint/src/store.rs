@@ -15,6 +15,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::io::{self, Read as _};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::vec;
 
@@ -201,13 +202,13 @@ impl<F: Files> Store<F> {
         Ok(())
     }
 
-    /// Removes all checkpoints that are older than `oldest`, complete or not. The newest complete one stays in any case.
+    /// Removes all checkpoints that are older than `oldest`, complete or not, but for the newest complete ones: `kept` of them stay.
     ///
     /// # Errors
     ///
     /// If the disk refuses; then some may be left.
-    pub fn prune(&mut self, oldest: Generation) -> Result<(), WriteError> {
-        let pruned = self.prune_files(oldest);
+    pub fn prune(&mut self, oldest: Generation, kept: NonZeroU32) -> Result<(), WriteError> {
+        let pruned = self.prune_files(oldest, kept);
         pruned.map_err(|source| WriteError {
             file: self.files.locate(""),
             source,
@@ -279,24 +280,25 @@ impl<F: Files> Store<F> {
         self.files.sync_dir(&layout::job_folder(job))
     }
 
-    fn prune_files(&mut self, oldest: Generation) -> io::Result<()> {
+    fn prune_files(&mut self, oldest: Generation, kept: NonZeroU32) -> io::Result<()> {
         let all = all(&mut self.files)?;
-        let mut newest = None;
+        let mut newest = Vec::new();
+        let kept = usize::try_from(kept.get()).unwrap_or(usize::MAX);
         for (generation, job) in &all {
             match manifest(&mut self.files, *job, *generation) {
-                Ok(Some(_)) => {
-                    newest = Some((*generation, *job));
-                    break;
-                }
-                // It may be the newest one.
+                Ok(Some(_)) => newest.push((*generation, *job)),
+                // It may be one of the newest.
                 Err(damage) if matches!(damage.problem, Problem::Unreadable(_)) => {
                     return Err(io::Error::other(damage));
                 }
                 Ok(None) | Err(_) => {}
             }
+            if newest.len() == kept {
+                break;
+            }
         }
         for (generation, job) in all {
-            if generation < oldest && Some((generation, job)) != newest {
+            if generation < oldest && !newest.contains(&(generation, job)) {
                 self.remove(job, generation)?;
             }
         }
@@ -312,10 +314,16 @@ impl<F: Files> Store<F> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        for entry in self.files.list(&folder)? {
+        let entries = self.files.list(&folder)?;
+        let (others, ours): (Vec<_>, Vec<_>) =
+            entries.iter().partition(|it| is_of_system(&it.name));
+        for entry in ours {
             self.files.remove(&format!("{folder}/{}", entry.name))?;
         }
-        self.files.remove_dir(&folder)
+        if others.is_empty() {
+            self.files.remove_dir(&folder)?;
+        }
+        Ok(())
     }
 }
 
@@ -394,7 +402,10 @@ fn check_folder(files: &mut impl Files, description: &DescriptionFile) -> Result
             source,
         })?;
         let mut generations = Vec::new();
-        for entry in entries {
+        for entry in entries
+            .into_iter()
+            .filter(|entry| !is_of_system(&entry.name))
+        {
             match layout::generation(&entry.name).filter(|_| entry.is_dir) {
                 Some(generation) => generations.push(generation),
                 None if !entry.is_dir && layout::is_in_job(&entry.name) => {}
@@ -404,11 +415,16 @@ fn check_folder(files: &mut impl Files, description: &DescriptionFile) -> Result
                 }
             }
         }
+        let is_ours = other == description.job();
+        if !is_ours && !has_complete(files, other, &generations)? {
+            // Nothing can go on with it.
+            continue;
+        }
         match description_file(files, other) {
             Ok(found) if found.experiment_sha256() != description.experiment_sha256() => {
                 return Err(BeginError::OtherExperiment { folder, job: other });
             }
-            Ok(found) if other == description.job() => {
+            Ok(found) if is_ours => {
                 if found != *description {
                     return Err(BeginError::OtherDescription { folder, job: other });
                 }
@@ -430,6 +446,29 @@ fn check_folder(files: &mut impl Files, description: &DescriptionFile) -> Result
         }
     }
     Ok(has_begun)
+}
+
+/// Whether one of these checkpoints of `job` was completed, damaged or not.
+///
+/// # Errors
+///
+/// If the system does not say.
+fn has_complete(
+    files: &mut impl Files,
+    job: JobId,
+    generations: &[Generation],
+) -> Result<bool, BeginError> {
+    for generation in generations {
+        match files.len(&layout::manifest(job, *generation)) {
+            Ok(_) => return Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => {
+                let folder = files.locate("");
+                return Err(BeginError::Unwritable { folder, source });
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// What a client says of a job when it submits it.
@@ -456,6 +495,12 @@ pub enum CheckError {
     Foreign(String),
 }
 
+/// Whether a file system makes entries with this name by itself: `lost+found`; `.nfs...`, a file that was removed while it was open;
+/// `.snapshot`, and others that are hidden.
+fn is_of_system(name: &str) -> bool {
+    name.starts_with('.') || name == "lost+found"
+}
+
 /// The jobs in the folder, and the names that are none.
 ///
 /// # Errors
@@ -463,7 +508,8 @@ pub enum CheckError {
 /// If the folder does not exist, or cannot be read.
 fn jobs(files: &mut impl Files) -> io::Result<(Vec<JobId>, Vec<String>)> {
     let (mut jobs, mut others) = (Vec::new(), Vec::new());
-    for entry in files.list("")? {
+    let entries = files.list("")?.into_iter();
+    for entry in entries.filter(|entry| !is_of_system(&entry.name)) {
         match layout::job(&entry.name).filter(|_| entry.is_dir) {
             Some(job) => jobs.push(job),
             None => others.push(entry.name),

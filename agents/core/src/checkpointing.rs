@@ -7,6 +7,7 @@
 //! stall and messages sent, real hosts copy, encode, send and write.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use bsp::units::{Bytes, BytesPerSecond, Instant, Seconds};
 use bsp::{HostId, SetId};
@@ -22,6 +23,8 @@ pub struct Checkpointing {
     pub mtbf: Seconds,
     /// Whether each host sends its states to its buddy ([`buddies`](crate::buddies)).
     pub copies: bool,
+    /// On real hosts: how many complete checkpoints stay on disk.
+    pub keep: NonZeroU32,
     /// In simulations: what saving a state takes. Real hosts measure it.
     pub costs: CheckpointCosts,
 }

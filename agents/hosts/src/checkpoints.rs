@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc as thread_mpsc;
@@ -147,15 +147,18 @@ const CHECK_LIMIT: Duration = Duration::from_secs(5);
 pub(crate) struct CheckpointFolder {
     job: JobId,
     processes: u32,
+    /// How many complete checkpoints stay.
+    keep: NonZeroU32,
     store: Arc<Mutex<Store<DiskFiles>>>,
     events: UnboundedSender<JobEvent>,
 }
 
 impl CheckpointFolder {
-    /// The folder of `job` in `files`, to which the node of `own` writes; `events` receives what follows.
+    /// The folder of `job` in `files`, to which the node of `own` writes, and where `keep` complete checkpoints stay; `events` receives
+    /// what follows.
     pub(crate) fn new(
         files: DiskFiles,
-        (job, processes): (JobId, u32),
+        (job, processes, keep): (JobId, u32, NonZeroU32),
         own: HostId,
         events: &UnboundedSender<JobEvent>,
     ) -> Self {
@@ -163,6 +166,7 @@ impl CheckpointFolder {
         Self {
             job,
             processes,
+            keep,
             store: Arc::new(Mutex::new(store)),
             events: events.clone(),
         }
@@ -177,13 +181,14 @@ impl CheckpointFolder {
         });
     }
 
-    /// Completes a checkpoint, and removes those before it.
+    /// Completes a checkpoint, and removes those before it that are not to stay.
     pub(crate) fn finish(&self, generation: Generation, files: BTreeMap<HostId, WrittenPieces>) {
+        let keep = self.keep;
         self.work(move |store, job, processes| {
             let finished = store.complete(job, generation, processes, &files);
             let finished = finished.map_err(|error| error.to_string());
             if finished.is_ok()
-                && let Err(error) = store.prune(generation)
+                && let Err(error) = store.prune(generation, keep)
             {
                 tracing::warn!("older checkpoints stay: {error}");
             }

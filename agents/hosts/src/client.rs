@@ -240,6 +240,84 @@ pub fn drain(
     })
 }
 
+/// Has `node` join the job of `members`, or of some of them. Without a Set, it is in that of the first one that has a job; with 0 slots, it
+/// gives all its processors. Returns the number of the job, once the node takes part.
+///
+/// # Errors
+///
+/// If no member has a job, or the node does not take part in time.
+pub fn add(
+    identity: Identity,
+    build: &Build,
+    members: Vec<(Member, Role)>,
+    mut node: Member,
+) -> Result<JobId, JobError> {
+    runtime()?.block_on(async {
+        let endpoint = endpoint(identity, build)?;
+        let joined = async {
+            let own = answer_of(&endpoint, &node, Role::Node).await.status?;
+            if let Some(job) = own.job {
+                let problem = format!("{} runs a job of {} already", node.name, job.client);
+                return Err(JobError::cluster(problem));
+            }
+            if node.slots == 0 {
+                node.slots = own.processors;
+            }
+            let job = offer_to_any(&endpoint, &members, &node).await?;
+            while answer_of(&endpoint, &node, Role::Node)
+                .await
+                .status?
+                .job
+                .is_none_or(|own| own.job != job)
+            {
+                tokio::time::sleep(JOIN_PAUSE).await;
+            }
+            let job = std::num::NonZeroU64::new(job).map(JobId);
+            job.ok_or_else(|| JobError::cluster("a job without a number"))
+        };
+        let joined = tokio::time::timeout(JOIN_LIMIT, joined).await;
+        endpoint.close().await;
+        joined.unwrap_or_else(|_| {
+            Err(JobError::cluster(format!(
+                "{} has not joined the job in {} s: `check` says whether all members reach it",
+                node.name,
+                JOIN_LIMIT.as_secs()
+            )))
+        })
+    })
+}
+
+/// Offers `node` to a member that has a job. Returns the number of the job.
+async fn offer_to_any(
+    endpoint: &Endpoint,
+    members: &[(Member, Role)],
+    node: &Member,
+) -> Result<u64, JobError> {
+    for (member, role) in members {
+        let Ok(mut peer) = connect(endpoint, member, *role).await else {
+            continue;
+        };
+        let Ok(Some(job)) = ask(&mut peer, &member.name).await.map(|status| status.job) else {
+            continue;
+        };
+        send(&peer.sender, JobMessage::Offer(Box::new(node.clone())))?;
+        // One that passes the offer on says nothing.
+        let answer = tokio::time::timeout(JOIN_PAUSE, peer.messages.receive()).await;
+        if answer.is_err() {
+            return Ok(job.job);
+        }
+    }
+    let problem = format!(
+        "no node of the list has a job that {} could join",
+        node.name
+    );
+    Err(JobError::cluster(problem))
+}
+
+/// How long a node may take to join a job, and the time between two looks at it.
+const JOIN_LIMIT: Duration = Duration::from_secs(30);
+const JOIN_PAUSE: Duration = Duration::from_millis(250);
+
 /// How long a node may take to leave its job and to end.
 const DRAIN_LIMIT: Duration = Duration::from_secs(20);
 
@@ -550,6 +628,9 @@ impl<'a> ClientShell<'a> {
         (request, since): (&Request, Option<Clock>),
         interrupt: &mut Interrupt<'_, F>,
     ) -> Ended {
+        if interrupt.has_happened {
+            client.handle(Clock::now(), ClientEvent::Interrupted);
+        }
         loop {
             while let Some(action) = client.poll() {
                 match self.perform(action, request, since) {

@@ -39,7 +39,7 @@ pub use attach::{Attachment, attach, end};
 pub use check::{NodeCheck, check};
 pub use checkpoints::CheckpointFolders;
 pub use client::{
-    JobObserver, NodeAnswer, TransferProgress, detach, drain, inquire, resume, run, watch,
+    JobObserver, NodeAnswer, TransferProgress, add, detach, drain, inquire, resume, run, watch,
 };
 pub use files::OutputFolder;
 pub use leader::SharedPrepare;

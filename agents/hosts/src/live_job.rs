@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::future::Future;
 use std::iter;
+use std::num::NonZeroU32;
 use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -77,7 +78,8 @@ pub(super) struct LiveJob {
 
 /// Where checkpoints are written: files, until the host is known, then the folder.
 struct CheckpointPlace {
-    job: (JobId, u32),
+    /// Its number, how many processes it has, and how many checkpoints stay.
+    job: (JobId, u32, NonZeroU32),
     files: Option<DiskFiles>,
     folder: Option<CheckpointFolder>,
 }
@@ -153,7 +155,7 @@ impl LiveJob {
             pool: None,
             departures: Departures::new(events.own.0.clone()),
             checkpoints: CheckpointPlace {
-                job: (begun.job, begun.processes),
+                job: (begun.job, begun.processes, begun.keep),
                 files: path.and_then(|path| checkpoints.files(path)),
                 folder: None,
             },

@@ -107,6 +107,8 @@ pub struct ClientMachine<'a> {
     awaited: BTreeSet<usize>,
     /// How long it took to hold and save them, once they are.
     saved_in: Option<Duration>,
+    /// If the job is to end once they are: when it ends in any case.
+    ends_by: Option<Clock>,
     result: JobResult,
     actions: VecDeque<ClientAction>,
 }
@@ -233,6 +235,7 @@ impl<'a> ClientMachine<'a> {
             holds: false,
             awaited: BTreeSet::new(),
             saved_in: None,
+            ends_by: None,
             result: JobResult::default(),
             actions: VecDeque::new(),
         }
@@ -243,10 +246,7 @@ impl<'a> ClientMachine<'a> {
         self.now = now;
         let handled = match event {
             _ if matches!(self.phase, Phase::Over) => return,
-            ClientEvent::Interrupted if !matches!(self.phase, Phase::Running) => {
-                return self.finish(Err(JobError::cluster(INTERRUPTED)));
-            }
-            ClientEvent::Interrupted => Err(JobError::cluster(INTERRUPTED)),
+            ClientEvent::Interrupted => self.interrupt(),
             // The record takes nothing more.
             ClientEvent::ObserverFailed(error) => return self.finish(Err(error)),
             ClientEvent::Connected(host, connected) => self.handle_connected(host, connected),
@@ -275,9 +275,52 @@ impl<'a> ClientMachine<'a> {
         let pool = pool.flatten();
         self.limit
             .into_iter()
+            .chain(self.ends_by)
             .chain(self.asks_again)
             .chain(pool)
             .min()
+    }
+
+    /// The job is to end: at once, or when all processes are held and saved, if the request has a time for that.
+    ///
+    /// # Errors
+    ///
+    /// If it ends now, with nodes that send the rest of the record.
+    fn interrupt(&mut self) -> Result<(), JobError> {
+        let begins = match self.phase {
+            Phase::Running => false,
+            // The next view begins with all that was saved.
+            Phase::Suspending(_) | Phase::Submitted(_) | Phase::Sending(_) | Phase::Meeting => {
+                1 < self.view() || self.has_begun
+            }
+            _ => false,
+        };
+        let is_running = matches!(self.phase, Phase::Running);
+        let can_save = begins || (is_running && self.saves);
+        if !self.request.grace.is_zero() && can_save {
+            self.ends_by = Some(self.now + self.request.grace);
+            if is_running {
+                self.hold();
+            }
+            return Ok(());
+        }
+        let error = JobError::cluster(INTERRUPTED);
+        if is_running {
+            return Err(error);
+        }
+        self.finish(Err(error));
+        Ok(())
+    }
+
+    /// Has all processes held and saved before the next superstep.
+    fn hold(&mut self) {
+        if self.holds {
+            return;
+        }
+        self.holds = true;
+        for host in self.hosts() {
+            self.send(host, JobMessage::Hold);
+        }
     }
 
     fn handle_connected(
@@ -468,6 +511,11 @@ impl<'a> ClientMachine<'a> {
             return;
         }
         self.enter(Phase::Running, None);
+        match self.ends_by {
+            Some(_) if self.saves => self.hold(),
+            Some(_) => self.fail(JobError::cluster(INTERRUPTED)),
+            None => {}
+        }
         self.finish_if_over();
     }
 
@@ -529,11 +577,8 @@ impl<'a> ClientMachine<'a> {
             }
         }
         if self.pool.free().next().is_some() || !self.leaving.is_empty() {
-            self.holds = true;
             self.awaited = self.pool.free().map(|(place, _)| place).collect();
-            for host in self.hosts() {
-                self.send(host, JobMessage::Hold);
-            }
+            self.hold();
         }
     }
 
@@ -572,6 +617,9 @@ impl<'a> ClientMachine<'a> {
         if let Some(took) = self.saved_in
             && matches!(self.phase, Phase::Running)
         {
+            if self.ends_by.is_some() {
+                return self.fail(JobError::cluster(INTERRUPTED));
+            }
             self.suspend([]);
             if let Phase::Suspending(suspension) = &mut self.phase {
                 suspension.since = self.now.checked_sub(took).unwrap_or(self.now);
@@ -1111,6 +1159,7 @@ impl<'a> ClientMachine<'a> {
     /// The first error has arrived. If a program fails, its node closes its connections, and the errors of other nodes
     /// about that may arrive first. All nodes end then, and send what they have recorded.
     fn fail(&mut self, first: JobError) {
+        self.ends_by = None;
         match self.phase {
             Phase::Failing(_) | Phase::Over => {}
             Phase::Running => {
@@ -1152,6 +1201,9 @@ impl<'a> ClientMachine<'a> {
 
     /// Checks that the nodes have done in time what the phase waits for.
     fn check_limit(&mut self) -> Result<(), JobError> {
+        if self.ends_by.is_some_and(|end| end <= self.now) {
+            return Err(JobError::cluster(INTERRUPTED));
+        }
         if self.limit.is_none_or(|limit| self.now < limit) {
             return Ok(());
         }
@@ -1574,6 +1626,8 @@ pub struct Request {
     pub is_left: bool,
     /// How long nodes wait for a leader when it is lost.
     pub wait: Seconds,
+    /// How long a client that is interrupted waits until all processes are held and saved; zero: not at all.
+    pub grace: Duration,
 }
 
 impl Request {
@@ -1606,6 +1660,7 @@ impl Request {
             memory_part: submit.memory,
             is_left: false,
             wait: submit.wait,
+            grace: Duration::ZERO,
         })
     }
 }

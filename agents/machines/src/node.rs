@@ -460,9 +460,7 @@ impl NodeMachine {
             }
             (JobMessage::Lead(lead), Role::SetManager | Role::Node) => self.vote(place, lead),
             (JobMessage::End(job), Role::Client) => self.end_for(place, job),
-            (JobMessage::Offer(member), Role::SetManager | Role::Node) => {
-                self.pass_offer(place, member);
-            }
+            (JobMessage::Offer(member), _) => self.pass_offer(place, member),
             // So have those of one whose job has not begun.
             _ => {}
         }
@@ -547,7 +545,9 @@ impl NodeMachine {
                 Obeyed::Leader(connection, _) if current.view().is_some() => Some(connection),
                 _ => None,
             });
-        match leader.filter(|_| member.name == guest.name) {
+        // A node offers itself, a client any.
+        let may_offer = guest.role == Role::Client || member.name == guest.name;
+        match leader.filter(|_| may_offer) {
             Some(leader) => self.send_to_client(leader, JobMessage::Offered(member)),
             None => {
                 let unknown = JobMessage::Declined(Declined::Unknown);
@@ -882,6 +882,8 @@ impl NodeMachine {
             are_forked,
         };
         let view = submit.view.as_ref();
+        let checkpointing = prepared.setup.checkpointing.as_ref();
+        let keep = checkpointing.map(|checkpointing| checkpointing.keep);
         let begun = BegunJob {
             decoder,
             builder: resumed.is_none().then_some(builder),
@@ -896,6 +898,7 @@ impl NodeMachine {
             processes: submit.processes,
             nodes: submit.members.len(),
             checkpoint: submit.checkpoint.as_ref().map(PathBuf::from),
+            keep: keep.unwrap_or(NonZeroU32::MIN),
             files: submit.files.map(|files| {
                 let resumed = submit.resumed.as_ref();
                 (files.job, resumed.map_or(0, |resumed| resumed.incarnation))
@@ -1428,6 +1431,8 @@ pub struct BegunJob {
     pub builder: Option<InitialStateBuilder>,
     /// The folder for its checkpoints, if they are written to disk.
     pub checkpoint: Option<PathBuf>,
+    /// How many complete checkpoints stay there.
+    pub keep: NonZeroU32,
     /// Its folder in that of this node for files of jobs, if it has files, and the incarnation that writes them.
     pub files: Option<(JobFolder, u64)>,
 }

@@ -259,6 +259,27 @@ pub struct ViewChange {
     pub restored: Seconds,
 }
 
+impl ViewChange {
+    /// Takes over what has changed in the view `earlier`, which this one follows and whose nodes have not begun.
+    pub fn follow_unbegun(&mut self, earlier: Self) {
+        let is_lost = |name: &String| self.lost.iter().any(|lost| lost.host == *name);
+        let (gone, mut joined): (Vec<String>, Vec<String>) =
+            earlier.joined.into_iter().partition(is_lost);
+        // What is lost again had no part in between.
+        self.lost.retain(|lost| !gone.contains(&lost.host));
+        let (back, mut lost): (Vec<LostHost>, Vec<LostHost>) = earlier
+            .lost
+            .into_iter()
+            .partition(|lost| self.joined.contains(&lost.host));
+        self.joined
+            .retain(|name| !back.iter().any(|lost| lost.host == *name));
+        lost.append(&mut self.lost);
+        joined.append(&mut self.joined);
+        (self.lost, self.joined) = (lost, joined);
+        self.detected = earlier.detected.or(self.detected);
+    }
+}
+
 /// A node that takes no part in a job any more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostHost {

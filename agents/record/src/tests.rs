@@ -505,3 +505,38 @@ fn hosts_that_measure_the_same_take_one_row() {
     let again: Vec<(u32, f64)> = again.map(|host| (host.host.0, host.load)).collect();
     assert_eq!(again, [(4, 0.0), (5, 0.0), (6, 0.5), (7, 0.0), (9, 0.0)]);
 }
+
+#[test]
+fn a_view_takes_over_what_changed_in_one_that_has_not_begun() {
+    let view = |number, lost: &[&str], joined: &[&str]| ViewChange {
+        number,
+        lost: lost
+            .iter()
+            .map(|host| LostHost {
+                host: (*host).to_owned(),
+                reason: "it is lost".to_owned(),
+            })
+            .collect(),
+        joined: joined.iter().map(|name| (*name).to_owned()).collect(),
+        leader: None,
+        superstep: 10,
+        repeats: 2,
+        detected: None,
+        restored: Seconds::ZERO,
+    };
+    for (earlier, later, lost, joined) in [
+        (
+            (&["a"][..], &[][..]),
+            (&["b"][..], &[][..]),
+            &["a", "b"][..],
+            &[][..],
+        ),
+        // One that joined and was lost had no part, and one that was lost and is back has not been away.
+        ((&[], &["c", "d"]), (&["c"], &["e"]), &[], &["d", "e"]),
+        ((&["a", "b"], &[]), (&[], &["a"]), &["b"], &[]),
+    ] {
+        let mut followed = view(3, later.0, later.1);
+        followed.follow_unbegun(view(2, earlier.0, earlier.1));
+        assert_eq!(followed, view(3, lost, joined));
+    }
+}

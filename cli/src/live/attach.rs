@@ -1,20 +1,25 @@
 //! `migbsp attach`, `migbsp end` and `migbsp drain`: jobs that go on without the client that submitted them, or without a node.
 
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use clap::Args;
 use experiments::{Failure, RunFailure};
 use hosts::Attachment;
 use machines::JobError;
+use protocol::Member;
 use protocol::identity::Name;
 use protocol::transport::JobId;
 
 use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
-use crate::live::cluster::{ClusterArguments, ClusterMembers, roles};
-use crate::live::help::{ATTACH_ABOUT, ATTACH_HELP, DRAIN_ABOUT, DRAIN_HELP, END_ABOUT};
+use crate::live::cluster::{ClusterArguments, ClusterMembers};
+use crate::live::help::{
+    ADD_ABOUT, ADD_HELP, ATTACH_ABOUT, ATTACH_HELP, DRAIN_ABOUT, DRAIN_HELP, END_ABOUT,
+};
+use crate::live::node::NamedNode;
 use crate::live::run::{CheckpointArguments, Following, ResultArguments, RunJob, Shown};
 use crate::output::print;
+use crate::signals::TerminationSignal;
 
 /// Arguments of `attach`.
 #[derive(Clone, Debug, Args)]
@@ -48,6 +53,22 @@ struct DrainArguments {
     cluster: ClusterArguments,
 }
 
+/// Arguments of `add`.
+#[derive(Clone, Debug, Args)]
+struct AddArguments {
+    /// Node that is to join the job of the cluster [default address: NAME:7447]
+    #[arg(value_name = "NAME[=HOST:PORT]")]
+    node: NamedNode,
+    /// Its Set [default: that of the first node of the job]
+    #[arg(long, value_name = "NAME")]
+    set: Option<String>,
+    /// The number of processors that it gives the job [default: all]
+    #[arg(long, value_name = "N")]
+    slots: Option<NonZeroU32>,
+    #[command(flatten)]
+    cluster: ClusterArguments,
+}
+
 /// The command `attach`.
 pub(crate) fn attach_command() -> Command {
     Command::new(
@@ -71,13 +92,35 @@ pub(crate) fn drain_command() -> Command {
         .after_long_help(DRAIN_HELP)
 }
 
+/// The command `add`.
+pub(crate) fn add_command() -> Command {
+    Command::new("add", "Have a node join a running job", add)
+        .long_about(ADD_ABOUT)
+        .after_long_help(ADD_HELP)
+}
+
+fn add(arguments: &AddArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
+    let cluster = ClusterMembers::find(&arguments.cluster, context.program())?;
+    let build = context.registry().build()?;
+    let node = Member {
+        name: arguments.node.name.to_string(),
+        address: arguments.node.address.clone(),
+        set: arguments.set.clone().unwrap_or_default(),
+        slots: arguments.slots.map_or(0, NonZeroU32::get),
+        speed: 1.0,
+    };
+    let name = node.name.clone();
+    let all = cluster.all();
+    let job = hosts::add(cluster.client, &build, all, node).map_err(failed)?;
+    print(&format!("{name} takes part in job {:016x}\n", job.0))?;
+    Ok(())
+}
+
 fn attach(arguments: &AttachArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
-    let ClusterMembers { members, client } =
-        ClusterMembers::find(&arguments.cluster, context.program())?;
+    let cluster = ClusterMembers::find(&arguments.cluster, context.program())?;
     let dashboard = arguments.results.dashboard()?;
     let build = context.registry().build()?;
-    let roles = roles(&members).collect::<Vec<_>>();
-    let asked = members.into_iter().zip(roles).collect();
+    let (asked, client) = (cluster.all(), cluster.client);
     let attachment: Attachment =
         hosts::attach(client.clone(), &build, asked, arguments.job).map_err(failed)?;
     let job = RunJob::of_attachment(attachment, context.registry())?;
@@ -89,33 +132,31 @@ fn attach(arguments: &AttachArguments, context: &Context<'_>) -> Result<(), Comm
     let following = Following {
         simulated: None,
         dashboard,
+        termination: TerminationSignal::default(),
         spectator: &mut |_| {},
     };
     shown.follow(job, client, context, following)
 }
 
 fn end(arguments: &EndArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
-    let ClusterMembers { members, client } =
-        ClusterMembers::find(&arguments.cluster, context.program())?;
+    let cluster = ClusterMembers::find(&arguments.cluster, context.program())?;
     let build = context.registry().build()?;
-    let roles = roles(&members).collect::<Vec<_>>();
-    let asked = members.into_iter().zip(roles).collect();
+    let (asked, client) = (cluster.all(), cluster.client);
     hosts::end(client, &build, asked, arguments.job).map_err(failed)?;
     print(&format!("{} ends\n", arguments.job))?;
     Ok(())
 }
 
 fn drain(arguments: &DrainArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
-    let ClusterMembers { members, client } =
-        ClusterMembers::find(&arguments.cluster, context.program())?;
+    let cluster = ClusterMembers::find(&arguments.cluster, context.program())?;
     let build = context.registry().build()?;
-    let roles = roles(&members).collect::<Vec<_>>();
+    let all = cluster.all();
     for name in &arguments.nodes {
         let name = name.as_str();
-        let place = members.iter().position(|member| member.name == name);
-        let place = place
+        let node = all.iter().find(|(member, _)| member.name == name);
+        let (member, role) = node
             .ok_or_else(|| Failure::Usage(format!("{name}: the list of hosts has no such node")))?;
-        hosts::drain(client.clone(), &build, (&members[place], roles[place])).map_err(failed)?;
+        hosts::drain(cluster.client.clone(), &build, (member, *role)).map_err(failed)?;
         print(&format!("{name} has ended\n"))?;
     }
     Ok(())

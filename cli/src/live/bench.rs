@@ -507,6 +507,7 @@ fn measure_supersteps(
         let (sets, nodes) = (names(|member| &member.set), names(|member| &member.name));
         let cluster = ClusterMembers {
             members: pair.to_vec(),
+            pool: Vec::new(),
             client: runner.cluster.client.clone(),
         };
         let runner = JobRunner {

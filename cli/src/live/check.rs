@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
-use crate::live::cluster::{ClusterArguments, ClusterMembers, roles};
+use crate::live::cluster::{ClusterArguments, ClusterMembers};
 use crate::live::help::{CHECK_ABOUT, CHECK_HELP};
 use crate::output::{Format, print, print_json, print_text};
 use crate::progress;
@@ -47,9 +47,8 @@ pub(crate) fn show(
     cluster: ClusterMembers,
     context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
-    let ClusterMembers { members, client } = cluster;
     let provenance = Provenance::of_program(context.registry())?;
-    let asked: Vec<_> = members.iter().cloned().zip(roles(&members)).collect();
+    let asked = cluster.all();
     let bar = if context.has_progress() {
         ProgressBar::new(u64::try_from(asked.len()).unwrap_or(u64::MAX))
     } else {
@@ -57,9 +56,10 @@ pub(crate) fn show(
     };
     bar.set_style(progress::style("{wide_bar} {pos}/{len} nodes in {elapsed}"));
     let done = &mut |_| bar.inc(1);
-    let checks = check(client, provenance.build(), &asked, done)
+    let checks = check(cluster.client, provenance.build(), &asked, done)
         .map_err(|error| Failure::Cluster(error.message))?;
     bar.finish_and_clear();
+    let members: Vec<Member> = asked.into_iter().map(|(member, _)| member).collect();
     let report = Report::new(&members, checks, provenance.build());
     match arguments.format {
         Format::Table => print_text(true, |layout| report.text(layout))?,

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use experiments::cluster;
+use experiments::cluster::{self, Hosts, ResourceManager};
 use experiments::submission::{request, scenario};
 use experiments::{
     Failure, Finished, Loaded, PreparedExperiment, Provenance, Registry, RunFailure,
@@ -27,13 +27,15 @@ use crate::signals::TerminationSignal;
 #[derive(Debug)]
 pub(crate) struct ClusterMembers {
     pub(crate) members: Vec<Member>,
+    /// Nodes that join jobs.
+    pub(crate) pool: Vec<Member>,
     pub(crate) client: Identity,
 }
 
 /// Location of a cluster and of the client's certificate.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ClusterArguments {
-    /// The hosts, in the syntax of Open MPI's hostfiles [default: those that Slurm gave]
+    /// The hosts, in the syntax of Open MPI's hostfiles [default: those of the job of Slurm, PBS or OAR]
     #[arg(long, visible_alias = "hostfile", value_name = "FILE")]
     cluster: Option<PathBuf>,
     /// Folder of the client's certificate and key [default: ~/.config/migbsp]
@@ -52,24 +54,40 @@ impl ClusterArguments {
 }
 
 impl ClusterMembers {
-    /// The cluster that the arguments, or Slurm, name.
+    /// The cluster that the arguments, or the job of a resource manager, name.
     ///
     /// # Errors
     ///
     /// If there is no cluster, or no certificate of a client.
     pub(crate) fn find(arguments: &ClusterArguments, program: &str) -> Result<Self, Failure> {
-        let members = match &arguments.cluster {
+        let Hosts { members, pool } = match &arguments.cluster {
             Some(file) => cluster::load(file)?,
             None => {
-                let slurm = cluster::from_slurm(|name| env::var(name).ok())?;
-                slurm.ok_or_else(|| no_cluster(program))?
+                let hosts = ResourceManager::ALL.iter().find_map(|manager| {
+                    let hosts = manager.hosts(|name| env::var(name).ok());
+                    hosts.transpose()
+                });
+                let hosts = hosts.transpose()?.ok_or_else(|| no_cluster(program))?;
+                check_task(|name| env::var(name).ok())?;
+                Hosts {
+                    members: hosts,
+                    pool: Vec::new(),
+                }
             }
         };
         let folder = arguments.identity.as_deref();
         Ok(Self {
             members,
+            pool,
             client: identity(folder, arguments.name.as_ref(), Role::Client, program)?,
         })
+    }
+
+    /// All nodes with the roles that they have at least, those of the pool last.
+    pub(crate) fn all(&self) -> Vec<(Member, Role)> {
+        let members = self.members.iter().cloned().zip(roles(&self.members));
+        let pool = self.pool.iter().cloned().map(|member| (member, Role::Node));
+        members.chain(pool).collect()
     }
 }
 
@@ -86,10 +104,25 @@ pub(crate) fn roles(members: &[Member]) -> impl Iterator<Item = Role> {
     })
 }
 
-/// Neither an option nor Slurm names a cluster.
+/// Checks that this is the first task of a step of Slurm, if it is one of a step: one client uses the hosts of a job.
+///
+/// # Errors
+///
+/// If it is another one.
+pub(super) fn check_task(variable: impl Fn(&str) -> Option<String>) -> Result<(), Failure> {
+    match variable("SLURM_PROCID") {
+        Some(task) if task != "0" => Err(Failure::Usage(format!(
+            "this is task {task} of a step of Slurm, and task 0 is the client of the hosts of the job: leave `srun` out, or start one \
+             task (`srun -n 1 --overlap`)"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Neither an option nor a resource manager names a cluster.
 fn no_cluster(program: &str) -> Failure {
     Failure::Usage(format!(
-        "--cluster FILE is missing, and this is no job of Slurm: name a file with a line per host, as \
+        "--cluster FILE is missing, and this is no job of Slurm, PBS or OAR: name a file with a line per host, as \
          `node-1 slots=4 set=left`; or try `{program} up --local 4 -- run FILE`"
     ))
 }

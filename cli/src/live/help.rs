@@ -9,9 +9,9 @@ SIGINT, SIGHUP) or `drain` ends it. It leaves its job first, which goes on witho
 needs a certificate with that role.";
 
 pub(super) const NODE_HELP: &str = "\
-FILE, which the environment (MIGBSP__NODE__KEY=VALUE) overrides:
+FILE, if there is one, which the environment (MIGBSP__NODE__KEY=VALUE) overrides, and options that:
   [node]
-  name = \"node-1\"              # as in its certificate and in the list of hosts
+  name = \"node-1\"              # as in its certificate and in the list of hosts; default: the name of the host
   identity = \"certificates\"    # folder with node-1.pem and node-1.key; default ~/.config/migbsp
   listen = \"0.0.0.0:7447\"      # UDP
   share = 1.0                  # the fraction of its processors for programs
@@ -26,7 +26,7 @@ after its job has ended, the node refuses jobs until it ends, or ends itself wit
 Examples:
   {bin} cert init --cluster lab
   {bin} cert issue --role set-manager --name node-1
-  {bin} node --conf node-1.toml
+  {bin} node --name node-1
   {bin} node --conf node-1.toml --log-format json --exit-when-stuck 60
 
 Certificates, lists of hosts, firewalls: docs/cluster.md.";
@@ -37,7 +37,7 @@ Run an experiment on the hosts of a cluster.
 The same experiment that `simulate` runs, with the same agents, on real hosts: the nodes build its processes, execute \
 them, and these migrate while they run; their outputs and the record of the run return to the client. An experiment that \
 names no policy runs under `adaptive`; --policy none runs the application alone, scenario i. Sections that \
-describe a simulated platform are ignored. Without a list of hosts, those of the Slurm job are used. Ctrl-C ends the \
+describe a simulated platform are ignored. Without a list of hosts, those of the job of Slurm, PBS or OAR are used. Ctrl-C ends the \
 run and leaves the cluster free.";
 
 pub(super) const ATTACH_ABOUT: &str = "\
@@ -106,6 +106,7 @@ Examples:
   {bin} run conf/heat-local.toml --cluster hosts --outputs nodes --out runs/heat
   {bin} run conf/heat-local.toml --cluster hosts --checkpoint /shared/heat
   {bin} run --resume /shared/heat --cluster hosts   go on after a failure
+  {bin} run conf/heat-local.toml --cluster hosts --checkpoint /shared/heat --resume-if-possible   start, or go on
   {bin} run conf/heat-local.toml --cluster hosts --dashboard
   {bin} explain runs/heat                           why did processes move?
   {bin} verify runs/heat                            recompute all decisions";
@@ -134,6 +135,9 @@ a time that is exponential with mean --dwell; or a CSV file, seconds since the s
   10,0.5
   20,1
 
+--hosts FILE starts the nodes on the hosts of a hostfile instead, by ssh or another remote shell (--shell), with certificates of this \
+command alone: docs/slurm.md.
+
 --play has the nodes play the platform of the experiment: a node for each host, which computes what programs charge as fast \
 as that host, less [load]; the relay plays slow and congested links between Sets. The run is simulated first, and its \
 result says how much longer it takes live.
@@ -149,6 +153,16 @@ Examples:
   {bin} up --local 4 --sets 2 --slow 4:0.4 -- compare conf/heat-local.toml --live 5 --policy none --policy adaptive
   {bin} up --local 3 -- status
   {bin} up --local 4                                then use it from another terminal";
+
+pub(super) const ADD_ABOUT: &str = "Has a node that is free join the job of a cluster. The node needs to be in no list. It gets processes at once, of the nodes that \
+would end last without it, and nothing is executed again for that.";
+
+pub(super) const ADD_HELP: &str = "\
+Exit code 5: no node of the cluster has a job, or the node has not joined it in 30 s: it is not free, or cannot be reached by all members.
+
+Examples:
+  {bin} add node-9 --cluster hosts
+  {bin} add node-9=10.0.0.9:7447 --set left --cluster hosts";
 
 pub(super) const CHECK_ABOUT: &str = "Checks a cluster before jobs run on it: each node is asked to connect to all others.
 
@@ -230,3 +244,40 @@ Examples:
   {bin} up --local 2 --sets 2 --between 11.8MBps -- bench migration --moves 6
   {bin} up --local 2 --sets 2 --between 11.8MBps -- bench migration --level 0.1..0.9 --dwell 10s --seed 1
   {bin} up --local 2 -- bench migration --kind linpack --state 1MB..64MB --svg moves.svg --write link.toml";
+
+pub(super) const SLURM_ABOUT: &str = "\
+Run an experiment on the hosts of this job of Slurm: the command for one line of a job script.
+
+It starts a node on each host of the job (`srun`), with certificates and ports of this job alone and all processors that the job has \
+there, waits until they answer, runs the experiment as `run` does, and ends the nodes. No key is written to a file. A heterogeneous job \
+has a Set for each component. A node that is lost is no end: the run goes on without it.
+
+With --checkpoint DIR the run goes on from the newest complete checkpoint in DIR if there is one, and else starts: the same script serves \
+after a requeue. When Slurm tells the job to end, or sends SIGUSR1 before (`--signal=USR1@120` of sbatch, with or without `B:`), a last \
+checkpoint is taken first, within --grace [default here: 20 s].";
+
+pub(super) const REQUEUES: &str = "100";
+
+pub(super) const SLURM_HELP: &str = "\
+Exit codes: those of `run`. A job that was told to end ends with 128 and the number of the signal.
+
+A job script:
+  #!/bin/bash
+  #SBATCH --nodes=3 --cpus-per-task=4 --time=1:00:00
+  #SBATCH --requeue --signal=USR1@120 --open-mode=append --no-kill
+  exec {bin} slurm conf/heat-local.toml --checkpoint saved-$SLURM_JOB_ID --requeue --out runs/$SLURM_JOB_ID
+
+Arrays, heterogeneous jobs, what if: docs/slurm.md.";
+
+pub(super) const PBS_ABOUT: &str = "\
+Run an experiment on the hosts of this job of PBS: PBS_NODEFILE names them, with a line for each slot. A remote shell starts the nodes: \
+pbs_tmrsh, or that of --shell. All else is as with `slurm`, but for --requeue.";
+
+pub(super) const OAR_ABOUT: &str = "\
+Run an experiment on the hosts of this job of OAR: OAR_NODEFILE names them, with a line for each slot. A remote shell starts the nodes: \
+oarsh, or that of --shell. All else is as with `slurm`, but for --requeue.";
+
+pub(super) const SHELL_HELP: &str = "\
+Exit codes: those of `run`. The binary of this program has to be at the same place on all hosts.
+
+A run with --checkpoint DIR goes on from the newest complete checkpoint in DIR, if there is one: docs/slurm.md.";

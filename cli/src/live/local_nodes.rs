@@ -21,14 +21,14 @@ use bsp::HostId;
 use experiments::Failure;
 use hosts::{HUGE_PAGES, Share, measured_speed};
 use protocol::Member;
-use protocol::identity::{Authority, Name, Role, Validity};
+use protocol::identity::{Authority, Identity, Name, Role, Validity};
 use record::Event;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::failure::CommandFailure;
 use crate::live::cluster::ClusterMembers;
 use crate::live::links::{RunningRelay, SetLinks};
-use crate::live::node::NodeConfiguration;
+use crate::live::node::{NodeConfiguration, NodeLine};
 use crate::live::play::Play;
 
 /// The nodes that are to be started.
@@ -82,16 +82,7 @@ pub(crate) fn start(
         outputs,
         joins,
     } = planned;
-    let cluster: Name = "local".parse().expect("a name");
-    let authority = Authority::generate(cluster, validity(2 * DAYS)?).map_err(Failure::chain)?;
-    let issue = |role, name: &str| {
-        let name: Name = name
-            .parse()
-            .expect("names of nodes are letters and numbers");
-        authority
-            .issue(role, &name, validity(DAYS)?)
-            .map_err(Failure::chain)
-    };
+    let authority = JobAuthority::new("local")?;
     // All nodes are on this machine, so they have one speed.
     let speed = measured_speed().get();
     let relay = links
@@ -109,13 +100,13 @@ pub(crate) fn start(
     };
     let configuration = |member: &Member| {
         // Any of them manages its Set if those before it are lost.
-        let identity = issue(Role::SetManager, &member.name)?.to_pem();
+        let identity = authority.issue(Role::SetManager, &member.name)?.to_pem();
         Ok::<_, Failure>(NodeConfiguration {
             certificates: identity.certificates,
             key: identity.key,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             routes: BTreeMap::new(),
-            speed,
+            speed: Some(speed),
             share: Share::WHOLE.get(),
             play: None,
             allow_mixed_builds,
@@ -123,6 +114,7 @@ pub(crate) fn start(
             data: data.as_ref().map(|data| own_folder(data, member)),
             outputs: outputs.as_ref().map(|outputs| own_folder(outputs, member)),
             join: None,
+            is_launched: false,
         })
     };
     for (index, (member, share)) in members.iter().zip(shares).enumerate() {
@@ -161,8 +153,13 @@ pub(crate) fn start(
     if let (Some(links), Some(relay)) = (links, relay) {
         nodes.relay = Some(links.run(relay, addresses)?);
     }
-    let client = issue(Role::Client, "client")?;
-    Ok((nodes, ClusterMembers { members, client }))
+    let client = authority.issue(Role::Client, "client")?;
+    let cluster = ClusterMembers {
+        members,
+        pool: Vec::new(),
+        client,
+    };
+    Ok((nodes, cluster))
 }
 
 /// The folder of a node in one for all: that of its name, if there is one.
@@ -187,7 +184,8 @@ impl Nodes {
             .stdout(Stdio::piped())
             .spawn();
         let mut child = child.map_err(|error| Failure::run(format!("a node: {error}")))?;
-        let line = serde_json::to_string(configuration).expect("text and numbers");
+        let configuration = BTreeMap::from([("", configuration)]);
+        let line = serde_json::to_string(&configuration).expect("text and numbers");
         let written = child.stdin.as_mut().map(|stdin| writeln!(stdin, "{line}"));
         self.children.push(child);
         written
@@ -311,8 +309,37 @@ fn address_of(name: &str, child: &mut Child) -> Result<SocketAddr, Failure> {
         let read = BufReader::new(stdout).read_line(&mut line);
         read.map_err(|error| Failure::run(format!("{name}: {error}")))?;
     }
-    let address = line.trim().parse();
-    address.map_err(|_| Failure::Cluster(format!("{name} did not start: see above")))
+    match serde_json::from_str(&line) {
+        Ok(NodeLine::Ready { address, .. }) => Ok(address),
+        _ => Err(Failure::Cluster(format!("{name} did not start: see above"))),
+    }
+}
+
+/// An authority for the nodes of one command, whose key is in memory alone.
+pub(crate) struct JobAuthority(Authority);
+
+impl JobAuthority {
+    /// That of the cluster of this name.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no random numbers or no time.
+    pub(crate) fn new(cluster: &str) -> Result<Self, Failure> {
+        let cluster: Name = cluster.parse().map_err(Failure::chain)?;
+        let authority = Authority::generate(cluster, validity(2 * DAYS)?);
+        Ok(Self(authority.map_err(Failure::chain)?))
+    }
+
+    /// A certificate and its key.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`], or if that is no name.
+    pub(crate) fn issue(&self, role: Role, name: &str) -> Result<Identity, Failure> {
+        let name: Name = name.parse().map_err(Failure::chain)?;
+        let issued = self.0.issue(role, &name, validity(DAYS)?);
+        issued.map_err(Failure::chain)
+    }
 }
 
 fn validity(days: u64) -> Result<Validity, Failure> {
@@ -322,8 +349,8 @@ fn validity(days: u64) -> Result<Validity, Failure> {
 
 /// Time for nodes to leave; their state is not needed any more.
 const LEAVING: Duration = Duration::from_secs(3);
-/// For how long the certificates of a trial are valid.
-const DAYS: u64 = 30;
+/// For how long the certificates of a command are valid: longer than it takes.
+const DAYS: u64 = 366;
 
 /// Nodes, and when something is to happen to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

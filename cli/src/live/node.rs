@@ -1,8 +1,9 @@
 //! `migbsp node`: the node daemon of a host, which serves clients.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::io::{self, BufRead, Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process;
@@ -29,10 +30,10 @@ use crate::live::help::{NODE_ABOUT, NODE_HELP};
 use crate::live::play::NodePlay;
 use crate::live::service;
 use crate::log::LogFormat;
-use crate::signals::TerminationSignal;
+use crate::signals::{Handling, TerminationSignal};
 use experiments::Failure;
 use experiments::Registry;
-use experiments::cluster::PORT;
+use experiments::cluster::{PORT, node_name};
 use experiments::submission::prepare;
 use settings::Fault;
 use settings::Node as Tree;
@@ -42,10 +43,20 @@ use settings::decode;
 /// Arguments of `node`.
 #[derive(Debug, Args)]
 struct NodeArguments {
-    /// Its configuration, a TOML file with a section [node]
-    #[arg(long, value_name = "FILE", required_unless_present = "stdin")]
+    /// Its configuration, a TOML file with a section [node] [default: none]
+    #[arg(long, value_name = "FILE")]
     conf: Option<PathBuf>,
-    /// Read the configuration from stdin, as `up` writes it, and leave when stdin ends
+    /// Its name, in place of [node] name [default: SLURMD_NODENAME, else the name of the host without its domain; in lower case, `_` as
+    /// `-`]
+    #[arg(long, value_name = "NAME")]
+    name: Option<Name>,
+    /// Address on which it listens, in place of [node] listen
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Folder of its certificate and key, in place of [node] identity
+    #[arg(long, value_name = "DIR")]
+    identity: Option<PathBuf>,
+    /// Read the configuration from stdin, as the command that starts it writes it, and leave when stdin ends
     #[arg(long = "stdin", hide = true)]
     stdin: bool,
     /// Accept clients and other nodes that run another build than this node
@@ -65,7 +76,7 @@ struct NodeArguments {
     outputs: Option<PathBuf>,
     /// Node whose present and later jobs this one joins; can be given several times [default address: NAME:7447]
     #[arg(long, value_name = "NAME[=HOST:PORT]")]
-    join: Vec<Joined>,
+    join: Vec<NamedNode>,
     /// With --join: the Set [default: that of the node that --join names]
     #[arg(long, value_name = "NAME", requires = "join")]
     set: Option<String>,
@@ -77,14 +88,14 @@ struct NodeArguments {
     metrics: Option<SocketAddr>,
 }
 
-/// A node whose job another one joins.
+/// A node by its name, and where it is.
 #[derive(Clone, Debug)]
-struct Joined {
-    name: Name,
-    address: String,
+pub(super) struct NamedNode {
+    pub(super) name: Name,
+    pub(super) address: String,
 }
 
-impl FromStr for Joined {
+impl FromStr for NamedNode {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -144,7 +155,7 @@ impl Default for Section {
     }
 }
 
-/// Configuration of a node of `up`.
+/// Configuration of a node that a command starts, its parent.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct NodeConfiguration {
     pub(crate) certificates: String,
@@ -152,7 +163,8 @@ pub(crate) struct NodeConfiguration {
     pub(crate) listen: SocketAddr,
     /// Where it reaches other nodes, by name, if not at their own addresses.
     pub(crate) routes: BTreeMap<String, SocketAddr>,
-    pub(crate) speed: f64,
+    /// Instructions per second of one processor; not set: it is measured.
+    pub(crate) speed: Option<f64>,
     pub(crate) share: f64,
     /// The host that it plays, instead of having a share.
     pub(crate) play: Option<NodePlay>,
@@ -165,6 +177,32 @@ pub(crate) struct NodeConfiguration {
     pub(crate) outputs: Option<PathBuf>,
     /// The nodes whose job it joins, and how it does; not set: it waits for clients.
     pub(crate) join: Option<(Vec<Member>, Member)>,
+    /// Whether it is on a host of its own: then a signal is for the whole job, and its parent decides.
+    pub(crate) is_launched: bool,
+}
+
+/// What a node that a command has started says to its parent, a line each.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum NodeLine {
+    /// It waits for clients.
+    Ready {
+        name: String,
+        address: SocketAddr,
+        /// How many processors it may use.
+        processors: NonZeroU32,
+    },
+    /// It has received the signal of this number.
+    Signal(u8),
+}
+
+impl NodeLine {
+    /// Says it to the parent.
+    fn say(&self) {
+        let mut out = io::stdout().lock();
+        let line = serde_json::to_string(self).expect("text and numbers");
+        // A parent that does not read this ends the node.
+        drop(writeln!(out, "{line}").and_then(|()| out.flush()));
+    }
 }
 
 /// The command `node`.
@@ -188,38 +226,32 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
     if arguments.stdin {
         return serve_parent(registry);
     }
-    let file = arguments
-        .conf
-        .as_deref()
-        .unwrap_or_else(|| Path::new("node.toml"));
+    let file = arguments.conf.as_deref();
     let (section, written) = read(file)?;
     let place = |key: &str| {
         let place = written.find(key).and_then(Tree::place).map(str::to_owned);
-        place.unwrap_or_else(|| file.display().to_string())
+        place.or_else(|| file.map(|file| file.display().to_string()))
     };
     let invalid = |key: &str, found: String, rule: String| {
         let (place, key) = (place(key), format!("node.{key}"));
-        Failure::input(Fault::invalid(Some(&place), &key, found, rule))
+        Failure::input(Fault::invalid(place.as_deref(), &key, found, rule))
     };
-    let name = section.name.as_deref();
-    let name = name.ok_or_else(|| {
-        let mut fault = Fault::missing(Some(&place("name")), "node.name");
-        fault.help = Some("set it to the name in the certificate".to_owned());
-        Failure::input(fault)
-    })?;
-    let name: Name = name.parse().map_err(|error| {
-        let fault = Fault::new(Some(&place("name")), "node.name", error);
-        Failure::input(fault)
-    })?;
-    let given = section
-        .identity
-        .as_deref()
-        .map(|folder| file.parent().unwrap_or_else(|| Path::new("")).join(folder));
+    let name = match (&arguments.name, &section.name) {
+        (Some(name), _) => name.clone(),
+        (None, Some(name)) => name.parse().map_err(|error| {
+            Failure::input(Fault::new(place("name").as_deref(), "node.name", error))
+        })?,
+        (None, None) => own_name(|name| env::var(name).ok())?,
+    };
+    let beside = file.and_then(Path::parent);
+    let beside = beside.unwrap_or_else(|| Path::new(""));
+    let written_identity = section.identity.as_deref();
+    let given = arguments.identity.clone();
+    let given = given.or_else(|| written_identity.map(|folder| beside.join(folder)));
     let folder = cert::folder(given.as_deref())?;
     let identity = read_identity(&folder, &name).map_err(Failure::input)?;
     check_role(&folder, &identity, registry.program())?;
     warn_of_validity(&identity, SystemTime::now());
-    let beside = file.parent().unwrap_or_else(|| Path::new(""));
     let checkpoints = section.checkpoints.iter().map(|folder| {
         let absolute = std::path::absolute(beside.join(folder));
         absolute.map_err(|error| invalid("checkpoints", folder.clone(), error.to_string()))
@@ -270,7 +302,7 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
     let node = Node {
         identity,
         revocations: Some(RevocationsFile::new(folder)),
-        address: section.listen,
+        address: arguments.listen.unwrap_or(section.listen),
         routes: Routes::default(),
         builds: Builds {
             own: registry.build()?,
@@ -288,7 +320,7 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         metrics,
         heartbeat: service::watchdog(),
     };
-    let termination = TerminationSignal::default();
+    let termination = TerminationSignal::handled(Handling::Serve);
     let build = node.builds.own.to_string();
     let ready = |address: SocketAddr| {
         tracing::info!(%address, build, "waits for clients");
@@ -324,6 +356,29 @@ fn listen_for_monitors(address: SocketAddr) -> Result<(SocketAddr, TcpListener),
     }
     Ok((bound, listener))
 }
+
+/// The name of the node of this host, where none is given: what Slurm calls the host, else what its system does.
+///
+/// # Errors
+///
+/// If that cannot be the name of a node.
+fn own_name(variable: impl Fn(&str) -> Option<String>) -> Result<Name, Failure> {
+    let (what, found) = match variable(SLURM_NAME) {
+        Some(name) => (format!("environment {SLURM_NAME}"), name),
+        None => {
+            let host = rustix::system::uname();
+            let host = host.nodename().to_string_lossy();
+            let name = host.split('.').next().unwrap_or_default().to_owned();
+            ("the name of this host".to_owned(), name)
+        }
+    };
+    node_name(&found).map_err(|error| {
+        Failure::Usage(format!("{what}: {error}; give the node a name with --name"))
+    })
+}
+
+/// What Slurm calls the host of a step.
+const SLURM_NAME: &str = "SLURMD_NODENAME";
 
 /// What the node `name` offers to others, if it is to join their job.
 fn offer(arguments: &NodeArguments, name: &Name) -> Option<Offer> {
@@ -404,8 +459,8 @@ fn workloads(registry: &Registry) -> Vec<String> {
     registry.names().into_iter().map(str::to_owned).collect()
 }
 
-fn read(file: &Path) -> Result<(Section, Tree), Failure> {
-    let written = experiments::layered(file)?;
+fn read(file: Option<&Path>) -> Result<(Section, Tree), Failure> {
+    let written = experiments::node_configuration(file)?;
     let empty = Tree::empty_table();
     if let Some((name, node)) = written.entries().iter().find(|(name, _)| name != "node") {
         return Err(Fault::unknown_key(node.place(), name, &["node"]).into());
@@ -414,14 +469,28 @@ fn read(file: &Path) -> Result<(Section, Tree), Failure> {
     Ok((decode(&section, "node", |_| Unit::None)?, section))
 }
 
-/// A node of `up`: it reads its configuration from stdin, writes its address to stdout, and leaves when stdin ends or a signal
-/// asks for it.
+/// The configuration of this node, out of those of all nodes that a parent has started, by name.
+fn of_parent(line: &str) -> Result<NodeConfiguration, Failure> {
+    let invalid = |problem: String| Failure::input(format!("stdin: {problem}"));
+    let mut all: BTreeMap<String, NodeConfiguration> =
+        serde_json::from_str(line).map_err(|error| invalid(error.to_string()))?;
+    if 1 < all.len() {
+        // One for each host: `srun` gives the same line to all of its tasks.
+        let name = own_name(|name| env::var(name).ok())?;
+        let own = all.remove(name.as_str());
+        return own.ok_or_else(|| invalid(format!("nothing for a node {name}")));
+    }
+    let only = all.pop_first().map(|(_, only)| only);
+    only.ok_or_else(|| invalid("no configuration".to_owned()))
+}
+
+/// A node that a command has started: it reads its configuration from stdin, says on stdout where it waits, and leaves when stdin ends
+/// or, on the machine of its parent, a signal asks for it.
 fn serve_parent(registry: Registry) -> Result<(), Failure> {
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
     read.map_err(|error| Failure::input(format!("stdin: {error}")))?;
-    let configuration: NodeConfiguration =
-        serde_json::from_str(&line).map_err(|error| Failure::input(format!("stdin: {error}")))?;
+    let configuration = of_parent(&line)?;
     let pem = Pem {
         certificates: configuration.certificates,
         key: configuration.key,
@@ -432,10 +501,19 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
             Failure::input(format!("stdin: invalid share {}", configuration.share))
         })?),
     };
+    let (scope, handling) = if configuration.is_launched {
+        let report = |number| NodeLine::Signal(number).say();
+        (LoadScope::Process, Handling::Report(report))
+    } else {
+        (LoadScope::Siblings, Handling::Serve)
+    };
+    let termination = TerminationSignal::handled(handling);
+    let _heard = termination.wait();
+    let speed = configuration.speed;
     let node = Node {
         identity: Identity::from_pem(&pem).map_err(Failure::input)?,
         revocations: None,
-        address: configuration.listen,
+        address: bindable(configuration.listen),
         routes: configuration.routes.into(),
         builds: Builds {
             own: registry.build()?,
@@ -443,9 +521,9 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
         },
         workloads: workloads(&registry),
         exit_when_stuck: None,
-        speed: InstructionsPerSecond::new(configuration.speed).ok(),
+        speed: speed.and_then(|speed| InstructionsPerSecond::new(speed).ok()),
         pace,
-        scope: LoadScope::Siblings,
+        scope,
         checkpoints: checkpoints(configuration.checkpoints),
         outputs: output_folder(configuration.outputs.as_deref())?,
         prepare: Arc::new(move |submit| prepare(submit, &registry, configuration.data.as_deref())),
@@ -465,12 +543,16 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
         thread::sleep(LEAVING);
         process::exit(1);
     });
+    let name = node.identity.certificate().subject.name.to_string();
     let ready = |address: SocketAddr| {
-        let mut out = io::stdout().lock();
-        // A parent that does not read this ends the node.
-        drop(writeln!(out, "{address}").and_then(|()| out.flush()));
+        let processors = processors();
+        let ready = NodeLine::Ready {
+            name,
+            address,
+            processors,
+        };
+        ready.say();
     };
-    let termination = TerminationSignal::default();
     let ran = node.run(ready, async move {
         tokio::select! {
             // Whatever the job is, no client follows it.
@@ -483,7 +565,17 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
     process::exit(0)
 }
 
-/// The folders to which a node of `up` may write checkpoints.
+/// `address`, or the same of IPv4 if it is any of IPv6, which this host does not have.
+fn bindable(address: SocketAddr) -> SocketAddr {
+    let any = Ipv6Addr::UNSPECIFIED;
+    let is_any = address.ip() == any;
+    if is_any && UdpSocket::bind((any, 0)).is_err() {
+        return SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
+    }
+    address
+}
+
+/// The folders to which a node of a parent may write checkpoints.
 fn checkpoints(allowed: Option<Vec<String>>) -> CheckpointFolders {
     allowed.map_or_else(CheckpointFolders::any, |allowed| {
         CheckpointFolders::below(allowed.into_iter().map(PathBuf::from).collect())

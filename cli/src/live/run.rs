@@ -17,17 +17,17 @@ use experiments::record::RecordedFailure;
 use experiments::submission::{attached, next_view, request, scenario};
 use experiments::{
     CheckpointTime, CsvTable, Entry, Failure, Finished, Loaded, PreparedExperiment, Provenance,
-    Published, Recorder, Registry, RunFailure, RunReport, SavedJob, Scenario, absolute, beginning,
-    csv_of_run, refuse_records,
+    Published, Recorder, Registry, RunFailure, RunReport, SavedExperiment, SavedJob, Scenario,
+    absolute, beginning, csv_of_run, refuse_records,
 };
-use hosts::{Attachment, JobObserver, TransferProgress};
+use hosts::{Attachment, JobObserver, NodeAnswer, TransferProgress};
 use machines::JobError;
 use machines::client::{MissingMemory, Request};
 use machines::views::NextView;
 use protocol::identity::Identity;
 use protocol::transport::JobId;
-use protocol::{JobFolder, Member, NodeFiles, View};
-use record::Event;
+use protocol::{Build, JobFolder, Member, NodeFiles, View};
+use record::{Event, ViewChange};
 
 use crate::command::{Command, Context, Overrides, TRACED};
 use crate::dashboard::{Dashboard, DashboardAddress, Listening};
@@ -35,9 +35,10 @@ use crate::failure::CommandFailure;
 use crate::file::{LiveOutputs, OutputsPlace, check_folder, live_outputs};
 use crate::live::cluster::{ClusterArguments, ClusterMembers};
 use crate::live::help::{RUN_ABOUT, RUN_HELP};
+use crate::live::links::positive_time;
 use crate::output::{Format, print, print_json, print_text};
 use crate::progress::Progress;
-use crate::signals::TerminationSignal;
+use crate::signals::{TerminationSignal, until};
 
 /// Arguments of `run`.
 #[derive(Clone, Debug, Args)]
@@ -65,6 +66,9 @@ pub(crate) struct RunArguments {
     /// End the run when a node is lost; otherwise it goes on without that node [default: unless recovery.enabled is false]
     #[arg(long)]
     no_recovery: bool,
+    /// Wait so long until all nodes answer and are free, such as 10min [default: the run fails if one is not]
+    #[arg(long, value_name = "DURATION", value_parser = positive_time)]
+    wait: Option<Seconds>,
     /// Leave the run when it has begun: a node leads it, keeps its record and its outputs for an hour after its end, and `attach`
     /// fetches them
     #[arg(
@@ -114,6 +118,8 @@ pub(crate) struct Following<'a> {
     pub(crate) simulated: Option<&'a Simulated>,
     /// Where the page of the run is served, if it is.
     pub(crate) dashboard: Option<Listening>,
+    /// What ends it early.
+    pub(crate) termination: TerminationSignal,
     /// It sees each event of the record after all else has.
     pub(crate) spectator: &'a mut dyn FnMut(&Event),
 }
@@ -163,6 +169,26 @@ impl RunArguments {
         self.results.dashboard()
     }
 
+    /// These arguments in a job whose nodes are launched for it: the run goes on from a checkpoint in its folder, if one is there, and
+    /// takes a last one when the job is to end.
+    ///
+    /// # Errors
+    ///
+    /// If they name another cluster, or leave the nodes alone.
+    pub(crate) fn in_job(&self) -> Result<Self, Failure> {
+        if self.cluster.is_given() || self.detach {
+            let problem = "--cluster, --identity, --as and --detach are for nodes that are there already; leave them out, or use `run`";
+            return Err(Failure::Usage(problem.to_owned()));
+        }
+        let mut run = self.clone();
+        let checkpoints = &mut run.checkpoints;
+        checkpoints.resume_if_possible = checkpoints.checkpoint.is_some();
+        if checkpoints.written().is_some() {
+            checkpoints.grace.get_or_insert(GRACE_OF_JOB);
+        }
+        Ok(run)
+    }
+
     /// Whether processes leave files on the nodes.
     const fn has_files(&self) -> bool {
         self.snapshots || self.results.has_outputs_on_nodes()
@@ -186,6 +212,7 @@ fn run(arguments: &RunArguments, context: &Context<'_>) -> Result<(), CommandFai
     let following = Following {
         simulated: None,
         dashboard: arguments.dashboard()?,
+        termination: TerminationSignal::default(),
         spectator: &mut |_| {},
     };
     follow(arguments, cluster, context, following)
@@ -208,11 +235,80 @@ pub(crate) fn follow(
         results: &arguments.results,
         checkpoints: &arguments.checkpoints,
     };
+    if let Some(limit) = arguments.wait {
+        let build = registry.build()?;
+        wait_for(&cluster, &build, limit, &following.termination)?;
+    }
     if arguments.detach {
         return detach(&job, cluster, arguments.results.format);
     }
     shown.follow(job, cluster.client, context, following)
 }
+
+/// Waits until all members of a cluster answer and are free.
+///
+/// # Errors
+///
+/// If they are not in this time, or a signal ends the command.
+fn wait_for(
+    cluster: &ClusterMembers,
+    build: &Build,
+    limit: Seconds,
+    termination: &TerminationSignal,
+) -> Result<(), CommandFailure> {
+    let began = Instant::now();
+    let asked: Vec<_> = cluster
+        .all()
+        .into_iter()
+        .take(cluster.members.len())
+        .collect();
+    let mut said = String::new();
+    loop {
+        let inquiring = {
+            let (client, build, asked) = (cluster.client.clone(), build.clone(), asked.clone());
+            move || hosts::inquire(client, &build, asked)
+        };
+        let Some(answers) = until(termination, inquiring)? else {
+            return Err(CommandFailure::Interrupted(
+                termination.number().unwrap_or_default(),
+            ));
+        };
+        let answers = answers.map_err(|error| Failure::Cluster(error.message))?;
+        let mut nodes = cluster.members.iter().zip(&answers);
+        let Some((node, hindrance)) =
+            nodes.find_map(|(node, answer)| Some((node.name.as_str(), hindrance(answer)?)))
+        else {
+            return Ok(());
+        };
+        if limit.get() <= began.elapsed().as_secs_f64() {
+            let problem = format!("{node} {hindrance}: waited {limit}, as --wait says");
+            return Err(Failure::Cluster(problem).into());
+        }
+        if said != node {
+            tracing::warn!("waits: {node} {hindrance}");
+            node.clone_into(&mut said);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Why a node takes no job, if it takes none.
+fn hindrance(answer: &NodeAnswer) -> Option<String> {
+    match &answer.status {
+        Err(error) => Some(format!("does not answer ({error})")),
+        Ok(status) => match (&status.job, &status.abandoned) {
+            (Some(job), _) => Some(format!("runs a job of {}", job.client)),
+            (None, Some(abandoned)) => Some(format!(
+                "still executes superstep {} of a job that has ended",
+                abandoned.superstep
+            )),
+            (None, None) => None,
+        },
+    }
+}
+
+/// The time between two questions of a client that waits.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// Begins with the job, and leaves it to a node.
 fn detach(job: &RunJob, cluster: ClusterMembers, format: Format) -> Result<(), CommandFailure> {
@@ -287,8 +383,8 @@ impl Shown<'_> {
             dashboard: dashboard.as_ref(),
             spectator: following.spectator,
         };
-        let simulated = following.simulated;
-        let result = self.execute((&job, begin, client), registry, (observers, simulated));
+        let seen = (observers, following.simulated, following.termination);
+        let result = self.execute((&job, begin, client), registry, seen);
         if let Some(dashboard) = dashboard {
             dashboard.finish(&match &result {
                 Ok(()) => "The run is complete.".to_owned(),
@@ -303,9 +399,12 @@ impl Shown<'_> {
         &self,
         (job, begin, client): (&RunJob, (Option<SavedStates>, Option<Attachment>), Identity),
         registry: &Registry,
-        (mut observers, simulated): (RunObservers<'_>, Option<&Simulated>),
+        (mut observers, simulated, termination): (
+            RunObservers<'_>,
+            Option<&Simulated>,
+            TerminationSignal,
+        ),
     ) -> Result<(), CommandFailure> {
-        let termination = TerminationSignal::default();
         let entry = registry.find(&job.loaded.experiment.application.workload, None)?;
         let interrupted = termination.clone().received();
         let finished = job
@@ -313,7 +412,10 @@ impl Shown<'_> {
             .and_then(|outcome| Finished::new(entry, job.loaded.build_input(), outcome));
         observers.progress.finish();
         let finished = match finished {
-            Ok(finished) if termination.number().is_none() => finished,
+            // It was to end after a last checkpoint, and is complete.
+            Ok(finished) if termination.number().is_none() || !job.request.grace.is_zero() => {
+                finished
+            }
             finished => {
                 let failure = failure(self, entry, finished.err(), termination.number());
                 if let Some(recorder) = observers.recorder {
@@ -384,22 +486,35 @@ fn job(
 ) -> Result<RunJob, Failure> {
     let (members, allowed) = (&cluster.members, arguments.allow_mixed_builds);
     let mut job = match (arguments.checkpoints.resumed(), &arguments.file) {
-        (Some(folder), _) => RunJob::of_checkpoint(folder, members, registry, allowed),
+        (Some(folder), _) => {
+            let saved = SavedJob::open(folder, registry, allowed)?;
+            RunJob::of_checkpoint(saved, members, registry, allowed)
+        }
         (None, Some(file)) => {
             let mut assignments = arguments.overrides.assignments();
             assignments.extend(arguments.trace.then(|| TRACED.to_owned()));
-            RunJob::of_experiment(
+            let job = RunJob::of_experiment(
                 (file, assignments),
                 (&arguments.checkpoints, arguments.no_recovery),
                 members,
                 registry,
                 (allowed, plays),
-            )
+            )?;
+            match arguments.checkpoints.resumed_if_possible() {
+                Some(folder) => job.resumed(folder, members, registry, allowed),
+                None => Ok(job),
+            }
         }
         (None, None) => Err(Failure::Usage(
             "name an experiment, FILE, or a saved job, --resume DIR".to_owned(),
         )),
     }?;
+    job.request.grace = arguments.checkpoints.grace.unwrap_or_default();
+    if !job.request.grace.is_zero() && job.request.checkpoint.is_none() {
+        return Err(Failure::Usage(
+            "--grace: there is no folder for a last checkpoint: add --checkpoint DIR".to_owned(),
+        ));
+    }
     job.write_files(
         arguments.has_files(),
         arguments.results.has_outputs_on_nodes(),
@@ -408,7 +523,15 @@ fn job(
     let can_go_on = arguments.detach || (is_wanted && 1 < members.len());
     if can_go_on && !plays {
         let begins_anew = job.saved.is_none() && job.request.checkpoint.is_none();
-        job.request.view = Some(View::first(begins_anew));
+        job.request.view = Some(View {
+            pool: cluster.pool.clone(),
+            ..View::first(begins_anew)
+        });
+    } else if let Some(host) = cluster.pool.first() {
+        tracing::warn!(
+            "{} does not join: only a job on two nodes or more that goes on when a node is lost takes nodes of the pool",
+            host.name
+        );
     }
     Ok(job)
 }
@@ -528,18 +651,49 @@ impl RunJob {
         }
     }
 
-    /// The job whose checkpoints are in `folder`, from the newest one on.
+    /// The same job from the newest complete checkpoint in `folder` on, if there is one.
     ///
     /// # Errors
     ///
-    /// If there is none, or it cannot go on here.
-    fn of_checkpoint(
+    /// If that is of another experiment, or cannot go on here.
+    fn resumed(
+        self,
         folder: &Path,
         members: &[Member],
         registry: &Registry,
         are_mixed_builds_allowed: bool,
     ) -> Result<Self, Failure> {
-        let saved = SavedJob::open(folder, registry, are_mixed_builds_allowed)?;
+        let Some(saved) = SavedJob::find(folder, registry, are_mixed_builds_allowed)? else {
+            return Ok(self);
+        };
+        match saved.compare(&self.request.experiment) {
+            SavedExperiment::Same => {}
+            SavedExperiment::SavedOtherwise => tracing::warn!(
+                "the job goes on with [checkpoint] and [recovery] of the checkpoint in {}, which differ from those given",
+                folder.display()
+            ),
+            SavedExperiment::Other => {
+                return Err(Failure::Input(format!(
+                    "{} has checkpoints of another experiment; name another folder",
+                    folder.display()
+                )));
+            }
+        }
+        let saved = saved.with_folder(self.loaded.folder);
+        Self::of_checkpoint(saved, members, registry, are_mixed_builds_allowed)
+    }
+
+    /// The job that is saved, from its newest checkpoint on.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot go on here.
+    fn of_checkpoint(
+        saved: SavedJob,
+        members: &[Member],
+        registry: &Registry,
+        are_mixed_builds_allowed: bool,
+    ) -> Result<Self, Failure> {
         let (prepared, request) = saved.request(members, registry, are_mixed_builds_allowed)?;
         let files = saved.files();
         let (loaded, states) = saved.into_states();
@@ -622,6 +776,8 @@ pub(super) struct ViewFollower<'a> {
     number: Option<JobId>,
     /// The experiment on the nodes of the newest view, if it is not the first.
     prepared: Option<PreparedExperiment>,
+    /// The newest view, as long as its nodes have not begun.
+    unbegun: Option<ViewChange>,
     /// The later views.
     later: Vec<ViewReport>,
     began: Instant,
@@ -640,6 +796,7 @@ impl<'a> ViewFollower<'a> {
             registry,
             number: None,
             prepared: None,
+            unbegun: None,
             later: Vec::new(),
             began: Instant::now(),
         }
@@ -699,14 +856,18 @@ impl JobObserver for RunObservers<'_> {
     /// Ends the record of the view that is over: the next one has its own.
     fn begin_view(&mut self, next: &NextView) -> Result<Setup, JobError> {
         let ViewFollower { job, registry, .. } = self.views;
-        let (prepared, setup) = next_view(&job.loaded, &job.request, next, registry)
+        let (mut prepared, setup) = next_view(&job.loaded, &job.request, next, registry)
             .map_err(|failure| JobError::program(failure.to_string()))?;
-        if let Some(view) = &prepared.view {
+        if let Some(view) = &mut prepared.view {
             let going_on = view_sentence(view, prepared.platform.hosts().len());
             tracing::warn!("{going_on}");
             if let Some(recorder) = self.recorder.take() {
                 recorder.fail(&(&Failure::Cluster(going_on)).into());
             }
+            if let Some(earlier) = self.views.unbegun.take() {
+                view.follow_unbegun(earlier);
+            }
+            self.views.unbegun = Some(view.clone());
         }
         self.progress.go_on(&prepared.platform);
         self.views.prepared = Some(prepared);
@@ -720,6 +881,7 @@ impl JobObserver for RunObservers<'_> {
             prepared,
             later,
             number,
+            unbegun,
             ..
         } = &mut self.views;
         let Some(prepared) = prepared else {
@@ -728,6 +890,7 @@ impl JobObserver for RunObservers<'_> {
         if let Some(view) = &mut prepared.view {
             view.restored = restored;
         }
+        *unbegun = None;
         later.push(ViewReport::new(prepared, shown.results.out.is_some()));
         let scenario = scenario(prepared);
         let observers = || {
@@ -828,6 +991,9 @@ pub(crate) struct CheckpointArguments {
     /// Time from one checkpoint to the next, "30 s" or "20 supersteps" [default: checkpoint.interval, or "optimal"]
     #[arg(long, value_name = "TIME", requires = "checkpoint")]
     every: Option<CheckpointTime>,
+    /// Go on from the newest complete checkpoint in the folder of --checkpoint, if there is one of this experiment; otherwise start
+    #[arg(long, requires = "checkpoint")]
+    resume_if_possible: bool,
     /// Go on from the newest checkpoint in a folder of --checkpoint, on these or other nodes: no FILE and no changes of it;
     /// later checkpoints are written to the same folder
     #[arg(
@@ -836,12 +1002,23 @@ pub(crate) struct CheckpointArguments {
         conflicts_with_all = ["file", "processes", "seed", "policy", "set", "checkpoint", "every"]
     )]
     resume: Option<PathBuf>,
+    /// When a signal asks the run to end (SIGTERM, SIGUSR1, Ctrl-C): the time for a last checkpoint; a second signal ends it at once
+    /// [default: none]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = grace)]
+    grace: Option<Duration>,
 }
 
 impl CheckpointArguments {
     /// The folder of the job to go on with, if it is one that is saved.
     pub(crate) fn resumed(&self) -> Option<&Path> {
         self.resume.as_deref()
+    }
+
+    /// The folder of the job to go on with, if one is saved there.
+    fn resumed_if_possible(&self) -> Option<&Path> {
+        self.checkpoint
+            .as_deref()
+            .filter(|_| self.resume_if_possible)
     }
 
     /// What they set in the experiment, in which there are checkpoints already if `is_on`.
@@ -891,6 +1068,15 @@ impl CheckpointArguments {
     fn written(&self) -> Option<&Path> {
         self.checkpoint.as_deref().or(self.resume.as_deref())
     }
+}
+
+/// The time for a last checkpoint of a job, unless another is given: Slurm kills a job 30 s after it has told it to end.
+const GRACE_OF_JOB: Duration = Duration::from_secs(20);
+
+/// A time for a last checkpoint.
+fn grace(text: &str) -> Result<Duration, String> {
+    let seconds = positive_time(text)?.get();
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 /// How to go on from the newest checkpoint in `folder`.

@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 
 use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
-use crate::live::cluster::{ClusterArguments, ClusterMembers, roles};
+use crate::live::cluster::{ClusterArguments, ClusterMembers};
 use crate::live::help::STATUS_HELP;
 use crate::live::links::positive_time;
 use crate::output::{Format, print, print_json, print_text};
@@ -68,13 +68,12 @@ pub(crate) fn show(
     if arguments.watch.is_wanted() {
         return watch(&arguments.watch, arguments.format, cluster, &provenance);
     }
-    let ClusterMembers { members, client } = cluster;
-    let asked = members.iter().cloned().zip(roles(&members)).collect();
-    let answers = inquire(client, provenance.build(), asked)
+    let asked = cluster.all();
+    let answers = inquire(cluster.client, provenance.build(), asked.clone())
         .map_err(|error| Failure::Cluster(error.message))?;
-    let nodes = members.iter().zip(answers);
+    let nodes = asked.iter().zip(answers);
     let nodes: Vec<Row> = nodes
-        .map(|(member, answer)| Row::new(member, answer))
+        .map(|((member, _), answer)| Row::new(member, answer))
         .collect();
     let silent = nodes.iter().filter(|row| row.problem.is_some()).count();
     let report = Report {
@@ -551,7 +550,9 @@ fn watch(
         return Err(Failure::Usage(problem.to_owned()).into());
     }
     let every = arguments.every.unwrap_or(EVERY);
-    let watched = Watched::new(cluster.members.clone(), every, Instant::now());
+    let all = cluster.all().into_iter();
+    let members = all.map(|(member, _)| member).collect();
+    let watched = Watched::new(members, every, Instant::now());
     let answers = Answers::begin(cluster, provenance.build(), every)?;
     let terminal = Term::stdout();
     let shown = each_time(watched, &answers, every, |watched, now| match format {
@@ -578,9 +579,7 @@ struct Answers {
 
 impl Answers {
     fn begin(cluster: ClusterMembers, build: &Build, every: Duration) -> Result<Self, Failure> {
-        let ClusterMembers { members, client } = cluster;
-        let roles: Vec<_> = roles(&members).collect();
-        let asked = members.into_iter().zip(roles).collect();
+        let (asked, client) = (cluster.all(), cluster.client);
         let (sender, received) = mpsc::channel();
         let (stop, stopped) = oneshot::channel();
         let termination = TerminationSignal::default();

@@ -19,12 +19,14 @@ use record::Event;
 use crate::command::{Command, Context, knowing_policies, taking_negative_numbers};
 use crate::commands::compare::{COMPARE_ABOUT, COMPARE_HELP, CompareArguments};
 use crate::commands::named_help;
+use crate::dashboard::Listening;
 use crate::failure::CommandFailure;
 use crate::live::bench::{self, BenchArguments};
 use crate::live::check::{self, CheckArguments};
 use crate::live::cluster::ClusterMembers;
 use crate::live::compare;
 use crate::live::help::{UP_ABOUT, UP_HELP};
+use crate::live::launch::{LaunchArguments, LaunchPlan, Launcher, ShellArgument, launch};
 use crate::live::links::BetweenArguments;
 use crate::live::local_nodes::{Disturbances, Joins, NodesAt, PlannedNodes, Stop, start};
 use crate::live::node::check_folder;
@@ -40,6 +42,17 @@ struct UpArguments {
     /// Number of nodes, each a process of this machine [default: 4; with --play, as many as the platform has hosts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     local: Option<u32>,
+    /// Hosts on which to start the nodes instead, by a remote shell, in the syntax of Open MPI's hostfiles
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["local", "sets", "slow", "kill", "stop", "drain", "join", "between", "play", "data", "outputs"]
+    )]
+    hosts: Option<PathBuf>,
+    #[command(flatten)]
+    launched: LaunchArguments,
+    #[command(flatten)]
+    shell: ShellArgument,
     /// In how many Sets, consecutive nodes together [default: 1; with --play, those of the platform]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     sets: Option<u32>,
@@ -205,6 +218,13 @@ fn execute(arguments: &UpArguments, context: &Context<'_>) -> Result<(), Command
         Some(UpSubcommand::Run(run)) => run.dashboard()?,
         _ => None,
     };
+    if let Some(file) = &arguments.hosts {
+        return on_hosts(file, arguments, (action, dashboard), context);
+    }
+    if arguments.launched.is_given() || arguments.shell.is_given() {
+        let problem = "--shell, --start-within and --node-... are for the nodes of --hosts FILE";
+        return Err(Failure::Usage(problem.to_owned()).into());
+    }
     let mut planned = nodes(arguments, action.as_ref(), context)?;
     planned.checkpoints = checkpoint_folders(action.as_ref())?;
     for (option, given, planned) in [
@@ -233,23 +253,41 @@ fn execute(arguments: &UpArguments, context: &Context<'_>) -> Result<(), Command
         .iter()
         .map(|member| member.name.clone())
         .collect();
-    let result = match action {
+    let mut disturbances = Disturbances::new(
+        (&arguments.kill, &arguments.drain),
+        &arguments.join,
+        &arguments.stop,
+    );
+    let following = Following {
+        simulated: simulated.as_ref(),
+        dashboard,
+        termination: TerminationSignal::default(),
+        spectator: &mut |event: &Event| disturbances.observe(event, &mut nodes),
+    };
+    let result = act(action, (arguments, cluster), context, following);
+    let result = result.inspect(|()| disturbances.warn_of_pending());
+    let result = result.map_err(|failure| nodes.explain(failure, &names));
+    drop(nodes);
+    result
+}
+
+/// Executes the command on the nodes, or waits; `following` is for `run`.
+///
+/// # Errors
+///
+/// The failure of the command.
+fn act(
+    action: Option<UpSubcommand>,
+    (arguments, cluster): (&UpArguments, ClusterMembers),
+    context: &Context<'_>,
+    following: Following<'_>,
+) -> Result<(), CommandFailure> {
+    match action {
         Some(UpSubcommand::Run(mut run)) => {
             run.allow_mixed_builds |= arguments.allow_mixed_builds;
-            let mut disturbances = Disturbances::new(
-                (&arguments.kill, &arguments.drain),
-                &arguments.join,
-                &arguments.stop,
-            );
-            let following = Following {
-                simulated: simulated.as_ref(),
-                dashboard,
-                spectator: &mut |event: &Event| disturbances.observe(event, &mut nodes),
-            };
-            let result = follow(&run, cluster, context, following);
-            result.inspect(|()| disturbances.warn_of_pending())
+            follow(&run, cluster, context, following)
         }
-        Some(UpSubcommand::Status(status)) => show(&status, cluster, registry),
+        Some(UpSubcommand::Status(status)) => show(&status, cluster, context.registry()),
         Some(UpSubcommand::Check(check)) => check::show(&check, cluster, context),
         Some(UpSubcommand::Compare(comparison)) => {
             let repetitions = comparison.live.unwrap_or(1);
@@ -257,8 +295,53 @@ fn execute(arguments: &UpArguments, context: &Context<'_>) -> Result<(), Command
         }
         Some(UpSubcommand::Bench(bench)) => bench::follow(&bench, &cluster, context),
         None => wait(&cluster, context.program()),
+    }
+}
+
+/// Starts nodes on the hosts of `file`, executes the command there, and ends them.
+///
+/// # Errors
+///
+/// The failure of the command, or if a node cannot be started.
+fn on_hosts(
+    file: &Path,
+    arguments: &UpArguments,
+    (action, dashboard): (Option<UpSubcommand>, Option<Listening>),
+    context: &Context<'_>,
+) -> Result<(), CommandFailure> {
+    if let Some(UpSubcommand::Bench(bench)) = &action {
+        bench.check(context.registry())?;
+    }
+    remove_stale();
+    let hosts = experiments::cluster::load(file)?;
+    if let Some(host) = hosts.pool.first() {
+        return Err(Failure::Input(format!(
+            "{}: {}: `pool=yes` is for nodes that others start; leave it out: all nodes that are started here take part",
+            file.display(),
+            host.name
+        ))
+        .into());
+    }
+    let plan = LaunchPlan {
+        members: hosts.members,
+        launcher: Launcher::Shell(arguments.shell.words("ssh")),
+        options: &arguments.launched,
+        checkpoints: checkpoint_folders(action.as_ref())?,
+        allow_mixed_builds: arguments.allow_mixed_builds,
+        limits_slots: false,
     };
-    let result = result.map_err(|failure| nodes.explain(failure, &names));
+    let termination = TerminationSignal::default();
+    let heard = termination.wait();
+    let (nodes, cluster) = launch(plan, &termination)?;
+    // Commands handle signals themselves.
+    drop(heard);
+    let following = Following {
+        simulated: None,
+        dashboard,
+        termination,
+        spectator: &mut |_| {},
+    };
+    let result = act(action, (arguments, cluster), context, following);
     drop(nodes);
     result
 }

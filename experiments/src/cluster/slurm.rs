@@ -1,68 +1,95 @@
 //! Slurm's description of a job: its hosts, and its share of each.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use protocol::identity::Name;
 use winnow::ascii::digit1;
 use winnow::combinator::{alt, cut_err, delimited, opt, preceded, repeat, separated, terminated};
 use winnow::error::ContextError;
 use winnow::token::take_while;
 use winnow::{ModalParser, ModalResult, Parser};
 
-use crate::cluster;
-
-/// The hosts of a job, or of a step of it.
+/// A component of a job: all of it, unless the job is heterogeneous.
 #[derive(Debug, PartialEq)]
-pub(super) struct Hosts {
-    /// The variable that names them.
-    pub(super) variable: &'static str,
+pub(super) struct Component {
+    /// The variable that names its hosts.
+    pub(super) variable: String,
+    /// Its number in a heterogeneous job.
+    pub(super) number: Option<usize>,
     /// Hosts and their slots.
-    pub(super) list: Vec<(Name, u32)>,
+    pub(super) hosts: Vec<(String, u32)>,
 }
 
 /// A variable, and its error.
-pub(super) type Problem = (&'static str, String);
+pub(super) type Problem = (String, String);
 
-/// The hosts that the environment names, if it does: those of the step, else of the job.
+/// The components of the job that the environment names; none if it names none.
+///
+/// The hosts are those of the job. Those of a step count where a job is not named: the shell of `salloc` is a step on one of the hosts.
 ///
 /// Slots are the processors that the job has on each host, else the tasks of each host, else one.
 /// Processors come first, because `srun` starts one of us per host, which is one task.
-pub(super) fn hosts(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Hosts>, Problem> {
-    let listed = |name| {
-        let names = variable(name).map(|text| hostlist(&text));
-        names.transpose().map_err(|problem| (name, problem))
-    };
-    let job = listed(JOB)?;
-    let (chosen, names) = match (listed(STEP)?, &job) {
-        (Some(step), _) => (STEP, step),
-        (None, Some(job)) => (JOB, job.clone()),
-        (None, None) => return Ok(None),
-    };
-    let counted = |name, of: &[String]| {
-        let numbers = variable(name).map(|text| counted(&text, of));
-        numbers.transpose().map_err(|problem| (name, problem))
-    };
-    let all = job.as_deref().unwrap_or(&names);
-    let slots = match counted(PROCESSORS, all)? {
-        Some(slots) => slots,
-        None => counted(TASKS, &names)?.unwrap_or_default(),
-    };
-    let host = |text: &String| {
-        let name = cluster::host_name(text).map_err(|problem| (chosen, problem))?;
-        Ok((name, slots.get(text).copied().unwrap_or(1)))
-    };
-    let mut list = Vec::new();
-    let mut seen = BTreeSet::new();
-    for name in &names {
-        if !seen.insert(name) {
-            return Err((chosen, format!("{name} twice, expected each host once")));
-        }
-        list.push(host(name)?);
+pub(super) fn components(
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<Component>, Problem> {
+    let size = variable(HET_SIZE).map(|text| {
+        let size = text.trim().parse().ok();
+        let size = size.filter(|size| (1..=COMPONENTS_MAX).contains(size));
+        size.ok_or_else(|| {
+            let rule = format!("must be a number from 1 to {COMPONENTS_MAX}");
+            (
+                HET_SIZE.to_owned(),
+                format!("invalid value {text:?}, {rule}"),
+            )
+        })
+    });
+    if let Some(size) = size.transpose()?.filter(|size| 1 < *size) {
+        let components = (0..size).map(|number| {
+            let name = |of: &str| format!("{of}_HET_GROUP_{number}");
+            let names = (name(JOB), name(PROCESSORS), name(TASKS));
+            let component = component(&variable, names, Some(number))?;
+            component.ok_or_else(|| {
+                let expected = format!("the hosts of component {number} of {size}");
+                (name(JOB), format!("is not set, expected {expected}"))
+            })
+        });
+        return components.collect();
     }
-    Ok(Some(Hosts {
-        variable: chosen,
-        list,
+    let named = [JOB, STEP].map(|list| (list.to_owned(), PROCESSORS.to_owned(), TASKS.to_owned()));
+    for names in named {
+        if let Some(component) = component(&variable, names, None)? {
+            return Ok(vec![component]);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The component whose hosts, processors and tasks these variables say; `None` if it has no hosts.
+fn component(
+    variable: impl Fn(&str) -> Option<String>,
+    (list, processors, tasks): (String, String, String),
+    number: Option<usize>,
+) -> Result<Option<Component>, Problem> {
+    let Some(names) = variable(&list) else {
+        return Ok(None);
+    };
+    let names = hostlist(&names).map_err(|problem| (list.clone(), problem))?;
+    let counted = |of: String| {
+        let numbers = variable(&of).map(|text| counted(&text, &names));
+        numbers.transpose().map_err(|problem| (of, problem))
+    };
+    let slots = match counted(processors)? {
+        Some(slots) => slots,
+        None => counted(tasks)?.unwrap_or_default(),
+    };
+    let slots = |name: &String| slots.get(name).copied().unwrap_or(1);
+    Ok(Some(Component {
+        hosts: names
+            .iter()
+            .map(|name| (name.clone(), slots(name)))
+            .collect(),
+        variable: list,
+        number,
     }))
 }
 
@@ -78,11 +105,17 @@ fn counted(text: &str, hosts: &[String]) -> Result<BTreeMap<String, u32>, String
     Ok(hosts.iter().cloned().zip(numbers).collect())
 }
 
+/// The number of components of a heterogeneous job.
+const HET_SIZE: &str = "SLURM_HET_SIZE";
+
+/// More components than Slurm has.
+const COMPONENTS_MAX: usize = 1024;
+
 /// The hosts of the step that we are in.
 const STEP: &str = "SLURM_STEP_NODELIST";
 
 /// The hosts of the whole job.
-const JOB: &str = "SLURM_JOB_NODELIST";
+pub(super) const JOB: &str = "SLURM_JOB_NODELIST";
 
 /// Number of processors of the job on each of its hosts.
 const PROCESSORS: &str = "SLURM_JOB_CPUS_PER_NODE";

@@ -1,7 +1,8 @@
 use super::*;
 
 fn parse(text: &str) -> Result<Vec<Member>, String> {
-    super::parse(text, "hosts").map_err(|failure| failure.to_string())
+    let hosts = super::parse(text, "hosts").map_err(|failure| failure.to_string())?;
+    Ok(hosts.members)
 }
 
 #[track_caller]
@@ -228,7 +229,7 @@ fn a_host_needs_a_name_that_a_certificate_can_say() {
 #[test]
 fn slurm_describes_a_cluster() {
     let slurm = |list: &'static str| {
-        from_slurm(move |name| match name {
+        ResourceManager::Slurm.hosts(move |name| match name {
             "SLURM_JOB_NODELIST" => Some(list.to_owned()),
             "SLURM_JOB_CPUS_PER_NODE" => Some("4(x2)".to_owned()),
             _ => None,
@@ -239,11 +240,79 @@ fn slurm_describes_a_cluster() {
         cluster,
         [member("n01", "cluster", 4), member("n02", "cluster", 4)]
     );
-    let error = slurm("n[01-02").unwrap_err();
-    assert!(matches!(error, Failure::Usage(_)), "{error:?}");
-    let expect = "environment SLURM_JOB_NODELIST: ends too early";
-    assert!(error.to_string().starts_with(expect), "{error}");
-    assert_eq!(from_slurm(|_| None).unwrap(), None);
+    let cluster = slurm("Rack_[1-2]").unwrap().unwrap();
+    let named = |name: &str, address: &str| Member {
+        address: address.to_owned(),
+        ..member(name, "cluster", 4)
+    };
+    let expected = [
+        named("rack-1", "Rack_1:7447"),
+        named("rack-2", "Rack_2:7447"),
+    ];
+    assert_eq!(cluster, expected);
+    for (list, problem) in [
+        ("n[01-02", "ends too early"),
+        ("n1,n1", "n1 twice, expected each host once"),
+        ("N1,n1", "N1 and n1 would both be node n1"),
+        ("n1-,n2", "invalid name \"n1-\""),
+    ] {
+        let error = slurm(list).unwrap_err();
+        assert!(matches!(error, Failure::Usage(_)), "{error:?}");
+        let expect = format!("environment SLURM_JOB_NODELIST: {problem}");
+        assert!(error.to_string().starts_with(&expect), "{error}");
+    }
+    for manager in ResourceManager::ALL {
+        assert_eq!(manager.hosts(|_| None).unwrap(), None);
+    }
+}
+
+#[test]
+fn the_components_of_a_heterogeneous_job_are_sets() {
+    let hosts = ResourceManager::Slurm.hosts(|name| {
+        let value = match name {
+            "SLURM_HET_SIZE" => "2",
+            "SLURM_JOB_NODELIST" | "SLURM_JOB_NODELIST_HET_GROUP_0" => "n[1-2]",
+            "SLURM_JOB_NODELIST_HET_GROUP_1" => "n3",
+            "SLURM_JOB_CPUS_PER_NODE_HET_GROUP_0" => "2(x2)",
+            "SLURM_JOB_CPUS_PER_NODE_HET_GROUP_1" => "8",
+            _ => return None,
+        };
+        Some(value.to_owned())
+    });
+    let expected = [
+        member("n1", "group-0", 2),
+        member("n2", "group-0", 2),
+        member("n3", "group-1", 8),
+    ];
+    assert_eq!(hosts.unwrap().unwrap(), expected);
+}
+
+#[test]
+fn node_files_have_a_line_for_each_slot() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("nodes");
+    let hosts = |manager: ResourceManager, of: &'static str, text: &str| {
+        std::fs::write(&path, text).unwrap();
+        let path = path.to_str().unwrap().to_owned();
+        manager.hosts(move |name| (name == of).then(|| path.clone()))
+    };
+    let text = "n1.lab\nn1.lab\nN2\n\n";
+    let expected = [
+        member("n1.lab", "cluster", 2),
+        Member {
+            address: "N2:7447".to_owned(),
+            ..member("n2", "cluster", 1)
+        },
+    ];
+    for (manager, of) in [
+        (ResourceManager::Pbs, "PBS_NODEFILE"),
+        (ResourceManager::Oar, "OAR_NODEFILE"),
+    ] {
+        assert_eq!(hosts(manager, of, text).unwrap().unwrap(), expected);
+        assert_eq!(hosts(manager, of, "\n").unwrap(), None);
+        let error = hosts(manager, of, "n1\nn 2\n").unwrap_err().to_string();
+        assert!(error.contains("nodes:2: invalid name"), "{error}");
+    }
 }
 
 #[test]
@@ -267,4 +336,26 @@ fn the_hostfile_of_the_guide_is_read() {
         },
     ];
     assert_eq!(cluster, expect);
+}
+
+#[test]
+fn hosts_of_the_pool_are_no_members() {
+    let text = "a set=x\nb slots=2 set=y pool=yes\nc set=y pool=no\nd set=z pool=yes\n";
+    let hosts = super::parse(text, "hosts").unwrap();
+    let names = |members: &[Member]| -> Vec<String> {
+        members.iter().map(|member| member.name.clone()).collect()
+    };
+    assert_eq!(names(&hosts.members), ["a", "c"]);
+    assert_eq!(names(&hosts.pool), ["b", "d"]);
+    assert_eq!(hosts.pool[0].slots, 2);
+    let error = parse("a pool=yes\n").unwrap_err();
+    assert!(
+        error.contains("no host on which a job could start"),
+        "{error}"
+    );
+    let error = parse("a pool=maybe\n").unwrap_err();
+    assert!(
+        error.ends_with("pool: `maybe` must be `yes` or `no`"),
+        "{error}"
+    );
 }

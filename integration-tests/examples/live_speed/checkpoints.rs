@@ -60,6 +60,7 @@ impl Saves {
             first: Seconds::new(first).ok()?,
             mtbf: Seconds::new(30.0 * 86400.0).ok()?,
             copies: true,
+            keep: std::num::NonZeroU32::MIN,
             // Of simulations alone.
             costs: CheckpointCosts {
                 encoding: rate,

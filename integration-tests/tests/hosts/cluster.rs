@@ -201,6 +201,7 @@ impl Cluster {
             view: None,
             memory_part: None,
             is_left: false,
+            grace: Duration::ZERO,
             wait: Seconds::ZERO,
             setup: setup.clone(),
         }

@@ -129,6 +129,7 @@ fn checkpointing(interval: u64) -> Checkpointing {
         first: Seconds::new(1.0).unwrap(),
         mtbf: Seconds::new(1e6).unwrap(),
         copies: true,
+        keep: std::num::NonZeroU32::MIN,
         costs: CheckpointCosts {
             encoding: rate,
             fork: rate,

@@ -79,6 +79,7 @@ fn checkpointing() -> Checkpointing {
         first: Seconds::new(1.0).unwrap(),
         mtbf: seconds(1e6),
         copies: true,
+        keep: std::num::NonZeroU32::MIN,
         costs: CheckpointCosts {
             encoding: rate(1e8),
             fork: rate(1e9),

@@ -108,6 +108,7 @@ fn checkpoints_are_the_same_again_and_in_real_mailboxes() {
                     first: Seconds::new(1.0).unwrap(),
                     mtbf: Seconds::new(1e6).unwrap(),
                     copies: true,
+                    keep: std::num::NonZeroU32::MIN,
                     costs: CheckpointCosts {
                         encoding: rate(1e7),
                         fork: rate(1e8),

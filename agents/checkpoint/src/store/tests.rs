@@ -9,6 +9,9 @@ use super::*;
 
 const PROCESSES: u32 = 5;
 
+/// The newest checkpoint alone stays.
+const ONE: NonZeroU32 = NonZeroU32::MIN;
+
 fn job(number: u64) -> JobId {
     JobId(NonZeroU64::new(number).unwrap())
 }
@@ -154,16 +157,30 @@ fn older_checkpoints_are_removed_and_the_newest_complete_one_stays() {
     let id = description().job;
     store.write_pieces(id, generation(25), &[]).unwrap();
     store.write_pieces(id, generation(40), &[]).unwrap();
-    store.prune(generation(20)).unwrap();
+    store.prune(generation(20), ONE).unwrap();
     let folders = |store: &mut Store<SimulatedFiles>| {
         let entries = store.files.list("00000000000000ab").unwrap().into_iter();
         let folders = entries.filter(|entry| entry.is_dir);
         folders.map(|entry| entry.name).collect::<Vec<_>>()
     };
     assert_eq!(folders(&mut store), ["1-20", "1-25", "1-30", "1-40"]);
-    store.prune(generation(50)).unwrap();
+    store.prune(generation(50), ONE).unwrap();
     assert_eq!(folders(&mut store), ["1-30"]);
     assert_eq!(latest(&mut store), Ok((30, vec![])));
+}
+
+#[test]
+fn as_many_complete_checkpoints_stay_as_are_to_be_kept() {
+    let mut store = store(&[10, 20, 30]);
+    let id = description().job;
+    store.write_pieces(id, generation(25), &[]).unwrap();
+    store
+        .prune(generation(30), NonZeroU32::new(2).unwrap())
+        .unwrap();
+    let entries = store.files.list("00000000000000ab").unwrap().into_iter();
+    let folders = entries.filter(|entry| entry.is_dir);
+    let folders: Vec<String> = folders.map(|entry| entry.name).collect();
+    assert_eq!(folders, ["1-20", "1-30"]);
 }
 
 #[test]
@@ -181,7 +198,7 @@ fn the_checkpoint_of_a_resumed_job_is_newer() {
     };
     write(&mut store, resumed.job, first).unwrap();
     assert_eq!(latest(&mut store), Ok((15, vec![])));
-    store.prune(first).unwrap();
+    store.prune(first, ONE).unwrap();
     assert_eq!(latest(&mut store), Ok((15, vec![])));
     assert_eq!(store.latest().unwrap().checkpoint.job, resumed);
 }

@@ -1,3 +1,5 @@
+use std::num::NonZeroU32;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -17,6 +19,7 @@ fn schedule(interval: CheckpointInterval, mtbf: f64, nodes: usize) -> Checkpoint
         first: Seconds::new(1.0).unwrap(),
         mtbf: seconds(mtbf),
         copies: true,
+        keep: NonZeroU32::MIN,
         costs: CheckpointCosts {
             encoding: rate(1e8),
             fork: rate(1e9),

@@ -29,6 +29,7 @@ pub(crate) fn request(files: Option<NodeFiles>) -> Request {
         view: None,
         memory_part: None,
         is_left: false,
+        grace: Duration::ZERO,
         wait: Seconds::ZERO,
         setup: Setup {
             platform: Arc::new(Platform::from_toml(PLATFORM).unwrap()),
@@ -693,6 +694,7 @@ fn with_pool() -> Request {
         first: Seconds::ZERO,
         mtbf: Seconds::new(1e6).unwrap(),
         copies: true,
+        keep: std::num::NonZeroU32::MIN,
         costs: agents::CheckpointCosts {
             encoding: units::BytesPerSecond::new(1e9).unwrap(),
             fork: units::BytesPerSecond::new(1e9).unwrap(),
@@ -793,6 +795,77 @@ fn a_free_node_of_the_pool_joins_when_processes_are_held_and_saved() {
     assert!(left.lost.is_empty());
     let joining: Vec<HostId> = left.joining.keys().copied().collect();
     assert_eq!(joining, [HostId(spare)]);
+}
+
+/// A job whose client waits for a last checkpoint for ten seconds when it is interrupted.
+fn with_grace() -> Request {
+    Request {
+        grace: Duration::from_secs(10),
+        ..with_pool()
+    }
+}
+
+#[test]
+fn an_interrupted_job_with_grace_ends_when_its_last_checkpoint_is_complete() {
+    let request = with_grace();
+    let mut client = Client::new(&request);
+    client.begin(None);
+    client.sent.clear();
+    client.tell(ClientEvent::Interrupted);
+    let all = [0, 1, 2, 3, 4, 5].map(HostId);
+    assert_eq!(client.sent, all, "processes are held");
+    client.sent.clear();
+    client.say(0, JobMessage::Recorded(checkpoint(3, false)));
+    assert!(client.sent.is_empty(), "one that was under way");
+    client.say(0, JobMessage::Recorded(checkpoint(4, true)));
+    assert_eq!(client.sent, all, "nodes stop");
+    assert!(client.left.is_none() && client.finished.is_none());
+    client.now += REST_LIMIT;
+    client.tell(ClientEvent::Tick);
+    let error = client.finished.unwrap().unwrap_err();
+    assert_eq!(error.message, INTERRUPTED);
+}
+
+#[test]
+fn an_interrupted_job_waits_for_its_last_checkpoint_no_longer_than_its_grace() {
+    let request = with_grace();
+    let mut client = Client::new(&request);
+    client.begin(None);
+    client.tell(ClientEvent::Interrupted);
+    client.sent.clear();
+    assert_eq!(
+        client.machine.next_timeout(),
+        Some(client.now + request.grace)
+    );
+    client.now += request.grace;
+    client.tell(ClientEvent::Tick);
+    assert_eq!(client.sent.len(), 6, "nodes stop");
+    client.now += REST_LIMIT;
+    client.tell(ClientEvent::Tick);
+    assert!(client.finished.unwrap().is_err());
+    // One that has not begun has nothing to save.
+    let mut client = Client::new(&request);
+    client.tell(ClientEvent::Interrupted);
+    assert!(client.finished.unwrap().is_err());
+}
+
+#[test]
+fn a_job_that_is_interrupted_between_views_ends_in_the_next_one() {
+    let mut request = Request {
+        grace: Duration::from_secs(10),
+        ..with_pool()
+    };
+    let next = begins_with_two_more(&mut request);
+    let now = Clock::now();
+    let machine = ClientMachine::going_on(&request, JobIds::random(), &next, now);
+    let mut client = Client::with(machine, now);
+    client.tell(ClientEvent::Interrupted);
+    assert!(client.finished.is_none());
+    client.begin(None);
+    client.sent.clear();
+    client.say(0, JobMessage::Recorded(checkpoint(4, true)));
+    assert_eq!(client.sent.len(), 6, "nodes stop");
+    assert!(client.left.is_none());
 }
 
 #[test]

@@ -290,6 +290,7 @@ pub(super) fn request_of(
         files: None,
         memory_part: None,
         is_left: false,
+        grace: std::time::Duration::ZERO,
         wait: Seconds::new(3.0).expect("a finite time"),
         setup,
         view: None,
@@ -449,6 +450,7 @@ pub(super) fn checkpointing(interval: CheckpointInterval, copies: bool) -> Check
         first: Seconds::new(10.0).expect("finite"),
         mtbf: Seconds::new(1e6).expect("finite"),
         copies,
+        keep: std::num::NonZeroU32::MIN,
         // Of the simulated world.
         costs: CheckpointCosts {
             encoding: rate,

@@ -73,6 +73,59 @@ fn folders_of_other_experiments_and_of_newer_checkpoints_are_refused() {
 }
 
 #[test]
+fn a_folder_without_a_complete_checkpoint_is_of_no_experiment() {
+    let mut store = store(&[]);
+    let old = description();
+    store
+        .write_pieces(
+            old.job,
+            generation(10),
+            &[piece(old.job, generation(10), 4)],
+        )
+        .unwrap();
+    let other = JobDescription {
+        job: job(7),
+        incarnation: 0,
+        experiment: "[application]\nworkload = \"lbm\"\n".to_owned(),
+        ..description()
+    };
+    store.begin(&other).unwrap();
+    let again = JobDescription {
+        job: job(8),
+        ..description()
+    };
+    store.begin(&again).unwrap();
+}
+
+#[test]
+fn entries_of_the_file_system_are_passed_over() {
+    let mut store = Store::new(SimulatedFiles::default(), HostId(0));
+    store.files.create_dir("").unwrap();
+    for folder in ["lost+found", ".snapshot"] {
+        store.files.create_dir(folder).unwrap();
+    }
+    let description = description();
+    store.begin(&description).unwrap();
+    put(&mut store, "00000000000000ab/.nfs0000001", b"removed");
+    for superstep in [10, 20] {
+        write(&mut store, description.job, generation(superstep)).unwrap();
+    }
+    put(&mut store, "00000000000000ab/1-10/.nfs0000002", b"removed");
+    store.begin(&description).unwrap();
+    store.prune(generation(20), ONE).unwrap();
+    assert_eq!(latest(&mut store), Ok((20, vec![])));
+    let rest = store.files.list("00000000000000ab/1-10").unwrap();
+    assert_eq!(rest.len(), 1, "{rest:?}");
+    // It is gone once the file system lets it go.
+    store
+        .files
+        .remove("00000000000000ab/1-10/.nfs0000002")
+        .unwrap();
+    store.prune(generation(20), ONE).unwrap();
+    assert!(store.files.list("00000000000000ab/1-10").is_err());
+}
+
+#[test]
 fn descriptions_that_cannot_be_written_are_refused() {
     let mut store = Store::new(SimulatedFiles::default(), HostId(0));
     for workload in ["a\\b".to_owned(), "\u{7}".to_owned(), "a".repeat(1100)] {
@@ -119,7 +172,7 @@ fn checkpoints_on_a_disk_are_read_as_they_were_written() {
     } = store.latest().unwrap();
     assert_eq!((&checkpoint.job, damaged), (&description, vec![]));
     assert_eq!(store.pieces(&checkpoint, HostId(4)).unwrap(), pieces);
-    store.prune(generation(20)).unwrap();
+    store.prune(generation(20), ONE).unwrap();
     assert!(store.latest().is_ok());
     let mut store = Store::new(DiskFiles::new(&folder.path().join("none")), HostId(0));
     let error = store.latest().unwrap_err().to_string();

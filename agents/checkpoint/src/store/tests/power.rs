@@ -14,7 +14,7 @@ fn begun() -> (Store<SimulatedFiles>, u64) {
 
 fn go_on(store: &mut Store<SimulatedFiles>) -> Result<(), CompleteError> {
     write(store, description().job, generation(20))?;
-    store.prune(generation(10))?;
+    store.prune(generation(10), ONE)?;
     Ok(())
 }
 
@@ -56,7 +56,7 @@ fn a_loss_of_power_at_any_operation_leaves_a_whole_checkpoint() {
             };
             store.begin(&description()).unwrap();
             write(&mut store, description().job, next).unwrap();
-            store.prune(next).unwrap();
+            store.prune(next, ONE).unwrap();
             assert_eq!(latest(&mut store), Ok((12, vec![])));
         }
     }

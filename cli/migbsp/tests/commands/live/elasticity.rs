@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use crate::invocation::Folder;
 use crate::live::cluster::HEAT;
-use crate::live::recovery::{LONG, attach, led, read, readable, run, simulate, three, told};
+use crate::live::recovery::{
+    LONG, attach, begun_on, led, read, readable, run, simulate, three, told,
+};
 use crate::live::under_way::UnderWay;
 
 /// Supersteps that take longer than their messages, and no process leaves a node again.
@@ -94,6 +96,68 @@ fn a_job_that_nodes_lead_goes_on_when_its_leader_is_drained_and_another_one_join
     for view in views.iter().skip(1) {
         assert_eq!(view["repeated_supersteps"], 0, "{shown}");
     }
+}
+
+/// One node is in the pool of the list, another one in no list. Another run waits for all of them.
+#[test]
+fn a_run_takes_nodes_of_its_pool_and_those_that_are_added_and_another_run_waits() {
+    let mut cluster = three();
+    let long = [&WIDE[..], &["--set", "application.supersteps=6000"]].concat();
+    simulate(&cluster.folder, &long);
+    let pooled = cluster
+        .list_without(&[])
+        .replace("node-3 ", "node-3 pool=yes ");
+    cluster.write("pooled", &pooled);
+    let kept = ["--outputs", "pooled.json", "--format", "json"];
+    let run = [
+        &["run", "heat.toml", "--out", "runs"],
+        &kept[..],
+        &LONG,
+        &long,
+    ]
+    .concat();
+    let run = UnderWay::start(&mut cluster.command("pooled", &run));
+    begun_on(&run, &cluster.folder.path().join("runs/i/events.jsonl"));
+    let busy = told(&cluster, &["run", "heat.toml", "--wait", "1s"]);
+    assert_eq!(busy.code, Some(5), "{busy:?}");
+    let said = "node-1 runs a job of client laptop";
+    assert!(busy.stderr.contains(said), "{busy:?}");
+    assert!(busy.stderr.contains("waited 1.000 s"), "{busy:?}");
+    cluster.serve(&[], &[]);
+    let lines = cluster.list_without(&[]);
+    let (_, address) = lines.trim_end().rsplit_once("addr=").unwrap();
+    let node = format!("node-4={address}");
+    let added = told(&cluster, &["add", &node]);
+    assert_eq!(added.code, Some(0), "{added:?}");
+    assert!(
+        added.stdout.starts_with("node-4 takes part in job "),
+        "{added:?}"
+    );
+    let again = told(&cluster, &["add", &node]);
+    assert_eq!(again.code, Some(5), "{again:?}");
+    assert!(again.stderr.contains("runs a job of"), "{again:?}");
+    let waiting = ["run", "heat.toml", "--wait", "60s"];
+    let waiting = UnderWay::start(&mut cluster.command("hosts", &waiting));
+    let ended = run.ends_within(90);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(
+        read(&cluster.folder, "pooled.json"),
+        read(&cluster.folder, "whole.json")
+    );
+    let shown: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let views = shown["views"].as_array().unwrap();
+    assert_eq!(views[0]["hosts"], json!(["node-1", "node-2"]));
+    let joined: Vec<&Value> = views
+        .iter()
+        .flat_map(|view| view["joined"].as_array().unwrap())
+        .collect();
+    assert_eq!(joined, ["node-3", "node-4"], "{shown}");
+    for view in views {
+        assert_eq!(view["repeated_supersteps"], 0, "{shown}");
+    }
+    let waited = waiting.ends_within(60);
+    assert_eq!(waited.code, Some(0), "{waited:?}");
+    assert!(waited.stderr.contains("waits: node-"), "{waited:?}");
 }
 
 #[test]

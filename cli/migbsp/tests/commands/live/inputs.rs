@@ -111,7 +111,7 @@ fn a_cluster_that_is_not_there_is_named() {
             (
                 &[][..],
                 2,
-                "--cluster FILE is missing, and this is no job of Slurm",
+                "--cluster FILE is missing, and this is no job of Slurm, PBS or OAR",
             ),
             (
                 &["--cluster", "absent"],

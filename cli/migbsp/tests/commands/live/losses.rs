@@ -27,6 +27,7 @@ const LARGE: [&str; 6] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum During {
     /// Nothing that is aimed at.
+    #[cfg(feature = "long-tests")]
     Superstep,
     /// A call without a move.
     Call,
@@ -75,7 +76,9 @@ impl Loss {
         let every = |key: &str, value: &str| vec!["--set".to_owned(), format!("{key}={value}")];
         let saved = |interval: &str| every("checkpoint.interval", interval);
         match self.during {
-            During::Superstep | During::Restart => (saved("25 supersteps"), 90 + 7 * number),
+            #[cfg(feature = "long-tests")]
+            During::Superstep => (saved("25 supersteps"), 90 + 7 * number),
+            During::Restart => (saved("25 supersteps"), 90 + 7 * number),
             During::Call => {
                 let calls = [
                     every("scheduler.policy", "migbsp"),
@@ -155,6 +158,7 @@ impl Loss {
             })
         };
         match self.during {
+            #[cfg(feature = "long-tests")]
             During::Superstep => true,
             During::Call | During::Moves => !has("call"),
             During::Checkpoint => !has("checkpoint"),

@@ -310,7 +310,7 @@ fn what_repetitions_on_nodes_have_no_use_for_is_refused() {
     check("compare heat.toml --live 0", "0 is not in 1..=10000");
     check(
         "compare heat.toml --live 2",
-        "--cluster FILE is missing, and this is no job of Slurm",
+        "--cluster FILE is missing, and this is no job of Slurm, PBS or OAR",
     );
 }
 

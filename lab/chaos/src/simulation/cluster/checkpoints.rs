@@ -1,6 +1,7 @@
 //! What must hold of the checkpoints of a job, and their folder, which all nodes share.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use agents::HostedProgram;
@@ -336,7 +337,7 @@ impl Disk {
                 let finished = store.complete(job, generation, processes, &files);
                 if finished.is_ok() {
                     // Those that stay are removed later.
-                    drop(store.prune(generation));
+                    drop(store.prune(generation, NonZeroU32::MIN));
                 }
                 let finished = finished.map_err(|error| error.to_string());
                 JobEvent::CheckpointFinished(generation.superstep, finished)
