@@ -2,9 +2,8 @@
 //!
 //! | notification | when |
 //! |---|---|
-//! | `READY=1` | the node waits for clients; after a reload, when that is over |
+//! | `READY=1` | the node waits for clients |
 //! | `WATCHDOG=1` | each half of `WATCHDOG_USEC`, by the thread that carries messages |
-//! | `RELOADING=1` | SIGHUP has arrived |
 //! | `STOPPING=1` | a signal or a client ends the node |
 
 use hosts::Heartbeat;

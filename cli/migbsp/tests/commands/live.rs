@@ -43,7 +43,7 @@ mod play;
 mod records;
 pub(crate) mod recovery;
 mod resume;
-mod service;
+pub(crate) mod service;
 mod supersteps;
 pub(crate) mod under_way;
 mod up;

@@ -14,6 +14,7 @@ mod charts;
 mod checkpoints;
 mod compare;
 mod configuration;
+mod deploy;
 mod environment;
 mod explain;
 mod export;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::live::cluster::Cluster;
 
 /// Waits until the supervisor at `socket` is told `words`, at most five seconds; what it was told until then.
-fn told(socket: &UnixDatagram, words: &str) -> Vec<String> {
+pub(crate) fn told(socket: &UnixDatagram, words: &str) -> Vec<String> {
     let mut all = Vec::new();
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(5) {
@@ -52,7 +52,7 @@ fn a_supervisor_is_told_that_a_node_is_ready_runs_and_stops() {
 }
 
 /// The status and the body of the answer to a request of one that understands `accepted`.
-fn get(address: &str, method: &str, path: &str, accepted: &str) -> (u16, String) {
+pub(crate) fn get(address: &str, method: &str, path: &str, accepted: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(
         stream,
