@@ -195,6 +195,7 @@ impl Lab {
     }
 
     /// Waits until a checkpoint is complete in a folder.
+    #[cfg(feature = "long-tests")]
     #[track_caller]
     fn saved(&self, name: &str, folder: &str, seconds: u64) {
         let deadline = Instant::now() + Duration::from_secs(seconds);
@@ -209,6 +210,7 @@ impl Lab {
     }
 
     /// The number of complete checkpoints in a folder.
+    #[cfg(feature = "long-tests")]
     fn manifests(&self, folder: &str) -> usize {
         let entries = |path: PathBuf| {
             let entries = fs::read_dir(path).into_iter().flatten().flatten();
@@ -348,7 +350,7 @@ fn the_components_of_a_heterogeneous_job_are_sets_and_a_job_that_is_cancelled_le
     assert_eq!(result["hosts"].as_array().unwrap().len(), 3, "{result}");
     lab.is_clean();
     let long = [
-        "--set application.supersteps=10000000",
+        "--set application.supersteps=900000",
         "-n 4",
         "--checkpoint saved",
         "--out runs/ended",

@@ -120,7 +120,7 @@ fn a_node_needs_no_file_and_no_name() {
     assert!(child.try_wait().unwrap().is_none(), "{line}");
     signal(child.id(), "TERM");
     assert!(child.wait().unwrap().success(), "{line}");
-    let words = ["waits for clients", "node=node-1 ", "address=127.0.0.1:"];
+    let words = ["waits for clients", "node=\"node-1\"", "address=127.0.0.1:"];
     assert!(words.iter().all(|word| line.contains(word)), "{line}");
 }
 
