@@ -249,7 +249,7 @@ pub fn drain(
 pub fn add(
     identity: Identity,
     build: &Build,
-    members: Vec<(Member, Role)>,
+    members: &[(Member, Role)],
     mut node: Member,
 ) -> Result<JobId, JobError> {
     runtime()?.block_on(async {
@@ -263,7 +263,7 @@ pub fn add(
             if node.slots == 0 {
                 node.slots = own.processors;
             }
-            let job = offer_to_any(&endpoint, &members, &node).await?;
+            let job = offer_to_any(&endpoint, members, &node).await?;
             while answer_of(&endpoint, &node, Role::Node)
                 .await
                 .status?

@@ -111,7 +111,7 @@ fn add(arguments: &AddArguments, context: &Context<'_>) -> Result<(), CommandFai
     };
     let name = node.name.clone();
     let all = cluster.all();
-    let job = hosts::add(cluster.client, &build, all, node).map_err(failed)?;
+    let job = hosts::add(cluster.client, &build, &all, node).map_err(failed)?;
     print(&format!("{name} takes part in job {:016x}\n", job.0))?;
     Ok(())
 }
