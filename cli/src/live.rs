@@ -5,7 +5,7 @@ pub(crate) mod bench;
 mod cluster;
 pub(crate) mod compare;
 mod help;
-mod links;
+pub(crate) mod links;
 mod local_nodes;
 pub(crate) mod node;
 mod play;

@@ -16,6 +16,7 @@ mod attach;
 mod checkpoints;
 mod client;
 mod counter;
+mod credentials;
 mod files;
 mod leader;
 mod live_job;
@@ -35,7 +36,8 @@ use pool::{Executions, ProcessorSpeed};
 pub use attach::{Attachment, attach, end};
 pub use checkpoints::CheckpointFolders;
 pub use client::{
-    JobObserver, NodeAnswer, TransferProgress, detach, drain, inquire, resume, run, watch,
+    JobObserver, NodeAnswer, TransferProgress, any_address, detach, drain, inquire, resume, run,
+    watch,
 };
 pub use files::OutputFolder;
 pub use leader::SharedPrepare;

@@ -1,6 +1,7 @@
 //! `migbsp node`: the node daemon of a host, which serves clients.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, BufRead, Read, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -14,13 +15,15 @@ use std::time::{Duration, SystemTime};
 use bsp::units::InstructionsPerSecond;
 use clap::Args;
 use hosts::{
-    CheckpointFolders, Leave, LoadScope, Node, Offer, OutputFolder, Pace, Share, processors,
+    CheckpointFolders, Leave, LoadScope, Node, Offer, OutputFolder, Pace, Share, any_address,
+    processors,
 };
 use machines::{Builds, Routes};
 use protocol::Member;
-use protocol::identity::files::{RevocationsFile, read_identity};
+use protocol::identity::files::read_identity;
 use protocol::identity::{Identity, Name, Pem, Role, Subject};
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use tokio::sync::oneshot;
 
 use crate::cert;
@@ -108,8 +111,8 @@ struct Section {
     name: Option<String>,
     /// The folder with its certificate and key.
     identity: Option<String>,
-    /// The address on which it listens.
-    listen: SocketAddr,
+    /// The address on which it listens; not set: all of this host, IPv6 and IPv4.
+    listen: Option<ListenAddress>,
     /// Instructions per second of one processor; not set: it is measured.
     speed: Option<f64>,
     /// The fraction of its processors that programs are given.
@@ -122,12 +125,39 @@ struct Section {
     outputs: Option<String>,
 }
 
+/// An address and a port.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct ListenAddress(SocketAddr);
+
+impl<'de> Deserialize<'de> for ListenAddress {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+
+        impl Visitor<'_> for Text {
+            type Value = ListenAddress;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let example =
+                    "`\"[::]:7447\"` for all addresses of this host, `\"10.0.0.7:7447\"` for one";
+                write!(formatter, "an IP address and a port, such as {example}")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ListenAddress, E> {
+                let read = text.parse().map(ListenAddress);
+                read.map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+            }
+        }
+
+        deserializer.deserialize_any(Text)
+    }
+}
+
 impl Default for Section {
     fn default() -> Self {
         Self {
             name: None,
             identity: None,
-            listen: SocketAddr::from(([0, 0, 0, 0], PORT)),
+            listen: None,
             speed: None,
             share: 1.0,
             checkpoints: Vec::new(),
@@ -208,10 +238,10 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         .identity
         .as_deref()
         .map(|folder| file.parent().unwrap_or_else(|| Path::new("")).join(folder));
-    let folder = cert::folder(given.as_deref())?;
+    let folder = cert::folder(given.as_deref(), "set `identity` to a folder in [node]")?;
     let identity = read_identity(&folder, &name).map_err(Failure::input)?;
     check_role(&folder, &identity, registry.program())?;
-    warn_of_validity(&identity, SystemTime::now());
+    cert::check_validity(&identity, SystemTime::now(), registry.program())?;
     let beside = file.parent().unwrap_or_else(|| Path::new(""));
     let checkpoints = section.checkpoints.iter().map(|folder| {
         let absolute = std::path::absolute(beside.join(folder));
@@ -259,8 +289,9 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
     });
     let node = Node {
         identity,
-        revocations: Some(RevocationsFile::new(folder)),
-        address: section.listen,
+        address: section
+            .listen
+            .map_or_else(|| any_address(PORT), |listen| listen.0),
         routes: Routes::default(),
         builds: Builds {
             own: registry.build()?,
@@ -344,24 +375,6 @@ fn check_role(folder: &Path, identity: &Identity, program: &str) -> Result<(), F
     }
 }
 
-/// Warns if no peer accepts the certificate of this node at `now`: each connection would be refused, with a reason at its
-/// other end alone.
-fn warn_of_validity(identity: &Identity, now: SystemTime) {
-    let certificate = identity.certificate();
-    let validity = certificate.validity;
-    let name = &certificate.subject.name;
-    if validity.includes(now) {
-        return;
-    }
-    if now < validity.from() {
-        tracing::error!("the certificate of {name} is not valid yet: check the clock");
-    } else {
-        tracing::error!(
-            "the certificate of {name} has expired, and all peers refuse it: issue a new one"
-        );
-    }
-}
-
 /// The names of the workloads that this program knows.
 fn workloads(registry: &Registry) -> Vec<String> {
     registry.names().into_iter().map(str::to_owned).collect()
@@ -397,7 +410,6 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
     };
     let node = Node {
         identity: Identity::from_pem(&pem).map_err(Failure::input)?,
-        revocations: None,
         address: configuration.listen,
         routes: configuration.routes.into(),
         builds: Builds {

@@ -181,7 +181,6 @@ pub(crate) fn node() -> anyhow::Result<()> {
     let node = Node {
         offer: None,
         identity: identity_from_stdin()?,
-        revocations: None,
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         routes: Routes::default(),
         builds: Builds::same_as(build()?),

@@ -117,7 +117,6 @@ impl Cluster {
             let node = Node {
                 offer: None,
                 identity,
-                revocations: None,
                 address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
                 routes: options.routes,
                 builds: options.builds,
