@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use experiments::cluster::{self, Hosts, ResourceManager};
 use experiments::submission::{request, scenario};
@@ -277,15 +277,18 @@ pub(crate) fn identity(
     role: Role,
     program: &str,
 ) -> Result<Identity, Failure> {
-    let folder = cert::folder(folder)?;
+    let folder = cert::folder(folder, "name a folder with --identity")?;
     if let Some(name) = name {
         let identity = read_identity(&folder, name).map_err(cert::fault)?;
         let found = identity.certificate().subject.role;
         if found != role {
             let place = folder.display();
-            let problem = format!("{name} is a {found}, expected a {role}");
-            return Err(Failure::Input(format!("{place}: {problem}")));
+            return Err(Failure::Input(format!(
+                "{place}: {name} is a {found}, must be a {role}; `{program} cert issue --role {role} --name NAME` makes a \
+                 certificate"
+            )));
         }
+        cert::check_validity(&identity, SystemTime::now(), program)?;
         return Ok(identity);
     }
     let mut names = names_of(&folder, role)?;
@@ -294,7 +297,11 @@ pub(crate) fn identity(
         0 => Err(Failure::Input(format!(
             "{place}: no certificate of a {role}; `{program} cert issue --role {role} --name NAME` makes one"
         ))),
-        1 => read_identity(&folder, &names.remove(0)).map_err(cert::fault),
+        1 => {
+            let identity = read_identity(&folder, &names.remove(0)).map_err(cert::fault)?;
+            cert::check_validity(&identity, SystemTime::now(), program)?;
+            Ok(identity)
+        }
         _ => {
             let names: Vec<&str> = names.iter().map(Name::as_str).collect();
             let names = names.join(", ");
@@ -308,6 +315,9 @@ pub(crate) fn identity(
 /// Names in `folder` that have a certificate for `role` in a file of that name.
 fn names_of(folder: &Path, role: Role) -> Result<Vec<Name>, Failure> {
     let mut names = Vec::new();
+    if !folder.exists() {
+        return Ok(names);
+    }
     for file in cert::certificates(folder)? {
         // Other files are ignored.
         let Ok(certificates) = list_certificates(&file) else {

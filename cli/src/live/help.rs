@@ -13,7 +13,7 @@ FILE, if there is one, which the environment (MIGBSP__NODE__KEY=VALUE) overrides
   [node]
   name = \"node-1\"              # as in its certificate and in the list of hosts; default: the name of the host
   identity = \"certificates\"    # folder with node-1.pem and node-1.key; default ~/.config/migbsp
-  listen = \"0.0.0.0:7447\"      # UDP
+  listen = \"[::]:7447\"         # UDP; the default: all addresses, IPv6 and IPv4
   share = 1.0                  # the fraction of its processors for programs
   # speed = 2e9                # instructions per second of one; default: measured at the start
   # checkpoints = [\"/shared\"]  # folders in which it may write checkpoints; default: none

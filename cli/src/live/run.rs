@@ -859,6 +859,17 @@ impl JobObserver for RunObservers<'_> {
         );
     }
 
+    fn await_measurements(&mut self) {
+        tracing::warn!(
+            "the nodes still call each other and measure the links between them, with 4 MiB in each direction between Sets: the run \
+             begins when they have"
+        );
+    }
+
+    fn warn_of_certificates(&mut self, ending: &str) {
+        tracing::warn!("{ending}");
+    }
+
     /// Ends the record of the view that is over: the next one has its own.
     fn begin_view(&mut self, next: &NextView) -> Result<Setup, JobError> {
         let ViewFollower { job, registry, .. } = self.views;

@@ -184,7 +184,6 @@ pub(crate) fn node() -> anyhow::Result<()> {
         metrics: None,
         heartbeat: None,
         identity: identity_from_stdin()?,
-        revocations: None,
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         routes: Routes::default(),
         builds: Builds::same_as(build()?),

@@ -119,7 +119,6 @@ impl Cluster {
                 metrics: None,
                 heartbeat: None,
                 identity,
-                revocations: None,
                 address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
                 routes: options.routes,
                 builds: options.builds,

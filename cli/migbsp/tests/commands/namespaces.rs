@@ -148,8 +148,7 @@ fn start(folder: &Folder, network: &mut Network, managing: &[usize]) {
             "cert", "issue", "--role", role, "--name", &name, "--dir", "ca",
         ]);
         let address = Network::address(index);
-        let conf =
-            format!("[node]\nname = \"{name}\"\nidentity = \"ca\"\nlisten = \"{address}\"\n");
+        let conf = format!("[node]\nname = \"{name}\"\nidentity = \"ca\"\n");
         fs::write(folder.path().join(format!("{name}.toml")), conf).unwrap();
         let set = if index < 2 { "near" } else { "far" };
         hosts += &format!("{name} slots=1 set={set} addr={address}\n");
@@ -243,6 +242,50 @@ fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
     ]) {
         assert!(problem.as_str().unwrap().starts_with(pair), "{divided}");
     }
+}
+
+#[test]
+fn nodes_listen_on_ipv6_and_ipv4_and_say_what_a_path_must_carry() {
+    let Some(mut network) = Network::new(2, 2) else {
+        eprintln!("{SKIPPED}");
+        return;
+    };
+    let folder = Folder::new().with("heat.toml", HEAT);
+    start(&folder, &mut network, &[0]);
+    let run = |hosts: &str| {
+        let options = ["--cluster", hosts, "--identity", "ca"];
+        folder.run(&[&["run", "heat.toml", "--format", "json"][..], &options].concat())
+    };
+    assert_eq!(run("hosts").code, Some(0));
+    let id = network.bridge.trim_start_matches("mb").to_owned();
+    let mut has_ipv6 = does(&format!("ip addr add fd77::1/64 dev mb{id} nodad"));
+    let mut hosts = String::new();
+    for (index, space) in network.spaces.iter().enumerate() {
+        let address = format!("fd77::{}", index + 2);
+        has_ipv6 = has_ipv6
+            && does(&format!(
+                "ip -n {space} addr add {address}/64 dev mi{id}-{index} nodad"
+            ));
+        hosts += &format!("host-{index} set=near addr=[{address}]\n");
+    }
+    if has_ipv6 {
+        fs::write(folder.path().join("hosts6"), hosts).unwrap();
+        let ended = run("hosts6");
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    // QUIC needs datagrams of 1200 bytes.
+    for (index, space) in network.spaces.iter().enumerate() {
+        assert!(does(&format!("ip link set mo{id}-{index} mtu 1100")));
+        assert!(does(&format!(
+            "ip -n {space} link set mi{id}-{index} mtu 1100"
+        )));
+    }
+    let ended = run("hosts");
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    assert!(
+        ended.stderr.contains("datagrams of 1200 bytes"),
+        "{ended:?}"
+    );
 }
 
 /// A job that lasts some seconds, and saves its processes early.

@@ -24,7 +24,7 @@ fn folder() -> Folder {
 }
 
 #[track_caller]
-fn check(folder: &Folder, arguments: &[&str], code: i32, message: &str) {
+pub(crate) fn check(folder: &Folder, arguments: &[&str], code: i32, message: &str) {
     let ended = UnderWay::start(&mut folder.command(arguments)).ends_within(15);
     assert_eq!(
         (ended.code, ended.stdout.as_str()),
@@ -68,11 +68,11 @@ fn a_mistake_in_the_configuration_of_a_node_is_named() {
         ),
         (
             "[node]\nname = \"node-1\"\nidentity = \"empty\"",
-            "empty/node-1.pem: No such file or directory",
+            "empty/node-1.pem: there is none of node-1: its folder has no certificate; `cert issue` makes one",
         ),
         (
             "[node]\nname = \"node-2\"\nidentity = \"ca\"",
-            "ca/node-2.pem: No such file or directory",
+            "ca/node-2.pem: there is none of node-2: its folder has certificates of laptop, node-1",
         ),
     ] {
         let folder_of = |name: &str| folder.path().join(name);
@@ -245,7 +245,7 @@ fn a_cluster_that_is_not_there_is_named() {
         4,
         "invalid value `2` for `scheduler.transfer_factor`: needs a simulated platform",
     );
-    let silent = "set-manager node-1 at 127.0.0.1:9: no answer in 5 s: its host says that nothing has this port";
+    let silent = "set-manager node-1 at 127.0.0.1:9: its host says that nothing has this port";
     check(&folder, &run, 5, silent);
     let status = folder.run(&[&["status"][..], &options].concat());
     assert_eq!(status.code, Some(5));

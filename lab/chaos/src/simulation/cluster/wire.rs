@@ -474,11 +474,7 @@ impl Cluster<'_> {
             if connecting.limit <= self.now {
                 let peer = Arc::clone(&self.places[to].info);
                 let after = Duration::from_nanos(CONNECTING);
-                let error = ConnectError::TimedOut {
-                    peer,
-                    after,
-                    is_closed: false,
-                };
+                let error = ConnectError::TimedOut { peer, after };
                 return self.unreachable(&connecting, error.into());
             }
             let again = (self.now + AGAIN).min(connecting.limit);
