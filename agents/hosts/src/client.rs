@@ -1038,7 +1038,7 @@ pub(super) fn endpoint(identity: Identity, build: &Build) -> Result<Arc<Endpoint
     let bound = Endpoint::bind(identity, any_address(0), policy, bounds, build.clone());
     let bound = bound.map_err(|error| JobError::cluster(error.to_string()))?;
     let endpoint = Arc::new(bound);
-    credentials::follow(&endpoint);
+    credentials::follow(&endpoint, Arc::default());
     Ok(endpoint)
 }
 

@@ -9,9 +9,11 @@ use std::time::{Duration, SystemTime};
 use protocol::identity::files::{IdentityFiles, RevocationsFile, Stamps};
 use protocol::identity::{date, ending};
 use protocol::transport::Endpoint;
+use tokio::sync::Notify;
 
-/// Gives `endpoint` what is in the files of its identity whenever they change, if it is of files.
-pub(crate) fn follow(endpoint: &Arc<Endpoint>) {
+/// Gives `endpoint` what is in the files of its identity whenever they change, if it is of files; they are looked at when `reload` says
+/// so, too.
+pub(crate) fn follow(endpoint: &Arc<Endpoint>, reload: Arc<Notify>) {
     let identity = endpoint.identity();
     let Some(folder) = identity.folder() else {
         return;
@@ -24,7 +26,8 @@ pub(crate) fn follow(endpoint: &Arc<Endpoint>) {
     };
     drop(tokio::spawn(async move {
         loop {
-            tokio::time::sleep(PERIOD).await;
+            // Either is reason enough.
+            drop(tokio::time::timeout(PERIOD, reload.notified()).await);
             // Files may be on another machine.
             let reading = tokio::task::spawn_blocking(move || {
                 files.read_revocations();

@@ -73,6 +73,8 @@ pub struct Node {
     pub metrics: Option<TcpListener>,
     /// What it does again and again to show that it runs.
     pub heartbeat: Option<Heartbeat>,
+    /// Has it look at the files of its identity at once; it does so again and again in any case.
+    pub reload: Arc<Notify>,
 }
 
 /// What a node does again and again, on the thread that carries messages, to show that this thread runs.
@@ -138,7 +140,7 @@ impl Node {
             let endpoint = Endpoint::bind(self.identity, self.address, guests, bounds, build)?;
             ready(endpoint.address()?);
             let endpoint = Arc::new(endpoint);
-            credentials::follow(&endpoint);
+            credentials::follow(&endpoint, self.reload);
             credentials::warn_daily(&endpoint);
             let prepare = Arc::clone(&self.prepare);
             let parts = NodeParts {

@@ -351,6 +351,7 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         offer: offer(arguments, &name),
         metrics,
         heartbeat: service::watchdog(),
+        reload: Arc::default(),
     };
     let termination = TerminationSignal::handled(Handling::Serve);
     let build = node.builds.own.to_string();
@@ -361,9 +362,18 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         }
         service::ready(&address.to_string());
     };
-    let terminated = termination.clone();
+    let reload = Arc::clone(&node.reload);
+    let (mut reloads, mut terminated) = (termination.reloads(), Box::pin(termination.received()));
     let ran = node.run(ready, async move {
-        terminated.received().await;
+        loop {
+            tokio::select! {
+                () = &mut terminated => break,
+                Ok(()) = reloads.changed() => {
+                    tracing::info!("reads its certificate, its key and the list of revocations again");
+                    service::reloading(|| reload.notify_one());
+                }
+            }
+        }
         service::stopping();
         Leave::WhenHeld
     });
@@ -543,6 +553,7 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
         offer: configuration.join.map(|(to, own)| Offer { to, own }),
         metrics: None,
         heartbeat: None,
+        reload: Arc::default(),
     };
     let (leave, left) = oneshot::channel::<()>();
     thread::spawn(move || {

@@ -183,6 +183,7 @@ pub(crate) fn node() -> anyhow::Result<()> {
         offer: None,
         metrics: None,
         heartbeat: None,
+        reload: Arc::default(),
         identity: identity_from_stdin()?,
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         routes: Routes::default(),

@@ -118,6 +118,7 @@ impl Cluster {
                 offer: None,
                 metrics: None,
                 heartbeat: None,
+                reload: Arc::default(),
                 identity,
                 address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
                 routes: options.routes,

@@ -44,6 +44,11 @@ fn a_supervisor_is_told_that_a_node_is_ready_runs_and_stops() {
     }
     // Each half of the time; a busy machine makes it longer.
     assert!(Duration::from_millis(700) < began.elapsed());
+    cluster.signal("node-1", "HUP");
+    let reloaded = told(&socket, "READY=1");
+    assert!(reloaded.contains(&"RELOADING=1".to_owned()), "{reloaded:?}");
+    let since = |line: &String| line.starts_with("MONOTONIC_USEC=");
+    assert!(reloaded.iter().any(since), "{reloaded:?}");
     cluster.works("hosts");
     told(&socket, "WATCHDOG=1");
     cluster.signal("node-1", "TERM");
