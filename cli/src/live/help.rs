@@ -5,7 +5,7 @@ Run a node daemon that serves jobs from clients.
 
 A node serves one job at a time: it executes the processes that start on it or migrate to it, with one thread per slot \
 in the client's list of hosts, or of --slots, and sends migrating processes to their targets. It runs until a signal (SIGTERM, \
-SIGINT, SIGHUP) or `drain` ends it. It leaves its job first, which goes on without it; a job without recovery fails. The first node of each Set is its Set Manager and \
+SIGINT) or `drain` ends it. It leaves its job first, which goes on without it; a job without recovery fails. The first node of each Set is its Set Manager and \
 needs a certificate with that role.";
 
 pub(super) const NODE_HELP: &str = "\

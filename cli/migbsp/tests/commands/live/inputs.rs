@@ -44,7 +44,7 @@ fn a_mistake_in_the_configuration_of_a_node_is_named() {
     let folder = folder();
     for (text, message) in [
         // It is called as its host is.
-        ("[node]\nidentity = \"empty\"", ".pem: No such file"),
+        ("[node]\nidentity = \"empty\"", "there is none of"),
         (
             "[node]\nname = \"N_1\"",
             "`node.name`: invalid name \"N_1\"",
@@ -223,7 +223,7 @@ fn a_cluster_that_is_not_there_is_named() {
             (
                 &["--cluster", "hosts", "--identity", "ca", "--as", "node-1"],
                 4,
-                "ca: node-1 is a node, expected a client",
+                "ca: node-1 is a node, must be a client",
             ),
         ] {
             check(&folder, &[command, options].concat(), code, message);

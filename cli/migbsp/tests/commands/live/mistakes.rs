@@ -306,7 +306,7 @@ fn a_mistake_at_one_host_is_a_sentence() {
             "# none\n".to_owned(),
             status,
             4,
-            "hosts: no host; a line is `node-1 slots=4`\n",
+            "hosts: no host; a line is `node-1 slots=4`, and `pool=yes` is for hosts that join\n",
         ),
         (
             "hosts",
@@ -330,10 +330,7 @@ fn a_user_without_a_home_is_told_what_names_the_folder() {
     let binary = folder.command(&[]).get_program().to_owned();
     for (arguments, remedy) in [
         ("status --cluster hosts", "name a folder with --identity"),
-        (
-            "node --conf node.toml",
-            "set `identity` to a folder in [node]",
-        ),
+        ("node --conf node.toml", "name a folder with --identity"),
         ("cert init --cluster lab", "name a folder with --dir"),
         ("cert show", "name a file or a folder"),
     ] {
