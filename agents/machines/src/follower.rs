@@ -194,7 +194,7 @@ impl Follower {
                 return Err(wrong("a time below zero"));
             }
             Followed::Begun(restored) => {
-                self.actions.push_back(FollowerAction::ShowBegun(restored))
+                self.actions.push_back(FollowerAction::ShowBegun(restored));
             }
             Followed::Folders(folders) => {
                 if !folders
