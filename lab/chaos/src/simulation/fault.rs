@@ -206,7 +206,7 @@ impl Fault {
         let factor = match kind {
             FaultKind::Loss => random.between(1, 30),
             FaultKind::Late => random.duration(1, 1000),
-            FaultKind::LateOutputs => random.duration(10, 3000),
+            FaultKind::LateOutputs => random.duration(100, 10_000),
             FaultKind::Partition => Partition::draw(random, nodes).factor(),
             _ => random.duration(2, 100),
         };

@@ -187,8 +187,7 @@ impl Scenario {
         }
         let mut random = Random::new(self.seed, Purpose::Attaching);
         let random = &mut random;
-        let request = &self.request;
-        let nodes = request.members.len();
+        let nodes = self.request.members.len();
         let is_heavy = self.delay.1 == MBIT_10;
         // Steps that few jobs reach are as frequent as all others.
         let step = |random: &mut Random| {
@@ -207,6 +206,11 @@ impl Scenario {
             let when = When::Step(random.of(&steps), random.between(1, 60));
             let crash = Fault::draw(random, FaultKind::ClientCrash, when, nodes);
             self.faults.push(crash);
+            // What happens to the clients that attach then takes seconds.
+            if !is_heavy {
+                self.computation = (20_000_000, 300_000_000);
+                self.longest *= 2;
+            }
         }
         // The node that leads may be lost.
         if random.percent(30) {
@@ -220,12 +224,19 @@ impl Scenario {
                 When::Event(random.between(1, 300))
             };
             let late = Fault::draw(random, FaultKind::LateOutputs, when, nodes);
-            // Most concern the process that halts first: a view may end soon after that.
-            let lasts = self.programs[0].lasts.iter().zip(&request.setup.placement);
+            // Most concern the process that halts first, whose output is sent when a later view begins.
+            let lasts = self.programs[0].lasts.iter();
+            let lasts = lasts.zip(&self.request.setup.placement);
             let first = lasts.min_by_key(|(last, _)| **last);
             let first = first.map_or(late.node, |(_, host)| host.index());
             let node = if random.percent(75) { first } else { late.node };
             self.faults.push(Fault { node, ..late });
+            // Other outputs are sent at the end. A node that is lost then ends the view all the same.
+            if random.percent(50) {
+                let steps = [Step::Barrier, Step::Finish, Step::End];
+                let when = When::Step(random.of(&steps), random.between(1, 6));
+                self.faults.push(Fault::draw_loss(random, when, nodes));
+            }
         }
         if random.percent(80) {
             // The first client attaches soon, so that others of these faults happen to it.
