@@ -1,6 +1,7 @@
 //! What must hold of the checkpoints of a job, and their folder, which all nodes share.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use agents::HostedProgram;
