@@ -4,7 +4,7 @@
 #
 #   deploy/build-static.sh [PROFILE]     PROFILE of Cargo: dist if it is not given
 #
-# `dist` takes some ten minutes on two cores, and 4.4 GB of memory.
+# `dist` takes some eight minutes on two cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 profile="${1:-dist}"
