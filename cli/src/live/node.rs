@@ -333,7 +333,7 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         identity,
         address: arguments
             .listen
-            .or(section.listen.map(|listen| listen.0))
+            .or_else(|| section.listen.map(|listen| listen.0))
             .unwrap_or_else(|| any_address(PORT)),
         routes: Routes::default(),
         builds: Builds {

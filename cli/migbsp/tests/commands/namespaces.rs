@@ -329,11 +329,11 @@ fn go_on(mut network: Network, divide: impl Fn(&Network, bool), lost: &[&str]) {
     std::thread::sleep(Duration::from_secs(5));
     assert!(!run.is_over(), "{:?}", run.ends_within(0));
     divide(&network, false);
-    check(&folder, run, network.spaces.len(), lost);
+    check(&folder, &run, network.spaces.len(), lost);
 }
 
 /// The command that follows a job of so many hosts ends well: the hosts that were lost are back, and nothing is repeated for that.
-fn check(folder: &Folder, following: UnderWay, hosts: usize, lost: &[&str]) {
+fn check(folder: &Folder, following: &UnderWay, hosts: usize, lost: &[&str]) {
     let ended = following.ends_within(240);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let outputs = |name: &str| fs::read(folder.path().join(name)).unwrap();
@@ -442,5 +442,5 @@ fn of_two_halves_that_of_the_leader_goes_on_and_the_other_one_is_back() {
     network.divide(&half, &others, false);
     let names: Vec<String> = others.iter().map(|host| format!("host-{host}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    check(&folder, attached, 4, &names);
+    check(&folder, &attached, 4, &names);
 }

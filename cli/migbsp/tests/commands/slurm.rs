@@ -194,34 +194,6 @@ impl Lab {
         }
     }
 
-    /// Waits until a checkpoint is complete in a folder.
-    #[cfg(feature = "long-tests")]
-    #[track_caller]
-    fn saved(&self, name: &str, folder: &str, seconds: u64) {
-        let deadline = Instant::now() + Duration::from_secs(seconds);
-        while self.manifests(folder) == 0 {
-            assert!(
-                Instant::now() < deadline,
-                "{folder}\n{}",
-                self.text(&format!("{name}.log"))
-            );
-            thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// The number of complete checkpoints in a folder.
-    #[cfg(feature = "long-tests")]
-    fn manifests(&self, folder: &str) -> usize {
-        let entries = |path: PathBuf| {
-            let entries = fs::read_dir(path).into_iter().flatten().flatten();
-            entries.map(|entry| entry.path())
-        };
-        let generations = entries(self.path(folder)).flat_map(entries);
-        generations
-            .filter(|path| path.join("manifest.json").is_file())
-            .count()
-    }
-
     /// Checks that nothing of a job is left: no node, and no key.
     #[track_caller]
     fn is_clean(&self) {

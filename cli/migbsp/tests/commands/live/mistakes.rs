@@ -53,6 +53,7 @@ fn all(folder: &Folder, mistakes: &[Mistake<'_>]) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of mistakes")]
 fn a_mistake_at_one_host_is_a_sentence() {
     let folder = Folder::new().with("empty/nothing", "");
     let usual = (-1, 30);
