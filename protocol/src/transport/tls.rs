@@ -123,11 +123,8 @@ pub(super) fn member(
         })
     };
     let verifier = member_verifier(identity, revocations).map_err(refused)?;
-    drop(
-        verifier
-            .verify_client_cert(der, &[], now)
-            .map_err(refused)?,
-    );
+    let verified = verifier.verify_client_cert(der, &[], now);
+    verified.map_err(refused)?;
     parsed(der, own)
 }
 

@@ -127,7 +127,7 @@ fn a_cluster_that_is_not_there_is_named() {
             (
                 &["--cluster", "hosts", "--identity", "ca", "--as", "node-1"],
                 4,
-                "ca: node-1 is a node, expected a client",
+                "ca: node-1 is a node, must be a client",
             ),
         ] {
             check(&folder, &[command, options].concat(), code, message);
