@@ -861,8 +861,8 @@ impl JobObserver for RunObservers<'_> {
 
     fn await_measurements(&mut self) {
         tracing::warn!(
-            "the nodes still call each other and measure the links between them, with 4 MiB in each direction between Sets: the run \
-             begins when they have"
+            "the nodes still call each other, and probe the links between Sets with 4 MiB in each direction: the run begins when they \
+             have"
         );
     }
 
