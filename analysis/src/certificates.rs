@@ -1,14 +1,13 @@
 //! `migbsp cert show`: certificates, and their state at a point in time.
 
 use std::collections::BTreeSet;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use experiments::{CsvTable, Failure, Provenance, Published};
-use protocol::identity::{Holder, ListedCertificate, Serial, Validity};
+use protocol::identity::{Holder, ListedCertificate, Serial, Validity, date};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use crate::text::Layout;
 
@@ -40,6 +39,8 @@ struct Row {
     /// The number that `cert revoke` takes.
     serial: String,
     sha256: String,
+    #[serde(skip)]
+    validity: Validity,
 }
 
 impl Report {
@@ -64,6 +65,25 @@ impl Report {
             Row::new(file, certificate, is_revoked, self.now)
         });
         self.certificates.extend(rows);
+    }
+
+    /// What is said of each certificate that has ended, or does so within `length`, and is not revoked.
+    pub fn ending_within(&self, length: Duration) -> Vec<String> {
+        let rows = self
+            .certificates
+            .iter()
+            .filter(|row| row.state != REVOKED && row.validity.ends_within(length, self.now));
+        let said: BTreeSet<String> = rows
+            .map(|row| {
+                format!(
+                    "{} of {} ends at {}",
+                    row.label(),
+                    row.cluster,
+                    row.not_after
+                )
+            })
+            .collect();
+        said.into_iter().collect()
     }
 
     /// The certificates as a table, each once, however many files have it.
@@ -139,12 +159,13 @@ impl Row {
             not_after: date(validity.until()),
             days_left: days(now, validity.until()),
             state: if is_revoked {
-                "revoked"
+                REVOKED
             } else {
                 state(*validity, now)
             },
             serial: serial.to_string(),
             sha256: hex::encode(Sha256::digest(der)),
+            validity: *validity,
         }
     }
 
@@ -152,6 +173,8 @@ impl Row {
         self.name.as_ref().unwrap_or(&self.role)
     }
 }
+
+const REVOKED: &str = "revoked";
 
 fn state(validity: Validity, now: SystemTime) -> &'static str {
     if validity.includes(now) {
@@ -161,17 +184,6 @@ fn state(validity: Validity, now: SystemTime) -> &'static str {
     } else {
         "expired"
     }
-}
-
-/// The time as in RFC 3339, in UTC, to the second.
-///
-/// # Panics
-///
-/// If it is after the year 9999; certificates and clocks end before.
-pub fn date(time: SystemTime) -> String {
-    let to_the_second = OffsetDateTime::from(time).replace_nanosecond(0);
-    let time = to_the_second.expect("0 is a number of nanoseconds");
-    time.format(&Rfc3339).expect("the year has four digits")
 }
 
 /// Whole days from `now` until `until`, rounded down.
@@ -188,18 +200,9 @@ fn days(now: SystemTime, until: SystemTime) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn at(seconds: u64) -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
-    }
-
-    #[test]
-    fn dates_are_in_utc() {
-        assert_eq!(date(at(0)), "1970-01-01T00:00:00Z");
-        assert_eq!(date(at(951_782_399)), "2000-02-28T23:59:59Z");
-        assert_eq!(date(at(951_782_400)), "2000-02-29T00:00:00Z");
-        assert_eq!(date(at(1_800_000_000)), "2027-01-15T08:00:00Z");
     }
 
     #[test]

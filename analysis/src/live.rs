@@ -133,6 +133,16 @@ impl ViewReport {
             }),
         }
     }
+
+    /// Its number.
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// It has no record.
+    pub fn set_unrecorded(&mut self) {
+        self.record = None;
+    }
 }
 
 /// How a job goes on in a view of this number of hosts, as a sentence without its stop.

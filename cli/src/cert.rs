@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use analysis::certificates::{Report, date};
+use analysis::certificates::Report;
+use bsp::units::Seconds;
 use clap::builder::{PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use etcetera::{BaseStrategy, choose_base_strategy};
@@ -15,10 +16,14 @@ use protocol::identity::files::{
     FileError, list_certificates, read_authority, read_newest_revocations, read_revocations,
     write_authority, write_identity, write_revocations,
 };
-use protocol::identity::{Authority, Holder, Name, Revocations, Role, Serial, Validity};
+use protocol::identity::{
+    Authority, Certificate, Holder, Identity, Name, Revocations, Role, Serial, Subject, Validity,
+    date,
+};
 
 use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
+use crate::live::links::positive_time;
 use crate::output::{Format, print, print_json, print_text};
 
 /// Arguments of `cert`.
@@ -108,7 +113,8 @@ Roles:
 Files, in the folder of --out:
   NAME.pem  the certificate, and that of the authority
   NAME.key  the key, mode 0600
-Neither is ever overwritten: renew certificates into another folder, or remove the old ones.
+Neither is ever overwritten: renew certificates into another folder, and copy them over the old ones. Nodes and clients that run
+look at their files every 2 s.
 By default the folder of --dir, which is $XDG_CONFIG_HOME/migbsp by default, else ~/.config/migbsp.
 
 Examples:
@@ -124,8 +130,8 @@ Revoke certificates: their holders are no longer admitted to the cluster.
 
 The authority signs a list of all certificates that it has revoked. Nodes and clients with that list beside \
 their own certificate refuse these peers, whichever side connects. Run this where the authority is, and copy \
-the list to every node and client. Nodes look at it every 2 s, and end connections to holders of certificates that \
-have been added; clients read it when they start.";
+the list to every node and client. They look at it every 2 s, and end connections to holders of certificates that \
+have been added.";
 
 const REVOKE_HELP: &str = "\
 Files:
@@ -157,11 +163,14 @@ Formats:
 Examples:
   {bin} cert show                                    the default folder
   {bin} cert show certs node-1.pem                   a folder and a file
-  {bin} cert show --format json | jq '.certificates[] | select(.days_left < 7)'
+  {bin} cert show --expires-within 7d certs          for a monitor: exit code 3 if one ends by then
   openssl x509 -in node-1.pem -noout -text           what another program says
 
 `days` is what is left, rounded down: below zero, a certificate has expired. `revoked` is what the list \
-authority.crl in the folder of the file names.";
+authority.crl in the folder of the file names.
+
+Exit codes: 0 they are shown; 2 usage; 3 with --expires-within, one has expired or does so within that time, and is not \
+revoked; 4 no certificate.";
 
 /// Arguments of `cert init`.
 #[derive(Debug, Args)]
@@ -178,7 +187,7 @@ pub(crate) struct InitArguments {
 }
 
 fn init(arguments: &InitArguments, program: &str) -> Result<(), CommandFailure> {
-    let folder = folder(arguments.dir.as_deref())?;
+    let folder = folder(arguments.dir.as_deref(), DIR)?;
     let validity = validity_of_authority(arguments.days)?;
     let authority =
         Authority::generate(arguments.cluster.clone(), validity).map_err(Failure::chain)?;
@@ -223,7 +232,7 @@ fn issue(arguments: &IssueArguments, program: &str) -> Result<(), CommandFailure
         return Err(Failure::Usage(format!("--name {AUTHORITY}: {problem}")).into());
     }
     let given = arguments.dir.as_deref();
-    let folder = folder(given)?;
+    let folder = folder(given, DIR)?;
     let authority = authority(&folder, given, program)?;
     let validity = validity_of_member(&authority, arguments.days)?;
     let identity = authority
@@ -253,6 +262,8 @@ fn role() -> impl TypedValueParser<Value = Role> {
         .try_map(|name| name.parse::<Role>())
 }
 
+/// What names the folder of an authority.
+const DIR: &str = "name a folder with --dir";
 /// Names of the files of an authority.
 const AUTHORITY: &str = "authority";
 
@@ -278,7 +289,7 @@ struct Target {
 
 fn revoke(arguments: &RevokeArguments, program: &str) -> Result<(), CommandFailure> {
     let given = arguments.dir.as_deref();
-    let folder = folder(given)?;
+    let folder = folder(given, DIR)?;
     let authority = authority(&folder, given, program)?;
     let now = SystemTime::now();
     left(&authority, now)?;
@@ -380,7 +391,7 @@ fn text(
     let list = folder.join(LIST);
     text.push_str(&format!(
         "\n{} now names {count} in all. Copy it beside the certificate of every node and client:\n\
-         a node reads it within 2 s and ends connections to them; a client reads it when it starts.\n",
+         each reads it within 2 s, and ends connections to them.\n",
         list.display()
     ));
     text
@@ -398,12 +409,15 @@ pub(crate) struct ShowArguments {
     /// Format of the list
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// End with exit code 3 if a certificate has expired or does so within this time, such as 7d
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = positive_time)]
+    expires_within: Option<Seconds>,
 }
 
 fn show(arguments: &ShowArguments, registry: &Registry) -> Result<(), CommandFailure> {
     let default;
     let paths = if arguments.files.is_empty() {
-        default = [folder(None)?];
+        default = [folder(None, "name a file or a folder")?];
         &default[..]
     } else {
         &arguments.files
@@ -434,9 +448,22 @@ fn show(arguments: &ShowArguments, registry: &Registry) -> Result<(), CommandFai
     }
     let provenance = || Provenance::of_program(registry);
     match arguments.format {
-        Format::Table => print_text(true, |layout| report.text(layout)),
-        Format::Json => print_json(&provenance()?, &report),
-        Format::Csv => print(&report.csv(&provenance()?)?),
+        Format::Table => print_text(true, |layout| report.text(layout))?,
+        Format::Json => print_json(&provenance()?, &report)?,
+        Format::Csv => print(&report.csv(&provenance()?)?)?,
+    }
+    let Some(within) = arguments.expires_within else {
+        return Ok(());
+    };
+    let length = Duration::try_from_secs_f64(within.get()).unwrap_or(Duration::MAX);
+    match report.ending_within(length) {
+        ending if ending.is_empty() => Ok(()),
+        ending => Err(Failure::Verification(format!(
+            "--expires-within: {}: issue new ones with `{} cert issue`",
+            ending.join(", "),
+            registry.program()
+        ))
+        .into()),
     }
 }
 
@@ -482,6 +509,7 @@ pub(crate) fn fault(error: FileError) -> Failure {
     match error {
         FileError::Exists { .. } | FileError::Write { .. } => Failure::run(error),
         FileError::Read { .. }
+        | FileError::Missing { .. }
         | FileError::TooLong { .. }
         | FileError::Exposed { .. }
         | FileError::Content { .. } => Failure::input(error),
@@ -493,16 +521,53 @@ pub(crate) fn fault(error: FileError) -> Failure {
 ///
 /// # Errors
 ///
-/// If none was given and the user has no home.
-pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
+/// If none was given and the user has no home: `remedy` says what helps then.
+pub(crate) fn folder(given: Option<&Path>, remedy: &str) -> Result<PathBuf, Failure> {
     given.map(Path::to_path_buf).map_or_else(
         || {
-            let strategy = choose_base_strategy()
-                .map_err(|error| Failure::Usage(format!("{error}: name a folder with --dir")))?;
+            let strategy = choose_base_strategy().map_err(|_| {
+                let problem = "this user has no home, and HOME is not set";
+                Failure::Usage(format!("{problem}: {remedy}"))
+            })?;
             Ok(strategy.config_dir().join("migbsp"))
         },
         Ok,
     )
+}
+
+/// Peers accept a certificate only while it is valid.
+///
+/// # Errors
+///
+/// If that of `identity` is not valid at `now`.
+pub(crate) fn check_validity(
+    identity: &Identity,
+    now: SystemTime,
+    program: &str,
+) -> Result<(), Failure> {
+    let Certificate {
+        subject, validity, ..
+    } = identity.certificate();
+    if validity.includes(now) {
+        return Ok(());
+    }
+    let Subject { role, name, .. } = subject;
+    let folder = identity.folder().map(Path::display);
+    let place = folder.map_or_else(String::new, |folder| format!("{folder}: "));
+    let clock = format!("the clock of this host says {}", date(now));
+    Err(Failure::Input(if now < validity.from() {
+        let from = date(validity.from());
+        format!(
+            "{place}the certificate of {role} {name} is not valid yet: it begins {from}, and {clock}; check the clock \
+             (`{program} cert show` lists dates)"
+        )
+    } else {
+        let until = date(validity.until());
+        format!(
+            "{place}the certificate of {role} {name} has expired: it ended {until}, and {clock}; check the clock, or issue a \
+             new one with `{program} cert issue --role {role} --name {name}` (`{program} cert show` lists dates)"
+        )
+    }))
 }
 
 /// The files with certificates in `folder`, those that end in .pem, in the order of their names.

@@ -63,7 +63,7 @@ pub(crate) const EXIT_CODES: &str = "\
     1  the run failed: the program failed, or its results cannot be written
     2  usage: invalid command line, --set or MIGBSP__ variable; --out names a folder with a complete record
        (--force replaces it); --outputs names a format that cannot hold the outputs; --dashboard names an address in use
-    3  an assertion or a verification failed
+    3  an assertion or a verification failed, or a certificate ends within the time of `cert show --expires-within`
     4  invalid input file, or an experiment that cannot be run
     5  a cluster or a peer failed
   130  interrupted (128 + SIGINT; other signals have their numbers)

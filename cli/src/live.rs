@@ -8,7 +8,7 @@ mod cluster;
 pub(crate) mod compare;
 mod help;
 mod launch;
-mod links;
+pub(crate) mod links;
 mod local_nodes;
 pub(crate) mod node;
 mod play;

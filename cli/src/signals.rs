@@ -23,6 +23,8 @@ struct State {
     /// Set once a thread listens.
     is_heard: OnceLock<()>,
     handling: Handling,
+    /// How often SIGHUP has asked to read files again.
+    reloads: watch::Sender<u64>,
     /// Whether the number was [raised](TerminationSignal::raise), and the process has not received a signal.
     is_raised: AtomicBool,
 }
@@ -33,7 +35,8 @@ pub(crate) enum Handling {
     /// Each of them ends it.
     #[default]
     End,
-    /// SIGUSR1 has no effect: resource managers send it to all processes of a job before its time is over.
+    /// SIGHUP asks to read files again. SIGUSR1 has no effect: resource managers send it to all processes of a job before its time is
+    /// over.
     Serve,
     /// They are reported by their number, and the parent of the process ends it.
     Report(fn(u8)),
@@ -77,6 +80,11 @@ impl TerminationSignal {
         // The sender is in `self`.
         drop(number.wait_for(|number| *number != 0).await);
         drop(waiting);
+    }
+
+    /// Changes each time that SIGHUP asks to read files again, if the signals of this process are [`Handling::Serve`].
+    pub(crate) fn reloads(&self) -> watch::Receiver<u64> {
+        self.0.reloads.subscribe()
     }
 
     /// Takes the first signal from now on, also where no task waits for it.
@@ -123,8 +131,12 @@ impl TerminationSignal {
             let number = u8::try_from(kind.as_raw_value()).unwrap_or(u8::MAX);
             match self.0.handling {
                 Handling::End => {}
-                Handling::Serve if kind != told => {}
-                Handling::Serve => continue,
+                Handling::Serve if kind == hung_up => {
+                    self.0.reloads.send_modify(|reloads| *reloads += 1);
+                    continue;
+                }
+                Handling::Serve if kind == told => continue,
+                Handling::Serve => {}
                 Handling::Report(report) => {
                     report(number);
                     continue;

@@ -48,7 +48,7 @@ fn parse(text: &str, name: &str) -> Result<Hosts, Failure> {
     }
     let hosts = gathered.hosts();
     hosts.ok_or_else(|| {
-        let problem = "no host on which a job could start; a line is `node-1 slots=4`";
+        let problem = "no host; a line is `node-1 slots=4`, and `pool=yes` is for hosts that join";
         Failure::Input(format!("{name}: {problem}"))
     })
 }

@@ -118,7 +118,7 @@ fn write(store: &mut Store<DiskFiles>, piece: &Piece) {
     let written = store.write_pieces(JOB, generation, [piece]).unwrap();
     let files = BTreeMap::from([(HostId(0), written)]);
     store.complete(JOB, generation, 1, &files).unwrap();
-    store.prune(generation).unwrap();
+    store.prune(generation, std::num::NonZeroU32::MIN).unwrap();
 }
 
 fn disk(criterion: &mut Criterion) {

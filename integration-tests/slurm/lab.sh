@@ -58,7 +58,7 @@ ClusterName=lab
 SlurmctldHost=login
 SlurmUser=root
 AuthType=auth/munge
-AuthInfo=socket=$LAB/munge/socket
+AuthInfo=socket=$LAB/munge/socket,cred_expire=5
 CredType=cred/munge
 StateSaveLocation=$LAB/state
 SlurmdSpoolDir=$LAB/spool/%n

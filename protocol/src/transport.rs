@@ -10,6 +10,8 @@
 //!   accepts has a policy. Both are checked inside the handshake, so nothing of an unauthenticated peer is parsed
 //!   except QUIC, TLS and its certificate. Why a certificate is refused is a sentence, which QUIC carries to the other
 //!   end. The first bytes of each control stream repeat version, job and epoch, and name the build of the sender.
+//! * **A certificate that is renewed is shown on the connections that exist**, on a stream of its own and signed for each of
+//!   them. One that expires and is not, ends them.
 //! * **Every frame has a stamp**: job, epoch, number. A frame is refused too if the sender's role, or its list of hosts
 //!   and Sets, does not allow it. A refusal ends the connection, with the reason at both ends.
 //! * **One ordered stream in each direction for frames**, because agents rely on order. A state has a stream of its
@@ -27,6 +29,7 @@ mod limits;
 mod link;
 mod receiver;
 mod refusal;
+mod renewal;
 mod rights;
 mod sender;
 mod session;
@@ -39,6 +42,7 @@ pub use limits::LogLimit;
 pub use link::{CertificateEnd, CloseCode, Peer, PeerError, PeerInfo};
 pub use receiver::{Received, Receiver};
 pub use refusal::{Counters, Refusal};
+pub use renewal::RenewalError;
 pub use rights::{SpeakingRights, check_message};
 pub use sender::{Sender, TrySendError};
 pub use session::{FrameOrder, JobId, Session, SessionState, Stamp};

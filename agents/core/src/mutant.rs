@@ -66,11 +66,17 @@ pub enum Mutant {
     DecideWithFewer,
     /// A node obeys a candidate that does not know the last view which it has accepted.
     ObeyOlderView,
+    /// A client that attaches again to a ledger takes again what it has taken of it.
+    TakeAgain,
+    /// A leader tells a client that attaches only what it sees from then on.
+    TellFromNow,
+    /// A node keeps the ledger of a job that it does not lead any more.
+    KeepLedger,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 31] = [
         Self::TakeOtherSuperstep,
         Self::ArriveUnacknowledged,
         Self::AnnounceToFew,
@@ -99,6 +105,9 @@ impl Mutant {
         Self::ObeyTwo,
         Self::DecideWithFewer,
         Self::ObeyOlderView,
+        Self::TakeAgain,
+        Self::TellFromNow,
+        Self::KeepLedger,
     ];
 
     /// Whether this build has defects.
@@ -136,6 +145,9 @@ impl fmt::Display for Mutant {
             Self::ObeyTwo => "obey-two",
             Self::DecideWithFewer => "decide-with-fewer",
             Self::ObeyOlderView => "obey-older-view",
+            Self::TakeAgain => "take-again",
+            Self::TellFromNow => "tell-from-now",
+            Self::KeepLedger => "keep-ledger",
         })
     }
 }

@@ -1,33 +1,28 @@
-//! The client of a job that a node leads: it finds the leader, and follows what that has seen from the beginning.
+//! The shell of a client of a job that a node leads: it finds the leader, and follows what that has seen from the beginning. What it
+//! decides is in two machines, [`machines::finder::Finder`] and [`Follower`].
 //!
 //! Nothing that the client does has an effect on the job, unless it orders the end. When the leader is lost, the client waits for
 //! the next one, which knows the job from its own first view on.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant as Clock};
+use std::time::Instant as Clock;
 
-use agents::{Outcome, ProgramType, Setup, Transfers};
-use bsp::units::Seconds;
-use bsp::{HostId, Rank};
-use bytes::Bytes;
-use machines::JobError;
-use machines::client::{FollowedEvents, JobOutput, JobResult, NodeWord, Request};
-use machines::views::{LostMember, NextView};
+use agents::{Outcome, ProgramType, Transfers};
+use machines::client::{JobResult, NodeWord, Request};
+use machines::finder::{self, ANSWER_LIMIT, FinderAction, FinderEvent, FoundLeader};
+use machines::follower::{Follower, FollowerAction, FollowerEvent};
+use machines::{JobError, Loss};
 use protocol::identity::{Identity, Role};
 use protocol::transport::{Endpoint, JobId, Peer, Received};
-use protocol::{
-    Build, Declined, Failed, Followed, FollowedEnd, FollowedView, JobMessage, Leader, Member,
-    Message, Status, Submit, View, displayed, displayed_message, is_displayable, variant,
-};
-use record::Event;
+use protocol::{Build, Declined, JobMessage, Member, Message, Submit};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
 use crate::client::{
     EVENTS_MAX, JobObserver, Word, answer_of, connect, endpoint, listen, outcome, runtime, send,
+    sleep_until,
 };
 
 /// A job of this client, as the node that leads it tells it.
@@ -52,7 +47,7 @@ struct Told {
     leader: String,
     peer: Peer,
     /// The view after which it began to lead the job.
-    submit: Submit,
+    submit: Box<Submit>,
 }
 
 impl std::fmt::Debug for Told {
@@ -91,7 +86,7 @@ pub fn attach(
 impl Attachment {
     /// The view after which the leader began to lead the job.
     #[must_use]
-    pub const fn submit(&self) -> &Submit {
+    pub fn submit(&self) -> &Submit {
         &self.told.submit
     }
 
@@ -113,22 +108,21 @@ impl Attachment {
             finder,
             told,
         } = self;
-        let processes = request.setup.placement.len();
-        observer.found_job(finder.job);
-        let mut follower = Follower::new(finder.job, request.clone());
-        let followed = runtime.block_on(async {
+        let (job, leader) = (finder.job, told.leader.clone());
+        observer.found_job(job);
+        let mut follower = Follower::new(job, request.clone(), leader, &told.submit);
+        let result = runtime.block_on(async {
             let mut interrupted = pin!(interrupted);
-            let followed = tokio::select! {
+            let result = tokio::select! {
                 biased;
                 () = &mut interrupted => Err(JobError::cluster("interrupted")),
-                followed = follower.follow(&finder, told, observer) => followed,
+                result = follow(&mut follower, &finder, told, observer) => result,
             };
             finder.endpoint.close().await;
-            followed
+            result
         })?;
-        let (result, request) = (follower.result(followed, processes)?, follower.request);
-        let decode = program_type.output_decoder();
-        outcome(result, Transfers::default(), &request, decode, observer)
+        let (request, decode) = (follower.request(), program_type.output_decoder());
+        outcome(result, Transfers::default(), request, decode, observer)
     }
 }
 
@@ -166,23 +160,11 @@ pub fn end(
         endpoint.close().await;
         match (is_ended, declined, problem) {
             (true, ..) => Ok(()),
-            (false, Declined::Owner, _) => Err(of_another(job)),
-            (false, _, None) => Err(unknown(job)),
+            (false, Declined::Owner, _) => Err(finder::of_another(job)),
+            (false, _, None) => Err(finder::unknown(job)),
             (false, _, Some(error)) => Err(error),
         }
     })
-}
-
-fn unknown(job: JobId) -> JobError {
-    JobError::input(format!(
-        "no node of the list has {job}: what is left of a job is kept for an hour, by the node that led it last"
-    ))
-}
-
-fn of_another(job: JobId) -> JobError {
-    JobError::input(format!(
-        "{job} is not of this client: use the certificate with which it was submitted"
-    ))
 }
 
 /// What `peer`, the node `name`, answers to a message.
@@ -193,9 +175,12 @@ async fn answer(peer: &mut Peer, message: JobMessage, name: &str) -> Result<JobM
         Ok(Ok(Received::Message(..))) => Err(JobError::cluster(format!(
             "{name} answered with a message of another kind"
         ))),
-        Ok(Ok(Received::Closed { reason })) => Err(JobError::cluster(format!(
-            "{name} has closed the connection: {reason}"
-        ))),
+        Ok(Ok(Received::Closed { reason })) => {
+            let problem = format!("{name} has closed the connection: {reason}");
+            let mut error = JobError::cluster(problem);
+            error.loss = Some(Loss { silent: None });
+            Err(error)
+        }
         Ok(Err(error)) => Err(error.into()),
         Err(_) => Err(JobError::cluster(format!("{name} does not answer"))),
     }
@@ -225,335 +210,119 @@ impl Finder {
 
     /// Finds the leader, and has it tell what it has seen. While there is none, waits for one.
     async fn find(&self) -> Result<Told, JobError> {
-        let began = Clock::now();
+        let members = self.members.iter();
+        let names = members.map(|(member, _)| member.name.clone());
+        let mut machine = finder::Finder::new(self.job, names.collect(), Clock::now());
+        let (sender, mut events) = mpsc::unbounded_channel();
+        let mut attached = None;
         loop {
-            let statuses = self.ask_all().await;
-            let leads = |status: &Status| {
-                let mut led = status.led.iter();
-                let led = led.find(|led| led.job == self.job.0.get())?;
-                Some(led.ended)
-            };
-            // The one that leads it now, or that ended it last.
-            let leader = statuses
-                .iter()
-                .filter_map(|(index, status)| Some((leads(status)?, *index)))
-                .min_by(|(one, _), (other, _)| {
-                    one.partial_cmp(other).unwrap_or(std::cmp::Ordering::Equal)
-                });
-            if let Some((_, index)) = leader {
-                match self.attach_to(index).await {
-                    Ok(told) => return Ok(told),
-                    Err(error) if error.loss.is_none() => return Err(error),
-                    Err(_) => {}
-                }
-            }
-            let job =
-                |status: &Status| status.job.as_ref().map(|job| (job.job, job.leader.clone()));
-            let of_job = statuses.iter().filter_map(|(_, status)| job(status));
-            let mut of_job = of_job
-                .filter(|(job, _)| *job == self.job.0.get())
-                .peekable();
-            if leader.is_none() && of_job.peek().is_none() {
-                return Err(unknown(self.job));
-            }
-            if of_job.any(|(_, leader)| leader == Leader::Client) && began.elapsed() > LOSS_LIMIT {
-                return Err(JobError::input(format!(
-                    "{} is led by its own client, which is connected: `run` follows it",
-                    self.job
-                )));
-            }
-            if FIND_LIMIT < began.elapsed() {
-                return Err(JobError::cluster(format!(
-                    "no node has led {} for {} s",
-                    self.job,
-                    FIND_LIMIT.as_secs()
-                )));
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
-    }
-
-    /// The status of each member that answers.
-    async fn ask_all(&self) -> Vec<(usize, Status)> {
-        let asking = self.members.iter().cloned().map(|(member, role)| {
-            let endpoint = Arc::clone(&self.endpoint);
-            tokio::spawn(async move {
-                let answer = answer_of(&endpoint, &member, role);
-                tokio::time::timeout(ANSWER_LIMIT, answer).await
-            })
-        });
-        let asking: Vec<_> = asking.collect();
-        let mut statuses = Vec::new();
-        for (index, asked) in asking.into_iter().enumerate() {
-            if let Ok(Ok(answer)) = asked.await
-                && let Ok(status) = answer.status
-            {
-                statuses.push((index, status));
-            }
-        }
-        statuses
-    }
-
-    async fn attach_to(&self, index: usize) -> Result<Told, JobError> {
-        let (member, role) = &self.members[index];
-        let mut peer = connect(&self.endpoint, member, *role).await?;
-        let order = JobMessage::Attach(self.job.0.get());
-        match answer(&mut peer, order, &member.name).await? {
-            JobMessage::Attached(submit) => Ok(Told {
-                leader: member.name.clone(),
-                peer,
-                submit: *submit,
-            }),
-            JobMessage::Declined(Declined::Owner) => Err(of_another(self.job)),
-            JobMessage::Declined(_) => Err(unknown(self.job)),
-            other => Err(JobError::cluster(format!(
-                "{} answered with {}",
-                member.name,
-                variant(&other)
-            ))),
-        }
-    }
-}
-
-/// What a client knows of a job that a node leads.
-struct Follower {
-    job: JobId,
-    /// That of the view that goes on.
-    request: Request,
-    check: FollowedEvents,
-    /// The number of that view.
-    view: u64,
-    calls: Vec<record::Call>,
-    checkpoints: Vec<record::Checkpoint>,
-    outputs: BTreeMap<Rank, Bytes>,
-}
-
-impl Follower {
-    fn new(job: JobId, request: Request) -> Self {
-        Self {
-            job,
-            check: FollowedEvents::new(&request.setup),
-            view: request.view.as_ref().map_or(0, |view| view.number),
-            request,
-            calls: Vec::new(),
-            checkpoints: Vec::new(),
-            outputs: BTreeMap::new(),
-        }
-    }
-
-    /// Follows the job through its leaders to its end.
-    async fn follow(
-        &mut self,
-        finder: &Finder,
-        mut told: Told,
-        observer: &mut dyn JobObserver,
-    ) -> Result<FollowedEnd, JobError> {
-        let mut seen = 0;
-        loop {
-            let leader = told.leader.clone();
-            let base = told.submit.view.clone();
-            let lost = match self.hear(told, &mut seen, observer).await {
-                Ok(end) => return Ok(end),
-                Err(Heard::Failed(error)) => return Err(error),
-                Err(Heard::Lost(error)) => error,
-            };
-            tracing::warn!("{lost}; waits for a node that leads the job");
-            self.outputs.clear();
-            told = finder.find().await?;
-            if told.leader != leader || told.submit.view != base {
-                seen = 0;
-            }
-        }
-    }
-
-    /// Hears what one leader tells, but for what has been `seen` of it.
-    async fn hear(
-        &mut self,
-        told: Told,
-        seen: &mut usize,
-        observer: &mut dyn JobObserver,
-    ) -> Result<FollowedEnd, Heard> {
-        let (sender, mut words) = mpsc::channel::<Word>(EVENTS_MAX);
-        let leader = told.leader;
-        listen((0, Arc::default()), told.peer, &sender);
-        drop(sender);
-        let (mut skipped, mut end) = (0, None);
-        let are_files = self.request.files.is_some_and(|files| files.outputs);
-        let processes = self.request.setup.placement.len();
-        let expected = if are_files { 0 } else { processes };
-        loop {
-            if let Some(end) = end.take_if(|_| self.outputs.len() == expected) {
-                return Ok(end);
-            }
-            let Some((_, word)) = words.recv().await else {
-                let error = JobError::cluster(format!("{leader} has closed the connection"));
-                return Err(Heard::Lost(error));
-            };
-            match word {
-                NodeWord::Message(JobMessage::Followed(_), _) if skipped < *seen => skipped += 1,
-                NodeWord::Message(JobMessage::Followed(followed), _) => {
-                    skipped += 1;
-                    *seen += 1;
-                    end = self
-                        .take(*followed, &leader, observer)
-                        .map_err(Heard::Failed)?;
-                }
-                NodeWord::Output { rank, output, .. } if rank.index() < expected => {
-                    self.outputs.insert(rank, output);
-                }
-                NodeWord::Closed(closed) if end.is_none() || closed.is_err() => {
-                    let error = NodeWord::Closed(closed).error(&leader);
-                    return Err(Heard::Lost(error));
-                }
-                NodeWord::Closed(_) => {}
-                word @ (NodeWord::Message(..) | NodeWord::Output { .. }) => {
-                    return Err(Heard::Failed(word.error(&leader)));
-                }
-            }
-        }
-    }
-
-    /// Takes what the leader has seen next. Returns the end of the job, if that is it.
-    fn take(
-        &mut self,
-        followed: Followed,
-        leader: &str,
-        observer: &mut dyn JobObserver,
-    ) -> Result<Option<FollowedEnd>, JobError> {
-        let wrong = |problem: &str| JobError::cluster(format!("{leader} told {problem}"));
-        match followed {
-            Followed::View(view) => self.begin(view, leader, observer)?,
-            Followed::Begun(restored) if restored < Seconds::ZERO => {
-                return Err(wrong("a time below zero"));
-            }
-            Followed::Begun(restored) => observer.view_begun(restored)?,
-            Followed::Folders(folders) => {
-                if !folders
-                    .iter()
-                    .all(|(name, folder)| is_displayable(name) && is_displayable(folder))
-                {
-                    return Err(wrong("a folder that cannot be displayed"));
-                }
-                observer.found_folders(folders);
-            }
-            Followed::Events(lines) => {
-                for line in lines.lines() {
-                    let event = self.check.parse(line);
-                    let event = event.map_err(|problem| wrong(&displayed_message(&problem)))?;
-                    match &event {
-                        Event::Call(call) => self.calls.push((**call).clone()),
-                        Event::Checkpoint(checkpoint) => self.checkpoints.push(checkpoint.clone()),
-                        _ => {}
+            while let Some(action) = machine.poll() {
+                match action {
+                    FinderAction::AskAll(round) => self.ask_all(round, &sender),
+                    FinderAction::Attach(round, place) => {
+                        self.attach_to((round, place), sender.clone());
                     }
-                    observer.observe(&event)?;
+                    FinderAction::Finish(found) => {
+                        let FoundLeader { place, submit } = found?;
+                        let leader = self.members[place].0.name.clone();
+                        let lost = || JobError::cluster(format!("{leader} is lost"));
+                        let peer = attached.take().ok_or_else(lost)?;
+                        return Ok(Told {
+                            leader,
+                            peer,
+                            submit,
+                        });
+                    }
                 }
             }
-            Followed::Failed(failed) => {
-                return Err(Failed {
-                    message: displayed_message(&failed.message),
-                    ..failed
+            let event = tokio::select! {
+                biased;
+                Some((event, peer)) = events.recv() => {
+                    attached = peer;
+                    event
                 }
-                .into());
-            }
-            Followed::Complete(end) => return Ok(Some(end)),
+                () = sleep_until(machine.next_timeout()) => FinderEvent::Tick,
+            };
+            machine.handle(Clock::now(), event);
         }
-        Ok(None)
     }
 
-    /// The job goes on in another view.
-    fn begin(
-        &mut self,
-        view: FollowedView,
-        leader: &str,
-        observer: &mut dyn JobObserver,
-    ) -> Result<(), JobError> {
-        let are_plain = view
-            .members
-            .iter()
-            .all(|member| is_displayable(&member.name) && is_displayable(&member.set));
-        let is_member = view.leader.index() < view.members.len();
-        let is_time = view.silent.is_none_or(|silent| Seconds::ZERO <= silent);
-        let limit = self.request.setup.superstep_limit;
-        let are_numbers = view.number < VIEWS_MAX && view.repeats <= limit;
-        if view.number <= self.view || !are_plain || !is_member || !is_time || !are_numbers {
-            return Err(JobError::cluster(format!(
-                "{leader} told a view that cannot be"
-            )));
+    /// Asks each member for its status.
+    fn ask_all(&self, round: u64, events: &Answers) {
+        for (place, (member, role)) in self.members.iter().cloned().enumerate() {
+            let (endpoint, events) = (Arc::clone(&self.endpoint), events.clone());
+            drop(tokio::spawn(async move {
+                let answer = answer_of(&endpoint, &member, role);
+                let answer = tokio::time::timeout(ANSWER_LIMIT, answer).await;
+                let status = answer.ok().and_then(|answer| answer.status.ok());
+                let event = FinderEvent::Answered(round, place, status.map(Box::new));
+                // The leader may have been found without this member.
+                drop(events.send((event, None)));
+            }));
         }
-        let next = NextView {
-            job: self.job,
-            view: View {
-                number: view.number,
-                leader: Some(view.leader),
-                ..View::first(false)
-            },
-            members: view.members,
-            hosts: Vec::new(),
-            connected: Vec::new(),
-            resumed: view.resumed,
-            lost: view
-                .lost
-                .into_iter()
-                .map(|(name, reason)| LostMember {
-                    name: displayed(&name, 64),
-                    reason: displayed_message(&reason),
-                    silent: view.silent,
-                })
-                .collect(),
-            joined: view.joined.iter().map(|name| displayed(name, 64)).collect(),
-            unproven: Vec::new(),
-            pauses: Vec::new(),
-            repeats: view.repeats,
-        };
-        let setup: Setup = observer.begin_view(&next)?;
-        self.request = next.request(&self.request, setup)?;
-        self.check = FollowedEvents::new(&self.request.setup);
-        self.view = view.number;
-        self.calls.clear();
-        self.checkpoints.clear();
-        Ok(())
     }
 
-    /// The result of the job, of so many processes.
-    fn result(&mut self, end: FollowedEnd, processes: usize) -> Result<JobResult, JobError> {
-        let members = self.request.members.len();
-        let are_hosts = end.hosts.iter().all(|host| host.index() < members);
-        if end.hosts.len() != processes || !are_hosts || members < end.builds.len() {
-            return Err(JobError::cluster("the leader told an end that cannot be"));
-        }
-        let host = |rank: Rank| end.hosts[rank.index()];
-        let values = std::mem::take(&mut self.outputs).into_iter();
-        let values = values.map(|(rank, value)| (rank, (host(rank), JobOutput::Value(value))));
-        let files = end
-            .files
-            .iter()
-            .filter(|file| file.rank.index() < processes);
-        let files = files.map(|file| (file.rank, (host(file.rank), JobOutput::File(*file))));
-        Ok(JobResult {
-            outputs: values.chain(files).collect(),
-            ended: BTreeMap::from([(HostId(0), end.end)]),
-            calls: std::mem::take(&mut self.calls),
-            checkpoints: std::mem::take(&mut self.checkpoints),
-            builds: end.builds,
-        })
+    /// Attaches to the job at a member.
+    fn attach_to(&self, (round, place): (u64, usize), events: Answers) {
+        let (member, role) = self.members[place].clone();
+        let (endpoint, job) = (Arc::clone(&self.endpoint), self.job);
+        drop(tokio::spawn(async move {
+            let attaching = async {
+                let mut peer = connect(&endpoint, &member, role).await?;
+                let order = JobMessage::Attach(job.0.get());
+                let answer = answer(&mut peer, order, &member.name).await?;
+                Ok((answer, peer))
+            };
+            let (answer, peer) = match attaching.await {
+                Ok((answer, peer)) => (Ok(answer), Some(peer)),
+                Err(error) => (Err(error), None),
+            };
+            // It may have taken too long.
+            drop(events.send((FinderEvent::Attached(round, answer), peer)));
+        }));
     }
 }
 
-/// Why nothing more is heard of a leader.
-enum Heard {
-    /// It is lost.
-    Lost(JobError),
-    /// The job has ended without a result, or is not followed any more.
-    Failed(JobError),
+/// What members answer, with the connection to one that is asked to tell of the job.
+type Answers = mpsc::UnboundedSender<(FinderEvent, Option<Peer>)>;
+
+/// Follows the job through its leaders to its end.
+async fn follow(
+    follower: &mut Follower,
+    finder: &Finder,
+    told: Told,
+    observer: &mut dyn JobObserver,
+) -> Result<JobResult, JobError> {
+    let mut words = hear(told.peer);
+    loop {
+        while let Some(action) = follower.poll() {
+            match action {
+                FollowerAction::BeginView(next) => {
+                    let setup = Box::new(observer.begin_view(&next)?);
+                    follower.handle(FollowerEvent::SetUp(setup));
+                }
+                FollowerAction::ShowBegun(restored) => observer.view_begun(restored)?,
+                FollowerAction::ShowFolders(folders) => observer.found_folders(folders),
+                FollowerAction::Observe(event) => observer.observe(&event)?,
+                FollowerAction::Find(error) => {
+                    tracing::warn!("{error}; waits for a node that leads the job");
+                    let told = finder.find().await?;
+                    words = hear(told.peer);
+                    follower.handle(FollowerEvent::Attached(told.leader, told.submit));
+                }
+                FollowerAction::Finish(result) => return *result,
+            }
+        }
+        let word = words.recv().await.map(|(_, word)| word);
+        // The channel closes after the end of the connection: its outputs do not all arrive.
+        let lost = || NodeWord::Closed(Err(JobError::cluster("the connection has ended")));
+        follower.handle(FollowerEvent::Leader(word.unwrap_or_else(lost)));
+    }
 }
 
-/// The number of a view is below it.
-const VIEWS_MAX: u64 = 1 << 32;
-/// How long a node may take to answer.
-const ANSWER_LIMIT: Duration = Duration::from_secs(4);
-/// How long nodes may take to notice that the client of a job is lost.
-const LOSS_LIMIT: Duration = Duration::from_secs(4);
-/// How long a leader is waited for.
-const FIND_LIMIT: Duration = Duration::from_secs(60);
-/// The time between two questions for it.
-const PAUSE: Duration = Duration::from_millis(250);
+/// What a leader says from now on.
+fn hear(peer: Peer) -> mpsc::Receiver<Word> {
+    let (sender, words) = mpsc::channel::<Word>(EVENTS_MAX);
+    listen((0, Arc::default()), peer, &sender);
+    words
+}

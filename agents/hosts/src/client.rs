@@ -9,7 +9,7 @@ use std::path::Path;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant as Clock};
+use std::time::{Duration, Instant as Clock, SystemTime};
 
 use agents::{
     DecodeOutputs, Outcome, Outputs, OutputsOnNodes, ProgramType, RunError, Setup, Transferred,
@@ -24,7 +24,7 @@ use machines::client::{
 };
 use machines::views::{Hindrance, NextView, Views};
 use machines::{JobError, Routes, between};
-use protocol::identity::{Identity, Name, Role};
+use protocol::identity::{Identity, Name, Role, Validity, ending};
 use protocol::transport::{
     Bounds, Endpoint, JobId, Peer, PeerPolicy, Received, Sender, StateReceiver,
 };
@@ -37,6 +37,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::attach::Finder;
+use crate::credentials;
 use crate::live_job::InputBudget;
 
 /// Runs a new job, whose programs are of this type, on the nodes of a cluster, which build its processes. Shows `observer`
@@ -249,7 +250,7 @@ pub fn drain(
 pub fn add(
     identity: Identity,
     build: &Build,
-    members: Vec<(Member, Role)>,
+    members: &[(Member, Role)],
     mut node: Member,
 ) -> Result<JobId, JobError> {
     runtime()?.block_on(async {
@@ -263,7 +264,7 @@ pub fn add(
             if node.slots == 0 {
                 node.slots = own.processors;
             }
-            let job = offer_to_any(&endpoint, &members, &node).await?;
+            let job = offer_to_any(&endpoint, members, &node).await?;
             while answer_of(&endpoint, &node, Role::Node)
                 .await
                 .status?
@@ -404,6 +405,10 @@ struct ClientShell<'a> {
     connected: Unbounded<(usize, Result<Peer, JobError>)>,
     sent: Unbounded<Sent>,
     transfers: TransferMeter,
+    /// How long the certificates of nodes are valid, until their user has been warned.
+    validities: Option<BTreeMap<Name, Validity>>,
+    /// When the user is told that nodes still measure their links.
+    measuring: Option<Clock>,
 }
 
 /// A node that the client is connected to, or will be.
@@ -493,7 +498,10 @@ async fn submit<'a>(
         }
     };
     let (states, mut routes) = match begin {
-        Begin::New(states) => (states, None),
+        Begin::New(states) => {
+            endpoint.set_patience(true);
+            (states, None)
+        }
         Begin::Later { routes, .. } => (None, Some(routes)),
     };
     let (order, encoded) = states
@@ -608,6 +616,8 @@ impl<'a> ClientShell<'a> {
             connected: mpsc::unbounded_channel(),
             sent: mpsc::unbounded_channel(),
             transfers,
+            validities: Some(BTreeMap::new()),
+            measuring: None,
         };
         shell.place((0..count).collect());
         shell
@@ -641,6 +651,7 @@ impl<'a> ClientShell<'a> {
                     Performed::Ended(ended) => return ended,
                 }
             }
+            let measuring = self.measuring;
             let event = tokio::select! {
                 () = &mut interrupt.future, if !interrupt.has_happened => {
                     interrupt.has_happened = true;
@@ -648,6 +659,11 @@ impl<'a> ClientShell<'a> {
                 }
                 event = self.next() => event,
                 () = sleep_until(client.next_timeout()) => ClientEvent::Tick,
+                () = sleep_until(measuring) => {
+                    self.measuring = None;
+                    self.observer.await_measurements();
+                    ClientEvent::Tick
+                }
             };
             client.handle(Clock::now(), event);
         }
@@ -709,6 +725,14 @@ impl<'a> ClientShell<'a> {
                     return ClientEvent::Tick;
                 };
                 self.transfers.hear(&word);
+                match &word {
+                    NodeWord::Message(JobMessage::Built, _) if 1 < self.hosts.len() => {
+                        let soon = Clock::now() + MEASURING;
+                        self.measuring = self.measuring.or(Some(soon));
+                    }
+                    NodeWord::Message(JobMessage::Ready { .. }, _) => self.measuring = None,
+                    NodeWord::Message(..) | NodeWord::Output { .. } | NodeWord::Closed(_) => {}
+                }
                 if let NodeWord::Output { output, .. } = &word {
                     let progress = self.transfers.receive(output.len());
                     self.observer.transferred(progress);
@@ -726,6 +750,9 @@ impl<'a> ClientShell<'a> {
     ) -> Result<(Build, Role), JobError> {
         let peer = peer?;
         let known = (peer.build.clone(), peer.info.subject.role);
+        if let Some(validities) = &mut self.validities {
+            validities.insert(peer.info.subject.name.clone(), peer.validity);
+        }
         let link = &mut self.nodes[node];
         link.sender = Some(peer.sender.clone());
         let place = (node, Arc::clone(&link.host));
@@ -781,6 +808,16 @@ impl<'a> ClientShell<'a> {
                 self.observer.found_folders(folders.collect());
             }
             ClientAction::Observe(event) => {
+                self.endpoint.set_patience(false);
+                if let Some(validities) = self.validities.take() {
+                    let own = self.endpoint.identity();
+                    let own = own.certificate();
+                    let all = validities.iter().map(|(name, validity)| (name, *validity));
+                    let all = all.chain([(&own.subject.name, own.validity)]);
+                    if let Some(ending) = ending(all, SystemTime::now()) {
+                        self.observer.warn_of_certificates(&ending);
+                    }
+                }
                 if matches!(*event, Event::Superstep(_)) {
                     self.transfers.computed = Some(Clock::now());
                 }
@@ -860,13 +897,15 @@ impl<'a> ClientShell<'a> {
     }
 }
 
-async fn sleep_until(at: Option<Clock>) {
+pub(super) async fn sleep_until(at: Option<Clock>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,
         None => future::pending().await,
     }
 }
 
+/// The time after which the user is told that nodes still measure their links.
+const MEASURING: Duration = Duration::from_secs(2);
 /// The reason with which the connection to a lost node closes.
 const WITHOUT: &str = "the job goes on without this node";
 /// How long all connections together may take to close.
@@ -982,16 +1021,25 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, JobError> {
     runtime.map_err(|error: io::Error| JobError::cluster(format!("no runtime: {error}")))
 }
 
+/// All addresses of this host with this port: IPv6, which has IPv4 as well, or IPv4 where there is no IPv6.
+#[must_use]
+pub fn any_address(port: u16) -> SocketAddr {
+    let has_ipv6 = UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).is_ok();
+    if has_ipv6 {
+        (Ipv6Addr::UNSPECIFIED, port).into()
+    } else {
+        (Ipv4Addr::UNSPECIFIED, port).into()
+    }
+}
+
 /// An endpoint that only connects.
 pub(super) fn endpoint(identity: Identity, build: &Build) -> Result<Arc<Endpoint>, JobError> {
-    let any_ipv6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
-    let any_ipv4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-    let has_ipv6 = UdpSocket::bind(any_ipv6).is_ok();
-    let address = if has_ipv6 { any_ipv6 } else { any_ipv4 };
     let (policy, bounds) = (PeerPolicy::RefuseAll, Bounds::default());
-    let bound = Endpoint::bind(identity, address, policy, bounds, build.clone());
+    let bound = Endpoint::bind(identity, any_address(0), policy, bounds, build.clone());
     let bound = bound.map_err(|error| JobError::cluster(error.to_string()))?;
-    Ok(Arc::new(bound))
+    let endpoint = Arc::new(bound);
+    credentials::follow(&endpoint, Arc::default());
+    Ok(endpoint)
 }
 
 /// Sends `message` to a node.
@@ -1006,8 +1054,22 @@ pub(super) fn send(node: &Sender, message: JobMessage) -> Result<(), JobError> {
 pub struct NodeAnswer {
     /// The build that it runs, if it could be connected to.
     pub build: Option<Build>,
+    /// How long its certificate is valid, if it could be connected to.
+    pub validity: Option<Validity>,
     /// Its status.
     pub status: Result<Status, JobError>,
+}
+
+impl NodeAnswer {
+    /// That of a node that does not answer.
+    #[must_use]
+    pub const fn failed(error: JobError) -> Self {
+        Self {
+            build: None,
+            validity: None,
+            status: Err(error),
+        }
+    }
 }
 
 /// The answer of each of `members`, in their order, to a client that runs `build`. Nodes of other builds answer, too.
@@ -1028,10 +1090,11 @@ pub fn inquire(
         });
         let mut answers = Vec::new();
         for answer in asking.collect::<Vec<_>>() {
-            answers.push(answer.await.unwrap_or_else(|error| NodeAnswer {
-                build: None,
-                status: Err(JobError::cluster(error.to_string())),
-            }));
+            answers.push(
+                answer.await.unwrap_or_else(|error| {
+                    NodeAnswer::failed(JobError::cluster(error.to_string()))
+                }),
+            );
         }
         Ok(answers)
     })
@@ -1092,36 +1155,31 @@ async fn next_answer(
         Some(peer) => peer,
         None => match connect(endpoint, member, role).await {
             Ok(peer) => peer,
-            Err(error) => {
-                return NodeAnswer {
-                    build: None,
-                    status: Err(error),
-                };
-            }
+            Err(error) => return NodeAnswer::failed(error),
         },
     };
     let status = ask(&mut peer, &member.name).await;
-    let build = Some(peer.build.clone());
+    let (build, validity) = (Some(peer.build.clone()), Some(peer.validity));
     // An answer that comes too late would be taken for the next one.
     *connection = status.is_ok().then_some(peer);
-    NodeAnswer { build, status }
+    NodeAnswer {
+        build,
+        validity,
+        status,
+    }
 }
 
 pub(super) async fn answer_of(endpoint: &Endpoint, member: &Member, role: Role) -> NodeAnswer {
     let mut peer = match connect(endpoint, member, role).await {
         Ok(peer) => peer,
-        Err(error) => {
-            return NodeAnswer {
-                build: None,
-                status: Err(error),
-            };
-        }
+        Err(error) => return NodeAnswer::failed(error),
     };
     let status = ask(&mut peer, &member.name).await;
     // The node has nothing more to send.
     drop(peer.sender.close("the inquiry is over").await);
     NodeAnswer {
         build: Some(peer.build),
+        validity: Some(peer.validity),
         status,
     }
 }
@@ -1168,6 +1226,14 @@ pub trait JobObserver {
 
     /// Handles that processes are not saved, because a node does not have the memory for it; by default it is ignored.
     fn miss_memory(&mut self, _missing: &MissingMemory) {}
+
+    /// Handles that the nodes have measured the links between them for a while, which they do before the first superstep; by default it is
+    /// ignored.
+    fn await_measurements(&mut self) {}
+
+    /// Handles a sentence about certificates of the client and the nodes that end soon, before the first event; by default it is
+    /// ignored.
+    fn warn_of_certificates(&mut self, _ending: &str) {}
 
     /// Handles that the job goes on in the next view: the events that follow are of that. Returns the setup of its members, as nodes
     /// prepare it. By default, no job goes on.
@@ -1220,19 +1286,80 @@ pub(super) async fn connect(
         .name
         .parse()
         .map_err(|error| JobError::input(format!("the name of {}: {error}", member.name)))?;
-    let address = resolve(&member.address).await?;
-    Ok(endpoint.connect(address, role, &name).await?)
+    let addresses = resolve(&member.address).await?;
+    let connected = endpoint.connect_any(&addresses, role, &name).await;
+    connected.map_err(|error| {
+        let mut error = JobError::from(error);
+        if 1 < addresses.len() {
+            let all: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
+            let (name, all) = (&member.address, all.join(", "));
+            let tried = format!("; all addresses of {name} have been tried: {all}");
+            error.message.push_str(&tried);
+        }
+        error
+    })
 }
 
-async fn resolve(address: &str) -> Result<SocketAddr, JobError> {
+/// The addresses of a host, those of IPv6 and IPv4 in turn.
+async fn resolve(address: &str) -> Result<Vec<SocketAddr>, JobError> {
     let owned = address.to_owned();
     // The system's resolver blocks.
     let resolving =
-        tokio::task::spawn_blocking(move || owned.to_socket_addrs().map(|mut all| all.next()));
+        tokio::task::spawn_blocking(move || owned.to_socket_addrs().map(Iterator::collect));
     match resolving.await {
-        Ok(Ok(Some(resolved))) => Ok(resolved),
-        Ok(Ok(None)) => Err(JobError::cluster(format!("{address} has no address"))),
+        Ok(Ok(resolved)) => match in_turn(resolved) {
+            none if none.is_empty() => Err(JobError::cluster(format!("{address} has no address"))),
+            addresses => Ok(addresses),
+        },
         Ok(Err(error)) => Err(JobError::cluster(format!("{address}: {error}"))),
         Err(error) => Err(JobError::cluster(format!("{address}: {error}"))),
+    }
+}
+
+/// Different addresses of `resolved`, beginning with the first, and then of each family in turn.
+fn in_turn(resolved: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let is_first = resolved.first().is_some_and(SocketAddr::is_ipv6);
+    let mut all = Vec::new();
+    let (one, other): (Vec<_>, Vec<_>) = resolved
+        .into_iter()
+        .partition(|address| address.is_ipv6() == is_first);
+    let (mut one, mut other) = (one.into_iter(), other.into_iter());
+    loop {
+        let next = [one.next(), other.next()];
+        if next == [None, None] || all.len() == ADDRESSES_MAX {
+            return all;
+        }
+        for address in next.into_iter().flatten() {
+            if !all.contains(&address) {
+                all.push(address);
+            }
+        }
+    }
+}
+
+/// Addresses of a host that are tried, or one more.
+const ADDRESSES_MAX: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_both_families_are_tried_in_turn() {
+        let check = |resolved: &[&str], expect: &[&str]| {
+            let all = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
+            let resolved: Vec<SocketAddr> = all(resolved);
+            let expect: Vec<SocketAddr> = all(expect);
+            assert_eq!(in_turn(resolved), expect);
+        };
+        check(&[], &[]);
+        let (a, b, c) = ("[fd00::1]:7", "[fd00::2]:7", "[fd00::3]:7");
+        let (d, e) = ("10.0.0.1:7", "10.0.0.2:7");
+        check(&[a, b, c, d, e], &[a, d, b, e, c]);
+        check(&[d, e, a, d], &[d, a, e]);
+        check(&[b, b, b], &[b]);
+        let many: Vec<String> = (1..30).map(|last| format!("10.0.0.{last}:7")).collect();
+        let many: Vec<SocketAddr> = many.iter().map(|text| text.parse().unwrap()).collect();
+        assert_eq!(in_turn(many.clone()), many[..ADDRESSES_MAX]);
     }
 }

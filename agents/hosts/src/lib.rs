@@ -17,6 +17,7 @@ mod check;
 mod checkpoints;
 mod client;
 mod counter;
+mod credentials;
 mod files;
 mod leader;
 mod live_job;
@@ -39,7 +40,8 @@ pub use attach::{Attachment, attach, end};
 pub use check::{NodeCheck, check};
 pub use checkpoints::CheckpointFolders;
 pub use client::{
-    JobObserver, NodeAnswer, TransferProgress, add, detach, drain, inquire, resume, run, watch,
+    JobObserver, NodeAnswer, TransferProgress, add, any_address, detach, drain, inquire, resume,
+    run, watch,
 };
 pub use files::OutputFolder;
 pub use leader::SharedPrepare;

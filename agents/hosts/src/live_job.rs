@@ -120,6 +120,8 @@ impl LiveJob {
         log: JobLog,
     ) -> Self {
         endpoint.begin(begun.session, 0);
+        // Later views begin because of a loss, and there may be another one.
+        endpoint.set_patience(begun.view == 0);
         let path = begun.checkpoint.as_deref();
         let events = Channels {
             own: mpsc::unbounded_channel(),
@@ -215,6 +217,7 @@ impl LiveJob {
             }
             JobAction::Start(started) => self.start(started),
             JobAction::StartClock => {
+                self.endpoint.set_patience(false);
                 if let Some(host) = self.machine.pace.played() {
                     host.begin();
                 }
@@ -296,6 +299,7 @@ impl LiveJob {
         });
         let closing: Vec<_> = closing.collect();
         self.endpoint.end();
+        self.endpoint.set_patience(false);
         let closed = async move {
             for closing in closing {
                 // A node that does not read the reason detects the end by itself.
@@ -570,7 +574,7 @@ const INPUTS_MAX: usize = 256;
 /// Events that are handled before what they cause is done.
 pub(super) const INPUTS_AT_ONCE: usize = 64;
 /// Nodes that a node calls at a time.
-const CALLS_MAX: usize = 32;
+const CALLS_MAX: usize = 8;
 
 /// The agents of one host.
 struct LocalAgents {

@@ -210,11 +210,9 @@ impl Snapshot<'_> {
 
     fn register_node(&self, registry: &mut Registry) {
         let status = self.status;
-        let build = labels(&[
-            ("version", self.build.version()),
-            ("build", &self.build.to_string()),
-        ]);
-        info(registry, "build_info", "Build of this node", build);
+        let name = self.build.to_string();
+        let build = [("version", self.build.version()), ("build", &name)];
+        info(registry, "build_info", "Build of this node", &build);
         let is = |condition| if condition { 1.0 } else { 0.0 };
         let expires = self.expires.duration_since(SystemTime::UNIX_EPOCH);
         let expires = expires.map_or(0.0, |expires| expires.as_secs_f64());
@@ -291,15 +289,13 @@ impl Snapshot<'_> {
             number(u64::from(job.is_some())),
         );
         let Some(job) = job else { return };
-        let of_job = labels(&[
-            ("job", &format!("{:016x}", job.job)),
-            ("client", &job.client),
-        ]);
+        let number_of_job = format!("{:016x}", job.job);
+        let of_job = [("job", &number_of_job[..]), ("client", &job.client)];
         info(
             registry,
             "job_info",
             "The job that runs here, and its client",
-            of_job,
+            &of_job,
         );
         let last = job.supersteps.map_or(f64::NAN, number);
         for (name, help, value) in [
@@ -361,9 +357,9 @@ fn gauge(registry: &mut Registry, name: &str, help: &str, unit: Option<Unit>, va
 }
 
 /// A gauge that is 1: its labels are what it says.
-fn info(registry: &mut Registry, name: &str, help: &str, labels: Labels) {
+fn info(registry: &mut Registry, name: &str, help: &str, of: &[(&str, &str)]) {
     let family = Family::<Labels, Gauge>::default();
-    family.get_or_create(&labels).set(1);
+    family.get_or_create(&labels(of)).set(1);
     registry.register(name, help, family);
 }
 

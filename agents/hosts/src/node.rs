@@ -18,7 +18,6 @@ use machines::node::{
     NodeMachine, NodeParts, frame,
 };
 use machines::{Builds, Routes, seconds};
-use protocol::identity::files::RevocationsFile;
 use protocol::identity::{Identity, Role};
 use protocol::transport::{
     BindError, Bounds, Endpoint, LogLimit, Peer, PeerError, PeerInfo, PeerPolicy, Received,
@@ -32,8 +31,9 @@ use crate::Machine;
 use crate::check;
 use crate::checkpoints::CheckpointFolders;
 use crate::counter::counted_speed;
+use crate::credentials;
 use crate::files::OutputFolder;
-use crate::leader::{LeaderParts, Ledgers, SharedPrepare};
+use crate::leader::{LeaderParts, SharedLedgers, SharedPrepare};
 use crate::live_job::{INPUTS_AT_ONCE, LiveJob, Next};
 use crate::meter::{LoadMeter, LoadScope, measured_speed, own_memory, processors};
 use crate::metrics::{self, Snapshot, Totals};
@@ -43,10 +43,8 @@ use crate::pool::{AbandonedSupersteps, Executions, ProcessorSpeed};
 
 /// A node of a cluster.
 pub struct Node {
-    /// Its certificate and key.
+    /// Its certificate and key. If they are of files, those are read again when they change, and the list of revocations is.
     pub identity: Identity,
-    /// The file whose list of revocations replaces that of the identity when it changes.
-    pub revocations: Option<RevocationsFile>,
     /// The address at which it listens; with port 0, the system chooses the port.
     pub address: SocketAddr,
     /// Where it reaches other nodes, if not at the addresses of a client's list.
@@ -75,6 +73,8 @@ pub struct Node {
     pub metrics: Option<TcpListener>,
     /// What it does again and again to show that it runs.
     pub heartbeat: Option<Heartbeat>,
+    /// Has it look at the files of its identity at once; it does so again and again in any case.
+    pub reload: Arc<Notify>,
 }
 
 /// What a node does again and again, on the thread that carries messages, to show that this thread runs.
@@ -140,9 +140,8 @@ impl Node {
             let endpoint = Endpoint::bind(self.identity, self.address, guests, bounds, build)?;
             ready(endpoint.address()?);
             let endpoint = Arc::new(endpoint);
-            if let Some(file) = self.revocations {
-                drop(actix_rt::spawn(follow(Arc::clone(&endpoint), file)));
-            }
+            credentials::follow(&endpoint, self.reload);
+            credentials::warn_daily(&endpoint);
             let prepare = Arc::clone(&self.prepare);
             let parts = NodeParts {
                 name,
@@ -150,7 +149,7 @@ impl Node {
                 routes: self.routes.clone(),
                 folder: self.outputs.path().map(str::to_owned),
                 prepare: Box::new(move |submit| prepare(submit)),
-                leads: endpoint.identity().certificate().subject.role == Role::SetManager,
+                leads: endpoint.subject().role == Role::SetManager,
                 meter: Rc::new(machine.clone()),
             };
             let leading = Leading {
@@ -235,7 +234,7 @@ struct Leading {
     builds: Builds,
     routes: Routes,
     prepare: Arc<SharedPrepare>,
-    ledgers: Arc<Ledgers>,
+    ledgers: Arc<SharedLedgers>,
 }
 
 /// A client whose messages are read.
@@ -343,7 +342,7 @@ impl NodeShell {
                 address.to_string()
             };
         }
-        let identity = self.endpoint.identity().clone();
+        let identity = Identity::clone(&self.endpoint.identity());
         let build = self.leading.builds.own.clone();
         let is_free = || self.node.borrow().is_idle();
         if let Err(error) = offer(identity, build, offered, is_free).await {
@@ -464,7 +463,7 @@ impl NodeShell {
             ledgers,
         } = &self.leading;
         let leader = LeaderParts {
-            identity: self.endpoint.identity().clone(),
+            identity: Identity::clone(&self.endpoint.identity()),
             builds: builds.clone(),
             routes: routes.clone(),
             prepare: Arc::clone(prepare),
@@ -625,11 +624,15 @@ impl NodeShell {
                     }
                     JobMessage::Attach(job) => {
                         let owner = info.subject.name.as_str();
-                        match self.leading.ledgers.find(job, owner) {
-                            Ok(ledger) => {
+                        let ledgers = Arc::clone(&self.leading.ledgers);
+                        let attached = ledgers.with(|all| all.attach(Clock::now(), job, owner));
+                        match attached {
+                            Ok(telling) => {
                                 let sender = sender.clone();
                                 // The end of the connection is an event of its messages.
-                                drop(actix_rt::spawn(async move { ledger.tell(&sender).await }));
+                                drop(actix_rt::spawn(async move {
+                                    ledgers.tell(telling, &sender).await
+                                }));
                             }
                             Err(declined) => {
                                 drop(sender.send(frame(JobMessage::Declined(declined))).await);
@@ -640,7 +643,7 @@ impl NodeShell {
                         if info.subject.role == Role::Client
                             && others.len() <= Reached::COUNT_MAX =>
                     {
-                        let identity = self.endpoint.identity().clone();
+                        let identity = Identity::clone(&self.endpoint.identity());
                         let reached = check::reach(identity, &self.leading.builds.own, others);
                         // One such question at a time: others of this client wait.
                         let reached = JobMessage::Reached(reached.await);
@@ -685,7 +688,7 @@ impl NodeShell {
 
     /// The name of this node.
     fn own(&self) -> &str {
-        self.endpoint.identity().certificate().subject.name.as_str()
+        self.endpoint.subject().name.as_str()
     }
 
     /// Shows what the node is now.
@@ -716,7 +719,7 @@ impl NodeShell {
             jobs: node.jobs(),
             refused: self.endpoint.counters().refused(),
             memory: own_memory(),
-            led: self.leading.ledgers.status(),
+            led: self.leading.ledgers.with(|all| all.status(Clock::now())),
             others: self.machine.load.busy_others(),
         }
     }
@@ -788,49 +791,6 @@ pub enum NodeError {
     #[error("{0}, longer than --exit-when-stuck allows")]
     Stuck(String),
 }
-
-/// Gives `endpoint` the list of revocations in `file` whenever it changes. A list that is invalid, is older than the one in
-/// force, or is no longer there, leaves that one in force.
-pub(super) async fn follow(endpoint: Arc<Endpoint>, mut file: RevocationsFile) {
-    loop {
-        tokio::time::sleep(PERIOD).await;
-        let endpoint = Arc::clone(&endpoint);
-        // Files may be on another machine.
-        let reading = tokio::task::spawn_blocking(move || {
-            read(&endpoint, &mut file);
-            file
-        });
-        let Ok(read) = reading.await else {
-            return;
-        };
-        file = read;
-    }
-}
-
-/// Reads the file if it has changed.
-fn read(endpoint: &Endpoint, file: &mut RevocationsFile) {
-    let revocations = match file.changed() {
-        Ok(None) => return,
-        Ok(Some(revocations)) => revocations,
-        Err(error) => {
-            tracing::warn!(%error, "kept the earlier list of revocations");
-            return;
-        }
-    };
-    let path = file.path().display().to_string();
-    let certificates = revocations.serials().len();
-    if let Err(error) = endpoint.set_revocations(revocations.clone()) {
-        tracing::warn!(path, %error, "kept the earlier list of revocations");
-        return;
-    }
-    tracing::info!(path, certificates, "read the list of revocations");
-    if let Err(error) = file.keep(&revocations) {
-        tracing::warn!(%error, "an older list would have effect after a restart");
-    }
-}
-
-/// The time between two looks at the file.
-const PERIOD: Duration = Duration::from_secs(2);
 
 /// The lines about one job: its begin, and its end when it is known.
 #[derive(Debug)]

@@ -1677,7 +1677,7 @@ pub struct MissingMemory {
 }
 
 /// The outputs, totals, calls and checkpoints of a job.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct JobResult {
     /// The outputs, with the host of the node that sent each or has its file.
     pub outputs: BTreeMap<Rank, (HostId, JobOutput)>,

@@ -5,7 +5,8 @@
 //! simulations are another one. What both need of a machine is public.
 //!
 //! In reading order: [`node`] (a node, its events and actions, and the jobs on it), `world` (the [`World`](agents::World) of
-//! the agents of a job on one host), `exchanges` (the messages of programs), `checkpoints`, [`client`].
+//! the agents of a job on one host), `exchanges` (the messages of programs), `checkpoints`, [`client`], [`views`]; and for clients that
+//! attach to a job: [`ledger`] (what its leader tells them), [`finder`] (which node that is), [`follower`].
 //!
 //! **A job.** A client connects to every node without a job, and submits to all. Each node builds the processes that start
 //! there, or receives their states from the client if the job resumes another one. Nodes connect to each other under the number of the job and report that they are ready; then all
@@ -41,11 +42,14 @@
 mod checkpoints;
 pub mod client;
 mod exchanges;
+pub mod finder;
+pub mod follower;
 mod host_meter;
 mod initial_states;
 mod input_memory;
 mod job_error;
 mod journal;
+pub mod ledger;
 mod links;
 pub mod members;
 mod migration;

@@ -100,7 +100,7 @@ pub(crate) fn add_command() -> Command {
 }
 
 fn add(arguments: &AddArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
-    let cluster = ClusterMembers::find(&arguments.cluster, context.program())?;
+    let cluster = ClusterMembers::find(&arguments.cluster, context.registry())?;
     let build = context.registry().build()?;
     let node = Member {
         name: arguments.node.name.to_string(),
@@ -111,13 +111,13 @@ fn add(arguments: &AddArguments, context: &Context<'_>) -> Result<(), CommandFai
     };
     let name = node.name.clone();
     let all = cluster.all();
-    let job = hosts::add(cluster.client, &build, all, node).map_err(failed)?;
+    let job = hosts::add(cluster.client, &build, &all, node).map_err(failed)?;
     print(&format!("{name} takes part in job {:016x}\n", job.0))?;
     Ok(())
 }
 
 fn attach(arguments: &AttachArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
-    let cluster = ClusterMembers::find(&arguments.cluster, context.program())?;
+    let cluster = ClusterMembers::find(&arguments.cluster, context.registry())?;
     let dashboard = arguments.results.dashboard()?;
     let build = context.registry().build()?;
     let (asked, client) = (cluster.all(), cluster.client);
@@ -139,7 +139,7 @@ fn attach(arguments: &AttachArguments, context: &Context<'_>) -> Result<(), Comm
 }
 
 fn end(arguments: &EndArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
-    let cluster = ClusterMembers::find(&arguments.cluster, context.program())?;
+    let cluster = ClusterMembers::find(&arguments.cluster, context.registry())?;
     let build = context.registry().build()?;
     let (asked, client) = (cluster.all(), cluster.client);
     hosts::end(client, &build, asked, arguments.job).map_err(failed)?;
@@ -148,7 +148,7 @@ fn end(arguments: &EndArguments, context: &Context<'_>) -> Result<(), CommandFai
 }
 
 fn drain(arguments: &DrainArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
-    let cluster = ClusterMembers::find(&arguments.cluster, context.program())?;
+    let cluster = ClusterMembers::find(&arguments.cluster, context.registry())?;
     let build = context.registry().build()?;
     let all = cluster.all();
     for name in &arguments.nodes {

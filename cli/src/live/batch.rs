@@ -83,7 +83,7 @@ pub(crate) fn oar_command() -> Command {
 }
 
 /// Arguments of `run` that name another cluster than that of the job, or leave its nodes alone.
-const OF_ANOTHER_CLUSTER: [&str; 4] = ["cluster", "identity", "name", "detach"];
+const OF_ANOTHER_CLUSTER: [&str; 5] = ["cluster", "identity", "name", "wait", "detach"];
 
 fn slurm(arguments: &SlurmArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
     let is_heterogeneous = env::var("SLURM_HET_SIZE").is_ok_and(|size| size.trim() != "1");

@@ -92,7 +92,7 @@ fn execute(arguments: &BenchArguments, context: &Context<'_>) -> Result<(), Comm
         BenchCommand::Migration(migration) => migration.refuse_levels()?,
         BenchCommand::Superstep(_) => {}
     }
-    let cluster = ClusterMembers::find(arguments.cluster(), context.program())?;
+    let cluster = ClusterMembers::find(arguments.cluster(), context.registry())?;
     follow(arguments, &cluster, context)
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn command() -> Command {
 }
 
 fn execute(arguments: &CheckArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
-    let cluster = ClusterMembers::find(&arguments.cluster, context.program())?;
+    let cluster = ClusterMembers::find(&arguments.cluster, context.registry())?;
     show(arguments, cluster, context)
 }
 

@@ -3,6 +3,8 @@
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use experiments::cluster::{self, Hosts, ResourceManager};
 use experiments::submission::{request, scenario};
@@ -13,13 +15,14 @@ use experiments::{
 use hosts::{JobObserver, TransferProgress};
 use indicatif::MultiProgress;
 use machines::JobError;
-use protocol::Member;
 use protocol::identity::files::{list_certificates, read_identity};
 use protocol::identity::{Holder, Identity, Name, Role};
+use protocol::{Build, Member};
 use record::Event;
 
 use crate::cert;
 use crate::failure::CommandFailure;
+use crate::live::links::duration;
 use crate::progress::Progress;
 use crate::signals::TerminationSignal;
 
@@ -44,12 +47,23 @@ pub(crate) struct ClusterArguments {
     /// Name of the client, if the folder has several
     #[arg(long = "as", value_name = "NAME")]
     name: Option<Name>,
+    /// Time to wait until all nodes can be connected to, and, for `run`, until they are free [default: none]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration)]
+    wait: Option<Duration>,
 }
 
 impl ClusterArguments {
+    /// How long nodes are waited for.
+    pub(super) const fn wait(&self) -> Option<Duration> {
+        self.wait
+    }
+
     /// Whether any of them is given.
     pub(crate) const fn is_given(&self) -> bool {
-        self.cluster.is_some() || self.identity.is_some() || self.name.is_some()
+        self.cluster.is_some()
+            || self.identity.is_some()
+            || self.name.is_some()
+            || self.wait.is_some()
     }
 }
 
@@ -59,7 +73,20 @@ impl ClusterMembers {
     /// # Errors
     ///
     /// If there is no cluster, or no certificate of a client.
-    pub(crate) fn find(arguments: &ClusterArguments, program: &str) -> Result<Self, Failure> {
+    pub(crate) fn find(arguments: &ClusterArguments, registry: &Registry) -> Result<Self, Failure> {
+        let cluster = Self::load(arguments, registry.program())?;
+        if let Some(limit) = arguments.wait {
+            cluster.await_nodes(&registry.build()?, limit)?;
+        }
+        Ok(cluster)
+    }
+
+    /// The same, without waiting for its nodes.
+    ///
+    /// # Errors
+    ///
+    /// If there is no cluster, or no certificate of a client.
+    pub(crate) fn load(arguments: &ClusterArguments, program: &str) -> Result<Self, Failure> {
         let Hosts { members, pool } = match &arguments.cluster {
             Some(file) => cluster::load(file)?,
             None => {
@@ -83,6 +110,22 @@ impl ClusterMembers {
         })
     }
 
+    /// Waits until all nodes can be connected to, for at most `limit`. What cannot be reached then is for the command to say.
+    fn await_nodes(&self, build: &Build, limit: Duration) -> Result<(), Failure> {
+        let began = Instant::now();
+        loop {
+            let roles = roles(&self.members);
+            let asked = self.members.iter().cloned().zip(roles).collect();
+            let answers = hosts::inquire(self.client.clone(), build, asked)
+                .map_err(|error| Failure::Cluster(error.message))?;
+            let are_there = answers.iter().all(|answer| answer.build.is_some());
+            if are_there || limit <= began.elapsed() {
+                return Ok(());
+            }
+            thread::sleep(BETWEEN);
+        }
+    }
+
     /// All nodes with the roles that they have at least, those of the pool last.
     pub(crate) fn all(&self) -> Vec<(Member, Role)> {
         let members = self.members.iter().cloned().zip(roles(&self.members));
@@ -90,6 +133,9 @@ impl ClusterMembers {
         members.chain(pool).collect()
     }
 }
+
+/// Between two attempts to connect to all nodes.
+const BETWEEN: Duration = Duration::from_millis(200);
 
 /// The role of each member: the first of a Set is its Manager.
 pub(crate) fn roles(members: &[Member]) -> impl Iterator<Item = Role> {
@@ -231,15 +277,18 @@ pub(crate) fn identity(
     role: Role,
     program: &str,
 ) -> Result<Identity, Failure> {
-    let folder = cert::folder(folder)?;
+    let folder = cert::folder(folder, "name a folder with --identity")?;
     if let Some(name) = name {
         let identity = read_identity(&folder, name).map_err(cert::fault)?;
         let found = identity.certificate().subject.role;
         if found != role {
             let place = folder.display();
-            let problem = format!("{name} is a {found}, expected a {role}");
-            return Err(Failure::Input(format!("{place}: {problem}")));
+            return Err(Failure::Input(format!(
+                "{place}: {name} is a {found}, must be a {role}; `{program} cert issue --role {role} --name NAME` makes a \
+                 certificate"
+            )));
         }
+        cert::check_validity(&identity, SystemTime::now(), program)?;
         return Ok(identity);
     }
     let mut names = names_of(&folder, role)?;
@@ -248,7 +297,11 @@ pub(crate) fn identity(
         0 => Err(Failure::Input(format!(
             "{place}: no certificate of a {role}; `{program} cert issue --role {role} --name NAME` makes one"
         ))),
-        1 => read_identity(&folder, &names.remove(0)).map_err(cert::fault),
+        1 => {
+            let identity = read_identity(&folder, &names.remove(0)).map_err(cert::fault)?;
+            cert::check_validity(&identity, SystemTime::now(), program)?;
+            Ok(identity)
+        }
         _ => {
             let names: Vec<&str> = names.iter().map(Name::as_str).collect();
             let names = names.join(", ");
@@ -262,6 +315,9 @@ pub(crate) fn identity(
 /// Names in `folder` that have a certificate for `role` in a file of that name.
 fn names_of(folder: &Path, role: Role) -> Result<Vec<Name>, Failure> {
     let mut names = Vec::new();
+    if !folder.exists() {
+        return Ok(names);
+    }
     for file in cert::certificates(folder)? {
         // Other files are ignored.
         let Ok(certificates) = list_certificates(&file) else {

@@ -27,7 +27,7 @@ pub(crate) fn execute(
     repetitions: u32,
     context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
-    let cluster = ClusterMembers::find(&arguments.cluster, context.program())?;
+    let cluster = ClusterMembers::find(&arguments.cluster, context.registry())?;
     follow(arguments, repetitions, &cluster, context)
 }
 

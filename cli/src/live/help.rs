@@ -5,7 +5,7 @@ Run a node daemon that serves jobs from clients.
 
 A node serves one job at a time: it executes the processes that start on it or migrate to it, with one thread per slot \
 in the client's list of hosts, or of --slots, and sends migrating processes to their targets. It runs until a signal (SIGTERM, \
-SIGINT, SIGHUP) or `drain` ends it. It leaves its job first, which goes on without it; a job without recovery fails. The first node of each Set is its Set Manager and \
+SIGINT) or `drain` ends it. It leaves its job first, which goes on without it; a job without recovery fails. The first node of each Set is its Set Manager and \
 needs a certificate with that role.";
 
 pub(super) const NODE_HELP: &str = "\
@@ -13,14 +13,15 @@ FILE, if there is one, which the environment (MIGBSP__NODE__KEY=VALUE) overrides
   [node]
   name = \"node-1\"              # as in its certificate and in the list of hosts; default: the name of the host
   identity = \"certificates\"    # folder with node-1.pem and node-1.key; default ~/.config/migbsp
-  listen = \"0.0.0.0:7447\"      # UDP
+  listen = \"[::]:7447\"         # UDP; the default: all addresses, IPv6 and IPv4
   share = 1.0                  # the fraction of its processors for programs
   # speed = 2e9                # instructions per second of one; default: measured at the start
   # checkpoints = [\"/shared\"]  # folders in which it may write checkpoints; default: none
   # data = \"/scratch/data\"     # folder with the input files of jobs; default: where the client says
   # outputs = \"/scratch/out\"   # folder for the files that processes leave here; default: none
+  # metrics = \"127.0.0.1:9447\"  # TCP: /metrics, /healthz and /readyz for monitors; default: none
 
-The log on stderr has times in UTC and says when jobs begin and end. A superstep cannot be stopped: if it goes on \
+The log on stderr has times in UTC and says when jobs begin and end; each line has the name of the node, and the number of its job. A superstep cannot be stopped: if it goes on \
 after its job has ended, the node refuses jobs until it ends, or ends itself with --exit-when-stuck.
 
 Examples:

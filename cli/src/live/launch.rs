@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::env;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::Range;
 use std::os::unix::process::CommandExt as _;
@@ -420,9 +420,16 @@ fn feed(mut pipe: ChildStdin, line: &str, ended: &mpsc::Receiver<Infallible>) {
 
 /// Brings what nodes say, until the launcher ends. Other lines, as of prologues, are passed over.
 fn hear(pipe: ChildStdout, (number, lines): (usize, &mpsc::Sender<Heard>)) {
-    for line in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
-        if let Ok(line) = serde_json::from_slice(&line)
-            && lines.send(Heard::Line(line)).is_err()
+    let mut reader = BufReader::new(pipe);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = reader.by_ref().take(LINE_MAX).read_until(b'\n', &mut line);
+        if !read.is_ok_and(|length| 0 < length) {
+            break;
+        }
+        if let Ok(said) = serde_json::from_slice(&line)
+            && lines.send(Heard::Line(said)).is_err()
         {
             return;
         }
@@ -430,6 +437,9 @@ fn hear(pipe: ChildStdout, (number, lines): (usize, &mpsc::Sender<Heard>)) {
     // No node is waited for any more.
     drop(lines.send(Heard::Ended(number)));
 }
+
+/// The bytes of a line at most: what nodes say is short.
+const LINE_MAX: u64 = 4096;
 
 impl Drop for LaunchedNodes {
     /// Nodes leave when their stdin ends, and then launchers end. One that does not is told to end its nodes.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use bsp::SetId;
 use bsp::units::{BytesPerSecond, Seconds};
@@ -200,6 +201,16 @@ pub(crate) fn positive_time(text: &str) -> Result<Seconds, String> {
         return Err("must be above 0".to_owned());
     }
     Ok(time)
+}
+
+/// The same as a duration.
+///
+/// # Errors
+///
+/// The same.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = positive_time(text)?.get();
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 /// The text, unless it is a number without a unit.

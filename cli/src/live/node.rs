@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::fmt;
 use std::io::{self, BufRead, Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{Ipv6Addr, SocketAddr, TcpListener};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process;
@@ -15,13 +16,15 @@ use std::time::{Duration, SystemTime};
 use bsp::units::InstructionsPerSecond;
 use clap::Args;
 use hosts::{
-    CheckpointFolders, Leave, LoadScope, Node, Offer, OutputFolder, Pace, Share, processors,
+    CheckpointFolders, Leave, LoadScope, Node, Offer, OutputFolder, Pace, Share, any_address,
+    processors,
 };
 use machines::{Builds, Routes};
 use protocol::Member;
-use protocol::identity::files::{RevocationsFile, read_identity};
+use protocol::identity::files::read_identity;
 use protocol::identity::{Identity, Name, Pem, Role, Subject};
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use tokio::sync::oneshot;
 
 use crate::cert;
@@ -46,7 +49,7 @@ struct NodeArguments {
     /// Its configuration, a TOML file with a section [node] [default: none]
     #[arg(long, value_name = "FILE")]
     conf: Option<PathBuf>,
-    /// Its name, in place of [node] name [default: SLURMD_NODENAME, else the name of the host without its domain; in lower case, `_` as
+    /// Its name, in place of [node] name [default: `SLURMD_NODENAME`, else the name of the host without its domain; in lower case, `_` as
     /// `-`]
     #[arg(long, value_name = "NAME")]
     name: Option<Name>,
@@ -123,8 +126,8 @@ struct Section {
     name: Option<String>,
     /// The folder with its certificate and key.
     identity: Option<String>,
-    /// The address on which it listens.
-    listen: SocketAddr,
+    /// The address on which it listens; not set: all of this host, IPv6 and IPv4.
+    listen: Option<ListenAddress>,
     /// Instructions per second of one processor; not set: it is measured.
     speed: Option<f64>,
     /// The fraction of its processors that programs are given.
@@ -139,12 +142,39 @@ struct Section {
     metrics: Option<SocketAddr>,
 }
 
+/// An address and a port.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct ListenAddress(SocketAddr);
+
+impl<'de> Deserialize<'de> for ListenAddress {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+
+        impl Visitor<'_> for Text {
+            type Value = ListenAddress;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let example =
+                    "`\"[::]:7447\"` for all addresses of this host, `\"10.0.0.7:7447\"` for one";
+                write!(formatter, "an IP address and a port, such as {example}")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ListenAddress, E> {
+                let read = text.parse().map(ListenAddress);
+                read.map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+            }
+        }
+
+        deserializer.deserialize_any(Text)
+    }
+}
+
 impl Default for Section {
     fn default() -> Self {
         Self {
             name: None,
             identity: None,
-            listen: SocketAddr::from(([0, 0, 0, 0], PORT)),
+            listen: None,
             speed: None,
             share: 1.0,
             checkpoints: Vec::new(),
@@ -248,10 +278,10 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
     let written_identity = section.identity.as_deref();
     let given = arguments.identity.clone();
     let given = given.or_else(|| written_identity.map(|folder| beside.join(folder)));
-    let folder = cert::folder(given.as_deref())?;
+    let folder = cert::folder(given.as_deref(), "name a folder with --identity")?;
     let identity = read_identity(&folder, &name).map_err(Failure::input)?;
     check_role(&folder, &identity, registry.program())?;
-    warn_of_validity(&identity, SystemTime::now());
+    cert::check_validity(&identity, SystemTime::now(), registry.program())?;
     let checkpoints = section.checkpoints.iter().map(|folder| {
         let absolute = std::path::absolute(beside.join(folder));
         absolute.map_err(|error| invalid("checkpoints", folder.clone(), error.to_string()))
@@ -301,8 +331,10 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
     let (monitored, metrics) = metrics.unzip();
     let node = Node {
         identity,
-        revocations: Some(RevocationsFile::new(folder)),
-        address: arguments.listen.unwrap_or(section.listen),
+        address: arguments
+            .listen
+            .or_else(|| section.listen.map(|listen| listen.0))
+            .unwrap_or_else(|| any_address(PORT)),
         routes: Routes::default(),
         builds: Builds {
             own: registry.build()?,
@@ -319,6 +351,7 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         offer: offer(arguments, &name),
         metrics,
         heartbeat: service::watchdog(),
+        reload: Arc::default(),
     };
     let termination = TerminationSignal::handled(Handling::Serve);
     let build = node.builds.own.to_string();
@@ -329,9 +362,20 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         }
         service::ready(&address.to_string());
     };
-    let terminated = termination.clone();
+    // Also while the node begins.
+    let _heard = termination.wait();
+    let reload = Arc::clone(&node.reload);
+    let (mut reloads, mut terminated) = (termination.reloads(), Box::pin(termination.received()));
     let ran = node.run(ready, async move {
-        terminated.received().await;
+        loop {
+            tokio::select! {
+                () = &mut terminated => break,
+                Ok(()) = reloads.changed() => {
+                    tracing::info!("reads its certificate, its key and the list of revocations again");
+                    service::reloading(|| reload.notify_one());
+                }
+            }
+        }
         service::stopping();
         Leave::WhenHeld
     });
@@ -436,24 +480,6 @@ fn check_role(folder: &Path, identity: &Identity, program: &str) -> Result<(), F
     }
 }
 
-/// Warns if no peer accepts the certificate of this node at `now`: each connection would be refused, with a reason at its
-/// other end alone.
-fn warn_of_validity(identity: &Identity, now: SystemTime) {
-    let certificate = identity.certificate();
-    let validity = certificate.validity;
-    let name = &certificate.subject.name;
-    if validity.includes(now) {
-        return;
-    }
-    if now < validity.from() {
-        tracing::error!("the certificate of {name} is not valid yet: check the clock");
-    } else {
-        tracing::error!(
-            "the certificate of {name} has expired, and all peers refuse it: issue a new one"
-        );
-    }
-}
-
 /// The names of the workloads that this program knows.
 fn workloads(registry: &Registry) -> Vec<String> {
     registry.names().into_iter().map(str::to_owned).collect()
@@ -512,7 +538,6 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
     let speed = configuration.speed;
     let node = Node {
         identity: Identity::from_pem(&pem).map_err(Failure::input)?,
-        revocations: None,
         address: bindable(configuration.listen),
         routes: configuration.routes.into(),
         builds: Builds {
@@ -530,6 +555,7 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
         offer: configuration.join.map(|(to, own)| Offer { to, own }),
         metrics: None,
         heartbeat: None,
+        reload: Arc::default(),
     };
     let (leave, left) = oneshot::channel::<()>();
     thread::spawn(move || {
@@ -567,12 +593,11 @@ fn serve_parent(registry: Registry) -> Result<(), Failure> {
 
 /// `address`, or the same of IPv4 if it is any of IPv6, which this host does not have.
 fn bindable(address: SocketAddr) -> SocketAddr {
-    let any = Ipv6Addr::UNSPECIFIED;
-    let is_any = address.ip() == any;
-    if is_any && UdpSocket::bind((any, 0)).is_err() {
-        return SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
+    if address.ip() == Ipv6Addr::UNSPECIFIED {
+        any_address(address.port())
+    } else {
+        address
     }
-    address
 }
 
 /// The folders to which a node of a parent may write checkpoints.

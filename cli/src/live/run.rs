@@ -1,6 +1,6 @@
 //! `migbsp run`: an experiment on the hosts of a cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ use crate::failure::CommandFailure;
 use crate::file::{LiveOutputs, OutputsPlace, check_folder, live_outputs};
 use crate::live::cluster::{ClusterArguments, ClusterMembers};
 use crate::live::help::{RUN_ABOUT, RUN_HELP};
-use crate::live::links::positive_time;
+use crate::live::links::duration;
 use crate::output::{Format, print, print_json, print_text};
 use crate::progress::Progress;
 use crate::signals::{TerminationSignal, until};
@@ -66,9 +66,6 @@ pub(crate) struct RunArguments {
     /// End the run when a node is lost; otherwise it goes on without that node [default: unless recovery.enabled is false]
     #[arg(long)]
     no_recovery: bool,
-    /// Wait so long until all nodes answer and are free, such as 10min [default: the run fails if one is not]
-    #[arg(long, value_name = "DURATION", value_parser = positive_time)]
-    wait: Option<Seconds>,
     /// Leave the run when it has begun: a node leads it, keeps its record and its outputs for an hour after its end, and `attach`
     /// fetches them
     #[arg(
@@ -177,7 +174,7 @@ impl RunArguments {
     /// If they name another cluster, or leave the nodes alone.
     pub(crate) fn in_job(&self) -> Result<Self, Failure> {
         if self.cluster.is_given() || self.detach {
-            let problem = "--cluster, --identity, --as and --detach are for nodes that are there already; leave them out, or use `run`";
+            let problem = "--cluster, --identity, --as, --wait and --detach are for nodes that are there already; leave them out, or use `run`";
             return Err(Failure::Usage(problem.to_owned()));
         }
         let mut run = self.clone();
@@ -208,7 +205,7 @@ pub(crate) fn command() -> Command {
 ///
 /// Whatever is wrong with the experiment, the program, the cluster or the disk.
 fn run(arguments: &RunArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
-    let cluster = ClusterMembers::find(&arguments.cluster, context.program())?;
+    let cluster = ClusterMembers::load(&arguments.cluster, context.program())?;
     let following = Following {
         simulated: None,
         dashboard: arguments.dashboard()?,
@@ -235,7 +232,7 @@ pub(crate) fn follow(
         results: &arguments.results,
         checkpoints: &arguments.checkpoints,
     };
-    if let Some(limit) = arguments.wait {
+    if let Some(limit) = arguments.cluster.wait() {
         let build = registry.build()?;
         wait_for(&cluster, &build, limit, &following.termination)?;
     }
@@ -253,7 +250,7 @@ pub(crate) fn follow(
 fn wait_for(
     cluster: &ClusterMembers,
     build: &Build,
-    limit: Seconds,
+    limit: Duration,
     termination: &TerminationSignal,
 ) -> Result<(), CommandFailure> {
     let began = Instant::now();
@@ -280,8 +277,9 @@ fn wait_for(
         else {
             return Ok(());
         };
-        if limit.get() <= began.elapsed().as_secs_f64() {
-            let problem = format!("{node} {hindrance}: waited {limit}, as --wait says");
+        if limit <= began.elapsed() {
+            let limit = limit.as_secs_f64();
+            let problem = format!("{node} {hindrance}: waited {limit} s, as --wait says");
             return Err(Failure::Cluster(problem).into());
         }
         if said != node {
@@ -778,6 +776,8 @@ pub(super) struct ViewFollower<'a> {
     prepared: Option<PreparedExperiment>,
     /// The newest view, as long as its nodes have not begun.
     unbegun: Option<ViewChange>,
+    /// The numbers of views that were over before there was anything to be recorded.
+    unrecorded: BTreeSet<u64>,
     /// The later views.
     later: Vec<ViewReport>,
     began: Instant,
@@ -797,6 +797,7 @@ impl<'a> ViewFollower<'a> {
             number: None,
             prepared: None,
             unbegun: None,
+            unrecorded: BTreeSet::new(),
             later: Vec::new(),
             began: Instant::now(),
         }
@@ -807,10 +808,15 @@ impl<'a> ViewFollower<'a> {
         job.request.view.as_ref()?;
         let first = ViewReport::new(&job.prepared, self.shown.results.out.is_some());
         let first = (!self.is_attached).then_some(first);
-        let views = first.into_iter().chain(self.later.clone());
+        let mut views: Vec<ViewReport> = first.into_iter().chain(self.later.clone()).collect();
+        for view in &mut views {
+            if self.unrecorded.contains(&view.number()) {
+                view.set_unrecorded();
+            }
+        }
         Some(Views {
             seconds: self.began.elapsed().as_secs_f64(),
-            views: views.collect(),
+            views,
         })
     }
 }
@@ -853,6 +859,17 @@ impl JobObserver for RunObservers<'_> {
         );
     }
 
+    fn await_measurements(&mut self) {
+        tracing::warn!(
+            "the nodes still call each other and measure the links between them, with 4 MiB in each direction between Sets: the run \
+             begins when they have"
+        );
+    }
+
+    fn warn_of_certificates(&mut self, ending: &str) {
+        tracing::warn!("{ending}");
+    }
+
     /// Ends the record of the view that is over: the next one has its own.
     fn begin_view(&mut self, next: &NextView) -> Result<Setup, JobError> {
         let ViewFollower { job, registry, .. } = self.views;
@@ -862,6 +879,12 @@ impl JobObserver for RunObservers<'_> {
             let going_on = view_sentence(view, prepared.platform.hosts().len());
             tracing::warn!("{going_on}");
             if let Some(recorder) = self.recorder.take() {
+                if !recorder.recorder.has_begun() {
+                    let over = self.views.prepared.as_ref();
+                    let over = over.and_then(|prepared| prepared.view.as_ref());
+                    let number = over.map_or(1, |view| view.number);
+                    self.views.unrecorded.insert(number);
+                }
                 recorder.fail(&(&Failure::Cluster(going_on)).into());
             }
             if let Some(earlier) = self.views.unbegun.take() {
@@ -1004,7 +1027,7 @@ pub(crate) struct CheckpointArguments {
     resume: Option<PathBuf>,
     /// When a signal asks the run to end (SIGTERM, SIGUSR1, Ctrl-C): the time for a last checkpoint; a second signal ends it at once
     /// [default: none]
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = grace)]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration)]
     grace: Option<Duration>,
 }
 
@@ -1072,12 +1095,6 @@ impl CheckpointArguments {
 
 /// The time for a last checkpoint of a job, unless another is given: Slurm kills a job 30 s after it has told it to end.
 const GRACE_OF_JOB: Duration = Duration::from_secs(20);
-
-/// A time for a last checkpoint.
-fn grace(text: &str) -> Result<Duration, String> {
-    let seconds = positive_time(text)?.get();
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
-}
 
 /// How to go on from the newest checkpoint in `folder`.
 fn going_on(folder: &Path) -> Option<String> {

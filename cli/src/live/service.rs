@@ -2,7 +2,8 @@
 //!
 //! | notification | when |
 //! |---|---|
-//! | `READY=1` | the node waits for clients |
+//! | `READY=1` | the node waits for clients; after a reload, when that has been asked for |
+//! | `RELOADING=1` | SIGHUP has the node read its certificate, its key and the list of revocations |
 //! | `WATCHDOG=1` | each half of `WATCHDOG_USEC`, by the thread that carries messages |
 //! | `STOPPING=1` | a signal or a client ends the node |
 
@@ -13,6 +14,16 @@ use sd_notify::NotifyState;
 pub(super) fn ready(address: &str) {
     let status = format!("waits for clients at {address}");
     tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
+}
+
+/// The node reads its files again, as `reload` has it do.
+pub(super) fn reloading(reload: impl FnOnce()) {
+    match NotifyState::monotonic_usec_now() {
+        Ok(now) => tell(&[NotifyState::Reloading, now]),
+        Err(error) => tracing::warn!("the supervisor is not told of a reload: {error}"),
+    }
+    reload();
+    tell(&[NotifyState::Ready]);
 }
 
 /// The node is about to leave its job, and to end.

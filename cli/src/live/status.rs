@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use analysis::text::{Layout, age, counted, data, rounded};
 use bsp::numbers::real;
@@ -15,6 +15,7 @@ use console::Term;
 use experiments::{CsvTable, Failure, Provenance, Published, Registry};
 use hosts::{NodeAnswer, inquire};
 use machines::JobError;
+use protocol::identity::{Certificate, Name, Validity, date, ending};
 use protocol::{Build, BusyProcess, CallsStatus, Leader, LedJob, Member};
 use serde::Serialize;
 use tokio::sync::oneshot;
@@ -53,7 +54,7 @@ pub(crate) fn command() -> Command {
 fn execute(arguments: &StatusArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
     show(
         arguments,
-        ClusterMembers::find(&arguments.cluster, context.program())?,
+        ClusterMembers::find(&arguments.cluster, context.registry())?,
         context.registry(),
     )
 }
@@ -68,6 +69,7 @@ pub(crate) fn show(
     if arguments.watch.is_wanted() {
         return watch(&arguments.watch, arguments.format, cluster, &provenance);
     }
+    let own = cluster.client.certificate().clone();
     let asked = cluster.all();
     let answers = inquire(cluster.client, provenance.build(), asked.clone())
         .map_err(|error| Failure::Cluster(error.message))?;
@@ -76,10 +78,7 @@ pub(crate) fn show(
         .map(|((member, _), answer)| Row::new(member, answer))
         .collect();
     let silent = nodes.iter().filter(|row| row.problem.is_some()).count();
-    let report = Report {
-        build: provenance.build().clone(),
-        nodes,
-    };
+    let report = Report::new((provenance.build(), &own), nodes);
     match arguments.format {
         Format::Table => print_text(true, |layout| text(&report, layout))?,
         Format::Json => print_json(&provenance, &report)?,
@@ -98,7 +97,29 @@ struct Report {
     /// The build of this client, for the text.
     #[serde(skip)]
     build: Build,
+    /// What is said of certificates that end soon, for the text.
+    #[serde(skip)]
+    ending: Option<String>,
+    /// When the certificate of the client ends.
+    certificate_not_after: String,
     nodes: Vec<Row>,
+}
+
+impl Report {
+    /// The cluster of `nodes`, for a client that runs this build and has this certificate.
+    fn new((build, own): (&Build, &Certificate), nodes: Vec<Row>) -> Self {
+        let names = nodes.iter().map(|row| row.name.parse().ok());
+        let names: Vec<Option<Name>> = names.collect();
+        let of_nodes = names.iter().zip(&nodes);
+        let of_nodes = of_nodes.filter_map(|(name, row)| Some((name.as_ref()?, row.validity?)));
+        let all = of_nodes.chain([(&own.subject.name, own.validity)]);
+        Self {
+            build: build.clone(),
+            ending: ending(all, SystemTime::now()),
+            certificate_not_after: date(own.validity.until()),
+            nodes,
+        }
+    }
 }
 
 /// How a node is.
@@ -113,6 +134,12 @@ struct Row {
     /// The build that it runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     build: Option<Build>,
+    /// How long its certificate is valid.
+    #[serde(skip)]
+    validity: Option<Validity>,
+    /// When that ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate_not_after: Option<String>,
     /// The workloads that it has.
     #[serde(skip_serializing_if = "Option::is_none")]
     workloads: Option<Vec<String>>,
@@ -244,6 +271,8 @@ impl Row {
             address: member.address.clone(),
             problem,
             build: answer.build,
+            validity: answer.validity,
+            certificate_not_after: answer.validity.map(|validity| date(validity.until())),
             workloads: status.map(|status| status.workloads.clone()),
             up_seconds: status.map(|status| status.up.get()),
             speed: status.map(|status| status.speed),
@@ -284,14 +313,7 @@ impl Row {
 
     /// The row of `member`, of which nothing is known because of `problem`.
     fn unknown(member: &Member, problem: String) -> Self {
-        let status = Err(JobError::cluster(problem));
-        Self::new(
-            member,
-            NodeAnswer {
-                build: None,
-                status,
-            },
-        )
+        Self::new(member, NodeAnswer::failed(JobError::cluster(problem)))
     }
 
     /// The oldest busy process of another program.
@@ -387,6 +409,9 @@ fn text(report: &Report, layout: Layout) -> String {
     let mut text = layout.reduced_table(&headers, rows, &[6, 7, 8, 4, 3, 13, 2, 10, 9]);
     for sentence in job_sentences(&report.nodes) {
         text.push_str(&format!("\n{sentence}\n"));
+    }
+    if let Some(ending) = &report.ending {
+        text.push_str(&format!("\n{ending}\n"));
     }
     for row in &report.nodes {
         if let Some(problem) = &row.problem {
@@ -550,18 +575,20 @@ fn watch(
         return Err(Failure::Usage(problem.to_owned()).into());
     }
     let every = arguments.every.unwrap_or(EVERY);
+    let own = cluster.client.certificate().clone();
     let all = cluster.all().into_iter();
     let members = all.map(|(member, _)| member).collect();
     let watched = Watched::new(members, every, Instant::now());
     let answers = Answers::begin(cluster, provenance.build(), every)?;
     let terminal = Term::stdout();
     let shown = each_time(watched, &answers, every, |watched, now| match format {
-        Format::Json => print_json(provenance, &watched.report(provenance.build().clone(), now)),
+        Format::Json => print_json(provenance, &watched.report((provenance.build(), &own), now)),
         Format::Table | Format::Csv => {
             if terminal.is_term() {
                 terminal.clear_screen()?;
             }
-            table(watched, now)
+            let build = (provenance.build(), &own);
+            table(watched, &watched.report(build, now), now)
         }
     });
     let ended = answers.end();
@@ -646,7 +673,7 @@ fn each_time(
     }
 }
 
-fn table(watched: &Watched, now: Instant) -> Result<(), CommandFailure> {
+fn table(watched: &Watched, report: &Report, now: Instant) -> Result<(), CommandFailure> {
     print_text(true, |layout| {
         let (answering, all) = watched.answering(now);
         let since = age(watched.since(now).as_secs_f64());
@@ -657,8 +684,8 @@ fn table(watched: &Watched, now: Instant) -> Result<(), CommandFailure> {
         }
         let rows = watched.cells(now).into_iter().map(Vec::from);
         text.push_str(&layout.reduced_table(&HEADERS, rows, &[7, 6, 5, 1]));
-        for problem in watched.problems(now) {
-            text.push_str(&problem);
+        for line in report.ending.iter().chain(&watched.problems(now)) {
+            text.push_str(line);
             text.push('\n');
         }
         text + "\n"
@@ -810,8 +837,8 @@ impl Watched {
         nodes.map(|index| self.cells_of(index, now)).collect()
     }
 
-    /// The cluster at `now`, for a client that runs `build`.
-    fn report(&self, build: Build, now: Instant) -> Report {
+    /// The cluster at `now`, for the client `of` this build and certificate.
+    fn report(&self, of: (&Build, &Certificate), now: Instant) -> Report {
         let nodes = self.nodes.iter().enumerate().map(|(index, node)| {
             let problem = self.problem(index, now).or_else(|| {
                 let unasked = node.row.is_none();
@@ -822,10 +849,7 @@ impl Watched {
                 (_, problem) => Row::unknown(&self.members[index], problem.unwrap_or_default()),
             }
         });
-        Report {
-            build,
-            nodes: nodes.collect(),
-        }
+        Report::new(of, nodes.collect())
     }
 
     /// Why nodes do not answer at `now`, a sentence for each that says why.
@@ -1027,6 +1051,7 @@ mod tests {
         });
         NodeAnswer {
             build: None,
+            validity: None,
             status: Ok(Status {
                 workloads: Vec::new(),
                 abandoned: None,
@@ -1045,10 +1070,7 @@ mod tests {
     }
 
     fn refused() -> NodeAnswer {
-        NodeAnswer {
-            build: None,
-            status: Err(JobError::cluster("node-2 is lost")),
-        }
+        NodeAnswer::failed(JobError::cluster("node-2 is lost"))
     }
 
     const CALLS: CallsStatus = CallsStatus {

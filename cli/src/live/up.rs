@@ -184,7 +184,7 @@ fn execute(arguments: &UpArguments, context: &Context<'_>) -> Result<(), Command
         None => false,
     };
     if elsewhere {
-        let problem = "--cluster, --identity and --as name another cluster than the one that is up; leave them out";
+        let problem = "--cluster, --identity, --as and --wait are for another cluster than the one that is up; leave them out";
         return Err(Failure::Usage(problem.to_owned()).into());
     }
     if let Some(UpSubcommand::Run(run)) = &action

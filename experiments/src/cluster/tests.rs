@@ -150,7 +150,10 @@ fn members_stand_set_by_set() {
 
 #[test]
 fn a_fault_is_named_with_its_line() {
-    fails("", "hosts: no host; a line is `node-1 slots=4`");
+    fails(
+        "",
+        "hosts: no host; a line is `node-1 slots=4`, and `pool=yes` is for hosts that join",
+    );
     fails(
         "a\nb slot=4",
         "hosts:2: unknown key `slot`; did you mean `slots`?",
@@ -350,7 +353,7 @@ fn hosts_of_the_pool_are_no_members() {
     assert_eq!(hosts.pool[0].slots, 2);
     let error = parse("a pool=yes\n").unwrap_err();
     assert!(
-        error.contains("no host on which a job could start"),
+        error.contains("`pool=yes` is for hosts that join"),
         "{error}"
     );
     let error = parse("a pool=maybe\n").unwrap_err();

@@ -1,5 +1,7 @@
 //! What checkpoints cost a run.
 
+use std::time::Duration;
+
 use agents::{CheckpointCosts, CheckpointInterval, Checkpointing};
 use bsp::units::{BytesPerSecond, Seconds};
 use bsp::{BoxError, Program, Step, Superstep};
@@ -172,7 +174,8 @@ pub(crate) fn recovery(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> an
             ..Case::empty(4, TRIED)
         };
         let took = seconds(&cluster.run_programs(&case)?.0);
-        TRIED * (2.0 * first / took).ceil() as u64
+        let took = Duration::from_secs_f64(took).as_millis().max(1);
+        TRIED * u64::try_from(MINUTE.as_millis() / took)? / scale.divisor
     };
     let mut costs = Vec::new();
     for pair in 1..=pairs {
@@ -207,6 +210,7 @@ pub(crate) fn recovery(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> an
     Ok(())
 }
 
+const MINUTE: Duration = Duration::from_secs(60);
 /// The number of supersteps from which it is estimated how many take a minute: a second or two on two cores.
 const TRIED: u64 = 100;
 

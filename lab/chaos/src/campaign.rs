@@ -43,6 +43,8 @@ pub(crate) fn campaign(seeds: &[u64], batch: Batch<'_>) -> Result<Report, Failur
                 .filter(|run| run.is_completed && 1 < run.views)
                 .count(),
         ),
+        attached: runs.iter().map(|run| run.attached).sum(),
+        followed: runs.iter().map(|run| run.followed).sum(),
         events: runs.iter().map(|run| run.events).sum(),
         virtual_seconds: Duration::from_nanos(nanoseconds).as_secs_f64(),
         digest: hex::encode(digest.finalize()),
@@ -91,6 +93,10 @@ pub(crate) struct Report {
     joined: u64,
     /// The jobs that were completed in one of these.
     recovered: u64,
+    /// How often a client has attached to a job that a node leads, or has led.
+    attached: u64,
+    /// How many of these have followed the job to its end and have its outputs.
+    followed: u64,
     /// The number of events.
     events: u64,
     /// Virtual time that passed.
@@ -257,6 +263,8 @@ pub(crate) fn text(report: &Report, own: &str, layout: Layout) -> String {
         views,
         joined,
         recovered,
+        attached,
+        followed,
         events,
         virtual_seconds,
         coverage,
@@ -268,7 +276,8 @@ pub(crate) fn text(report: &Report, own: &str, layout: Layout) -> String {
     let mut text = format!(
         "{seeds} seeds: {events} events in {hours:.1} virtual hours. {completed} jobs were completed in spite of \
          their faults, the others ended with their cause. {with_views} jobs may go on when a node is lost: they went on in {views} \
-         more views, with {joined} nodes that were back, and {recovered} of them were completed after a loss.\n\n"
+         more views, with {joined} nodes that were back, and {recovered} of them were completed after a loss. \
+         Clients attached {attached} times to jobs that nodes led, and {followed} of them received the outputs.\n\n"
     );
     let faults = coverage.faults.iter();
     let faults: Vec<String> = faults

@@ -140,7 +140,8 @@ Simulate nodes and a client with faults, from seeds, and check what they promise
 The code that decides on real hosts runs in one thread, under a simulated clock, with a simulated network: nodes, the \
 client, agents, the encoding of messages, and the checks of what peers send. A seed draws 2 to 7 nodes in 1 to 3 Sets, a \
 program, a policy, the shape of the barrier, moves, delays, and faults: nodes that crash, stop, leave or are slow, paths \
-that are blocked in one or both directions, loss and delay, and a client that crashes, stops or is interrupted. Faults of \
+that are blocked in one or both directions, loss and delay, and a client that crashes, stops or is interrupted. \
+Clients attach to jobs that nodes lead, die, are cut off, and attach again. Faults of \
 odd seeds happen at any event; the first fault of an even seed is aimed at a step of the protocol, all pairs in turn. \
 Every eighth seed (7, 15, 23 and so on) is aimed at messages that overtake each other, because paths are late.
 

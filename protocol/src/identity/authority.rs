@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -37,6 +38,8 @@ pub struct Identity {
     authority: CertificateDer<'static>,
     key: PrivateKeyDer<'static>,
     revoked: Option<Revocations>,
+    /// Where its files are, if it is of files.
+    folder: Option<PathBuf>,
 }
 
 impl Clone for Identity {
@@ -47,6 +50,7 @@ impl Clone for Identity {
             authority: self.authority.clone(),
             key: self.key.clone_key(),
             revoked: self.revoked.clone(),
+            folder: self.folder.clone(),
         }
     }
 }
@@ -64,6 +68,15 @@ impl Identity {
             authority,
             key,
             revoked: None,
+            folder: None,
+        }
+    }
+
+    /// The same identity, whose files are in `folder`.
+    pub(super) fn in_folder(self, folder: &Path) -> Self {
+        Self {
+            folder: Some(folder.to_owned()),
+            ..self
         }
     }
 
@@ -141,6 +154,12 @@ impl Identity {
     #[must_use]
     pub const fn certificate(&self) -> &Certificate {
         &self.certificate
+    }
+
+    /// The folder of its files, which may be renewed there; `None`: it is of no files.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
     }
 
     /// The certificate as bytes.

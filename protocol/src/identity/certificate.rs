@@ -267,8 +267,16 @@ pub enum PemError {
         /// The name of its holder.
         name: Name,
     },
+    /// A certificate of another member than the name of its file says.
+    #[error("the certificate is for {found}, and the file is named for {expected}")]
+    Name {
+        /// The name in the certificate.
+        found: Name,
+        /// The name of the file.
+        expected: Name,
+    },
     /// A key that does not belong to the certificate.
-    #[error("the key does not belong to the first certificate: {problem}")]
+    #[error("the key beside it does not belong to the first certificate: {problem}")]
     Key {
         /// The reason.
         problem: String,

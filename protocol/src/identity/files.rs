@@ -1,5 +1,5 @@
-//! Identities on disk: `<stem>.pem` holds the certificates, `<stem>.key` the private key, readable by its owner only,
-//! and `authority.crl` the list of revocations. No file is overwritten except that list.
+//! Identities on disk: `<stem>.pem` holds the certificates, `<stem>.key` the private key, readable by its owner only (a key of
+//! root by its group, too), and `authority.crl` the list of revocations. No file is overwritten except that list.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -26,6 +26,16 @@ pub enum FileError {
         path: PathBuf,
         /// The error of the system.
         source: io::Error,
+    },
+    /// There is no certificate of this name.
+    #[error("{}: there is none of {name}: {}", path.display(), what_is_there(others))]
+    Missing {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        name: Name,
+        /// The names that have a certificate in the same folder.
+        others: Vec<String>,
     },
     /// The file exists already.
     #[error("{} exists: remove it, or write elsewhere", path.display())]
@@ -57,6 +67,15 @@ pub enum FileError {
         /// The error in the contents.
         source: PemError,
     },
+}
+
+/// What a folder has, as a part of an error.
+fn what_is_there(names: &[String]) -> String {
+    if names.is_empty() {
+        "its folder has no certificate; `cert issue` makes one".to_owned()
+    } else {
+        format!("its folder has certificates of {}", names.join(", "))
+    }
 }
 
 /// Writes `authority` as `authority.pem` and `authority.key` into `folder`.
@@ -96,9 +115,8 @@ pub fn write_identity(folder: &Path, identity: &Identity) -> Result<(), FileErro
 /// If the files cannot be read, are not an identity, other users can read the key, or the authority did not sign the
 /// list.
 pub fn read_identity(folder: &Path, name: &Name) -> Result<Identity, FileError> {
-    let (path, pem) = read(folder, name.as_str())?;
     let content = |path| |source| FileError::Content { path, source };
-    let identity = Identity::from_pem(&pem).map_err(content(path))?;
+    let identity = read_pair(folder, name)?;
     let is_signed = |list: &Revocations| identity.check_signature(list).is_ok();
     match read_newest_revocations(folder, is_signed)? {
         Some(revocations) => {
@@ -110,6 +128,50 @@ pub fn read_identity(folder: &Path, name: &Name) -> Result<Identity, FileError> 
         }
         None => Ok(identity),
     }
+}
+
+/// The certificate and the key of `name` in `folder`.
+fn read_pair(folder: &Path, name: &Name) -> Result<Identity, FileError> {
+    let (path, pem) = match read(folder, name.as_str()) {
+        Err(FileError::Read { path, source })
+            if source.kind() == io::ErrorKind::NotFound && is_certificate(&path) =>
+        {
+            let name = name.clone();
+            let others = names_in(folder);
+            return Err(FileError::Missing { path, name, others });
+        }
+        read => read?,
+    };
+    let named = Identity::from_pem(&pem).and_then(|identity| {
+        let found = &identity.certificate().subject.name;
+        if found == name {
+            return Ok(identity.in_folder(folder));
+        }
+        Err(PemError::Name {
+            found: found.clone(),
+            expected: name.clone(),
+        })
+    });
+    named.map_err(|source| FileError::Content { path, source })
+}
+
+fn is_certificate(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "pem")
+}
+
+/// The names of the files with certificates in `folder`, but for that of the authority.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.map(|entry| entry.path());
+    let stems = files
+        .filter(|path| is_certificate(path))
+        .filter_map(|path| {
+            let stem = path.file_stem()?.to_str()?.to_owned();
+            (stem != AUTHORITY).then_some(stem)
+        });
+    let mut names: Vec<String> = stems.collect();
+    names.sort();
+    names
 }
 
 /// Writes `revocations` as `authority.crl` into `folder`, replacing an existing list.
@@ -269,6 +331,61 @@ impl RevocationsFile {
     }
 }
 
+/// The certificate and the key of a member, which are read again when they change.
+#[derive(Debug)]
+pub struct IdentityFiles {
+    folder: PathBuf,
+    name: Name,
+    /// The times and lengths of the files that are in use.
+    used: Option<Stamps>,
+}
+
+/// The times and lengths of the files of an identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamps([(SystemTime, u64); 2]);
+
+impl IdentityFiles {
+    /// The files of `name` in `folder`.
+    #[must_use]
+    pub const fn new(folder: PathBuf, name: Name) -> Self {
+        let used = None;
+        Self { folder, name, used }
+    }
+
+    /// The identity in the files, if they are not those in use.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_identity`]. Files that are being replaced may not belong together for a moment.
+    pub fn changed(&self) -> Result<Option<(Identity, Stamps)>, FileError> {
+        let (certificates, key) = paths(&self.folder, self.name.as_str());
+        let stamps = Stamps([stamp(&certificates)?, stamp(&key)?]);
+        if self.used == Some(stamps) {
+            return Ok(None);
+        }
+        Ok(Some((read_pair(&self.folder, &self.name)?, stamps)))
+    }
+
+    /// The identity in the files with these stamps is in use.
+    pub fn used(&mut self, stamps: Stamps) {
+        self.used = Some(stamps);
+    }
+
+    /// The file of the certificate.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        paths(&self.folder, self.name.as_str()).0
+    }
+}
+
+fn stamp(path: &Path) -> Result<(SystemTime, u64), FileError> {
+    let stamp = fs::metadata(path).and_then(|file| Ok((file.modified()?, file.len())));
+    stamp.map_err(|source| FileError::Read {
+        path: path.to_owned(),
+        source,
+    })
+}
+
 /// Lists the certificates in the file `path`, without reading a key.
 ///
 /// # Errors
@@ -360,17 +477,24 @@ fn read_text(path: &Path) -> Result<String, FileError> {
 
 #[cfg(unix)]
 fn check_private(path: &Path) -> Result<(), FileError> {
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     let path = path.to_owned();
     match fs::metadata(&path) {
-        Ok(file) if file.permissions().mode() & 0o077 == 0 => Ok(()),
+        Ok(file) if file.permissions().mode() & exposing(file.uid()) == 0 => Ok(()),
         Ok(file) => Err(FileError::Exposed {
             mode: file.permissions().mode() & 0o777,
             path,
         }),
         Err(source) => Err(FileError::Read { path, source }),
     }
+}
+
+/// Permissions that a key with this owner must not give. The group may read keys of root, as service managers hand them out: systemd's
+/// `LoadCredential` and secrets of Kubernetes.
+#[cfg(unix)]
+const fn exposing(owner: u32) -> u32 {
+    if owner == 0 { 0o037 } else { 0o077 }
 }
 
 #[cfg(not(unix))]

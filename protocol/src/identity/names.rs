@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
+use time::OffsetDateTime;
+
 /// The name of a cluster, a node or a client.
 ///
 /// Invariant: a DNS name in lower case that is not an IP address: labels of `a-z`, `0-9` and inner `-`, each 1
@@ -305,11 +307,31 @@ impl Validity {
         self.until
     }
 
+    /// Whether it is over at `now`. The last second belongs to it, as in the verification of certificates.
+    #[must_use]
+    pub fn has_ended(&self, now: SystemTime) -> bool {
+        self.until + Duration::from_secs(1) <= now
+    }
+
+    /// Whether it ends at `now`, or within `length` from then on.
+    #[must_use]
+    pub fn ends_within(&self, length: Duration, now: SystemTime) -> bool {
+        now.checked_add(length).is_some_and(|end| self.until < end)
+    }
+
     /// Whether it includes `now`.
     #[must_use]
     pub fn includes(&self, now: SystemTime) -> bool {
         self.from <= now && now <= self.until
     }
+}
+
+/// The time as in RFC 3339, in UTC, to the second.
+#[must_use]
+pub fn date(time: SystemTime) -> String {
+    let time = OffsetDateTime::from(time);
+    let (hour, minute, second) = time.to_hms();
+    format!("{}T{hour:02}:{minute:02}:{second:02}Z", time.date())
 }
 
 const CLOCKS_DIFFER: Duration = Duration::from_secs(24 * 3600);
@@ -318,6 +340,18 @@ const YEAR_9999: u64 = 253_370_764_800;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn at(seconds: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn dates_are_in_utc() {
+        assert_eq!(date(at(0)), "1970-01-01T00:00:00Z");
+        assert_eq!(date(at(951_782_399)), "2000-02-28T23:59:59Z");
+        assert_eq!(date(at(951_782_400)), "2000-02-29T00:00:00Z");
+        assert_eq!(date(at(1_800_000_000)), "2027-01-15T08:00:00Z");
+    }
 
     #[test]
     fn names_are_dns_names_in_lower_case() {

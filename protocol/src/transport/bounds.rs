@@ -36,7 +36,8 @@ pub struct Bounds {
     /// Bytes of incomplete frames on all connections of one member. A frame that needs more is refused. Visitors may
     /// take as much as one frame.
     pub member_frames: u32,
-    /// The longest time in which a frame or a state that has begun neither ends nor grows by 1 MiB.
+    /// The longest time in which a frame or a state that has begun neither ends nor grows by 1 MiB, nor by 64 KiB that are an eighth of what
+    /// its connection has brought meanwhile.
     pub unfinished: Duration,
     /// One migrated state.
     pub state: Limits,
@@ -66,6 +67,9 @@ pub struct Bounds {
     pub handshake: Duration,
     /// Silence after which a peer counts as lost. Peers send a sign of life five times as often.
     pub silence: Duration,
+    /// The same while a job starts, when all of its nodes call each other: see
+    /// [`Endpoint::set_patience`](crate::transport::Endpoint::set_patience).
+    pub starting: Duration,
     /// Bytes of a UDP datagram, where the path carries that many.
     pub datagram: u16,
 }
@@ -80,9 +84,9 @@ impl Default for Bounds {
     /// | incomplete frames of all peers | 16 MiB, and one frame | more wait; the first 1 MiB of each does not count |
     /// | of all visitors | 8 MiB, and one frame | the first 256 KiB of each does not count |
     /// | of one member | 96 MiB; as a visitor 8 MiB | the longest batch or report; more is refused |
-    /// | an incomplete frame or state | ends or grows by 1 MiB in 30 s | a link of 280 kbit/s; waiting for the budget does not count |
+    /// | an incomplete frame or state | ends or grows by 1 MiB in 30 s, or by an eighth of what its connection brings, 64 KiB at least | a link of 280 kbit/s; a slower one that others share, down to 18 kbit/s for each; waiting for the budget does not count |
     /// | the state of a process | 16 GiB | the memory of a host; reserved as it arrives, only from a job's client or an own node |
-    /// | streams from a peer | 1 control, 4 states; none two-way | a fifth state waits at its source |
+    /// | streams from a peer | 1 control, 4 states; 1 two-way, for a renewed certificate | a fifth state waits at its source |
     /// | unread bytes of a stream | 1 MiB | how long a message waits behind a state: 1 to 2 ms |
     /// | unread bytes of a connection | 6 MiB: one per stream, and one | unread states cannot block the control stream |
     /// | unread, queued or unacknowledged bytes of a visitor | 256 KiB each | any member may be one, several times |
@@ -94,6 +98,7 @@ impl Default for Bounds {
     /// | the first answer in a handshake, a flush at the end | 5 s | |
     /// | a handshake that has been answered | 15 s | a lost packet is repeated |
     /// | silence, sign of life | 2.5 s, five times as often | ends after at most 2.7 s; two busy processors bear it |
+    /// | the same while a job starts | 10 s | 64 nodes on two processors make 2016 handshakes |
     /// | a datagram | 6500 bytes | larger ones are silently dropped with segmentation offload |
     fn default() -> Self {
         Self {
@@ -123,6 +128,7 @@ impl Default for Bounds {
             answer: Duration::from_secs(5),
             handshake: Duration::from_secs(15),
             silence: Duration::from_millis(2500),
+            starting: Duration::from_secs(10),
             datagram: 6500,
         }
     }
@@ -153,7 +159,7 @@ impl Bounds {
         let mut transport = TransportConfig::default();
         transport
             .ack_frequency_config(Some(acknowledging))
-            .max_concurrent_bidi_streams(VarInt::from_u32(0))
+            .max_concurrent_bidi_streams(VarInt::from_u32(1))
             .max_concurrent_uni_streams(VarInt::from_u32(u32::from(self.states) + 1))
             .stream_receive_window(VarInt::from_u32(self.stream_window))
             .receive_window(varint(window))
@@ -169,7 +175,9 @@ impl Bounds {
 
     /// QUIC's own limit for silence, behind the watchdog's and the time limit of a handshake.
     fn idle(&self) -> IdleTimeout {
-        let idle = (4 * self.silence.max(self.answer)).max(self.handshake);
+        let idle = (4 * self.silence.max(self.answer))
+            .max(2 * self.starting)
+            .max(self.handshake);
         let milliseconds = u32::try_from(idle.as_millis()).unwrap_or(u32::MAX);
         VarInt::from_u32(milliseconds).into()
     }

@@ -3,16 +3,19 @@
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
 
 use bytes::{BufMut, BytesMut};
 use quinn::{
-    ClientConfig, Connection, ConnectionError, EndpointConfig, Incoming, SendStream, ServerConfig,
-    TokioRuntime, TransportConfig,
+    ClientConfig, Connecting, Connection, ConnectionError, EndpointConfig, Incoming, SendStream,
+    ServerConfig, TokioRuntime, TransportConfig,
 };
-use rustix::net::sockopt;
-use rustls::pki_types::CertificateDer;
-use tokio::sync::{Mutex, mpsc};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
+use rustls::pki_types::{CertificateDer, UnixTime};
+use tokio::sync::{Mutex, mpsc, watch};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::identity::{Certificate, Identity, Name, PemError, Revocations, Role, Subject};
@@ -27,7 +30,7 @@ use crate::transport::receiver::{StreamError, StreamReader};
 use crate::transport::refusal::SharedCounters;
 use crate::transport::session::{Session, SessionState};
 use crate::transport::{
-    Bounds, Counters, JobId, Peer, PeerError, PeerInfo, PeerPolicy, Refusal, tls,
+    Bounds, Counters, JobId, Peer, PeerError, PeerInfo, PeerPolicy, Refusal, RenewalError, tls,
 };
 use crate::{Build, BuildError, WIRE_VERSION};
 
@@ -37,7 +40,8 @@ use crate::{Build, BuildError, WIRE_VERSION};
 #[derive(Debug)]
 pub struct Endpoint {
     inner: quinn::Endpoint,
-    identity: Identity,
+    /// Of its identity, whichever that is.
+    subject: Subject,
     policy: PeerPolicy,
     /// Of connections that this end opens.
     transport: Arc<TransportConfig>,
@@ -87,14 +91,24 @@ pub enum ConnectError {
         problem: String,
     },
     /// The peer did not answer in time.
-    #[error("connecting to {peer}: no answer in {} s: {}", .after.as_secs_f64(), silence(*is_closed))]
+    #[error(
+        "connecting to {peer}: no answer in {} s: check whether it runs and its port is open, for UDP and datagrams of \
+         1200 bytes",
+        .after.as_secs_f64()
+    )]
     TimedOut {
         /// The expected peer.
         peer: Arc<PeerInfo>,
         /// The time limit.
-        after: std::time::Duration,
-        /// Whether its host says that nothing has the port.
-        is_closed: bool,
+        after: Duration,
+    },
+    /// The system, or a host on the way, says that nothing is reached there.
+    #[error("connecting to {peer}: {problem}")]
+    Unreachable {
+        /// The expected peer.
+        peer: Arc<PeerInfo>,
+        /// What it says, and what would do.
+        problem: String,
     },
     /// This end refused the peer.
     #[error("connecting to {peer}: refused the peer: {problem}")]
@@ -143,14 +157,15 @@ impl Endpoint {
         config
             .max_udp_payload_size(found)
             .map_err(|_| BindError::Datagram { found })?;
-        let inner = UdpSocket::bind(address).and_then(|socket| {
+        let inner = bound(address).and_then(|socket| {
             // The system may grant less.
             sockopt::set_socket_recv_buffer_size(&socket, SOCKET_BUFFER)?;
             sockopt::set_socket_send_buffer_size(&socket, SOCKET_BUFFER)?;
             quinn::Endpoint::new(config, server, socket, Arc::new(TokioRuntime))
         });
         let inner = inner.map_err(|source| BindError::Socket { address, source })?;
-        let standing = Standing::new(identity.certificate().clone(), revocations);
+        let subject = identity.certificate().subject.clone();
+        let standing = Standing::new(identity, revocations);
         let setup = ConnectionSetup {
             bounds,
             build: Arc::new(build),
@@ -164,7 +179,7 @@ impl Endpoint {
         ));
         Ok(Self {
             inner,
-            identity,
+            subject,
             policy,
             transport: bounds.transport(bounds.connection_window()),
             setup,
@@ -183,42 +198,96 @@ impl Endpoint {
         role: Role,
         name: &Name,
     ) -> Result<Peer, ConnectError> {
-        let cluster = self.identity.certificate().subject.cluster.clone();
+        self.connect_any(&[address], role, name).await
+    }
+
+    /// Connects to the peer `name` with `role` at one of its `addresses`: calls one after the other, the next one when one fails, or has
+    /// not answered for 250 ms, and takes the first that completes its handshake (RFC 8305).
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect), of the address that has come furthest; or if there is no address.
+    pub async fn connect_any(
+        &self,
+        addresses: &[SocketAddr],
+        role: Role,
+        name: &Name,
+    ) -> Result<Peer, ConnectError> {
+        let cluster = self.subject.cluster.clone();
         let subject = Subject {
             cluster,
             role,
             name: name.clone(),
         };
-        let peer = Arc::new(PeerInfo {
-            subject: subject.clone(),
-            address,
-        });
-        let local = |problem: String| ConnectError::Local {
-            peer: Arc::clone(&peer),
-            problem,
-        };
-        let revocations = self.setup.shared.standing.revocations();
-        let tls = tls::client(&self.identity, revocations.as_deref(), subject);
-        let tls = tls.map_err(|error| local(error.to_string()))?;
-        let mut config = ClientConfig::new(tls);
-        config.transport_config(Arc::clone(&self.transport));
-        let connecting = self.inner.connect_with(config, address, name.as_str());
-        let mut connecting = connecting.map_err(|error| local(error.to_string()))?;
-        let set_up = async {
-            let limit = self.setup.bounds.answer;
-            let answered = timeout(limit, connecting.handshake_data()).await;
-            drop(answered.map_err(|_| SetupError::TimedOut(limit))??);
-            self.setup.initiate(connecting.await?, address).await
-        };
-        match self.setup.with_timeout(set_up).await {
-            Ok(peer) => Ok(peer),
-            Err(error) => {
+        let limit = self.setup.bounds.handshake;
+        let connecting = self.first_of(addresses, &subject);
+        let connected = timeout(limit, connecting).await;
+        connected
+            .unwrap_or_else(|_| {
+                let address = addresses.first().copied();
+                Err((address, SetupError::TimedOut(limit)))
+            })
+            .map_err(|(address, error)| {
+                let none = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
+                let address = address.unwrap_or(none);
+                let peer = Arc::new(PeerInfo { subject, address });
                 self.setup.count(&error);
                 // The caller reports it.
                 tracing::debug!(%peer, reason = %error, "no connection");
-                let is_silent = matches!(error, SetupError::TimedOut(_));
-                let is_closed = is_silent && is_closed(address).await;
-                Err(connect_error(peer, error, is_closed))
+                connect_error(peer, error)
+            })
+    }
+
+    /// The peer `expected` at the first of `addresses` that completes its handshake.
+    async fn first_of(
+        &self,
+        addresses: &[SocketAddr],
+        expected: &Subject,
+    ) -> Result<Peer, (Option<SocketAddr>, SetupError)> {
+        let standing = &self.setup.shared.standing;
+        let (renewals, identity) = (standing.renewals(), standing.identity());
+        let revocations = standing.revocations();
+        let tls = tls::client(&identity, revocations.as_deref(), expected.clone());
+        let tls = tls.map_err(|error| {
+            let problem = error.to_string();
+            (addresses.first().copied(), SetupError::Local(problem))
+        })?;
+        let mut config = ClientConfig::new(tls);
+        config.transport_config(Arc::clone(&self.transport));
+        // What has not come first is given up when this is dropped.
+        let mut calls = JoinSet::new();
+        let mut left = addresses.iter().copied();
+        let mut failure = (None, SetupError::Local("it has no address".to_owned()));
+        loop {
+            if let Some(address) = left.next() {
+                let name = expected.name.as_str();
+                let connecting = self.inner.connect_with(config.clone(), address, name);
+                let answer = self.setup.bounds.answer;
+                drop(calls.spawn(async move {
+                    let connecting =
+                        connecting.map_err(|error| SetupError::Local(error.to_string()));
+                    let opened = async { call(connecting?, address, answer).await };
+                    (address, opened.await)
+                }));
+            }
+            let has_more = 0 < left.len();
+            tokio::select! {
+                biased;
+                called = calls.join_next() => match called {
+                    Some(Ok((address, Ok(connection)))) => {
+                        let initiated = self.setup.initiate(connection, address, renewals);
+                        return initiated.await.map_err(|error| (Some(address), error));
+                    }
+                    Some(Ok((address, Err(error)))) => {
+                        if failure.0.is_none() || failure.1.progress() < error.progress() {
+                            failure = (Some(address), error);
+                        }
+                    }
+                    // Only a call that has panicked does not end.
+                    Some(Err(_)) => {}
+                    None => return Err(failure),
+                },
+                () = tokio::time::sleep(NEXT_CALL), if has_more => {}
             }
         }
     }
@@ -235,12 +304,13 @@ impl Endpoint {
     ///
     /// If the authority did not sign `revocations`, or if they are older than the list in force, which then stays.
     pub fn set_revocations(&self, revocations: Revocations) -> Result<(), PemError> {
-        self.identity.check_signature(&revocations)?;
+        let identity = self.identity();
+        identity.check_signature(&revocations)?;
         if let Some(known) = self.setup.shared.standing.revocations() {
             revocations.check_succeeds(&known)?;
         }
         let of = (&self.policy, &self.setup.bounds);
-        let server = server_config(&self.identity, Some(&revocations), of);
+        let server = server_config(&identity, Some(&revocations), of);
         let server = server.map_err(|error| PemError::Revocations {
             problem: error.to_string(),
         })?;
@@ -249,9 +319,50 @@ impl Endpoint {
         Ok(())
     }
 
+    /// Replaces the identity of this endpoint by a renewed one: new connections have it, and open ones are shown it.
+    ///
+    /// # Errors
+    ///
+    /// If `identity` has another subject or another authority, or peers would refuse it at `now`. The one in use then stays.
+    pub fn set_identity(&self, identity: Identity, now: SystemTime) -> Result<(), RenewalError> {
+        let current = self.identity();
+        if identity.own() == current.own() {
+            return Ok(());
+        }
+        let subject = &identity.certificate().subject;
+        if *subject != self.subject {
+            return Err(RenewalError::Subject {
+                found: Box::new(subject.clone()),
+                expected: Box::new(self.subject.clone()),
+            });
+        }
+        if identity.authority() != current.authority() {
+            return Err(RenewalError::Authority);
+        }
+        let standing = &self.setup.shared.standing;
+        let revocations = standing.revocations();
+        let since = now.duration_since(SystemTime::UNIX_EPOCH);
+        let since = UnixTime::since_unix_epoch(since.unwrap_or_default());
+        let refused = |problem: String| RenewalError::Certificate { problem };
+        let checked = tls::member(&current, revocations.as_deref(), identity.own(), since);
+        drop(checked.map_err(|error| refused(error.to_string()))?);
+        let of = (&self.policy, &self.setup.bounds);
+        let server = server_config(&identity, revocations.as_deref(), of);
+        let server = server.map_err(|error| refused(error.to_string()))?;
+        self.inner.set_server_config(server);
+        standing.set_identity(identity);
+        Ok(())
+    }
+
     /// Joins `job`. Frames and peers of other jobs are refused from now on.
     pub fn begin(&self, job: JobId, epoch: u64) {
         self.setup.session.begin(job, epoch);
+    }
+
+    /// While it is patient, peers may be silent for longer: while a job starts, before its first superstep.
+    pub fn set_patience(&self, is_patient: bool) {
+        let patience = &self.setup.shared.patience;
+        patience.store(is_patient, Ordering::Relaxed);
     }
 
     /// Stamps frames sent from now on with `epoch`. Peers may still send with earlier epochs.
@@ -283,10 +394,16 @@ impl Endpoint {
         &self.setup.build
     }
 
-    /// The identity of this endpoint.
+    /// The identity of this endpoint, as it is now.
     #[must_use]
-    pub const fn identity(&self) -> &Identity {
-        &self.identity
+    pub fn identity(&self) -> Arc<Identity> {
+        self.setup.shared.standing.identity()
+    }
+
+    /// The subject of its certificate, which a renewal does not change.
+    #[must_use]
+    pub const fn subject(&self) -> &Subject {
+        &self.subject
     }
 
     /// What this endpoint has refused so far.
@@ -310,6 +427,22 @@ impl Drop for Endpoint {
     }
 }
 
+/// A socket at `address`. One for all addresses of IPv6 has those of IPv4 as well, whatever the system's default is.
+fn bound(address: SocketAddr) -> io::Result<UdpSocket> {
+    if address.ip() != IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
+        return UdpSocket::bind(address);
+    }
+    let socket = socket_with(
+        AddressFamily::INET6,
+        SocketType::DGRAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    sockopt::set_ipv6_v6only(&socket, false)?;
+    bind(&socket, &address)?;
+    Ok(socket.into())
+}
+
 /// The configuration for accepting peers; `None` if `policy` allows none.
 fn server_config(
     identity: &Identity,
@@ -326,42 +459,81 @@ fn server_config(
     Ok((*policy != PeerPolicy::RefuseAll).then_some(server))
 }
 
-/// Whether the host at `address` says that nothing has its port, by ICMP. Sockets with several peers do not hear that,
-/// so another one asks.
-async fn is_closed(address: SocketAddr) -> bool {
+/// `address` as it is without IPv6, if it has come from there.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    match address.ip().to_canonical() {
+        IpAddr::V4(ip) => (ip, address.port()).into(),
+        // It may have a scope.
+        IpAddr::V6(_) => address,
+    }
+}
+
+/// The connection to `address`, once its TLS handshake is complete.
+async fn call(
+    mut connecting: Connecting,
+    address: SocketAddr,
+    answer: Duration,
+) -> Result<Connection, SetupError> {
+    tokio::select! {
+        biased;
+        answered = timeout(answer, connecting.handshake_data()) => {
+            drop(answered.map_err(|_| SetupError::TimedOut(answer))??);
+        }
+        refused = refusal(address) => return Err(SetupError::Unreachable(refused)),
+    }
+    Ok(connecting.await?)
+}
+
+/// Waits until the system or, by ICMP, a host on the way says that nothing is reached at `address`. Sockets with several peers do not
+/// hear that, so another one asks.
+async fn refusal(address: SocketAddr) -> io::Error {
     let any: IpAddr = match address {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    let ask = async {
-        let socket = tokio::net::UdpSocket::bind((any, 0)).await?;
-        socket.connect(address).await?;
-        // No packet of QUIC, so that nothing answers that has the port.
-        socket.send(&[0]).await?;
-        socket.recv(&mut [0]).await
-    };
-    match timeout(ASKING, ask).await {
-        Ok(Err(error)) => error.kind() == io::ErrorKind::ConnectionRefused,
-        Ok(Ok(_)) | Err(_) => false,
+    loop {
+        let ask = async {
+            let socket = tokio::net::UdpSocket::bind((any, 0)).await?;
+            socket.connect(address).await?;
+            // One that answers is not asked.
+            tokio::time::sleep(UNANSWERED).await;
+            // No packet of QUIC, so that nothing answers that has the port.
+            socket.send(&[0]).await?;
+            socket.recv(&mut [0]).await
+        };
+        if let Ok(Err(error)) = timeout(ASKING, ask).await {
+            let is_refusal = matches!(
+                error.kind(),
+                io::ErrorKind::ConnectionRefused
+                    | io::ErrorKind::HostUnreachable
+                    | io::ErrorKind::NetworkUnreachable
+            );
+            if is_refusal {
+                return error;
+            }
+            tokio::time::sleep(ASKING).await;
+        }
     }
 }
 
-const fn silence(is_closed: bool) -> &'static str {
-    if is_closed {
+fn unreachable(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::ConnectionRefused {
         "its host says that nothing has this port: check whether it runs, and with this port"
+            .to_owned()
     } else {
-        "check whether it runs and its port is open, for UDP and datagrams of 1200 bytes"
+        format!("{error}: check its address, and the routes and firewalls on the way")
     }
 }
 
-fn connect_error(peer: Arc<PeerInfo>, error: SetupError, is_closed: bool) -> ConnectError {
+fn connect_error(peer: Arc<PeerInfo>, error: SetupError) -> ConnectError {
     let problem = error.to_string();
     match error {
-        SetupError::TimedOut(after) => ConnectError::TimedOut {
-            peer,
-            after,
-            is_closed,
-        },
+        SetupError::TimedOut(after) => ConnectError::TimedOut { peer, after },
+        SetupError::Unreachable(error) => {
+            let problem = unreachable(&error);
+            ConnectError::Unreachable { peer, problem }
+        }
+        SetupError::Local(problem) => ConnectError::Local { peer, problem },
         SetupError::Connection(ConnectionError::TimedOut) => ConnectError::Peer(PeerError::Lost {
             peer,
             source: ConnectionError::TimedOut,
@@ -378,8 +550,12 @@ fn connect_error(peer: Arc<PeerInfo>, error: SetupError, is_closed: bool) -> Con
     }
 }
 
-/// How long an answer of ICMP is waited for.
-const ASKING: std::time::Duration = std::time::Duration::from_millis(300);
+/// The time after which the next address of a peer is called, as RFC 8305 has it.
+const NEXT_CALL: Duration = Duration::from_millis(250);
+/// The time after which it is asked whether nothing is reached at an address.
+const UNANSWERED: Duration = Duration::from_millis(100);
+/// How long an answer to that is waited for.
+const ASKING: Duration = Duration::from_millis(500);
 
 /// Bytes of the buffers of the socket, as far as the system grants them. With those of most systems, 208 KiB, a host loses
 /// parts of images whenever its thread does not run for a millisecond.
@@ -392,6 +568,9 @@ const INCOMING_BUFFERS: u64 = 4 << 20;
 const INCOMING_MAX: usize = 256;
 /// Peers that have connected and are not yet accepted.
 const ACCEPTED_MAX: usize = 16;
+
+/// Learns when the identity of an endpoint is replaced.
+type Renewals = watch::Receiver<Arc<Identity>>;
 
 /// Sets up the connections of an endpoint, and holds what they share.
 #[derive(Clone, Debug)]
@@ -418,7 +597,27 @@ enum SetupError {
     #[error(transparent)]
     Handshake(#[from] HandshakeError),
     #[error("no answer in {} s", .0.as_secs_f64())]
-    TimedOut(std::time::Duration),
+    TimedOut(Duration),
+    #[error("{}", unreachable(.0))]
+    Unreachable(io::Error),
+    #[error("{0}")]
+    Local(String),
+}
+
+impl SetupError {
+    /// How far the call of an address has come: of several errors, the one that is farthest says most.
+    const fn progress(&self) -> u8 {
+        match self {
+            Self::Local(_) => 0,
+            Self::Unreachable(_) => 1,
+            Self::TimedOut(_) => 2,
+            Self::Connection(_)
+            | Self::Connections(_)
+            | Self::Reset
+            | Self::Stream(_)
+            | Self::Handshake(_) => 3,
+        }
+    }
 }
 
 impl ConnectionSetup {
@@ -460,13 +659,17 @@ impl ConnectionSetup {
         permit: HandshakePermit,
         accepted: mpsc::Sender<Peer>,
     ) {
-        let address = incoming.remote_address();
+        let address = canonical(incoming.remote_address());
         match self.with_timeout(self.accept(incoming, address)).await {
             // The endpoint may be closing.
             Ok(peer) => drop(accepted.send(peer).await),
             Err(error) => {
                 self.count(&error);
-                if self.shared.connection_log.admits() {
+                // Its job may be over, or begin here a moment later.
+                let is_of_job = matches!(error, SetupError::Handshake(HandshakeError::Job { .. }));
+                if is_of_job {
+                    tracing::debug!(%address, reason = %error, "refused a connection");
+                } else if self.shared.connection_log.admits() {
                     tracing::warn!(%address, reason = %error, "refused a connection");
                 }
             }
@@ -475,6 +678,7 @@ impl ConnectionSetup {
     }
 
     async fn accept(&self, incoming: Incoming, address: SocketAddr) -> Result<Peer, SetupError> {
+        let renewals = self.shared.standing.renewals();
         let connection = incoming.accept()?.await?;
         let certificate = certificate_of(&connection);
         let permit = self.shared.permits.take(&certificate.subject);
@@ -485,9 +689,11 @@ impl ConnectionSetup {
         let (handshake, reader) = self.receive_handshake(&connection).await?;
         let own = self.handshake(handshake.job);
         let outgoing = send_handshake(&connection, &own).await?;
+        let validity = certificate.validity;
         let peer = (certificate, address, handshake.job);
-        let link = self.link(connection, peer, Some(permit));
-        Ok(Peer::new(link, handshake, outgoing, reader.into_stream()))
+        let link = self.link(connection, peer, Some(permit), renewals);
+        let stream = reader.into_stream();
+        Ok(Peer::new((link, validity), handshake, outgoing, stream))
     }
 
     /// Exchanges handshake messages on a connection that this end has opened.
@@ -495,6 +701,7 @@ impl ConnectionSetup {
         &self,
         connection: Connection,
         address: SocketAddr,
+        renewals: Renewals,
     ) -> Result<Peer, SetupError> {
         let certificate = certificate_of(&connection);
         let job = self.session.state().job;
@@ -505,8 +712,10 @@ impl ConnectionSetup {
             let error = HandshakeError::Job { found };
             return Err(self.refuse(&connection, error.into()));
         }
-        let link = self.link(connection, (certificate, address, job), None);
-        Ok(Peer::new(link, handshake, outgoing, reader.into_stream()))
+        let validity = certificate.validity;
+        let link = self.link(connection, (certificate, address, job), None, renewals);
+        let stream = reader.into_stream();
+        Ok(Peer::new((link, validity), handshake, outgoing, stream))
     }
 
     /// The result of `setting_up`, or an error after the time limit of a handshake.
@@ -529,7 +738,9 @@ impl ConnectionSetup {
             | SetupError::Reset
             | SetupError::Stream(_)
             | SetupError::Handshake(HandshakeError::Opening(_) | HandshakeError::Build(_))
-            | SetupError::TimedOut(_) => &mut counters.handshakes_failed,
+            | SetupError::TimedOut(_)
+            | SetupError::Unreachable(_)
+            | SetupError::Local(_) => &mut counters.handshakes_failed,
         });
     }
 
@@ -571,6 +782,7 @@ impl ConnectionSetup {
         connection: Connection,
         (certificate, address, job): (Certificate, SocketAddr, Option<JobId>),
         permit: Option<ConnectionPermit>,
+        renewals: Renewals,
     ) -> Link {
         let subject = certificate.subject.clone();
         let peer = Arc::new(PeerInfo { subject, address });
@@ -583,10 +795,13 @@ impl ConnectionSetup {
         let watchdog = Watchdog::spawn(WatchedConnection {
             connection: connection.clone(),
             peer: Arc::clone(&peer),
-            certificate,
+            certificate: std::sync::Mutex::new(certificate),
             standing: Arc::clone(&self.shared.standing),
+            renewals,
             counters: Arc::clone(&self.counters),
             error: error.clone(),
+            log: Arc::clone(&self.shared.connection_log),
+            patience: Arc::clone(&self.shared.patience),
             bounds: self.bounds,
             permit,
         });

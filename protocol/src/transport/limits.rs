@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 
 use crate::Limits;
-use crate::identity::{Certificate, Revocations, Subject};
+use crate::identity::{Certificate, Identity, Revocations, Subject};
 use crate::transport::link::CertificateEnd;
 use crate::transport::{Bounds, Refusal};
 
@@ -432,6 +432,8 @@ const PERIOD: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub(super) struct SharedBounds {
     pub(super) standing: Arc<Standing>,
+    /// Whether a job starts.
+    pub(super) patience: Arc<AtomicBool>,
     pub(super) permits: Arc<ConnectionPermits>,
     /// Lines about refused connections in the log.
     pub(super) connection_log: Arc<LogLimit>,
@@ -446,6 +448,7 @@ impl SharedBounds {
     pub(super) fn new(bounds: Bounds, standing: Standing) -> Self {
         Self {
             standing: Arc::new(standing),
+            patience: Arc::default(),
             permits: Arc::new(ConnectionPermits::new(bounds)),
             connection_log: Arc::new(LogLimit::new("refused connections")),
             frame_log: Arc::new(LogLimit::new("refused frames")),
@@ -481,18 +484,34 @@ impl SharedBounds {
     }
 }
 
-/// Which certificates an endpoint still accepts: those that have neither expired nor been revoked.
+/// The identity of an endpoint, and which certificates it still accepts: those that have neither expired nor been revoked.
 #[derive(Debug)]
 pub(super) struct Standing {
-    own: Certificate,
+    own: watch::Sender<Arc<Identity>>,
     revocations: Mutex<Option<Arc<Revocations>>>,
 }
 
 impl Standing {
-    /// The standing of an endpoint with the certificate `own`.
-    pub(super) fn new(own: Certificate, revocations: Option<Revocations>) -> Self {
+    /// The standing of an endpoint with the identity `own`.
+    pub(super) fn new(own: Identity, revocations: Option<Revocations>) -> Self {
+        let (own, _) = watch::channel(Arc::new(own));
         let revocations = Mutex::new(revocations.map(Arc::new));
         Self { own, revocations }
+    }
+
+    /// The identity of the endpoint.
+    pub(super) fn identity(&self) -> Arc<Identity> {
+        Arc::clone(&self.own.borrow())
+    }
+
+    /// Learns when the identity is replaced.
+    pub(super) fn renewals(&self) -> watch::Receiver<Arc<Identity>> {
+        self.own.subscribe()
+    }
+
+    /// Replaces the identity by one of the same subject.
+    pub(super) fn set_identity(&self, identity: Identity) {
+        drop(self.own.send_replace(Arc::new(identity)));
     }
 
     /// The list of revocations in force.
@@ -508,24 +527,26 @@ impl Standing {
         *current.unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(revocations));
     }
 
-    /// Why the connection to the holder of `peer` may not go on at `now`, if so.
+    /// Why the connection to a peer whose last certificate is `peer` may not go on at `now`, if so.
     pub(super) fn end(&self, peer: &Certificate, now: SystemTime) -> Option<CertificateEnd> {
-        let revocations = self.revocations();
-        [peer, &self.own].into_iter().find_map(|certificate| {
-            let Certificate {
-                subject,
-                validity,
-                serial,
-            } = certificate;
-            let subject = subject.clone();
-            let is_revoked = |list: &Revocations| list.serials().contains(serial);
-            if revocations.as_deref().is_some_and(is_revoked) {
-                return Some(CertificateEnd::Revoked { subject });
-            }
-            // The last second belongs to the validity, as in the verification of certificates.
-            let has_expired = validity.until() + Duration::from_secs(1) <= now;
-            has_expired.then_some(CertificateEnd::Expired { subject })
-        })
+        let (revocations, own) = (self.revocations(), self.identity());
+        [peer, own.certificate()]
+            .into_iter()
+            .find_map(|certificate| {
+                let Certificate {
+                    subject,
+                    validity,
+                    serial,
+                } = certificate;
+                let subject = subject.clone();
+                let is_revoked = |list: &Revocations| list.serials().contains(serial);
+                if revocations.as_deref().is_some_and(is_revoked) {
+                    return Some(CertificateEnd::Revoked { subject });
+                }
+                validity
+                    .has_ended(now)
+                    .then_some(CertificateEnd::Expired { subject })
+            })
     }
 }
 

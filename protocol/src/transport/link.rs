@@ -3,22 +3,23 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use quinn::{Connection, ConnectionError, FrameStats, RecvStream, SendStream, VarInt};
-use tokio::sync::Semaphore;
+use rustls::pki_types::UnixTime;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::identity::{Certificate, Subject};
+use crate::identity::{Certificate, Identity, Subject, Validity, date};
 use crate::transport::bounds::varint;
 use crate::transport::endpoint::Handshake;
 use crate::transport::limits::{ConnectionPermit, FrameRules, FrameShare, LogLimit, Standing};
 use crate::transport::refusal::SharedCounters;
+use crate::transport::renewal::{self, Binding};
 use crate::transport::rights::{SpeakingRights, check_message};
 use crate::transport::session::{FrameOrder, Session};
-use crate::transport::tls::date;
 use crate::transport::{Bounds, JobId, Receiver, Refusal, Sender, StateReceiver};
 use crate::{Address, Build, Message, displayed, displayed_message};
 
@@ -34,6 +35,8 @@ pub struct Peer {
     pub job: Option<JobId>,
     /// The build that the peer runs, as it says.
     pub build: Build,
+    /// How long the certificate is valid that it has shown first.
+    pub validity: Validity,
     /// Sends frames and states to the peer.
     pub sender: Sender,
     /// Receives frames from the peer.
@@ -45,7 +48,7 @@ pub struct Peer {
 impl Peer {
     /// The peer at the other end of `link`, after both handshake messages. Spawns a task.
     pub(super) fn new(
-        link: Link,
+        (link, validity): (Link, Validity),
         handshake: Handshake,
         outgoing: SendStream,
         incoming: RecvStream,
@@ -57,6 +60,7 @@ impl Peer {
             info: Arc::clone(&link.peer),
             job: link.job,
             build: handshake.build,
+            validity,
             sender: Sender::spawn(Arc::clone(&link), outgoing),
             messages: Receiver::new(Arc::clone(&link), incoming, order()),
             states: StateReceiver::new(Arc::clone(&link), order()),
@@ -218,6 +222,11 @@ impl Link {
     pub(super) fn check(&self, from: Address, message: &Message) -> Result<(), Refusal> {
         let (subject, rights) = (&self.peer.subject, self.rights.get());
         check_message(subject, (self.job.is_some(), rights), from, message)
+    }
+
+    /// Bytes of datagrams that the peer has sent.
+    pub(super) fn brought(&self) -> u64 {
+        self.connection.stats().udp_rx.bytes
     }
 
     /// The share of the next incomplete frame.
@@ -462,10 +471,17 @@ pub(super) struct Watchdog(AbortHandle);
 pub(super) struct WatchedConnection {
     pub(super) connection: Connection,
     pub(super) peer: Arc<PeerInfo>,
-    pub(super) certificate: Certificate,
+    /// The last certificate that the peer has shown.
+    pub(super) certificate: Mutex<Certificate>,
     pub(super) standing: Arc<Standing>,
+    /// Learns when the identity of this end is replaced, since before the handshake.
+    pub(super) renewals: watch::Receiver<Arc<Identity>>,
     pub(super) counters: Arc<SharedCounters>,
     pub(super) error: FirstError,
+    /// Whether a job starts.
+    pub(super) patience: Arc<AtomicBool>,
+    /// Lines about refused certificates in the log.
+    pub(super) log: Arc<LogLimit>,
     pub(super) bounds: Bounds,
     /// Given back when the connection ends.
     pub(super) permit: Option<ConnectionPermit>,
@@ -489,8 +505,14 @@ impl WatchedConnection {
         let closed = async {
             drop(self.connection.closed().await);
         };
+        let renewed = async {
+            tokio::join!(self.show_renewals(), self.see_renewals());
+            // The connection goes on with the certificates that are known.
+            std::future::pending::<()>().await;
+        };
         tokio::select! {
             () = closed => {}
+            () = renewed => {}
             (error, code, reason) = self.fault() => {
                 tracing::warn!(peer = %self.peer, reason, "ended a connection");
                 drop(self.error.close(&self.connection, error, (code, &reason)));
@@ -499,19 +521,92 @@ impl WatchedConnection {
         drop(self.permit);
     }
 
+    /// Shows the certificate of this end whenever it is replaced.
+    async fn show_renewals(&self) {
+        let Some(binding) = Binding::new(&self.connection, self.connection.side()) else {
+            return;
+        };
+        let mut renewals = self.renewals.clone();
+        while renewals.changed().await.is_ok() {
+            let identity = Arc::clone(&renewals.borrow_and_update());
+            match renewal::show(&identity, binding) {
+                // A peer that takes no such stream knows nothing of renewals.
+                Ok(bytes) => drop(self.show(&bytes).await),
+                Err(error) => {
+                    tracing::warn!(peer = %self.peer, %error, "cannot show the new certificate");
+                }
+            }
+        }
+    }
+
+    async fn show(&self, bytes: &[u8]) -> Result<(), quinn::WriteError> {
+        let (mut stream, _) = self.connection.open_bi().await?;
+        stream.write_all(bytes).await?;
+        // It cannot be finished already.
+        drop(stream.finish());
+        Ok(())
+    }
+
+    /// Takes the certificates that the peer shows, one in each tick at most.
+    async fn see_renewals(&self) {
+        let Some(binding) = Binding::new(&self.connection, !self.connection.side()) else {
+            return;
+        };
+        while let Ok((mut answer, mut shown)) = self.connection.accept_bi().await {
+            // There is none.
+            drop(answer.finish());
+            let Ok(bytes) = shown.read_to_end(renewal::SHOWN_MAX).await else {
+                self.counters.count(|counters| &mut counters.malformed);
+                continue;
+            };
+            let (identity, revocations) = (self.standing.identity(), self.standing.revocations());
+            let certificate = renewal::check(
+                &bytes,
+                (&self.peer.subject, binding),
+                (&identity, revocations.as_deref()),
+                UnixTime::now(),
+            );
+            match certificate {
+                Ok(certificate) => {
+                    tracing::debug!(peer = %self.peer, "the peer has renewed its certificate");
+                    *self.certificate() = certificate;
+                }
+                Err(error) => {
+                    self.counters.count(|counters| &mut counters.malformed);
+                    if self.log.admits() {
+                        tracing::warn!(peer = %self.peer, reason = %error, "refused a renewed certificate");
+                    }
+                }
+            }
+            tokio::time::sleep(self.tick()).await;
+        }
+    }
+
+    fn certificate(&self) -> MutexGuard<'_, Certificate> {
+        // Assignments leave no partial value behind.
+        self.certificate
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time between two looks at the connection.
+    fn tick(&self) -> Duration {
+        self.bounds.silence / TICKS
+    }
+
     /// Waits until the connection has to be ended.
     ///
     /// Silence is counted in ticks of this task and not by a clock: if this process was stopped or starved, its peers
     /// were not silent for that time.
     async fn fault(&self) -> (PeerError, CloseCode, String) {
         let peer = || Arc::clone(&self.peer);
-        let tick = self.bounds.silence / TICKS;
+        let tick = self.tick();
         let mut ticks = interval_at(Instant::now() + tick, tick);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut heard, mut silent) = (self.heard(), 0);
         loop {
             ticks.tick().await;
-            let end = self.standing.end(&self.certificate, SystemTime::now());
+            let end = self.standing.end(&self.certificate(), SystemTime::now());
             if let Some(source) = end {
                 self.counters.count(|counters| match source {
                     CertificateEnd::Expired { .. } => &mut counters.expired,
@@ -524,8 +619,16 @@ impl WatchedConnection {
             let now = self.heard();
             silent = if now == heard { silent + 1 } else { 0 };
             heard = now;
-            if silent == TICKS {
-                let (peer, after) = (peer(), self.bounds.silence);
+            let Bounds {
+                silence, starting, ..
+            } = self.bounds;
+            let after = if self.patience.load(Ordering::Relaxed) {
+                silence.max(starting)
+            } else {
+                silence
+            };
+            if after <= tick * silent {
+                let peer = peer();
                 let reason = format!("nothing was received for {} s", after.as_secs_f64());
                 return (
                     PeerError::Silent { peer, after },

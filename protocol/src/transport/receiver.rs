@@ -1,6 +1,7 @@
 //! Receiving: frames of the control stream, and streams in parts of known length.
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -109,7 +110,8 @@ impl Receiver {
             return Ok(reading.await);
         }
         let after = self.link.bounds.unfinished;
-        let read = self.pace.wait("a frame", after, reading).await?;
+        let limit = (after, || self.link.brought());
+        let read = self.pace.wait("a frame", limit, reading).await?;
         if let Ok(Some(chunk)) = &read {
             self.pace.gain(chunk.bytes.len());
         }
@@ -281,7 +283,8 @@ impl From<ReadError> for StreamError {
     }
 }
 
-/// How fast an incomplete frame or state grows: by [`PACE`] bytes in [`Bounds::unfinished`], if it does not end.
+/// How fast an incomplete frame or state grows, if it does not end: in [`Bounds::unfinished`], by [`PACE`] bytes, or by its share of
+/// what its connection brings, which is what a slow link carries.
 ///
 /// [`Bounds::unfinished`]: crate::transport::Bounds::unfinished
 #[derive(Debug, Default)]
@@ -289,10 +292,12 @@ pub(super) struct Pace {
     /// Bytes that have arrived while it was waited for.
     gained: usize,
     waited: Duration,
+    /// Bytes that the connection had brought before.
+    before: Option<u64>,
 }
 
 impl Pace {
-    /// Waits for the next bytes of `what`.
+    /// Waits for the next bytes of `what`; `brought` says how many bytes its connection has brought so far.
     ///
     /// # Errors
     ///
@@ -300,14 +305,25 @@ impl Pace {
     pub(super) async fn wait<T>(
         &mut self,
         what: &'static str,
-        after: Duration,
+        (after, brought): (Duration, impl Fn() -> u64),
         reading: impl Future<Output = T>,
     ) -> Result<T, Refusal> {
-        let began = Instant::now();
-        let read = timeout(after.saturating_sub(self.waited), reading).await;
-        let read = read.map_err(|_| Refusal::Unfinished { what, after })?;
-        self.waited += began.elapsed();
-        Ok(read)
+        let mut reading = pin!(reading);
+        loop {
+            let before = *self.before.get_or_insert_with(&brought);
+            let began = Instant::now();
+            let read = timeout(after.saturating_sub(self.waited), &mut reading).await;
+            if let Ok(read) = read {
+                self.waited += began.elapsed();
+                return Ok(read);
+            }
+            let gained = length_of(self.gained);
+            let all = brought().saturating_sub(before);
+            if gained < LEAST || SHARES * gained < all {
+                return Err(Refusal::Unfinished { what, after });
+            }
+            *self = Self::default();
+        }
     }
 
     /// Counts bytes that have arrived.
@@ -321,3 +337,7 @@ impl Pace {
 
 /// Bytes by which an incomplete frame or state grows.
 const PACE: usize = 1 << 20;
+/// Bytes by which it grows at least, however slow the link is: one chunk of a state.
+const LEAST: u64 = 64 << 10;
+/// The least share that it has of a slow link: the other streams, repetitions and packet headers take the rest.
+const SHARES: u64 = 8;

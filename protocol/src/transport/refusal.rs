@@ -88,7 +88,7 @@ pub enum Refusal {
         expected: u64,
     },
     /// It does not end, and does not grow as it should.
-    #[error("{what} neither ends nor grows by 1 MiB in {} s", after.as_secs_f64())]
+    #[error("{what} neither ends nor grows by 1 MiB, or its share of a slow link, in {} s", after.as_secs_f64())]
     Unfinished {
         /// The part that is incomplete.
         what: &'static str,

@@ -114,7 +114,8 @@ impl StateReceiver {
         };
         let limits = payload_limits(&self.link.bounds);
         let reader = &mut payload.reader;
-        let payload = read_whole(reader, limits).await?;
+        let link = Arc::clone(&self.link);
+        let payload = read_whole(reader, limits, || link.brought()).await?;
         in_time(limits.unfinished, reader.expect_end()).await?;
         Ok(ReceivedState {
             from,
@@ -203,7 +204,8 @@ impl StatePayload {
     pub async fn read(mut self, chunks: mpsc::Sender<Bytes>) -> Result<(), PeerError> {
         let read = async {
             let limits = payload_limits(&self.link.bounds);
-            read_chunks(&mut self.reader, limits, &chunks).await?;
+            let brought = || self.link.brought();
+            read_chunks(&mut self.reader, (limits, brought), &chunks).await?;
             in_time(limits.unfinished, self.reader.expect_end()).await
         };
         let read = read.await;
@@ -310,7 +312,7 @@ pub const CHUNK_LEN: usize = 64 << 10;
 struct PayloadLimits {
     /// Bytes of all chunks.
     pub(super) bytes: u64,
-    /// The time in which it has to end, or grow by 1 MiB.
+    /// The time in which it has to end, or grow by 1 MiB, or its share of a slow link.
     pub(super) unfinished: Duration,
 }
 
@@ -355,6 +357,7 @@ async fn write_chunks(
 async fn read_whole(
     reader: &mut StreamReader,
     limits: PayloadLimits,
+    brought: impl Fn() -> u64,
 ) -> Result<Bytes, StreamError> {
     let mut payload = Vec::new();
     let mut pace = Pace::default();
@@ -362,7 +365,8 @@ async fn read_whole(
         let begin = payload.len();
         let at = u64::try_from(begin).unwrap_or(u64::MAX);
         let reading = read_chunk(reader, &mut payload, at, limits.bytes);
-        pace.wait("a state", limits.unfinished, reading).await??;
+        let limit = (limits.unfinished, &brought);
+        pace.wait("a state", limit, reading).await??;
         if payload.len() - begin < CHUNK_LEN {
             return Ok(payload.into());
         }
@@ -374,7 +378,7 @@ async fn read_whole(
 /// rest is discarded. Fails if the payload does not keep its [`Pace`].
 async fn read_chunks(
     reader: &mut StreamReader,
-    limits: PayloadLimits,
+    (limits, brought): (PayloadLimits, impl Fn() -> u64),
     chunks: &mpsc::Sender<Bytes>,
 ) -> Result<(), StreamError> {
     let mut begin = 0;
@@ -382,7 +386,8 @@ async fn read_chunks(
     loop {
         let mut chunk = Vec::new();
         let reading = read_chunk(reader, &mut chunk, begin, limits.bytes);
-        pace.wait("a state", limits.unfinished, reading).await??;
+        let limit = (limits.unfinished, &brought);
+        pace.wait("a state", limit, reading).await??;
         let length = chunk.len();
         pace.gain(length);
         begin += u64::from(length_of(length));

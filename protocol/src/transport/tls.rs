@@ -17,10 +17,9 @@ use rustls::{
     CertificateError as Unfit, DigitallySignedStruct, DistinguishedName, OtherError, RootCertStore,
     SignatureScheme,
 };
-use time::OffsetDateTime;
 
 use crate::WIRE_VERSION;
-use crate::identity::{Certificate, Identity, Name, Revocations, Role, Subject};
+use crate::identity::{Certificate, Identity, Name, Revocations, Role, Subject, date};
 
 /// The protocol that both ends name in the TLS handshake.
 #[must_use]
@@ -43,19 +42,12 @@ fn server_config(
     revocations: Option<&Revocations>,
     policy: PeerPolicy,
 ) -> Result<rustls::ServerConfig, rustls::Error> {
-    let provider = provider();
-    let roots = Arc::new(roots(identity)?);
-    let inner = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider))
-        .with_crls(revocations.map(|list| list.list().clone()))
-        .only_check_end_entity_revocation()
-        .build()
-        .map_err(|error| builder_error(&error))?;
     let check = ClientVerifier {
-        inner,
+        inner: member_verifier(identity, revocations)?,
         own: identity.certificate().subject.clone(),
         policy,
     };
-    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+    let mut config = rustls::ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&TLS13])?
         .with_client_cert_verifier(Arc::new(check))
         .with_single_cert(vec![identity.own().clone()], identity.key())?;
@@ -102,6 +94,39 @@ fn client_config(
     config.resumption = Resumption::disabled();
     config.enable_early_data = false;
     Ok(config)
+}
+
+/// Verifies certificates that the authority of `identity` has issued and not revoked.
+fn member_verifier(
+    identity: &Identity,
+    revocations: Option<&Revocations>,
+) -> Result<Arc<dyn ClientCertVerifier>, rustls::Error> {
+    WebPkiClientVerifier::builder_with_provider(Arc::new(roots(identity)?), provider())
+        .with_crls(revocations.map(|list| list.list().clone()))
+        .only_check_end_entity_revocation()
+        .build()
+        .map_err(|error| builder_error(&error))
+}
+
+/// The certificate `der`, if it is that of a member of the cluster of `identity` at `now`.
+pub(super) fn member(
+    identity: &Identity,
+    revocations: Option<&Revocations>,
+    der: &CertificateDer<'_>,
+    now: UnixTime,
+) -> Result<Certificate, RefusedCertificate> {
+    let own = &identity.certificate().subject;
+    let refused = |error: rustls::Error| {
+        let refused = RefusedCertificate::of(&error, der, (own, None), now);
+        refused.unwrap_or_else(|| RefusedCertificate::Other {
+            problem: error.to_string(),
+        })
+    };
+    let verifier = member_verifier(identity, revocations).map_err(refused)?;
+    let _verified = verifier
+        .verify_client_cert(der, &[], now)
+        .map_err(refused)?;
+    parsed(der, own)
 }
 
 /// Checks the certificate of a connecting peer: first its signature, then its subject.
@@ -223,21 +248,22 @@ impl ServerCertVerifier for ServerVerifier {
 
 /// The subject of a certificate whose signature has been verified.
 fn subject(certificate: &CertificateDer<'_>, own: &Subject) -> Result<Subject, rustls::Error> {
-    let subject = match Certificate::parse(certificate) {
-        Ok(certificate) => certificate.subject,
-        Err(problem) => {
-            let problem = problem.to_string();
-            return Err(invalid_certificate(RefusedCertificate::Other { problem }));
-        }
-    };
-    if subject.cluster != own.cluster {
-        let own = own.clone();
-        return Err(invalid_certificate(RefusedCertificate::Cluster {
-            subject,
-            own,
-        }));
+    let parsed = parsed(certificate, own).map_err(invalid_certificate)?;
+    Ok(parsed.subject)
+}
+
+/// The contents of a certificate whose signature has been verified.
+fn parsed(der: &[u8], own: &Subject) -> Result<Certificate, RefusedCertificate> {
+    let certificate = Certificate::parse(der).map_err(|problem| RefusedCertificate::Other {
+        problem: problem.to_string(),
+    })?;
+    if certificate.subject.cluster != own.cluster {
+        return Err(RefusedCertificate::Cluster {
+            subject: certificate.subject,
+            own: own.clone(),
+        });
     }
-    Ok(subject)
+    Ok(certificate)
 }
 
 /// `error` of the verification of a certificate as a sentence.
@@ -464,13 +490,6 @@ impl RefusedCertificate {
     }
 }
 
-/// The time as `cert show` prints it.
-pub(super) fn date(time: SystemTime) -> String {
-    let time = OffsetDateTime::from(time);
-    let (hour, minute, second) = time.to_hms();
-    format!("{}T{hour:02}:{minute:02}:{second:02}Z", time.date())
-}
-
 fn called(subject: &Subject) -> String {
     format!("{} {}", subject.role, subject.name)
 }
@@ -478,9 +497,10 @@ fn called(subject: &Subject) -> String {
 fn other_role(found: &Subject, expected: Role) -> String {
     let Subject { name, role, .. } = found;
     let (rule, otherwise) = match (expected, role) {
-        (Role::SetManager, Role::Node) => {
-            ("the first host of a Set needs", ", or let another be first")
-        }
+        (Role::SetManager, Role::Node) => (
+            "the first host of a Set needs",
+            ", let another be first, or issue set-manager to all, which serves in every place",
+        ),
         _ => ("its place needs", ""),
     };
     format!(
@@ -631,7 +651,8 @@ mod tests {
             Role::Node,
             Role::SetManager,
             "n2 has the certificate of a node, and the first host of a Set needs that of a set-manager: issue it with \
-             `cert issue --role set-manager --name n2`, or let another be first",
+             `cert issue --role set-manager --name n2`, let another be first, or issue set-manager to all, which serves in \
+             every place",
         );
         check(
             Role::Client,

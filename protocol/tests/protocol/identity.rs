@@ -110,7 +110,7 @@ fn mismatched_certificates_and_keys_are_refused() {
     check(
         one.certificates.clone(),
         &other.key,
-        "the key does not belong to the first certificate",
+        "the key beside it does not belong to the first certificate",
     );
     check(own[0].clone(), &one.key, "1 certificates, expected 2");
     check(

@@ -101,7 +101,7 @@ async fn pair(bounds: Bounds) -> Pair {
 
 /// The connection from `one` to `other`.
 async fn connected(one: &Endpoint, other: &Endpoint) -> (Peer, Peer) {
-    let subject = &other.identity().certificate().subject;
+    let subject = other.subject();
     let address = other.address().unwrap();
     let (a, b) = tokio::join!(
         one.connect(address, subject.role, &subject.name),

@@ -262,6 +262,40 @@ fn certificates_say_whether_they_are_valid() {
 }
 
 #[test]
+fn a_monitor_learns_by_the_exit_code_that_certificates_end() {
+    let folder = Folder::new();
+    write_three(&folder.path().join("certs"));
+    let within =
+        |time: &'static str, of: &'static str| ["cert", "show", "--expires-within", time, of];
+    let check = |arguments: &[&str], code: i32, message: &str| {
+        let ended = folder.run(arguments);
+        assert_eq!(ended.code, Some(code), "{ended:?}");
+        assert!(ended.stdout.contains("SHA-256"), "{ended:?}");
+        assert!(ended.stderr.contains(message), "{ended:?}");
+    };
+    check(&within("5d", "certs/now.pem"), 0, "");
+    check(
+        &within("6d", "certs/now.pem"),
+        3,
+        "error: --expires-within: now of lab ends at 2",
+    );
+    check(
+        &within("1s", "certs/old.pem"),
+        3,
+        "error: --expires-within: old of lab ends at 2",
+    );
+    check(&within("1s", "certs"), 3, "old of lab ends at 2");
+    check(
+        &within("101d", "certs/now.pem"),
+        3,
+        "authority of lab ends at 2",
+    );
+    let ended = folder.run(&within("7", "certs"));
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("`7` has no unit"), "{ended:?}");
+}
+
+#[test]
 fn invalid_certificate_files_are_refused_by_name() {
     let foreign = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
     let folder = folder()
@@ -344,7 +378,7 @@ fn the_list_of_the_revoked_grows() {
             expect.len()
         );
         assert!(text.contains(&count), "{text}");
-        let effect = "a node reads it within 2 s and ends connections to them; a client reads it when it starts.";
+        let effect = "each reads it within 2 s, and ends connections to them.";
         assert!(text.contains(effect), "{text}");
         let mut expect: Vec<String> = expect.iter().copied().cloned().collect();
         expect.sort();

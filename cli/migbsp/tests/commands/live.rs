@@ -5,6 +5,7 @@
 //! | `up` | a cluster of one command computes what a simulation does, and leaves no process behind |
 //! | `between` | a limited link between Sets is measured, and changes no result |
 //! | `builds` | nodes of another build of the program are refused unless both ends allow it, and shown |
+//! | `certificates` | certificates that are renewed while they are in use interrupt nothing |
 //! | `clocks` | clocks that differ by an hour make no difference |
 //! | `dashboard` | a page of a run is served while it goes on, to its own viewers alone |
 //! | `daemons` | nodes do one job after the other, and leave in order |
@@ -22,9 +23,11 @@
 //! | `watch` | nodes are shown again and again, those that do not answer included |
 //! | `files` | outputs that stay on nodes are those that a client receives, and are listed |
 //! | `inputs` | what is wrong with what is given is named |
+//! | `mistakes` | mistakes with certificates, names and addresses are sentences that say what to do |
 
 mod between;
 mod builds;
+mod certificates;
 mod checkpoints;
 mod clocks;
 pub(crate) mod cluster;
@@ -38,6 +41,7 @@ mod kill;
 mod logs;
 mod losses;
 mod migrations;
+mod mistakes;
 mod others;
 mod play;
 mod records;

@@ -148,8 +148,7 @@ fn start(folder: &Folder, network: &mut Network, managing: &[usize]) {
             "cert", "issue", "--role", role, "--name", &name, "--dir", "ca",
         ]);
         let address = Network::address(index);
-        let conf =
-            format!("[node]\nname = \"{name}\"\nidentity = \"ca\"\nlisten = \"{address}\"\n");
+        let conf = format!("[node]\nname = \"{name}\"\nidentity = \"ca\"\n");
         fs::write(folder.path().join(format!("{name}.toml")), conf).unwrap();
         let set = if index < 2 { "near" } else { "far" };
         hosts += &format!("{name} slots=1 set={set} addr={address}\n");
@@ -245,6 +244,50 @@ fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
     }
 }
 
+#[test]
+fn nodes_listen_on_ipv6_and_ipv4_and_say_what_a_path_must_carry() {
+    let Some(mut network) = Network::new(2, 2) else {
+        eprintln!("{SKIPPED}");
+        return;
+    };
+    let folder = Folder::new().with("heat.toml", HEAT);
+    start(&folder, &mut network, &[0]);
+    let run = |hosts: &str| {
+        let options = ["--cluster", hosts, "--identity", "ca"];
+        folder.run(&[&["run", "heat.toml", "--format", "json"][..], &options].concat())
+    };
+    assert_eq!(run("hosts").code, Some(0));
+    let id = network.bridge.trim_start_matches("mb").to_owned();
+    let mut has_ipv6 = does(&format!("ip addr add fd77::1/64 dev mb{id} nodad"));
+    let mut hosts = String::new();
+    for (index, space) in network.spaces.iter().enumerate() {
+        let address = format!("fd77::{}", index + 2);
+        has_ipv6 = has_ipv6
+            && does(&format!(
+                "ip -n {space} addr add {address}/64 dev mi{id}-{index} nodad"
+            ));
+        hosts += &format!("host-{index} set=near addr=[{address}]\n");
+    }
+    if has_ipv6 {
+        fs::write(folder.path().join("hosts6"), hosts).unwrap();
+        let ended = run("hosts6");
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    // QUIC needs datagrams of 1200 bytes.
+    for (index, space) in network.spaces.iter().enumerate() {
+        assert!(does(&format!("ip link set mo{id}-{index} mtu 1100")));
+        assert!(does(&format!(
+            "ip -n {space} link set mi{id}-{index} mtu 1100"
+        )));
+    }
+    let ended = run("hosts");
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    assert!(
+        ended.stderr.contains("datagrams of 1200 bytes"),
+        "{ended:?}"
+    );
+}
+
 /// A job that lasts some seconds, and saves its processes early.
 const LONG: [&str; 8] = [
     "--set",
@@ -286,11 +329,11 @@ fn go_on(mut network: Network, divide: impl Fn(&Network, bool), lost: &[&str]) {
     std::thread::sleep(Duration::from_secs(5));
     assert!(!run.is_over(), "{:?}", run.ends_within(0));
     divide(&network, false);
-    check(&folder, run, network.spaces.len(), lost);
+    check(&folder, &run, network.spaces.len(), lost);
 }
 
 /// The command that follows a job of so many hosts ends well: the hosts that were lost are back, and nothing is repeated for that.
-fn check(folder: &Folder, following: UnderWay, hosts: usize, lost: &[&str]) {
+fn check(folder: &Folder, following: &UnderWay, hosts: usize, lost: &[&str]) {
     let ended = following.ends_within(240);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let outputs = |name: &str| fs::read(folder.path().join(name)).unwrap();
@@ -399,5 +442,5 @@ fn of_two_halves_that_of_the_leader_goes_on_and_the_other_one_is_back() {
     network.divide(&half, &others, false);
     let names: Vec<String> = others.iter().map(|host| format!("host-{host}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    check(&folder, attached, 4, &names);
+    check(&folder, &attached, 4, &names);
 }

@@ -194,32 +194,6 @@ impl Lab {
         }
     }
 
-    /// Waits until a checkpoint is complete in a folder.
-    #[track_caller]
-    fn saved(&self, name: &str, folder: &str, seconds: u64) {
-        let deadline = Instant::now() + Duration::from_secs(seconds);
-        while self.manifests(folder) == 0 {
-            assert!(
-                Instant::now() < deadline,
-                "{folder}\n{}",
-                self.text(&format!("{name}.log"))
-            );
-            thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// The number of complete checkpoints in a folder.
-    fn manifests(&self, folder: &str) -> usize {
-        let entries = |path: PathBuf| {
-            let entries = fs::read_dir(path).into_iter().flatten().flatten();
-            entries.map(|entry| entry.path())
-        };
-        let generations = entries(self.path(folder)).flat_map(entries);
-        generations
-            .filter(|path| path.join("manifest.json").is_file())
-            .count()
-    }
-
     /// Checks that nothing of a job is left: no node, and no key.
     #[track_caller]
     fn is_clean(&self) {
@@ -348,7 +322,7 @@ fn the_components_of_a_heterogeneous_job_are_sets_and_a_job_that_is_cancelled_le
     assert_eq!(result["hosts"].as_array().unwrap().len(), 3, "{result}");
     lab.is_clean();
     let long = [
-        "--set application.supersteps=10000000",
+        "--set application.supersteps=900000",
         "-n 4",
         "--checkpoint saved",
         "--out runs/ended",
@@ -402,5 +376,36 @@ fn a_job_that_is_told_that_its_time_is_over_saves_is_requeued_and_goes_on() {
     let first = lab.text("runs/i.1/run.json.partial");
     assert!(first.contains("interrupted"), "{first}");
     lab.folder.stdout(&["verify", "runs/i"]);
+    lab.is_clean();
+}
+
+#[cfg(feature = "long-tests")]
+#[test]
+fn a_job_that_is_longer_than_its_time_limit_is_requeued_until_it_is_complete() {
+    let Some(lab) = Lab::up() else {
+        eprintln!("{SKIPPED}");
+        return;
+    };
+    let long = ["--set", "application.supersteps=30000"];
+    let alone = ["-n", "4", "--set", "scheduler.policy=none"];
+    simulate(&lab.folder, &[&alone[..], &long].concat());
+    let options = [
+        "--set application.supersteps=30000",
+        "--set scheduler.policy=none",
+        "-n 4",
+        "--checkpoint saved",
+        "--every 1000s",
+        "--requeue",
+        "--out runs",
+        "--outputs out.json",
+    ];
+    // The script is told some 20 s after it has begun.
+    let directives = ["--nodes=3 --requeue --time=1 --signal=B:USR1@40"];
+    let job = lab.submit("long", &directives, &options);
+    lab.result("long", &job, 1200);
+    let log = lab.text("long.log");
+    let restarts: u32 = lab.told(&job, "Restarts").parse().unwrap();
+    assert!(0 < restarts, "{log}");
+    assert_eq!(lab.bytes("out.json"), lab.bytes("whole.json"));
     lab.is_clean();
 }

@@ -3,6 +3,7 @@
 mod checkpoints;
 mod connection;
 mod faults;
+mod followers;
 mod leader;
 mod node;
 mod wire;
@@ -26,8 +27,9 @@ use protocol::transport::{JobId, PeerInfo};
 use protocol::{Step, Submit};
 
 use crate::simulation::cluster::checkpoints::Disk;
-use crate::simulation::cluster::connection::{Connection, Lane, Network, Packet};
+use crate::simulation::cluster::connection::{Connections, Lane, Network, Packet};
 use crate::simulation::cluster::faults::Faults;
+use crate::simulation::cluster::followers::Followers;
 use crate::simulation::cluster::leader::{CLIENT, LeaderProcess};
 use crate::simulation::cluster::node::NodeProcess;
 use crate::simulation::fault::{FaultKind, SECOND};
@@ -48,7 +50,7 @@ pub(super) struct Cluster<'a> {
     now: u64,
     queue: Queue,
     network: Network,
-    connections: Vec<Connection>,
+    connections: Connections,
     /// The nodes, by host; `None`: not running.
     nodes: Vec<Option<NodeProcess>>,
     /// The client, if it runs, and the nodes that ask to lead a job or lead it.
@@ -63,11 +65,14 @@ pub(super) struct Cluster<'a> {
     views: u64,
     /// How often a node was taken into a view that was not in the one before.
     joined: u64,
-    /// The nodes and the client.
+    /// The nodes, the client, and where clients attach: with the certificate of the client, and with another one.
     places: Vec<Place>,
     random: Random,
     trace: Trace,
     faults: Faults,
+    followers: Followers,
+    /// Whether nothing that happens in the job counts any more.
+    is_sealed: bool,
     /// What is known of each session that a client has begun.
     sessions: BTreeMap<JobId, SessionFacts>,
     /// The last superstep that each process has executed in each session.
@@ -129,6 +134,11 @@ impl Place {
 pub(super) struct Found {
     pub(super) violations: Vec<String>,
     pub(super) trace: Trace,
+    /// What happened to clients that attached.
+    pub(super) trace_of_followers: Trace,
+    /// How often a client has attached, and how many have followed the job to its end.
+    pub(super) attached: u64,
+    pub(super) followed: u64,
     /// Faults that have happened, each with the step in which it hit a node.
     pub(super) hits: Vec<(FaultKind, Step)>,
     /// The virtual time that has passed, in nanoseconds.
@@ -158,13 +168,16 @@ impl<'a> Cluster<'a> {
             };
             (role, name)
         });
-        let all = subjects.chain([(Role::Client, "laptop".to_owned())]);
+        let clients = ["laptop", "laptop", "stranger"];
+        let all = subjects.chain(clients.map(|name| (Role::Client, name.to_owned())));
         let places: Vec<Place> = (1..)
             .zip(all)
             .map(|(number, of)| place(number, of))
             .collect();
         let random = |purpose| Random::new(scenario.seed, purpose);
-        let network = Network::new(random(Purpose::Network), scenario.delay, places.len());
+        let randoms = [random(Purpose::Network), random(Purpose::Following)];
+        let first_follower = members.len() + 1;
+        let network = Network::new(randoms, scenario.delay, (places.len(), first_follower));
         let mut cluster = Self {
             scenario,
             requests,
@@ -172,7 +185,7 @@ impl<'a> Cluster<'a> {
             now: 0,
             queue: Queue::default(),
             network,
-            connections: Vec::new(),
+            connections: Connections::default(),
             nodes: members.iter().map(|_| None).collect(),
             leaders: BTreeMap::new(),
             led: 0,
@@ -184,6 +197,8 @@ impl<'a> Cluster<'a> {
             random: random(Purpose::Computation),
             trace: Trace::new(has_lines),
             faults: Faults::new(scenario),
+            followers: Followers::new(scenario, random(Purpose::Attaching)),
+            is_sealed: false,
             sessions: BTreeMap::new(),
             executed: BTreeMap::new(),
             saved: BTreeMap::new(),
@@ -239,6 +254,7 @@ impl<'a> Cluster<'a> {
     pub(super) fn run(mut self) -> Found {
         self.submit();
         let end = self.run_until_over(true);
+        self.attach_when_over();
         let is_followed = self.is_followed_at_once();
         let (views, joined) = (self.views, self.joined);
         let result = self.result.take();
@@ -263,6 +279,12 @@ impl<'a> Cluster<'a> {
                 self.check_free();
             }
         }
+        let passed = self.now;
+        self.is_sealed = true;
+        if self.violations.is_empty() {
+            self.finish_followers();
+        }
+        self.now = passed;
         self.found((is_completed, views, joined), folder)
     }
 
@@ -288,10 +310,14 @@ impl<'a> Cluster<'a> {
         (is_completed, views, joined): (bool, u64, u64),
         folder: (SimulatedFiles, Option<Generation>),
     ) -> Found {
+        let followers = self.followers;
         Found {
             violations: self.violations,
             trace: self.trace,
-            hits: self.faults.hits,
+            attached: followers.begun,
+            followed: followers.completed,
+            trace_of_followers: followers.trace,
+            hits: [self.faults.hits, followers.hits].concat(),
             passed: self.now,
             is_completed,
             views,
@@ -361,10 +387,18 @@ impl<'a> Cluster<'a> {
         if !has_faults && matches!(happening, Happening::Follow(_)) {
             return true;
         }
-        self.trace.add(self.now, happening.identity());
+        if happening.is_of_follower() {
+            self.followers.trace.add(self.now, happening.identity());
+            self.happen(happening);
+            return true;
+        }
+        if !self.is_sealed {
+            self.trace.add(self.now, happening.identity());
+        }
         self.happen(happening);
         if has_faults {
             self.inject();
+            self.inject_attaching();
         }
         true
     }
@@ -383,6 +417,10 @@ impl<'a> Cluster<'a> {
             Happening::Timer(owner, at) => self.timer(owner, at),
             Happening::Heal(fault) => self.heal(fault),
             Happening::Follow(fault) => self.follow(fault),
+            Happening::Attaching(fault) => self.attaching(fault),
+            Happening::AttachingEnds(fault) => self.attaching_ends(fault),
+            Happening::FollowerTimer(id, at) => self.follower_timer(id, at),
+            Happening::Tell(owner, at) => self.tell_follower(owner, at),
             Happening::Disk(number) => self.folder_changed(number),
             Happening::Exit(owner, until) => self.exit(owner, until),
             Happening::Executed(owner, _, count) => {
@@ -467,7 +505,8 @@ impl<'a> Cluster<'a> {
     fn is_alive(&self, owner: Owner) -> bool {
         let runs = match self.nodes.get(owner.place) {
             Some(node) => node.is_some(),
-            None => self.leaders.contains_key(&CLIENT),
+            None if owner.place == self.client_place() => self.leaders.contains_key(&CLIENT),
+            None => return self.followers.is_alive(owner.incarnation),
         };
         runs && self.places[owner.place].incarnation == owner.incarnation
     }
@@ -555,6 +594,13 @@ enum Happening {
     Heal(usize),
     /// A fault happens that follows another one.
     Follow(usize),
+    /// A fault of clients that attach happens, or ends.
+    Attaching(usize),
+    AttachingEnds(usize),
+    /// The client of this number that attaches wakes at a date it has chosen.
+    FollowerTimer(u64, u64),
+    /// A node tells the client at an end of a connection what it has seen.
+    Tell(Owner, (usize, usize)),
     /// A node ends after its signal to end, if it has left its job or this date has come.
     Exit(Owner, Option<u64>),
     /// A change of the checkpoint folder is made.
@@ -579,12 +625,22 @@ struct Connecting {
     job: Option<JobId>,
     /// Which of the sessions of the node that connects, or of the views of the leader that does.
     number: u64,
-    /// The leader that connects, if it is none of the nodes of a session.
-    leader: Option<u64>,
+    by: By,
     /// The role that the other one has to have.
     role: Role,
     /// When it gives up.
     limit: u64,
+}
+
+/// What connects.
+#[derive(Clone, Copy)]
+enum By {
+    /// A node of a session.
+    Node,
+    /// The leader of this number.
+    Leader(u64),
+    /// The client of this number that attaches.
+    Follower(u64),
 }
 
 /// What happens, by date; at one date, in the order in which it was added.
@@ -614,7 +670,7 @@ impl Queue {
 
 impl Happening {
     /// The process that has to run for it to happen, if one has to.
-    fn needs(&self, connections: &[Connection]) -> Option<usize> {
+    fn needs(&self, connections: &Connections) -> Option<usize> {
         match self {
             Self::Arrive(connection, end, ..)
             | Self::Aborted(connection, end, _)
@@ -623,12 +679,39 @@ impl Happening {
             Self::Local(owner, ..)
             | Self::Timer(owner, _)
             | Self::Executed(owner, ..)
+            | Self::Tell(owner, _)
             | Self::Exit(owner, _) => Some(owner.place),
             Self::Connect(_)
             | Self::LeaderLocal(..)
             | Self::Heal(_)
             | Self::Follow(_)
+            | Self::Attaching(_)
+            | Self::AttachingEnds(_)
+            | Self::FollowerTimer(..)
             | Self::Disk(_) => None,
+        }
+    }
+
+    /// Whether it is of a client that attaches, and has no effect on the job.
+    const fn is_of_follower(&self) -> bool {
+        match self {
+            Self::Arrive(connection, ..)
+            | Self::Aborted(connection, ..)
+            | Self::Taken(connection, _)
+            | Self::Silent(connection, ..) => Connections::is_of_follower(*connection),
+            Self::Connect(connecting) => matches!(connecting.by, By::Follower(_)),
+            Self::Attaching(_)
+            | Self::AttachingEnds(_)
+            | Self::FollowerTimer(..)
+            | Self::Tell(..) => true,
+            Self::Local(..)
+            | Self::LeaderLocal(..)
+            | Self::Timer(..)
+            | Self::Heal(_)
+            | Self::Follow(_)
+            | Self::Exit(..)
+            | Self::Disk(_)
+            | Self::Executed(..) => false,
         }
     }
 
@@ -666,6 +749,10 @@ impl Happening {
             Self::Disk(number) => [11, *number, 0],
             Self::Exit(owner, _) => [12, number(&owner.place), owner.incarnation],
             Self::Follow(fault) => [15, number(fault), 0],
+            Self::Attaching(fault) => [16, number(fault), 0],
+            Self::AttachingEnds(fault) => [17, number(fault), 0],
+            Self::FollowerTimer(id, at) => [18, *id, *at],
+            Self::Tell(owner, at) => [19, number(&owner.place), number(&at.0)],
             Self::Executed(owner, job, count) => [14, number(&owner.place) << 32 | *job, *count],
         }
     }

@@ -45,6 +45,16 @@ pub(crate) enum FaultKind {
     DiskFull,
     /// All nodes lose their power, and what was not on the disk; they are started again.
     PowerLoss,
+    /// The outputs that a node sends are late for some time: its other messages overtake them.
+    LateOutputs,
+    /// A client attaches with the certificate of the one whose job it is.
+    Attach,
+    /// A client attaches with another certificate.
+    AttachOther,
+    /// A client that has attached dies, and attaches again.
+    FollowerCrash,
+    /// Clients that attach and nodes, or the leader alone, do not reach each other for some time.
+    FollowerCut,
 }
 
 /// A fault.
@@ -59,7 +69,8 @@ pub(crate) struct Fault {
     /// How long it lasts, in nanoseconds; of a crash, after which time the node is started again.
     pub(super) lasts: u64,
     /// By how much something is slower, the probability of a loss in percent, by how many milliseconds messages are late
-    /// (in both directions if it is even), how many hundreds of bytes fit a disk, or a [`Partition`] as a number.
+    /// (in both directions if it is even), how many hundreds of bytes fit a disk, whether a client that attaches does not reach the
+    /// leader alone (if it is odd), or a [`Partition`] as a number.
     pub(super) factor: u64,
 }
 
@@ -72,11 +83,16 @@ pub(crate) enum When {
     Step(Step, u64),
     /// So many nanoseconds after the first fault.
     Later(u64),
+    /// So many nanoseconds after clients may attach to a node, which leads the job; another fault, after the nodes of its first view have
+    /// begun: it hits that node.
+    Led(u64),
+    /// So many nanoseconds after the job is over, if a node has led it.
+    Over(u64),
 }
 
 impl FaultKind {
     /// All kinds.
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 23] = [
         Self::Crash,
         Self::QuickRestart,
         Self::Stop,
@@ -95,12 +111,27 @@ impl FaultKind {
         Self::DiskError,
         Self::DiskFull,
         Self::PowerLoss,
+        Self::LateOutputs,
+        Self::Attach,
+        Self::AttachOther,
+        Self::FollowerCrash,
+        Self::FollowerCut,
     ];
 
-    /// The kinds that any scenario may have. Late messages belong to those that are aimed at them (`overtaking.rs`).
+    /// The kinds that any scenario may have. Late messages belong to those that are aimed at them (`overtaking.rs`), late outputs and
+    /// clients that attach to jobs with views.
     pub(super) fn drawn() -> Vec<Self> {
-        let all = Self::ALL.into_iter();
-        all.filter(|kind| *kind != Self::Late).collect()
+        let is_drawn =
+            |kind: &Self| !kind.is_of_follower() && !matches!(kind, Self::Late | Self::LateOutputs);
+        Self::ALL.into_iter().filter(is_drawn).collect()
+    }
+
+    /// Whether it concerns clients that attach, and has no effect on the job.
+    pub(super) const fn is_of_follower(self) -> bool {
+        matches!(
+            self,
+            Self::Attach | Self::AttachOther | Self::FollowerCrash | Self::FollowerCut
+        )
     }
 }
 
@@ -146,21 +177,28 @@ impl Fault {
             | FaultKind::OneWay
             | FaultKind::Cut
             | FaultKind::Partition
+            | FaultKind::FollowerCut
                 if random.percent(50) =>
             {
                 random.duration(1_000_000, HARMLESS)
             }
             FaultKind::Stop | FaultKind::ClientStop => random.duration(HARMLESS, 30 * SECOND),
-            FaultKind::Isolate | FaultKind::OneWay | FaultKind::Cut | FaultKind::Partition => {
-                random.duration(HARMLESS, 20 * SECOND)
-            }
+            FaultKind::Isolate
+            | FaultKind::OneWay
+            | FaultKind::Cut
+            | FaultKind::Partition
+            | FaultKind::FollowerCut => random.duration(HARMLESS, 20 * SECOND),
             FaultKind::Slow | FaultKind::Delay | FaultKind::Loss | FaultKind::DiskFull => {
                 random.duration(100_000_000, 10 * SECOND)
             }
-            FaultKind::Late => random.duration(SECOND, 60 * SECOND),
+            FaultKind::Late | FaultKind::LateOutputs => random.duration(SECOND, 60 * SECOND),
             FaultKind::QuickRestart => random.duration(1_000_000, 100_000_000),
-            FaultKind::Crash | FaultKind::PowerLoss => random.duration(1_000_000, 5 * SECOND),
+            FaultKind::Crash | FaultKind::PowerLoss | FaultKind::FollowerCrash => {
+                random.duration(1_000_000, 5 * SECOND)
+            }
             FaultKind::Leave
+            | FaultKind::Attach
+            | FaultKind::AttachOther
             | FaultKind::ClientCrash
             | FaultKind::Interrupt
             | FaultKind::DiskError => 0,
@@ -168,6 +206,7 @@ impl Fault {
         let factor = match kind {
             FaultKind::Loss => random.between(1, 30),
             FaultKind::Late => random.duration(1, 1000),
+            FaultKind::LateOutputs => random.duration(100, 10_000),
             FaultKind::Partition => Partition::draw(random, nodes).factor(),
             _ => random.duration(2, 100),
         };
@@ -188,8 +227,13 @@ impl Fault {
             | FaultKind::Delay
             | FaultKind::Loss
             | FaultKind::Late
+            | FaultKind::LateOutputs
             | FaultKind::DiskError
-            | FaultKind::DiskFull => true,
+            | FaultKind::DiskFull
+            | FaultKind::Attach
+            | FaultKind::AttachOther
+            | FaultKind::FollowerCrash
+            | FaultKind::FollowerCut => true,
             FaultKind::Stop
             | FaultKind::ClientStop
             | FaultKind::Isolate
@@ -268,6 +312,11 @@ impl fmt::Display for FaultKind {
             Self::DiskError => "disk-error",
             Self::DiskFull => "disk-full",
             Self::PowerLoss => "power-loss",
+            Self::LateOutputs => "late-outputs",
+            Self::Attach => "attach",
+            Self::AttachOther => "attach-other",
+            Self::FollowerCrash => "attach-crash",
+            Self::FollowerCut => "attach-cut",
         })
     }
 }
@@ -288,6 +337,16 @@ impl fmt::Display for Fault {
             When::Step(step, count) => write!(formatter, "{kind} at {step} ({count})")?,
             When::Later(time) => {
                 write!(formatter, "{kind} {} ms after the first", time / 1_000_000)?;
+            }
+            When::Led(time) => {
+                write!(
+                    formatter,
+                    "{kind} {} ms after a node leads",
+                    time / 1_000_000
+                )?;
+            }
+            When::Over(time) => {
+                write!(formatter, "{kind} {} ms after the job", time / 1_000_000)?;
             }
         }
         write!(

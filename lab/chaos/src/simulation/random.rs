@@ -17,6 +17,8 @@ pub(super) enum Purpose {
     Disk = 6,
     Overtaking = 7,
     Views = 8,
+    Attaching = 9,
+    Following = 10,
 }
 
 impl Random {

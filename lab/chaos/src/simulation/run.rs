@@ -39,6 +39,9 @@ pub(crate) struct SeedRun {
     pub views: u64,
     /// How often a node was taken into a view that was not in the one before.
     pub joined: u64,
+    /// How often a client has attached, and how many of these have followed the job to its end.
+    pub attached: u64,
+    pub followed: u64,
 }
 
 /// Which seed is simulated, and how.
@@ -93,6 +96,8 @@ pub(crate) fn simulate_seed(options: &SeedOptions) -> SeedRun {
                 is_completed: found.is_completed,
                 views: found.views,
                 joined: found.joined,
+                attached: found.attached,
+                followed: found.followed,
             }
         }
         Err(payload) => SeedRun {
@@ -110,6 +115,9 @@ pub(crate) fn simulate_seed(options: &SeedOptions) -> SeedRun {
 pub(super) fn simulate(scenario: &Scenario, has_trace: bool) -> Found {
     let requests = Requests::default();
     let mut found = Cluster::new(scenario, &requests, has_trace).run();
+    if 0 < found.attached {
+        check_without_followers(scenario, &mut found);
+    }
     if scenario.request.checkpoint.is_none() || !found.violations.is_empty() {
         return found;
     }
@@ -138,6 +146,21 @@ pub(super) fn simulate(scenario: &Scenario, has_trace: bool) -> Found {
         Err(problem) => found.violations.push(problem),
     }
     found
+}
+
+/// Checks that the same happens in the job if no client attaches.
+fn check_without_followers(scenario: &Scenario, found: &mut Found) {
+    let (mut without, requests) = (scenario.clone(), Requests::default());
+    without.faults.retain(|fault| !fault.kind.is_of_follower());
+    if found.violations.is_empty() {
+        let alone = Cluster::new(&without, &requests, false).run();
+        if alone.trace.digest.finalize() != found.trace.digest.clone().finalize() {
+            let problem = "other things happen in the job if no client attaches";
+            found.violations.push(problem.to_owned());
+        }
+    }
+    let of_followers = found.trace_of_followers.digest.clone();
+    found.trace.digest.update(of_followers.finalize());
 }
 
 /// The number of faults that the scenario of `seed` has.

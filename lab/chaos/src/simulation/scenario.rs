@@ -57,6 +57,7 @@ impl Scenario {
             Self::draw_any(seed)
         };
         scenario.draw_views();
+        scenario.draw_attaching();
         scenario
     }
 
@@ -176,6 +177,87 @@ impl Scenario {
         if random.percent(30) {
             self.computation = (20_000_000, 300_000_000);
             self.longest *= 2;
+        }
+    }
+
+    /// Has clients attach to most jobs with views, if a node leads them, and has outputs of some jobs arrive late.
+    fn draw_attaching(&mut self) {
+        if self.request.view.is_none() {
+            return;
+        }
+        let mut random = Random::new(self.seed, Purpose::Attaching);
+        let random = &mut random;
+        let nodes = self.request.members.len();
+        let is_heavy = self.delay.1 == MBIT_10;
+        // Steps that few jobs reach are as frequent as all others.
+        let step = |random: &mut Random| {
+            if random.percent(50) {
+                return When::Step(random.of(&Step::ALL), random.between(1, 40));
+            }
+            let rare = if is_heavy {
+                [Step::Plan, Step::ProbeLink, Step::ProbeLink]
+            } else {
+                [Step::Plan, Step::Install, Step::Collect]
+            };
+            When::Step(random.of(&rare), random.between(1, 3))
+        };
+        if random.percent(if is_heavy { 60 } else { 30 }) {
+            let steps = [Step::Compute, Step::Exchange, Step::Barrier, Step::Save];
+            let when = When::Step(random.of(&steps), random.between(1, 60));
+            let crash = Fault::draw(random, FaultKind::ClientCrash, when, nodes);
+            self.faults.push(crash);
+            // What happens to the clients that attach then takes seconds.
+            if !is_heavy {
+                self.computation = (20_000_000, 300_000_000);
+                self.longest *= 2;
+            }
+        }
+        // The node that leads may be lost.
+        if random.percent(30) {
+            let when = When::Led(random.duration(1_000_000, 5 * SECOND));
+            self.faults.push(Fault::draw_loss(random, when, nodes));
+        }
+        if random.percent(20) {
+            let when = if random.percent(30) {
+                step(random)
+            } else {
+                When::Event(random.between(1, 300))
+            };
+            let late = Fault::draw(random, FaultKind::LateOutputs, when, nodes);
+            // Most concern the process that halts first, whose output is sent when a later view begins.
+            let lasts = self.programs[0].lasts.iter();
+            let lasts = lasts.zip(&self.request.setup.placement);
+            let first = lasts.min_by_key(|(last, _)| **last);
+            let first = first.map_or(late.node, |(_, host)| host.index());
+            let node = if random.percent(75) { first } else { late.node };
+            self.faults.push(Fault { node, ..late });
+            // Other outputs are sent at the end. A node that is lost then ends the view all the same.
+            if random.percent(50) {
+                let steps = [Step::Barrier, Step::Finish, Step::End];
+                let when = When::Step(random.of(&steps), random.between(1, 6));
+                self.faults.push(Fault::draw_loss(random, when, nodes));
+            }
+        }
+        if random.percent(80) {
+            // The first client attaches soon, so that others of these faults happen to it.
+            let when = When::Led(random.duration(1_000_000, SECOND));
+            let first = Fault::draw(random, FaultKind::Attach, when, nodes);
+            self.faults.push(first);
+            let kinds = [
+                FaultKind::Attach,
+                FaultKind::AttachOther,
+                FaultKind::FollowerCrash,
+                FaultKind::FollowerCut,
+            ];
+            for _ in 0..random.between(1, 5) {
+                let kind = random.of(&kinds);
+                let when = match random.between(0, 9) {
+                    0..=3 => When::Led(random.duration(10_000_000, 10 * SECOND)),
+                    4..=8 => step(random),
+                    _ => When::Over(random.duration(1_000_000, SECOND)),
+                };
+                self.faults.push(Fault::draw(random, kind, when, nodes));
+            }
         }
     }
 

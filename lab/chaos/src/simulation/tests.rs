@@ -197,6 +197,48 @@ fn a_job_with_views_is_completed_although_its_client_is_gone() {
     assert!(20 < led, "{led}");
 }
 
+/// The client leaves, and the node dies that leads the job then.
+#[test]
+fn clients_that_attach_receive_the_outputs_although_the_leader_or_their_connection_is_lost() {
+    let mut scenario = recovering();
+    scenario.request.is_left = true;
+    scenario.computation = (100_000_000, 100_000_000);
+    let fault = |kind, when, lasts| Fault {
+        kind,
+        when,
+        lasts,
+        ..late(0, 1, 1)
+    };
+    let attach =
+        |milliseconds: u64| fault(FaultKind::Attach, When::Led(milliseconds * 1_000_000), 0);
+    let alone = run_with(Vec::new(), &scenario);
+    assert!(alone.is_completed && alone.attached == 0);
+    for milliseconds in [1, 50, 150, 250, 400] {
+        let when = When::Led(milliseconds * 1_000_000);
+        let mut faults = vec![
+            attach(1),
+            attach(300),
+            fault(FaultKind::AttachOther, when, 0),
+            fault(FaultKind::Attach, When::Over(500_000_000), 0),
+        ];
+        let found = run_with(faults.clone(), &scenario);
+        assert_eq!(found.violations, [""; 0], "{milliseconds} ms");
+        // All but the one with another certificate.
+        assert_eq!((found.attached, found.followed), (4, 3));
+        for kind in [
+            FaultKind::Crash,
+            FaultKind::FollowerCut,
+            FaultKind::FollowerCrash,
+        ] {
+            faults.push(fault(kind, when, 5_000_000_000));
+            let found = run_with(faults.clone(), &scenario);
+            assert_eq!(found.violations, [""; 0], "{kind} after {milliseconds} ms");
+            assert!(found.is_completed && 3 <= found.followed, "{kind}");
+            faults.pop();
+        }
+    }
+}
+
 /// Seeds that have failed once: the seed, and why.
 const MUSEUM: &str = include_str!("museum.txt");
 
@@ -233,3 +275,51 @@ fn what_happens_in_a_seed_is_the_same_in_every_build() {
 
 /// Of seed 17. It changes with the protocol and with what seeds draw.
 const IDENTITY: &str = "ceca7d19c07a60eff84c05a673e1f32ed3ba21786aa6245465ee47ff3236ff3a";
+
+/// Each of six nodes is lost again and again, and is back: longer each time, because it is left alone for longer.
+#[test]
+fn a_job_is_completed_although_nodes_leave_and_join_it_a_hundred_times() {
+    let mut scenario = scenario(Shape::Hierarchical, &[0, 1, 2, 0, 1, 2], &[900; 6], &[]);
+    let placement = (0..6).map(|rank| HostId(rank % 7)).collect();
+    let request = request_of(&[3, 4], (placement, Shape::Hierarchical, None), || 1);
+    scenario.request = request;
+    scenario.managing = (0..7).map(HostId).collect();
+    scenario.request.view = Some(View::first(true));
+    let interval = CheckpointInterval::Supersteps(1);
+    scenario.request.setup.checkpointing = Some(checkpointing(interval, true));
+    scenario.computation = (8_000_000_000, 8_000_000_000);
+    scenario.longest = 100_000_000_000_000;
+    let kinds = [FaultKind::QuickRestart, FaultKind::Stop];
+    let mut faults = Vec::new();
+    let mut seconds = 40;
+    for round in 0..10 {
+        for node in 1..7 {
+            let kind = kinds[(round + node) % kinds.len()];
+            let first = When::Event(200);
+            let later = When::Later(seconds * 1_000_000_000);
+            faults.push(Fault {
+                kind,
+                when: if faults.is_empty() { first } else { later },
+                lasts: if kind == FaultKind::QuickRestart {
+                    50_000_000
+                } else {
+                    4_000_000_000
+                },
+                ..late(node, 0, 1)
+            });
+            seconds += 60;
+        }
+        // The time for which it is left alone doubles, up to 17 min.
+        seconds += (4 << round).min(1300);
+    }
+    let found = run_with(faults, &scenario);
+    assert_eq!(found.violations, [""; 0]);
+    assert!(found.is_completed);
+    assert!(
+        50 <= found.joined,
+        "{} joins, {} views",
+        found.joined,
+        found.views
+    );
+    assert!(100 <= found.views, "{} views", found.views);
+}

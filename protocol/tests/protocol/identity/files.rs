@@ -1,7 +1,8 @@
 use std::fs;
 
 use protocol::identity::files::{
-    FileError, list_certificates, read_authority, read_identity, write_authority, write_identity,
+    FileError, IdentityFiles, list_certificates, read_authority, read_identity, write_authority,
+    write_identity,
 };
 
 use protocol::identity::Holder;
@@ -52,12 +53,62 @@ fn keys_readable_by_others_are_refused() {
         fs::metadata(&key).unwrap().permissions().mode() & 0o777,
         0o600
     );
-    mode(0o640);
-    let error = read_authority(folder.path()).unwrap_err().to_string();
-    let expect = "authority.key: other users can read this key (mode 640): chmod 600 it";
-    assert!(error.ends_with(expect), "{error}");
-    mode(0o400);
-    read_authority(folder.path()).unwrap();
+    let check = |accepted: &[u32], refused: &[u32]| {
+        for bits in accepted {
+            mode(*bits);
+            read_authority(folder.path()).unwrap();
+        }
+        for bits in refused {
+            mode(*bits);
+            let error = read_authority(folder.path()).unwrap_err().to_string();
+            let expect = format!(
+                "authority.key: other users can read this key (mode {bits:03o}): chmod 600 it"
+            );
+            assert!(error.ends_with(&expect), "{error}");
+        }
+    };
+    // Only root gives files away, and has files of its own.
+    let is_root = std::os::unix::fs::chown(&key, Some(65_534), None).is_ok();
+    check(&[0o400, 0o600], &[0o640, 0o440, 0o604, 0o666]);
+    if is_root {
+        std::os::unix::fs::chown(&key, Some(0), None).unwrap();
+        check(&[0o400, 0o600, 0o440, 0o640], &[0o660, 0o444, 0o644, 0o450]);
+    }
+}
+
+#[test]
+fn a_pair_that_has_changed_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let identities = [issued(), issued(), issued()];
+    let [first, second, third] = identities.each_ref().map(|identity| identity.to_pem());
+    let put = |ending: &str, text: &str| {
+        fs::write(folder.path().join(format!("n3.lab.{ending}")), text).unwrap();
+    };
+    write_identity(folder.path(), &identities[0]).unwrap();
+    let mut files = IdentityFiles::new(folder.path().to_owned(), name("n3.lab"));
+    let (identity, stamps) = files.changed().unwrap().unwrap();
+    assert_eq!(identity.to_pem(), first);
+    assert_eq!(identity.folder(), Some(folder.path()));
+    // Until it is used, it is new.
+    assert!(files.changed().unwrap().is_some());
+    files.used(stamps);
+    assert!(files.changed().unwrap().is_none());
+    put("pem", &second.certificates);
+    let error = files.changed().unwrap_err().to_string();
+    assert!(
+        error.contains("the key beside it does not belong"),
+        "{error}"
+    );
+    put("key", &second.key);
+    let (identity, stamps) = files.changed().unwrap().unwrap();
+    assert_eq!(identity.to_pem(), second);
+    files.used(stamps);
+    fs::remove_file(folder.path().join("n3.lab.key")).unwrap();
+    assert!(matches!(files.changed(), Err(FileError::Read { .. })));
+    fs::remove_file(folder.path().join("n3.lab.pem")).unwrap();
+    write_identity(folder.path(), &identities[2]).unwrap();
+    let (identity, _) = files.changed().unwrap().unwrap();
+    assert_eq!(identity.to_pem(), third);
 }
 
 #[test]
@@ -67,7 +118,7 @@ fn invalid_files_are_refused_with_their_path() {
         let error = read_identity(folder.path(), &name("n3.lab")).unwrap_err();
         assert!(error.to_string().contains(expect), "{error}");
     };
-    check("reading ");
+    check("n3.lab.pem: there is none of n3.lab: its folder has no certificate");
     write_identity(folder.path(), &issued()).unwrap();
     let path = folder.path().join("n3.lab.pem");
     fs::write(&path, "nothing").unwrap();

@@ -104,7 +104,8 @@ async fn frames_that_do_not_end_are_refused() {
             .await
             .unwrap();
         let error = peer.messages.receive().await.unwrap_err();
-        let expect = "a frame neither ends nor grows by 1 MiB in 0.5 s";
+        let expect =
+            "a frame neither ends nor grows by 1 MiB, or its share of a slow link, in 0.5 s";
         assert!(error.to_string().ends_with(expect), "{error}");
         crate::transport::closed_with(&raw.connection, expect).await;
         let unfinished = Counters {
@@ -132,9 +133,43 @@ async fn states_that_do_not_end_are_refused() {
         let mut stream = raw.connection.open_uni().await.unwrap();
         stream.write_all(&opening[..sent]).await.unwrap();
         let error = peer.states.receive().await.unwrap_err();
-        let expect = "a state neither ends nor grows by 1 MiB in 0.5 s";
+        let expect =
+            "a state neither ends nor grows by 1 MiB, or its share of a slow link, in 0.5 s";
         assert!(error.to_string().ends_with(expect), "{error}");
     }
+}
+
+/// A link that carries less than 1 MiB in the time limit, with nothing else on it.
+#[tokio::test]
+async fn a_state_that_grows_as_its_link_allows_arrives() {
+    let here = endpoint(Role::Node, "n1", any_role(), soon(Bounds::default()));
+    let (raw, mut peer) = raw(&here, "n2").await;
+    let mut stream = raw.connection.open_uni().await.unwrap();
+    let head = frame(&image(0)).head;
+    let opening = [
+        &[0xB5, WIRE_VERSION, 2, 0, 0, 0, 0, 0],
+        &stamp(7, EPOCH, 0)[..],
+        &head,
+    ];
+    stream.write_all(&opening.concat()).await.unwrap();
+    let began = std::time::Instant::now();
+    let sending = async {
+        for _ in 0..8 {
+            let chunk = vec![0; CHUNK_LEN];
+            let length = u32::try_from(CHUNK_LEN).unwrap().to_le_bytes();
+            let sum = crc32fast::hash(&chunk).to_le_bytes();
+            stream
+                .write_all(&[&length[..], &sum, &chunk].concat())
+                .await
+                .unwrap();
+            tokio::time::sleep(Duration::from_millis(250)).await;
+        }
+        stream.write_all(&[0; 8]).await.unwrap();
+        stream.finish().unwrap();
+    };
+    let (received, ()) = tokio::join!(peer.states.receive(), sending);
+    assert_eq!(received.unwrap().state.payload.len(), 8 * CHUNK_LEN);
+    assert!(Duration::from_millis(1500) < began.elapsed());
 }
 
 #[tokio::test]

@@ -29,8 +29,8 @@ async fn peers_are_identified_by_their_certificates() {
     let node = endpoint(Role::Node, "n7", PeerPolicy::RefuseAll, Bounds::default());
     let manager = endpoint(Role::SetManager, "n8", any_role(), Bounds::default());
     let (a, b) = connected(&node, &manager).await;
-    assert_eq!(&a.info.subject, &manager.identity().certificate().subject);
-    assert_eq!(&b.info.subject, &node.identity().certificate().subject);
+    assert_eq!(&a.info.subject, manager.subject());
+    assert_eq!(&b.info.subject, node.subject());
     let port = node.address().unwrap();
     assert_eq!(b.info.to_string(), format!("node n7 at {port}"));
     assert_eq!((a.job, b.job), (Some(job(7)), a.job));
@@ -168,7 +168,7 @@ async fn handshakes_above_the_limit_are_refused() {
     };
     let one = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, bounds);
     let other = endpoint(Role::Node, "n2", any_role(), bounds);
-    let name = &other.identity().certificate().subject.name;
+    let name = &other.subject().name;
     let refused = one
         .connect(other.address().unwrap(), Role::Node, name)
         .await;

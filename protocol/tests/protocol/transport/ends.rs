@@ -191,10 +191,102 @@ async fn connecting_times_out_without_an_answer() {
     drop(silent);
     let error = here.connect(address, Role::Node, &name("n2")).await;
     let expect = format!(
-        "connecting to node n2 at {address}: no answer in 0.3 s: its host says that nothing has this port: check \
-         whether it runs, and with this port"
+        "connecting to node n2 at {address}: its host says that nothing has this port: check whether it runs, and with \
+         this port"
     );
     assert_eq!(error.unwrap_err().to_string(), expect);
+}
+
+#[tokio::test]
+async fn a_closed_port_is_not_waited_for() {
+    let here = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, Bounds::default());
+    let closed = std::net::UdpSocket::bind(loopback()).unwrap();
+    let address = closed.local_addr().unwrap();
+    drop(closed);
+    let begin = Instant::now();
+    let error = here.connect(address, Role::Node, &name("n2")).await;
+    let error = error.unwrap_err();
+    assert!(matches!(error, ConnectError::Unreachable { .. }), "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn the_first_address_that_answers_is_taken() {
+    let here = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, Bounds::default());
+    let there = endpoint(Role::Node, "n2", any_role(), Bounds::default());
+    let other = endpoint(Role::Node, "n3", any_role(), Bounds::default());
+    let silent = std::net::UdpSocket::bind(loopback()).unwrap();
+    let closed = std::net::UdpSocket::bind(loopback()).unwrap();
+    let [silent, gone, there_too, other_too] = [
+        silent.local_addr().unwrap(),
+        closed.local_addr().unwrap(),
+        there.address().unwrap(),
+        other.address().unwrap(),
+    ];
+    drop(closed);
+    let begin = Instant::now();
+    for addresses in [
+        &[silent, there_too][..],
+        &[gone, there_too],
+        &[there_too, silent],
+        &[other_too, gone, silent, there_too],
+    ] {
+        let calling = async { here.connect_any(addresses, Role::Node, &name("n2")).await };
+        let (called, accepted) = tokio::join!(calling, there.accept());
+        assert_eq!(called.unwrap().info.address, there_too);
+        drop(accepted);
+    }
+    assert!(begin.elapsed() < Duration::from_secs(3));
+    // Of several errors, the one says most that comes from a host.
+    let addresses = [gone, silent, other_too];
+    let failed = here.connect_any(&addresses, Role::Node, &name("n2")).await;
+    let error = failed.unwrap_err().to_string();
+    assert!(
+        error.contains("the certificate is that of node n3"),
+        "{error}"
+    );
+    let none = here.connect_any(&[], Role::Node, &name("n2")).await;
+    assert!(none.unwrap_err().to_string().contains("it has no address"));
+}
+
+#[tokio::test]
+async fn a_peer_that_starts_three_seconds_later_is_found() {
+    let here = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, Bounds::default());
+    // Without it, the system would say that nothing has the port.
+    let silent = std::net::UdpSocket::bind(loopback()).unwrap();
+    let address = silent.local_addr().unwrap();
+    let later = async {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        drop(silent);
+        let identity = identity(Role::Node, "n2");
+        let there = Endpoint::bind(identity, address, any_role(), Bounds::default(), build());
+        let there = there.unwrap();
+        there.begin(job(7), crate::transport::EPOCH);
+        (there.accept().await, there)
+    };
+    let name = name("n2");
+    let (called, _later) = tokio::join!(here.connect(address, Role::Node, &name), later);
+    called.unwrap();
+}
+
+#[tokio::test]
+async fn a_socket_for_all_addresses_has_those_of_both_families() {
+    let identity = identity(Role::Node, "n2");
+    let any = (std::net::Ipv6Addr::UNSPECIFIED, 0).into();
+    let there = Endpoint::bind(identity, any, any_role(), Bounds::default(), build());
+    let Ok(there) = there else {
+        eprintln!("SKIPPED: no IPv6 here");
+        return;
+    };
+    there.begin(job(7), crate::transport::EPOCH);
+    let port = there.address().unwrap().port();
+    let here = endpoint(Role::Node, "n1", PeerPolicy::RefuseAll, Bounds::default());
+    let address = (std::net::Ipv4Addr::LOCALHOST, port).into();
+    let name = name("n2");
+    let calling = async { here.connect(address, Role::Node, &name).await };
+    let (called, accepted) = tokio::join!(calling, there.accept());
+    called.unwrap();
+    assert_eq!(accepted.unwrap().info.address, here.address().unwrap());
 }
 
 #[tokio::test]

@@ -5,8 +5,10 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use protocol::identity::files::{read_authority, write_identity};
+use protocol::identity::{Identity, Name, Role, Validity};
 use serde_json::Value;
 
 use crate::invocation::{BINARY, Ended, Folder};
@@ -16,6 +18,8 @@ use crate::live::under_way::{UnderWay, signal};
 pub(crate) struct Cluster {
     pub(crate) folder: Folder,
     nodes: Vec<Daemon>,
+    /// How long its certificates are valid; `None`: as long as the program says.
+    validity: Option<Duration>,
 }
 
 /// A node.
@@ -40,11 +44,21 @@ impl Cluster {
 
     /// Nodes with those certificates, and what the list of hosts says of each.
     pub(crate) fn of(hosts: &[(&str, String)]) -> Self {
+        Self::issued(None, hosts)
+    }
+
+    /// The same, with certificates that are valid so long.
+    pub(crate) fn valid_for(validity: Duration, hosts: &[(&str, String)]) -> Self {
+        Self::issued(Some(validity), hosts)
+    }
+
+    fn issued(validity: Option<Duration>, hosts: &[(&str, String)]) -> Self {
         let folder = Folder::new().with("heat.toml", HEAT);
         folder.stdout(&["cert", "init", "--cluster", "lab", "--dir", "ca"]);
         let mut cluster = Self {
             folder,
             nodes: Vec::new(),
+            validity,
         };
         cluster.issue("client", "laptop");
         for (role, set) in hosts {
@@ -83,17 +97,25 @@ impl Cluster {
     /// Waits for a line of a node's log that has `words`, at most ten seconds.
     #[track_caller]
     pub(crate) fn logged(&self, name: &str, words: &str) -> String {
+        self.lines_until(name, words).pop().unwrap()
+    }
+
+    /// Waits for such a line; that, and those before it which have not been waited for.
+    #[track_caller]
+    pub(crate) fn lines_until(&self, name: &str, words: &str) -> Vec<String> {
         let node = self.nodes.iter().find(|node| node.name == name).unwrap();
-        let mut others = Vec::new();
+        let mut lines = Vec::new();
         let began = Instant::now();
-        while let Some(left) = Duration::from_secs(10).checked_sub(began.elapsed()) {
-            match node.log.recv_timeout(left) {
-                Ok(line) if line.contains(words) => return line,
-                Ok(line) => others.push(line),
-                Err(_) => break,
+        while let Some(left) = Duration::from_secs(10).checked_sub(began.elapsed())
+            && let Ok(line) = node.log.recv_timeout(left)
+        {
+            let is_last = line.contains(words);
+            lines.push(line);
+            if is_last {
+                return lines;
             }
         }
-        panic!("{name} does not log {words:?}, but {others:#?}");
+        panic!("{name} does not log {words:?}, but {lines:#?}");
     }
 
     fn list(&self) {
@@ -102,9 +124,28 @@ impl Cluster {
     }
 
     pub(crate) fn issue(&self, role: &str, name: &str) {
+        if let Some(length) = self.validity {
+            let identity = self.issue_for(length, role.parse().unwrap(), &name.parse().unwrap());
+            write_identity(&self.folder.path().join("ca"), &identity).unwrap();
+            return;
+        }
         let role = ["--role", role, "--name", name, "--dir", "ca"];
         self.folder
             .stdout(&[&["cert", "issue"][..], &role].concat());
+    }
+
+    fn issue_for(&self, length: Duration, role: Role, name: &Name) -> Identity {
+        let authority = read_authority(&self.folder.path().join("ca")).unwrap();
+        let validity = Validity::from_now(SystemTime::now(), length).unwrap();
+        authority.issue(role, name, validity).unwrap()
+    }
+
+    /// Replaces the certificate and the key of `name` by new ones for a day, one after the other.
+    pub(crate) fn renew(&self, role: Role, name: &str) {
+        let day = Duration::from_secs(86_400);
+        let renewed = self.issue_for(day, role, &name.parse().unwrap()).to_pem();
+        self.write(&format!("ca/{name}.key"), &renewed.key);
+        self.write(&format!("ca/{name}.pem"), &renewed.certificates);
     }
 
     fn add(&mut self, starter: &[&str], options: &[&str], role: &str, set: &str) {

@@ -1,8 +1,11 @@
 //! Invalid inputs are named.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use crate::invocation::Folder;
 use crate::live::cluster::{Cluster, HEAT};
-use crate::live::under_way::UnderWay;
+use crate::live::under_way::{UnderWay, signal};
 
 /// A folder with certificates of a node and a client, a configuration of the node, and a list of hosts.
 fn folder() -> Folder {
@@ -21,7 +24,7 @@ fn folder() -> Folder {
 }
 
 #[track_caller]
-fn check(folder: &Folder, arguments: &[&str], code: i32, message: &str) {
+pub(crate) fn check(folder: &Folder, arguments: &[&str], code: i32, message: &str) {
     let ended = UnderWay::start(&mut folder.command(arguments)).ends_within(15);
     assert_eq!(
         (ended.code, ended.stdout.as_str()),
@@ -40,7 +43,8 @@ fn check(folder: &Folder, arguments: &[&str], code: i32, message: &str) {
 fn a_mistake_in_the_configuration_of_a_node_is_named() {
     let folder = folder();
     for (text, message) in [
-        ("", "missing key `node.name`\n  --> node.toml"),
+        // It is called as its host is.
+        ("[node]\nidentity = \"empty\"", "there is none of"),
         (
             "[node]\nname = \"N_1\"",
             "`node.name`: invalid name \"N_1\"",
@@ -64,11 +68,11 @@ fn a_mistake_in_the_configuration_of_a_node_is_named() {
         ),
         (
             "[node]\nname = \"node-1\"\nidentity = \"empty\"",
-            "empty/node-1.pem: No such file or directory",
+            "empty/node-1.pem: there is none of node-1: its folder has no certificate; `cert issue` makes one",
         ),
         (
             "[node]\nname = \"node-2\"\nidentity = \"ca\"",
-            "ca/node-2.pem: No such file or directory",
+            "ca/node-2.pem: there is none of node-2: its folder has certificates of laptop, node-1",
         ),
     ] {
         let folder_of = |name: &str| folder.path().join(name);
@@ -81,7 +85,99 @@ fn a_mistake_in_the_configuration_of_a_node_is_named() {
         4,
         "absent.toml: cannot be read: No such file or directory",
     );
-    check(&folder, &["node"], 2, "--conf <FILE>");
+    let named = |name: &str| folder_of_node(name);
+    check(
+        &named("n_-"),
+        &["node"],
+        2,
+        "environment SLURMD_NODENAME: invalid name \"n--\"",
+    );
+}
+
+/// The same folder in a step of Slurm on the host `name`.
+fn folder_of_node(name: &str) -> Folder {
+    folder().with_variable("SLURMD_NODENAME", name)
+}
+
+#[test]
+fn a_node_needs_no_file_and_no_name() {
+    let folder = folder_of_node("Node_1")
+        // Of experiments, which are read by others.
+        .with_variable("MIGBSP__SCHEDULER__INTERVAL", "3")
+        .with_variable("MIGBSP__NODE__SPEED", "1e9");
+    let node = ["node", "--identity", "ca", "--listen", "127.0.0.1:0"];
+    let mut child = folder
+        .command(&node)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let stderr = child.stderr.take().unwrap();
+    BufReader::new(stderr).read_line(&mut line).unwrap();
+    // A resource manager sends it before the time of a job is over.
+    signal(child.id(), "USR1");
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert!(child.try_wait().unwrap().is_none(), "{line}");
+    signal(child.id(), "TERM");
+    assert!(child.wait().unwrap().success(), "{line}");
+    let words = ["waits for clients", "node=\"node-1\"", "address=127.0.0.1:"];
+    assert!(words.iter().all(|word| line.contains(word)), "{line}");
+}
+
+#[test]
+fn commands_pass_over_the_variables_of_nodes() {
+    let folder = folder().with_variable("MIGBSP__NODE__IDENTITY", "ca");
+    let up = ["up", "--local", "1", "--", "run", "heat.toml"];
+    let ended = folder.run(&up);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[test]
+fn one_task_of_a_step_is_the_client_of_a_job() {
+    let task = |number: &str| {
+        folder()
+            .with_variable("SLURM_JOB_NODELIST", "n[1-2]")
+            .with_variable("SLURM_PROCID", number)
+    };
+    for command in [
+        &["status"][..],
+        &["run", "heat.toml"],
+        &["slurm", "heat.toml"],
+    ] {
+        check(
+            &task("2"),
+            command,
+            2,
+            "this is task 2 of a step of Slurm, and task 0 is the client",
+        );
+    }
+    check(
+        &task("0"),
+        &["status", "--identity", "empty"],
+        4,
+        "empty: no certificate of a client",
+    );
+    check(
+        &folder(),
+        &["slurm", "heat.toml"],
+        2,
+        "this is no job of Slurm",
+    );
+    check(&folder(), &["pbs", "heat.toml"], 2, "this is no job of PBS");
+    let elsewhere = ["slurm", "heat.toml", "--cluster", "hosts"];
+    check(
+        &task("0"),
+        &elsewhere,
+        2,
+        "are for nodes that are there already",
+    );
+    let unlaunched = ["up", "--node-port", "7", "--", "status"];
+    check(
+        &folder(),
+        &unlaunched,
+        2,
+        "are for the nodes of --hosts FILE",
+    );
 }
 
 #[test]
@@ -127,7 +223,7 @@ fn a_cluster_that_is_not_there_is_named() {
             (
                 &["--cluster", "hosts", "--identity", "ca", "--as", "node-1"],
                 4,
-                "ca: node-1 is a node, expected a client",
+                "ca: node-1 is a node, must be a client",
             ),
         ] {
             check(&folder, &[command, options].concat(), code, message);
@@ -149,7 +245,7 @@ fn a_cluster_that_is_not_there_is_named() {
         4,
         "invalid value `2` for `scheduler.transfer_factor`: needs a simulated platform",
     );
-    let silent = "set-manager node-1 at 127.0.0.1:9: no answer in 5 s: its host says that nothing has this port";
+    let silent = "set-manager node-1 at 127.0.0.1:9: its host says that nothing has this port";
     check(&folder, &run, 5, silent);
     let status = folder.run(&[&["status"][..], &options].concat());
     assert_eq!(status.code, Some(5));

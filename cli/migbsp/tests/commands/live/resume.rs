@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::invocation::{Ended, Folder};
 use crate::live::cluster::HEAT;
+use crate::live::recovery::{begun_on, simulate};
 use crate::live::under_way::UnderWay;
 
 const LONG: [&str; 2] = ["--set", "application.supersteps=2000"];
@@ -180,4 +181,74 @@ fn what_cannot_be_resumed_is_refused_before_anything_starts() {
         .matches("a newer checkpoint is damaged, and is passed over: ");
     assert_eq!(warnings.count(), 1, "{ended:?}");
     assert!(ended.stderr.contains("manifest.json, byte 1"), "{ended:?}");
+}
+
+#[test]
+fn one_command_starts_goes_on_and_takes_a_last_checkpoint() {
+    let folder = Folder::new()
+        .with("heat.toml", HEAT)
+        .with("saved/lost+found/nothing", "");
+    simulate(&folder, &[]);
+    let up = ["up", "--local", "2", "--", "run", "heat.toml"];
+    let saving = [
+        "--checkpoint",
+        "saved",
+        "--resume-if-possible",
+        "--grace",
+        "20s",
+    ];
+    let long = ["--set", "application.supersteps=3500"];
+    let shown = ["--out", "runs", "--format", "json"];
+    let all = [&up[..], &saving, &long, &shown].concat();
+    // None is due before it is told to end.
+    let never = [&all[..], &["--every", "100000 supersteps"]].concat();
+    let run = UnderWay::start(&mut folder.command(&never));
+    begun_on(&run, &folder.path().join("runs/iii/events.jsonl"));
+    run.signal("USR1");
+    let ended = run.ends_within(30);
+    assert_eq!(ended.code, Some(138), "{ended:?}");
+    let said = ended.stderr.split("checkpoint is of superstep ").nth(1);
+    let saved = said.unwrap().split(':').next().unwrap();
+    folder.stdout(&["verify", "runs"]);
+    let often = ["--every", "500 supersteps", "--outputs", "live.json"];
+    let ended = folder.run(&[&all[..], &often].concat());
+    let found = result(&ended);
+    assert_eq!(found["resumed"]["superstep"].to_string(), saved);
+    assert!(
+        ended.stderr.contains("which differ from those given"),
+        "{ended:?}"
+    );
+    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(read("live.json"), read("whole.json"));
+    assert!(folder.path().join("runs/iii.1").is_dir());
+    let other = [&up[..], &saving].concat();
+    let ended = folder.run(&other);
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    let problem = "saved has checkpoints of another experiment; name another folder";
+    assert!(ended.stderr.contains(problem), "{ended:?}");
+    let nowhere = [&up[..], &["--grace", "20s"]].concat();
+    folder.fails(
+        &nowhere,
+        2,
+        "--grace: there is no folder for a last checkpoint: add --checkpoint DIR",
+    );
+}
+
+#[test]
+fn as_many_checkpoints_stay_as_are_to_be_kept() {
+    let folder = Folder::new().with("heat.toml", HEAT);
+    let up = ["up", "--local", "2", "--", "run", "heat.toml"];
+    let saving = ["--checkpoint", "saved", "--every", "5 supersteps"];
+    let kept = ["--set", "checkpoint.keep=2"];
+    let long = ["--set", "application.supersteps=400"];
+    let ended = folder.run(&[&up[..], &saving, &kept, &long].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let job = find(&folder.path().join("saved"), "");
+    let entries = fs::read_dir(job).unwrap().flatten();
+    let manifests = entries.map(|entry| entry.path().join("manifest.json"));
+    assert_eq!(manifests.filter(|path| path.is_file()).count(), 2);
+    let none = [&up[..], &["--set", "checkpoint.keep=0"]].concat();
+    let ended = folder.run(&none);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("checkpoint.keep"), "{ended:?}");
 }

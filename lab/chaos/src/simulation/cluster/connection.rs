@@ -1,6 +1,7 @@
 //! Connections between processes of the operating system, and the paths that they take.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
 use bsp::HostId;
@@ -21,6 +22,73 @@ pub(super) struct Connection {
     pub(super) job: Option<JobId>,
     pub(super) ends: [End; 2],
 }
+
+/// All connections. Those of clients that attach have numbers of their own, so that they do not change the others.
+#[derive(Default)]
+pub(super) struct Connections {
+    of_job: Vec<Connection>,
+    of_followers: Vec<Connection>,
+}
+
+impl Connections {
+    /// Adds a connection, of a client that attaches or another one. Returns its number.
+    pub(super) fn add(&mut self, connection: Connection, is_of_follower: bool) -> usize {
+        let number = self.next(is_of_follower);
+        if is_of_follower {
+            self.of_followers.push(connection);
+        } else {
+            self.of_job.push(connection);
+        }
+        number
+    }
+
+    /// The number of the connection that is added next.
+    pub(super) const fn next(&self, is_of_follower: bool) -> usize {
+        if is_of_follower {
+            FOLLOWERS + self.of_followers.len()
+        } else {
+            self.of_job.len()
+        }
+    }
+
+    /// Whether a connection is one of a client that attaches.
+    pub(super) const fn is_of_follower(number: usize) -> bool {
+        FOLLOWERS <= number
+    }
+
+    /// The numbers of those of clients that attach, after those of all others unless they are wanted `alone`.
+    pub(super) fn numbers(&self, alone: bool) -> impl Iterator<Item = usize> + use<> {
+        let of_job = if alone { 0 } else { self.of_job.len() };
+        (0..of_job).chain(FOLLOWERS..self.next(true))
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
+        self.of_job.iter_mut().chain(&mut self.of_followers)
+    }
+}
+
+impl Index<usize> for Connections {
+    type Output = Connection;
+
+    fn index(&self, number: usize) -> &Connection {
+        match number.checked_sub(FOLLOWERS) {
+            Some(place) => &self.of_followers[place],
+            None => &self.of_job[number],
+        }
+    }
+}
+
+impl IndexMut<usize> for Connections {
+    fn index_mut(&mut self, number: usize) -> &mut Connection {
+        match number.checked_sub(FOLLOWERS) {
+            Some(place) => &mut self.of_followers[place],
+            None => &mut self.of_job[number],
+        }
+    }
+}
+
+/// The number of the first connection of a client that attaches.
+const FOLLOWERS: usize = 1 << 24;
 
 /// A process that has a connection.
 pub(super) struct Party {
@@ -76,6 +144,8 @@ pub(super) enum EndRole {
     Client,
     /// A node, of the leader of this number.
     Leader(u64),
+    /// A node, of the client of this number that attaches.
+    Follower(u64),
     /// The node of a host.
     Node(HostId),
 }
@@ -266,6 +336,11 @@ impl Packet {
         }
     }
 
+    /// Whether it is the output of a process.
+    pub(super) const fn is_output(&self) -> bool {
+        matches!(self, Self::State(_, (Address::Node(_), Address::Client), _))
+    }
+
     /// Its length in bytes.
     pub(super) fn len(&self) -> usize {
         match self {
@@ -278,9 +353,13 @@ impl Packet {
 }
 
 /// The paths between the processes of the operating system, and what faults do to them. Nodes are numbered by host; the
-/// client comes after them.
+/// client comes after them, and then the clients that attach.
 pub(super) struct Network {
     random: Random,
+    /// That of messages from and to clients that attach: the others arrive as without these.
+    random_of_followers: Random,
+    /// The first of these clients.
+    first_follower: usize,
     /// How long a message takes without faults.
     delay: (u64, u64),
     /// How much longer it takes for each byte.
@@ -291,6 +370,8 @@ pub(super) struct Network {
     late: Vec<Vec<u64>>,
     /// By process: by how much its messages are slower, and the probability of a loss in percent.
     disturbed: Vec<Disturbed>,
+    /// By process: by how much longer its outputs take, in nanoseconds.
+    late_outputs: Vec<u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -300,16 +381,23 @@ struct Disturbed {
 }
 
 impl Network {
-    /// The paths between `places` processes.
-    pub(super) fn new(random: Random, (delay, per_byte): ((u64, u64), u64), places: usize) -> Self {
+    /// The paths between `places` processes, of which those from `first_follower` on are clients that attach.
+    pub(super) fn new(
+        [random, random_of_followers]: [Random; 2],
+        (delay, per_byte): ((u64, u64), u64),
+        (places, first_follower): (usize, usize),
+    ) -> Self {
         let undisturbed = Disturbed { factor: 1, loss: 0 };
         Self {
             random,
+            random_of_followers,
+            first_follower,
             delay,
             per_byte,
             blocked: vec![vec![0; places]; places],
             late: vec![vec![0; places]; places],
             disturbed: vec![undisturbed; places],
+            late_outputs: vec![0; places],
         }
     }
 
@@ -343,6 +431,25 @@ impl Network {
         };
     }
 
+    /// Makes the outputs that a process sends late by `time` in addition.
+    pub(super) fn make_outputs_late(&mut self, from: usize, time: u64) {
+        self.late_outputs[from] = time;
+    }
+
+    /// By how much later the outputs of a process arrive than other messages.
+    pub(super) fn output_delay(&self, from: usize) -> u64 {
+        self.late_outputs[from]
+    }
+
+    /// The random numbers of a path.
+    fn random(&mut self, from: usize, to: usize) -> &mut Random {
+        if self.first_follower <= from.max(to) {
+            &mut self.random_of_followers
+        } else {
+            &mut self.random
+        }
+    }
+
     /// Makes the messages from and to a process slower.
     pub(super) fn slow_down(&mut self, place: usize, factor: u64) {
         self.disturbed[place].factor = factor;
@@ -356,7 +463,7 @@ impl Network {
     /// Whether a packet that is sent once is lost now.
     pub(super) fn loses(&mut self, from: usize, to: usize) -> bool {
         let loss = self.disturbed[from].loss.max(self.disturbed[to].loss);
-        0 < loss && self.random.percent(loss)
+        0 < loss && self.random(from, to).percent(loss)
     }
 
     /// How long a message of this length takes now. What is lost is sent again, later each time.
@@ -365,13 +472,15 @@ impl Network {
         let ends = [self.disturbed[from], self.disturbed[to]];
         let factor = ends.iter().map(|end| end.factor).max().unwrap_or(1);
         let loss = ends.iter().map(|end| end.loss).max().unwrap_or(0);
-        let mut delay = self.random.duration(least, most) * factor + self.late[from][to];
+        let (late, per_byte) = (self.late[from][to], self.per_byte);
+        let random = self.random(from, to);
+        let mut delay = random.duration(least, most) * factor + late;
         let mut again = RETRANSMISSION;
-        while self.random.percent(loss) && again < RETRANSMISSION << 4 {
+        while random.percent(loss) && again < RETRANSMISSION << 4 {
             delay += again;
             again *= 2;
         }
-        delay + length(bytes) * self.per_byte
+        delay + length(bytes) * per_byte
     }
 }
 

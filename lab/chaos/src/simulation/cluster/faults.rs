@@ -22,6 +22,9 @@ impl Cluster<'_> {
             let State::Waiting(count) = *state else {
                 continue;
             };
+            if fault.kind.is_of_follower() {
+                continue;
+            }
             let node = match fault.when {
                 When::Event(number) => (number <= self.trace.events).then_some(fault.node),
                 When::Step(step, wanted) => {
@@ -30,8 +33,8 @@ impl Cluster<'_> {
                     self.faults.all[index].1 = State::Waiting(count);
                     at.filter(|_| wanted <= count)
                 }
-                // It is a happening of its own.
-                When::Later(_) => None,
+                // They are happenings of their own.
+                When::Later(_) | When::Led(_) | When::Over(_) => None,
             };
             if let Some(node) = node {
                 self.hit(index, node);
@@ -51,11 +54,29 @@ impl Cluster<'_> {
         }
     }
 
-    /// A fault happens that follows another one.
+    /// The faults that hit the first node that leads the job have their dates, once the nodes of its first view begin.
+    pub(super) fn schedule_led(&mut self) {
+        if std::mem::replace(&mut self.faults.is_led, true) {
+            return;
+        }
+        for (index, (fault, _)) in self.faults.all.iter().enumerate() {
+            if let When::Led(time) = fault.when
+                && !fault.kind.is_of_follower()
+            {
+                self.queue.add(self.now + time, Happening::Follow(index));
+            }
+        }
+    }
+
+    /// A fault happens that follows another one, or that a node leads the job: then it hits the node that does.
     pub(super) fn follow(&mut self, index: usize) {
         let (fault, state) = &self.faults.all[index];
+        let node = match fault.when {
+            When::Led(_) => self.leading_place().unwrap_or(fault.node),
+            _ => fault.node,
+        };
         if matches!(state, State::Waiting(_)) && !self.is_over() {
-            self.hit(index, fault.node);
+            self.hit(index, node);
         }
     }
 
@@ -136,6 +157,15 @@ impl Cluster<'_> {
             FaultKind::DiskError => self.disk.fail_soon(fault.factor),
             FaultKind::DiskFull => self.disk.files.limit(fault.factor * 100),
             FaultKind::PowerLoss => self.lose_power(),
+            FaultKind::LateOutputs => {
+                self.network
+                    .make_outputs_late(node, fault.factor * MILLISECOND);
+            }
+            // They happen to others (`followers`).
+            FaultKind::Attach
+            | FaultKind::AttachOther
+            | FaultKind::FollowerCrash
+            | FaultKind::FollowerCut => {}
         }
         self.update_silence();
     }
@@ -157,15 +187,16 @@ impl Cluster<'_> {
             FaultKind::ClientStop => self.go_on(client),
             FaultKind::Isolate | FaultKind::OneWay | FaultKind::Cut => {
                 self.block(&fault, node, false);
-                self.send_held();
+                self.send_held(false);
             }
             FaultKind::Partition => {
                 self.divide(Partition::of(fault.factor), false);
-                self.send_held();
+                self.send_held(false);
             }
             FaultKind::Delay => self.network.slow_down(node, 1),
             FaultKind::Loss => self.network.lose(node, 0),
             FaultKind::Late => self.make_late(&fault, node, false),
+            FaultKind::LateOutputs => self.network.make_outputs_late(node, 0),
             FaultKind::DiskFull => self.disk.files.repair(),
             FaultKind::PowerLoss => {
                 for host in 0..self.nodes.len() {
@@ -177,7 +208,11 @@ impl Cluster<'_> {
             | FaultKind::Leave
             | FaultKind::ClientCrash
             | FaultKind::Interrupt
-            | FaultKind::DiskError => {}
+            | FaultKind::DiskError
+            | FaultKind::Attach
+            | FaultKind::AttachOther
+            | FaultKind::FollowerCrash
+            | FaultKind::FollowerCut => {}
         }
         self.update_silence();
     }
@@ -219,8 +254,13 @@ impl Cluster<'_> {
             FaultKind::Slow
             | FaultKind::Loss
             | FaultKind::Late
+            | FaultKind::LateOutputs
             | FaultKind::DiskError
-            | FaultKind::DiskFull => return,
+            | FaultKind::DiskFull
+            | FaultKind::Attach
+            | FaultKind::AttachOther
+            | FaultKind::FollowerCrash
+            | FaultKind::FollowerCut => return,
             FaultKind::Delay => {
                 self.faults.delayed.insert(node);
                 return self.judge();
@@ -391,9 +431,9 @@ impl Cluster<'_> {
         }
     }
 
-    /// Sends what has waited for paths that are open now.
-    fn send_held(&mut self) {
-        for connection in 0..self.connections.len() {
+    /// Sends what has waited for paths that are open now, of clients that attach or of all.
+    pub(super) fn send_held(&mut self, followers_alone: bool) {
+        for connection in self.connections.numbers(followers_alone) {
             for end in 0..2 {
                 let (_, own) = self.end((connection, end));
                 for (number, packet) in std::mem::take(&mut own.held) {
@@ -454,7 +494,7 @@ impl Cluster<'_> {
         self.leaders.retain(|_, leader| leader.owner.place != place);
         self.places[place].incarnation += 1;
         self.places[place].postponed.clear();
-        for connection in &mut self.connections {
+        for connection in self.connections.iter_mut() {
             for end in &mut connection.ends {
                 if end.place == place {
                     (end.is_open, end.is_closing) = (false, false);
@@ -499,6 +539,8 @@ pub(super) struct Faults {
     loses_client: bool,
     /// Whether an interruption may end while a node that leads waits for the answers of the others.
     has_waited_for: bool,
+    /// Whether a view that a node leads has begun.
+    is_led: bool,
     /// The number of nodes.
     nodes: usize,
     /// The nodes that may be lost then.
@@ -534,6 +576,7 @@ impl Faults {
             interrupts: false,
             loses_client: scenario.request.is_left,
             has_waited_for: false,
+            is_led: false,
             nodes: scenario.request.members.len(),
             may_be_lost: BTreeSet::new(),
             delayed: BTreeSet::new(),

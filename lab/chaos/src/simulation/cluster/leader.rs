@@ -3,6 +3,7 @@
 
 use std::cell::OnceCell;
 use std::num::NonZeroU64;
+use std::time::Instant;
 
 use agents::{RunError, decode};
 use bsp::numbers::length;
@@ -12,16 +13,18 @@ use machines::client::{
     ClientAction, ClientEvent, ClientMachine, JobIds, JobOutput, JobResult, NodeWord, Request,
     Suspension, initial,
 };
+use machines::ledger::LedgerId;
 use machines::node::{LeadOrder, NodeEvent};
 use machines::views::{Hindrance, NextView, Views};
-use machines::{InputMemory, JobError};
+use machines::{InputMemory, JobError, between};
 use protocol::transport::{JobId, Refusal, SessionState};
 use protocol::{Address, Message};
 use record::Event;
 
 use crate::simulation::cluster::connection::{Packet, Untaken};
+use crate::simulation::cluster::followers::{LinesInMemory, Seen};
 use crate::simulation::cluster::wire::{At, CONNECTING};
-use crate::simulation::cluster::{Cluster, Connecting, Happening, Owner, SessionFacts};
+use crate::simulation::cluster::{By, Cluster, Connecting, Happening, Owner, SessionFacts};
 use crate::simulation::fault::SECOND;
 use crate::simulation::scenario::{MBIT_10, describe_job, setup_of};
 
@@ -58,7 +61,11 @@ impl<'a> Cluster<'a> {
             states,
             connections: vec![None; request.members.len()],
             timer: None,
+            ledger: None,
+            since: self.instant(),
+            has_led: false,
         };
+        self.followers.job.get_or_insert(ids.job);
         self.began = self.now;
         self.leaders.insert(CLIENT, leader);
         self.settle_leader(CLIENT);
@@ -83,9 +90,15 @@ impl<'a> Cluster<'a> {
         let name = scenario.request.members[place].name.clone();
         self.trace
             .line(self.now, format_args!("{name} asks to lead the job"));
+        let now = self.instant();
+        let Some(node) = &mut self.nodes[place] else {
+            return;
+        };
+        let file = LinesInMemory::default();
+        let ledger = node.ledgers.begin(owner.clone(), &submit, file);
         let leader = LeaderProcess {
             owner: self.owner(place),
-            machine: ClientMachine::taking_over(request, ids, self.instant()),
+            machine: ClientMachine::taking_over(request, ids, now),
             request,
             ids,
             views: Views::led_by((name, owner), job, request),
@@ -93,6 +106,9 @@ impl<'a> Cluster<'a> {
             states: Vec::new(),
             connections: vec![None; scenario.request.members.len()],
             timer: None,
+            ledger: Some(ledger),
+            since: now,
+            has_led: false,
         };
         self.led += 1;
         let id = CLIENT + self.led;
@@ -165,7 +181,7 @@ impl<'a> Cluster<'a> {
                     host,
                     job: None,
                     number: leader.view(),
-                    leader: Some(id),
+                    by: By::Leader(id),
                     role,
                     limit: self.now + CONNECTING,
                 };
@@ -190,6 +206,10 @@ impl<'a> Cluster<'a> {
                 }
             }
             ClientAction::Observe(event) => {
+                let seen = Some(Seen::Event(event.clone()));
+                self.keep(id, seen, |ledgers, ledger, _| {
+                    drop(ledgers.record(ledger, &event));
+                });
                 if let Event::Checkpoint(checkpoint) = &*event {
                     if let Some(facts) = self.session_of(id) {
                         facts.is_saved = true;
@@ -209,6 +229,13 @@ impl<'a> Cluster<'a> {
             // Jobs of these nodes have no files, and their checkpoints fit.
             ClientAction::ShowFolders(_) | ClientAction::ShowMissingMemory(_) => {}
             ClientAction::ShowView => {
+                let since = leader.since;
+                self.keep(id, Some(Seen::Begun), |ledgers, ledger, now| {
+                    ledgers.view_begun(ledger, between(since, now));
+                });
+                if id != CLIENT {
+                    self.schedule_led();
+                }
                 self.trace.line(self.now, format_args!("the view begins"));
                 let now = self.now;
                 if let Some(facts) = self.session_of(id) {
@@ -284,6 +311,7 @@ impl<'a> Cluster<'a> {
             session,
             ..leader.ids
         };
+        leader.since = left.since;
         let changes = !left.leaving.is_empty() || !left.joining.is_empty();
         let mut suspended = left.suspended.values();
         let is_planned = left.lost.is_empty() && suspended.all(|of| of.lost.is_empty());
@@ -299,6 +327,14 @@ impl<'a> Cluster<'a> {
             self.violate(format!(
                 "{repeats} supersteps are executed again although no node is lost"
             ));
+        }
+        let seen = Some(Seen::View(next.view.number));
+        self.keep(id, seen, |ledgers, ledger, now| {
+            ledgers.begin_view(now, ledger, &next);
+        });
+        self.note_open(id);
+        if let Some(leader) = self.leaders.get_mut(&id) {
+            leader.has_led = true;
         }
         let number = Some(next.view.number);
         let setup = setup_of(&self.scenario.request.setup, number, &next.members);
@@ -367,6 +403,8 @@ impl<'a> Cluster<'a> {
     fn stop_leading(&mut self, id: u64, error: &JobError) {
         let line = format_args!("a node does not lead the job: {error}");
         self.trace.line(self.now, line);
+        self.keep(id, None, |ledgers, ledger, _| ledgers.abandon(ledger));
+        self.note_abandoned(id);
         let Some(leader) = self.leaders.remove(&id) else {
             return;
         };
@@ -393,6 +431,7 @@ impl<'a> Cluster<'a> {
                 .trace
                 .line(self.now, format_args!("the job has failed: {error}")),
         }
+        self.end_ledger(id, &result);
         let place = self
             .leaders
             .get(&id)
@@ -409,6 +448,40 @@ impl<'a> Cluster<'a> {
             }
         } else {
             self.check(result, false);
+        }
+    }
+
+    /// The place of the node that leads the job.
+    pub(super) fn leading_place(&self) -> Option<usize> {
+        let leads = |leader: &&LeaderProcess<'_>| leader.ledger.is_some() && leader.has_led;
+        let leader = self.leaders.values().find(leads)?;
+        Some(leader.owner.place)
+    }
+
+    /// The job is over for a leader: clients that are attached hear of it, if it has led the job.
+    fn end_ledger(&mut self, id: u64, result: &Result<JobResult, JobError>) {
+        let Some(leader) = self.leaders.get(&id) else {
+            return;
+        };
+        let (request, has_led) = (leader.request, leader.has_led);
+        match result {
+            Err(_) if !has_led => {
+                self.keep(id, None, |ledgers, ledger, _| ledgers.abandon(ledger));
+                self.note_abandoned(id);
+            }
+            Err(error) => {
+                let result = Err(error.clone());
+                self.keep(id, None, |ledgers, ledger, now| {
+                    ledgers.end(now, ledger, result);
+                });
+                self.note_failed(id);
+            }
+            Ok(result) => {
+                let result = Ok((result.clone(), request));
+                self.keep(id, None, |ledgers, ledger, now| {
+                    ledgers.end(now, ledger, result);
+                });
+            }
         }
     }
 
@@ -547,6 +620,12 @@ pub(super) struct LeaderProcess<'a> {
     /// By place.
     connections: Vec<Option<(usize, usize)>>,
     timer: Option<u64>,
+    /// What the node keeps for clients that attach, if it is one.
+    pub(super) ledger: Option<LedgerId>,
+    /// When the leader knew of what ended the view before.
+    since: Instant,
+    /// Whether it has begun to lead the job in another view.
+    has_led: bool,
 }
 
 impl LeaderProcess<'_> {

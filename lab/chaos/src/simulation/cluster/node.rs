@@ -14,6 +14,7 @@ use bsp::{HostId, MemorySize, Rank, SetId};
 use bytes::Bytes;
 use checkpoint::{Delta, Piece};
 use machines::client::output as output_state;
+use machines::ledger::Ledgers;
 use machines::node::{ConnectionId, JobEvent, NodeEvent};
 use machines::node::{JobAction, JobEnd, NodeAction, StartedJob};
 use machines::node::{NodeMachine, NodeParts, Prepare};
@@ -30,8 +31,9 @@ use protocol::{
 
 use crate::simulation::cluster::checkpoints::Change;
 use crate::simulation::cluster::connection::{EndRole, Untaken};
+use crate::simulation::cluster::followers::{LinesInMemory, NodeTelling};
 use crate::simulation::cluster::wire::{At, CONNECTING};
-use crate::simulation::cluster::{Cluster, Connecting, Happening, Owner};
+use crate::simulation::cluster::{By, Cluster, Connecting, Happening, Owner};
 
 impl Cluster<'_> {
     /// Tells a node of an event, and performs what it decides.
@@ -437,7 +439,7 @@ impl Cluster<'_> {
             host,
             job,
             number,
-            leader: None,
+            by: By::Node,
             role,
             limit: self.now + CONNECTING,
         };
@@ -602,6 +604,9 @@ pub(super) struct NodeProcess {
     timer: Option<u64>,
     /// What other nodes have sent that it does not take yet.
     pub(super) peer_events: VecDeque<JobEvent>,
+    /// What it keeps of the jobs that it leads, and what it tells clients that are attached, by the end of their connection.
+    pub(super) ledgers: Ledgers<LinesInMemory>,
+    pub(super) tellings: BTreeMap<At, NodeTelling>,
 }
 
 /// What a node has for a session of a job.
@@ -661,11 +666,13 @@ impl NodeProcess {
             obeyed: None,
             timer: None,
             peer_events: VecDeque::new(),
+            ledgers: Ledgers::default(),
+            tellings: BTreeMap::new(),
         }
     }
 
     /// How the node is.
-    pub(super) fn status(&self, now: Instant) -> Status {
+    pub(super) fn status(&mut self, now: Instant) -> Status {
         let execution = self
             .meter
             .oldest_execution()
@@ -685,7 +692,7 @@ impl NodeProcess {
             jobs: self.machine.jobs(),
             refused: 0,
             memory: None,
-            led: Vec::new(),
+            led: self.ledgers.status(now),
             others: Vec::new(),
         }
     }

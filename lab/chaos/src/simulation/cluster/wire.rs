@@ -14,10 +14,10 @@ use protocol::transport::{ConnectError, JobId, PeerError, SessionState, Stamp, S
 use protocol::{Address, EncodedState, Frame, JobMessage, Message, Pieces};
 
 use crate::simulation::cluster::connection::{
-    Connection, End, EndRole, Lane, Packet, Party, Untaken,
+    Connection, Connections, End, EndRole, Lane, Packet, Party, Untaken,
 };
 use crate::simulation::cluster::leader::CLIENT;
-use crate::simulation::cluster::{Cluster, Connecting, Happening, Owner};
+use crate::simulation::cluster::{By, Cluster, Connecting, Happening, Owner};
 
 /// A connection and one of its ends.
 pub(super) type At = (usize, usize);
@@ -92,7 +92,7 @@ impl Cluster<'_> {
         let ends = &self.connections[at.0].ends;
         let (from, to) = (ends[at.1].place, ends[1 - at.1].place);
         if self.network.loses(from, to) {
-            return self.update_silence();
+            return self.update_silence_of(Connections::is_of_follower(at.0));
         }
         let (job, end) = self.end(at);
         end.is_closing = true;
@@ -121,7 +121,7 @@ impl Cluster<'_> {
         let delay = self.delay_to(other);
         let happening = Happening::Aborted(other.0, other.1, reason);
         self.queue.add(self.now + delay, happening);
-        self.update_silence();
+        self.update_silence_of(Connections::is_of_follower(at.0));
     }
 
     /// How long a short message to an end takes now.
@@ -140,7 +140,10 @@ impl Cluster<'_> {
             end.held.insert(number, packet);
             return;
         }
-        let arrival = self.now + self.network.delay(from, to, packet.len());
+        let mut arrival = self.now + self.network.delay(from, to, packet.len());
+        if packet.is_output() {
+            arrival += self.network.output_delay(from);
+        }
         let (_, end) = self.end(at);
         let last = &mut end.arrivals[packet.lane() as usize];
         *last = arrival.max(*last);
@@ -176,6 +179,7 @@ impl Cluster<'_> {
         let (place, role) = (end.place, end.role);
         match (role, &packet) {
             (EndRole::Leader(id), _) => self.read_at_leader(id, at, packet),
+            (EndRole::Follower(id), _) => self.read_at_follower(id, at, packet),
             (EndRole::Undecided, _) => self.end(at).1.unread.push_back(packet),
             (EndRole::Client, Packet::State(..)) if !self.reads_states(at) => {
                 let (_, end) = self.end(at);
@@ -218,11 +222,18 @@ impl Cluster<'_> {
             }
             Packet::Frame(stamp, bytes) => {
                 let checked = self.connections[at.0].check_frame(at.1, (stamp, bytes), session);
-                if let Ok((_, _, Message::Job(message))) = &checked
-                    && matches!(**message, JobMessage::Inquire)
-                {
-                    self.answer(at);
-                    return None;
+                if let Ok((_, _, Message::Job(message))) = &checked {
+                    match **message {
+                        JobMessage::Inquire => {
+                            self.answer(at);
+                            return None;
+                        }
+                        JobMessage::Attach(job) => {
+                            self.attach(at, job);
+                            return None;
+                        }
+                        _ => {}
+                    }
                 }
                 checked.map(|(_, _, message)| match message {
                     Message::Job(message) => {
@@ -257,10 +268,11 @@ impl Cluster<'_> {
     /// A node says how it is.
     fn answer(&mut self, at: At) {
         let place = self.end(at).1.place;
-        let Some(node) = &self.nodes[place] else {
+        let now = self.instant();
+        let Some(node) = &mut self.nodes[place] else {
             return;
         };
-        let status = JobMessage::Status(Box::new(node.status(self.instant())));
+        let status = JobMessage::Status(Box::new(node.status(now)));
         // The end of the connection is an event of its own.
         drop(self.send_frame(at, 0, &frame(status)));
     }
@@ -385,6 +397,7 @@ impl Cluster<'_> {
                 let error = JobError::from(error);
                 self.tell_leader_of(id, at, NodeWord::Closed(Err(error)));
             }
+            EndRole::Follower(id) => self.follower_lost(id, at, error.into()),
             EndRole::Client => {
                 let gone = NodeEvent::ClientGone(id, Some(error.into()));
                 self.tell_node(place, gone);
@@ -408,7 +421,7 @@ impl Cluster<'_> {
         end.held.clear();
         let (_, other) = self.end((at.0, 1 - at.1));
         other.is_closing = false;
-        self.update_silence();
+        self.update_silence_of(Connections::is_of_follower(at.0));
     }
 
     /// An end, and the job of its connection.
@@ -438,12 +451,13 @@ impl Cluster<'_> {
     /// A process connects to another one, or tries again.
     pub(super) fn connect(&mut self, connecting: Connecting) {
         let (from, to) = (connecting.from, connecting.to);
-        let is_current = match connecting.leader {
-            Some(id) => {
+        let is_current = match connecting.by {
+            By::Leader(id) => {
                 let leader = self.leaders.get(&id);
                 leader.is_some_and(|leader| leader.view() == connecting.number)
             }
-            None => self.nodes[from.place]
+            By::Follower(id) => self.is_looking(id, connecting.number),
+            By::Node => self.nodes[from.place]
                 .as_ref()
                 .is_some_and(|node| node.job.is_some() && node.jobs == connecting.number),
         };
@@ -459,11 +473,7 @@ impl Cluster<'_> {
             if connecting.limit <= self.now {
                 let peer = Arc::clone(&self.places[to].info);
                 let after = Duration::from_nanos(CONNECTING);
-                let error = ConnectError::TimedOut {
-                    peer,
-                    after,
-                    is_closed: false,
-                };
+                let error = ConnectError::TimedOut { peer, after };
                 return self.unreachable(&connecting, error.into());
             }
             let again = (self.now + AGAIN).min(connecting.limit);
@@ -489,18 +499,19 @@ impl Cluster<'_> {
     /// Both ends have a connection.
     fn connected(&mut self, connecting: &Connecting, session: SessionState) {
         let (from, to) = (connecting.from, self.owner(connecting.to));
-        let number = self.connections.len();
-        let from_epoch = match (connecting.leader, self.nodes.get(from.place)) {
-            (None, Some(Some(node))) => node.session.state().epoch,
+        let is_of_follower = matches!(connecting.by, By::Follower(_));
+        let number = self.connections.next(is_of_follower);
+        let from_epoch = match (connecting.by, self.nodes.get(from.place)) {
+            (By::Node, Some(Some(node))) => node.session.state().epoch,
             _ => 0,
         };
         let mut id = |place: usize, end| match self.nodes.get_mut(place) {
             Some(Some(node)) => node.connect((number, end)),
             Some(None) | None => ConnectionId(0),
         };
-        let opening = match connecting.leader {
-            Some(_) => ConnectionId(0),
-            None => id(from.place, 0),
+        let opening = match connecting.by {
+            By::Leader(_) | By::Follower(_) => ConnectionId(0),
+            By::Node => id(from.place, 0),
         };
         let ids = [opening, id(to.place, 1)];
         let party = |owner: Owner, epoch| Party {
@@ -511,15 +522,20 @@ impl Cluster<'_> {
         };
         let (opening, answering) = (party(from, from_epoch), party(to, session.epoch));
         let connection = Connection::new(connecting.job, &opening, &answering, ids);
-        self.connections.push(connection);
-        if let Some(id) = connecting.leader {
-            self.end((number, 0)).1.role = EndRole::Leader(id);
+        self.connections.add(connection, is_of_follower);
+        match connecting.by {
+            By::Leader(id) => self.end((number, 0)).1.role = EndRole::Leader(id),
+            By::Follower(id) => self.end((number, 0)).1.role = EndRole::Follower(id),
+            By::Node => {}
         }
-        self.update_silence();
+        self.update_silence_of(is_of_follower);
         self.tell_of_connection((number, 1), connecting.job);
-        match connecting.leader {
-            Some(id) => self.leader_connected(id, (number, 0), (connecting.to, connecting.host)),
-            None => self.tell_of_connection((number, 0), connecting.job),
+        match connecting.by {
+            By::Leader(id) => {
+                self.leader_connected(id, (number, 0), (connecting.to, connecting.host));
+            }
+            By::Follower(id) => self.follower_connected(id, (number, 0), connecting.to),
+            By::Node => self.tell_of_connection((number, 0), connecting.job),
         }
     }
 
@@ -538,9 +554,13 @@ impl Cluster<'_> {
 
     fn unreachable(&mut self, connecting: &Connecting, error: JobError) {
         let place = connecting.from.place;
-        if let Some(id) = connecting.leader {
-            let host = connecting.host;
-            return self.tell_leader(id, ClientEvent::Connected(host, Err(error)));
+        match connecting.by {
+            By::Leader(id) => {
+                let host = connecting.host;
+                return self.tell_leader(id, ClientEvent::Connected(host, Err(error)));
+            }
+            By::Follower(id) => return self.follower_without(id, connecting.to, error),
+            By::Node => {}
         }
         let gone = JobEvent::PeerGone(connecting.host, Err(error));
         self.tell_node(place, gone.into());
@@ -555,7 +575,12 @@ const AGAIN: u64 = 200_000_000;
 impl Cluster<'_> {
     /// Notes which ends hear their peers from now on.
     pub(super) fn update_silence(&mut self) {
-        for connection in 0..self.connections.len() {
+        self.update_silence_of(false);
+    }
+
+    /// The same for connections of clients that attach, or for all.
+    pub(super) fn update_silence_of(&mut self, followers_alone: bool) {
+        for connection in self.connections.numbers(followers_alone) {
             for end in 0..2 {
                 let is_heard = self.hears((connection, end));
                 let own = &mut self.connections[connection].ends[end];
@@ -564,7 +589,12 @@ impl Cluster<'_> {
                     (true, Some(_)) => {}
                     (true, None) => {
                         own.silent_since = Some(self.now);
-                        let limit = SILENCE + self.random.between(0, SILENCE_SPREAD);
+                        let random = if Connections::is_of_follower(connection) {
+                            &mut self.followers.random
+                        } else {
+                            &mut self.random
+                        };
+                        let limit = SILENCE + random.between(0, SILENCE_SPREAD);
                         let happening = Happening::Silent(connection, end, self.now);
                         self.queue.add(self.now + limit, happening);
                     }

@@ -1,0 +1,133 @@
+//! What an endpoint reads again while it runs: its own certificate and key, and the list of revocations.
+//!
+//! A node or client looks at its files every 2 s. What is invalid, older or no longer there leaves in force what is, with one
+//! warning in the log.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use protocol::identity::files::{IdentityFiles, RevocationsFile, Stamps};
+use protocol::identity::{date, ending};
+use protocol::transport::Endpoint;
+use tokio::sync::Notify;
+
+/// Gives `endpoint` what is in the files of its identity whenever they change, if it is of files; they are looked at when `reload` says
+/// so, too.
+pub(crate) fn follow(endpoint: &Arc<Endpoint>, reload: Arc<Notify>) {
+    let identity = endpoint.identity();
+    let Some(folder) = identity.folder() else {
+        return;
+    };
+    let mut files = Files {
+        endpoint: Arc::clone(endpoint),
+        identity: IdentityFiles::new(folder.to_owned(), endpoint.subject().name.clone()),
+        revocations: RevocationsFile::new(folder.to_owned()),
+        failed: (None, 0),
+    };
+    drop(tokio::spawn(async move {
+        loop {
+            // Either is reason enough.
+            drop(tokio::time::timeout(PERIOD, reload.notified()).await);
+            // Files may be on another machine.
+            let reading = tokio::task::spawn_blocking(move || {
+                files.read_revocations();
+                files.read_identity();
+                files
+            });
+            let Ok(read) = reading.await else {
+                return;
+            };
+            files = read;
+        }
+    }));
+}
+
+/// Warns once a day, beginning now, while the certificate of `endpoint` ends soon.
+pub(crate) fn warn_daily(endpoint: &Arc<Endpoint>) {
+    let endpoint = Arc::clone(endpoint);
+    drop(tokio::spawn(async move {
+        loop {
+            let identity = endpoint.identity();
+            let certificate = identity.certificate();
+            let own = [(&certificate.subject.name, certificate.validity)];
+            if let Some(ending) = ending(own, SystemTime::now()) {
+                tracing::warn!("{ending}");
+            }
+            tokio::time::sleep(DAY).await;
+        }
+    }));
+}
+
+/// The files of an endpoint.
+struct Files {
+    endpoint: Arc<Endpoint>,
+    identity: IdentityFiles,
+    revocations: RevocationsFile,
+    /// The files of the identity that could not be used at the last looks, and at how many.
+    failed: (Option<Stamps>, u32),
+}
+
+impl Files {
+    /// Reads the certificate and the key if they have changed.
+    ///
+    /// One is replaced after the other, so the first look may find files that do not belong together.
+    fn read_identity(&mut self) {
+        let path = self.identity.path().display().to_string();
+        let (stamps, problem) = match self.identity.changed() {
+            Ok(None) => {
+                self.failed = (None, 0);
+                return;
+            }
+            Ok(Some((identity, stamps))) => {
+                let until = date(identity.certificate().validity.until());
+                let is_new = identity.certificate() != self.endpoint.identity().certificate();
+                match self.endpoint.set_identity(identity, SystemTime::now()) {
+                    Ok(()) => {
+                        self.identity.used(stamps);
+                        if is_new {
+                            tracing::info!(path, until, "read the new certificate");
+                        }
+                        return;
+                    }
+                    Err(error) => (Some(stamps), format!("{path}: {error}")),
+                }
+            }
+            Err(error) => (None, error.to_string()),
+        };
+        let looks = if self.failed.0 == stamps {
+            self.failed.1.saturating_add(1)
+        } else {
+            1
+        };
+        self.failed = (stamps, looks);
+        if looks == 2 {
+            tracing::warn!("kept the certificate in use: {problem}");
+        }
+    }
+
+    /// Reads the list of revocations if it has changed.
+    fn read_revocations(&mut self) {
+        let revocations = match self.revocations.changed() {
+            Ok(None) => return,
+            Ok(Some(revocations)) => revocations,
+            Err(error) => {
+                tracing::warn!(%error, "kept the earlier list of revocations");
+                return;
+            }
+        };
+        let path = self.revocations.path().display().to_string();
+        let certificates = revocations.serials().len();
+        if let Err(error) = self.endpoint.set_revocations(revocations.clone()) {
+            tracing::warn!(path, %error, "kept the earlier list of revocations");
+            return;
+        }
+        tracing::info!(path, certificates, "read the list of revocations");
+        if let Err(error) = self.revocations.keep(&revocations) {
+            tracing::warn!(%error, "an older list would have effect after a restart");
+        }
+    }
+}
+
+/// The time between two looks at the files.
+const PERIOD: Duration = Duration::from_secs(2);
+const DAY: Duration = Duration::from_secs(24 * 3600);
