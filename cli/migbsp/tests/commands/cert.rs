@@ -1,4 +1,4 @@
-//! `cert init`, `cert issue`, `cert revoke` and `cert show`; and the commands of docs/cluster.md, in their order.
+//! `cert init`, `cert issue`, `cert revoke` and `cert show`; and those of the guides, in their order.
 
 use std::fs;
 use std::path::Path;
@@ -510,24 +510,25 @@ fn an_authority_that_has_ended_revokes_nothing() {
 }
 
 #[test]
-fn the_commands_of_the_guide_run_in_their_order() {
-    let folder = Folder::new();
-    let home = folder.path().join("home").display().to_string();
-    let folder = folder.with_variable("HOME", &home);
-    let guide = root().join("docs/cluster.md");
-    let guide = fs::read_to_string(guide).unwrap();
-    let mut run = 0;
-    for line in guide
-        .lines()
-        .filter_map(|line| line.strip_prefix("migbsp cert "))
-    {
-        let command = line.split(" # ").next().unwrap();
-        let arguments: Vec<&str> = command.split_whitespace().collect();
-        folder.stdout(&[&["cert"], &arguments[..]].concat());
-        run += 1;
+fn the_commands_of_the_guides_run_in_their_order() {
+    for (guide, count) in GUIDES {
+        let folder = Folder::new();
+        let home = folder.path().join("home").display().to_string();
+        let folder = folder.with_variable("HOME", &home);
+        let text = fs::read_to_string(root().join(guide)).unwrap();
+        let mut run = 0;
+        for line in text
+            .lines()
+            .filter_map(|line| line.strip_prefix("migbsp cert "))
+        {
+            let command = line.split(" # ").next().unwrap();
+            let arguments: Vec<&str> = command.split_whitespace().collect();
+            folder.stdout(&[&["cert"], &arguments[..]].concat());
+            run += 1;
+        }
+        assert_eq!(run, count, "commands of {guide}");
     }
-    assert_eq!(run, GUIDE, "commands of docs/cluster.md");
 }
 
-/// How many commands the guide has.
-const GUIDE: usize = 7;
+/// How many commands the guides have.
+const GUIDES: [(&str, usize); 2] = [("docs/cluster.md", 7), ("docs/service.md", 11)];
