@@ -52,9 +52,8 @@ fn all(folder: &Folder, mistakes: &[Mistake<'_>]) {
     }
 }
 
-#[test]
-#[expect(clippy::too_many_lines, reason = "a table of mistakes")]
-fn a_mistake_at_one_host_is_a_sentence() {
+/// A folder with certificates in `ca` and, not valid, in `other`; and with files that do not belong together.
+fn folder() -> Folder {
     let folder = Folder::new().with("empty/nothing", "");
     let usual = (-1, 30);
     authority(
@@ -87,10 +86,14 @@ fn a_mistake_at_one_host_is_a_sentence() {
     ] {
         copy(from, to);
     }
+    folder
+}
+
+#[test]
+fn a_mistake_of_a_node_is_a_sentence() {
+    let folder = folder();
     let start = "node --conf node.toml";
     let listening = |listen: &str| format!("[node]\nname = \"n1\"\nlisten = {listen}\n");
-    let status = "status --cluster hosts --identity ca";
-    let host = || "n1 addr=127.0.0.1:9\n".to_owned();
     let mistakes: &[Mistake<'_>] = &[
         (
             "node.toml",
@@ -211,6 +214,16 @@ fn a_mistake_at_one_host_is_a_sentence() {
             4,
             "--> ca/n1.pem:1",
         ),
+    ];
+    all(&folder, mistakes);
+}
+
+#[test]
+fn a_mistake_of_a_client_is_a_sentence() {
+    let folder = folder();
+    let status = "status --cluster hosts --identity ca";
+    let host = || "n1 addr=127.0.0.1:9\n".to_owned();
+    let mistakes: &[Mistake<'_>] = &[
         (
             "hosts",
             host(),
@@ -331,7 +344,10 @@ fn a_user_without_a_home_is_told_what_names_the_folder() {
     let binary = folder.command(&[]).get_program().to_owned();
     for (arguments, remedy) in [
         ("status --cluster hosts", "name a folder with --identity"),
-        ("node --conf node.toml", "name a folder with --identity"),
+        (
+            "node --conf node.toml",
+            "name a folder with --identity",
+        ),
         ("cert init --cluster lab", "name a folder with --dir"),
         ("cert show", "name a file or a folder"),
     ] {
