@@ -160,7 +160,7 @@ fn a_fault_is_named_with_its_line() {
     );
     fails(
         "a gravity=1",
-        "hosts:1: unknown key `gravity`; known here: `slots`, `max_slots`, `set`, `speed`, `addr`",
+        "hosts:1: unknown key `gravity`; known here: `slots`, `max_slots`, `set`, `speed`, `addr`, `pool`",
     );
     fails(
         "a slots",
