@@ -209,7 +209,8 @@ fn clients_that_attach_receive_the_outputs_although_the_leader_or_their_connecti
         lasts,
         ..late(0, 1, 1)
     };
-    let attach = |milliseconds| fault(FaultKind::Attach, When::Led(milliseconds * 1_000_000), 0);
+    let attach =
+        |milliseconds: u64| fault(FaultKind::Attach, When::Led(milliseconds * 1_000_000), 0);
     let alone = run_with(Vec::new(), &scenario);
     assert!(alone.is_completed && alone.attached == 0);
     for milliseconds in [1, 50, 150, 250, 400] {
