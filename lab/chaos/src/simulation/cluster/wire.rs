@@ -222,8 +222,8 @@ impl Cluster<'_> {
             }
             Packet::Frame(stamp, bytes) => {
                 let checked = self.connections[at.0].check_frame(at.1, (stamp, bytes), session);
-                match &checked {
-                    Ok((_, _, Message::Job(message))) => match **message {
+                if let Ok((_, _, Message::Job(message))) = &checked {
+                    match **message {
                         JobMessage::Inquire => {
                             self.answer(at);
                             return None;
@@ -233,8 +233,7 @@ impl Cluster<'_> {
                             return None;
                         }
                         _ => {}
-                    },
-                    Ok(_) | Err(_) => {}
+                    }
                 }
                 checked.map(|(_, _, message)| match message {
                     Message::Job(message) => {
