@@ -213,6 +213,12 @@ impl<'a> Cluster<'a> {
         cluster
     }
 
+    /// The same cluster, in which no client attaches.
+    pub(super) fn without_followers(mut self) -> Self {
+        self.followers.remove_all();
+        self
+    }
+
     /// Starts the node of `host`, unless it runs.
     fn start(&mut self, host: usize) {
         if self.nodes[host].is_some() {

@@ -201,42 +201,32 @@ impl Scenario {
             };
             When::Step(random.of(&rare), random.between(1, 3))
         };
-        if random.percent(if is_heavy { 60 } else { 30 }) {
+        // Where messages are late, nodes may not agree on a leader in time.
+        let are_late = self
+            .faults
+            .iter()
+            .any(|fault| fault.kind == FaultKind::Late);
+        if !are_late && random.percent(if is_heavy { 60 } else { 30 }) {
             let steps = [Step::Compute, Step::Exchange, Step::Barrier, Step::Save];
             let when = When::Step(random.of(&steps), random.between(1, 60));
             let crash = Fault::draw(random, FaultKind::ClientCrash, when, nodes);
             self.faults.push(crash);
             // What happens to the clients that attach then takes seconds.
             if !is_heavy {
-                self.computation = (20_000_000, 300_000_000);
-                self.longest *= 2;
+                self.last_long();
             }
         }
         // The node that leads may be lost.
-        if random.percent(30) {
+        if !are_late && random.percent(30) {
             let when = When::Led(random.duration(1_000_000, 5 * SECOND));
             self.faults.push(Fault::draw_loss(random, when, nodes));
         }
-        if random.percent(20) {
-            let when = if random.percent(30) {
-                step(random)
-            } else {
-                When::Event(random.between(1, 300))
-            };
+        if !are_late && !is_heavy && random.percent(6) {
+            self.draw_late_outputs(random);
+        } else if random.percent(10) {
+            let when = step(random);
             let late = Fault::draw(random, FaultKind::LateOutputs, when, nodes);
-            // Most concern the process that halts first, whose output is sent when a later view begins.
-            let lasts = self.programs[0].lasts.iter();
-            let lasts = lasts.zip(&self.request.setup.placement);
-            let first = lasts.min_by_key(|(last, _)| **last);
-            let first = first.map_or(late.node, |(_, host)| host.index());
-            let node = if random.percent(75) { first } else { late.node };
-            self.faults.push(Fault { node, ..late });
-            // Other outputs are sent at the end. A node that is lost then ends the view all the same.
-            if random.percent(50) {
-                let steps = [Step::Barrier, Step::Finish, Step::End];
-                let when = When::Step(random.of(&steps), random.between(1, 6));
-                self.faults.push(Fault::draw_loss(random, when, nodes));
-            }
+            self.faults.push(late);
         }
         if random.percent(80) {
             // The first client attaches soon, so that others of these faults happen to it.
@@ -259,6 +249,45 @@ impl Scenario {
                 self.faults.push(Fault::draw(random, kind, when, nodes));
             }
         }
+    }
+
+    /// The outputs of a node are late. A process there halts early, and two other nodes are lost after that: the output, which is sent
+    /// when the second view begins, arrives in the third one.
+    fn draw_late_outputs(&mut self, random: &mut Random) {
+        let (nodes, placement) = (self.request.members.len(), &self.request.setup.placement);
+        let rank = random.index(placement.len());
+        let node = placement[rank].index();
+        let halts = random.between(1, 3);
+        for program in &mut self.programs {
+            program.lasts[rank] = halts;
+        }
+        let outputs = reference::run(self.programs.clone(), reference::Limit(1000));
+        self.outputs = outputs.expect("the program obeys its laws").outputs;
+        let interval = CheckpointInterval::Supersteps(random.between(1, 3));
+        self.request.setup.checkpointing = Some(checkpointing(interval, true));
+        self.last_long();
+        let mut fault = |kind, when, node| Fault {
+            node,
+            ..Fault::draw(random, kind, when, nodes)
+        };
+        let late = Fault {
+            lasts: 60 * SECOND,
+            factor: 10_000,
+            ..fault(FaultKind::LateOutputs, When::Event(1), node)
+        };
+        // The first fault of all is the late one. A crash is noticed after 2.5 s.
+        let crashes = [(1, 2 * SECOND), (2, 4 * SECOND)].map(|(next, time)| {
+            let node = (node + next) % nodes;
+            fault(FaultKind::Crash, When::Later(time), node)
+        });
+        self.faults.insert(0, late);
+        self.faults.extend(crashes);
+    }
+
+    /// The job lasts so long that connections are lost in it.
+    fn last_long(&mut self) {
+        self.computation = (20_000_000, 300_000_000);
+        self.longest *= 2;
     }
 
     /// A job without faults, on fast paths and processors.

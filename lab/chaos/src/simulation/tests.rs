@@ -323,3 +323,4 @@ fn a_job_is_completed_although_nodes_leave_and_join_it_a_hundred_times() {
     );
     assert!(100 <= found.views, "{} views", found.views);
 }
+const IDENTITY: &str = "c34d4c275215754e86e520a63e48d0dab12095dabf30f6f9de6dedfd30b395a7";

@@ -344,10 +344,7 @@ fn a_user_without_a_home_is_told_what_names_the_folder() {
     let binary = folder.command(&[]).get_program().to_owned();
     for (arguments, remedy) in [
         ("status --cluster hosts", "name a folder with --identity"),
-        (
-            "node --conf node.toml",
-            "name a folder with --identity",
-        ),
+        ("node --conf node.toml", "name a folder with --identity"),
         ("cert init --cluster lab", "name a folder with --dir"),
         ("cert show", "name a file or a folder"),
     ] {

@@ -146,6 +146,11 @@ impl Followers {
         }
     }
 
+    /// No client attaches.
+    pub(super) fn remove_all(&mut self) {
+        self.faults.clear();
+    }
+
     /// Whether a client that attaches runs.
     pub(super) fn is_alive(&self, id: u64) -> bool {
         self.processes.contains_key(&id)
