@@ -176,7 +176,7 @@ fn nodes_that_ssh_starts_compute_what_a_simulation_does_and_end_with_their_comma
     };
     gone();
     // However the command ends.
-    let long = ["--set", "application.supersteps=100000000", "--out", "runs"];
+    let long = ["--set", "application.supersteps=1000000", "--out", "runs"];
     let run = UnderWay::start(&mut command(&[&up[..], &run, &long].concat()));
     let record = folder.path().join("runs/i/events.jsonl");
     crate::live::recovery::begun_on(&run, &record);

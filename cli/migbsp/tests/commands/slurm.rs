@@ -164,7 +164,11 @@ impl Lab {
                 host,
                 &["bash", "-c", "ip netns pids $(ip netns identify $$)"],
             );
-            found.extend(listed.lines().filter_map(|pid| pid.trim().parse().ok()));
+            found.extend(
+                listed
+                    .lines()
+                    .filter_map(|pid| pid.trim().parse::<u32>().ok()),
+            );
         }
         let is_node = |pid: &u32| {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -188,32 +192,6 @@ impl Lab {
             );
             thread::sleep(Duration::from_millis(20));
         }
-    }
-
-    /// Waits until a checkpoint is complete in a folder.
-    #[track_caller]
-    fn saved(&self, name: &str, folder: &str, seconds: u64) {
-        let deadline = Instant::now() + Duration::from_secs(seconds);
-        while self.manifests(folder) == 0 {
-            assert!(
-                Instant::now() < deadline,
-                "{folder}\n{}",
-                self.text(&format!("{name}.log"))
-            );
-            thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// The number of complete checkpoints in a folder.
-    fn manifests(&self, folder: &str) -> usize {
-        let entries = |path: PathBuf| {
-            let entries = fs::read_dir(path).into_iter().flatten().flatten();
-            entries.map(|entry| entry.path())
-        };
-        let generations = entries(self.path(folder)).flat_map(entries);
-        generations
-            .filter(|path| path.join("manifest.json").is_file())
-            .count()
     }
 
     /// Checks that nothing of a job is left: no node, and no key.
@@ -344,7 +322,7 @@ fn the_components_of_a_heterogeneous_job_are_sets_and_a_job_that_is_cancelled_le
     assert_eq!(result["hosts"].as_array().unwrap().len(), 3, "{result}");
     lab.is_clean();
     let long = [
-        "--set application.supersteps=10000000",
+        "--set application.supersteps=1000000",
         "-n 4",
         "--checkpoint saved",
         "--out runs/ended",
