@@ -45,7 +45,7 @@ struct NodeArguments {
     /// Its configuration, a TOML file with a section [node] [default: none]
     #[arg(long, value_name = "FILE")]
     conf: Option<PathBuf>,
-    /// Its name, in place of [node] name [default: SLURMD_NODENAME, else the name of the host without its domain; in lower case, `_` as
+    /// Its name, in place of [node] name [default: `SLURMD_NODENAME`, else the name of the host without its domain; in lower case, `_` as
     /// `-`]
     #[arg(long, value_name = "NAME")]
     name: Option<Name>,
