@@ -144,9 +144,10 @@ impl Launcher {
                 }
             }
             Self::Shell(words) => {
-                let (shell, options) = words
-                    .split_first()
-                    .map_or(("ssh", words.as_slice()), |it| (it.0.as_str(), it.1));
+                let (shell, options) = match words.split_first() {
+                    Some((shell, options)) => (shell.as_str(), options),
+                    None => ("ssh", &words[..]),
+                };
                 for (index, member) in members.iter().enumerate() {
                     let mut command = Command::new(shell);
                     // The shell there takes the rest for one line.
@@ -351,8 +352,7 @@ fn await_nodes(
             Ok(Heard::Line(NodeLine::Signal(number))) => termination.raise(number),
             Ok(Heard::Ended(number)) => {
                 let missing = missing(&members[launched[number].clone()], &ready);
-                let all_are_there = missing.is_empty();
-                if !all_are_there {
+                if !missing.is_empty() {
                     let problem = format!("no node starts on {missing}: see above");
                     return Err(Failure::Cluster(problem).into());
                 }

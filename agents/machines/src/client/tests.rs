@@ -851,10 +851,7 @@ fn an_interrupted_job_waits_for_its_last_checkpoint_no_longer_than_its_grace() {
 
 #[test]
 fn a_job_that_is_interrupted_between_views_ends_in_the_next_one() {
-    let mut request = Request {
-        grace: Duration::from_secs(10),
-        ..with_pool()
-    };
+    let mut request = with_grace();
     let next = begins_with_two_more(&mut request);
     let now = Clock::now();
     let machine = ClientMachine::going_on(&request, JobIds::random(), &next, now);
