@@ -233,6 +233,14 @@ fn rules_and_panels_ask_for_what_nodes_serve() {
     let served = metrics_in(&samples.collect::<Vec<_>>().join("\n"));
     let missing: Vec<_> = names.difference(&served).collect();
     assert!(missing.is_empty(), "nodes do not serve {missing:?}");
+    let page = metrics_in(&fs::read_to_string(root().join("docs/service.md")).unwrap());
+    let parts = ["_bucket", "_sum", "_count"];
+    let whole = |name: &str| {
+        let part = parts.iter().find_map(|part| name.strip_suffix(part));
+        part.unwrap_or(name).to_owned()
+    };
+    let served: BTreeSet<String> = served.iter().map(|name| whole(name)).collect();
+    assert_eq!(page, served, "what the page names, and what nodes serve");
     match tool("prometheus") {
         Some(prometheus) => has_data(&cluster, prometheus, address, &asked),
         None => eprintln!("SKIPPED: prometheus is missing"),
