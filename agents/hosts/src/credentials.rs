@@ -10,6 +10,7 @@ use protocol::identity::files::{IdentityFiles, RevocationsFile, Stamps};
 use protocol::identity::{date, ending};
 use protocol::transport::Endpoint;
 use tokio::sync::Notify;
+use tracing::Span;
 
 /// Gives `endpoint` what is in the files of its identity whenever they change, if it is of files; they are looked at when `reload` says
 /// so, too.
@@ -24,12 +25,16 @@ pub(crate) fn follow(endpoint: &Arc<Endpoint>, reload: Arc<Notify>) {
         revocations: RevocationsFile::new(folder.to_owned()),
         failed: (None, 0),
     };
+    // Lines of the log say whose they are on other threads, too.
+    let span = Span::current();
     drop(tokio::spawn(async move {
         loop {
             // Either is reason enough.
             drop(tokio::time::timeout(PERIOD, reload.notified()).await);
             // Files may be on another machine.
+            let inside = span.clone();
             let reading = tokio::task::spawn_blocking(move || {
+                let _inside = inside.entered();
                 files.read_revocations();
                 files.read_identity();
                 files

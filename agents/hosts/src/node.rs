@@ -472,8 +472,10 @@ impl NodeShell {
         let events = self.events.clone();
         let (done, led) = oneshot::channel();
         let thread = thread::Builder::new().name("leader".to_owned());
+        let span = self.span.borrow().clone();
         // A thread of the runtime would keep the node from ending. Without a thread, another node leads the job.
         drop(thread.spawn(move || {
+            let _inside = span.entered();
             // The node may have ended.
             let _sent = done.send(leader.lead(order));
         }));

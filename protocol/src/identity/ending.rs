@@ -61,7 +61,7 @@ mod tests {
         check(
             &[("a", 13), ("b", 30), ("c", 1)],
             Some(&format!(
-                "certificates end within 14 days: c at 2024-12-30T00:00:00Z, a at 2025-01-11T00:00:00Z; {remedy}"
+                "certificates end within 14 days: c at 2025-01-13T00:00:00Z, a at 2025-01-25T00:00:00Z; {remedy}"
             )),
         );
         let all: Vec<(String, u64)> = (0..9).map(|index| (format!("n{index}"), 3)).collect();
@@ -69,7 +69,7 @@ mod tests {
             .iter()
             .map(|(name, days)| (name.as_str(), *days))
             .collect();
-        let one = "at 2025-01-01T00:00:00Z";
+        let one = "at 2025-01-15T00:00:00Z";
         check(
             &all,
             Some(&format!(
