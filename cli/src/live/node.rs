@@ -309,6 +309,7 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         offer: offer(arguments, &name),
     };
     let termination = TerminationSignal::handled(Handling::Serve);
+    let _heard = termination.wait();
     let build = node.builds.own.to_string();
     let ready =
         |address: SocketAddr| tracing::info!(node = %name, %address, build, "waits for clients");

@@ -92,7 +92,7 @@ impl Cluster {
             view: None,
             memory_part: None,
             is_left: false,
-            grace: std::time::Duration::ZERO,
+            grace: Duration::ZERO,
             wait: bsp::units::Seconds::ZERO,
             setup: case.setup(&self.members)?,
         };

@@ -199,7 +199,7 @@ impl Cluster {
             view: None,
             memory_part: None,
             is_left: false,
-            grace: std::time::Duration::ZERO,
+            grace: Duration::ZERO,
             wait: Seconds::ZERO,
             setup: setup.clone(),
         }

@@ -17,7 +17,7 @@ fn schedule(interval: CheckpointInterval, mtbf: f64, nodes: usize) -> Checkpoint
         first: Seconds::new(1.0).unwrap(),
         mtbf: seconds(mtbf),
         copies: true,
-        keep: std::num::NonZeroU32::MIN,
+        keep: NonZeroU32::MIN,
         costs: CheckpointCosts {
             encoding: rate(1e8),
             fork: rate(1e9),

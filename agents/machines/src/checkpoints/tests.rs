@@ -39,7 +39,7 @@ impl Nodes {
             first: Seconds::new(1.0).unwrap(),
             mtbf: Seconds::new(1e6).unwrap(),
             copies: true,
-            keep: std::num::NonZeroU32::MIN,
+            keep: NonZeroU32::MIN,
             costs: CheckpointCosts {
                 encoding: units::BytesPerSecond::new(1e9).unwrap(),
                 fork: units::BytesPerSecond::new(1e9).unwrap(),
