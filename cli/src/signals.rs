@@ -2,7 +2,7 @@
 
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 
 use experiments::Failure;
@@ -93,13 +93,16 @@ impl TerminationSignal {
         self.0.is_heard.get_or_init(|| {
             let signal = self.clone();
             let thread = thread::Builder::new().name("signals".to_owned());
+            let (hears, heard) = mpsc::channel();
             // Without a handler, the system ends the process.
-            drop(thread.spawn(move || signal.listen()));
+            drop(thread.spawn(move || signal.listen(&hears)));
+            let _is_heard = heard.recv();
         });
         Waiting(self.clone())
     }
 
-    fn listen(&self) {
+    /// Handles signals, and says so once it does.
+    fn listen(&self, hears: &mpsc::Sender<()>) {
         let built = runtime::Builder::new_current_thread().enable_all().build();
         let Ok(runtime) = built else { return };
         let _entered = runtime.enter();
@@ -118,6 +121,7 @@ impl TerminationSignal {
         else {
             return;
         };
+        let _waits = hears.send(());
         loop {
             let [interrupted, terminated, hung_up, told] = kinds;
             let kind = runtime.block_on(async {

@@ -354,6 +354,7 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         reload: Arc::default(),
     };
     let termination = TerminationSignal::handled(Handling::Serve);
+    let _heard = termination.wait();
     let build = node.builds.own.to_string();
     let ready = |address: SocketAddr| {
         tracing::info!(%address, build, "waits for clients");
