@@ -363,8 +363,6 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         }
         service::ready(&address.to_string());
     };
-    // Also while the node begins.
-    let _heard = termination.wait();
     let reload = Arc::clone(&node.reload);
     let (mut reloads, mut terminated) = (termination.reloads(), Box::pin(termination.received()));
     let ran = node.run(ready, async move {
