@@ -407,7 +407,7 @@ struct ClientShell<'a> {
     transfers: TransferMeter,
     /// How long the certificates of nodes are valid, until their user has been warned.
     validities: Option<BTreeMap<Name, Validity>>,
-    /// When the user is told that nodes still measure their links.
+    /// When the log says that nodes still measure their links.
     measuring: Option<Clock>,
 }
 
@@ -904,7 +904,7 @@ pub(super) async fn sleep_until(at: Option<Clock>) {
     }
 }
 
-/// The time after which the user is told that nodes still measure their links.
+/// The time after which the log says that nodes still measure their links.
 const MEASURING: Duration = Duration::from_secs(2);
 /// The reason with which the connection to a lost node closes.
 const WITHOUT: &str = "the job goes on without this node";

@@ -159,7 +159,7 @@ impl Follower {
                 if self.told <= self.taken && !mutant::is(Mutant::TakeAgain) {
                     return Ok(());
                 }
-                // The end is told again with the outputs, of which some may be missing when the leader is lost.
+                // The leader sends the end again with the outputs, of which some may be missing when the leader is lost.
                 if !matches!(*followed, Followed::Complete(_)) {
                     self.taken = self.told;
                 }

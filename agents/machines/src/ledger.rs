@@ -1,7 +1,7 @@
 //! What a node keeps of the jobs that it leads, and of those that it has led, for clients that attach; and what it tells them.
 //!
 //! A [`Ledger`](Ledgers) has what a client of the job would see, in order: the views, the folders with files, and the lines of the
-//! record; then the end. It begins with the first view that the node leads. A client that attaches is told all of it, from the
+//! record; then the end. It begins with the first view that the node leads. A client that attaches receives all of it, from the
 //! beginning, and what follows. Lines of the record are in a file, which the shell has; the rest is in memory.
 //!
 //! The ledger of a job that has ended is kept for an hour. If the node does not lead the job any more although that has not ended,
@@ -102,7 +102,7 @@ pub struct Telling {
     is_over: bool,
 }
 
-/// What a client that is attached is told next.
+/// What the node sends next to a client that is attached.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tell {
     /// This message.
@@ -256,7 +256,7 @@ impl<F: LedgerFile> Ledgers<F> {
         })
     }
 
-    /// What a client is told next.
+    /// What a client receives next.
     pub fn tell(&mut self, telling: &mut Telling) -> Tell {
         let Some(ledger) = self.all.get_mut(&telling.ledger) else {
             return if telling.is_over {
@@ -497,7 +497,7 @@ mod tests {
         (ledgers, id, now)
     }
 
-    /// What a client is told until it waits, or nothing more comes: a word each.
+    /// What a client receives until it waits, or nothing more comes: a word each.
     fn told(ledgers: &mut Ledgers<Memory>, telling: &mut Telling) -> Vec<String> {
         let mut words = Vec::new();
         loop {
