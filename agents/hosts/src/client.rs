@@ -533,7 +533,7 @@ async fn submit<'a>(
         let left = shell.follow(&mut client, (&request, since), &mut interrupt);
         let left = match left.await {
             Ended::Suspended(left) => left,
-            Ended::Over(Err(error)) if views.is_led_by_node() && suspension.is_none() => {
+            Ended::Overtaken(error) => {
                 shell.close(Some(&error)).await;
                 return Err(Hindrance::Overtaken(error));
             }
@@ -582,6 +582,8 @@ struct Interrupt<'a, F> {
 /// How a view has ended.
 enum Ended {
     Over(Result<JobResult, JobError>),
+    /// So is this leader: others have led the job to its end, or go on with it.
+    Overtaken(JobError),
     /// The client has left the job.
     Left,
     /// The job may go on with what is left.
@@ -835,6 +837,7 @@ impl<'a> ClientShell<'a> {
             }
             ClientAction::Leave => return Performed::Ended(Ended::Left),
             ClientAction::GoOn(left) => return Performed::Ended(Ended::Suspended(left)),
+            ClientAction::Overtaken(error) => return Performed::Ended(Ended::Overtaken(*error)),
             ClientAction::Finish(result) => return Performed::Ended(Ended::Over(*result)),
         }
         Performed::Done

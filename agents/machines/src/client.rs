@@ -81,6 +81,8 @@ pub struct ClientMachine<'a> {
     asks_again: Option<Clock>,
     /// Whether this is a node that asks to lead the job.
     takes_over: bool,
+    /// Whether another node has led the job to its end.
+    is_overtaken: bool,
     /// Whether all members of the view have accepted it.
     is_complete: bool,
     /// The nodes that obey another leader, as they say, or have not lost theirs yet.
@@ -219,6 +221,7 @@ impl<'a> ClientMachine<'a> {
             connected: BTreeMap::new(),
             asks_again: None,
             takes_over: false,
+            is_overtaken: false,
             is_complete: false,
             declined: BTreeMap::new(),
             without_part: BTreeSet::new(),
@@ -551,6 +554,11 @@ impl<'a> ClientMachine<'a> {
         host.index().checked_sub(self.request.members.len())
     }
 
+    /// The member, or the node of the pool, at a place.
+    fn candidate(&self, place: usize) -> Option<&Member> {
+        self.request.candidates().chain(&self.offered).nth(place)
+    }
+
     /// Whether nodes of the pool may join now.
     fn takes_nodes(&self) -> bool {
         matches!(self.phase, Phase::Running) && self.saves && !self.holds && 0 < self.view()
@@ -566,8 +574,7 @@ impl<'a> ClientMachine<'a> {
             let host = HostId::from_index(members + place);
             match asking {
                 Asking::Connect => {
-                    let mut candidates = self.request.candidates().chain(&self.offered);
-                    let member = candidates.nth(host.index()).cloned();
+                    let member = self.candidate(host.index()).cloned();
                     // One with more rights serves as one.
                     let connect = member
                         .map(|member| ClientAction::Connect(host, Box::new(member), Role::Node));
@@ -604,12 +611,28 @@ impl<'a> ClientMachine<'a> {
     fn handle_pool(&mut self, place: usize, word: NodeWord) {
         match word {
             NodeWord::Message(JobMessage::Status(status), _) => {
+                if self.has_completed(place, &status) {
+                    let member = self.candidate(self.request.members.len() + place);
+                    let name = member.map_or("another node", |member| &member.name);
+                    let error = format!("the job is over: {name} has led it to its end");
+                    self.is_overtaken = true;
+                    return self.fail(JobError::cluster(error));
+                }
                 let is_free = status.job.is_none() && status.abandoned.is_none();
                 self.pool.answer(place, is_free, self.now);
             }
             NodeWord::Closed(_) => self.pool.connect(place, None, self.now),
             NodeWord::Message(..) | NodeWord::Output { .. } => {}
         }
+    }
+
+    /// Whether a node of the pool, which may lead, has led the job to its end, as its status says: it could not tell those that go on.
+    fn has_completed(&self, place: usize, status: &Status) -> bool {
+        let is_led_by_node = self.request.view.as_ref().is_some_and(|view| view.leader.is_some());
+        let mut led = status.led.iter();
+        is_led_by_node
+            && self.pool.may_lead(place)
+            && led.any(|led| led.job == self.ids.job.0.get() && led.is_complete)
     }
 
     /// Ends the view when its processes are held and saved, so that others take part in the next one.
@@ -1189,8 +1212,12 @@ impl<'a> ClientMachine<'a> {
             // The job has failed already.
             drop(self.observe(rest));
         }
-        self.actions
-            .push_back(ClientAction::Finish(Box::new(result)));
+        self.actions.push_back(match result {
+            Err(error) if self.takes_over || self.is_overtaken => {
+                ClientAction::Overtaken(Box::new(error))
+            }
+            result => ClientAction::Finish(Box::new(result)),
+        });
     }
 
     fn enter(&mut self, phase: Phase, limit: Option<Duration>) {
@@ -1541,6 +1568,8 @@ pub enum ClientAction {
     GoOn(Box<Suspension>),
     /// The job goes on without this client.
     Leave,
+    /// The job is over, or goes on without this node, which has asked to lead it or leads it: close all connections.
+    Overtaken(Box<JobError>),
     /// The job is over: close all connections.
     Finish(Box<Result<JobResult, JobError>>),
 }

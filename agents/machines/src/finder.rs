@@ -269,6 +269,7 @@ mod tests {
             job: 7,
             owner: "laptop".to_owned(),
             ended: ended.map(|ended| Seconds::new(ended).unwrap()),
+            is_complete: ended.is_some(),
         });
         let job = job.map(|leader| JobStatus {
             job: 7,

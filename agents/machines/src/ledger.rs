@@ -226,6 +226,7 @@ impl<F: LedgerFile> Ledgers<F> {
             job: ledger.job,
             owner: ledger.owner.clone(),
             ended: ledger.end.as_ref().map(|(at, _)| between(*at, now)),
+            is_complete: matches!(ledger.end, Some((_, Ok(_)))),
         });
         led.collect()
     }

@@ -590,9 +590,11 @@ impl NodeMachine {
             return;
         }
         if let Obeyed::Candidate(.., since) = current.obeyed
-            && error.is_some()
+            && let Some(error) = &error
         {
-            // Too few nodes obey it.
+            // Too few nodes obey it, or it is lost, as the leader was. The time until a loss is noticed is no time without one.
+            let is_silent = error.loss.is_some_and(|loss| loss.silent.is_some());
+            let since = if is_silent { self.now } else { since };
             current.obeyed = Obeyed::None(since, None);
             return self.plan_to_lead(LEAD);
         }

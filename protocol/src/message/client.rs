@@ -619,6 +619,9 @@ pub struct LedJob {
     pub owner: String,
     /// How long ago it ended, if it has.
     pub ended: Option<Seconds>,
+    /// Whether it has ended with its outputs, which are kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_complete: bool,
 }
 
 impl LedJob {

@@ -83,6 +83,7 @@ fn status(job: Option<JobStatus>, others: Vec<BusyProcess>) -> JobMessage {
             job: 7,
             owner: "alice".to_owned(),
             ended: Some(seconds(60.0)),
+            is_complete: true,
         }],
         others,
     }))

@@ -123,6 +123,12 @@ impl Pool {
         }
     }
 
+    /// Whether a node that has been asked may lead a job.
+    pub(super) fn may_lead(&self, place: usize) -> bool {
+        let node = self.0.get(place).map(|node| &node.state);
+        matches!(node, Some(State::Asked((_, Role::SetManager))))
+    }
+
     /// The nodes that are free, with their builds and roles.
     pub(super) fn free(&self) -> impl Iterator<Item = (usize, &Known)> {
         let nodes = self.0.iter().enumerate();

@@ -66,6 +66,8 @@ struct Client<'a> {
     machine: ClientMachine<'a>,
     refused: Vec<(HostId, String)>,
     finished: Option<Result<JobResult, JobError>>,
+    /// Whether other nodes have led the job, or do.
+    is_overtaken: bool,
     left: Option<Suspension>,
     /// The nodes that were sent something.
     sent: Vec<HostId>,
@@ -94,6 +96,7 @@ impl<'a> Client<'a> {
             machine,
             refused: Vec::new(),
             finished: None,
+            is_overtaken: false,
             left: None,
             sent: Vec::new(),
             folders: BTreeMap::new(),
@@ -114,6 +117,10 @@ impl<'a> Client<'a> {
         while let Some(action) = self.machine.poll() {
             match action {
                 ClientAction::Refuse(host, problem) => self.refused.push((host, problem)),
+                ClientAction::Overtaken(error) => {
+                    self.is_overtaken = true;
+                    self.finished = Some(Err(*error));
+                }
                 ClientAction::Finish(result) => self.finished = Some(*result),
                 ClientAction::ShowFolders(folders) => self.folders = folders,
                 ClientAction::Observe(event) => self.observed.push(*event),
@@ -714,6 +721,11 @@ fn with_pool() -> Request {
 }
 
 fn status(is_busy: bool) -> JobMessage {
+    status_with(is_busy, Vec::new())
+}
+
+/// The status of a node that is busy, or not, and has led these jobs.
+fn status_with(is_busy: bool, led: Vec<protocol::LedJob>) -> JobMessage {
     let job = is_busy.then(|| protocol::JobStatus {
         job: 7,
         client: "another".to_owned(),
@@ -737,7 +749,7 @@ fn status(is_busy: bool) -> JobMessage {
         jobs: 0,
         refused: 0,
         memory: None,
-        led: Vec::new(),
+        led,
         others: Vec::new(),
     }))
 }
@@ -756,6 +768,49 @@ fn checkpoint(superstep: u64, held: bool) -> String {
         held,
     });
     serde_json::to_string(&event).unwrap() + "\n"
+}
+
+/// The node that led the job could not tell the others that it is complete: they have gone on with another leader.
+#[test]
+fn a_job_that_a_node_of_the_pool_has_completed_is_over() {
+    let led = |job, is_complete| protocol::LedJob {
+        job,
+        owner: "alice".to_owned(),
+        ended: Some(Seconds::ZERO),
+        is_complete,
+    };
+    for (leader, role, is_complete, is_over) in [
+        (Some(HostId(5)), Role::SetManager, true, true),
+        (Some(HostId(5)), Role::SetManager, false, false),
+        (Some(HostId(5)), Role::Node, true, false),
+        (None, Role::SetManager, true, false),
+    ] {
+        let mut request = with_pool();
+        request.view.as_mut().unwrap().leader = leader;
+        let mut client = Client::new(&request);
+        client.begin(None);
+        let spare = 6;
+        let connected = ClientEvent::Connected(HostId(spare), Ok((build(), role)));
+        client.tell(connected);
+        let job = client.machine.ids.job.0.get();
+        client.say(spare, status_with(true, vec![led(job ^ 1, true)]));
+        client.now += Duration::from_secs(2);
+        client.tell(ClientEvent::Tick);
+        client.sent.clear();
+        client.say(spare, status_with(true, vec![led(job, is_complete)]));
+        if is_over {
+            assert_eq!(client.sent, [0, 1, 2, 3, 4, 5].map(HostId), "all stop");
+            for host in 0..6 {
+                let stopped = JobError::cluster("stopped").reported();
+                client.say(host, JobMessage::Failed(stopped.into()));
+            }
+        }
+        assert_eq!(client.is_overtaken, is_over);
+        let error = client.finished.and_then(Result::err);
+        let error = error.map(|error| error.message);
+        let over = "the job is over: spare has led it to its end";
+        assert_eq!(error.as_deref(), is_over.then_some(over));
+    }
 }
 
 #[test]

@@ -245,6 +245,7 @@ impl<'a> Cluster<'a> {
                 }
             }
             ClientAction::GoOn(left) => self.go_on_without(id, &left),
+            ClientAction::Overtaken(error) => self.overtake(id, *error),
             ClientAction::Finish(result) => self.finish(id, *result),
         }
     }
@@ -414,6 +415,20 @@ impl<'a> Cluster<'a> {
         self.tell_node(leader.owner.place, NodeEvent::NotLed);
     }
 
+    /// Another node has led the job to its end, or leads it.
+    fn overtake(&mut self, id: u64, error: JobError) {
+        let line = format_args!("the job goes on without a node, or is over: {error}");
+        self.trace.line(self.now, line);
+        self.keep(id, None, |ledgers, ledger, _| ledgers.abandon(ledger));
+        self.note_abandoned(id);
+        let leader = self.leaders.get(&id);
+        let of = leader.map(|leader| (leader.owner.place, leader.ids.job.0.get()));
+        self.end_leader(id, Some(&error.message));
+        if let Some((place, job)) = of {
+            self.tell_node(place, NodeEvent::Overtaken(job, error));
+        }
+    }
+
     /// The job is over for a leader.
     fn finish(&mut self, id: u64, result: Result<JobResult, JobError>) {
         let reason = result
@@ -432,15 +447,7 @@ impl<'a> Cluster<'a> {
                 .line(self.now, format_args!("the job has failed: {error}")),
         }
         self.end_ledger(id, &result);
-        let place = self
-            .leaders
-            .get(&id)
-            .map(|leader| (leader.owner.place, leader.ids.job));
         self.end_leader(id, Some(&reason));
-        if let (Some((place, job)), Err(error), true) = (place, &result, id != CLIENT) {
-            let overtaken = NodeEvent::Overtaken(job.0.get(), error.clone());
-            self.tell_node(place, overtaken);
-        }
         if id == CLIENT || result.is_ok() {
             // What a node does not lead to its end, another one may; a job that is complete stays so.
             if !matches!(self.result, Some(Ok(_))) {
