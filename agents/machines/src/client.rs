@@ -274,7 +274,7 @@ impl<'a> ClientMachine<'a> {
 
     /// When a tick is due, if nothing else happens before.
     pub fn next_timeout(&self) -> Option<Clock> {
-        let pool = self.takes_nodes().then(|| self.pool.next_timeout());
+        let pool = self.asks_pool().then(|| self.pool.next_timeout());
         let pool = pool.flatten();
         self.limit
             .into_iter()
@@ -559,14 +559,22 @@ impl<'a> ClientMachine<'a> {
         self.request.candidates().chain(&self.offered).nth(place)
     }
 
-    /// Whether nodes of the pool may join now.
-    fn takes_nodes(&self) -> bool {
-        matches!(self.phase, Phase::Running) && self.saves && !self.holds && 0 < self.view()
+    /// Whether nodes of the pool are asked now: they may join, or one that led the job may have completed it.
+    fn asks_pool(&self) -> bool {
+        matches!(self.phase, Phase::Running)
+            && !self.holds
+            && 0 < self.view()
+            && (self.saves || self.is_led_by_node())
+    }
+
+    fn is_led_by_node(&self) -> bool {
+        let view = self.request.view.as_ref();
+        view.is_some_and(|view| view.leader.is_some())
     }
 
     /// Asks the nodes of the pool that it is time to ask. If one is free, has all processes held before the next superstep.
     fn ask_pool(&mut self) {
-        if !self.takes_nodes() {
+        if !self.asks_pool() {
             return;
         }
         let members = self.request.members.len();
@@ -583,7 +591,7 @@ impl<'a> ClientMachine<'a> {
                 Asking::Inquire => self.send(host, JobMessage::Inquire),
             }
         }
-        if self.pool.free().next().is_some() || !self.leaving.is_empty() {
+        if self.saves && (self.pool.free().next().is_some() || !self.leaving.is_empty()) {
             self.awaited = self.pool.free().map(|(place, _)| place).collect();
             self.hold();
         }
@@ -619,6 +627,9 @@ impl<'a> ClientMachine<'a> {
                     return self.fail(JobError::cluster(error));
                 }
                 let is_free = status.job.is_none() && status.abandoned.is_none();
+                if is_free && !self.saves {
+                    return self.pool.leave_out(place);
+                }
                 self.pool.answer(place, is_free, self.now);
             }
             NodeWord::Closed(_) => self.pool.connect(place, None, self.now),
@@ -628,9 +639,8 @@ impl<'a> ClientMachine<'a> {
 
     /// Whether a node of the pool, which may lead, has led the job to its end, as its status says: it could not tell those that go on.
     fn has_completed(&self, place: usize, status: &Status) -> bool {
-        let is_led_by_node = self.request.view.as_ref().is_some_and(|view| view.leader.is_some());
         let mut led = status.led.iter();
-        is_led_by_node
+        self.is_led_by_node()
             && self.pool.may_lead(place)
             && led.any(|led| led.job == self.ids.job.0.get() && led.is_complete)
     }

@@ -321,7 +321,12 @@ impl NodeMachine {
     pub fn next_timeout(&self) -> Option<Clock> {
         let job = self.current.as_ref();
         let job = job.and_then(|current| current.job()?.next_timeout());
-        let waiting = (!self.submissions.is_empty()).then(|| self.now + POLLING);
+        // Dates that follow from the submission alone, whatever else happens here.
+        let waiting = self.submissions.front().map(|first| {
+            let waited = self.now.saturating_duration_since(first.since);
+            let polls = waited.as_millis() / POLLING.as_millis() + 1;
+            first.since + POLLING * u32::try_from(polls).unwrap_or(u32::MAX)
+        });
         let leaderless = self.current.as_ref().and_then(Current::next_timeout);
         job.into_iter().chain(waiting).chain(leaderless).min()
     }
