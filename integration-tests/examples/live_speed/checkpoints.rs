@@ -1,5 +1,7 @@
 //! What checkpoints cost a run.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use agents::{CheckpointCosts, CheckpointInterval, Checkpointing};
@@ -12,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::cases::{Scale, median};
 use crate::cluster::Cluster;
 use crate::job::Case;
+use crate::memory::occupied_by;
 use crate::others::Mpi;
 use crate::table::{Row, say};
 
@@ -177,7 +180,8 @@ pub(crate) fn recovery(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> an
         let took = Duration::from_secs_f64(took).as_millis().max(1);
         TRIED * u64::try_from(MINUTE.as_millis() / took)? / scale.divisor
     };
-    let mut costs = Vec::new();
+    let processes = cluster.processes();
+    let (mut costs, mut kept) = (Vec::new(), Vec::new());
     for pair in 1..=pairs {
         say(&format!("measuring: recovery, {pair} of {pairs}"));
         let run = |saves| {
@@ -185,10 +189,13 @@ pub(crate) fn recovery(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> an
                 saves: Some(saves),
                 ..Case::empty(4, supersteps)
             };
-            let events = cluster.run_programs(&case)?.0;
+            let (ran, occupied) = sampled(&processes, || cluster.run_programs(&case));
+            let events = ran?.0;
             let (took, count) = (seconds(&events), saved(&events).len());
-            say(&format!("{saves:?}: {took:.2} s, {count} checkpoints"));
-            anyhow::Ok(took)
+            say(&format!(
+                "{saves:?}: {took:.2} s, {count} checkpoints, {occupied:.0} MiB at last"
+            ));
+            anyhow::Ok((took, occupied))
         };
         // Which one is first alternates: a machine that slows down favours none.
         let recovery = Saves::Recovery(first);
@@ -199,7 +206,8 @@ pub(crate) fn recovery(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> an
             let without = run(Saves::Never)?;
             (run(recovery)?, without)
         };
-        costs.push(with / without - 1.0);
+        costs.push(with.0 / without.0 - 1.0);
+        kept.push((with.1 - without.1) / 256.0);
     }
     rows.push(found(
         "a minute with 4 x 64 MiB that can go on without a node",
@@ -207,7 +215,34 @@ pub(crate) fn recovery(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> an
         "%",
         "the first checkpoint, which is whole",
     ));
+    rows.push(found(
+        "what nodes keep of it, by the states",
+        (2.2, median(kept)),
+        "",
+        "each state is kept on its node and on another one",
+    ));
     Ok(())
+}
+
+/// What `run` returns, and the median of what these processes occupied in its last quarter, MiB.
+fn sampled<T>(processes: &[u32], run: impl FnOnce() -> T) -> (T, f64) {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let sampling = scope.spawn(|| {
+            let mut samples = Vec::new();
+            while !is_over.load(Ordering::Relaxed) {
+                samples.push(occupied_by(processes));
+                thread::sleep(Duration::from_millis(100));
+            }
+            samples
+        });
+        let ran = run();
+        is_over.store(true, Ordering::Relaxed);
+        let samples = sampling.join().unwrap_or_default();
+        let last = &samples[samples.len() - samples.len().div_ceil(4)..];
+        let last = last.iter().map(|sample| *sample as f64 / 1024.0);
+        (ran, median(last.collect()))
+    })
 }
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -67,6 +67,11 @@ impl Cluster {
         Ok(cluster)
     }
 
+    /// The numbers of the processes of the nodes.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        self.nodes.iter().map(Child::id).collect()
+    }
+
     fn identity(&self, role: Role, name: &str) -> anyhow::Result<Identity> {
         Ok(self
             .authority

@@ -1,4 +1,4 @@
-//! The memory that this process occupies, as the kernel counts it.
+//! The memory that processes occupy, as the kernel counts it.
 
 use std::fs;
 
@@ -6,16 +6,23 @@ use std::fs;
 pub(crate) fn forget_peak() -> u64 {
     // Where it cannot be forgotten, the peak is too large, and seen to be so.
     drop(fs::write("/proc/self/clear_refs", "5"));
-    kibibytes("VmRSS:")
+    kibibytes("self", "VmRSS:")
 }
 
 /// The most that was occupied since the peak was forgotten, KiB.
 pub(crate) fn peak() -> u64 {
-    kibibytes("VmHWM:")
+    kibibytes("self", "VmHWM:")
 }
 
-fn kibibytes(field: &str) -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+/// What these processes occupy together, KiB.
+pub(crate) fn occupied_by(processes: &[u32]) -> u64 {
+    let processes = processes.iter();
+    let occupied = processes.map(|process| kibibytes(&process.to_string(), "VmRSS:"));
+    occupied.sum()
+}
+
+fn kibibytes(process: &str, field: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let value = status.lines().find_map(|line| line.strip_prefix(field));
     let number = value.and_then(|value| value.split_whitespace().next()?.parse().ok());
     number.unwrap_or(0)

@@ -288,10 +288,17 @@ fn nodes_listen_on_ipv6_and_ipv4_and_say_what_a_path_must_carry() {
     );
 }
 
-/// A job that lasts some seconds, and saves its processes early.
+/// For how many seconds networks are divided.
+const DIVIDED: u64 = if cfg!(feature = "long-tests") { 20 } else { 5 };
+
+/// A job that lasts longer than that, and saves its processes early.
 const LONG: [&str; 8] = [
     "--set",
-    "application.supersteps=20000",
+    if cfg!(feature = "long-tests") {
+        "application.supersteps=80000"
+    } else {
+        "application.supersteps=20000"
+    },
     "--set",
     "application.heat.width=100",
     "--set",
@@ -309,7 +316,7 @@ fn start_long(network: &mut Network) -> Folder {
     folder
 }
 
-/// The groups into which a network falls for some seconds, the client being with the first, and the hosts that are
+/// The groups into which a network falls for [`DIVIDED`], the client being with the first, and the hosts that are
 /// left out then and are back afterwards.
 fn go_on(mut network: Network, divide: impl Fn(&Network, bool), lost: &[&str]) {
     let folder = start_long(&mut network);
@@ -326,7 +333,7 @@ fn go_on(mut network: Network, divide: impl Fn(&Network, bool), lost: &[&str]) {
     let run = UnderWay::start(&mut folder.command(&[&run[..], &CLUSTER, &LONG].concat()));
     begun_on(&run, &folder.path().join("runs/i/events.jsonl"));
     divide(&network, true);
-    std::thread::sleep(Duration::from_secs(5));
+    std::thread::sleep(Duration::from_secs(DIVIDED));
     assert!(!run.is_over(), "{:?}", run.ends_within(0));
     divide(&network, false);
     check(&folder, &run, network.spaces.len(), lost);
@@ -361,6 +368,7 @@ fn check(folder: &Folder, following: &UnderWay, hosts: usize, lost: &[&str]) {
     for view in views {
         let record = format!("runs/{}", view["record"].as_str().unwrap());
         folder.stdout(&["verify", &record]);
+        folder.stdout(&["explain", &record]);
     }
 }
 
@@ -438,7 +446,7 @@ fn of_two_halves_that_of_the_leader_goes_on_and_the_other_one_is_back() {
     let attach = ["attach", job, "--out", "runs", "--outputs", "cut.json"];
     let attach = [&attach[..], &["--format", "json"], &CLUSTER].concat();
     let attached = UnderWay::start(&mut folder.command(&attach));
-    std::thread::sleep(Duration::from_secs(5));
+    std::thread::sleep(Duration::from_secs(DIVIDED));
     network.divide(&half, &others, false);
     let names: Vec<String> = others.iter().map(|host| format!("host-{host}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -145,8 +145,10 @@ impl Loss {
                 continue;
             };
             let record = format!("{out}/{record}");
-            let verified = folder.run(&["verify", &record]);
-            assert_eq!(verified.code, Some(0), "{name}: {verified:?}");
+            for command in ["verify", "explain"] {
+                let read = folder.run(&[command, &record]);
+                assert_eq!(read.code, Some(0), "{name}: {read:?}");
+            }
         }
         self.is_aim_hit(views, &folder.path().join(&out), superstep)
     }
