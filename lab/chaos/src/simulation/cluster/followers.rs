@@ -13,8 +13,8 @@ use machines::finder::{self, Finder, FinderAction, FinderEvent, FoundLeader};
 use machines::follower::{Follower, FollowerAction, FollowerEvent};
 use machines::ledger::{GATHERING, LedgerFile, LedgerId, Ledgers, Tell, Telling};
 use machines::node::frame;
-use machines::{InputMemory, JobError, Loss, members};
-use protocol::transport::{JobId, SessionState};
+use machines::{JobError, Loss, members};
+use protocol::transport::JobId;
 use protocol::{Address, JobMessage, Message, Step, encode};
 use record::Event;
 
@@ -610,39 +610,9 @@ impl Cluster<'_> {
 
     /// A client reads a packet.
     pub(super) fn read_at_follower(&mut self, id: u64, at: At, packet: Packet) {
-        let word = match packet {
-            Packet::Close(reason) => {
-                let error = self.end(at).1.closed(reason.clone());
-                self.lose(at, error);
-                NodeWord::Closed(Ok(reason))
-            }
-            Packet::Frame(stamp, bytes) => {
-                let session = SessionState::default();
-                let checked = self.connections[at.0].check_frame(at.1, (stamp, bytes), session);
-                match checked {
-                    Ok((_, _, Message::Job(message))) => {
-                        NodeWord::Message(*message, InputMemory::default())
-                    }
-                    Ok((_, _, Message::Agent(_) | Message::Node(_))) => return,
-                    Err(refusal) => {
-                        let error = self.end(at).1.refused(refusal.clone());
-                        self.refuse(at, refusal.to_string());
-                        NodeWord::Closed(Err(error.into()))
-                    }
-                }
-            }
-            // Nodes send them to each other alone.
-            Packet::Pieces(..) => return,
-            Packet::State(_, _, state) => {
-                self.take(at);
-                NodeWord::Output {
-                    view: state.epoch,
-                    rank: state.rank,
-                    output: state.payload,
-                }
-            }
-        };
-        self.tell_follower_word(id, at, word);
+        if let Some(word) = self.word(at, None, packet) {
+            self.tell_follower_word(id, at, word);
+        }
     }
 
     /// The connection of a client has ended.

@@ -515,7 +515,16 @@ impl<'a> Cluster<'a> {
 
     /// A leader reads a packet.
     pub(super) fn read_at_leader(&mut self, id: u64, at: At, packet: Packet) {
-        let word = match packet {
+        let own = self.host_of_leader(id, at);
+        if let Some(word) = self.word(at, own, packet) {
+            self.tell_leader_of(id, at, word);
+        }
+    }
+
+    /// What a packet says that has come to a leader, or to a client that attaches, from a node: `own` in the present view, if it has
+    /// a place there.
+    pub(super) fn word(&mut self, at: At, own: Option<HostId>, packet: Packet) -> Option<NodeWord> {
+        Some(match packet {
             Packet::Close(reason) => {
                 let error = self.end(at).1.closed(reason.clone());
                 self.lose(at, error);
@@ -524,7 +533,7 @@ impl<'a> Cluster<'a> {
             Packet::Frame(stamp, bytes) => {
                 let session = SessionState::default();
                 let checked = self.connections[at.0].check_frame(at.1, (stamp, bytes), session);
-                let own = self.host_of_leader(id, at).map(Address::Node);
+                let own = own.map(Address::Node);
                 let checked = checked.and_then(|(from, _, message)| {
                     // A node that is asked calls itself the first.
                     if own.is_some() && own != Some(from) && from != Address::Node(HostId(0)) {
@@ -537,7 +546,7 @@ impl<'a> Cluster<'a> {
                     Ok(Message::Job(message)) => {
                         NodeWord::Message(*message, InputMemory::default())
                     }
-                    Ok(Message::Agent(_) | Message::Node(_)) => return,
+                    Ok(Message::Agent(_) | Message::Node(_)) => return None,
                     Err(refusal) => {
                         let error = self.end(at).1.refused(refusal.clone());
                         self.refuse(at, refusal.to_string());
@@ -546,7 +555,7 @@ impl<'a> Cluster<'a> {
                 }
             }
             // Nodes send them to each other alone.
-            Packet::Pieces(..) => return,
+            Packet::Pieces(..) => return None,
             Packet::State(_, _, state) => {
                 self.take(at);
                 NodeWord::Output {
@@ -555,8 +564,7 @@ impl<'a> Cluster<'a> {
                     output: state.payload,
                 }
             }
-        };
-        self.tell_leader_of(id, at, word);
+        })
     }
 
     /// Tells a leader what has come from the node at a connection, if that is one of its present view.
