@@ -94,13 +94,23 @@ impl Log {
 ///
 /// If it has another form.
 pub(crate) fn set_levels(written: Option<&str>) -> Result<(), String> {
-    let levels = written.map(str::parse::<Targets>).transpose();
-    let levels = levels.map_err(|error| error.to_string())?;
+    let levels = written.map(levels).transpose()?;
     if let Some((log, handle)) = BEGUN.get() {
         let set = handle.reload(log.filter(levels));
         set.map_err(|error| error.to_string())?;
     }
     Ok(())
+}
+
+/// What is logged as `text` says. A target has its level: one without would stand for all that it says, and nothing else.
+fn levels(text: &str) -> Result<Targets, String> {
+    for directive in text.split(',') {
+        let (_, level) = directive.rsplit_once('=').unwrap_or(("", directive));
+        if level.trim().parse::<LevelFilter>().is_err() {
+            return Err(format!("`{directive}` has no level"));
+        }
+    }
+    text.parse().map_err(|error| format!("{error}"))
 }
 
 /// The log of this process, and what changes its levels, which are those of the process as its subscriber is.
@@ -115,3 +125,18 @@ const OWN: [&str; 6] = [
     "machines",
     "protocol",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_directive_of_the_levels_has_a_level() {
+        for text in ["debug", "off", "info,hosts=debug", "warn, protocol=trace"] {
+            assert!(levels(text).is_ok(), "{text}");
+        }
+        for text in ["", "verbose", "hosts", "info,hosts", "hosts=verbose", "?="] {
+            assert!(levels(text).is_err(), "{text}");
+        }
+    }
+}
