@@ -63,7 +63,7 @@ pub(crate) fn pbs_command() -> Command {
     Command::new(
         "pbs",
         "Run an experiment on the hosts of this job of PBS, as `slurm` does",
-        |arguments, context| in_shells(ResourceManager::Pbs, "pbs_tmrsh", arguments, context),
+        |arguments, context| in_shells(ResourceManager::Pbs, "ssh", arguments, context),
     )
     .long_about(PBS_ABOUT)
     .after_long_help(SHELL_HELP)
@@ -109,7 +109,7 @@ fn in_shells(
     arguments: &ShellJobArguments,
     context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
-    let launcher = Launcher::Shell(arguments.shell.words(shell));
+    let launcher = arguments.shell.launcher(shell)?;
     let termination = TerminationSignal::default();
     let _heard = termination.wait();
     in_job(

@@ -278,7 +278,7 @@ Arrays, heterogeneous jobs, what if: docs/slurm.md.";
 
 pub(super) const PBS_ABOUT: &str = "\
 Run an experiment on the hosts of this job of PBS: PBS_NODEFILE names them, with a line for each slot. A remote shell starts the nodes: \
-pbs_tmrsh, or that of --shell. All else is as with `slurm`, but for --requeue.";
+ssh, or that of --shell. pbs_tmrsh will not do: it passes no stdin on, by which nodes receive their keys. All else is as with `slurm`, but for --requeue.";
 
 pub(super) const OAR_ABOUT: &str = "\
 Run an experiment on the hosts of this job of OAR: OAR_NODEFILE names them, with a line for each slot. A remote shell starts the nodes: \

@@ -324,7 +324,7 @@ fn on_hosts(
     }
     let plan = LaunchPlan {
         members: hosts.members,
-        launcher: Launcher::Shell(arguments.shell.words("ssh")),
+        launcher: arguments.shell.launcher("ssh")?,
         options: &arguments.launched,
         checkpoints: checkpoint_folders(action.as_ref())?,
         allow_mixed_builds: arguments.allow_mixed_builds,
