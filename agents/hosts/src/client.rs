@@ -651,6 +651,10 @@ impl<'a> ClientShell<'a> {
                     Performed::Ended(ended) => return ended,
                 }
             }
+            // Nodes that have no link to measure are ready before others.
+            if client.has_begun() {
+                self.measuring = None;
+            }
             let measuring = self.measuring;
             let event = tokio::select! {
                 () = &mut interrupt.future, if !interrupt.has_happened => {
@@ -730,7 +734,6 @@ impl<'a> ClientShell<'a> {
                         let soon = Clock::now() + MEASURING;
                         self.measuring = self.measuring.or(Some(soon));
                     }
-                    NodeWord::Message(JobMessage::Ready { .. }, _) => self.measuring = None,
                     NodeWord::Message(..) | NodeWord::Output { .. } | NodeWord::Closed(_) => {}
                 }
                 if let NodeWord::Output { output, .. } = &word {

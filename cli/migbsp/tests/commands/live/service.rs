@@ -8,8 +8,11 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use protocol::identity::Role;
+use serde_json::Value;
 
 use crate::live::cluster::Cluster;
+use crate::live::under_way::UnderWay;
+use crate::schemas;
 
 /// Waits until the supervisor at `socket` is told `words`, at most five seconds; what it was told until then.
 pub(crate) fn told(socket: &UnixDatagram, words: &str) -> Vec<String> {
@@ -94,6 +97,50 @@ fn a_node_that_is_hung_up_on_reads_its_certificate_and_the_levels_of_its_log_aga
     let lines = cluster.lines_until("node-1", "a job is complete");
     let begun = lines.iter().filter(|line| line.contains("a job begins"));
     assert_eq!(begun.count(), 1, "{lines:?}");
+}
+
+#[test]
+fn a_check_shows_when_certificates_end_and_how_fast_each_node_takes_bytes() {
+    let set = || "set=s0".to_owned();
+    let days = Duration::from_secs(10 * 86_400);
+    let cluster = Cluster::valid_for(days, &[("set-manager", set()), ("node", set())]);
+    let run = |options: &[&str]| {
+        let mut command = cluster.command("hosts", &[&["check"], options].concat());
+        let ended = UnderWay::start(&mut command).ends_within(60);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.stdout
+    };
+    let plain = run(&[]);
+    assert!(
+        plain.contains("certificates end within 14 days: "),
+        "{plain}"
+    );
+    assert!(!plain.contains("bandwidths of"), "{plain}");
+    let text = run(&["--bandwidth"]);
+    assert!(text.contains("bandwidths of"), "{text}");
+    let json = run(&["--bandwidth", "--format", "json"]);
+    assert_eq!(schemas::check(&json, "check"), "check");
+    let report: Value = serde_json::from_str(&json).unwrap();
+    let ways = report["ways"].as_array().unwrap();
+    let rates = ways
+        .iter()
+        .map(|way| way["bandwidth_bytes_per_second"].as_f64());
+    assert_eq!(
+        rates
+            .map(|rate| rate.unwrap())
+            .filter(|rate| 1e5 < *rate)
+            .count(),
+        2,
+        "{json}"
+    );
+    let csv = crate::invocation::rows(&run(&["--format", "csv"]));
+    let ends = report["nodes"][0]["certificate_not_after"]
+        .as_str()
+        .unwrap();
+    assert!(
+        csv.lines().nth(1).unwrap().contains(&format!(",,{ends},")),
+        "{csv}"
+    );
 }
 
 /// The status and the body of the answer to a request of one that understands `accepted`.
