@@ -28,7 +28,7 @@ pub(crate) struct ExportArguments {
     #[arg(long, value_enum)]
     table: Option<TableName>,
     /// The file; without --table, of tables: the folder for supersteps.csv and the others; of spans: a file, or the address of a collector
-    /// of OpenTelemetry, such as http://localhost:4318
+    /// of OpenTelemetry, such as `http://localhost:4318`
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
 }
