@@ -12,13 +12,15 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bsp::units::{Instant, Seconds};
 use bsp::{HostId, Rank};
-use experiments::record::fault;
+use experiments::record::{Manifest, fault};
 use experiments::{Failure, Provenance};
 use record::{Call, Event, EventKind, Moved, Run, Superstep, TraceReader, Traced, TracedSuperstep};
 
+pub use otlp::{AttributeValue, Trace, TraceSpan};
 pub use tables::Table;
 
 /// A timeline.
@@ -37,16 +39,58 @@ pub enum Timeline {
 pub struct Export {
     folder: PathBuf,
     provenance: Provenance,
+    dated: Dated,
+}
+
+/// When and as what a run on real hosts was made.
+#[derive(Clone, Debug, Default)]
+struct Dated {
+    /// When it began, since 1970.
+    began: Option<Duration>,
+    /// The number of its job.
+    job: Option<String>,
 }
 
 impl Export {
-    /// The record in `folder`.
+    /// The record in `folder`, whose head is `manifest`.
     #[must_use]
-    pub fn new(folder: &Path, provenance: Provenance) -> Self {
+    pub fn new(folder: &Path, provenance: Provenance, manifest: &Manifest) -> Self {
+        let began = manifest.began;
         Self {
             folder: folder.to_path_buf(),
             provenance,
+            dated: Dated {
+                began: began.and_then(|began| Duration::try_from_secs_f64(began).ok()),
+                job: manifest.job.clone(),
+            },
         }
+    }
+
+    /// Whether it is known when the run began.
+    #[must_use]
+    pub const fn has_date(&self) -> bool {
+        self.dated.began.is_some()
+    }
+
+    /// The trace that the run is.
+    ///
+    /// # Errors
+    ///
+    /// If the record cannot be read.
+    pub fn trace(&self) -> Result<Trace, Failure> {
+        otlp::trace(&self.reading()?, &self.provenance, &self.dated)
+    }
+
+    /// Passes all spans of that trace to `visit`, that of the run last.
+    ///
+    /// # Errors
+    ///
+    /// If the record cannot be read, or `visit` fails.
+    pub fn each_span(
+        &self,
+        visit: &mut dyn FnMut(TraceSpan) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        otlp::each(self.reading()?, &self.dated, visit)
     }
 
     /// Whether the record has what each process did in each superstep.
@@ -68,7 +112,7 @@ impl Export {
         match timeline {
             Timeline::Perfetto => perfetto::write(reading, provenance, output),
             Timeline::Paje => paje::write(reading, provenance, output),
-            Timeline::Otlp => otlp::write(reading, provenance, output),
+            Timeline::Otlp => otlp::write(reading, (provenance, &self.dated), output),
         }
     }
 

@@ -7,6 +7,8 @@ mod explain;
 mod export;
 mod man;
 mod platform;
+#[cfg(feature = "otlp")]
+mod push;
 mod report;
 mod simulate;
 mod sweep;

@@ -3,12 +3,13 @@
 use std::env;
 use std::io::{self, IsTerminal};
 use std::panic;
+use std::sync::OnceLock;
 
 use clap::ValueEnum;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{Layer as _, fmt, registry};
+use tracing_subscriber::{Layer as _, Registry, fmt, registry, reload};
 
 use crate::output;
 
@@ -51,8 +52,12 @@ impl Log {
                 layer.with_current_span(false).boxed()
             }
         };
-        let subscriber = registry().with(layer.with_filter(self.filter()));
-        let _already_set = subscriber.try_init();
+        let (filter, handle) = reload::Layer::new(self.filter(None));
+        let subscriber = registry().with(layer.with_filter(filter));
+        if subscriber.try_init().is_ok() {
+            // There is one subscriber in a process.
+            drop(BEGUN.set((self, handle)));
+        }
     }
 
     /// Reports the error that ends this process.
@@ -64,16 +69,17 @@ impl Log {
         }
     }
 
-    fn filter(self) -> Targets {
+    /// What is logged: as options say, else `RUST_LOG`, else `written`.
+    fn filter(self, written: Option<Targets>) -> Targets {
         let from_environment = env::var("RUST_LOG").ok().filter(|text| !text.is_empty());
         let from_environment = from_environment.and_then(|text| text.parse().ok());
+        let written = from_environment.or(written);
         let level = match (self.quiet, self.verbose) {
             (true, _) => LevelFilter::ERROR,
             (false, 0) => {
                 let jobs = self.node.map(|_| OWN.map(|own| (own, LevelFilter::INFO)));
                 let default = Targets::new().with_default(LevelFilter::WARN);
-                return from_environment
-                    .unwrap_or_else(|| default.with_targets(jobs.into_iter().flatten()));
+                return written.unwrap_or_else(|| default.with_targets(jobs.into_iter().flatten()));
             }
             (false, 1) => LevelFilter::INFO,
             (false, _) => LevelFilter::DEBUG,
@@ -81,6 +87,34 @@ impl Log {
         Targets::new().with_default(level)
     }
 }
+
+/// Logs from now on what `written` says, in the form of `RUST_LOG`, unless options or `RUST_LOG` say it.
+///
+/// # Errors
+///
+/// If it has another form.
+pub(crate) fn set_levels(written: Option<&str>) -> Result<(), String> {
+    let levels = written.map(levels).transpose()?;
+    if let Some((log, handle)) = BEGUN.get() {
+        let set = handle.reload(log.filter(levels));
+        set.map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// What is logged as `text` says. A target has its level: one without would stand for all that it says, and nothing else.
+fn levels(text: &str) -> Result<Targets, String> {
+    for directive in text.split(',') {
+        let (_, level) = directive.rsplit_once('=').unwrap_or(("", directive));
+        if level.trim().parse::<LevelFilter>().is_err() {
+            return Err(format!("`{directive}` has no level"));
+        }
+    }
+    text.parse().map_err(|error| format!("{error}"))
+}
+
+/// The log of this process, and what changes its levels, which are those of the process as its subscriber is.
+static BEGUN: OnceLock<(Log, reload::Handle<Targets, Registry>)> = OnceLock::new();
 
 /// The crates whose lines a node's log has without `--verbose`.
 const OWN: [&str; 6] = [
@@ -91,3 +125,18 @@ const OWN: [&str; 6] = [
     "machines",
     "protocol",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_directive_of_the_levels_has_a_level() {
+        for text in ["debug", "off", "info,hosts=debug", "warn, protocol=trace"] {
+            assert!(levels(text).is_ok(), "{text}");
+        }
+        for text in ["", "verbose", "hosts", "info,hosts", "hosts=verbose", "?="] {
+            assert!(levels(text).is_err(), "{text}");
+        }
+    }
+}

@@ -11,6 +11,7 @@ use protocol::identity::Name;
 use settings::{list, nearest};
 use simulator::expand;
 
+pub use crate::cluster::slurm::PassedStep;
 use crate::failure::Failure;
 
 /// The hosts of a cluster.
@@ -76,6 +77,12 @@ impl ResourceManager {
             Self::Pbs => "PBS",
             Self::Oar => "OAR",
         }
+    }
+
+    /// The step of Slurm that we are in, if it has other hosts than its job: [`Self::hosts`] has those of the job. `variable` is the value
+    /// of a variable of the environment.
+    pub fn passed_step(self, variable: impl Fn(&str) -> Option<String>) -> Option<PassedStep> {
+        (self == Self::Slurm).then(|| slurm::passed_step(variable))?
     }
 
     /// The hosts of the job that we are in, as [`load`] has them; `None` if it is none of this manager. `variable` is the value of a

@@ -26,6 +26,12 @@ pub struct Manifest {
     pub overrides: Option<Vec<Override>>,
     /// Seed of all random numbers, if it is known.
     pub seed: Option<u64>,
+    /// The number of its job on real hosts, if it is known.
+    #[serde(default)]
+    pub job: Option<String>,
+    /// When the run began, in seconds since 1970, if that is known.
+    #[serde(default)]
+    pub began: Option<f64>,
     /// Why the run has no result, if the record says it.
     #[serde(default)]
     pub failure: Option<RecordedFailure>,

@@ -54,6 +54,9 @@ struct Description {
     /// The number of its job there, which `status` and the logs of nodes have.
     #[serde(skip_serializing_if = "Option::is_none")]
     job: Option<String>,
+    /// When the run began, in seconds since 1970, by the clock of the client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    began: Option<f64>,
     /// The checkpoint that the run resumes, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     resumed: Option<ResumedRun>,
@@ -202,6 +205,11 @@ impl Recorder {
         self.description.job = Some(format!("{:016x}", job.0));
     }
 
+    /// The run began at this time, in seconds since 1970. It is for a record that has not begun.
+    pub const fn set_began(&mut self, began: f64) {
+        self.description.began = Some(began);
+    }
+
     /// The nodes of the run write files into these folders, by their names.
     pub fn set_folders(&mut self, folders: BTreeMap<String, String>) {
         self.files.set_folders(folders);
@@ -295,6 +303,7 @@ fn description(
         scenario: scenario.name(),
         measured: prepared.loaded.is_of_cluster(),
         job: None,
+        began: None,
         resumed: prepared.resumed.clone(),
         configuration: prepared.loaded.experiment.effective(),
     })

@@ -37,7 +37,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::attach::Finder;
-use crate::credentials;
+use crate::credentials::{self, Follower};
 use crate::live_job::InputBudget;
 
 /// Runs a new job, whose programs are of this type, on the nodes of a cluster, which build its processes. Shows `observer`
@@ -336,7 +336,7 @@ pub(super) fn lead(
 ) -> Result<(JobResult, Request), Hindrance> {
     runtime()?.block_on(async {
         let leader = identity.certificate().subject.name.to_string();
-        let endpoint = endpoint(identity, &request.builds.own)?;
+        let endpoint = endpoint_beside(identity, &request.builds.own)?;
         let begin = Begin::Later {
             leader,
             owner,
@@ -653,6 +653,10 @@ impl<'a> ClientShell<'a> {
                     Performed::Ended(ended) => return ended,
                 }
             }
+            // Nodes that have no link to measure are ready before others.
+            if client.has_begun() {
+                self.measuring = None;
+            }
             let measuring = self.measuring;
             let event = tokio::select! {
                 () = &mut interrupt.future, if !interrupt.has_happened => {
@@ -732,7 +736,6 @@ impl<'a> ClientShell<'a> {
                         let soon = Clock::now() + MEASURING;
                         self.measuring = self.measuring.or(Some(soon));
                     }
-                    NodeWord::Message(JobMessage::Ready { .. }, _) => self.measuring = None,
                     NodeWord::Message(..) | NodeWord::Output { .. } | NodeWord::Closed(_) => {}
                 }
                 if let NodeWord::Output { output, .. } = &word {
@@ -1035,13 +1038,29 @@ pub fn any_address(port: u16) -> SocketAddr {
     }
 }
 
-/// An endpoint that only connects.
+/// An endpoint of a client, which only connects.
 pub(super) fn endpoint(identity: Identity, build: &Build) -> Result<Arc<Endpoint>, JobError> {
+    connecting(identity, build, Follower::Own(Arc::default()))
+}
+
+/// An endpoint of a node beside the one at which it listens, which only connects.
+pub(super) fn endpoint_beside(
+    identity: Identity,
+    build: &Build,
+) -> Result<Arc<Endpoint>, JobError> {
+    connecting(identity, build, Follower::Beside)
+}
+
+fn connecting(
+    identity: Identity,
+    build: &Build,
+    follower: Follower,
+) -> Result<Arc<Endpoint>, JobError> {
     let (policy, bounds) = (PeerPolicy::RefuseAll, Bounds::default());
     let bound = Endpoint::bind(identity, any_address(0), policy, bounds, build.clone());
     let bound = bound.map_err(|error| JobError::cluster(error.to_string()))?;
     let endpoint = Arc::new(bound);
-    credentials::follow(&endpoint, Arc::default());
+    credentials::follow(&endpoint, follower);
     Ok(endpoint)
 }
 

@@ -1,6 +1,6 @@
 //! What an endpoint reads again while it runs: its own certificate and key, and the list of revocations.
 //!
-//! A node or client looks at its files every 2 s. What is invalid, older or no longer there leaves in force what is, with one
+//! A node or client looks at its files every 2 s, with each of its endpoints. What is invalid, older or no longer there leaves in force what is, with one
 //! warning in the log.
 
 use std::sync::Arc;
@@ -12,18 +12,30 @@ use protocol::transport::Endpoint;
 use tokio::sync::Notify;
 use tracing::Span;
 
-/// Gives `endpoint` what is in the files of its identity whenever they change, if it is of files; they are looked at when `reload` says
-/// so, too.
-pub(crate) fn follow(endpoint: &Arc<Endpoint>, reload: Arc<Notify>) {
+/// Whose endpoint follows files.
+pub(crate) enum Follower {
+    /// That of a node or of a client, which logs what it reads, and looks at its files when this says so, too.
+    Own(Arc<Notify>),
+    /// Another one of a node, whose own one logs what both read.
+    Beside,
+}
+
+/// Gives `endpoint` what is in the files of its identity whenever they change, if it is of files.
+pub(crate) fn follow(endpoint: &Arc<Endpoint>, follower: Follower) {
     let identity = endpoint.identity();
     let Some(folder) = identity.folder() else {
         return;
+    };
+    let (reload, logs) = match follower {
+        Follower::Own(reload) => (reload, true),
+        Follower::Beside => (Arc::default(), false),
     };
     let mut files = Files {
         endpoint: Arc::clone(endpoint),
         identity: IdentityFiles::new(folder.to_owned(), endpoint.subject().name.clone()),
         revocations: RevocationsFile::new(folder.to_owned()),
         failed: (None, 0),
+        logs,
     };
     // Lines of the log say whose they are on other threads, too.
     let span = Span::current();
@@ -70,6 +82,8 @@ struct Files {
     revocations: RevocationsFile,
     /// The files of the identity that could not be used at the last looks, and at how many.
     failed: (Option<Stamps>, u32),
+    /// Whether it logs what it reads.
+    logs: bool,
 }
 
 impl Files {
@@ -89,7 +103,7 @@ impl Files {
                 match self.endpoint.set_identity(identity, SystemTime::now()) {
                     Ok(()) => {
                         self.identity.used(stamps);
-                        if is_new {
+                        if is_new && self.logs {
                             tracing::info!(path, until, "read the new certificate");
                         }
                         return;
@@ -105,7 +119,7 @@ impl Files {
             1
         };
         self.failed = (stamps, looks);
-        if looks == 2 {
+        if looks == 2 && self.logs {
             tracing::warn!("kept the certificate in use: {problem}");
         }
     }
@@ -116,14 +130,21 @@ impl Files {
             Ok(None) => return,
             Ok(Some(revocations)) => revocations,
             Err(error) => {
-                tracing::warn!(%error, "kept the earlier list of revocations");
+                if self.logs {
+                    tracing::warn!(%error, "kept the earlier list of revocations");
+                }
                 return;
             }
         };
         let path = self.revocations.path().display().to_string();
         let certificates = revocations.serials().len();
         if let Err(error) = self.endpoint.set_revocations(revocations.clone()) {
-            tracing::warn!(path, %error, "kept the earlier list of revocations");
+            if self.logs {
+                tracing::warn!(path, %error, "kept the earlier list of revocations");
+            }
+            return;
+        }
+        if !self.logs {
             return;
         }
         tracing::info!(path, certificates, "read the list of revocations");

@@ -37,7 +37,7 @@ use metrics::Totals;
 use pool::{Executions, ProcessorSpeed};
 
 pub use attach::{Attachment, attach, end};
-pub use check::{NodeCheck, check};
+pub use check::{Bandwidth, CheckedNode, NodeCheck, bandwidths, check};
 pub use checkpoints::CheckpointFolders;
 pub use client::{
     JobObserver, NodeAnswer, TransferProgress, add, any_address, detach, drain, inquire, resume,

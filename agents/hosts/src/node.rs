@@ -31,7 +31,7 @@ use crate::Machine;
 use crate::check;
 use crate::checkpoints::CheckpointFolders;
 use crate::counter::counted_speed;
-use crate::credentials;
+use crate::credentials::{self, Follower};
 use crate::files::OutputFolder;
 use crate::leader::{LeaderParts, SharedLedgers, SharedPrepare};
 use crate::live_job::{INPUTS_AT_ONCE, LiveJob, Next};
@@ -140,7 +140,7 @@ impl Node {
             let endpoint = Endpoint::bind(self.identity, self.address, guests, bounds, build)?;
             ready(endpoint.address()?);
             let endpoint = Arc::new(endpoint);
-            credentials::follow(&endpoint, self.reload);
+            credentials::follow(&endpoint, Follower::Own(self.reload));
             credentials::warn_daily(&endpoint);
             let prepare = Arc::clone(&self.prepare);
             let parts = NodeParts {
@@ -616,6 +616,7 @@ impl NodeShell {
         (sender, info): (&Sender, &PeerInfo),
         mut messages: Receiver,
     ) -> Option<machines::JobError> {
+        let mut fills = 0;
         loop {
             match messages.receive().await {
                 Ok(Received::Message(_, _, Message::Job(message))) => match *message {
@@ -650,6 +651,24 @@ impl NodeShell {
                         // One such question at a time: others of this client wait.
                         let reached = JobMessage::Reached(reached.await);
                         drop(sender.send(frame(reached)).await);
+                    }
+                    JobMessage::Transfer(other) if info.subject.role == Role::Client => {
+                        let identity = Identity::clone(&self.endpoint.identity());
+                        let rate = check::transfer(identity, &self.leading.builds.own, &other);
+                        let transferred = JobMessage::Transferred(rate.await);
+                        drop(sender.send(frame(transferred)).await);
+                    }
+                    JobMessage::Fill(bytes) => {
+                        fills += 1;
+                        if JobMessage::FILLS_MAX < fills || JobMessage::FILL_LEN < bytes.len() {
+                            let most = JobMessage::FILLS_MAX * JobMessage::FILL_LEN;
+                            let problem = format!(
+                                "bytes without meaning, of which {most} are allowed, in parts of {}",
+                                JobMessage::FILL_LEN
+                            );
+                            return Some(sender.refuse(problem).into());
+                        }
+                        drop(sender.send(frame(JobMessage::Filled)).await);
                     }
                     JobMessage::Drain if info.subject.role == Role::Client => {
                         tracing::info!("{info} has ordered this node to leave and to end");

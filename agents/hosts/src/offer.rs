@@ -7,7 +7,7 @@ use protocol::identity::{Identity, Role};
 use protocol::transport::Peer;
 use protocol::{Build, JobMessage, Member};
 
-use crate::client::{connect, endpoint, send};
+use crate::client::{connect, endpoint_beside, send};
 
 /// What a node offers to others.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub(crate) async fn offer(
     offer: Offer,
     is_free: impl Fn() -> bool,
 ) -> Result<(), JobError> {
-    let endpoint = endpoint(identity, &build)?;
+    let endpoint = endpoint_beside(identity, &build)?;
     let mut reached: Option<Peer> = None;
     let mut others = offer.to.iter().cycle();
     loop {

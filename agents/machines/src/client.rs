@@ -272,6 +272,11 @@ impl<'a> ClientMachine<'a> {
         self.actions.pop_front()
     }
 
+    /// Whether it has had the nodes of the view begin.
+    pub const fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
     /// When a tick is due, if nothing else happens before.
     pub fn next_timeout(&self) -> Option<Clock> {
         let pool = self.asks_pool().then(|| self.pool.next_timeout());

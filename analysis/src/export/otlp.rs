@@ -1,47 +1,103 @@
-//! Spans of OpenTelemetry, as JSON of its protocol (OTLP).
+//! Spans of OpenTelemetry, and these as JSON of its protocol (OTLP).
 //!
 //! The run is one trace: its span has those of supersteps and calls as children, and a superstep those of processes. The
-//! clock begins at 1970-01-01T00:00:00Z, because simulated time has no date.
+//! clock is that of the client when the run began; in simulations it begins at 1970-01-01T00:00:00Z, because simulated time has no date.
 
 use std::io::Write;
+use std::time::Duration;
 
 use bsp::{HostId, Rank};
 use experiments::{Failure, Provenance};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::export::{Reading, Span, Time, each_span, refused};
+use crate::export::{Dated, Reading, Span, Time, each_span, refused};
 
-/// Writes the record.
+/// The trace that a run is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// Its number.
+    pub id: [u8; 16],
+    /// What is said of all its spans.
+    pub resource: Vec<(&'static str, AttributeValue)>,
+}
+
+/// A span of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceSpan {
+    /// Its number, from 1.
+    pub number: u64,
+    /// The number of the span that encloses it; `None`: it is that of the run.
+    pub parent: Option<u64>,
+    /// What happens in it.
+    pub name: &'static str,
+    /// When it begins, since 1970.
+    pub start: Duration,
+    /// When it ends, since 1970.
+    pub end: Duration,
+    /// What is said of it.
+    pub attributes: Vec<(&'static str, AttributeValue)>,
+}
+
+/// Something that is said of a span or of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AttributeValue {
+    /// Words.
+    Text(String),
+    /// A number.
+    Number(u64),
+}
+
+/// The trace that `reading` is.
 ///
 /// # Errors
 ///
-/// If it cannot be read, or `output` refuses.
-pub(super) fn write(
-    reading: Reading,
+/// If its description cannot be encoded.
+pub(super) fn trace(
+    reading: &Reading,
     provenance: &Provenance,
-    output: &mut dyn Write,
-) -> Result<(), Failure> {
+    dated: &Dated,
+) -> Result<Trace, Failure> {
     let made_by = serde_json::to_value(provenance).map_err(Failure::run)?;
     let head = serde_json::to_vec(&reading.run).map_err(Failure::run)?;
-    let digest = Sha256::new()
+    let mut digest = Sha256::new()
         .chain_update(made_by.to_string())
-        .chain_update(head)
-        .finalize();
-    let trace = hex::encode(&digest[..16]);
-    let hosts = reading.run.hosts.clone();
-    let resource = [
-        attribute("service.name", &json!("migbsp")),
-        attribute("migbsp.scenario", &json!(reading.run.scenario)),
-        attribute("migbsp.provenance", &json!(made_by.to_string())),
+        .chain_update(head);
+    let mut resource = vec![
+        ("service.name", text("migbsp")),
+        ("migbsp.scenario", text(&reading.run.scenario)),
+        ("migbsp.provenance", text(&made_by.to_string())),
     ];
-    let resource = json!({ "attributes": resource });
-    let scope = json!({"name": "migbsp", "version": env!("CARGO_PKG_VERSION")});
-    write!(
-        output,
-        "{{\"resourceSpans\":[{{\"resource\":{resource},\"scopeSpans\":[{{\"scope\":{scope},\"spans\":["
-    )
-    .map_err(refused)?;
+    // Two runs on hosts may begin alike, two simulations are the same then.
+    if let Some(job) = &dated.job {
+        digest.update(job);
+        resource.push(("migbsp.job", text(job)));
+    }
+    let mut id = [0; 16];
+    id.copy_from_slice(&digest.finalize()[..16]);
+    Ok(Trace { id, resource })
+}
+
+/// Passes all spans of the record to `visit`, that of the run last.
+///
+/// # Errors
+///
+/// If the record cannot be read, or `visit` fails.
+pub(super) fn each(
+    reading: Reading,
+    dated: &Dated,
+    visit: &mut dyn FnMut(TraceSpan) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let began = dated.began.unwrap_or_default();
+    let hosts = reading.run.hosts.clone();
+    let span_of = |(number, parent), name, time: Time, attributes| TraceSpan {
+        number,
+        parent,
+        name,
+        start: began + Duration::from_nanos(time.start),
+        end: began + Duration::from_nanos(time.end),
+        attributes,
+    };
     let (mut number, mut superstep, mut end) = (RUN, RUN, 0);
     each_span(reading, &mut |time, span| {
         number += 1;
@@ -55,18 +111,51 @@ pub(super) fn write(
             Span::Call(_) | Span::Moving(..) | Span::Residing(..) => RUN,
         };
         let (name, attributes) = describe(&hosts, span);
-        let span = span_of(&trace, (number, Some(parent)), name, time, &attributes);
-        writeln!(output, "{span},").map_err(refused)
+        visit(span_of((number, Some(parent)), name, time, attributes))
     })?;
-    let time = Time { start: 0, end };
-    let run = span_of(&trace, (RUN, None), "run", time, &[]);
-    writeln!(output, "{run}]}}]}}]}}").map_err(refused)
+    visit(span_of(
+        (RUN, None),
+        "run",
+        Time { start: 0, end },
+        Vec::new(),
+    ))
 }
 
-fn describe(hosts: &[String], span: Span<'_>) -> (&'static str, Vec<Value>) {
-    let host = |id: HostId| attribute("migbsp.host", &json!(hosts[id.index()]));
-    let process = |rank: Rank| attribute("migbsp.process", &json!(rank.to_string()));
-    let number = |key: &str, number: u64| attribute(key, &json!(number));
+/// Writes the record.
+///
+/// # Errors
+///
+/// If it cannot be read, or `output` refuses.
+pub(super) fn write(
+    reading: Reading,
+    (provenance, dated): (&Provenance, &Dated),
+    output: &mut dyn Write,
+) -> Result<(), Failure> {
+    let Trace { id, resource } = trace(&reading, provenance, dated)?;
+    let trace = hex::encode(id);
+    let resource = json!({ "attributes": attributes(&resource) });
+    let scope = json!({"name": "migbsp", "version": env!("CARGO_PKG_VERSION")});
+    write!(
+        output,
+        "{{\"resourceSpans\":[{{\"resource\":{resource},\"scopeSpans\":[{{\"scope\":{scope},\"spans\":["
+    )
+    .map_err(refused)?;
+    each(reading, dated, &mut |span| {
+        // That of the run comes last.
+        let end = if span.parent.is_some() { ",\n" } else { "" };
+        write!(output, "{}{end}", json_of(&trace, &span)).map_err(refused)
+    })?;
+    writeln!(output, "]}}]}}]}}").map_err(refused)
+}
+
+fn describe(
+    hosts: &[String],
+    span: Span<'_>,
+) -> (&'static str, Vec<(&'static str, AttributeValue)>) {
+    let named = |id: HostId| text(&hosts[id.index()]);
+    let host = |id: HostId| ("migbsp.host", named(id));
+    let process = |rank: Rank| ("migbsp.process", text(&rank.to_string()));
+    let number = |key: &'static str, number: u64| (key, AttributeValue::Number(number));
     match span {
         Span::Superstep(superstep) => (
             "superstep",
@@ -75,13 +164,11 @@ fn describe(hosts: &[String], span: Span<'_>) -> (&'static str, Vec<Value>) {
                 number("migbsp.messages", superstep.messages),
             ],
         ),
-        Span::Call(call) => (
-            "call",
-            vec![
-                number("migbsp.superstep", call.superstep),
-                attribute("migbsp.moves", &json!(call.migrations.len())),
-            ],
-        ),
+        Span::Call(call) => {
+            let moves = u64::try_from(call.migrations.len()).unwrap_or(u64::MAX);
+            let superstep = number("migbsp.superstep", call.superstep);
+            ("call", vec![superstep, number("migbsp.moves", moves)])
+        }
         Span::Computing(traced) => ("compute", vec![process(traced.rank), host(traced.host)]),
         Span::Exchanging(traced) => (
             "exchange",
@@ -97,7 +184,7 @@ fn describe(hosts: &[String], span: Span<'_>) -> (&'static str, Vec<Value>) {
             vec![
                 process(moved.rank),
                 host(moved.host),
-                attribute("migbsp.from", &json!(hosts[from.index()])),
+                ("migbsp.from", named(from)),
                 number("migbsp.bytes", moved.bytes.0),
             ],
         ),
@@ -105,34 +192,34 @@ fn describe(hosts: &[String], span: Span<'_>) -> (&'static str, Vec<Value>) {
     }
 }
 
-/// A span; `number` and `parent` are numbers of spans, from 1.
-fn span_of(
-    trace: &str,
-    (number, parent): (u64, Option<u64>),
-    name: &str,
-    time: Time,
-    attributes: &[Value],
-) -> Value {
+fn text(text: &str) -> AttributeValue {
+    AttributeValue::Text(text.to_owned())
+}
+
+fn json_of(trace: &str, span: &TraceSpan) -> Value {
     let id = |number: u64| format!("{number:016x}");
     json!({
         "traceId": trace,
-        "spanId": id(number),
-        "parentSpanId": parent.map_or_else(String::new, id),
-        "name": name,
+        "spanId": id(span.number),
+        "parentSpanId": span.parent.map_or_else(String::new, id),
+        "name": span.name,
         "kind": INTERNAL,
-        "startTimeUnixNano": time.start.to_string(),
-        "endTimeUnixNano": time.end.to_string(),
-        "attributes": attributes,
+        "startTimeUnixNano": span.start.as_nanos().to_string(),
+        "endTimeUnixNano": span.end.as_nanos().to_string(),
+        "attributes": attributes(&span.attributes),
     })
 }
 
-/// An attribute. Integers are strings in this form of JSON.
-fn attribute(key: &str, value: &Value) -> Value {
-    let value = match value {
-        Value::Number(number) => json!({"intValue": number.to_string()}),
-        value => json!({"stringValue": value}),
+/// Attributes. Integers are strings in this form of JSON.
+fn attributes(all: &[(&str, AttributeValue)]) -> Vec<Value> {
+    let attribute = |(key, value): &(&str, AttributeValue)| {
+        let value = match value {
+            AttributeValue::Number(number) => json!({"intValue": number.to_string()}),
+            AttributeValue::Text(text) => json!({"stringValue": text}),
+        };
+        json!({"key": key, "value": value})
     };
-    json!({"key": key, "value": value})
+    all.iter().map(attribute).collect()
 }
 
 /// The span of the run.

@@ -9,6 +9,8 @@ use clap::{Args, ValueEnum};
 use experiments::{Failure, Provenance, record};
 
 use crate::command::{Command, Context};
+#[cfg(feature = "otlp")]
+use crate::commands::push::push;
 use crate::failure::CommandFailure;
 use crate::file::{check_folder, write_with};
 use crate::output::print;
@@ -25,7 +27,8 @@ pub(crate) struct ExportArguments {
     /// The table, of formats that are tables [default: all, into a folder]
     #[arg(long, value_enum)]
     table: Option<TableName>,
-    /// The file; without --table, of tables: the folder for supersteps.csv and the others
+    /// The file; without --table, of tables: the folder for supersteps.csv and the others; of spans: a file, or the address of a collector
+    /// of OpenTelemetry, such as `http://localhost:4318`
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
 }
@@ -79,9 +82,19 @@ pub(crate) fn command() -> Command {
 fn execute(arguments: &ExportArguments, context: &Context<'_>) -> Result<(), CommandFailure> {
     let registry = context.registry();
     let folder = record::find(&arguments.run)?;
-    let provenance = Provenance::of_record(&record::manifest(&folder)?, registry)?;
-    let export = Export::new(&folder, provenance);
+    let manifest = record::manifest(&folder)?;
+    let provenance = Provenance::of_record(&manifest, registry)?;
+    let export = Export::new(&folder, provenance, &manifest);
     let out = &arguments.out;
+    if let Some(address) = address(out) {
+        return match arguments.format {
+            ExportFormat::Otlp => push(&export, &folder, address),
+            ExportFormat::Perfetto | ExportFormat::Paje | ExportFormat::Csv => {
+                let problem = format!("--out {address}: only --format otlp is for a collector");
+                Err(Failure::Usage(problem).into())
+            }
+        };
+    }
     match (arguments.format.timeline(), arguments.table) {
         (Some(_), Some(_)) => Err(Failure::Usage(
             "--table: this format is no table; leave it out, or use --format csv".to_owned(),
@@ -97,6 +110,26 @@ fn execute(arguments: &ExportArguments, context: &Context<'_>) -> Result<(), Com
         }
         (None, None) => write_all(&export, out),
     }
+}
+
+/// The address that a user means by `out`, unless it is a file.
+fn address(out: &Path) -> Option<&str> {
+    let text = out.to_str()?;
+    let schemes = ["http://", "https://"];
+    schemes
+        .iter()
+        .any(|scheme| text.starts_with(scheme))
+        .then_some(text)
+}
+
+/// Sends the spans of the record to a collector, which this program cannot.
+#[cfg(not(feature = "otlp"))]
+fn push(_: &Export, _: &Path, address: &str) -> Result<(), CommandFailure> {
+    Err(Failure::Usage(format!(
+        "--out {address}: this program has been built without the feature `otlp`, which sends spans to a collector: build it with \
+         --features otlp, or write them to a file"
+    ))
+    .into())
 }
 
 /// Writes all tables that the record has into a folder.
@@ -169,4 +202,5 @@ Examples:
   {bin} export runs/traced --format perfetto -o lbm.json       open it at ui.perfetto.dev
   {bin} export runs/traced --format csv -o tables/             tables/supersteps.csv and others
   {bin} export runs/traced --format csv --table moves -o moves.csv
-  {bin} export runs/traced --format paje -o lbm.paje && pj_dump lbm.paje";
+  {bin} export runs/traced --format paje -o lbm.paje && pj_dump lbm.paje
+  {bin} export runs/heat --format otlp -o http://localhost:4318          of a run on hosts; built with --features otlp";

@@ -9,7 +9,7 @@ use experiments::cluster::ResourceManager;
 
 use crate::command::{Command, Context};
 use crate::failure::CommandFailure;
-use crate::live::cluster::check_task;
+use crate::live::cluster::{check_task, hosts_of};
 use crate::live::help::{OAR_ABOUT, PBS_ABOUT, REQUEUES, SHELL_HELP, SLURM_ABOUT, SLURM_HELP};
 use crate::live::launch::{LaunchArguments, LaunchPlan, Launcher, ShellArgument, launch};
 use crate::live::run::{Following, RunArguments, follow};
@@ -63,7 +63,7 @@ pub(crate) fn pbs_command() -> Command {
     Command::new(
         "pbs",
         "Run an experiment on the hosts of this job of PBS, as `slurm` does",
-        |arguments, context| in_shells(ResourceManager::Pbs, "pbs_tmrsh", arguments, context),
+        |arguments, context| in_shells(ResourceManager::Pbs, "ssh", arguments, context),
     )
     .long_about(PBS_ABOUT)
     .after_long_help(SHELL_HELP)
@@ -109,7 +109,7 @@ fn in_shells(
     arguments: &ShellJobArguments,
     context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
-    let launcher = Launcher::Shell(arguments.shell.words(shell));
+    let launcher = arguments.shell.launcher(shell)?;
     let termination = TerminationSignal::default();
     let _heard = termination.wait();
     in_job(
@@ -132,14 +132,13 @@ fn in_job(
     termination: &TerminationSignal,
     context: &Context<'_>,
 ) -> Result<(), CommandFailure> {
-    let variable = |name: &str| env::var(name).ok();
-    let members = manager.hosts(variable)?.ok_or_else(|| {
+    let members = hosts_of(manager)?.ok_or_else(|| {
         let (name, program) = (manager.name(), context.program());
         Failure::Usage(format!(
             "this is no job of {name}: write the command into a job script, or try `{program} up --local 4 -- run FILE`"
         ))
     })?;
-    check_task(variable)?;
+    check_task(|name| env::var(name).ok())?;
     let run = run.in_job()?;
     let dashboard = run.dashboard()?;
     let plan = LaunchPlan {

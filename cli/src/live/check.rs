@@ -1,10 +1,15 @@
 //! `migbsp check`: whether the nodes of a cluster are there, fit each other, and reach each other.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::SystemTime;
+
 use analysis::text::{Layout, age, rounded};
 use clap::Args;
 use experiments::{CsvTable, Failure, Provenance, Published};
-use hosts::{NodeCheck, check};
+use hosts::{Bandwidth, CheckedNode, NodeCheck, bandwidths, check};
 use indicatif::ProgressBar;
+use machines::JobError;
+use protocol::identity::{Certificate, Name, Validity, date, ending};
 use protocol::{Build, Member};
 use serde::Serialize;
 
@@ -20,6 +25,9 @@ use crate::progress;
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
+    /// Have each node send some MiB to each other one, and show how fast they arrive
+    #[arg(long)]
+    bandwidth: bool,
     /// Format of the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -49,18 +57,38 @@ pub(crate) fn show(
 ) -> Result<(), CommandFailure> {
     let provenance = Provenance::of_program(context.registry())?;
     let asked = cluster.all();
-    let bar = if context.has_progress() {
-        ProgressBar::new(u64::try_from(asked.len()).unwrap_or(u64::MAX))
-    } else {
-        ProgressBar::hidden()
+    let progress = |count: usize, of: &str| {
+        let bar = if context.has_progress() {
+            ProgressBar::new(u64::try_from(count).unwrap_or(u64::MAX))
+        } else {
+            ProgressBar::hidden()
+        };
+        let style = format!("{{wide_bar}} {{pos}}/{{len}} {of} in {{elapsed}}");
+        bar.with_style(progress::style(&style))
     };
-    bar.set_style(progress::style("{wide_bar} {pos}/{len} nodes in {elapsed}"));
+    let failed = |error: JobError| Failure::Cluster(error.message);
+    let own = cluster.client.certificate().clone();
+    let bar = progress(asked.len(), "nodes");
     let done = &mut |_| bar.inc(1);
-    let checks = check(cluster.client, provenance.build(), &asked, done)
-        .map_err(|error| Failure::Cluster(error.message))?;
+    let checks = check(cluster.client.clone(), provenance.build(), &asked, done).map_err(failed)?;
     bar.finish_and_clear();
-    let members: Vec<Member> = asked.into_iter().map(|(member, _)| member).collect();
-    let report = Report::new(&members, checks, provenance.build());
+    let members: Vec<&Member> = asked.iter().map(|(member, _)| member).collect();
+    let mut report = Report::new(&members, checks, (provenance.build(), &own));
+    if arguments.bandwidth {
+        let found = {
+            let known: BTreeSet<(&str, &str)> = report.known_ways().collect();
+            let bar = progress(known.len(), "transfers");
+            let name = |index: usize| members[index].name.as_str();
+            let is_way = |from, to| known.contains(&(name(from), name(to)));
+            let done = &mut || bar.inc(1);
+            let build = provenance.build();
+            let found =
+                bandwidths(cluster.client, build, (&asked, is_way), done).map_err(failed)?;
+            bar.finish_and_clear();
+            found
+        };
+        report.add_bandwidths(&members, found);
+    }
     match arguments.format {
         Format::Table => print_text(true, |layout| report.text(layout))?,
         Format::Json => print_json(&provenance, &report)?,
@@ -77,6 +105,11 @@ pub(crate) fn show(
 /// How a cluster is.
 #[derive(Debug, Serialize)]
 struct Report {
+    /// What is said of certificates that end soon, for the text.
+    #[serde(skip)]
+    ending: Option<String>,
+    /// When the certificate of the client ends.
+    certificate_not_after: String,
     nodes: Vec<Row>,
     ways: Vec<WayRow>,
     /// What has to be mended, a sentence each.
@@ -94,6 +127,9 @@ struct Row {
     processors: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     build: Option<Build>,
+    /// When its certificate ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate_not_after: Option<String>,
     /// By how much its clock is ahead of that of this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     clock_seconds: Option<f64>,
@@ -114,6 +150,9 @@ struct WayRow {
     /// Bytes of the greatest datagram.
     #[serde(skip_serializing_if = "Option::is_none")]
     datagram_bytes: Option<u16>,
+    /// How fast some MiB have arrived, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bandwidth_bytes_per_second: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
 }
@@ -123,8 +162,22 @@ impl Published for Report {
 }
 
 impl Report {
-    fn new(members: &[Member], checks: Vec<NodeCheck>, own: &Build) -> Self {
+    /// What `checks` of `members` have found, for a client that runs this build and has this certificate.
+    fn new(
+        members: &[&Member],
+        checks: Vec<NodeCheck>,
+        (build, own): (&Build, &Certificate),
+    ) -> Self {
+        let named = members.iter().zip(&checks).filter_map(|(member, check)| {
+            let validity = check.node.as_ref().ok()?.validity;
+            Some((member.name.parse::<Name>().ok()?, validity))
+        });
+        let named: Vec<(Name, Validity)> = named.collect();
+        let all = named.iter().map(|(name, validity)| (name, *validity));
+        let all = all.chain([(&own.subject.name, own.validity)]);
         let mut report = Self {
+            ending: ending(all, SystemTime::now()),
+            certificate_not_after: date(own.validity.until()),
             nodes: Vec::new(),
             ways: Vec::new(),
             problems: Vec::new(),
@@ -133,7 +186,7 @@ impl Report {
             let others = members.iter().enumerate();
             let others = others.filter(|(other, _)| *other != index);
             let others: Vec<&str> = others.map(|(_, other)| other.name.as_str()).collect();
-            report.add(member, check, (&others, own));
+            report.add(member, check, (&others, build));
         }
         report
     }
@@ -148,6 +201,7 @@ impl Report {
             slots: member.slots,
             processors: None,
             build: None,
+            certificate_not_after: None,
             clock_seconds: None,
             round_trip_seconds: None,
             reached: 0,
@@ -157,7 +211,12 @@ impl Report {
                 self.problems.push(format!("{name}: {error}"));
                 return self.nodes.push(row);
             }
-            Ok((build, status, way)) => {
+            Ok(CheckedNode {
+                build,
+                validity,
+                status,
+                way,
+            }) => {
                 if build != *own {
                     self.problems.push(format!(
                         "{name}: runs {build}, this client runs {own}: `run` needs --allow-mixed-builds at both ends, or one build"
@@ -171,6 +230,7 @@ impl Report {
                 }
                 row.processors = Some(processors);
                 row.build = Some(build);
+                row.certificate_not_after = Some(date(validity.until()));
                 row.round_trip_seconds = Some(way.round_trip.get());
             }
         }
@@ -198,12 +258,40 @@ impl Report {
                         to: (*to).to_owned(),
                         round_trip_seconds: way.map(|way| way.round_trip.get()),
                         datagram_bytes: way.map(|way| way.datagram),
+                        bandwidth_bytes_per_second: None,
                         problem,
                     });
                 }
             }
         }
         self.nodes.push(row);
+    }
+
+    /// The names of the nodes at both ends of each way that there is.
+    fn known_ways(&self) -> impl Iterator<Item = (&str, &str)> {
+        let known = self.ways.iter().filter(|way| way.problem.is_none());
+        known.map(|way| (way.from.as_str(), way.to.as_str()))
+    }
+
+    /// Adds what `found` says of the ways between `members`.
+    fn add_bandwidths(&mut self, members: &[&Member], found: Vec<Bandwidth>) {
+        let found = found.into_iter().map(|((from, to), rate)| {
+            let name = |index: usize| members[index].name.clone();
+            ((name(from), name(to)), rate)
+        });
+        let mut found: BTreeMap<(String, String), _> = found.collect();
+        for way in &mut self.ways {
+            match found.remove(&(way.from.clone(), way.to.clone())) {
+                None => {}
+                Some(Ok(rate)) => way.bandwidth_bytes_per_second = Some(rate.get()),
+                Some(Err(problem)) => {
+                    let WayRow { from, to, .. } = way;
+                    let said = format!("the bandwidth from {from} to {to} is not known: {problem}");
+                    self.problems.push(said);
+                    way.problem = Some(problem);
+                }
+            }
+        }
     }
 
     /// The report for people.
@@ -215,6 +303,7 @@ impl Report {
             "build",
             "slots",
             "processors",
+            "certificate until",
             "clock, s",
             "round trip, ms",
             "reaches",
@@ -229,6 +318,7 @@ impl Report {
                 shown(row.build.as_ref().map(Build::short)),
                 row.slots.to_string(),
                 shown(row.processors.map(|count| count.to_string())),
+                shown(row.certificate_not_after.clone()),
                 shown(row.clock_seconds.map(|clock| rounded(clock, 3))),
                 shown(row.round_trip_seconds.map(|time| rounded(time * 1e3, 3))),
                 format!("{} of {others}", row.reached),
@@ -249,13 +339,45 @@ impl Report {
                 sizes.min().unwrap_or_default()
             ));
         }
+        text.push_str(&self.bandwidth_text(layout));
+        if let Some(ending) = &self.ending {
+            text.push_str(&format!("\n{ending}\n"));
+        }
         for problem in &self.problems {
             text.push_str(&format!("\n{problem}\n"));
         }
         text
     }
 
-    /// The ways as rows, one for each.
+    /// The bandwidths, the least first, if they were asked for.
+    fn bandwidth_text(&self, layout: Layout) -> String {
+        let ways = self.ways.iter();
+        let ways = ways.filter_map(|way| Some((way.bandwidth_bytes_per_second?, way)));
+        let mut ways: Vec<(f64, &WayRow)> = ways.collect();
+        ways.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let (Some((least, _)), Some((most, _))) = (ways.first(), ways.last()) else {
+            return String::new();
+        };
+        let shown = |rate: f64| rounded(rate / 1e6, 2);
+        let mut text = format!(
+            "\nbandwidths of {} to {} MB/s; the slowest ways:\n",
+            shown(*least),
+            shown(*most)
+        );
+        let rows = ways.iter().take(SLOWEST).map(|(rate, way)| {
+            let time = way.round_trip_seconds.map(|time| rounded(time * 1e3, 3));
+            vec![
+                way.from.clone(),
+                way.to.clone(),
+                shown(*rate),
+                time.unwrap_or_else(|| "-".to_owned()),
+            ]
+        });
+        text.push_str(&layout.table(&["from", "to", "MB/s", "round trip, ms"], rows));
+        text
+    }
+
+    /// The ways as rows, one for each, with the certificate of the node that has connected.
     ///
     /// # Errors
     ///
@@ -266,17 +388,24 @@ impl Report {
             "to",
             "round_trip_seconds",
             "datagram_bytes",
+            "bandwidth_bytes_per_second",
+            "from_certificate_not_after",
             "problem",
         ];
         let mut table = CsvTable::with_header(Self::SCHEMA, provenance, header)?;
         for way in &self.ways {
             let time = way.round_trip_seconds;
+            let from = self.nodes.iter().find(|node| node.name == way.from);
             table.push([
                 way.from.clone(),
                 way.to.clone(),
                 time.map_or_else(String::new, |time| time.to_string()),
                 way.datagram_bytes
                     .map_or_else(String::new, |bytes| bytes.to_string()),
+                way.bandwidth_bytes_per_second
+                    .map_or_else(String::new, |rate| rate.to_string()),
+                from.and_then(|node| node.certificate_not_after.clone())
+                    .unwrap_or_default(),
                 way.problem.clone().unwrap_or_default(),
             ])?;
         }
@@ -286,3 +415,5 @@ impl Report {
 
 /// By how many seconds a clock may differ.
 const CLOCK_MAX: f64 = 60.0;
+/// Ways that are named with their bandwidths; there may be a million.
+const SLOWEST: usize = 10;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use experiments::cluster::{self, Hosts, ResourceManager};
+use experiments::cluster::{self, Hosts, PassedStep, ResourceManager};
 use experiments::submission::{request, scenario};
 use experiments::{
     Failure, Finished, Loaded, PreparedExperiment, Provenance, Registry, RunFailure,
@@ -91,7 +91,7 @@ impl ClusterMembers {
             Some(file) => cluster::load(file)?,
             None => {
                 let hosts = ResourceManager::ALL.iter().find_map(|manager| {
-                    let hosts = manager.hosts(|name| env::var(name).ok());
+                    let hosts = hosts_of(*manager);
                     hosts.transpose()
                 });
                 let hosts = hosts.transpose()?.ok_or_else(|| no_cluster(program))?;
@@ -148,6 +148,30 @@ pub(crate) fn roles(members: &[Member]) -> impl Iterator<Item = Role> {
             Role::Node
         }
     })
+}
+
+/// The hosts of the job of `manager` that we are in, if it is one of it.
+///
+/// # Errors
+///
+/// As [`ResourceManager::hosts`].
+pub(super) fn hosts_of(manager: ResourceManager) -> Result<Option<Vec<Member>>, Failure> {
+    let variable = |name: &str| env::var(name).ok();
+    let hosts = manager.hosts(variable)?;
+    if let Some(PassedStep {
+        job,
+        step,
+        is_shell,
+    }) = manager.passed_step(variable)
+    {
+        let said = format!("takes all hosts of the job, {job}, and not those of this step, {step}");
+        if is_shell {
+            tracing::info!("{said}, which is the shell of an interactive job");
+        } else {
+            tracing::warn!("{said}; a job of these alone takes `sbatch` or `salloc`");
+        }
+    }
+    Ok(hosts)
 }
 
 /// Checks that this is the first task of a step of Slurm, if it is one of a step: one client uses the hosts of a job.

@@ -167,15 +167,21 @@ Examples:
 
 pub(super) const CHECK_ABOUT: &str = "Checks a cluster before jobs run on it: each node is asked to connect to all others.
 
-Shown are the nodes with their builds, slots and processors, by how much their clocks differ from that of this machine, and how many \
-others each reaches. `status` asks the nodes from here alone: it does not see a firewall between two of them.";
+Shown are the nodes with their builds, slots and processors, when their certificates end, by how much their clocks differ from that of \
+this machine, and how many others each reaches. `status` asks the nodes from here alone: it does not see a firewall between two of them.";
 
 pub(super) const CHECK_HELP: &str = "\
 Exit code 5: a node does not answer, or does not reach another one, has another build, fewer processors than slots, or a clock that is \
-wrong by more than a minute; each is said in a sentence.
+wrong by more than a minute; each is said in a sentence. A node whose certificate has expired does not answer. One that ends within 14 \
+days is said, and is no error.
+
+--bandwidth has each node send 4 MiB to each other one, for a second at most, after the connections have been checked. No node has a \
+part in two transfers at a time, so it takes up to 3 s for each node of the cluster. At most 256 KiB are on the way at a time: a way with \
+a round trip of 10 ms shows 26 MB/s at most. Jobs may have 6 MiB on the way. A job that runs meanwhile shares the links.
 
 Examples:
   {bin} check --cluster hosts
+  {bin} check --cluster hosts --bandwidth
   {bin} check --cluster hosts --format csv          a line for each pair of nodes";
 
 pub(super) const STATUS_HELP: &str = "\
@@ -272,7 +278,7 @@ Arrays, heterogeneous jobs, what if: docs/slurm.md.";
 
 pub(super) const PBS_ABOUT: &str = "\
 Run an experiment on the hosts of this job of PBS: PBS_NODEFILE names them, with a line for each slot. A remote shell starts the nodes: \
-pbs_tmrsh, or that of --shell. All else is as with `slurm`, but for --requeue.";
+ssh, or that of --shell. pbs_tmrsh will not do: it passes no stdin on, by which nodes receive their keys. All else is as with `slurm`, but for --requeue.";
 
 pub(super) const OAR_ABOUT: &str = "\
 Run an experiment on the hosts of this job of OAR: OAR_NODEFILE names them, with a line for each slot. A remote shell starts the nodes: \

@@ -72,10 +72,23 @@ impl ShellArgument {
         self.shell.is_some()
     }
 
-    /// Its words, or those of `default`.
-    pub(crate) fn words(&self, default: &str) -> Vec<String> {
+    /// What starts nodes by it, or by `default`.
+    ///
+    /// # Errors
+    ///
+    /// If nodes are known not to start by it.
+    pub(crate) fn launcher(&self, default: &str) -> Result<Launcher, Failure> {
         let shell = self.shell.as_deref().unwrap_or(default);
-        shell.split_whitespace().map(str::to_owned).collect()
+        let words: Vec<String> = shell.split_whitespace().map(str::to_owned).collect();
+        let program = words.first().map(Path::new).and_then(Path::file_name);
+        // It executes its words without a shell, with an empty stdin, and their stdout is that of the job.
+        if program.is_some_and(|program| program == "pbs_tmrsh") {
+            return Err(Failure::Usage(format!(
+                "--shell {shell}: pbs_tmrsh passes no stdin on, by which a node receives its key: leave it out for ssh, or name \
+                 another remote shell"
+            )));
+        }
+        Ok(Launcher::Shell(words))
     }
 }
 

@@ -32,7 +32,7 @@ use crate::command::Command;
 use crate::live::help::{NODE_ABOUT, NODE_HELP};
 use crate::live::play::NodePlay;
 use crate::live::service;
-use crate::log::LogFormat;
+use crate::log::{self, LogFormat};
 use crate::signals::{Handling, TerminationSignal};
 use experiments::Failure;
 use experiments::Registry;
@@ -140,6 +140,8 @@ struct Section {
     outputs: Option<String>,
     /// The TCP address at which monitors find its metrics; not set: there are none.
     metrics: Option<SocketAddr>,
+    /// The levels of its log, as in `RUST_LOG`, which SIGHUP has it read again; not set: what concerns jobs, and warnings.
+    log: Option<String>,
 }
 
 /// An address and a port.
@@ -181,6 +183,7 @@ impl Default for Section {
             data: None,
             outputs: None,
             metrics: None,
+            log: None,
         }
     }
 }
@@ -258,6 +261,7 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
     }
     let file = arguments.conf.as_deref();
     let (section, written) = read(file)?;
+    set_levels(&section, &written, file).map_err(Failure::input)?;
     let place = |key: &str| {
         let place = written.find(key).and_then(Tree::place).map(str::to_owned);
         place.or_else(|| file.map(|file| file.display().to_string()))
@@ -363,15 +367,20 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
         }
         service::ready(&address.to_string());
     };
-    let reload = Arc::clone(&node.reload);
+    let (reload, conf) = (Arc::clone(&node.reload), arguments.conf.clone());
     let (mut reloads, mut terminated) = (termination.reloads(), Box::pin(termination.received()));
     let ran = node.run(ready, async move {
         loop {
             tokio::select! {
                 () = &mut terminated => break,
                 Ok(()) = reloads.changed() => {
-                    tracing::info!("reads its certificate, its key and the list of revocations again");
-                    service::reloading(|| reload.notify_one());
+                    tracing::info!("reads its certificate, its key, the list of revocations and the levels of its log again");
+                    service::reloading(|| {
+                        reload.notify_one();
+                        if let Err(problem) = read_levels(conf.as_deref()) {
+                            tracing::warn!("kept the levels of the log: {problem}");
+                        }
+                    });
                 }
             }
         }
@@ -492,6 +501,31 @@ fn read(file: Option<&Path>) -> Result<(Section, Tree), Failure> {
     }
     let section = written.get("node").unwrap_or(&empty).clone();
     Ok((decode(&section, "node", |_| Unit::None)?, section))
+}
+
+/// Logs what the key `log` of a configuration says.
+///
+/// # Errors
+///
+/// If it is invalid.
+fn set_levels(section: &Section, written: &Tree, file: Option<&Path>) -> Result<(), Fault> {
+    log::set_levels(section.log.as_deref()).map_err(|_| {
+        let place = written.find("log").and_then(Tree::place).map(str::to_owned);
+        let place = place.or_else(|| file.map(|file| file.display().to_string()));
+        let found = section.log.clone().unwrap_or_default();
+        let rule = "must be levels of the log, such as `debug` or `info,hosts=debug`";
+        Fault::invalid(place.as_deref(), "node.log", found, rule)
+    })
+}
+
+/// Reads the levels of the log again.
+///
+/// # Errors
+///
+/// If the configuration cannot be read, or is invalid.
+fn read_levels(file: Option<&Path>) -> Result<(), Failure> {
+    let (section, written) = read(file)?;
+    set_levels(&section, &written, file).map_err(Failure::input)
 }
 
 /// The configuration of this node, out of those of all nodes that a parent has started, by name.

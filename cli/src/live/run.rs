@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use agents::{Outcome, Setup};
 use analysis::live::{Report, Simulated, ViewReport, Views, Watch, hints, view_sentence};
@@ -840,6 +840,10 @@ impl JobObserver for RunObservers<'_> {
         self.watch.observe(event);
         self.disk.observe(event);
         if let Some(recorder) = &mut self.recorder {
+            // What a node tells a client that attaches happened earlier.
+            if !self.views.is_attached {
+                recorder.date(event, SystemTime::now());
+            }
             recorder.observe(event)?;
         }
         if let Some(dashboard) = self.dashboard {
@@ -861,7 +865,7 @@ impl JobObserver for RunObservers<'_> {
 
     fn await_measurements(&mut self) {
         tracing::warn!(
-            "the nodes still call each other, and probe the links between Sets with 4 MiB in each direction: the run begins when they \
+            "the nodes still call each other, and probe the links between Sets with 1 to 4 MiB in each direction: the run begins when they \
              have"
         );
     }
@@ -968,6 +972,21 @@ impl FlushedRecorder {
         Self {
             recorder,
             flushed: Instant::now(),
+        }
+    }
+
+    /// Says when the run began, before its first event, which comes at `now`.
+    fn date(&mut self, event: &Event, now: SystemTime) {
+        if self.recorder.has_begun() {
+            return;
+        }
+        // Nodes send what they record every few milliseconds.
+        let since = match event {
+            Event::Superstep(superstep) => (superstep.ended - bsp::units::Instant::START).get(),
+            _ => 0.0,
+        };
+        if let Ok(now) = now.duration_since(SystemTime::UNIX_EPOCH) {
+            self.recorder.set_began(now.as_secs_f64() - since);
         }
     }
 

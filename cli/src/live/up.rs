@@ -26,7 +26,7 @@ use crate::live::check::{self, CheckArguments};
 use crate::live::cluster::ClusterMembers;
 use crate::live::compare;
 use crate::live::help::{UP_ABOUT, UP_HELP};
-use crate::live::launch::{LaunchArguments, LaunchPlan, Launcher, ShellArgument, launch};
+use crate::live::launch::{LaunchArguments, LaunchPlan, ShellArgument, launch};
 use crate::live::links::BetweenArguments;
 use crate::live::local_nodes::{Disturbances, Joins, NodesAt, PlannedNodes, Stop, start};
 use crate::live::node::check_folder;
@@ -324,7 +324,7 @@ fn on_hosts(
     }
     let plan = LaunchPlan {
         members: hosts.members,
-        launcher: Launcher::Shell(arguments.shell.words("ssh")),
+        launcher: arguments.shell.launcher("ssh")?,
         options: &arguments.launched,
         checkpoints: checkpoint_folders(action.as_ref())?,
         allow_mixed_builds: arguments.allow_mixed_builds,

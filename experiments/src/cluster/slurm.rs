@@ -1,6 +1,6 @@
 //! Slurm's description of a job: its hosts, and its share of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use winnow::ascii::digit1;
@@ -64,6 +64,30 @@ pub(super) fn components(
     Ok(Vec::new())
 }
 
+/// A step on other hosts than those of its job, of which those of the job count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassedStep {
+    /// The hosts of the job, as Slurm writes them.
+    pub job: String,
+    /// Those of the step.
+    pub step: String,
+    /// Whether the step is the shell of an interactive job.
+    pub is_shell: bool,
+}
+
+/// The step that we are in, if it has other hosts than its job.
+pub(super) fn passed_step(variable: impl Fn(&str) -> Option<String>) -> Option<PassedStep> {
+    let (job, step) = (variable(JOB)?, variable(STEP)?);
+    let sorted = |list: &str| hostlist(list).ok().map(BTreeSet::from_iter);
+    let is_other = sorted(&job)? != sorted(&step)?;
+    let is_heterogeneous = variable(HET_SIZE).is_some_and(|size| size.trim() != "1");
+    (is_other && !is_heterogeneous).then(|| PassedStep {
+        is_shell: variable(STEP_ID).as_deref() == Some(SHELL),
+        job,
+        step,
+    })
+}
+
 /// The component whose hosts, processors and tasks these variables say; `None` if it has no hosts.
 fn component(
     variable: impl Fn(&str) -> Option<String>,
@@ -113,6 +137,12 @@ const COMPONENTS_MAX: usize = 1024;
 
 /// The hosts of the step that we are in.
 const STEP: &str = "SLURM_STEP_NODELIST";
+
+/// The number of the step that we are in.
+const STEP_ID: &str = "SLURM_STEP_ID";
+
+/// The number of the step that is the shell of an interactive job.
+const SHELL: &str = "4294967290";
 
 /// The hosts of the whole job.
 pub(super) const JOB: &str = "SLURM_JOB_NODELIST";

@@ -273,6 +273,25 @@ fn what_a_client_sends_does_not_come_back_as_text() {
 }
 
 #[test]
+fn a_node_takes_no_more_bytes_without_meaning_than_a_check_sends() {
+    let cluster = Cluster::start(&[1]);
+    let node = &cluster.members[0];
+    let part = " ".repeat(JobMessage::FILL_LEN);
+    runtime().block_on(async {
+        let mut guest = Guest::connect(&cluster, Role::Node, "guest", node).await;
+        for _ in 0..JobMessage::FILLS_MAX {
+            let filled = guest.ask(JobMessage::Fill(part.clone())).await;
+            assert_eq!(filled, JobMessage::Filled);
+        }
+        guest.say(JobMessage::Fill(String::new()));
+        assert!(guest.peer.messages.receive().await.is_err());
+        let mut guest = Guest::connect(&cluster, Role::Node, "guest", node).await;
+        guest.say(JobMessage::Fill(part + " "));
+        assert!(guest.peer.messages.receive().await.is_err());
+    });
+}
+
+#[test]
 fn members_of_a_job_end_it_at_worst() {
     let panics = panics();
     let cluster = Cluster::start(&[2]);

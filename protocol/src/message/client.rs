@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use bsp::units::Seconds;
+use bsp::units::{BytesPerSecond, Seconds};
 use bsp::{HostId, Notes, Rank, check_name};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
@@ -92,10 +92,25 @@ pub enum JobMessage {
     Reach(Vec<Member>),
     /// What has become of the connections to them.
     Reached(Reached),
+    /// Connect to this node, have it take bytes for a moment, and say how fast it did.
+    Transfer(Box<Member>),
+    /// How fast it did, or why it did not.
+    Transferred(Result<BytesPerSecond, String>),
+    /// Bytes without meaning, at most [`Self::FILL_LEN`], to be answered.
+    Fill(String),
+    /// They are here.
+    Filled,
     /// End the job of this number.
     End(u64),
     /// The node ends the job.
     Ending,
+}
+
+impl JobMessage {
+    /// The most bytes of a [`Self::Fill`].
+    pub const FILL_LEN: usize = 64 << 10;
+    /// How often a connection may bring them.
+    pub const FILLS_MAX: usize = 64;
 }
 
 /// How a node reaches others.

@@ -55,9 +55,12 @@ pub fn check_message(
 
 /// Checks that a peer in this role may send `message` in the name of `from`.
 fn check(role: Role, from: Address, message: &Message) -> Result<(), Refusal> {
-    // Any node may ask which view a job is in, and offer to take part in one.
+    // Any node may ask which view a job is in, offer to take part in one, and measure the way to another node.
     let asks = (role, from) == (Role::Node, Address::Client)
-        && matches!(message, Message::Job(message) if matches!(**message, JobMessage::Lead(_) | JobMessage::Offer(_)));
+        && matches!(
+            message,
+            Message::Job(message) if matches!(**message, JobMessage::Lead(_) | JobMessage::Offer(_) | JobMessage::Fill(_))
+        );
     if asks || (speaks_for(role, from) && may_send(from, message)) {
         Ok(())
     } else {
@@ -117,6 +120,8 @@ fn is_from_client(message: &JobMessage) -> bool {
         | JobMessage::Lead(_)
         | JobMessage::Attach(_)
         | JobMessage::Reach(_)
+        | JobMessage::Transfer(_)
+        | JobMessage::Fill(_)
         | JobMessage::End(_)
         | JobMessage::Stop => true,
         JobMessage::Accepted { .. }
@@ -133,6 +138,8 @@ fn is_from_client(message: &JobMessage) -> bool {
         | JobMessage::Attached(_)
         | JobMessage::Followed(_)
         | JobMessage::Reached(_)
+        | JobMessage::Transferred(_)
+        | JobMessage::Filled
         | JobMessage::Ending
         | JobMessage::OutputWritten(_) => false,
     }
@@ -212,6 +219,7 @@ mod tests {
             "Ended",
             "Ending",
             "Failed",
+            "Filled",
             "Followed",
             "Leaving",
             "Offered",
@@ -222,6 +230,7 @@ mod tests {
             "Recorded",
             "Status",
             "Suspended",
+            "Transferred",
         ]);
         for role in [Role::Node, Role::SetManager] {
             assert_eq!(allowed(role, process), names(["Arrived"]));
@@ -244,15 +253,15 @@ mod tests {
             assert!(allowed(Role::Client, from).is_empty());
         }
         let jobs = names([
-            "Attach", "Begin", "Drain", "End", "Hold", "Inquire", "Lead", "Leave", "Meet", "Offer",
-            "Reach", "State", "Stop", "Submit", "Suspend",
+            "Attach", "Begin", "Drain", "End", "Fill", "Hold", "Inquire", "Lead", "Leave", "Meet",
+            "Offer", "Reach", "State", "Stop", "Submit", "Suspend", "Transfer",
         ]);
         for role in [Role::Client, Role::SetManager] {
             assert_eq!(allowed(role, Address::Client), jobs);
         }
         assert_eq!(
             allowed(Role::Node, Address::Client),
-            names(["Lead", "Offer"])
+            names(["Fill", "Lead", "Offer"])
         );
     }
 }

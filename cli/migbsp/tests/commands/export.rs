@@ -2,11 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
+use std::time::SystemTime;
 
 use serde_json::Value;
 
 use crate::invocation::{Folder, rows};
+use crate::live::cluster::Cluster;
+use crate::live::under_way::UnderWay;
 
 /// A record with moves, traced.
 fn traced() -> Folder {
@@ -371,4 +375,265 @@ fn a_trace_changes_no_other_file_of_the_record() {
     // Once more, without a trace: the old one goes.
     folder.stdout(&["simulate", "e.toml", "--out", "runs", "--force"]);
     assert!(!folder.path().join("runs/i/trace.bin").exists());
+}
+
+#[test]
+fn spans_of_a_run_on_hosts_have_dates_and_its_job() {
+    let (cluster, begun) = dated();
+    let export = ["export", "runs", "--format", "otlp", "-o", "spans.json"];
+    cluster.folder.stdout(&export);
+    let text = fs::read_to_string(cluster.folder.path().join("spans.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let spans = &document["resourceSpans"][0];
+    let attributes = spans["resource"]["attributes"].as_array().unwrap();
+    let job = attributes.iter().find(|one| one["key"] == "migbsp.job");
+    assert_eq!(job.unwrap()["value"]["stringValue"], cluster_job(&cluster));
+    for span in spans["scopeSpans"][0]["spans"].as_array().unwrap() {
+        let start: f64 = span["startTimeUnixNano"].as_str().unwrap().parse().unwrap();
+        assert!(begun.contains(&(start / 1e9)), "{begun:?}: {span}");
+    }
+}
+
+/// A run on hosts whose record is in `runs`, and when it was made, in seconds since 1970.
+fn dated() -> (Cluster, Range<f64>) {
+    let cluster = Cluster::start(&[1]);
+    let now = || {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        now.unwrap().as_secs_f64()
+    };
+    let before = now();
+    let mut run = cluster.command("hosts", &["run", "heat.toml", "--out", "runs"]);
+    let ended = UnderWay::start(&mut run).ends_within(20);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    // The clocks of nodes and clients are one.
+    (cluster, before..now())
+}
+
+/// The number of the job of the record in `runs`.
+fn cluster_job(cluster: &Cluster) -> String {
+    let text = fs::read_to_string(cluster.folder.path().join("runs/iii/run.json")).unwrap();
+    let manifest: Value = serde_json::from_str(&text).unwrap();
+    manifest["job"].as_str().unwrap().to_owned()
+}
+
+#[cfg(not(feature = "otlp"))]
+#[test]
+fn a_program_that_sends_no_spans_says_how_one_is_built() {
+    let collector = "http://127.0.0.1:9";
+    refuses(
+        &traced(),
+        &["export", "runs", "--format", "otlp", "-o", collector],
+        2,
+        "has been built without the feature `otlp`",
+    );
+}
+
+/// Checks that the binary fails with `code` and says this, among others.
+#[track_caller]
+fn refuses(folder: &Folder, arguments: &[&str], code: i32, words: &str) {
+    let ended = folder.run(arguments);
+    assert_eq!(ended.code, Some(code), "{ended:?}");
+    assert!(ended.stderr.contains(words), "{ended:?}");
+}
+
+/// What a collector of OpenTelemetry receives.
+#[cfg(feature = "otlp")]
+mod collector {
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    /// The value of a field of protobuf.
+    #[derive(Clone, Debug)]
+    enum Field {
+        Number(u64),
+        Bytes(Vec<u8>),
+    }
+
+    /// The fields of a message, with their numbers.
+    fn fields(mut bytes: &[u8]) -> Vec<(u64, Field)> {
+        fn number(bytes: &mut &[u8]) -> u64 {
+            let (mut value, mut shift) = (0, 0);
+            loop {
+                let (first, rest) = bytes.split_first().unwrap();
+                *bytes = rest;
+                value |= u64::from(first & 0x7f) << shift;
+                shift += 7;
+                if first & 0x80 == 0 {
+                    return value;
+                }
+            }
+        }
+        let mut found = Vec::new();
+        while !bytes.is_empty() {
+            let key = number(&mut bytes);
+            let field = match key & 7 {
+                0 => Field::Number(number(&mut bytes)),
+                1 => {
+                    let (value, rest) = bytes.split_first_chunk().unwrap();
+                    bytes = rest;
+                    Field::Number(u64::from_le_bytes(*value))
+                }
+                2 => {
+                    let length = usize::try_from(number(&mut bytes)).unwrap();
+                    let (value, rest) = bytes.split_at(length);
+                    bytes = rest;
+                    Field::Bytes(value.to_vec())
+                }
+                5 => {
+                    let (value, rest) = bytes.split_first_chunk().unwrap();
+                    bytes = rest;
+                    Field::Number(u64::from(u32::from_le_bytes(*value)))
+                }
+                other => panic!("a field of kind {other}"),
+            };
+            found.push((key >> 3, field));
+        }
+        found
+    }
+
+    /// The messages that are in field `number` of a message.
+    fn messages(bytes: &[u8], number: u64) -> Vec<Vec<u8>> {
+        let fields = fields(bytes).into_iter();
+        let of = |(found, field)| match field {
+            Field::Bytes(bytes) if found == number => Some(bytes),
+            Field::Bytes(_) | Field::Number(_) => None,
+        };
+        fields.filter_map(of).collect()
+    }
+
+    fn text(bytes: &[u8], number: u64) -> String {
+        String::from_utf8(messages(bytes, number).concat()).unwrap()
+    }
+
+    fn value(bytes: &[u8], number: u64) -> u64 {
+        let fields = fields(bytes).into_iter();
+        let mut of = fields.filter_map(|(found, field)| match field {
+            Field::Number(value) if found == number => Some(value),
+            Field::Bytes(_) | Field::Number(_) => None,
+        });
+        of.next().unwrap_or(0)
+    }
+
+    /// Receives requests until `count` have come; their heads and bodies.
+    fn receive(listener: &TcpListener, count: usize) -> Vec<(String, Vec<u8>)> {
+        let mut received = Vec::new();
+        for _ in 0..count {
+            let (stream, _) = listener.accept().unwrap();
+            let mut reader = BufReader::new(&stream);
+            let (mut head, mut length) = (String::new(), 0);
+            loop {
+                let mut line = String::new();
+                reader.read_line(&mut line).unwrap();
+                if line == "\r\n" {
+                    break;
+                }
+                let line = line.to_lowercase();
+                if let Some(value) = line.strip_prefix("content-length: ") {
+                    length = value.trim().parse().unwrap();
+                }
+                head += &line;
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            let answer = "HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\n\
+                          Content-Length: 0\r\nConnection: close\r\n\r\n";
+            (&stream).write_all(answer.as_bytes()).unwrap();
+            received.push((head, body));
+        }
+        received
+    }
+
+    #[test]
+    fn a_collector_receives_all_spans_of_a_run_with_their_dates() {
+        let (cluster, begun) = dated();
+        let export = |out: &str| {
+            cluster
+                .folder
+                .stdout(&["export", "runs", "--format", "otlp", "-o", out])
+        };
+        export("spans.json");
+        let text_of = fs::read_to_string(cluster.folder.path().join("spans.json")).unwrap();
+        let document: Value = serde_json::from_str(&text_of).unwrap();
+        let expected = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
+            .as_array()
+            .unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let requests = expected.len().div_ceil(512);
+        let receiving = thread::spawn(move || receive(&listener, requests));
+        let told = export(&address);
+        let trace = expected[0]["traceId"].as_str().unwrap();
+        let count = expected.len();
+        assert_eq!(
+            told,
+            format!("{count} spans of trace {trace}: {address}/v1/traces\n")
+        );
+        let mut spans = Vec::new();
+        for (head, body) in receiving.join().unwrap() {
+            assert!(head.starts_with("post /v1/traces http/1.1\r\n"), "{head}");
+            assert!(
+                head.contains("content-type: application/x-protobuf"),
+                "{head}"
+            );
+            for resource_spans in messages(&body, 1) {
+                let resource = messages(&resource_spans, 1).concat();
+                let attributes = messages(&resource, 1).into_iter();
+                let attributes: BTreeMap<String, String> = attributes
+                    .map(|pair| (text(&pair, 1), text(&messages(&pair, 2).concat(), 1)))
+                    .collect();
+                assert_eq!(attributes["migbsp.job"], cluster_job(&cluster));
+                assert_eq!(attributes["service.name"], "migbsp");
+                let scopes = messages(&resource_spans, 2);
+                spans.extend(scopes.iter().flat_map(|scope| messages(scope, 2)));
+            }
+        }
+        assert_eq!(spans.len(), count);
+        let hexadecimal = |bytes: Vec<Vec<u8>>| hex::encode(bytes.concat());
+        let mut of_run = 0;
+        for (span, expected) in spans.iter().zip(expected) {
+            assert_eq!(hexadecimal(messages(span, 1)), trace);
+            assert_eq!(
+                hexadecimal(messages(span, 2)),
+                expected["spanId"].as_str().unwrap()
+            );
+            assert_eq!(
+                hexadecimal(messages(span, 4)),
+                expected["parentSpanId"].as_str().unwrap()
+            );
+            assert_eq!(text(span, 5), expected["name"].as_str().unwrap());
+            for (number, key) in [(7, "startTimeUnixNano"), (8, "endTimeUnixNano")] {
+                let date = value(span, number);
+                assert_eq!(date.to_string(), expected[key].as_str().unwrap());
+                assert!(begun.contains(&(date as f64 / 1e9)), "{begun:?}: {date}");
+            }
+            let attributes = expected["attributes"].as_array().unwrap();
+            assert_eq!(messages(span, 9).len(), attributes.len(), "{expected}");
+            of_run += usize::from(text(span, 5) == "run");
+        }
+        assert_eq!(of_run, 1);
+    }
+
+    #[test]
+    fn what_has_no_date_and_what_is_no_collector_is_refused() {
+        let folder = traced();
+        let export = ["export", "runs", "--format", "otlp", "-o"];
+        let to = |address| [&export[..], &[address]].concat();
+        refuses(
+            &folder,
+            &to("http://127.0.0.1:9"),
+            4,
+            "runs/iii: has no date",
+        );
+        refuses(&folder, &to("https://127.0.0.1:9"), 2, "without TLS");
+        let (cluster, _) = dated();
+        refuses(
+            &cluster.folder,
+            &to("http://127.0.0.1:9"),
+            1,
+            "http://127.0.0.1:9/v1/traces: does not take spans",
+        );
+    }
 }

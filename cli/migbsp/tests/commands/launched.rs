@@ -218,3 +218,66 @@ fn nodes_that_ssh_starts_compute_what_a_simulation_does_and_end_with_their_comma
     assert_eq!(shown["hosts"], serde_json::json!(["localhost"]), "{shown}");
     gone();
 }
+
+/// A folder with an experiment, and with programs that stand in for remote shells: each notes its words, and executes what follows the name
+/// of a host as the shell there would, for which `ssh` and `oarsh`, which is `ssh` underneath, join the words by spaces.
+fn stand_ins() -> Folder {
+    use std::os::unix::fs::PermissionsExt as _;
+    let script = "#!/bin/sh\nprintf '%s\\n' \"$0\" \"$@\" >> called\nshift\nexec sh -c \"$*\"\n";
+    let mut folder = Folder::new()
+        .with("heat.toml", HEAT)
+        .with("hosts", "localhost\nlocalhost\n");
+    for name in ["ssh", "oarsh"] {
+        folder = folder.with(&format!("bin/{name}"), script);
+        let file = folder.path().join("bin").join(name);
+        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = format!(
+        "{}:{}",
+        folder.path().join("bin").display(),
+        std::env::var("PATH").unwrap()
+    );
+    folder.with_variable("PATH", &path)
+}
+
+#[test]
+fn jobs_of_pbs_and_oar_start_nodes_by_their_remote_shells() {
+    for (manager, variable, shell) in [
+        ("oar", "OAR_NODEFILE", "oarsh"),
+        ("pbs", "PBS_NODEFILE", "ssh"),
+    ] {
+        let folder = stand_ins();
+        let run = [manager, "heat.toml", "--format", "json", "-n", "2"];
+        let mut command = folder.command(&run);
+        command.env(variable, folder.path().join("hosts"));
+        let ended = UnderWay::start(&mut command).ends_within(60);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let shown: Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(shown["hosts"], serde_json::json!(["localhost"]), "{shown}");
+        assert!(shown["run"]["verified"].is_string(), "{shown}");
+        let called = fs::read_to_string(folder.path().join("called")).unwrap();
+        let called: Vec<&str> = called.lines().collect();
+        let [program, host, line] = called[..] else {
+            panic!("{called:?}");
+        };
+        assert!(program.ends_with(&format!("bin/{shell}")), "{program}");
+        assert_eq!(
+            (host, line),
+            ("localhost", &format!("exec '{BINARY}' -q node --stdin")[..])
+        );
+    }
+}
+
+#[test]
+fn a_remote_shell_that_passes_no_stdin_on_is_refused() {
+    let folder = stand_ins();
+    let mut command = folder.command(&["pbs", "heat.toml", "--shell", "/opt/pbs/bin/pbs_tmrsh -n"]);
+    command.env("PBS_NODEFILE", folder.path().join("hosts"));
+    let ended = UnderWay::start(&mut command).ends_within(10);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(
+        ended.stderr.contains("pbs_tmrsh passes no stdin on"),
+        "{ended:?}"
+    );
+    assert!(!folder.path().join("called").exists());
+}

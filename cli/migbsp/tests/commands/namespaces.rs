@@ -38,8 +38,13 @@ pub(crate) fn does(words: &str) -> bool {
 }
 
 impl Network {
-    /// `count` hosts, 10.77.n.2 and so on; those from `far` on have a cable of 100 Mbit/s and 2 ms.
+    /// `count` hosts, 10.77.n.2 and so on; those from `far` on have a cable of 100 Mbit/s.
     fn new(count: usize, far: usize) -> Option<Self> {
+        Self::with_cables(count, far, "rate 100mbit burst 128kb latency 50ms")
+    }
+
+    /// The same with cables, those from `far` on, that the bucket of tokens `cable` limits.
+    fn with_cables(count: usize, far: usize, cable: &str) -> Option<Self> {
         static NETWORKS: AtomicU32 = AtomicU32::new(0);
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -73,7 +78,7 @@ impl Network {
                     && does(&format!("ip -n {space} link set {inner} up"))
                     && does(&format!("ip -n {space} link set lo up"));
             if far <= index {
-                let limit = "root tbf rate 100mbit burst 128kb latency 50ms";
+                let limit = format!("root tbf {cable}");
                 done = done
                     && does(&format!("tc qdisc add dev {outer} {limit}"))
                     && does(&format!("tc -n {space} qdisc add dev {inner} {limit}"));
@@ -248,6 +253,37 @@ fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
     ]) {
         assert!(problem.as_str().unwrap().starts_with(pair), "{divided}");
     }
+}
+
+#[test]
+fn a_job_on_a_link_of_1_mbit_starts_says_that_it_probes_and_ends() {
+    let cable = "rate 1mbit burst 16kb latency 400ms";
+    let Some(mut network) = Network::with_cables(3, 2, cable) else {
+        eprintln!("{SKIPPED}");
+        return;
+    };
+    let folder = Folder::new().with("heat.toml", HEAT);
+    start(&folder, &mut network, &[0, 2]);
+    // States of 320 kB.
+    let changes = [
+        "application.supersteps=20",
+        "application.heat.width=400",
+        "application.heat.height=300",
+        "scheduler.policy=migbsp",
+        "scheduler.interval=4",
+    ];
+    let changes = changes.iter().flat_map(|change| ["--set", *change]);
+    let options: Vec<&str> = ["-n", "3"].into_iter().chain(changes).collect();
+    simulate(&folder, &options);
+    let run = ["run", "heat.toml", "--outputs", "slow.json"];
+    let ended = folder.run(&[&run[..], &CLUSTER, &options].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        ended.stderr.contains("probe the links between Sets"),
+        "{ended:?}"
+    );
+    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(read("slow.json"), read("whole.json"));
 }
 
 #[test]

@@ -379,6 +379,124 @@ fn a_job_that_is_told_that_its_time_is_over_saves_is_requeued_and_goes_on() {
     lab.is_clean();
 }
 
+#[test]
+fn an_interactive_job_has_all_its_hosts_in_its_shell_and_in_a_step_which_says_so() {
+    let Some(lab) = Lab::up() else {
+        eprintln!("{SKIPPED}");
+        return;
+    };
+    simulate(&lab.folder, &["-n", "4", "--set", "scheduler.policy=none"]);
+    let options = SECONDS.join(" ");
+    let line = |name: &str| {
+        format!(
+            "{BINARY} slurm heat.toml {options} --format json --outputs {name}.out.json > {name}.json 2> {name}.log"
+        )
+    };
+    // The shell of `salloc` without a command is a step on the first host, and wants a terminal.
+    fs::write(
+        lab.path("typed"),
+        format!("hostname > shell.host\n{}\nexit\n", line("shell")),
+    )
+    .unwrap();
+    let typed =
+        "timeout 60 script -qec 'salloc --quiet --nodes=3 --cpus-per-task=1' /dev/null < typed";
+    lab.on("login", &["bash", "-c", typed]);
+    assert_eq!(lab.text("shell.host"), "n1\n");
+    fs::write(lab.path("inside"), line("step")).unwrap();
+    let inside = "srun --nodes=1 --ntasks=1 --nodelist=n2 --overlap bash inside";
+    let command = ["salloc", "--quiet", "--nodes=3", "--cpus-per-task=1"];
+    lab.on("login", &[&command[..], &["bash", "-c", inside]].concat());
+    for name in ["shell", "step"] {
+        let (log, json) = (
+            lab.text(&format!("{name}.log")),
+            lab.text(&format!("{name}.json")),
+        );
+        let result: Value = serde_json::from_str(&json).unwrap_or_else(|error| {
+            panic!("{error}: {json}\n{log}");
+        });
+        assert_eq!(result["hosts"].as_array().unwrap().len(), 3, "{result}");
+        assert_eq!(
+            lab.bytes(&format!("{name}.out.json")),
+            lab.bytes("whole.json")
+        );
+        let said =
+            log.contains("takes all hosts of the job, n[1-3], and not those of this step, n2;");
+        assert_eq!(said, name == "step", "{log}");
+    }
+    lab.is_clean();
+}
+
+#[test]
+fn a_sweep_is_an_array_and_a_job_that_depends_on_it_merges_its_parts() {
+    let Some(lab) = Lab::up() else {
+        eprintln!("{SKIPPED}");
+        return;
+    };
+    // The script and the commands are those of the documentation, but for the size of the sweep.
+    let documented = fs::read_to_string(root().join("docs/slurm.md")).unwrap();
+    let (_, sweeps) = documented.split_once("\n## Sweeps\n").unwrap();
+    let mut blocks = sweeps.split("```text\n").skip(1);
+    let mut block = || {
+        blocks
+            .next()
+            .unwrap()
+            .split("```")
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    let (mut script, submit) = (block(), block());
+    for (long, short) in [
+        (
+            "--array=1-16 --cpus-per-task=8",
+            "--array=1-3 --cpus-per-task=2",
+        ),
+        ("$SLURM_ARRAY_TASK_ID/16", "$SLURM_ARRAY_TASK_ID/3"),
+        ("conf/dynamic/drift.toml", "small.toml"),
+        (
+            "scheduler.interval=1..16 --seeds 1..30",
+            "scheduler.interval=2..5 --seeds 1..2",
+        ),
+    ] {
+        assert!(script.contains(long), "{script}");
+        script = script.replace(long, short);
+    }
+    fs::write(lab.path("sweep.sh"), script).unwrap();
+    simulate(&lab.folder, &[]);
+    let small = format!("{HEAT}\n[platform]\nfile = \"platform.toml\"\n");
+    fs::write(lab.path("small.toml"), small).unwrap();
+    let sweep = "sweep small.toml --set scheduler.interval=2..5 --seeds 1..2 --out whole";
+    lab.folder.stdout(&sweep.split(' ').collect::<Vec<_>>());
+    let path = PathBuf::from(BINARY);
+    let path = path.parent().unwrap().display();
+    let told = lab.on(
+        "login",
+        &[
+            "bash",
+            "-c",
+            &format!("export PATH={path}:$PATH\n{submit}echo $array"),
+        ],
+    );
+    let words: Vec<&str> = told.split_whitespace().collect();
+    let ["Submitted", "batch", "job", merge, array] = words[..] else {
+        panic!("{told}");
+    };
+    assert_eq!(lab.ends("sweep", merge, 120), "COMPLETED", "{told}");
+    let dependency = lab.told(merge, "Dependency");
+    assert_eq!(dependency, "(null)", "it has waited for {array}");
+    let merged = lab.text("results/all/runs.csv");
+    let rows = |text: &str| {
+        let rows = text.lines().filter(|line| !line.starts_with('#'));
+        rows.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(1 < rows(&merged).len(), "{merged}");
+    assert_eq!(rows(&merged), rows(&lab.text("whole/runs.csv")));
+    for part in 1..=3 {
+        let log = lab.text(&format!("sweep-{array}_{part}.out"));
+        assert!(log.contains("runs"), "{log}");
+    }
+}
+
 #[cfg(feature = "long-tests")]
 #[test]
 fn a_job_that_is_longer_than_its_time_limit_is_requeued_until_it_is_complete() {

@@ -51,6 +51,34 @@ fn the_shell_of_salloc_has_all_hosts_of_the_job() {
 }
 
 #[test]
+fn a_step_on_other_hosts_than_its_job_is_passed_over() {
+    let passed = |variables: &[(&str, &str)]| {
+        passed_step(|name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    };
+    let job = (JOB, "n[1-3]");
+    assert_eq!(passed(&[job]), None);
+    assert_eq!(passed(&[job, (STEP, "n[1,3,2]")]), None);
+    let expect = |step: &str, is_shell| {
+        let (job, step) = ("n[1-3]".to_owned(), step.to_owned());
+        Some(PassedStep {
+            job,
+            step,
+            is_shell,
+        })
+    };
+    assert_eq!(
+        passed(&[job, (STEP, "n1"), (STEP_ID, SHELL)]),
+        expect("n1", true)
+    );
+    let inside = [job, (STEP, "n[2-3]"), (STEP_ID, "0")];
+    assert_eq!(passed(&inside), expect("n[2-3]", false));
+    assert_eq!(passed(&[&inside[..], &[(HET_SIZE, "2")]].concat()), None);
+}
+
+#[test]
 fn each_component_of_a_heterogeneous_job_has_its_hosts() {
     let job = [
         (HET_SIZE, "2"),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bsp::units::{Bytes, Instructions, InstructionsPerSecond, Seconds};
+use bsp::units::{Bytes, BytesPerSecond, Instructions, InstructionsPerSecond, Seconds};
 use bsp::{And, HostId, Max, MemorySize, Notes, Rank, Reductions, SetId, Sum, reference};
 use model::{
     Answer, CostCoefficients, Digest, Edge, Entry, Evaluation, HostLink, Inventory, LinkProbe,
@@ -82,7 +82,7 @@ fn name(message: &Message) -> String {
 }
 
 /// The number of messages of nodes and of clients.
-const OTHERS: usize = 35;
+const OTHERS: usize = 39;
 
 fn messages() -> Vec<(Address, Address, Message)> {
     let process = Address::Process(Rank(200));
@@ -534,7 +534,7 @@ fn submit() -> Submit {
     }
 }
 
-fn asked() -> [JobMessage; 14] {
+fn asked() -> [JobMessage; 16] {
     [
         JobMessage::Submit(Box::new(submit())),
         JobMessage::Meet { counts: true },
@@ -550,10 +550,12 @@ fn asked() -> [JobMessage; 14] {
         JobMessage::Attach(7),
         JobMessage::Reach(vec![member()]),
         JobMessage::End(7),
+        JobMessage::Transfer(Box::new(member())),
+        JobMessage::Fill("   ".to_owned()),
     ]
 }
 
-fn answered() -> [JobMessage; 22] {
+fn answered() -> [JobMessage; 24] {
     let job = JobStatus {
         job: 7,
         client: "alice".to_owned(),
@@ -681,6 +683,8 @@ fn answered() -> [JobMessage; 22] {
         }))),
         JobMessage::Ending,
         JobMessage::Attached(Box::new(submit())),
+        JobMessage::Transferred(Ok(BytesPerSecond::new(12.5e6).unwrap())),
+        JobMessage::Filled,
     ]
 }
 

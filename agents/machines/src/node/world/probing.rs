@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant as Clock;
+use std::time::{Duration, Instant as Clock};
 
 use agents::{Event, Mail, Rules, check};
 use bsp::units::Seconds;
@@ -111,7 +111,9 @@ impl Series {
         });
         let (trips, count) = *same.or_insert_with(|| (RoundTrips::first(took), 1));
         self.bytes = match self.purpose {
-            Purpose::Start if count < PROBES => self.bytes,
+            Purpose::Start if count < PROBES && (self.bytes == 0 || took < seconds(SLOW)) => {
+                self.bytes
+            }
             Purpose::Start => (self.bytes == 0).then_some(PROBE_LEN)?,
             Purpose::Order(..) if self.bytes == 0 && count < REPEATED => 0,
             Purpose::Order(..) if self.bytes == 0 => FIRST_LEN,
@@ -242,6 +244,8 @@ impl Probing {
 const PROBES: u32 = 4;
 /// The number of probes without content before a move, and of the smallest ones with content.
 const REPEATED: u32 = 2;
+/// The time from which on one probe with content at the start of a job is enough: what else runs on the machines is short beside it.
+const SLOW: Duration = Duration::from_secs(2);
 /// Bytes of content of the first probe before a move, and the most of any: each has twice as many as the one before.
 const FIRST_LEN: usize = 4 << 10;
 const LAST_LEN: usize = 256 << 10;

@@ -7,7 +7,12 @@ use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
+use protocol::identity::Role;
+use serde_json::Value;
+
 use crate::live::cluster::Cluster;
+use crate::live::under_way::UnderWay;
+use crate::schemas;
 
 /// Waits until the supervisor at `socket` is told `words`, at most five seconds; what it was told until then.
 pub(crate) fn told(socket: &UnixDatagram, words: &str) -> Vec<String> {
@@ -54,6 +59,88 @@ fn a_supervisor_is_told_that_a_node_is_ready_runs_and_stops() {
     cluster.signal("node-1", "TERM");
     told(&socket, "STOPPING=1");
     assert_eq!(cluster.exit_of("node-1"), Some(0));
+}
+
+#[test]
+fn a_node_that_is_hung_up_on_reads_its_certificate_and_the_levels_of_its_log_again() {
+    let mut cluster = Cluster::of(&[]);
+    // It has an endpoint beside the one at which it listens.
+    cluster.serve(&[], &["--join", "absent=127.0.0.1:9"]);
+    cluster.renew(Role::SetManager, "node-1");
+    let conf = std::fs::read_to_string(cluster.folder.path().join("node-1.toml")).unwrap();
+    let hang_up = |levels: &str| {
+        cluster.write("node-1.toml", &format!("{conf}log = \"{levels}\"\n"));
+        cluster.signal("node-1", "HUP");
+    };
+    hang_up("info");
+    cluster.logged("node-1", "and the levels of its log again");
+    cluster.works("hosts");
+    let lines = cluster.lines_until("node-1", "a job is complete");
+    let read = lines
+        .iter()
+        .filter(|line| line.contains("read the new certificate"));
+    assert_eq!(read.count(), 1, "{lines:?}");
+    // The looks of the other endpoint are over, too.
+    std::thread::sleep(Duration::from_millis(2500));
+    hang_up("loud");
+    let mut lines =
+        cluster.lines_until("node-1", "kept the levels of the log: invalid value `loud`");
+    lines.retain(|line| line.contains("read the new certificate"));
+    assert!(lines.is_empty(), "{lines:?}");
+    hang_up("warn");
+    cluster.logged("node-1", "and the levels of its log again");
+    // What a node says of jobs is of the level `info`.
+    cluster.works("hosts");
+    hang_up("hosts=info");
+    std::thread::sleep(Duration::from_millis(300));
+    cluster.works("hosts");
+    let lines = cluster.lines_until("node-1", "a job is complete");
+    let begun = lines.iter().filter(|line| line.contains("a job begins"));
+    assert_eq!(begun.count(), 1, "{lines:?}");
+}
+
+#[test]
+fn a_check_shows_when_certificates_end_and_how_fast_each_node_takes_bytes() {
+    let set = || "set=s0".to_owned();
+    let days = Duration::from_secs(10 * 86_400);
+    let cluster = Cluster::valid_for(days, &[("set-manager", set()), ("node", set())]);
+    let run = |options: &[&str]| {
+        let mut command = cluster.command("hosts", &[&["check"], options].concat());
+        let ended = UnderWay::start(&mut command).ends_within(60);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.stdout
+    };
+    let plain = run(&[]);
+    assert!(
+        plain.contains("certificates end within 14 days: "),
+        "{plain}"
+    );
+    assert!(!plain.contains("bandwidths of"), "{plain}");
+    let text = run(&["--bandwidth"]);
+    assert!(text.contains("bandwidths of"), "{text}");
+    let json = run(&["--bandwidth", "--format", "json"]);
+    assert_eq!(schemas::check(&json, "check"), "check");
+    let report: Value = serde_json::from_str(&json).unwrap();
+    let ways = report["ways"].as_array().unwrap();
+    let rates = ways
+        .iter()
+        .map(|way| way["bandwidth_bytes_per_second"].as_f64());
+    assert_eq!(
+        rates
+            .map(|rate| rate.unwrap())
+            .filter(|rate| 1e5 < *rate)
+            .count(),
+        2,
+        "{json}"
+    );
+    let csv = crate::invocation::rows(&run(&["--format", "csv"]));
+    let ends = report["nodes"][0]["certificate_not_after"]
+        .as_str()
+        .unwrap();
+    assert!(
+        csv.lines().nth(1).unwrap().contains(&format!(",,{ends},")),
+        "{csv}"
+    );
 }
 
 /// The status and the body of the answer to a request of one that understands `accepted`.
