@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 
 use agents::{Rules, Setup};
 use bsp::HostId;
+use bsp::units::Seconds;
 use protocol::identity::{Name, NameError, Role};
-use protocol::{Build, Member, Submit, is_displayable};
+use protocol::{Awaited, Build, Member, Submit, is_displayable};
 
 use crate::job_error::JobError;
 
@@ -62,6 +63,47 @@ pub(crate) fn check_own(own: &str, submit: &Submit) -> Result<(), JobError> {
             let problem = format!("{} is in the list of hosts twice", member.name);
             return Err(JobError::input(problem));
         }
+    }
+    let awaited = submit.view.as_ref().and_then(|view| view.awaited.as_ref());
+    let checked = awaited.map(|awaited| check_awaited(awaited, &names, (members, processes)));
+    checked.unwrap_or(Ok(())).map_err(JobError::input)
+}
+
+/// Checks what a job of these numbers of members and processes says of the hosts that it awaits. `names` are those of all hosts
+/// that may take part.
+fn check_awaited(
+    awaited: &Awaited,
+    names: &BTreeSet<&String>,
+    (members, processes): (usize, u32),
+) -> Result<(), String> {
+    let Awaited {
+        placement,
+        homes,
+        passed,
+        asked,
+    } = awaited;
+    let places = placement.len();
+    let is_whole = places == 0 || u32::try_from(places) == Ok(processes);
+    if !is_whole || placement.iter().any(|host| members <= host.index()) {
+        return Err("a process starts on a host that the job does not have".to_owned());
+    }
+    let (mut hosts, mut ranks) = (BTreeSet::new(), BTreeSet::new());
+    for home in homes {
+        if !names.contains(&home.host) || !hosts.insert(&home.host) {
+            return Err("processes wait for a host that the job does not know".to_owned());
+        }
+        let mut waiting = home.processes.iter();
+        if !waiting.all(|rank| rank.0 < processes && ranks.insert(*rank)) {
+            return Err("a process waits that the job does not have, or twice".to_owned());
+        }
+    }
+    let mut joining = BTreeSet::new();
+    let mut asked = asked.iter().flatten();
+    if !asked.all(|name| names.contains(name) && joining.insert(name)) {
+        return Err("a host joins that the job does not know".to_owned());
+    }
+    if *passed < Seconds::ZERO {
+        return Err(format!("a job that has lasted {passed}"));
     }
     Ok(())
 }

@@ -134,6 +134,7 @@ fn is_from_client(message: &JobMessage) -> bool {
         | JobMessage::Followed(_)
         | JobMessage::Reached(_)
         | JobMessage::Ending
+        | JobMessage::Progressed(_)
         | JobMessage::OutputWritten(_) => false,
     }
 }
@@ -217,6 +218,7 @@ mod tests {
             "Offered",
             "OutputWritten",
             "Probe",
+            "Progressed",
             "Reached",
             "Ready",
             "Recorded",

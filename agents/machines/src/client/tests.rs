@@ -43,6 +43,7 @@ pub(crate) fn request(files: Option<NodeFiles>) -> Request {
             },
             scheduler: None,
             elasticity: None,
+            awaited: None,
             checkpointing: None,
             superstep_limit: 1000,
             traced: false,
@@ -930,6 +931,8 @@ fn begins_with_two_more(request: &mut Request) -> NextView {
         unproven: names([4, 5]),
         pauses: vec![Duration::ZERO],
         repeats: 0,
+        decided: None,
+        since: None,
     }
 }
 

@@ -68,6 +68,8 @@ fn left(gone: &[u32], complaints: &[(u32, u32)]) -> Suspension {
         withdrawn: Vec::new(),
         offered: Vec::new(),
         leaving: BTreeMap::new(),
+        decided: None,
+        lasted: Duration::ZERO,
     };
     for host in (0..6).filter(|host| !gone.contains(host)) {
         let of_host = complaints.iter().filter(|(by, _)| *by == host);

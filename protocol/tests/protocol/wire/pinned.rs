@@ -528,9 +528,29 @@ fn submit() -> Submit {
             begins_anew: true,
             pool: vec![member()],
             owner: Some("laptop".to_owned()),
+            awaited: None,
         }),
         memory: Some(0.5),
         wait: seconds(60.0),
+    }
+}
+
+/// A job that awaits a host.
+fn awaiting() -> Submit {
+    Submit {
+        view: Some(View {
+            awaited: Some(Awaited {
+                placement: vec![HostId(0), HostId(1)],
+                homes: vec![Home {
+                    host: "n1".to_owned(),
+                    processes: vec![Rank(200)],
+                }],
+                passed: seconds(2.0),
+                asked: Some(vec!["n1".to_owned()]),
+            }),
+            ..View::first(true)
+        }),
+        ..submit()
     }
 }
 
@@ -553,7 +573,7 @@ fn asked() -> [JobMessage; 14] {
     ]
 }
 
-fn answered() -> [JobMessage; 22] {
+fn answered() -> [JobMessage; 24] {
     let job = JobStatus {
         job: 7,
         client: "alice".to_owned(),
@@ -680,7 +700,14 @@ fn answered() -> [JobMessage; 22] {
             files: Vec::new(),
         }))),
         JobMessage::Ending,
+        JobMessage::Progressed(Progressed {
+            completed: 361,
+            work: 1 << 33,
+            done: Some((Rank(200), 0.25)),
+            remaining: None,
+        }),
         JobMessage::Attached(Box::new(submit())),
+        JobMessage::Attached(Box::new(awaiting())),
     ]
 }
 
