@@ -190,12 +190,10 @@ impl Event {
                 run.superstep(snapshot.superstep)
             }
             Self::Join(join) => {
-                match &join.name {
-                    Some(name) if !join.joined => {
-                        check_name(name).map_err(|error| error.to_string())?;
-                    }
-                    Some(_) | None => run.host(join.host)?,
+                if let Some(name) = &join.name {
+                    check_name(name).map_err(|error| error.to_string())?;
                 }
+                run.host(join.host)?;
                 run.superstep(join.superstep)?;
                 join.processes.iter().try_for_each(|rank| run.rank(*rank))
             }
@@ -662,7 +660,7 @@ pub struct Join {
     /// On real hosts, where it joins before the first superstep of the record: for how long processes had stood still.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited: Option<Seconds>,
-    /// On real hosts, if it has not joined: its name. It is none of the hosts of the run.
+    /// On real hosts, if it has not joined: its name. It is none of the hosts of the run, and `host` is the first of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }

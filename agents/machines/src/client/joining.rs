@@ -254,8 +254,7 @@ impl Joining {
         let mut prospect = prospect;
         let mut decided = Decided::new();
         for name in self.hosts.pool.iter().take(self.hosts.take) {
-            let place = situation.pool.iter().position(|node| node.name == *name);
-            let node = place.and_then(|place| situation.pool.get(place));
+            let node = situation.pool.iter().find(|node| node.name == *name);
             let speed = node.zip(prospect).map(|(node, (_, busiest))| {
                 let waiting = situation.waiting.get(name.as_str()).copied().unwrap_or(0);
                 let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
@@ -279,9 +278,8 @@ impl Joining {
                 }
                 decided.insert(name.clone(), expected);
             } else {
-                let host = situation.members.len() + place.unwrap_or_default();
-                self.declined
-                    .push(expected.recorded(HostId::from_index(host), Some(name.clone())));
+                let declined = expected.recorded(HostId(0), Some(name.clone()));
+                self.declined.push(declined);
             }
         }
         self.decided = Some(decided);

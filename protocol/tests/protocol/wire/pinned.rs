@@ -13,14 +13,14 @@ use model::{
     Received, Refusal, Request, SetView,
 };
 use protocol::{
-    AcceptedView, Address, AgentMessage, Answered, Arrived, Ask, Batch, Build, BusyProcess,
-    CallsStatus, Capacity, CheckpointMessage, Considered, Decided, Declined, EncodedState, Ended,
-    Evaluate, Failed, Fault, Followed, FollowedEnd, FollowedView, InputFolder, Installed,
-    JobFolder, JobMessage, JobStatus, Lead, Leader, Limits, LinkProbed, LostNode, Measure,
-    Measured, Member, Message, MessageHeader, Migrate, NodeFiles, NodeMessage, Pieces, PiecesFile,
-    Placed, Planned, Probe, ProbeLink, Reached, Report, Reports, ResumedJob, Saved, SavedPieces,
-    SavedProcess, SavedView, SetReport, Start, StartCall, Submit, Suspended, View, WIRE_VERSION,
-    Way, WrittenOutput, decode, encode, variant,
+    AcceptedView, Address, AgentMessage, Answered, Arrived, Ask, Awaited, Batch, Build,
+    BusyProcess, CallsStatus, Capacity, CheckpointMessage, Considered, Decided, Declined,
+    EncodedState, Ended, Evaluate, Failed, Fault, Followed, FollowedEnd, FollowedView, Home,
+    InputFolder, Installed, JobFolder, JobMessage, JobStatus, Lead, Leader, Limits, LinkProbed,
+    LostNode, Measure, Measured, Member, Message, MessageHeader, Migrate, NodeFiles, NodeMessage,
+    Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink, Progressed, Reached, Report, Reports,
+    ResumedJob, Saved, SavedPieces, SavedProcess, SavedView, SetReport, Start, StartCall, Submit,
+    Suspended, View, WIRE_VERSION, Way, WrittenOutput, decode, encode, variant,
 };
 
 use crate::wire::{external, frame_len, joined, report_for_plans, status};
@@ -82,7 +82,7 @@ fn name(message: &Message) -> String {
 }
 
 /// The number of messages of nodes and of clients.
-const OTHERS: usize = 35;
+const OTHERS: usize = 36;
 
 fn messages() -> Vec<(Address, Address, Message)> {
     let process = Address::Process(Rank(200));
