@@ -230,6 +230,54 @@ mod tests {
     use super::*;
 
     #[test]
+    fn hosts_that_a_job_cannot_await_are_refused() {
+        let names = ["n0".to_owned(), "n1".to_owned()];
+        let names: BTreeSet<&String> = names.iter().collect();
+        let home = |host: &str, ranks: &[u32]| protocol::Home {
+            host: host.to_owned(),
+            processes: ranks.iter().copied().map(bsp::Rank).collect(),
+        };
+        let good = Awaited {
+            placement: vec![HostId(0); 3],
+            homes: vec![home("n1", &[1, 2])],
+            passed: Seconds::ZERO,
+            asked: Some(vec!["n1".to_owned()]),
+        };
+        let checked = |awaited: Awaited| check_awaited(&awaited, &names, (1, 3));
+        assert_eq!(checked(good.clone()), Ok(()));
+        assert_eq!(checked(Awaited::default()), Ok(()));
+        let placed = |hosts: &[u32]| Awaited {
+            placement: hosts.iter().copied().map(HostId).collect(),
+            ..good.clone()
+        };
+        let waiting = |homes: Vec<protocol::Home>| Awaited {
+            homes,
+            ..good.clone()
+        };
+        let asked = |names: &[&str]| Awaited {
+            asked: Some(names.iter().map(|name| (*name).to_owned()).collect()),
+            ..good.clone()
+        };
+        for wrong in [
+            placed(&[0, 0]),
+            placed(&[0, 0, 1]),
+            waiting(vec![home("n2", &[1])]),
+            waiting(vec![home("n1", &[1]), home("n1", &[2])]),
+            waiting(vec![home("n1", &[1, 1])]),
+            waiting(vec![home("n1", &[1]), home("n0", &[1])]),
+            waiting(vec![home("n1", &[3])]),
+            asked(&["n2"]),
+            asked(&["n1", "n1"]),
+            Awaited {
+                passed: Seconds::new(-1.0).unwrap(),
+                ..good.clone()
+            },
+        ] {
+            assert!(checked(wrong.clone()).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
     fn members_that_no_hostfile_has_are_refused() {
         let member = |name: &str| Member {
             name: name.to_owned(),
@@ -252,7 +300,7 @@ mod tests {
                 files: None,
                 view: None,
                 memory: None,
-                wait: bsp::units::Seconds::ZERO,
+                wait: Seconds::ZERO,
             };
             check_own("n0", &submit).map_err(|error| error.message)
         };
