@@ -1099,7 +1099,12 @@ impl HostWorld {
                     self.act(JobAction::FinishCheckpoint(generation, files));
                 }
                 CheckpointAction::Record(checkpoint) => {
+                    let is_held = checkpoint.held;
                     self.record(record::Event::Checkpoint(checkpoint));
+                    if is_held {
+                        // Processes stand still until the client knows of it.
+                        self.send_record();
+                    }
                 }
             }
         }
