@@ -5,10 +5,10 @@
 //!
 //! | rule | here |
 //! |---|---|
-//! | time that is left | from the time for which the view runs, and what has been done in it |
+//! | time that is left | from the pace of the second half of what has been done in the view: the first supersteps of a program are often others |
 //! | speeds of the hosts at work | instructions of each node for each superstep |
 //! | speed of a host that joins | what the busiest node computes, by the speeds of the list of hosts |
-//! | creation | what the last change of the view took; before one, what the last checkpoint took, or its bytes would take, and 0.1 s |
+//! | creation | what the last change of the view took; before one, twice what the last checkpoint took, or its bytes would take, and 0.1 s: states are saved when they are held, and anew when the next view begins |
 //!
 //! Processes stand still while the view changes, so `JOIN` is that of a preparation that blocks.
 
@@ -37,8 +37,8 @@ pub(super) struct Joining {
     changed_in: Option<Seconds>,
     /// What each node has said last.
     reports: BTreeMap<HostId, Progressed>,
-    /// The part of the work that had been done when that was first known in this view, and when it last changed.
-    done: Option<[(f64, Clock); 2]>,
+    /// The part of the work that had been done when that was first known in this view, and each time that it changed; of many changes, some.
+    done: Vec<(f64, Clock)>,
     /// Those that join, once that is decided.
     decided: Option<Decided>,
     /// The hosts that do not join, which are to be recorded.
@@ -90,7 +90,7 @@ impl Joining {
             began: None,
             changed_in: None,
             reports: BTreeMap::new(),
-            done: None,
+            done: Vec::new(),
             decided,
             declined: Vec::new(),
         }
@@ -149,10 +149,16 @@ impl Joining {
             return Ok(());
         }
         if let Some(part) = self.progress() {
-            let first = self.done.map_or((part, now), |[first, _]| first);
-            let last = self.done.map(|[_, last]| last);
-            let last = last.filter(|(before, _)| *before == part);
-            self.done = Some([first, last.unwrap_or((part, now))]);
+            if CHANGES_MAX < self.done.len() {
+                let mut index = 0;
+                self.done.retain(|_| {
+                    index += 1;
+                    index % 2 == 1
+                });
+            }
+            if self.done.last().is_none_or(|(before, _)| *before != part) {
+                self.done.push((part, now));
+            }
         }
         Ok(())
     }
@@ -223,7 +229,10 @@ impl Joining {
         if self.reports.len() < situation.members.len() {
             return None;
         }
-        let [(first, began), (last, at)] = self.done?;
+        let ((begins, _), (last, at)) = (*self.done.first()?, *self.done.last()?);
+        let half = begins + (last - begins) / 2.0;
+        let mut before = self.done.iter().rev();
+        let (first, began) = *before.find(|(done, _)| *done <= half)?;
         let took = at.saturating_duration_since(began).as_secs_f64();
         let left = took * (1.0 - last) / (last - first);
         let mut on_host = vec![0_u32; situation.members.len()];
@@ -250,7 +259,7 @@ impl Joining {
     fn ask(&mut self, prospect: Option<(Prospect, f64)>, situation: &Situation<'_>) {
         let creation = self
             .changed_in
-            .unwrap_or_else(|| situation.saving + seconds(SURCHARGE));
+            .unwrap_or_else(|| situation.saving * 2.0 + seconds(SURCHARGE));
         let mut prospect = prospect;
         let mut decided = Decided::new();
         for name in self.hosts.pool.iter().take(self.hosts.take) {
@@ -308,3 +317,5 @@ impl Expected {
 
 /// What a change of the view takes beside a checkpoint, before one has been measured.
 const SURCHARGE: Duration = Duration::from_millis(100);
+/// The most changes of the part of the work that is done that are kept.
+const CHANGES_MAX: usize = 64;

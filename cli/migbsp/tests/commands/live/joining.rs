@@ -129,7 +129,7 @@ fn a_run_says_which_hosts_have_not_joined_before_its_end() {
     let never = text.replace("part = 0.1", "superstep = 1000000");
     let small = ["--set", "application.matrix-product.order=200"];
     let (shown, stderr) = run(&farm().with("farm.toml", never), &small);
-    assert_eq!(shown["run"]["joins"], json!([]));
+    assert!(shown["run"]["joins"].is_null(), "{shown}");
     let said = "node-4 has not joined: the run ended before it was ready";
     assert!(stderr.contains(said), "{stderr}");
 }
