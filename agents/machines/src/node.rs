@@ -39,7 +39,6 @@ use crate::initial_states::{
 };
 use crate::input_memory::InputMemory;
 use crate::job_error::JobError;
-use crate::links::KnownLinks;
 use crate::members::{self, Builds, Routes, check_own, names};
 use crate::migration::ArrivedProcess;
 use crate::quorum::AcceptedViews;
@@ -201,8 +200,6 @@ struct SuspendedPart {
     completed: u64,
     /// The pieces of checkpoints here.
     kept: Generations,
-    /// What probes of links from here have found.
-    links: KnownLinks,
 }
 
 impl Current {
@@ -792,7 +789,7 @@ impl NodeMachine {
             let problem = execution.problem(own);
             return Err(JobError::cluster(format!("{problem}: {REMEDY}")));
         }
-        let accepted = self.accept(submit, (connection, &party), Default::default())?;
+        let accepted = self.accept(submit, (connection, &party), Generations::default())?;
         let leader = Obeyed::Leader(connection, leader);
         let view = accepted_view(&accepted.1.submit);
         let views = if 1 < view.number {
@@ -818,10 +815,7 @@ impl NodeMachine {
             Obeyed::Candidate(connection, name, _) => (*connection, Some(name.clone())),
             Obeyed::None(..) => return,
         };
-        let kept = (
-            std::mem::take(&mut part.kept),
-            std::mem::take(&mut part.links),
-        );
+        let kept = std::mem::take(&mut part.kept);
         let party = current.party.clone();
         let is_same = is_same_job(&part.submit, &submit);
         let accepted = if is_same {
@@ -847,7 +841,7 @@ impl NodeMachine {
         }
     }
 
-    /// What a submitted job, or a view of one, is made of here, where these pieces and these links are known of the view before.
+    /// What a submitted job, or a view of one, is made of here, where these pieces are kept of the view before.
     ///
     /// # Errors
     ///
@@ -856,7 +850,7 @@ impl NodeMachine {
         &self,
         submit: Submit,
         (client, party): (ConnectionId, &str),
-        kept: (Generations, KnownLinks),
+        kept: Generations,
     ) -> Result<(BegunJob, Job), JobError> {
         check_own(&self.parts.name, &submit)?;
         resumption::check(&submit)?;

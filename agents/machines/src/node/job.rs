@@ -33,7 +33,6 @@ use crate::checkpoints::Checkpoints;
 use crate::host_meter::{HostMeter, Processors};
 use crate::initial_states::InitialState;
 use crate::job_error::JobError;
-use crate::links::KnownLinks;
 use crate::members::{Builds, Routes, names, role_of};
 use crate::node::world::HostWorld;
 use crate::node::{
@@ -55,8 +54,6 @@ pub(super) struct Job {
     phase: Phase,
     /// The pieces of checkpoints of the view before, until there is a world.
     kept: Generations,
-    /// What probes of links from here have found in earlier views.
-    links: KnownLinks,
     actions: VecDeque<NodeAction>,
     /// Why this part ends, after these actions.
     stop: Option<Stop>,
@@ -145,7 +142,7 @@ impl Job {
         prepared: Prepared,
         (builds, routes): (Builds, Routes),
         meter: Rc<dyn HostMeter>,
-        (kept, links): (Generations, KnownLinks),
+        kept: Generations,
         now: Clock,
     ) -> Result<Self, JobError> {
         let own = submit.host;
@@ -159,7 +156,6 @@ impl Job {
             now,
             phase: Phase::Gathering(Gathered::default()),
             kept,
-            links,
             actions: VecDeque::new(),
             stop: None,
         };
@@ -218,17 +214,8 @@ impl Job {
             wait.min(WAIT_MAX)
         };
         let begun = self.progress().superstep;
-        let mut links = self.links;
         let kept = match self.phase {
-            Phase::Running(running) => {
-                let mut world = running.world.borrow_mut();
-                let members = &self.submit.members;
-                let probed = world.probed_links();
-                links.extend(probed.filter_map(|(host, probed)| {
-                    Some((members.get(host.index())?.name.clone(), probed))
-                }));
-                world.take_generations()
-            }
+            Phase::Running(running) => running.world.borrow_mut().take_generations(),
             Phase::Gathering(_) => self.kept,
         };
         SuspendedPart {
@@ -238,7 +225,6 @@ impl Job {
             lost,
             completed: begun.saturating_sub(1),
             kept,
-            links,
         }
     }
 
@@ -803,10 +789,7 @@ impl Job {
                 InitialState::Halted(output) => world.insert_halted(rank, output),
             }
         }
-        let members = (0..).map(HostId).zip(&self.submit.members);
-        let known =
-            members.filter_map(|(host, member)| Some((host, *self.links.get(&member.name)?)));
-        world.start_probing(&known.collect());
+        world.start_probing();
         let world = Rc::new(RefCell::new(world));
         let for_agents: Rc<RefCell<dyn World>> = world.clone();
         let start = JobAction::Start(StartedJob {
