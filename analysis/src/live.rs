@@ -327,6 +327,9 @@ impl Report {
         for sentence in later {
             text.push_str(&format!("{sentence}\n\n"));
         }
+        for join in &self.run.joins {
+            text.push_str(&format!("{}\n\n", sentences::joined(join)));
+        }
         let rows = self.run.calls.iter().flat_map(|call| {
             let migrations = call.migrations.iter();
             migrations.map(move |migration| (&call.summary, migration))

@@ -1,5 +1,7 @@
 //! Sentences that several reports have: about checkpoints, hosts that joined, runs that resume, and savings.
 
+use std::collections::BTreeSet;
+
 use agents::Elasticity;
 use experiments::{CheckpointSummary, JoinSummary};
 use record::ResumedRun;
@@ -82,10 +84,19 @@ pub fn missing_hosts(
     platform: &Platform,
 ) -> Vec<String> {
     let taken = elasticity.pool.iter().take(elasticity.take);
-    let names = taken.map(|pooled| &platform.host(pooled.host).name);
-    let is_missing = |name: &&String| joins.iter().all(|join| join.host != **name);
+    let names = taken.map(|pooled| platform.host(pooled.host).name.as_str());
+    let joined = joins.iter().map(|join| join.host.as_str()).collect();
+    unjoined(names, &joined)
+}
+
+/// A warning for each of the hosts that were to join and that are not among those that did, or do not.
+pub fn unjoined<'a>(
+    hosts: impl IntoIterator<Item = &'a str>,
+    joined: &BTreeSet<&str>,
+) -> Vec<String> {
+    let names = hosts.into_iter();
     names
-        .filter(is_missing)
+        .filter(|name| !joined.contains(name))
         .map(|name| {
             format!("{name} has not joined: the run ended before it was ready; see [elasticity]")
         })

@@ -308,14 +308,7 @@ impl Loaded {
         let platform = match &self.platform {
             PlatformSource::File => platform::load(&file)?,
             PlatformSource::Text(text) => platform::parse(text, &file)?,
-            PlatformSource::Cluster(sets) => {
-                let sets = sets
-                    .iter()
-                    .map(|(set, hosts)| (set.as_str(), hosts.as_slice()));
-                Platform::of_names(sets).map_err(|problem| {
-                    Failure::Input(format!("the hosts of the cluster: {problem}"))
-                })?
-            }
+            PlatformSource::Cluster(sets) => of_sets(sets)?,
         };
         let (load, congestion) = (&self.experiment.load, &self.experiment.congestion);
         let seed = self.experiment.run.seed;
@@ -347,6 +340,19 @@ impl Loaded {
         let files = Files::new(&self.folder, &self.written);
         files.path("platform.file", &self.experiment.platform.file)
     }
+}
+
+/// The platform of a cluster of these Sets, each with its name and those of its hosts.
+///
+/// # Errors
+///
+/// If names are none, or equal.
+pub(crate) fn of_sets(sets: &[(String, Vec<String>)]) -> Result<Platform, Failure> {
+    let named = sets
+        .iter()
+        .map(|(set, hosts)| (set.as_str(), hosts.as_slice()));
+    Platform::of_names(named)
+        .map_err(|problem| Failure::Input(format!("the hosts of the cluster: {problem}")))
 }
 
 /// Placeholder for a platform in experiments on real hosts that name none.
@@ -449,9 +455,9 @@ fn refuse(loaded: &Loaded) -> Result<(), Failure> {
         let rule = ", must be \"transfer\"";
         return refuse("scheduler.payment", &"\"migrant\"", rule);
     }
-    if let Some(host) = experiment.elasticity.pool.first() {
-        let rule = ": on real hosts, nodes join by `node --join`; leave `[elasticity]` out";
-        return refuse("elasticity.pool", &format!("\"{host}\""), rule);
+    if let Some((key, found)) = experiment.elasticity.prepared() {
+        let rule = ": on real hosts, preparing a host takes what it takes, and processes wait that long; leave it out";
+        return refuse(key, &found, rule);
     }
     if let Some(factor) = experiment.scheduler.settings.transfer_factor {
         let rule = ": on real hosts, moves take what they take";
@@ -460,13 +466,14 @@ fn refuse(loaded: &Loaded) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The experiment in effect without the background load of simulated hosts and links.
+/// The experiment in effect without the background load of simulated hosts and links, and without hosts that join if none does.
 pub(crate) fn without_others(loaded: &Loaded) -> Node {
     let effective = loaded.experiment.effective();
     let entries = effective.entries().iter();
     let has_checkpoints = loaded.experiment.checkpoint.is_on();
     let kept = entries.filter(|(key, _)| match key.as_str() {
         section if SIMULATED.contains(&section) => false,
+        "elasticity" => !loaded.experiment.elasticity.pool.is_empty(),
         "checkpoint" => has_checkpoints,
         // The client decides.
         "recovery" => false,
@@ -476,4 +483,4 @@ pub(crate) fn without_others(loaded: &Loaded) -> Node {
 }
 
 /// The sections of a simulated platform.
-const SIMULATED: [&str; 3] = ["load", "congestion", "elasticity"];
+const SIMULATED: [&str; 2] = ["load", "congestion"];

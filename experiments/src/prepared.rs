@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agents::{
-    Checkpointing, Elasticity, Outcome, Outputs, OutputsOnNodes, RunError, Script, Setup,
-    Transfers, placement,
+    AwaitedHosts, Checkpointing, Elasticity, Outcome, Outputs, OutputsOnNodes, RunError, Script,
+    Setup, Transfers, placement,
 };
 use bsp::{HostId, Rank};
 use machines::JobError;
@@ -30,8 +30,10 @@ pub struct PreparedExperiment {
     pub platform: Arc<Platform>,
     /// The host on which each process starts, by rank.
     pub placement: Vec<HostId>,
-    /// The hosts that join, if there are any.
+    /// The hosts that join in a simulation, if there are any.
     pub elasticity: Option<Elasticity>,
+    /// The hosts that a job on real hosts awaits, if there are any.
+    pub awaited: Option<AwaitedHosts>,
     /// Checkpoints, if there are any.
     pub checkpointing: Option<Checkpointing>,
     /// Scripted migrations; none: the policy decides.
@@ -54,6 +56,16 @@ impl PreparedExperiment {
         Self::placed(loaded, platform, placement, false)
     }
 
+    /// Prepares an experiment whose processes start on these hosts.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`].
+    pub(crate) fn at(loaded: Loaded, placement: Vec<HostId>) -> Result<Self, Failure> {
+        let platform = loaded.platform()?;
+        Self::placed(loaded, platform, placement, false)
+    }
+
     /// Prepares an experiment that goes on with `placement`, wherever its own rules place processes, or begins again as they do
     /// if there is none. A script that names other hosts than there are is left out, with a warning.
     ///
@@ -69,7 +81,15 @@ impl PreparedExperiment {
         Self::placed(loaded, platform, placement, true)
     }
 
-    fn initial_placement(loaded: &Loaded, platform: &Platform) -> Result<Vec<HostId>, Failure> {
+    /// The host on which each process starts, as the experiment says.
+    ///
+    /// # Errors
+    ///
+    /// If the platform has too few places.
+    pub(crate) fn initial_placement(
+        loaded: &Loaded,
+        platform: &Platform,
+    ) -> Result<Vec<HostId>, Failure> {
         let experiment = &loaded.experiment;
         let processes = experiment.application.processes;
         placement(platform, &experiment.placement, processes).map_err(Failure::input)
@@ -83,8 +103,13 @@ impl PreparedExperiment {
     ) -> Result<Self, Failure> {
         let experiment = &loaded.experiment;
         let processes = experiment.application.processes;
-        let elasticity = &experiment.elasticity;
-        let elasticity = elasticity.agents((&platform, &loaded.written), &mut placement)?;
+        // The hosts of a cluster are those that are there.
+        let elasticity = if loaded.is_of_cluster() {
+            None
+        } else {
+            let elasticity = &experiment.elasticity;
+            elasticity.agents((&platform, &loaded.written), &mut placement)?
+        };
         let checkpoint = &experiment.checkpoint;
         let checkpointing = checkpoint.agents((&platform, &loaded.written), elasticity.as_ref())?;
         let orders = &experiment.scheduler.orders;
@@ -109,6 +134,7 @@ impl PreparedExperiment {
             platform: Arc::new(platform),
             placement,
             elasticity,
+            awaited: None,
             checkpointing,
             script,
             resumed: None,
@@ -151,6 +177,7 @@ impl PreparedExperiment {
                 experiment.scheduler.agents(scenario, script, seed)
             },
             elasticity: self.elasticity.clone(),
+            awaited: self.awaited.clone(),
             checkpointing: self.checkpointing,
             superstep_limit: experiment.run.superstep_limit,
             traced: experiment.run.trace,

@@ -360,7 +360,7 @@ impl JoinSummary {
     #[must_use]
     pub fn new(join: &Join, name: impl Fn(HostId) -> String) -> Self {
         Self {
-            host: name(join.host),
+            host: join.name.clone().unwrap_or_else(|| name(join.host)),
             superstep: join.superstep,
             asked: join.asked.get(),
             at: join.at.get(),
@@ -368,7 +368,7 @@ impl JoinSummary {
             remaining_seconds: join.remaining.map(Seconds::get),
             saves_seconds: join.saves,
             joined: join.joined,
-            waited_seconds: (join.ended - join.at).get(),
+            waited_seconds: join.waited.unwrap_or(join.ended - join.at).get(),
             processes: join.processes.iter().map(ToString::to_string).collect(),
         }
     }

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use agents::{
-    CheckpointCosts, CheckpointInterval, Checkpointing, Elasticity, JoinTime, PooledHost,
-    Preparation, TransferStart, buddies,
+    AwaitedHosts, CheckpointCosts, CheckpointInterval, Checkpointing, Elasticity, JoinTime,
+    PooledHost, Preparation, TransferStart, buddies,
 };
 use bsp::numbers::index;
 use bsp::reference::Limit;
@@ -291,6 +292,27 @@ impl ElasticitySection {
             preparation: self.preparation,
             guard: self.guard,
         }))
+    }
+
+    /// A key that says how hosts are prepared in a simulation, and its value, if one is set.
+    pub(crate) fn prepared(&self) -> Option<(&'static str, String)> {
+        if self.preparation == Preparation::Blocking {
+            return Some(("elasticity.preparation", "\"blocking\"".to_owned()));
+        }
+        let creation = self.creation.iter().find(|time| **time != Seconds::ZERO);
+        creation.map(|time| ("elasticity.creation", time.get().to_string()))
+    }
+
+    /// The hosts that a job on real hosts awaits, with these processes on standby. `None`: none.
+    pub(crate) fn awaited(&self, standby: Arc<[Rank]>) -> Option<AwaitedHosts> {
+        let at = self.time().filter(|_| !self.pool.is_empty())?;
+        Some(AwaitedHosts {
+            pool: self.pool.clone(),
+            take: self.take.map_or(self.pool.len(), index),
+            at,
+            guard: self.guard,
+            standby,
+        })
     }
 
     fn time(&self) -> Option<JoinTime> {

@@ -5,45 +5,131 @@
 //! line and the key, and a binary of another version refuses what it does not know instead of taking it for something
 //! else. The hosts of a job are data beside it (`Submit::members`).
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agents::{Resumed, Setup, resumed_placement};
-use bsp::HostId;
 use bsp::units::Seconds;
+use bsp::{HostId, Rank};
 use checkpoint::{Checkpoint, DiskFiles, JobDescription, Latest, SavedStates, Store};
 use machines::client::Request;
 use machines::views::{NextView, capacity};
 use machines::{Builds, JobError, Prepared, ProgramBuilder};
-use protocol::{Fault as AtFault, InputFolder, Member, Submit};
+use protocol::{Awaited, Fault as AtFault, Home, InputFolder, Member, Submit};
 use record::{LostHost, ResumedRun, ViewChange};
 use settings::{DataFolder, Fault};
 
 use crate::failure::Failure;
-use crate::loaded::{Loaded, check_for_hosts, load_text_for_cluster, without_others};
+use crate::loaded::{Loaded, check_for_hosts, load_text_for_cluster, of_sets, without_others};
 use crate::prepared::PreparedExperiment;
 use crate::registry::{BuildInput, Registry, Unbuilt};
 use crate::scheduler::Scenario;
 
-/// The experiment of `loaded` on `members`, and the request for it. `plays`: its background load is played there.
+/// The hosts of a job.
+#[derive(Clone, Debug, Default)]
+pub struct JobHosts {
+    /// Those that take part from the beginning, Set by Set.
+    pub members: Vec<Member>,
+    /// Those that may take part later.
+    pub pool: Vec<Member>,
+    /// What the experiment says of those that it names, if it names any.
+    pub awaited: Option<Awaited>,
+}
+
+impl JobHosts {
+    /// Those of the experiment of `loaded` on a cluster of `members`, in which nodes of `pool` join jobs. Processes are placed on all
+    /// of them and on the hosts in `elasticity.pool`, as in a simulation: those whose host takes part later wait for it elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// If a host that the experiment names is none of these, or none is left for a Set.
+    pub fn new(loaded: &Loaded, members: &[Member], pool: &[Member]) -> Result<Self, Failure> {
+        let section = &loaded.experiment.elasticity;
+        let is_named = |member: &Member| section.pool.contains(&member.name);
+        let mut all = members.to_vec();
+        for named in pool.iter().filter(|member| is_named(member)) {
+            let last = all.iter().rposition(|member| member.set == named.set);
+            all.insert(last.map_or(all.len(), |last| last + 1), named.clone());
+        }
+        if section.pool.is_empty() {
+            return Ok(Self {
+                members: all,
+                pool: pool.to_vec(),
+                awaited: None,
+            });
+        }
+        let platform = of_sets(&sets(&all))?;
+        let mut placement = PreparedExperiment::initial_placement(loaded, &platform)?;
+        let elasticity = section.agents((&platform, &loaded.written), &mut placement)?;
+        let standby = elasticity.map(|elasticity| elasticity.standby);
+        let there: Vec<HostId> = (0..)
+            .zip(&all)
+            .filter(|(_, member)| !is_named(member))
+            .map(|(host, _)| HostId(host))
+            .collect();
+        let place = |host: &HostId| there.binary_search(host).map(HostId::from_index);
+        let placement = placement.iter().filter_map(|host| place(host).ok());
+        let mut homes: BTreeMap<HostId, Vec<Rank>> = BTreeMap::new();
+        for (rank, host) in standby.into_iter().flatten() {
+            homes.entry(host).or_default().push(rank);
+        }
+        let home = |(host, processes): (HostId, Vec<Rank>)| Home {
+            host: all[host.index()].name.clone(),
+            processes,
+        };
+        let awaited = Awaited {
+            placement: placement.collect(),
+            homes: homes.into_iter().map(home).collect(),
+            ..Awaited::default()
+        };
+        let (named, there): (Vec<Member>, Vec<Member>) = all.into_iter().partition(is_named);
+        let others = pool.iter().filter(|member| !is_named(member)).cloned();
+        Ok(Self {
+            members: there,
+            pool: named.into_iter().chain(others).collect(),
+            awaited: Some(awaited),
+        })
+    }
+
+    /// Those of a job on all of these nodes, in which none joins.
+    #[must_use]
+    pub fn of(members: &[Member]) -> Self {
+        Self {
+            members: members.to_vec(),
+            ..Self::default()
+        }
+    }
+}
+
+/// The experiment of `loaded` on `hosts`, and the request for it. `plays`: its background load is played there.
 ///
 /// # Errors
 ///
 /// If it cannot be run there.
 pub fn request(
     loaded: &Loaded,
-    members: &[Member],
+    hosts: &JobHosts,
     registry: &Registry,
     are_mixed_builds_allowed: bool,
     plays: bool,
 ) -> Result<(PreparedExperiment, Request), Failure> {
     check_for_hosts(loaded, plays)?;
+    let awaited = hosts.awaited.as_ref().filter(|_| !plays);
+    if let (None, Some(name)) = (awaited, loaded.experiment.elasticity.pool.first()) {
+        let rule = "needs a simulation, or `run` without `--play`: no host joins here; set `elasticity.pool=[]`";
+        let (key, found) = ("elasticity.pool", format!("\"{name}\""));
+        return Err(Failure::input(
+            loaded.written.invalid("", key, &found, rule),
+        ));
+    }
     let entry = registry.find(&loaded.experiment.application.workload, None)?;
     entry.check(loaded.build_input())?;
     let experiment = settings::print(&without_others(loaded), &loaded.written);
-    let prepared = place(load(&experiment, members, registry)?, Beginning::New)?;
+    let loaded_there = load(&experiment, &hosts.members, registry)?;
+    let prepared = place(loaded_there, Beginning::first(awaited))?;
     of_prepared(
         loaded,
-        (members, experiment),
+        (hosts, experiment),
         prepared,
         are_mixed_builds_allowed,
         registry,
@@ -59,15 +145,15 @@ pub fn request(
 fn resuming_request(
     loaded: &Loaded,
     experiment: &str,
-    (members, placement): (&[Member], Vec<HostId>),
+    (hosts, placement): (&JobHosts, Vec<HostId>),
     (registry, are_mixed_builds_allowed): (&Registry, bool),
 ) -> Result<(PreparedExperiment, Request), Failure> {
     check_for_hosts(loaded, false)?;
-    let loaded_there = load(experiment, members, registry)?;
+    let loaded_there = load(experiment, &hosts.members, registry)?;
     let prepared = place(loaded_there, Beginning::Later(Some(placement)))?;
     of_prepared(
         loaded,
-        (members, experiment.to_owned()),
+        (hosts, experiment.to_owned()),
         prepared,
         are_mixed_builds_allowed,
         registry,
@@ -86,7 +172,9 @@ pub fn attached(
     check_workload(submit, registry).map_err(|error| Failure::Input(error.to_string()))?;
     let load = || load(&submit.experiment, &submit.members, registry);
     let placement = submit.resumed.as_ref().map(|it| it.placement.clone());
-    let prepared = place(load()?, Beginning::Later(placement))?;
+    let mut prepared = place(load()?, Beginning::Later(placement))?;
+    let view = submit.view.as_ref();
+    prepared.await_hosts(view.and_then(|view| view.awaited.as_ref()), &submit.members);
     let setup = prepared.setup(scenario(&prepared));
     let builds = Builds {
         own: registry.build()?,
@@ -112,6 +200,7 @@ pub fn next_view(
     let loaded_there = load(&request.experiment, &next.members, registry)?;
     let mut prepared = place(loaded_there, Beginning::Later(placement))?;
     prepared.loaded.overrides.clone_from(&loaded.overrides);
+    prepared.await_hosts(next.view.awaited.as_ref(), &next.members);
     prepared.resumed = next.resumed.as_ref().map(|resumed| ResumedRun {
         job: format!("{:016x}", next.job.0),
         incarnation: resumed.incarnation,
@@ -144,20 +233,21 @@ pub fn next_view(
 
 fn of_prepared(
     loaded: &Loaded,
-    (members, experiment): (&[Member], String),
+    (hosts, experiment): (&JobHosts, String),
     mut prepared: PreparedExperiment,
     are_mixed_builds_allowed: bool,
     registry: &Registry,
 ) -> Result<(PreparedExperiment, Request), Failure> {
     // The submitted text does not say where its values come from.
     prepared.loaded.overrides.clone_from(&loaded.overrides);
+    prepared.await_hosts(hosts.awaited.as_ref(), &hosts.members);
     let request = Request {
         builds: Builds {
             own: registry.build()?,
             are_mixed_allowed: are_mixed_builds_allowed,
         },
         workload: prepared.loaded.experiment.application.workload.clone(),
-        members: members.to_vec(),
+        members: hosts.members.clone(),
         experiment,
         folder: input_folder(loaded),
         checkpoint: None,
@@ -201,11 +291,13 @@ pub fn prepare(
 ) -> Result<Prepared, JobError> {
     check_workload(submit, registry)?;
     let placement = submit.resumed.as_ref().map(|it| it.placement.clone());
-    let is_later = submit.view.as_ref().is_some_and(|view| 1 < view.number);
+    let view = submit.view.as_ref();
+    let is_later = view.is_some_and(|view| 1 < view.number);
+    let awaited = view.and_then(|view| view.awaited.as_ref());
     let beginning = if placement.is_some() || is_later {
         Beginning::Later(placement)
     } else {
-        Beginning::New
+        Beginning::first(awaited)
     };
     let input = |failure: Failure| JobError::input(failure.to_string());
     let loaded = load(&submit.experiment, &submit.members, registry).map_err(input)?;
@@ -216,7 +308,8 @@ pub fn prepare(
             "the experiment has {found} processes, and the client submits {expected}"
         )));
     }
-    let prepared = place(loaded, beginning).map_err(input)?;
+    let mut prepared = place(loaded, beginning).map_err(input)?;
+    prepared.await_hosts(awaited, &submit.members);
     let name = &prepared.loaded.experiment.application.workload;
     let entry = registry.find(name, None);
     let entry = entry.map_err(|fault| JobError::input(fault.to_string()))?;
@@ -310,13 +403,35 @@ fn load(experiment: &str, members: &[Member], registry: &Registry) -> Result<Loa
 /// How a job begins on the hosts of an experiment.
 enum Beginning {
     New,
+    /// Processes start on these hosts: some of them wait for others.
+    Awaiting(Vec<HostId>),
     /// It goes on with a placement, or begins again after it was on other hosts.
     Later(Option<Vec<HostId>>),
+}
+
+impl Beginning {
+    /// That of a new job which awaits these hosts, if it awaits any.
+    fn first(awaited: Option<&Awaited>) -> Self {
+        let placement = awaited.map(|awaited| awaited.placement.clone());
+        let placement = placement.filter(|placement| !placement.is_empty());
+        placement.map_or(Self::New, Self::Awaiting)
+    }
+}
+
+impl PreparedExperiment {
+    /// Its job on `members` awaits the hosts that it names, if any are `awaited`.
+    fn await_hosts(&mut self, awaited: Option<&Awaited>, members: &[Member]) {
+        self.awaited = awaited.and_then(|awaited| {
+            let standby = awaited.standby(members).into_keys().collect();
+            self.loaded.experiment.elasticity.awaited(standby)
+        });
+    }
 }
 
 fn place(loaded: Loaded, beginning: Beginning) -> Result<PreparedExperiment, Failure> {
     match beginning {
         Beginning::New => PreparedExperiment::new(loaded),
+        Beginning::Awaiting(placement) => PreparedExperiment::at(loaded, placement),
         Beginning::Later(placement) => PreparedExperiment::going_on(loaded, placement),
     }
 }
@@ -451,7 +566,16 @@ impl SavedJob {
         }
     }
 
-    /// The request to go on with the job on `members`, and its experiment there. Checkpoints go on in the same
+    /// The hosts of the job, on a cluster of `members`, in which nodes of `pool` join jobs.
+    ///
+    /// # Errors
+    ///
+    /// As [`JobHosts::new`].
+    pub fn hosts(&self, members: &[Member], pool: &[Member]) -> Result<JobHosts, Failure> {
+        JobHosts::new(&self.loaded, members, pool)
+    }
+
+    /// The request to go on with the job on `hosts`, and its experiment there. Checkpoints go on in the same
     /// folder.
     ///
     /// # Errors
@@ -459,7 +583,7 @@ impl SavedJob {
     /// If the experiment cannot be run there.
     pub fn request(
         &self,
-        members: &[Member],
+        hosts: &JobHosts,
         registry: &Registry,
         are_mixed_builds_allowed: bool,
     ) -> Result<(PreparedExperiment, Request), Failure> {
@@ -468,13 +592,13 @@ impl SavedJob {
         let work: Vec<_> = work
             .map(|(work, halted)| halted.is_none().then_some(work))
             .collect();
-        let capacities: Vec<f64> = members.iter().map(capacity).collect();
+        let capacities: Vec<f64> = hosts.members.iter().map(capacity).collect();
         let placement = resumed_placement(&work, &[], &capacities);
         let (mut prepared, mut request) = resuming_request(
             &self.loaded,
             // The text itself: jobs share a folder if they have the same.
             &self.checkpoint.job.experiment,
-            (members, placement),
+            (hosts, placement),
             (registry, are_mixed_builds_allowed),
         )?;
         prepared.resumed = Some(ResumedRun {
@@ -748,7 +872,10 @@ mod tests {
                 "[congestion]\nkind = \"constant\"\nlevel = 0.5\n",
                 "congestion",
             ),
-            ("[elasticity]\npool = []\n", "elasticity"),
+            (
+                "[elasticity]\npool = [\"n2\"]\npart = 0.5\ncreation = [3]\n",
+                "elasticity.creation",
+            ),
             ("[barrier]\nshape = \"ideal\"\n", "barrier.shape"),
             ("[scheduler]\npayment = \"migrant\"\n", "scheduler.payment"),
             (

@@ -35,6 +35,7 @@ fn setup(platform: &Arc<Platform>, processes: u32, scheduler: Option<Scheduler>)
         barrier: Barrier::default(),
         scheduler,
         elasticity: None,
+        awaited: None,
         checkpointing: None,
         superstep_limit: u64::MAX,
         traced: false,

@@ -346,6 +346,7 @@ where
         },
         scheduler: None,
         elasticity: None,
+        awaited: None,
         checkpointing: None,
         superstep_limit: u64::MAX,
         traced: false,

@@ -96,6 +96,7 @@ fn run_one(case: &Case, repeats: bool) -> anyhow::Result<()> {
         },
         scheduler: None,
         elasticity: None,
+        awaited: None,
         checkpointing: None,
         superstep_limit: u64::MAX,
         traced: false,

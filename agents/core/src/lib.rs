@@ -21,6 +21,7 @@ mod placement;
 mod process;
 pub mod process_state;
 mod programs;
+mod prospect;
 pub mod replay;
 mod set_manager;
 mod setup;
@@ -46,10 +47,11 @@ pub use programs::{
     Content, DecodeOutputs, Executed, HostedProgram, Incoming, ProgramType, Programs, RepeatedPlan,
     SimulatedPrograms, States, SuperstepPlan, Turn, check_encoding, check_fork, decode, hosted,
 };
+pub use prospect::{Prospect, UNKNOWN_PROGRESS};
 pub use set_manager::SetManager;
 pub use setup::{
-    Elasticity, JoinTime, Joining, LinkProbing, Payment, PooledHost, Preparation, Relocation,
-    Resumed, Rules, Scheduler, Script, Setup, TransferStart, WindowRule, most,
+    AwaitedHosts, Elasticity, JoinTime, Joining, LinkProbing, Payment, PooledHost, Preparation,
+    Relocation, Resumed, Rules, Scheduler, Script, Setup, TransferStart, WindowRule, most,
 };
 pub use world::{
     Cost, Deliberated, Deliberation, Delivery, Event, Exchange, Executor, HostProbe, LinkProber,

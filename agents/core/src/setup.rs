@@ -32,6 +32,8 @@ pub struct Setup {
     pub scheduler: Option<Scheduler>,
     /// In simulations: hosts that join while it runs. `None`: all hosts are there from the start.
     pub elasticity: Option<Elasticity>,
+    /// On real hosts: hosts that take part later. `None`: none is awaited.
+    pub awaited: Option<AwaitedHosts>,
     /// Checkpoints. `None`: the state is never saved.
     pub checkpointing: Option<Checkpointing>,
     /// The number of supersteps after which a computation counts as endless.
@@ -476,6 +478,24 @@ pub struct Elasticity {
     pub guard: bool,
     /// The processes on standby, with the hosts for which they wait.
     pub standby: BTreeMap<Rank, HostId>,
+}
+
+/// Hosts that are to join a job on real hosts, and the processes that wait for them.
+///
+/// The job goes on in another view when one joins. The hosts of a view do not change, so the processes on standby are the same in all
+/// supersteps of a view.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AwaitedHosts {
+    /// The names of the hosts that are not there at the start, in the order in which they are asked.
+    pub pool: Vec<String>,
+    /// The number of them that join.
+    pub take: usize,
+    /// When they are asked.
+    pub at: JoinTime,
+    /// Whether hosts join only if that pays (equation `JOIN`).
+    pub guard: bool,
+    /// The processes on standby in the present view, in rank order.
+    pub standby: Arc<[Rank]>,
 }
 
 /// A host that is not there at the start.

@@ -155,6 +155,7 @@ impl TestWorld {
             },
             scheduler,
             elasticity: None,
+            awaited: None,
             checkpointing: None,
             superstep_limit: 1000,
             traced: false,

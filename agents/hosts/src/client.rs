@@ -203,7 +203,7 @@ pub(super) fn outcome(
         repeated: 0,
         end,
         calls: result.calls,
-        joins: Vec::new(),
+        joins: result.joins,
         checkpoints: result.checkpoints,
         builds: result.builds,
         outputs,

@@ -10,8 +10,10 @@
 //!
 //! While a job runs, the client asks for the nodes of its pool. When one is there and free, it has all processes saved before the
 //! next superstep, and held there; when they are, the view ends as after a loss, and no complete superstep is executed again.
+//! Nodes that the experiment names are asked when it says so, and if that pays (`joining`).
 
 mod event_check;
+mod joining;
 mod pool;
 mod snapshot_order;
 
@@ -28,14 +30,16 @@ use bsp::{HostId, Rank, SetId};
 use bytes::Bytes;
 use event_check::EventCheck;
 pub use event_check::FollowedEvents;
+pub use joining::{Decided, Expected};
+use joining::{Joining, Situation};
 use protocol::identity::Role;
 use protocol::transport::JobId;
 use protocol::{
     Address, Build, Declined, EncodedState, Ended, Fault, Frame, InputFolder, JobMessage, Lead,
-    LostNode, Member, Message, NodeFiles, Status, Submit, Suspended, View, WrittenOutput,
-    displayed_message, encode, is_displayable, variant,
+    LostNode, Member, Message, NodeFiles, Progressed, Status, Submit, Suspended, View,
+    WrittenOutput, displayed_message, encode, is_displayable, variant,
 };
-use record::{Call, Checkpoint, End, Event, Names};
+use record::{Call, Checkpoint, End, Event, Join, Names};
 
 use crate::input_memory::InputMemory;
 use crate::job_error::{JobError, Loss};
@@ -44,6 +48,7 @@ use crate::members::{self, Builds, mismatch};
 use crate::quorum::quorum;
 use crate::resumption;
 use crate::views::NextView;
+use crate::{between, duration};
 use pool::{Asking, Pool};
 use snapshot_order::SnapshotOrder;
 
@@ -89,10 +94,15 @@ pub struct ClientMachine<'a> {
     declined: BTreeMap<HostId, String>,
     /// The nodes that have no part in the job any more, as they say.
     without_part: BTreeSet<HostId>,
-    /// The number of supersteps that are complete, as far as the record says.
+    /// The number of supersteps that are complete, as far as the record says, and when the last one was.
     completed: u64,
+    completed_at: Instant,
     /// The nodes that may join.
     pool: Pool,
+    /// When those of them join that the experiment names, if it names any.
+    joins: Option<Joining>,
+    /// When processes were held for this view, or a loss before it was known; `None`: it is the first that this client leads.
+    since: Option<Clock>,
     /// Those of them that have offered to, after those of the request.
     offered: Vec<Member>,
     /// The members that are to leave, and why.
@@ -155,10 +165,36 @@ impl<'a> ClientMachine<'a> {
             let role = members::role_of(&rules, host);
             ClientAction::Connect(host, Box::new(member.clone()), role)
         });
-        Self {
+        let mut client = Self {
             actions: connecting.collect(),
             ..Self::unconnected(request, (ids, order), now)
+        };
+        client.await_hosts(None);
+        client
+    }
+
+    /// The hosts that the experiment names are held back, until it is `decided` which of them join.
+    fn await_hosts(&mut self, decided: Option<Decided>) {
+        let view = self.request.view.as_ref();
+        let awaited = view.and_then(|view| view.awaited.as_ref());
+        let Some((hosts, awaited)) = self.request.setup.awaited.clone().zip(awaited) else {
+            return;
+        };
+        let asked = || {
+            let names = awaited.asked.as_ref()?.iter();
+            Some(
+                names
+                    .map(|name| (name.clone(), Expected::default()))
+                    .collect(),
+            )
+        };
+        let joins = Joining::new(hosts, duration(awaited.passed), decided.or_else(asked));
+        for (place, node) in view.iter().flat_map(|view| &view.pool).enumerate() {
+            if joins.holds_back(&node.name) {
+                self.pool.hold_back(place);
+            }
         }
+        self.joins = Some(joins);
     }
 
     /// The client of the `next` view, which is connected to its nodes, and submits it now.
@@ -173,6 +209,8 @@ impl<'a> ClientMachine<'a> {
             members.position(|member| member.name == *name)
         });
         client.joined = joined.map(HostId::from_index).collect();
+        client.since = next.since;
+        client.await_hosts(next.decided.clone());
         client.set_builds();
         if let Err(error) = client.submit() {
             client.fail(error);
@@ -226,10 +264,13 @@ impl<'a> ClientMachine<'a> {
             declined: BTreeMap::new(),
             without_part: BTreeSet::new(),
             completed: resumed.map_or(0, |resumed| resumed.superstep),
+            completed_at: Instant::START,
             pool: Pool::new(vec![
                 now;
                 request.candidates().count() - request.members.len()
             ]),
+            joins: None,
+            since: None,
             offered: Vec::new(),
             leaving: BTreeMap::new(),
             joined: BTreeSet::new(),
@@ -260,6 +301,7 @@ impl<'a> ClientMachine<'a> {
                 Ok(())
             }
         };
+        let handled = handled.and_then(|()| self.ask_awaited());
         self.ask_pool();
         match handled.and_then(|()| self.check_limit()) {
             Ok(()) => {}
@@ -507,8 +549,13 @@ impl<'a> ClientMachine<'a> {
         }
         self.actions
             .extend(missing.map(ClientAction::ShowMissingMemory));
+        let changed_in = self.since.map(|since| between(since, self.now));
+        if let Some(joins) = &mut self.joins {
+            joins.begin(self.now, changed_in);
+        }
         if 1 < self.view() {
             self.actions.push_back(ClientAction::ShowView);
+            self.record_joins(changed_in);
         }
         if self.request.is_left {
             for host in self.hosts() {
@@ -600,6 +647,112 @@ impl<'a> ClientMachine<'a> {
             self.awaited = self.pool.free().map(|(place, _)| place).collect();
             self.hold();
         }
+    }
+
+    /// Decides which of the hosts join that the experiment names, when it is time.
+    ///
+    /// # Errors
+    ///
+    /// If that cannot be decided.
+    fn ask_awaited(&mut self) -> Result<(), JobError> {
+        if !self.saves || !self.asks_pool() {
+            return Ok(());
+        }
+        let saving = self.saving();
+        let view = self.request.view.as_ref();
+        let pool = view.map_or(&[][..], |view| &view.pool);
+        let (Some(joins), Some(awaited)) =
+            (&mut self.joins, view.and_then(|view| view.awaited.as_ref()))
+        else {
+            return Ok(());
+        };
+        let waiting = awaited.homes.iter();
+        let waiting = waiting.map(|home| (home.host.as_str(), home.processes.len()));
+        let resumed = self.request.setup.resumed.as_ref();
+        let is_decided = joins.decide(&Situation {
+            now: self.now,
+            completed: self.completed,
+            first: resumed.map_or(0, |resumed| resumed.superstep),
+            members: &self.request.members,
+            pool,
+            placement: &self.placement,
+            waiting: &waiting.collect(),
+            saving,
+        })?;
+        if is_decided {
+            for (place, node) in pool.iter().enumerate() {
+                if !joins.holds_back(&node.name) {
+                    self.pool.release(place, self.now);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How long the next checkpoint takes: as the last one, or as long as its bytes.
+    fn saving(&self) -> Seconds {
+        if let Some(last) = self.result.checkpoints.last() {
+            return last.complete - last.at;
+        }
+        let states = self.memory.values().map(|(states, _)| *states);
+        let most = states.max().unwrap_or_default();
+        Seconds::new(most as f64 / BANDWIDTH).unwrap_or_default()
+    }
+
+    /// Records the hosts that the experiment names and that have joined with this view, for which processes stood still so long.
+    fn record_joins(&mut self, waited: Option<Seconds>) {
+        let setup = &self.request.setup;
+        let resumed = setup.resumed.as_ref();
+        let decided = self.joins.as_ref().and_then(Joining::decided);
+        let joined = self.joined.iter().filter_map(|host| {
+            let expected = decided?.get(self.name(*host))?;
+            let ranks = (0..).map(Rank).zip(&setup.placement);
+            let its = ranks.filter(|(rank, place)| {
+                *place == host && !resumed.is_some_and(|resumed| resumed.has_halted(*rank))
+            });
+            Some(Join {
+                superstep: resumed.map_or(0, |resumed| resumed.superstep),
+                processes: its.map(|(rank, _)| rank).collect(),
+                waited,
+                ..expected.recorded(*host, None)
+            })
+        });
+        let joined: Vec<Join> = joined.collect();
+        self.add_joins(joined);
+    }
+
+    /// Records the hosts that do not join, as it was decided, after the last complete superstep.
+    fn record_declined(&mut self) {
+        let declined = self.joins.as_mut().map(Joining::take_declined);
+        let (completed, at) = (self.completed, self.completed_at);
+        let declined = declined.into_iter().flatten().map(|join| Join {
+            superstep: completed,
+            asked: at,
+            at,
+            ended: at,
+            ..join
+        });
+        let declined: Vec<Join> = declined.collect();
+        self.add_joins(declined);
+    }
+
+    fn add_joins(&mut self, joins: Vec<Join>) {
+        self.result.joins.extend(joins.iter().cloned());
+        self.show(joins.into_iter().map(Event::Join));
+    }
+
+    /// A node says how much of the job is done there.
+    fn add_progress(&mut self, host: HostId, progress: Progressed) -> Result<(), JobError> {
+        let setup = &self.request.setup;
+        let sizes = (
+            self.request.members.len(),
+            setup.placement.len(),
+            setup.superstep_limit,
+        );
+        let now = self.now;
+        let joins = self.joins.as_mut();
+        let added = joins.map_or(Ok(()), |joins| joins.report(host, progress, sizes, now));
+        added.map_err(|problem| self.refuse(host, &problem))
     }
 
     /// A node would take part, which says this of itself.
@@ -844,6 +997,8 @@ impl<'a> ClientMachine<'a> {
             withdrawn: Vec::new(),
             offered: Vec::new(),
             leaving: BTreeMap::new(),
+            decided: None,
+            lasted: Duration::ZERO,
         };
         self.enter(Phase::Suspending(suspension), Some(SUSPEND_LIMIT));
     }
@@ -997,6 +1152,11 @@ impl<'a> ClientMachine<'a> {
             joining,
             offered: self.offered.clone(),
             leaving: self.leaving.clone(),
+            decided: self.joins.as_ref().and_then(Joining::decided).cloned(),
+            lasted: {
+                let joins = self.joins.as_ref();
+                joins.map_or(Duration::ZERO, |joins| joins.lasted(self.now))
+            },
             ..suspension.clone()
         });
         self.enter(Phase::Over, None);
@@ -1042,7 +1202,9 @@ impl<'a> ClientMachine<'a> {
                 self.leaving.insert(host, displayed_message(&reason));
                 Ok(())
             }
-
+            NodeWord::Message(JobMessage::Progressed(progress), _) => {
+                self.add_progress(host, progress)
+            }
             NodeWord::Message(JobMessage::Recorded(lines), memory) => {
                 self.record_lines(host, &lines, memory)
             }
@@ -1127,11 +1289,16 @@ impl<'a> ClientMachine<'a> {
                 self.result.checkpoints.push(checkpoint.clone());
             } else if let Event::Superstep(superstep) = &event {
                 self.completed = superstep.index + 1;
+                self.completed_at = superstep.ended;
                 let ready = self.snapshots.complete(superstep.index);
                 let ready = ready.map_err(|(host, problem)| self.refuse(host, &problem))?;
                 self.show(ready.into_iter().map(Event::Snapshot));
             }
+            let is_superstep = matches!(event, Event::Superstep(_));
             self.show([event]);
+            if is_superstep {
+                self.record_declined();
+            }
         }
         Ok(())
     }
@@ -1152,6 +1319,7 @@ impl<'a> ClientMachine<'a> {
         }
         match self.check_outputs().and_then(|()| self.check_snapshots()) {
             Ok(()) => {
+                self.record_declined();
                 let result = std::mem::take(&mut self.result);
                 self.finish(Ok(result));
             }
@@ -1434,6 +1602,10 @@ pub struct Suspension {
     pub offered: Vec<Member>,
     /// The members that are there and leave the job, and why.
     pub leaving: BTreeMap<HostId, String>,
+    /// Which of the hosts join that the experiment names, if it names any and that is decided.
+    pub decided: Option<Decided>,
+    /// How long the job has lasted, if the experiment names hosts that join.
+    pub lasted: Duration,
 }
 
 impl Suspension {
@@ -1505,6 +1677,8 @@ fn is_folder(folder: &str) -> bool {
 
 /// The greatest number of bytes of the path of a folder.
 const FOLDER_MAX: usize = 4096;
+/// Bytes a second at which a checkpoint is expected to be saved before one has been: those of a link of 1 Gbit/s, less what it loses.
+const BANDWIDTH: f64 = 1e8;
 /// The error of an interrupted run.
 const INTERRUPTED: &str = "interrupted";
 /// How long a node may take to answer.
@@ -1729,6 +1903,8 @@ pub struct JobResult {
     pub ended: BTreeMap<HostId, Ended>,
     /// Its rescheduling calls.
     pub calls: Vec<Call>,
+    /// The hosts that the experiment names and that have joined, or do not because it does not pay.
+    pub joins: Vec<Join>,
     /// Its complete checkpoints.
     pub checkpoints: Vec<Checkpoint>,
     /// The builds of the nodes, by host.

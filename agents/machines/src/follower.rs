@@ -31,6 +31,7 @@ pub struct Follower {
     /// The number of that view.
     view: u64,
     calls: Vec<record::Call>,
+    joins: Vec<record::Join>,
     checkpoints: Vec<record::Checkpoint>,
     outputs: BTreeMap<Rank, Bytes>,
     /// The leader to which it is attached, or was last.
@@ -93,6 +94,7 @@ impl Follower {
             view: request.view.as_ref().map_or(0, |view| view.number),
             request,
             calls: Vec::new(),
+            joins: Vec::new(),
             checkpoints: Vec::new(),
             outputs: BTreeMap::new(),
             leader: Leader::new(leader, submit),
@@ -211,6 +213,7 @@ impl Follower {
                     let event = event.map_err(|problem| wrong(&displayed_message(&problem)))?;
                     match &event {
                         Event::Call(call) => self.calls.push((**call).clone()),
+                        Event::Join(join) => self.joins.push(join.clone()),
                         Event::Checkpoint(checkpoint) => self.checkpoints.push(checkpoint.clone()),
                         _ => {}
                     }
@@ -274,6 +277,8 @@ impl Follower {
             unproven: Vec::new(),
             pauses: Vec::new(),
             repeats: view.repeats,
+            decided: None,
+            since: None,
         };
         self.next = Some(Box::new(next.clone()));
         self.actions
@@ -290,6 +295,7 @@ impl Follower {
         self.check = FollowedEvents::new(&self.request.setup);
         self.view = next.view.number;
         self.calls.clear();
+        self.joins.clear();
         self.checkpoints.clear();
         Ok(())
     }
@@ -317,6 +323,7 @@ impl Follower {
             outputs: values.chain(files).collect(),
             ended: BTreeMap::from([(HostId(0), end.end)]),
             calls: std::mem::take(&mut self.calls),
+            joins: std::mem::take(&mut self.joins),
             checkpoints: std::mem::take(&mut self.checkpoints),
             builds: end.builds,
         })

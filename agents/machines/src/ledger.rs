@@ -472,6 +472,8 @@ mod tests {
             unproven: Vec::new(),
             pauses: Vec::new(),
             repeats: 0,
+            decided: None,
+            since: None,
         }
     }
 

@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 
 use agents::{Rules, Setup};
 use bsp::HostId;
+use bsp::units::Seconds;
 use protocol::identity::{Name, NameError, Role};
-use protocol::{Build, Member, Submit, is_displayable};
+use protocol::{Awaited, Build, Member, Submit, is_displayable};
 
 use crate::job_error::JobError;
 
@@ -62,6 +63,47 @@ pub(crate) fn check_own(own: &str, submit: &Submit) -> Result<(), JobError> {
             let problem = format!("{} is in the list of hosts twice", member.name);
             return Err(JobError::input(problem));
         }
+    }
+    let awaited = submit.view.as_ref().and_then(|view| view.awaited.as_ref());
+    let checked = awaited.map(|awaited| check_awaited(awaited, &names, (members, processes)));
+    checked.unwrap_or(Ok(())).map_err(JobError::input)
+}
+
+/// Checks what a job of these numbers of members and processes says of the hosts that it awaits. `names` are those of all hosts
+/// that may take part.
+fn check_awaited(
+    awaited: &Awaited,
+    names: &BTreeSet<&String>,
+    (members, processes): (usize, u32),
+) -> Result<(), String> {
+    let Awaited {
+        placement,
+        homes,
+        passed,
+        asked,
+    } = awaited;
+    let places = placement.len();
+    let is_whole = places == 0 || u32::try_from(places) == Ok(processes);
+    if !is_whole || placement.iter().any(|host| members <= host.index()) {
+        return Err("a process starts on a host that the job does not have".to_owned());
+    }
+    let (mut hosts, mut ranks) = (BTreeSet::new(), BTreeSet::new());
+    for home in homes {
+        if !names.contains(&home.host) || !hosts.insert(&home.host) {
+            return Err("processes wait for a host that the job does not know".to_owned());
+        }
+        let mut waiting = home.processes.iter();
+        if !waiting.all(|rank| rank.0 < processes && ranks.insert(*rank)) {
+            return Err("a process waits that the job does not have, or twice".to_owned());
+        }
+    }
+    let mut joining = BTreeSet::new();
+    let mut asked = asked.iter().flatten();
+    if !asked.all(|name| names.contains(name) && joining.insert(name)) {
+        return Err("a host joins that the job does not know".to_owned());
+    }
+    if *passed < Seconds::ZERO {
+        return Err(format!("a job that has lasted {passed}"));
     }
     Ok(())
 }
@@ -188,6 +230,54 @@ mod tests {
     use super::*;
 
     #[test]
+    fn hosts_that_a_job_cannot_await_are_refused() {
+        let names = ["n0".to_owned(), "n1".to_owned()];
+        let names: BTreeSet<&String> = names.iter().collect();
+        let home = |host: &str, ranks: &[u32]| protocol::Home {
+            host: host.to_owned(),
+            processes: ranks.iter().copied().map(bsp::Rank).collect(),
+        };
+        let good = Awaited {
+            placement: vec![HostId(0); 3],
+            homes: vec![home("n1", &[1, 2])],
+            passed: Seconds::ZERO,
+            asked: Some(vec!["n1".to_owned()]),
+        };
+        let checked = |awaited: Awaited| check_awaited(&awaited, &names, (1, 3));
+        assert_eq!(checked(good.clone()), Ok(()));
+        assert_eq!(checked(Awaited::default()), Ok(()));
+        let placed = |hosts: &[u32]| Awaited {
+            placement: hosts.iter().copied().map(HostId).collect(),
+            ..good.clone()
+        };
+        let waiting = |homes: Vec<protocol::Home>| Awaited {
+            homes,
+            ..good.clone()
+        };
+        let asked = |names: &[&str]| Awaited {
+            asked: Some(names.iter().map(|name| (*name).to_owned()).collect()),
+            ..good.clone()
+        };
+        for wrong in [
+            placed(&[0, 0]),
+            placed(&[0, 0, 1]),
+            waiting(vec![home("n2", &[1])]),
+            waiting(vec![home("n1", &[1]), home("n1", &[2])]),
+            waiting(vec![home("n1", &[1, 1])]),
+            waiting(vec![home("n1", &[1]), home("n0", &[1])]),
+            waiting(vec![home("n1", &[3])]),
+            asked(&["n2"]),
+            asked(&["n1", "n1"]),
+            Awaited {
+                passed: Seconds::new(-1.0).unwrap(),
+                ..good.clone()
+            },
+        ] {
+            assert!(checked(wrong.clone()).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
     fn members_that_no_hostfile_has_are_refused() {
         let member = |name: &str| Member {
             name: name.to_owned(),
@@ -210,7 +300,7 @@ mod tests {
                 files: None,
                 view: None,
                 memory: None,
-                wait: bsp::units::Seconds::ZERO,
+                wait: Seconds::ZERO,
             };
             check_own("n0", &submit).map_err(|error| error.message)
         };

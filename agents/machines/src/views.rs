@@ -10,13 +10,13 @@
 //! | pool | the nodes that take no part in it and did before, and those that never have |
 //! | Managers | in each Set the one before, or the first node whose certificate allows it; a Set without one joins another Set |
 //! | state | the newest checkpoint of whose processes the members have all pieces, own ones or copies; else the beginning of the job |
-//! | placement | a process stays where its own piece is; the others go where they end first ([`resumed_placement`]); nodes that join relieve those that end last |
+//! | placement | a process on standby goes to the host for which it waits when that joins; others stay where their own piece is; the others go where they end first ([`resumed_placement`]); nodes that join relieve those that end last |
 //!
 //! Pieces of one barrier are a state of the job, whether the checkpoint was announced as complete or not. Pieces of two
 //! incarnations are never combined. A job that begins anew again and again without a newer checkpoint ends.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant as Clock};
 
 use agents::mutant::{self, Mutant};
 use agents::{Setup, resumed_placement};
@@ -26,13 +26,15 @@ use bsp::{HostId, Rank};
 use checkpoint::Generation;
 use protocol::identity::Role;
 use protocol::transport::JobId;
-use protocol::{AcceptedView, Build, LostNode, Member, ResumedJob, SavedProcess, SavedView, View};
+use protocol::{
+    AcceptedView, Awaited, Build, LostNode, Member, ResumedJob, SavedProcess, SavedView, View,
+};
 
-use crate::client::{Request, Suspension};
+use crate::client::{Decided, Request, Suspension};
 use crate::job_error::JobError;
 use crate::members::names;
 use crate::quorum::may_follow;
-use crate::resumption;
+use crate::{resumption, seconds};
 
 /// The views of a job so far, as its client knows them.
 #[derive(Clone, Debug)]
@@ -113,6 +115,10 @@ pub struct NextView {
     pub pauses: Vec<Duration>,
     /// The number of supersteps that were complete and are executed again.
     pub repeats: u64,
+    /// Which of the hosts join that the experiment names, if it names any and that is decided.
+    pub decided: Option<Decided>,
+    /// When the leader knew of the first loss, or when processes were held.
+    pub since: Option<Clock>,
 }
 
 /// A node that takes no part in a job any more.
@@ -338,7 +344,7 @@ impl Views {
             Some(saved) => {
                 let joined = hosts.iter().map(|host| joining.contains(host));
                 let joined: Vec<bool> = joined.collect();
-                let (saved, resumed) = saved.begin(&request.setup, (&members, &joined));
+                let (saved, resumed) = saved.begin(request, (&members, &joined));
                 (Some(saved), Some(resumed))
             }
             None if self.begins_anew && request.checkpoint.is_none() => (None, None),
@@ -370,6 +376,7 @@ impl Views {
                 begins_anew: self.begins_anew,
                 pool,
                 owner: self.owner.clone(),
+                awaited: awaited(request, suspension),
             },
             connected: hosts
                 .iter()
@@ -383,6 +390,8 @@ impl Views {
             lost: described,
             pauses,
             repeats: suspension.completed.saturating_sub(begins),
+            decided: suspension.decided.clone(),
+            since: Some(suspension.since),
         })
     }
 
@@ -607,10 +616,10 @@ impl Saved {
         })
     }
 
-    /// The state in which `members` begin with it, after a view of `setup`. `joined`: which of them join.
+    /// The state in which `members` begin with it, after the view of `request`. `joined`: which of them join.
     fn begin(
         self,
-        setup: &Setup,
+        request: &Request,
         (members, joined): (&[Member], &[bool]),
     ) -> (SavedView, ResumedJob) {
         let work = self.pieces.iter().map(|(_, piece)| {
@@ -624,8 +633,17 @@ impl Saved {
         let (work, mut stays): (Vec<_>, Vec<_>) = work.zip(stays).unzip();
         let capacities = members.iter().map(capacity);
         let capacities: Vec<f64> = capacities.collect();
-        relieve(&work, &mut stays, (&capacities, joined));
-        let incarnation = setup.incarnation().max(self.generation.incarnation) + 1;
+        let mut relieving = joined.to_vec();
+        for (rank, home) in homes(request, members) {
+            let is_running = work.get(rank.index()).is_some_and(Option::is_some);
+            if joined[home] && is_running {
+                stays[rank.index()] = Some(HostId::from_index(home));
+                // It gets those that have waited for it, as in a simulation.
+                relieving[home] = false;
+            }
+        }
+        relieve(&work, &mut stays, (&capacities, &relieving));
+        let incarnation = request.setup.incarnation().max(self.generation.incarnation) + 1;
         let resumed = ResumedJob {
             incarnation,
             superstep: self.generation.superstep,
@@ -638,6 +656,36 @@ impl Saved {
         };
         (saved, resumed)
     }
+}
+
+/// What the next view knows of the hosts that the job of `request` awaits.
+fn awaited(request: &Request, suspension: &Suspension) -> Option<Awaited> {
+    let before = request.view.as_ref()?.awaited.as_ref()?;
+    let decided = suspension.decided.as_ref();
+    let asked = decided.map(|decided| decided.keys().cloned().collect());
+    Some(Awaited {
+        placement: Vec::new(),
+        homes: before.homes.clone(),
+        // A node that begins to lead knows no more than the view before.
+        passed: seconds(suspension.lasted).max(before.passed),
+        asked: asked.or_else(|| before.asked.clone()),
+    })
+}
+
+/// The processes that have waited for one of `members`, each with the place of that.
+fn homes<'a>(
+    request: &'a Request,
+    members: &'a [Member],
+) -> impl Iterator<Item = (Rank, usize)> + 'a {
+    let view = request.view.as_ref();
+    let awaited = view.and_then(|view| view.awaited.as_ref());
+    let homes = awaited.into_iter().flat_map(|awaited| &awaited.homes);
+    homes.flat_map(|home| {
+        let mut names = members.iter();
+        let place = names.position(|member| member.name == home.host);
+        let ranks = place.map(|place| home.processes.iter().map(move |rank| (*rank, place)));
+        ranks.into_iter().flatten()
+    })
 }
 
 /// Has processes go to hosts that have `joined`, from those that would end last without that, as long as they end earlier then. `work`,

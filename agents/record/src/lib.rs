@@ -13,7 +13,9 @@ use std::fmt;
 
 use bsp::numbers::length;
 use bsp::units::{Bytes, Instant, Instructions, InstructionsPerSecond, Seconds};
-use bsp::{HostId, MemorySize, Notes, Rank, Round, SetId, SnapshotEncoding, SnapshotName};
+use bsp::{
+    HostId, MemorySize, Notes, Rank, Round, SetId, SnapshotEncoding, SnapshotName, check_name,
+};
 use model::{
     Answer, BarrierTime, CostCoefficients, Digest, Edge, Entry, ExternalLoad, HostLink,
     MeasuredMove, NotSelected, Path, PlanAssessment, PlannedMove, Potential, ProbedLink, Processor,
@@ -188,6 +190,9 @@ impl Event {
                 run.superstep(snapshot.superstep)
             }
             Self::Join(join) => {
+                if let Some(name) = &join.name {
+                    check_name(name).map_err(|error| error.to_string())?;
+                }
                 run.host(join.host)?;
                 run.superstep(join.superstep)?;
                 join.processes.iter().try_for_each(|rank| run.rank(*rank))
@@ -652,6 +657,12 @@ pub struct Join {
     pub ended: Instant,
     /// The processes that moved to it.
     pub processes: Vec<Rank>,
+    /// On real hosts, where it joins before the first superstep of the record: for how long processes had stood still.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited: Option<Seconds>,
+    /// On real hosts, if it has not joined: its name. It is none of the hosts of the run, and `host` is the first of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// The durations of a move. Packing, sending and unpacking overlap.

@@ -6,12 +6,14 @@
 //! At the end of each superstep every Manager asks the world which hosts join (`Membership::joining`). The pool decides
 //! that once, so all Managers get the same answer. It decides whether joining pays, and knows when a host is prepared.
 //!
-//! Nothing joins a job on real hosts. Nodes would have to agree on a change of membership first; `Membership::joining`
-//! would then answer with it.
+//! On real hosts no living agent hears of a host that joins: the job goes on in another view, and the crate `machines` decides when.
+//! The rule by which joining pays is the same one, [`Prospect`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agents::{Elasticity, JoinTime, Joining, PooledHost, Preparation, Relocation};
+use agents::{
+    Elasticity, JoinTime, Joining, PooledHost, Preparation, Prospect, Relocation, UNKNOWN_PROGRESS,
+};
 use bsp::units::{Instant, Instructions, Seconds};
 use bsp::{HostId, Rank};
 use simulator::Platform;
@@ -54,14 +56,6 @@ pub(super) struct Situation<'a> {
 struct Prepared {
     ready: Instant,
     record: record::Join,
-}
-
-/// What joining would bring, as it is expected when hosts are asked.
-struct Prospect {
-    /// The time that is left without the host, in seconds.
-    left: f64,
-    /// The sum of the speeds of the hosts at work.
-    power: f64,
 }
 
 impl Pool {
@@ -166,6 +160,8 @@ impl Pool {
                 joined: joins,
                 ended: situation.now,
                 processes: Vec::new(),
+                waited: None,
+                name: None,
             };
             if joins {
                 if let Some(prospect) = &mut prospect {
@@ -244,26 +240,3 @@ impl Pool {
         Some(joining)
     }
 }
-
-impl Prospect {
-    /// What a host of `speed` that takes `creation` to prepare saves, in seconds; equation `JOIN`.
-    fn saves(&self, speed: f64, creation: Seconds, is_blocking: bool) -> f64 {
-        let part = speed / (self.power + speed);
-        let creation = creation.get();
-        if is_blocking {
-            self.left * part - creation
-        } else {
-            (self.left - creation) * part
-        }
-    }
-
-    /// A host of `speed` joins.
-    fn join(&mut self, speed: f64) {
-        self.left *= self.power / (self.power + speed);
-        self.power += speed;
-    }
-}
-
-/// Why hosts cannot join after a part of the work.
-const UNKNOWN_PROGRESS: &str = "the program does not know how much of its work is done, so hosts cannot join after a part of it; \
-                                set `elasticity.superstep` or `elasticity.date` instead of `elasticity.part`";

@@ -481,6 +481,7 @@ mod tests {
             },
             scheduler: None,
             elasticity: None,
+            awaited: None,
             checkpointing: None,
             superstep_limit: 1000,
             traced: false,

@@ -34,6 +34,8 @@ pub(crate) fn run(processes: u32, supersteps: u64, moves: &[(u64, u32, u32)]) ->
                 joined: true,
                 ended: instant(index),
                 processes: vec![Rank(*rank)],
+                waited: None,
+                name: None,
             }));
         }
         viewing.take(&Event::Superstep(superstep(index)));

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use experiments::cluster::{self, Hosts, PassedStep, ResourceManager};
-use experiments::submission::{request, scenario};
+use experiments::submission::{JobHosts, request, scenario};
 use experiments::{
     Failure, Finished, Loaded, PreparedExperiment, Provenance, Registry, RunFailure,
     load_text_for_cluster,
@@ -262,7 +262,8 @@ impl JobRunner<'_> {
         observer: impl FnMut(&Event),
     ) -> Result<(PreparedExperiment, Result<Finished, Failure>), CommandFailure> {
         let members = &self.cluster.members;
-        let (prepared, request) = request(loaded, members, self.registry, false, false)?;
+        let hosts = JobHosts::of(members);
+        let (prepared, request) = request(loaded, &hosts, self.registry, false, false)?;
         let application = &loaded.experiment.application;
         let entry = self.registry.find(&application.workload, None)?;
         let (scenario, supersteps) = (scenario(&prepared), application.supersteps);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use analysis::compare::{LiveComparison, OrderedRun};
 use analysis::live::hints;
-use experiments::submission::request;
+use experiments::submission::{JobHosts, request};
 use experiments::{Failure, Registry};
 use indicatif::{MultiProgress, ProgressBar};
 
@@ -97,7 +97,8 @@ fn check(
     let mut warned = BTreeSet::new();
     for case in cases {
         let loaded = live.load(case, registry)?;
-        let submitted = request(&loaded, &cluster.members, registry, false, false);
+        let hosts = JobHosts::of(&cluster.members);
+        let submitted = request(&loaded, &hosts, registry, false, false);
         let (prepared, _) = submitted.map_err(|failure| failure.of(live.named(case).experiment))?;
         for hint in hints(&prepared, registry, false)? {
             if warned.insert(hint.clone()) {

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant, SystemTime};
 use agents::{Outcome, Setup};
 use analysis::live::{Report, Simulated, ViewReport, Views, Watch, hints, view_sentence};
 use analysis::report::LiveRun;
+use analysis::sentences::unjoined;
 use analysis::text::data;
 use bsp::HostId;
 use bsp::units::Seconds;
 use checkpoint::{DiskFiles, SavedStates, Store};
 use clap::Args;
 use experiments::record::RecordedFailure;
-use experiments::submission::{attached, next_view, request, scenario};
+use experiments::submission::{JobHosts, attached, next_view, request, scenario};
 use experiments::{
     CheckpointTime, CsvTable, Entry, Failure, Finished, Loaded, PreparedExperiment, Provenance,
     Published, Recorder, Registry, RunFailure, RunReport, SavedExperiment, SavedJob, Scenario,
@@ -234,7 +235,7 @@ pub(crate) fn follow(
     };
     if let Some(limit) = arguments.cluster.wait() {
         let build = registry.build()?;
-        wait_for(&cluster, &build, limit, &following.termination)?;
+        wait_for((&cluster, &job), &build, limit, &following.termination)?;
     }
     if arguments.detach {
         return detach(&job, cluster, arguments.results.format);
@@ -242,22 +243,23 @@ pub(crate) fn follow(
     shown.follow(job, cluster.client, context, following)
 }
 
-/// Waits until all members of a cluster answer and are free.
+/// Waits until all members of a job answer and are free.
 ///
 /// # Errors
 ///
 /// If they are not in this time, or a signal ends the command.
 fn wait_for(
-    cluster: &ClusterMembers,
+    (cluster, job): (&ClusterMembers, &RunJob),
     build: &Build,
     limit: Duration,
     termination: &TerminationSignal,
 ) -> Result<(), CommandFailure> {
     let began = Instant::now();
+    let members = &job.request.members;
     let asked: Vec<_> = cluster
         .all()
         .into_iter()
-        .take(cluster.members.len())
+        .filter(|(node, _)| members.iter().any(|member| member.name == node.name))
         .collect();
     let mut said = String::new();
     loop {
@@ -271,7 +273,7 @@ fn wait_for(
             ));
         };
         let answers = answers.map_err(|error| Failure::Cluster(error.message))?;
-        let mut nodes = cluster.members.iter().zip(&answers);
+        let mut nodes = asked.iter().map(|(node, _)| node).zip(&answers);
         let Some((node, hindrance)) =
             nodes.find_map(|(node, answer)| Some((node.name.as_str(), hindrance(answer)?)))
         else {
@@ -380,6 +382,7 @@ impl Shown<'_> {
             recorder: recorder.map(FlushedRecorder::new),
             dashboard: dashboard.as_ref(),
             spectator: following.spectator,
+            joins: BTreeSet::new(),
         };
         let seen = (observers, following.simulated, following.termination);
         let result = self.execute((&job, begin, client), registry, seen);
@@ -423,6 +426,13 @@ impl Shown<'_> {
             }
         };
         let loaded = &job.loaded;
+        if let Some(awaited) = &job.request.setup.awaited {
+            let pool = awaited.pool.iter().take(awaited.take);
+            let joined = observers.joins.iter().map(String::as_str).collect();
+            for warning in unjoined(pool.map(String::as_str), &joined) {
+                tracing::warn!("{warning}");
+            }
+        }
         let prepared = observers.views.prepared.as_ref().unwrap_or(&job.prepared);
         let run = RunReport::new(scenario(prepared), &finished, &prepared.platform);
         let report = Report::new(prepared, run, &observers.watch, simulated);
@@ -482,11 +492,14 @@ fn job(
     registry: &Registry,
     plays: bool,
 ) -> Result<RunJob, Failure> {
-    let (members, allowed) = (&cluster.members, arguments.allow_mixed_builds);
+    let (nodes, allowed) = (
+        (&cluster.members[..], &cluster.pool[..]),
+        arguments.allow_mixed_builds,
+    );
     let mut job = match (arguments.checkpoints.resumed(), &arguments.file) {
         (Some(folder), _) => {
             let saved = SavedJob::open(folder, registry, allowed)?;
-            RunJob::of_checkpoint(saved, members, registry, allowed)
+            RunJob::of_checkpoint(saved, nodes, registry, allowed)
         }
         (None, Some(file)) => {
             let mut assignments = arguments.overrides.assignments();
@@ -494,12 +507,12 @@ fn job(
             let job = RunJob::of_experiment(
                 (file, assignments),
                 (&arguments.checkpoints, arguments.no_recovery),
-                members,
+                nodes,
                 registry,
                 (allowed, plays),
             )?;
             match arguments.checkpoints.resumed_if_possible() {
-                Some(folder) => job.resumed(folder, members, registry, allowed),
+                Some(folder) => job.resumed(folder, nodes, registry, allowed),
                 None => Ok(job),
             }
         }
@@ -518,13 +531,28 @@ fn job(
         arguments.results.has_outputs_on_nodes(),
     );
     let is_wanted = job.loaded.experiment.recovery.enabled && !arguments.no_recovery;
-    let can_go_on = arguments.detach || (is_wanted && 1 < members.len());
+    let can_go_on = arguments.detach || (is_wanted && 1 < job.request.members.len());
     if can_go_on && !plays {
         let begins_anew = job.saved.is_none() && job.request.checkpoint.is_none();
         job.request.view = Some(View {
-            pool: cluster.pool.clone(),
+            pool: job.hosts.pool.clone(),
+            awaited: job.hosts.awaited.clone(),
             ..View::first(begins_anew)
         });
+    }
+    let takes_nodes = job.request.view.is_some() && job.request.setup.checkpointing.is_some();
+    if let (Some(_), false) = (&job.hosts.awaited, takes_nodes) {
+        let rule = "needs a job that goes on when a node is lost and whose processes are saved in memory, on two hosts beside the pool";
+        let elasticity = &job.loaded.experiment.elasticity;
+        let found = format!("{:?}", elasticity.pool);
+        let fault = job
+            .loaded
+            .written
+            .invalid("", "elasticity.pool", &found, rule);
+        return Err(Failure::input(fault));
+    }
+    if job.request.view.is_some() {
+        // Its leader asks for the nodes of the pool.
     } else if let Some(host) = cluster.pool.first() {
         tracing::warn!(
             "{} does not join: only a job on two nodes or more that goes on when a node is lost takes nodes of the pool",
@@ -591,6 +619,8 @@ pub(super) struct RunJob {
     saved: Option<SavedStates>,
     /// The number of the folder in which the nodes of the job that it goes on with have written files, if they have.
     files: Option<u64>,
+    /// Its hosts.
+    hosts: JobHosts,
     /// The node that tells of it, if the client does not submit it.
     attachment: Option<Attachment>,
 }
@@ -604,7 +634,7 @@ impl RunJob {
     pub(super) fn of_experiment(
         (file, mut assignments): (&Path, Vec<String>),
         (checkpoints, no_recovery): (&CheckpointArguments, bool),
-        members: &[Member],
+        (members, pool): (&[Member], &[Member]),
         registry: &Registry,
         (are_mixed_builds_allowed, plays): (bool, bool),
     ) -> Result<Self, Failure> {
@@ -612,7 +642,8 @@ impl RunJob {
         let is_on = loaded.experiment.checkpoint.is_on();
         let mut more: Vec<String> = checkpoints.assignments(is_on).into_iter().collect();
         let recovers = loaded.experiment.recovery.enabled && !no_recovery;
-        let has_buddies = loaded.experiment.checkpoint.copies && 1 < members.len();
+        let hosts = JobHosts::new(&loaded, members, pool)?;
+        let has_buddies = loaded.experiment.checkpoint.copies && 1 < hosts.members.len();
         let is_by_itself = recovers && !plays && has_buddies && !is_on && more.is_empty();
         if is_by_itself {
             more.push(format!("checkpoint.interval={}", CheckpointTime::Optimal));
@@ -631,20 +662,24 @@ impl RunJob {
             }
         }
         let (prepared, mut request) =
-            request(&loaded, members, registry, are_mixed_builds_allowed, plays)?;
+            request(&loaded, &hosts, registry, are_mixed_builds_allowed, plays)?;
         request.checkpoint = checkpoints.folder()?;
         request.memory_part = is_by_itself.then_some(loaded.experiment.recovery.memory);
-        Ok(Self::of_request(loaded, prepared, request))
+        Ok(Self {
+            hosts,
+            ..Self::of_request(loaded, prepared, request)
+        })
     }
 
     /// A job that begins with nothing that is saved.
-    const fn of_request(loaded: Loaded, prepared: PreparedExperiment, request: Request) -> Self {
+    fn of_request(loaded: Loaded, prepared: PreparedExperiment, request: Request) -> Self {
         Self {
             loaded,
             prepared,
             request,
             saved: None,
             files: None,
+            hosts: JobHosts::default(),
             attachment: None,
         }
     }
@@ -657,7 +692,7 @@ impl RunJob {
     fn resumed(
         self,
         folder: &Path,
-        members: &[Member],
+        nodes: (&[Member], &[Member]),
         registry: &Registry,
         are_mixed_builds_allowed: bool,
     ) -> Result<Self, Failure> {
@@ -678,7 +713,7 @@ impl RunJob {
             }
         }
         let saved = saved.with_folder(self.loaded.folder);
-        Self::of_checkpoint(saved, members, registry, are_mixed_builds_allowed)
+        Self::of_checkpoint(saved, nodes, registry, are_mixed_builds_allowed)
     }
 
     /// The job that is saved, from its newest checkpoint on.
@@ -688,16 +723,18 @@ impl RunJob {
     /// If it cannot go on here.
     fn of_checkpoint(
         saved: SavedJob,
-        members: &[Member],
+        (members, pool): (&[Member], &[Member]),
         registry: &Registry,
         are_mixed_builds_allowed: bool,
     ) -> Result<Self, Failure> {
-        let (prepared, request) = saved.request(members, registry, are_mixed_builds_allowed)?;
+        let hosts = saved.hosts(members, pool)?;
+        let (prepared, request) = saved.request(&hosts, registry, are_mixed_builds_allowed)?;
         let files = saved.files();
         let (loaded, states) = saved.into_states();
         Ok(Self {
             saved: Some(states),
             files,
+            hosts,
             ..Self::of_request(loaded, prepared, request)
         })
     }
@@ -829,6 +866,8 @@ pub(super) struct RunObservers<'a> {
     pub(super) disk: DiskWatch,
     pub(super) recorder: Option<FlushedRecorder>,
     pub(super) dashboard: Option<&'a Dashboard<LiveRun>>,
+    /// The names of the hosts that have joined, or do not because it does not pay.
+    joins: BTreeSet<String>,
     /// It sees each event after all else has.
     pub(super) spectator: &'a mut dyn FnMut(&Event),
 }
@@ -848,6 +887,13 @@ impl JobObserver for RunObservers<'_> {
         }
         if let Some(dashboard) = self.dashboard {
             dashboard.observe(event);
+        }
+        if let Event::Join(join) = event {
+            let ViewFollower { job, prepared, .. } = &self.views;
+            let prepared = prepared.as_ref().unwrap_or(&job.prepared);
+            let host = || prepared.platform.host(join.host).name.clone();
+            let name = join.name.clone().unwrap_or_else(host);
+            self.joins.insert(name);
         }
         (self.spectator)(event);
         Ok(())

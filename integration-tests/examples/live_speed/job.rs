@@ -98,6 +98,7 @@ impl Case {
             },
             scheduler: self.scheduler()?,
             elasticity: None,
+            awaited: None,
             checkpointing: self.saves.and_then(Saves::checkpointing),
             superstep_limit: u64::MAX,
             traced: false,

@@ -181,6 +181,7 @@ impl Cluster {
             },
             scheduler,
             elasticity: None,
+            awaited: None,
             checkpointing: None,
             superstep_limit: 10_000,
             traced: false,

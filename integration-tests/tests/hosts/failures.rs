@@ -86,6 +86,7 @@ fn program_failures_are_reported_as_by_the_reference_runner() {
         let expected = reference::run(counters(flaw), Limit(20)).unwrap_err();
         let setup = Setup {
             elasticity: None,
+            awaited: None,
             checkpointing: None,
             superstep_limit: 20,
             ..setup(&cluster)

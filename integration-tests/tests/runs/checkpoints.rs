@@ -59,6 +59,7 @@ fn setup(checkpointing: Option<Checkpointing>) -> Setup {
         },
         scheduler: None,
         elasticity: None,
+        awaited: None,
         checkpointing,
         superstep_limit: 100_000,
         traced: false,

@@ -71,6 +71,7 @@ pub(crate) fn setup(
         },
         scheduler,
         elasticity: None,
+        awaited: None,
         checkpointing: None,
         superstep_limit: 10_000,
         traced: false,

@@ -104,6 +104,21 @@ pub enum JobMessage {
     End(u64),
     /// The node ends the job.
     Ending,
+    /// How much of a job that awaits hosts is done on the node.
+    Progressed(Progressed),
+}
+
+/// How much of a job is done, as far as one of its nodes knows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Progressed {
+    /// The number of complete supersteps.
+    pub completed: u64,
+    /// The instructions that processes have executed on the node in this view.
+    pub work: u64,
+    /// The part of the whole computation that has been done, from 0 to 1, and the process there of the lowest rank that knows it.
+    pub done: Option<(Rank, f64)>,
+    /// The most supersteps that a process there still executes; 0 if there is none, `None` if one does not know.
+    pub remaining: Option<u64>,
 }
 
 impl JobMessage {
@@ -293,6 +308,44 @@ pub struct View {
     pub pool: Vec<Member>,
     /// If a node submits it: the name in the certificate of the client whose job it is. Nodes that join learn it from this.
     pub owner: Option<String>,
+    /// The hosts that the job awaits, if it awaits any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub awaited: Option<Awaited>,
+}
+
+/// What the nodes of a view know of the hosts that its job awaits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Awaited {
+    /// In the first view: the host on which each process starts, by rank. Later ones have it in [`Submit::resumed`].
+    pub placement: Vec<HostId>,
+    /// The hosts for which processes wait, which are on standby until theirs takes part.
+    pub homes: Vec<Home>,
+    /// How long the job had lasted before the view.
+    pub passed: Seconds,
+    /// The names of the hosts that join when they are ready, once that is decided.
+    pub asked: Option<Vec<String>>,
+}
+
+/// A host for which processes wait.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Home {
+    /// Its name.
+    pub host: String,
+    /// The processes.
+    pub processes: Vec<Rank>,
+}
+
+impl Awaited {
+    /// The processes on standby among these members, in rank order, each with the name of the host for which it waits.
+    pub fn standby(&self, members: &[Member]) -> BTreeMap<Rank, &str> {
+        let is_member = |home: &&Home| members.iter().any(|member| member.name == home.host);
+        let away = self.homes.iter().filter(|home| !is_member(home));
+        away.flat_map(|home| {
+            let ranks = home.processes.iter();
+            ranks.map(|rank| (*rank, home.host.as_str()))
+        })
+        .collect()
+    }
 }
 
 impl View {
@@ -307,6 +360,7 @@ impl View {
             begins_anew,
             pool: Vec::new(),
             owner: None,
+            awaited: None,
         }
     }
 }

@@ -141,6 +141,7 @@ fn is_from_client(message: &JobMessage) -> bool {
         | JobMessage::Transferred(_)
         | JobMessage::Filled
         | JobMessage::Ending
+        | JobMessage::Progressed(_)
         | JobMessage::OutputWritten(_) => false,
     }
 }
@@ -225,6 +226,7 @@ mod tests {
             "Offered",
             "OutputWritten",
             "Probe",
+            "Progressed",
             "Reached",
             "Ready",
             "Recorded",

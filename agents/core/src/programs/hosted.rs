@@ -40,6 +40,9 @@ pub trait HostedProgram: Send + fmt::Debug {
     /// The most supersteps that follow the first `completed`, if the program knows.
     fn remaining(&self, completed: u64) -> Option<u64>;
 
+    /// The part of the whole computation that has been done, if the program knows.
+    fn progress(&self) -> Option<f64>;
+
     /// An equal program, to be packed while this one goes on computing, if the program can be forked.
     fn fork(&self) -> Option<Box<dyn HostedProgram>>;
 }
@@ -57,6 +60,8 @@ pub struct Turn {
     pub elapsed: Seconds,
     /// The messages that it receives, ordered by (sender's rank, order sent).
     pub inbox: Vec<Incoming>,
+    /// The processes on standby, in rank order.
+    pub standby: Arc<[Rank]>,
     /// What the superstep before has reduced.
     pub reduced: Option<Arc<Reductions>>,
 }
@@ -157,7 +162,7 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
             Conditions {
                 index: turn.superstep,
                 elapsed: turn.elapsed,
-                standby: &[],
+                standby: &turn.standby,
                 reduced: turn.reduced.as_deref(),
             },
             &mut inbox,
@@ -222,6 +227,10 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
 
     fn remaining(&self, completed: u64) -> Option<u64> {
         self.program.remaining(completed)
+    }
+
+    fn progress(&self) -> Option<f64> {
+        self.program.progress()
     }
 
     fn fork(&self) -> Option<Box<dyn HostedProgram>> {
@@ -290,6 +299,7 @@ mod tests {
             superstep: 4,
             elapsed: Seconds::ZERO,
             inbox,
+            standby: Arc::default(),
             reduced: None,
         }
     }

@@ -47,7 +47,7 @@ impl FollowedEvents {
     /// If it is not an event of such a view.
     pub fn parse(&self, line: &str) -> Result<Event, String> {
         let event = moderate(line)?;
-        if let Event::Join(_) | Event::Run(_) | Event::End(_) = event {
+        if let Event::Run(_) | Event::End(_) = event {
             return Err("an event that no node records".to_owned());
         }
         event.check_names(&self.0.shape())?;
@@ -125,7 +125,7 @@ impl EventCheck {
                 host == snapshot.host
             }
             Event::Observed(_) => true,
-            // Hosts join in simulations alone.
+            // Its leader records which hosts join a job.
             Event::Join(_) | Event::Run(_) | Event::End(_) => false,
         };
         check(is_recorded_there, || {

@@ -28,6 +28,8 @@ enum State {
     Free(Known),
     /// It cannot take part.
     LeftOut,
+    /// It is not asked until it is time, if ever.
+    HeldBack,
 }
 
 /// The build and the role of a node.
@@ -81,9 +83,11 @@ impl Pool {
                     node.state = State::Asked(known.clone());
                     Asking::Inquire
                 }
-                State::Connecting | State::Asked(..) | State::Free(..) | State::LeftOut => {
-                    return None;
-                }
+                State::Connecting
+                | State::Asked(..)
+                | State::Free(..)
+                | State::LeftOut
+                | State::HeldBack => return None,
             };
             Some((place, asking))
         })
@@ -94,6 +98,22 @@ impl Pool {
     pub(super) fn leave_out(&mut self, place: usize) {
         if let Some(node) = self.0.get_mut(place) {
             node.state = State::LeftOut;
+        }
+    }
+
+    /// A node is not asked until it is time.
+    pub(super) fn hold_back(&mut self, place: usize) {
+        if let Some(node) = self.0.get_mut(place) {
+            node.state = State::HeldBack;
+        }
+    }
+
+    /// It is time to ask a node that was held back.
+    pub(super) fn release(&mut self, place: usize, now: Clock) {
+        if let Some(node) = self.0.get_mut(place)
+            && matches!(node.state, State::HeldBack)
+        {
+            (node.at, node.state) = (now, State::Away);
         }
     }
 

@@ -43,6 +43,7 @@ pub(crate) fn request(files: Option<NodeFiles>) -> Request {
             },
             scheduler: None,
             elasticity: None,
+            awaited: None,
             checkpointing: None,
             superstep_limit: 1000,
             traced: false,
@@ -985,6 +986,8 @@ fn begins_with_two_more(request: &mut Request) -> NextView {
         unproven: names([4, 5]),
         pauses: vec![Duration::ZERO],
         repeats: 0,
+        decided: None,
+        since: None,
     }
 }
 
@@ -1033,4 +1036,198 @@ fn a_node_offers_itself_at_any_time() {
     client.say(2, offer("late"));
     assert_eq!(client.machine.offered.len(), 3);
     assert!(client.refused.is_empty());
+}
+
+/// A job that awaits the host `spare` from this part of the work on.
+fn awaiting(part: f64, guard: bool) -> Request {
+    let mut request = with_pool();
+    request.setup.awaited = Some(agents::AwaitedHosts {
+        pool: vec!["spare".to_owned()],
+        take: 1,
+        at: agents::JoinTime::Part(part),
+        guard,
+        standby: [Rank(1)].into(),
+    });
+    if let Some(view) = &mut request.view {
+        view.awaited = Some(protocol::Awaited {
+            homes: vec![protocol::Home {
+                host: "spare".to_owned(),
+                processes: vec![Rank(1)],
+            }],
+            ..protocol::Awaited::default()
+        });
+    }
+    request
+}
+
+/// All nodes say that so much is done after this number of supersteps: p1 knows it, on host 0, and hosts 1 and 2 compute.
+fn progress(client: &mut Client<'_>, completed: u64, done: f64) {
+    for host in 0..6 {
+        let work = if (1..3).contains(&host) {
+            1000 * completed
+        } else {
+            0
+        };
+        client.say(
+            host,
+            JobMessage::Progressed(Progressed {
+                completed,
+                work,
+                done: (host == 0).then_some((Rank(0), done)),
+                remaining: (2 < host).then_some(0),
+            }),
+        );
+    }
+}
+
+#[test]
+fn a_host_that_the_experiment_names_is_asked_when_it_is_time_and_joining_pays() {
+    let request = awaiting(0.2, true);
+    let mut client = Client::new(&request);
+    client.begin(None);
+    client.sent.clear();
+    let connected = |client: &mut Client<'_>| {
+        let known = Ok((build(), Role::Node));
+        client.tell(ClientEvent::Connected(HostId(6), known));
+    };
+    progress(&mut client, 0, 0.0);
+    client.now += Duration::from_secs(1);
+    client.say(0, JobMessage::Recorded(superstep(0)));
+    progress(&mut client, 1, 0.1);
+    client.tell(ClientEvent::Tick);
+    assert_eq!(client.machine.pool.next_timeout(), None, "it is held back");
+    client.now += Duration::from_secs(1);
+    client.say(0, JobMessage::Recorded(superstep(1)));
+    progress(&mut client, 2, 0.2);
+    connected(&mut client);
+    assert_eq!(client.sent, [HostId(6)], "it is asked how it is");
+    let joins = client.machine.joins.as_ref().unwrap();
+    let expected = joins.decided().unwrap()["spare"];
+    // Two hosts work, with the speed of the third, and 8 s are left.
+    assert_eq!(expected.remaining, Seconds::new(8.0).ok());
+    let saves = expected.saves.unwrap();
+    assert!((saves - (8.0 / 3.0 - 0.1)).abs() < 1e-9, "{saves}");
+    client.say(6, status(false));
+    client.say(0, JobMessage::Recorded(checkpoint(2, true)));
+    for host in 0..6 {
+        client.say(host, suspended(&[]));
+    }
+    let left = client.left.unwrap();
+    assert_eq!(left.decided.unwrap()["spare"], expected);
+    assert_eq!(left.lasted, Duration::from_secs(2));
+}
+
+#[test]
+fn a_host_does_not_join_if_the_rest_takes_less_than_the_change_and_that_is_recorded_once() {
+    for guard in [true, false] {
+        let request = awaiting(0.9, guard);
+        let mut client = Client::new(&request);
+        client.begin(None);
+        progress(&mut client, 0, 0.0);
+        client.now += Duration::from_millis(100);
+        client.say(0, JobMessage::Recorded(superstep(0)));
+        progress(&mut client, 1, 0.9);
+        client.say(0, JobMessage::Recorded(superstep(1)));
+        client.say(0, JobMessage::Recorded(superstep(2)));
+        let decided = client.machine.joins.as_ref().unwrap().decided();
+        assert_eq!(decided.unwrap().contains_key("spare"), !guard);
+        let declined = client.observed.iter().filter_map(|event| match event {
+            Event::Join(join) => Some(join),
+            _ => None,
+        });
+        let declined: Vec<_> = declined.collect();
+        assert_eq!(declined.len(), usize::from(guard));
+        for join in declined {
+            assert_eq!((join.superstep, join.joined), (2, false));
+            assert_eq!(join.name.as_deref(), Some("spare"));
+            assert!(join.saves.unwrap() < 0.0);
+        }
+        // Nor does it by offering itself.
+        let offer = request.view.as_ref().unwrap().pool[0].clone();
+        client.say(1, JobMessage::Offered(Box::new(offer)));
+        assert!(client.machine.offered.is_empty());
+    }
+}
+
+#[test]
+fn a_job_that_does_not_know_its_progress_cannot_await_a_part_of_it() {
+    let request = awaiting(0.5, true);
+    let mut client = Client::new(&request);
+    client.begin(None);
+    let report = |client: &mut Client<'_>, completed| {
+        for host in 0..6 {
+            client.say(
+                host,
+                JobMessage::Progressed(Progressed {
+                    completed,
+                    work: 1,
+                    done: None,
+                    remaining: None,
+                }),
+            );
+        }
+    };
+    report(&mut client, 0);
+    assert!(client.finished.is_none());
+    client.say(0, JobMessage::Recorded(superstep(0)));
+    report(&mut client, 1);
+    client.now += REST_LIMIT;
+    client.tell(ClientEvent::Tick);
+    let error = client.finished.unwrap().unwrap_err();
+    assert_eq!(error.fault, Fault::Input);
+    assert!(error.message.contains("elasticity.superstep"), "{error}");
+}
+
+#[test]
+fn a_progress_that_no_node_has_is_refused() {
+    let good = Progressed {
+        completed: 1,
+        work: u64::MAX,
+        done: Some((Rank(1), 1.0)),
+        remaining: Some(7),
+    };
+    for (wrong, is_wrong) in [
+        (good, false),
+        (
+            Progressed {
+                done: Some((Rank(2), 0.5)),
+                ..good
+            },
+            true,
+        ),
+        (
+            Progressed {
+                done: Some((Rank(0), f64::NAN)),
+                ..good
+            },
+            true,
+        ),
+        (
+            Progressed {
+                done: Some((Rank(0), -0.1)),
+                ..good
+            },
+            true,
+        ),
+        (
+            Progressed {
+                completed: 1001,
+                ..good
+            },
+            true,
+        ),
+        (
+            Progressed {
+                remaining: Some(u64::MAX),
+                ..good
+            },
+            true,
+        ),
+    ] {
+        let request = awaiting(0.5, true);
+        let mut client = Client::new(&request);
+        client.begin(None);
+        client.say(2, JobMessage::Progressed(wrong));
+        assert_eq!(!client.refused.is_empty(), is_wrong, "{wrong:?}");
+    }
 }

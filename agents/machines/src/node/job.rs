@@ -120,6 +120,15 @@ struct Running {
     waiting: VecDeque<JobEvent>,
     /// When the client was last sent a part of the record.
     reported: Clock,
+    /// When the client was last told how much of the job is done.
+    progressed: Option<Clock>,
+}
+
+impl Running {
+    /// When the client may be told next how much of the job is done.
+    fn progress_due(&self, now: Clock) -> Clock {
+        self.progressed.map_or(now, |at| at + PROGRESSING)
+    }
 }
 
 impl Job {
@@ -290,7 +299,11 @@ impl Job {
             Phase::Running(running) => {
                 let world = running.world.borrow();
                 let reporting = world.has_news().then(|| running.reported + REPORTING);
-                world.next_timeout().into_iter().chain(reporting).min()
+                let progress = world
+                    .has_progressed()
+                    .then(|| running.progress_due(self.now));
+                let due = reporting.into_iter().chain(progress);
+                world.next_timeout().into_iter().chain(due).min()
             }
         }
     }
@@ -319,6 +332,14 @@ impl Job {
                 if world.has_news() && running.reported + REPORTING <= now {
                     running.reported = now;
                     world.send_record();
+                }
+                drop(world);
+                if running.progress_due(now) <= now {
+                    let mut world = running.world.borrow_mut();
+                    if world.has_progressed() {
+                        world.send_progress();
+                        running.progressed = Some(now);
+                    }
                 }
             }
         }
@@ -788,6 +809,7 @@ impl Job {
             has_begun: false,
             waiting: VecDeque::new(),
             reported: self.now,
+            progressed: None,
         });
         Ok(())
     }
@@ -858,3 +880,5 @@ const ENDED_WAIT: Duration = Duration::from_secs(10);
 pub(super) const STOPPED: &str = "the client has stopped the job";
 /// The time between two parts of the record that are sent to the client.
 const REPORTING: Duration = Duration::from_millis(50);
+/// The time between two messages about how much of a job is done.
+const PROGRESSING: Duration = Duration::from_millis(100);

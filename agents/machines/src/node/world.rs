@@ -25,7 +25,7 @@ use probing::TransferTimes;
 use protocol::transport::{PeerError, PeerInfo, Refusal};
 use protocol::{
     Address, AgentMessage, CheckpointMessage, EncodedState, Frame, JobStatus, Message, Migrate,
-    NodeMessage, Placed, ProbeLink, Start, Step, encode, variant,
+    NodeMessage, Placed, ProbeLink, Progressed, Start, Step, encode, variant,
 };
 use record::Names;
 
@@ -80,6 +80,10 @@ pub(crate) struct HostWorld {
     held: Option<u64>,
     /// Bytes of the states that have left.
     moved: u64,
+    /// The processes on standby, in rank order.
+    standby: Arc<[Rank]>,
+    /// If the job awaits hosts: how much of it is done, if the client has not been told.
+    progress: Option<Option<Progressed>>,
     actions: VecDeque<JobAction>,
     error: Option<JobError>,
 }
@@ -95,6 +99,7 @@ impl HostWorld {
         clock: Clock,
     ) -> Self {
         let hosts = setup.placement.clone();
+        let awaited = setup.awaited.as_ref();
         let peers = PeerLinks::new(own, peers);
         let exchanges = Exchanges::new(
             own,
@@ -133,6 +138,8 @@ impl HostWorld {
             holds: false,
             held: None,
             moved: 0,
+            standby: awaited.map_or_else(Arc::default, |awaited| Arc::clone(&awaited.standby)),
+            progress: awaited.map(|_| None),
             actions: VecDeque::new(),
             error: None,
         }
@@ -150,6 +157,7 @@ impl HostWorld {
     pub(super) fn begin(&mut self) {
         self.began = self.clock;
         self.act(JobAction::StartClock);
+        self.report_progress(self.rules.first_superstep());
     }
 
     /// Time has passed: wakes the agents that asked for it.
@@ -323,6 +331,14 @@ impl HostWorld {
             for (rank, event) in self.computation.finish(self.clock) {
                 self.deliver(Address::Process(rank), event);
             }
+            self.report_progress(self.supersteps);
+        }
+    }
+
+    /// If the job awaits hosts, the client is to be told how much of it is done after `completed` supersteps.
+    fn report_progress(&mut self, completed: u64) {
+        if let Some(progress) = &mut self.progress {
+            *progress = Some(self.computation.progressed(completed));
         }
     }
 
@@ -547,6 +563,7 @@ impl Executor for HostWorld {
                 superstep,
                 elapsed,
                 inbox: self.exchanges.remove_inbox(rank),
+                standby: Arc::clone(&self.standby),
                 reduced,
             };
             let is_held = self.held == Some(superstep);
@@ -716,7 +733,7 @@ impl Membership for HostWorld {
     }
 
     fn joining(&mut self, _: u64) -> Option<Joining> {
-        // A change of membership has to be agreed on first.
+        // A host joins with another view of the job.
         None
     }
 
@@ -1082,7 +1099,12 @@ impl HostWorld {
                     self.act(JobAction::FinishCheckpoint(generation, files));
                 }
                 CheckpointAction::Record(checkpoint) => {
+                    let is_held = checkpoint.held;
                     self.record(record::Event::Checkpoint(checkpoint));
+                    if is_held {
+                        // Processes stand still until the client knows of it.
+                        self.send_record();
+                    }
                 }
             }
         }

@@ -68,6 +68,8 @@ fn left(gone: &[u32], complaints: &[(u32, u32)]) -> Suspension {
         withdrawn: Vec::new(),
         offered: Vec::new(),
         leaving: BTreeMap::new(),
+        decided: None,
+        lasted: Duration::ZERO,
     };
     for host in (0..6).filter(|host| !gone.contains(host)) {
         let of_host = complaints.iter().filter(|(by, _)| *by == host);
@@ -508,4 +510,34 @@ fn a_node_and_its_buddy_do_not_leave_together_unless_all_do() {
         error.contains("0 of 6 nodes are left") || error.contains("no node is left"),
         "{error}"
     );
+}
+
+#[test]
+fn a_process_on_standby_moves_home_with_the_host_for_which_it_waits_and_no_other_does() {
+    let mut request = request();
+    let view = request.view.as_mut().unwrap();
+    view.pool.push(spare("b"));
+    view.awaited = Some(Awaited {
+        homes: vec![protocol::Home {
+            host: "spare".to_owned(),
+            processes: vec![Rank(1)],
+        }],
+        ..Awaited::default()
+    });
+    let known = (request.builds.own.clone(), Role::Node);
+    let mut suspension = with(left(&[], &[]), 0, saved(20, &[(0, false), (1, false)]));
+    suspension.joining.insert(HostId(6), known.clone());
+    suspension.connected.insert(HostId(6), known);
+    suspension.decided = Some([("spare".to_owned(), Default::default())].into());
+    suspension.lasted = Duration::from_secs(3);
+    let job = JobId(std::num::NonZeroU64::MIN);
+    let next = Views::of(job, &request).next((&request, job), &suspension);
+    let next = next.map_err(message).unwrap();
+    let placement = next.resumed.unwrap().placement;
+    assert_eq!(placement, [HostId(0), HostId(5)]);
+    let awaited = next.view.awaited.unwrap();
+    assert!(awaited.standby(&next.members).is_empty());
+    assert_eq!(awaited.standby(&request.members)[&Rank(1)], "spare");
+    assert_eq!(awaited.asked, Some(vec!["spare".to_owned()]));
+    assert_eq!(awaited.passed.get(), 3.0);
 }

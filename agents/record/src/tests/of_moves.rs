@@ -27,10 +27,11 @@ prop_compose! {
         (creation, ended) in (seconds(), instant()),
         (remaining, saves) in (prop::option::of(seconds()), prop::option::of(-1e9..1e9_f64)),
         processes in prop::collection::vec(any::<u32>().prop_map(Rank), 0..3),
+        (waited, name) in (prop::option::of(seconds()), prop::option::of("[a-z0-9-]{1,8}")),
     ) -> Event {
         let host = HostId(host);
         Event::Join(Join {
-            superstep: 0, host, asked, at, creation, remaining, saves, joined, ended, processes,
+            superstep: 0, host, asked, at, creation, remaining, saves, joined, ended, processes, waited, name,
         })
     }
 }

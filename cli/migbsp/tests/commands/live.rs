@@ -37,6 +37,7 @@ mod elasticity;
 mod failures;
 mod files;
 mod inputs;
+mod joining;
 mod kill;
 mod logs;
 mod losses;

@@ -373,6 +373,7 @@ pub(super) fn request_of(
         },
         scheduler,
         elasticity: None,
+        awaited: None,
         checkpointing: None,
         superstep_limit: 1000,
         traced: false,

@@ -13,14 +13,14 @@ use model::{
     Received, Refusal, Request, SetView,
 };
 use protocol::{
-    AcceptedView, Address, AgentMessage, Answered, Arrived, Ask, Batch, Build, BusyProcess,
-    CallsStatus, Capacity, CheckpointMessage, Considered, Decided, Declined, EncodedState, Ended,
-    Evaluate, Failed, Fault, Followed, FollowedEnd, FollowedView, InputFolder, Installed,
-    JobFolder, JobMessage, JobStatus, Lead, Leader, Limits, LinkProbed, LostNode, Measure,
-    Measured, Member, Message, MessageHeader, Migrate, NodeFiles, NodeMessage, Pieces, PiecesFile,
-    Placed, Planned, Probe, ProbeLink, Reached, Report, Reports, ResumedJob, Saved, SavedPieces,
-    SavedProcess, SavedView, SetReport, Start, StartCall, Submit, Suspended, View, WIRE_VERSION,
-    Way, WrittenOutput, decode, encode, variant,
+    AcceptedView, Address, AgentMessage, Answered, Arrived, Ask, Awaited, Batch, Build,
+    BusyProcess, CallsStatus, Capacity, CheckpointMessage, Considered, Decided, Declined,
+    EncodedState, Ended, Evaluate, Failed, Fault, Followed, FollowedEnd, FollowedView, Home,
+    InputFolder, Installed, JobFolder, JobMessage, JobStatus, Lead, Leader, Limits, LinkProbed,
+    LostNode, Measure, Measured, Member, Message, MessageHeader, Migrate, NodeFiles, NodeMessage,
+    Pieces, PiecesFile, Placed, Planned, Probe, ProbeLink, Progressed, Reached, Report, Reports,
+    ResumedJob, Saved, SavedPieces, SavedProcess, SavedView, SetReport, Start, StartCall, Submit,
+    Suspended, View, WIRE_VERSION, Way, WrittenOutput, decode, encode, variant,
 };
 
 use crate::wire::{external, frame_len, joined, report_for_plans, status};
@@ -82,7 +82,7 @@ fn name(message: &Message) -> String {
 }
 
 /// The number of messages of nodes and of clients.
-const OTHERS: usize = 39;
+const OTHERS: usize = 40;
 
 fn messages() -> Vec<(Address, Address, Message)> {
     let process = Address::Process(Rank(200));
@@ -528,9 +528,29 @@ fn submit() -> Submit {
             begins_anew: true,
             pool: vec![member()],
             owner: Some("laptop".to_owned()),
+            awaited: None,
         }),
         memory: Some(0.5),
         wait: seconds(60.0),
+    }
+}
+
+/// A job that awaits a host.
+fn awaiting() -> Submit {
+    Submit {
+        view: Some(View {
+            awaited: Some(Awaited {
+                placement: vec![HostId(0), HostId(1)],
+                homes: vec![Home {
+                    host: "n1".to_owned(),
+                    processes: vec![Rank(200)],
+                }],
+                passed: seconds(2.0),
+                asked: Some(vec!["n1".to_owned()]),
+            }),
+            ..View::first(true)
+        }),
+        ..submit()
     }
 }
 
@@ -555,7 +575,7 @@ fn asked() -> [JobMessage; 16] {
     ]
 }
 
-fn answered() -> [JobMessage; 24] {
+fn answered() -> [JobMessage; 26] {
     let job = JobStatus {
         job: 7,
         client: "alice".to_owned(),
@@ -682,9 +702,16 @@ fn answered() -> [JobMessage; 24] {
             files: Vec::new(),
         }))),
         JobMessage::Ending,
+        JobMessage::Progressed(Progressed {
+            completed: 361,
+            work: 1 << 33,
+            done: Some((Rank(200), 0.25)),
+            remaining: None,
+        }),
         JobMessage::Attached(Box::new(submit())),
         JobMessage::Transferred(Ok(BytesPerSecond::new(12.5e6).unwrap())),
         JobMessage::Filled,
+        JobMessage::Attached(Box::new(awaiting())),
     ]
 }
 

@@ -267,6 +267,18 @@ impl HostWorld {
         self.client.has_news()
     }
 
+    /// Whether the client is to be told how much of the job is done.
+    pub(crate) const fn has_progressed(&self) -> bool {
+        matches!(self.progress, Some(Some(_)))
+    }
+
+    /// Tells the client how much of the job is done.
+    pub(crate) fn send_progress(&mut self) {
+        let progress = self.progress.as_mut().and_then(Option::take);
+        let frame = progress.map(|it| self.client.frame(JobMessage::Progressed(it)));
+        self.actions.extend(frame.map(JobAction::SendToClient));
+    }
+
     /// Sends the new part of the record to the client, if it has taken the one before.
     pub(crate) fn send_record(&mut self) {
         match self.client.next_record() {

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Instant as Clock;
 
-use agents::{Event, Executed, HostedProgram, RunError, Turn};
+use agents::{Event, Executed, HostedProgram, RunError, Turn, most};
 use bsp::units::{Instructions, Seconds};
 use bsp::{MemorySize, Rank, Reductions};
+use protocol::Progressed;
 
 use crate::checkpoints::Saving;
 use crate::host_meter::{EffectiveLoad, Processors, shared};
@@ -25,6 +26,10 @@ pub(super) struct Computation {
     savings: BTreeMap<Rank, Box<Saving>>,
     /// What each process computed here in its last superstep.
     works: BTreeMap<Rank, Instructions>,
+    /// What all processes have computed here.
+    all_work: Instructions,
+    /// The part of the whole computation that has been done, as a process here knew that has halted.
+    done: Option<(Rank, f64)>,
 }
 
 /// A process that has executed its superstep.
@@ -51,6 +56,8 @@ impl Computation {
             computed: Vec::new(),
             savings: BTreeMap::new(),
             works: BTreeMap::new(),
+            all_work: Instructions::ZERO,
+            done: None,
         }
     }
 
@@ -100,6 +107,20 @@ impl Computation {
     /// The most supersteps that a process executes after the first `completed`, if its program knows.
     pub(super) fn remaining(&self, rank: Rank, completed: u64) -> Option<u64> {
         self.programs.get(&rank)?.remaining(completed)
+    }
+
+    /// How much of the job is done after `completed` supersteps, as far as the programs here know.
+    pub(super) fn progressed(&self, completed: u64) -> Progressed {
+        let programs = self.programs.iter();
+        let running = programs.filter_map(|(rank, program)| Some((*rank, program.progress()?)));
+        let known = running.chain(self.done);
+        let remaining = self.programs.values();
+        Progressed {
+            completed,
+            work: self.all_work.0,
+            done: known.min_by_key(|(rank, _)| *rank),
+            remaining: most(remaining.map(|program| program.remaining(completed))),
+        }
     }
 
     /// Prepares a superstep of a process, which begins `delay` after it is executed, unless it is held.
@@ -180,7 +201,11 @@ impl Computation {
                 reductions,
                 ..
             } = computed;
+            self.all_work = Instructions(self.all_work.0.saturating_add(work.0));
             if halted {
+                let done = program.progress().map(|done| (rank, done));
+                let known = self.done.into_iter().chain(done);
+                self.done = known.min_by_key(|(rank, _)| *rank);
                 self.works.remove(&rank);
             } else {
                 self.works.insert(rank, work);
