@@ -458,7 +458,7 @@ pub fn hints(
 mod tests {
     use super::*;
     use experiments::load_text_for_cluster;
-    use experiments::submission::request;
+    use experiments::submission::{JobHosts, request};
     use protocol::Member;
 
     /// The hints about the experiment in `text` on two hosts in these Sets.
@@ -472,7 +472,7 @@ mod tests {
             slots: 1,
             speed: 1.0,
         });
-        let (prepared, _) = request(&loaded, &members, &registry, false, plays).unwrap();
+        let (prepared, _) = request(&loaded, &JobHosts::of(&members), &registry, false, plays).unwrap();
         hints(&prepared, &registry, plays).unwrap()
     }
 

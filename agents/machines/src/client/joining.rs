@@ -156,7 +156,11 @@ impl Joining {
                     index % 2 == 1
                 });
             }
-            if self.done.last().is_none_or(|(before, _)| *before != part) {
+            if self
+                .done
+                .last()
+                .is_none_or(|(before, _)| before.total_cmp(&part).is_ne())
+            {
                 self.done.push((part, now));
             }
         }
