@@ -472,7 +472,8 @@ mod tests {
             slots: 1,
             speed: 1.0,
         });
-        let (prepared, _) = request(&loaded, &JobHosts::of(&members), &registry, false, plays).unwrap();
+        let (prepared, _) =
+            request(&loaded, &JobHosts::of(&members), &registry, false, plays).unwrap();
         hints(&prepared, &registry, plays).unwrap()
     }
 

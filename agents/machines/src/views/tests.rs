@@ -539,5 +539,5 @@ fn a_process_on_standby_moves_home_with_the_host_for_which_it_waits_and_no_other
     assert!(awaited.standby(&next.members).is_empty());
     assert_eq!(awaited.standby(&request.members)[&Rank(1)], "spare");
     assert_eq!(awaited.asked, Some(vec!["spare".to_owned()]));
-    assert_eq!(awaited.passed.get(), 3.0);
+    assert_eq!(awaited.passed, seconds(suspension.lasted));
 }
