@@ -104,13 +104,16 @@ pub(crate) fn set_levels(written: Option<&str>) -> Result<(), String> {
 
 /// What is logged as `text` says. A target has its level: one without would stand for all that it says, and nothing else.
 fn levels(text: &str) -> Result<Targets, String> {
-    for directive in text.split(',') {
+    let directives: Vec<&str> = text.split(',').map(str::trim).collect();
+    for directive in &directives {
         let (_, level) = directive.rsplit_once('=').unwrap_or(("", directive));
-        if level.trim().parse::<LevelFilter>().is_err() {
+        // No text is a level, too.
+        if level.is_empty() || level.parse::<LevelFilter>().is_err() {
             return Err(format!("`{directive}` has no level"));
         }
     }
-    text.parse().map_err(|error| format!("{error}"))
+    let directives = directives.join(",");
+    directives.parse().map_err(|error| format!("{error}"))
 }
 
 /// The log of this process, and what changes its levels, which are those of the process as its subscriber is.

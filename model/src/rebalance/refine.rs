@@ -57,6 +57,10 @@ fn trial(
     }
     let mut refinement = Refinement::new(initial, threshold);
     let is_done = refinement.run(meter);
+    if !is_done && meter.is_spent() && threshold < incumbent.target() {
+        // With more steps it would not stop here, and something cheaper is lost then.
+        return false;
+    }
     let found = Solution::of(initial.problem, threshold, refinement.assignment);
     incumbent.see_parts(found.level, found.cost, meter.steps(), || &found.assignment);
     is_done
