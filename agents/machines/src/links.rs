@@ -11,6 +11,10 @@ use model::BandwidthForecast;
 #[derive(Debug, Default)]
 pub(crate) struct Links(BTreeMap<HostId, Link>);
 
+/// What probes have found of the links from this host when a view of a job began, by the name of the other host. The next view does not probe
+/// them again.
+pub(crate) type KnownLinks = BTreeMap<String, Probed>;
+
 /// Probes of a link, without content and with `bytes` bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probed {

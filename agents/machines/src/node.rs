@@ -39,6 +39,7 @@ use crate::initial_states::{
 };
 use crate::input_memory::InputMemory;
 use crate::job_error::JobError;
+use crate::links::KnownLinks;
 use crate::members::{self, Builds, Routes, check_own, names};
 use crate::migration::ArrivedProcess;
 use crate::quorum::AcceptedViews;
@@ -200,6 +201,8 @@ struct SuspendedPart {
     completed: u64,
     /// The pieces of checkpoints here.
     kept: Generations,
+    /// What probes of links from here have found.
+    links: KnownLinks,
 }
 
 impl Current {
@@ -796,7 +799,7 @@ impl NodeMachine {
             let problem = execution.problem(own);
             return Err(JobError::cluster(format!("{problem}: {REMEDY}")));
         }
-        let accepted = self.accept(submit, (connection, &party), Generations::default())?;
+        let accepted = self.accept(submit, (connection, &party), Default::default())?;
         let leader = Obeyed::Leader(connection, leader);
         let view = accepted_view(&accepted.1.submit);
         let views = if 1 < view.number {
@@ -822,7 +825,10 @@ impl NodeMachine {
             Obeyed::Candidate(connection, name, _) => (*connection, Some(name.clone())),
             Obeyed::None(..) => return,
         };
-        let kept = std::mem::take(&mut part.kept);
+        let kept = (
+            std::mem::take(&mut part.kept),
+            std::mem::take(&mut part.links),
+        );
         let party = current.party.clone();
         let is_same = is_same_job(&part.submit, &submit);
         let accepted = if is_same {
@@ -848,7 +854,7 @@ impl NodeMachine {
         }
     }
 
-    /// What a submitted job, or a view of one, is made of here, where these pieces are kept of the view before.
+    /// What a submitted job, or a view of one, is made of here, where these pieces and these links are known of the view before.
     ///
     /// # Errors
     ///
@@ -857,7 +863,7 @@ impl NodeMachine {
         &self,
         submit: Submit,
         (client, party): (ConnectionId, &str),
-        kept: Generations,
+        kept: (Generations, KnownLinks),
     ) -> Result<(BegunJob, Job), JobError> {
         check_own(&self.parts.name, &submit)?;
         resumption::check(&submit)?;

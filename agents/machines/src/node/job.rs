@@ -33,6 +33,7 @@ use crate::checkpoints::Checkpoints;
 use crate::host_meter::{HostMeter, Processors};
 use crate::initial_states::InitialState;
 use crate::job_error::JobError;
+use crate::links::KnownLinks;
 use crate::members::{Builds, Routes, names, role_of};
 use crate::node::world::HostWorld;
 use crate::node::{
@@ -54,6 +55,8 @@ pub(super) struct Job {
     phase: Phase,
     /// The pieces of checkpoints of the view before, until there is a world.
     kept: Generations,
+    /// What probes of links from here have found in earlier views.
+    links: KnownLinks,
     actions: VecDeque<NodeAction>,
     /// Why this part ends, after these actions.
     stop: Option<Stop>,
@@ -142,7 +145,7 @@ impl Job {
         prepared: Prepared,
         (builds, routes): (Builds, Routes),
         meter: Rc<dyn HostMeter>,
-        kept: Generations,
+        (kept, links): (Generations, KnownLinks),
         now: Clock,
     ) -> Result<Self, JobError> {
         let own = submit.host;
@@ -156,6 +159,7 @@ impl Job {
             now,
             phase: Phase::Gathering(Gathered::default()),
             kept,
+            links,
             actions: VecDeque::new(),
             stop: None,
         };
@@ -214,8 +218,17 @@ impl Job {
             wait.min(WAIT_MAX)
         };
         let begun = self.progress().superstep;
+        let mut links = self.links;
         let kept = match self.phase {
-            Phase::Running(running) => running.world.borrow_mut().take_generations(),
+            Phase::Running(running) => {
+                let mut world = running.world.borrow_mut();
+                let members = &self.submit.members;
+                let probed = world.probed_links();
+                links.extend(probed.filter_map(|(host, probed)| {
+                    Some((members.get(host.index())?.name.clone(), probed))
+                }));
+                world.take_generations()
+            }
             Phase::Gathering(_) => self.kept,
         };
         SuspendedPart {
@@ -225,6 +238,7 @@ impl Job {
             lost,
             completed: begun.saturating_sub(1),
             kept,
+            links,
         }
     }
 
@@ -789,7 +803,10 @@ impl Job {
                 InitialState::Halted(output) => world.insert_halted(rank, output),
             }
         }
-        world.start_probing();
+        let members = (0..).map(HostId).zip(&self.submit.members);
+        let known =
+            members.filter_map(|(host, member)| Some((host, *self.links.get(&member.name)?)));
+        world.start_probing(&known.collect());
         let world = Rc::new(RefCell::new(world));
         let for_agents: Rc<RefCell<dyn World>> = world.clone();
         let start = JobAction::Start(StartedJob {

@@ -170,11 +170,20 @@ impl Probing {
         }
     }
 
-    /// The first probe of each series at the start of a job, to be sent now.
-    pub(super) fn start(&mut self, now: Clock) -> Vec<(HostId, Probe)> {
-        let hosts: Vec<HostId> = self.ends.values().copied().collect();
+    /// The hosts to which links are probed at the start of a job.
+    fn first_hosts(&self) -> Vec<HostId> {
+        self.ends.values().copied().collect()
+    }
+
+    /// The first probe of each series at the start of a job, to be sent now, to hosts that are to be `included`.
+    pub(super) fn start(
+        &mut self,
+        included: impl Fn(&HostId) -> bool,
+        now: Clock,
+    ) -> Vec<(HostId, Probe)> {
+        let hosts = self.first_hosts().into_iter();
         let first = hosts
-            .into_iter()
+            .filter(included)
             .map(|host| (host, self.begin(host, Purpose::Start, now)));
         first.collect()
     }
@@ -253,11 +262,17 @@ const LAST_LEN: usize = 256 << 10;
 const PROBE_LEN: usize = 1 << 20;
 
 impl HostWorld {
-    /// Sends the first probes.
-    pub(crate) fn start_probing(&mut self) {
-        for (host, probe) in self.transfers.start_probing(self.clock) {
+    /// Sends the first probes of the links that are not known from an earlier view.
+    pub(crate) fn start_probing(&mut self, known: &BTreeMap<HostId, Probed>) {
+        for (host, probe) in self.transfers.start_probing(known, self.clock) {
             self.send_to_node(host, NodeMessage::Probe(probe));
         }
+    }
+
+    /// What the first probes of each link have found.
+    pub(crate) fn probed_links(&self) -> impl Iterator<Item = (HostId, Probed)> {
+        let links = self.transfers.first.iter();
+        links.map(|(host, probed)| (*host, *probed))
     }
 
     /// Whether all probes are back.
@@ -313,6 +328,8 @@ pub(super) struct TransferTimes {
     rates: Rates,
     links: Links,
     probing: Probing,
+    /// What the first probes of each link have found.
+    first: BTreeMap<HostId, Probed>,
 }
 
 impl TransferTimes {
@@ -323,6 +340,7 @@ impl TransferTimes {
             rates: Rates::default(),
             links: Links::default(),
             probing: Probing::new(&rules, own),
+            first: BTreeMap::new(),
             rules,
         }
     }
@@ -347,9 +365,27 @@ impl TransferTimes {
         self.rates.learn(self.rules.sets[host.index()], bytes, took);
     }
 
-    /// The first probes, to be sent now.
-    pub(super) fn start_probing(&mut self, now: Clock) -> Vec<(HostId, Probe)> {
-        self.probing.start(now)
+    /// The first probes, to be sent now, of the links that are not known.
+    pub(super) fn start_probing(
+        &mut self,
+        known: &BTreeMap<HostId, Probed>,
+        now: Clock,
+    ) -> Vec<(HostId, Probe)> {
+        for host in self.probing.first_hosts() {
+            if let Some(probed) = known.get(&host) {
+                self.begin_with(host, *probed);
+            }
+        }
+        self.probing.start(|host| !known.contains_key(host), now)
+    }
+
+    /// The first probes of the link to `host` have found this.
+    fn begin_with(&mut self, host: HostId, probed: Probed) {
+        self.links.probed(host, &probed);
+        for set in self.probing.sets(host) {
+            self.rates.probed(set, &probed);
+        }
+        self.first.insert(host, probed);
     }
 
     /// Whether all probes are back.
@@ -388,22 +424,17 @@ impl TransferTimes {
         }
         match self.probing.handle_reply(host, number, times)? {
             Returned::Next(next) => Ok(ProbeStep::Send(next.into())),
-            Returned::Complete(purpose, probed, took) => {
-                self.links.probed(host, &probed);
-                match purpose {
-                    Purpose::Start => {
-                        for set in self.probing.sets(host) {
-                            self.rates.probed(set, &probed);
-                        }
-                        Ok(ProbeStep::Nothing)
-                    }
-                    Purpose::Order(by, order) => Ok(ProbeStep::Report(
-                        by,
-                        order,
-                        (self.links.after_probe(host, &probed), took),
-                    )),
+            Returned::Complete(purpose, probed, took) => match purpose {
+                Purpose::Start => {
+                    self.begin_with(host, probed);
+                    Ok(ProbeStep::Nothing)
                 }
-            }
+                Purpose::Order(by, order) => {
+                    self.links.probed(host, &probed);
+                    let per_byte = self.links.after_probe(host, &probed);
+                    Ok(ProbeStep::Report(by, order, (per_byte, took)))
+                }
+            },
         }
     }
 
