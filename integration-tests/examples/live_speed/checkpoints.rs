@@ -168,7 +168,7 @@ pub(crate) fn checkpoints(
 /// Four nodes with a process of 64 MiB each, in turn with the checkpoints that `run` takes by itself and without: what it costs that
 /// the job can go on without a node.
 pub(crate) fn recovery(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> anyhow::Result<()> {
-    let cluster = Cluster::start_in(4, 2, Some(HUGE_PAGES))?;
+    let start = || Cluster::start_in(4, 2, Some(HUGE_PAGES));
     let pairs = if scale.divisor == 1 { 7 } else { 3 };
     let first = 30.0 / scale.divisor as f64;
     let supersteps = {
@@ -176,11 +176,10 @@ pub(crate) fn recovery(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> an
             saves: Some(Saves::Never),
             ..Case::empty(4, TRIED)
         };
-        let took = seconds(&cluster.run_programs(&case)?.0);
+        let took = seconds(&start()?.run_programs(&case)?.0);
         let took = Duration::from_secs_f64(took).as_millis().max(1);
         TRIED * u64::try_from(MINUTE.as_millis() / took)? / scale.divisor
     };
-    let processes = cluster.processes();
     let (mut costs, mut kept) = (Vec::new(), Vec::new());
     for pair in 1..=pairs {
         say(&format!("measuring: recovery, {pair} of {pairs}"));
@@ -189,7 +188,9 @@ pub(crate) fn recovery(scale: &Scale, _: Option<Mpi>, rows: &mut Vec<Row>) -> an
                 saves: Some(saves),
                 ..Case::empty(4, supersteps)
             };
-            let (ran, occupied) = sampled(&processes, || cluster.run_programs(&case));
+            // What an earlier run has freed may still be occupied: its nodes are others.
+            let cluster = start()?;
+            let (ran, occupied) = sampled(&cluster.processes(), || cluster.run_programs(&case));
             let events = ran?.0;
             let (took, count) = (seconds(&events), saved(&events).len());
             say(&format!(
