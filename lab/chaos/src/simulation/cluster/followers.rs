@@ -205,8 +205,9 @@ impl Cluster<'_> {
         }
     }
 
-    /// The node of this leader leads the job no more, although that has not ended.
-    pub(super) fn note_abandoned(&mut self, leader: u64) {
+    /// The node of this leader leads the job no more, and has not led it to its end: clients that are attached look for another one.
+    pub(super) fn abandon_ledger(&mut self, leader: u64) {
+        self.keep(leader, None, |ledgers, ledger, _| ledgers.abandon(ledger));
         if let Some(kept) = self.kept_by(leader) {
             kept.is_abandoned = true;
         }

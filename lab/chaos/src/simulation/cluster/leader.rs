@@ -404,8 +404,7 @@ impl<'a> Cluster<'a> {
     fn stop_leading(&mut self, id: u64, error: &JobError) {
         let line = format_args!("a node does not lead the job: {error}");
         self.trace.line(self.now, line);
-        self.keep(id, None, |ledgers, ledger, _| ledgers.abandon(ledger));
-        self.note_abandoned(id);
+        self.abandon_ledger(id);
         let Some(leader) = self.leaders.remove(&id) else {
             return;
         };
@@ -419,8 +418,7 @@ impl<'a> Cluster<'a> {
     fn overtake(&mut self, id: u64, error: JobError) {
         let line = format_args!("the job goes on without a node, or is over: {error}");
         self.trace.line(self.now, line);
-        self.keep(id, None, |ledgers, ledger, _| ledgers.abandon(ledger));
-        self.note_abandoned(id);
+        self.abandon_ledger(id);
         let leader = self.leaders.get(&id);
         let of = leader.map(|leader| (leader.owner.place, leader.ids.job.0.get()));
         self.end_leader(id, Some(&error.message));
@@ -473,8 +471,7 @@ impl<'a> Cluster<'a> {
         let (request, has_led) = (leader.request, leader.has_led);
         match result {
             Err(_) if !has_led => {
-                self.keep(id, None, |ledgers, ledger, _| ledgers.abandon(ledger));
-                self.note_abandoned(id);
+                self.abandon_ledger(id);
             }
             Err(error) => {
                 let result = Err(error.clone());
