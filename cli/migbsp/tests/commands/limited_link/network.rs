@@ -4,11 +4,10 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 
 use crate::invocation::{BINARY, Ended, Folder};
-use crate::namespaces::does;
+use crate::namespaces::{is_isolated, must};
 
 /// Two Sets of two nodes; gone when this is dropped.
 pub(super) struct Network {
-    spaces: [String; 2],
     nodes: Vec<Child>,
 }
 
@@ -20,7 +19,7 @@ const NODES: [(&str, &str, usize, &str); 4] = [
     ("right-2", "node", 1, "10.78.0.2:7448"),
 ];
 
-/// Names of the Sets.
+/// Names of the Sets, and of their namespaces.
 const SETS: [&str; 2] = ["left", "right"];
 
 /// The fraction of its processor that a node gives to programs. All four together take a fifth of one processor, so
@@ -28,31 +27,29 @@ const SETS: [&str; 2] = ["left", "right"];
 const SHARE: f64 = if cfg!(debug_assertions) { 0.05 } else { 0.005 };
 
 impl Network {
-    /// The namespaces and the link, which carries `rate` in each direction; `None` where they cannot be made.
+    /// The namespaces and the link, which carries `rate` in each direction; `None` where [`is_isolated`] says no.
     pub(super) fn new(rate: &str) -> Option<Self> {
-        // Names of interfaces are short.
-        let id = std::process::id() % 10_000;
-        let spaces = [format!("ll{id}"), format!("lr{id}")];
-        let network = Self {
-            spaces,
-            nodes: Vec::new(),
-        };
-        let [left, right] = &network.spaces;
-        let are_made = does(&format!("ip netns add {left}"))
-            && does(&format!("ip netns add {right}"))
-            && does(&format!(
-                "ip link add between netns {left} type veth peer name between netns {right}"
+        if !is_isolated() {
+            return None;
+        }
+        let [left, right] = SETS;
+        must(&format!("ip netns add {left}"));
+        must(&format!("ip netns add {right}"));
+        must(&format!(
+            "ip link add between netns {left} type veth peer name between netns {right}"
+        ));
+        for (space, number) in [(left, 1), (right, 2)] {
+            must(&format!(
+                "ip -n {space} addr add 10.78.0.{number}/24 dev between"
             ));
-        let are_up = [(left, 1), (right, 2)].iter().all(|(space, number)| {
-            does(&format!("ip -n {space} addr add 10.78.0.{number}/24 dev between"))
-                && does(&format!("ip -n {space} link set between up"))
-                && does(&format!("ip -n {space} link set lo up"))
-                // What waits longer than this is dropped.
-                && does(&format!(
-                    "tc -n {space} qdisc add dev between root tbf rate {rate} burst 6kb latency 400ms"
-                ))
-        });
-        (are_made && are_up).then_some(network)
+            must(&format!("ip -n {space} link set between up"));
+            must(&format!("ip -n {space} link set lo up"));
+            // What waits longer than this is dropped.
+            must(&format!(
+                "tc -n {space} qdisc add dev between root tbf rate {rate} burst 6kb latency 400ms"
+            ));
+        }
+        Some(Self { nodes: Vec::new() })
     }
 
     /// Certificates, a list of hosts, and a node process for each of them.
@@ -74,8 +71,7 @@ impl Network {
             );
             fs::write(folder.path().join(&file), section).unwrap();
             hosts += &format!("{name} slots=1 set={} addr={address}\n", SETS[set]);
-            let node = self
-                .inside(set, folder, &["node", "--conf", &file])
+            let node = Self::inside(set, folder, &["node", "--conf", &file])
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
                 .spawn();
@@ -85,9 +81,8 @@ impl Network {
     }
 
     /// Runs a command of a client beside the nodes of the first Set.
-    pub(super) fn client(&self, folder: &Folder, words: &[&str]) -> Ended {
-        let output = self
-            .inside(0, folder, words)
+    pub(super) fn client(folder: &Folder, words: &[&str]) -> Ended {
+        let output = Self::inside(0, folder, words)
             .args(["--cluster", "hosts", "--identity", "ca"])
             .output()
             .unwrap();
@@ -99,9 +94,9 @@ impl Network {
     }
 
     /// The binary in the namespace of a Set.
-    fn inside(&self, set: usize, folder: &Folder, words: &[&str]) -> Command {
+    fn inside(set: usize, folder: &Folder, words: &[&str]) -> Command {
         let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.spaces[set], "./migbsp"]);
+        command.args(["netns", "exec", SETS[set], "./migbsp"]);
         command.args(words).current_dir(folder.path());
         command.stdin(Stdio::null());
         command
@@ -114,9 +109,6 @@ impl Drop for Network {
             // It may have ended already.
             drop(node.kill());
             drop(node.wait());
-        }
-        for space in &self.spaces {
-            does(&format!("ip netns del {space}"));
         }
     }
 }
