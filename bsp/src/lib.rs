@@ -35,7 +35,7 @@ pub mod units;
 pub use array::{Array, Number};
 pub use ids::{HostId, Rank, SetId};
 pub use name::{NameError, check_name};
-pub use note::{Note, Notes};
+pub use note::{Note, Notes, check_name as check_note_name};
 pub use program::{BoxError, MemorySize, Payload, Program, Round, Step};
 pub use reduction::{And, Max, Min, Or, ReductionError, Reductions, Sum};
 pub use snapshot::{

@@ -133,7 +133,7 @@ impl Notes {
 /// # Errors
 ///
 /// If it is empty, too long, or has control characters.
-pub(crate) fn check_name(name: &str) -> Result<(), String> {
+pub fn check_name(name: &str) -> Result<(), String> {
     if name.is_empty() || REDUCTION_NAME_MAX < name.len() {
         return Err(format!(
             "the name of a note has from 1 to {REDUCTION_NAME_MAX} bytes, not {}",

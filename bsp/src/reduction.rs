@@ -170,6 +170,36 @@ pub struct NotePartial {
     max: Many<f64>,
 }
 
+/// A combined value, whatever was reduced ([`Superstep::all_reduced`](crate::Superstep::all_reduced)).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reduced<'a> {
+    /// Sums, minima or maxima of `f64`.
+    Floats(Extent, Cow<'a, [f64]>),
+    /// Of `i64`.
+    Signed(Extent, Cow<'a, [i64]>),
+    /// Of `u64`.
+    Unsigned(Extent, Cow<'a, [u64]>),
+    /// Whether a condition holds in all processes.
+    And(bool),
+    /// Whether a condition holds in any process.
+    Or(bool),
+    /// Encoded values, in rank order.
+    Gathered(&'a [(Rank, Bytes)]),
+    /// A sum that its type does not hold.
+    Overflow(i128),
+}
+
+/// How numbers are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// By [`Sum`].
+    Sum,
+    /// By [`Min`].
+    Min,
+    /// By [`Max`].
+    Max,
+}
+
 /// Why a process has no combined value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReductionError {
@@ -214,6 +244,16 @@ pub enum Mismatch {
     Kind(&'static str),
     /// The sum is too large.
     Overflow(i128),
+}
+
+impl Mismatch {
+    /// A sum that is too large, as a result.
+    fn overflow<'a>(self) -> Option<Reduced<'a>> {
+        match self {
+            Self::Overflow(sum) => Some(Reduced::Overflow(sum)),
+            Self::Kind(_) => None,
+        }
+    }
 }
 
 /// Numbers of one type: one of them, or a vector.
@@ -608,6 +648,12 @@ impl Reductions {
         Ok(&self.entries()[place].1)
     }
 
+    /// The results, by name.
+    pub(crate) fn results(&self) -> impl Iterator<Item = (&str, Reduced<'_>)> {
+        let results = self.entries().iter();
+        results.filter_map(|(name, partial)| Some((&**name, partial.result()?)))
+    }
+
     /// The length by which a simulated network charges for them; zero if there are none. It is that of their names and numbers, and
     /// does not depend on the values: of a sum in progress, one number counts.
     #[must_use]
@@ -713,6 +759,31 @@ fn other(name: &str, found: &Partial, asked: &str) -> ReductionError {
 }
 
 impl Partial {
+    /// The combined value, once all processes have contributed; `None` for what processes do not have.
+    fn result(&self) -> Option<Reduced<'_>> {
+        Some(match self {
+            Self::Sum(sums) => Reduced::Floats(Extent::Sum, Cow::Borrowed(&sums.planes)),
+            Self::Min(numbers) => Reduced::Floats(Extent::Min, Cow::Borrowed(numbers)),
+            Self::Max(numbers) => Reduced::Floats(Extent::Max, Cow::Borrowed(numbers)),
+            Self::SumSigned(_) => match i64::sum_of(self) {
+                Ok(sums) => Reduced::Signed(Extent::Sum, Cow::Owned(sums.to_vec())),
+                Err(mismatch) => mismatch.overflow()?,
+            },
+            Self::SumUnsigned(_) => match u64::sum_of(self) {
+                Ok(sums) => Reduced::Unsigned(Extent::Sum, Cow::Owned(sums.to_vec())),
+                Err(mismatch) => mismatch.overflow()?,
+            },
+            Self::MinSigned(numbers) => Reduced::Signed(Extent::Min, Cow::Borrowed(numbers)),
+            Self::MaxSigned(numbers) => Reduced::Signed(Extent::Max, Cow::Borrowed(numbers)),
+            Self::MinUnsigned(numbers) => Reduced::Unsigned(Extent::Min, Cow::Borrowed(numbers)),
+            Self::MaxUnsigned(numbers) => Reduced::Unsigned(Extent::Max, Cow::Borrowed(numbers)),
+            Self::And(holds) => Reduced::And(*holds),
+            Self::Or(holds) => Reduced::Or(*holds),
+            Self::Gather(values) => Reduced::Gathered(values),
+            Self::Note(_) | Self::Conflict(..) | Self::TooLong => return None,
+        })
+    }
+
     /// A gathered value.
     pub(crate) fn gather(
         rank: Rank,

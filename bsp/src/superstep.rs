@@ -8,7 +8,9 @@ use serde::Serialize;
 use crate::ids::Rank;
 use crate::numbers::length;
 use crate::program::Payload;
-use crate::reduction::{Partial, REDUCTION_NAME_MAX, Reduction, ReductionError, Reductions};
+use crate::reduction::{
+    Partial, REDUCTION_NAME_MAX, Reduced, Reduction, ReductionError, Reductions,
+};
 use crate::snapshot::{SnapshotEncoding, SnapshotError, Snapshots};
 use crate::units::{Bytes, Instructions, Seconds};
 
@@ -49,6 +51,8 @@ pub struct Inbox<Message> {
 pub struct Outbox<Message> {
     /// Computation charged.
     pub work: Instructions,
+    /// Processor time that other processes of the operating system took for it.
+    pub elsewhere: Seconds,
     /// Messages in the order sent.
     pub sends: Vec<(Rank, Envelope<Message>)>,
     /// Its contributions to reductions, and its notes.
@@ -137,6 +141,12 @@ impl<'a, Message> Superstep<'a, Message> {
     /// takes the time it takes.
     pub fn charge(&mut self, work: Instructions) {
         self.outbox.work += work;
+    }
+
+    /// Says that another process of the operating system has computed for this superstep, and for how long it had a processor. A
+    /// real host, which measures the thread that calls the program, counts it as time of this process.
+    pub fn computed_elsewhere(&mut self, time: Seconds) {
+        self.outbox.elsewhere += time;
     }
 
     /// Contributes to the reduction `name`. In the next superstep, every process has the combined value of all that contributed
@@ -324,6 +334,19 @@ impl<'a, Message> Superstep<'a, Message> {
         self.take_snapshot(name, SnapshotEncoding::Bytes, || Ok(contents.into()))
     }
 
+    /// Writes a value that is encoded as `MessagePack` to a file, as [`snapshot`](Self::snapshot) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`snapshot`](Self::snapshot).
+    pub fn snapshot_encoded(
+        &mut self,
+        name: &str,
+        encoded: impl Into<bytes::Bytes>,
+    ) -> Result<(), SnapshotError> {
+        self.take_snapshot(name, SnapshotEncoding::MessagePack, || Ok(encoded.into()))
+    }
+
     fn take_snapshot(
         &mut self,
         name: &str,
@@ -340,6 +363,22 @@ impl<'a, Message> Superstep<'a, Message> {
             "the name of a reduction has {REDUCTION_NAME_MAX} bytes at most: `{name}`"
         );
         self.outbox.reductions.add(name, contribution);
+    }
+
+    /// Contributes an encoded value to the values that are gathered as `name` ([`gather`](Self::gather)).
+    ///
+    /// # Panics
+    ///
+    /// If the name is longer than [`REDUCTION_NAME_MAX`].
+    pub fn gather_encoded(&mut self, name: impl Into<Cow<'static, str>>, value: bytes::Bytes) {
+        let contribution = Partial::Gather(vec![(self.rank, value)]);
+        self.contribute(name.into(), contribution);
+    }
+
+    /// All results of the superstep before, by name: for programs that do not know in advance what is reduced.
+    pub fn all_reduced(&self) -> impl Iterator<Item = (&'a str, Reduced<'a>)> + use<'a, Message> {
+        let reduced = self.conditions.reduced.into_iter();
+        reduced.flat_map(Reductions::results)
     }
 
     fn reductions(&self, name: &str) -> Result<&'a Reductions, ReductionError> {
@@ -389,6 +428,12 @@ impl<'a, Message> Superstep<'a, Message> {
         self.conditions.standby.binary_search(&rank).is_ok()
     }
 
+    /// The processes on standby, in rank order ([`is_standby`](Self::is_standby)).
+    #[must_use]
+    pub const fn standby(&self) -> &'a [Rank] {
+        self.conditions.standby
+    }
+
     /// The process with the next lower rank, if there is one.
     #[must_use]
     pub fn left(&self) -> Option<Rank> {
@@ -416,6 +461,7 @@ impl<Message> Default for Outbox<Message> {
     fn default() -> Self {
         Self {
             work: Instructions::ZERO,
+            elsewhere: Seconds::ZERO,
             sends: Vec::new(),
             reductions: Reductions::default(),
             snapshots: Snapshots::default(),

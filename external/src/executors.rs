@@ -1,0 +1,506 @@
+//! The executors of a program on this machine, and which process is in which of them.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use bsp::Rank;
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use crate::data::Output;
+use crate::executor::{Executor, ExecutorError, Group, Welcome};
+use crate::frame::{EXECUTOR, FrameError, Reader, UNKNOWN, VERSION, Writer, reply, request};
+use crate::launch::Start;
+
+/// Where processes are executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum World {
+    /// In a simulation, all on this machine.
+    #[default]
+    Simulation,
+    /// On hosts.
+    Hosts,
+    /// To check the program.
+    Check,
+}
+
+/// How the processes of a program are executed.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    /// The program's name, in messages and logs.
+    pub name: String,
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// What is put before the command: a sandbox.
+    pub wrapper: Vec<String>,
+    /// The folder in which executors are started; `None`: one of their own, which is empty.
+    pub folder: Option<PathBuf>,
+    /// The most memory of an executor, in bytes.
+    pub memory: Option<NonZeroU64>,
+    /// How many threads the libraries of the program may use.
+    pub threads: u32,
+    /// The parameters: a JSON object.
+    pub parameters: String,
+    /// The number of processes.
+    pub processes: u32,
+    /// The seed of the experiment.
+    pub seed: u64,
+    /// The number of supersteps, if it is given.
+    pub supersteps: Option<u64>,
+    /// Where.
+    pub world: World,
+    /// The most processes in an executor; `None`: one on hosts, and any number elsewhere.
+    pub per_executor: Option<u32>,
+    /// How long an executor may take to start.
+    pub start_timeout: Duration,
+    /// How long a superstep may take.
+    pub superstep_timeout: Option<Duration>,
+    /// Instructions a second of this machine, where processor time is the charge; `None`: the program charges.
+    pub measured: Option<f64>,
+}
+
+impl Recipe {
+    /// What the states of its processes are marked with: what they compute follows from this and from the program, not where.
+    fn key(&self) -> u64 {
+        let mut digest = Sha256::new();
+        for text in [&self.name, &self.parameters] {
+            digest.update(bsp::numbers::length(text.len()).to_le_bytes());
+            digest.update(text.as_bytes());
+        }
+        digest.update(self.processes.to_le_bytes());
+        digest.update(self.seed.to_le_bytes());
+        let digest = digest.finalize();
+        digest[..8]
+            .iter()
+            .fold(0, |key, byte| key << 8 | u64::from(*byte))
+    }
+
+    fn start(&self, folder: PathBuf) -> Start {
+        let threads = self.threads.max(1).to_string();
+        let limited = THREADS
+            .iter()
+            .map(|name| ((*name).to_owned(), threads.clone()));
+        Start {
+            command: self.wrapper.iter().chain(&self.command).cloned().collect(),
+            folder,
+            memory: self.memory,
+            may_gain_rights: !self.wrapper.is_empty(),
+            is_on_node: self.world == World::Hosts,
+            environment: limited.collect(),
+        }
+    }
+
+    fn hello(&self) -> Writer {
+        let mut hello = Writer::new(request::HELLO, EXECUTOR);
+        hello.u16(VERSION);
+        hello.u16(VERSION);
+        hello.u32(self.processes);
+        hello.u64(self.seed);
+        hello.u64(self.supersteps.unwrap_or(0));
+        hello.u32(match self.world {
+            World::Simulation => 0,
+            World::Hosts => 1,
+            World::Check => 2,
+        });
+        let text = Bytes::from(format!("{{\"parameters\": {}}}", self.parameters));
+        hello.u32(u32::try_from(text.len()).unwrap_or(u32::MAX));
+        hello.part(&text);
+        hello
+    }
+}
+
+/// Variables by which libraries are told how many threads they may use.
+const THREADS: [&str; 5] = [
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+];
+
+/// The executors of one program on this machine: processes, and jobs, of the same program with the same parameters share
+/// them. They end with the last that has them.
+#[derive(Debug)]
+pub struct Executors {
+    recipe: Recipe,
+    key: u64,
+    open: Mutex<Vec<Open>>,
+    group: Group,
+    next_handle: AtomicU32,
+    /// Whether the program has looked at times or at who is on standby.
+    has_looked: AtomicBool,
+    /// Where they are started, if that is a folder of their own.
+    own_folder: Option<tempfile::TempDir>,
+    welcome: Welcome,
+}
+
+/// An executor, and how many processes are in it.
+#[derive(Debug)]
+struct Open {
+    executor: Arc<Mutex<Executor>>,
+    processes: u32,
+}
+
+/// A process in an executor.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    executor: Arc<Mutex<Executor>>,
+    handle: u32,
+}
+
+/// What an executor says of a process that it has made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ready {
+    pub(crate) length: Option<u64>,
+    pub(crate) left: Option<u64>,
+}
+
+/// What a program says of outputs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It does not check them.
+    Unchecked,
+    /// They are right.
+    Accepted(String),
+    /// The input is at fault.
+    Input(String),
+    /// They are wrong.
+    Rejected(String),
+}
+
+/// The programs that have executors here, by the mark of their states.
+static ALL: Mutex<BTreeMap<u64, Weak<Executors>>> = Mutex::new(BTreeMap::new());
+
+/// The executors of the program whose states have this mark.
+pub(crate) fn find(key: u64) -> Option<Arc<Executors>> {
+    let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+    all.get(&key).and_then(Weak::upgrade)
+}
+
+impl Executors {
+    /// Those of `recipe`: the first one is started, unless there are some.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be started, or does not answer.
+    pub fn of(recipe: Recipe) -> Result<Arc<Self>, ExecutorError> {
+        let key = recipe.key();
+        if let Some(found) = find(key)
+            && found.recipe.command == recipe.command
+            && found.recipe.folder == recipe.folder
+            && found.recipe.world == recipe.world
+        {
+            return Ok(found);
+        }
+        let own_folder = match recipe.folder {
+            Some(_) => None,
+            None => {
+                let made = tempfile::Builder::new()
+                    .prefix("migbsp-executor-")
+                    .tempdir();
+                Some(made.map_err(|error| ExecutorError::Unstarted {
+                    command: recipe.command.join(" "),
+                    error,
+                })?)
+            }
+        };
+        let mut executors = Self {
+            recipe,
+            key,
+            open: Mutex::default(),
+            group: Group::default(),
+            next_handle: AtomicU32::new(0),
+            has_looked: AtomicBool::new(false),
+            own_folder,
+            welcome: Welcome::default(),
+        };
+        let first = executors.begin(1)?;
+        executors.welcome = first
+            .first()
+            .map(|first| first.welcome.clone())
+            .unwrap_or_default();
+        executors.add(first);
+        let executors = Arc::new(executors);
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, executors| 0 < executors.strong_count());
+        all.insert(key, Arc::downgrade(&executors));
+        Ok(executors)
+    }
+
+    /// The mark of the states of its processes.
+    pub(crate) const fn key(&self) -> u64 {
+        self.key
+    }
+
+    /// How they are executed.
+    #[must_use]
+    pub const fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// What the program says of itself.
+    #[must_use]
+    pub const fn welcome(&self) -> &Welcome {
+        &self.welcome
+    }
+
+    /// Whether a process of the program has looked at times or at who is on standby.
+    #[must_use]
+    pub fn has_looked(&self) -> bool {
+        self.has_looked.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn look(&self) {
+        self.has_looked.store(true, Ordering::Relaxed);
+    }
+
+    /// The executors, as processes of the operating system.
+    #[must_use]
+    pub fn processes(&self) -> Vec<u32> {
+        self.group.processes()
+    }
+
+    /// Kills them. Processes that are in them fail.
+    pub fn kill(&self) {
+        self.group.kill();
+    }
+
+    /// Has an executor for each of so many processes more, so that they need not wait for one another.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be started.
+    pub fn reserve(&self, processes: u32) -> Result<(), ExecutorError> {
+        let capacity = self.capacity();
+        let free = |open: &Open| u64::from(capacity - open.processes.min(capacity));
+        let free: u64 = self.lock().iter().map(free).sum();
+        let missing = u64::from(processes)
+            .saturating_sub(free)
+            .div_ceil(capacity.into());
+        let started = self.begin(bsp::numbers::position(missing))?;
+        self.add(started);
+        Ok(())
+    }
+
+    /// Starts executors, and waits until all of them answer.
+    fn begin(&self, count: usize) -> Result<Vec<Executor>, ExecutorError> {
+        let folder = match (&self.recipe.folder, &self.own_folder) {
+            (Some(folder), _) => folder.clone(),
+            (None, own) => own
+                .as_ref()
+                .map(|own| own.path().to_path_buf())
+                .unwrap_or_default(),
+        };
+        let start = || {
+            Executor::start(
+                &self.recipe.name,
+                self.recipe.start(folder.clone()),
+                &self.group,
+            )
+        };
+        let mut started = (0..count).map(|_| start()).collect::<Result<Vec<_>, _>>()?;
+        for executor in &mut started {
+            executor.greet(self.recipe.hello(), self.recipe.start_timeout)?;
+        }
+        Ok(started)
+    }
+
+    fn add(&self, executors: Vec<Executor>) {
+        let open = executors.into_iter().map(|executor| Open {
+            executor: Arc::new(Mutex::new(executor)),
+            processes: 0,
+        });
+        self.lock().extend(open);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The most processes in an executor.
+    fn capacity(&self) -> u32 {
+        if !self.welcome.holds_many {
+            return 1;
+        }
+        let many = match self.recipe.world {
+            World::Hosts => 1,
+            World::Simulation | World::Check => u32::MAX,
+        };
+        self.recipe.per_executor.unwrap_or(many).max(1)
+    }
+
+    /// A place for a process, in an executor that may have to be started.
+    pub(crate) fn seat(&self) -> Result<Seat, ExecutorError> {
+        let capacity = self.capacity();
+        loop {
+            let mut open = self.lock();
+            if let Some(free) = open.iter_mut().find(|open| open.processes < capacity) {
+                free.processes += 1;
+                return Ok(Seat {
+                    executor: Arc::clone(&free.executor),
+                    handle: self.next_handle.fetch_add(1, Ordering::Relaxed) % (u32::MAX / 2),
+                });
+            }
+            drop(open);
+            let started = self.begin(1)?;
+            self.add(started);
+        }
+    }
+
+    /// Gives a place back.
+    pub(crate) fn leave(&self, seat: &Seat) {
+        let is_sound = {
+            let mut executor = seat.lock();
+            let drop_it = Writer::new(request::DROP, seat.handle);
+            // One that holds a single process ends with it.
+            executor.is_sound
+                && executor.welcome.holds_many
+                && executor
+                    .ask(drop_it, seat.handle, reply::OK, Some(MOMENT))
+                    .is_ok()
+        };
+        let mut left = Vec::new();
+        let mut open = self.lock();
+        if let Some(own) = open
+            .iter_mut()
+            .find(|open| Arc::ptr_eq(&open.executor, &seat.executor))
+        {
+            own.processes -= 1;
+        }
+        let mut spares = 0;
+        open.retain_mut(|open| {
+            if 0 < open.processes {
+                return true;
+            }
+            let is_own = Arc::ptr_eq(&open.executor, &seat.executor);
+            spares += 1;
+            let is_kept = (is_sound || !is_own) && spares <= SPARES;
+            if !is_kept {
+                left.push(Arc::clone(&open.executor));
+            }
+            is_kept
+        });
+        drop(open);
+        // They end without the lock.
+        drop(left);
+    }
+
+    /// What the program says of the outputs of all processes.
+    ///
+    /// # Errors
+    ///
+    /// If the executor does not answer.
+    pub fn verify(&self, outputs: &[Output]) -> Result<Verdict, ExecutorError> {
+        if !self.welcome.verifies {
+            return Ok(Verdict::Unchecked);
+        }
+        let seat = self.seat()?;
+        let mut asked = Writer::new(request::VERIFY, EXECUTOR);
+        asked.u64(bsp::numbers::length(outputs.len()));
+        asked.u64(0);
+        for output in outputs {
+            asked.u64(bsp::numbers::length(output.encoded().len()));
+        }
+        asked.pad();
+        for output in outputs {
+            asked.part(output.encoded());
+        }
+        let verdict = seat.lock().ask(asked, EXECUTOR, reply::VERDICT, None);
+        let mut open = self.lock();
+        if let Some(own) = open
+            .iter_mut()
+            .find(|open| Arc::ptr_eq(&open.executor, &seat.executor))
+        {
+            own.processes -= 1;
+        }
+        drop(open);
+        let mut body = Reader::new(verdict?.body);
+        let read = || {
+            let code = body.u32()?;
+            let length = body.u32()?;
+            body.u64()?;
+            let text = body.lossy_text(length.into())?;
+            match code {
+                0 => Ok(Verdict::Unchecked),
+                1 => Ok(Verdict::Accepted(text)),
+                2 => Ok(Verdict::Input(text)),
+                3 => Ok(Verdict::Rejected(text)),
+                _ => Err(FrameError::Contradiction(format!("verdict {code}"))),
+            }
+        };
+        let mut read = read;
+        read().map_err(|error| seat.lock().fails(&error, None))
+    }
+}
+
+/// The executors without a process that are kept: one is ready for a process that arrives.
+const SPARES: usize = 1;
+
+/// How long an executor may take to forget a process.
+const MOMENT: Duration = Duration::from_secs(60);
+
+impl Seat {
+    fn lock(&self) -> MutexGuard<'_, Executor> {
+        self.executor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes process `rank`.
+    pub(crate) fn start(&self, rank: Rank) -> Result<Ready, ExecutorError> {
+        let mut start = Writer::new(request::START, self.handle);
+        start.u32(rank.0);
+        start.pad();
+        self.ready(start, None)
+    }
+
+    /// Makes process `rank` from its state.
+    pub(crate) fn load(&self, rank: Rank, state: &Bytes) -> Result<Ready, ExecutorError> {
+        let mut load = Writer::new(request::LOAD, self.handle);
+        load.u32(rank.0);
+        load.pad();
+        load.rest(state);
+        self.ready(load, Some(time_for(bsp::numbers::length(state.len()))))
+    }
+
+    fn ready(&self, request: Writer, within: Option<Duration>) -> Result<Ready, ExecutorError> {
+        let mut executor = self.lock();
+        let frame = executor.ask(request, self.handle, reply::READY, within)?;
+        let mut body = Reader::new(frame.body);
+        let read = body.u64().and_then(|length| Ok((length, body.u64()?)));
+        let (length, left) = read
+            .and_then(|read| body.end().map(|()| read))
+            .map_err(|error| executor.fails(&error, within))?;
+        Ok(Ready {
+            length: (length != 0).then_some(length),
+            left: (left != UNKNOWN).then_some(left),
+        })
+    }
+
+    /// The state of the process.
+    pub(crate) fn save(&self, length: u64) -> Result<Bytes, ExecutorError> {
+        let save = Writer::new(request::SAVE, self.handle);
+        let within = Some(time_for(length));
+        let saved = self.lock().ask(save, self.handle, reply::SAVED, within)?;
+        Ok(saved.body)
+    }
+
+    /// Executes a superstep, whose request `step` makes for the handle of the process, and reads the reply by `read`.
+    pub(crate) fn step<T>(
+        &self,
+        step: impl FnOnce(u32) -> Writer,
+        within: Option<Duration>,
+        read: impl FnOnce(Bytes) -> Result<T, FrameError>,
+    ) -> Result<T, ExecutorError> {
+        let mut executor = self.lock();
+        let done = executor.ask(step(self.handle), self.handle, reply::DONE, within)?;
+        read(done.body).map_err(|error| executor.fails(&error, within))
+    }
+}
+
+/// How long it may take to save or to load a state: a minute, and a second for each 10 MB.
+fn time_for(length: u64) -> Duration {
+    Duration::from_secs(60 + length / 10_000_000)
+}

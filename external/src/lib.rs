@@ -1,0 +1,30 @@
+//! Bulk-synchronous programs in any language.
+//!
+//! A program is a command. Its *executors* are processes of the operating system that speak a small binary protocol
+//! (`docs/program-protocol.md`), and each of them executes the supersteps of one or more processes. [`External`] is such a process as a
+//! [`Program`](bsp::Program): simulated, checked, moved and saved as a program in Rust is.
+//!
+//! | to | use |
+//! |---|---|
+//! | say how executors are started | [`Recipe`] |
+//! | start them | [`Executors::of`] |
+//! | have a process | [`External::new`] |
+//! | have them end with this process of the operating system, and be limited | [`launch_through`], [`launch`] |
+//!
+//! States are decoded where only their bytes are known ([`Deserialize`](serde::Deserialize)), so the executors of a program are found by
+//! a mark in its states: [`Executors::of`] has to be called before a state arrives, and its result kept until the job is over.
+
+mod data;
+mod executor;
+mod executors;
+mod frame;
+mod launch;
+mod program;
+mod step;
+
+pub use data::{Array, Blob, Output, Value, ValueError};
+pub use executor::{About, ExecutorError, Welcome};
+pub use executors::{Executors, Recipe, Verdict, World};
+pub use frame::{Frame, FrameError};
+pub use launch::{LAUNCH, launch, launch_through};
+pub use program::External;
