@@ -116,6 +116,16 @@ impl<'a> Commands<'a> {
     /// Executes the command that the arguments of this process name.
     #[must_use]
     pub fn run(self) -> ExitCode {
+        let mut arguments = env::args_os().skip(1);
+        if arguments
+            .next()
+            .is_some_and(|first| first == external::LAUNCH)
+        {
+            return external::launch(&arguments.collect::<Vec<_>>());
+        }
+        if let Ok(own) = env::current_exe() {
+            external::launch_through(own);
+        }
         let mut clap = self.clap();
         let parsed = clap
             .try_get_matches_from_mut(env::args_os())

@@ -41,7 +41,7 @@ pub use provenance::{Attributed, CsvTable, Provenance, Published, platform_diges
 pub use recorder::{Recorder, beginning, record_name, refuse_records};
 pub use registry::{
     BuildError, BuildInput, Common, DealingParameters, Entry, ParameterError, Registry, Rejection,
-    Supersteps, Unbuilt, Workload,
+    Resources, Supersteps, Unbuilt, Workload,
 };
 pub use report::{
     CallReport, CallSummary, CheckpointSummary, JoinSummary, MigrationReport, NamedMove, Report,

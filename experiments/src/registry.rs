@@ -1,5 +1,6 @@
 //! Workloads, which make programs runnable by name, and the registry of those and of the rules that a binary knows.
 
+use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -94,6 +95,13 @@ pub trait Entry: Send + Sync {
         ranks: &[Rank],
         take: &mut TakeProcess<'_>,
     ) -> Result<(), Unbuilt>;
+
+    /// What the processes need on a host beside their states, `here` of which start on it ([`Workload::resources`]).
+    ///
+    /// # Errors
+    ///
+    /// If the host does not have it.
+    fn resources(&self, order: BuildInput<'_>, here: u32) -> Result<Option<Resources>, Fault>;
 
     /// Checks the parameters as far as that is possible without the input files, which may be on nodes alone.
     ///
@@ -424,6 +432,12 @@ impl<W: Workload> Entry for Registered<W> {
         Ok(())
     }
 
+    fn resources(&self, order: BuildInput<'_>, here: u32) -> Result<Option<Resources>, Fault> {
+        let parameters = Self::parameters(Self::section(&order))?;
+        let resources = W::resources(&parameters, order.common, Self::files(&order), here);
+        resources.map_err(|error| Self::fault(&order, error))
+    }
+
     fn check(&self, order: BuildInput<'_>) -> Result<(), Fault> {
         let parameters = Self::parameters(Self::section(&order))?;
         match W::builder(&parameters, order.common, Self::files(&order)).map(drop) {
@@ -448,11 +462,11 @@ impl<W: Workload> Entry for Registered<W> {
     }
 
     fn check_format(&self, format: OutputsFormat) -> Result<(), OutputsError> {
-        check_form::<<W::Program as Program>::Output>(format)
+        W::check_format(format)
     }
 
     fn encode(&self, outputs: &Outputs, format: OutputsFormat) -> Result<Vec<u8>, OutputsError> {
-        encode(outputs.typed::<W::Program>(), format)
+        W::encode(outputs.typed::<W::Program>(), format)
     }
 
     fn files(
@@ -476,6 +490,9 @@ fn guarded<T>(check: impl FnOnce() -> Result<T, Rejection>) -> Result<T, Rejecti
         Err(Rejection::Outputs(problem))
     })
 }
+
+/// What is kept on a host as long as a job has it.
+pub type Resources = Arc<dyn Any + Send + Sync>;
 
 /// A workload's use of `application.supersteps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -640,6 +657,42 @@ pub trait Workload: 'static {
         _outputs: &[<Self::Program as Program>::Output],
     ) -> Result<Vec<OutputFile>, Rejection> {
         Ok(Vec::new())
+    }
+
+    /// What its processes need on a host beside their states, while a job has this host: `here` of them start on it. Kept until the
+    /// job is over, also where no process is. It does not wait.
+    ///
+    /// # Errors
+    ///
+    /// If the host does not have it.
+    fn resources(
+        _parameters: &Self::Parameters,
+        _common: Common,
+        _files: Files<'_>,
+        _here: u32,
+    ) -> Result<Option<Resources>, BuildError> {
+        Ok(None)
+    }
+
+    /// Checks that outputs can be written in a format, by their type.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot.
+    fn check_format(format: OutputsFormat) -> Result<(), OutputsError> {
+        check_form::<<Self::Program as Program>::Output>(format)
+    }
+
+    /// The outputs, by rank, in a format.
+    ///
+    /// # Errors
+    ///
+    /// If the format cannot hold them.
+    fn encode(
+        outputs: &[<Self::Program as Program>::Output],
+        format: OutputsFormat,
+    ) -> Result<Vec<u8>, OutputsError> {
+        encode(outputs, format)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The shipped workloads by name.
 
+mod external;
+
 use std::cmp::Ordering;
 
 use bsp::numbers::index;
@@ -34,6 +36,7 @@ impl Registry {
             .with::<MatrixProduct>()
             .with::<ModelFarm>()
             .with::<Synthetic>()
+            .with::<external::ExternalProgram>()
     }
 }
 

@@ -14,7 +14,7 @@ use bsp::{HostId, Rank};
 use checkpoint::{Checkpoint, DiskFiles, JobDescription, Latest, SavedStates, Store};
 use machines::client::Request;
 use machines::views::{NextView, capacity};
-use machines::{Builds, JobError, Prepared, ProgramBuilder};
+use machines::{Builds, JobError, Prepared, ProgramBuilder, TakeProcess};
 use protocol::{Awaited, Fault as AtFault, Home, InputFolder, Member, Submit};
 use record::{LostHost, ResumedRun, ViewChange};
 use settings::{DataFolder, Fault};
@@ -313,43 +313,81 @@ pub fn prepare(
     let name = &prepared.loaded.experiment.application.workload;
     let entry = registry.find(name, None);
     let entry = entry.map_err(|fault| JobError::input(fault.to_string()))?;
+    let setup = prepared.setup(scenario(&prepared));
+    let here = setup.placement.iter().filter(|host| **host == submit.host);
+    let here = u32::try_from(here.count()).unwrap_or(u32::MAX);
+    let (program_type, supersteps) = (
+        entry.program_type(),
+        prepared.loaded.experiment.application.supersteps,
+    );
+    let source = ProgramSource::new(submit, prepared.loaded, (registry, data));
+    let order = source.order();
+    let resources = entry.resources(order, here);
+    let resources = resources.map_err(|fault| source.error(fault.into()))?;
     Ok(Prepared {
-        setup: prepared.setup(scenario(&prepared)),
-        program_type: entry.program_type(),
-        supersteps: prepared.loaded.experiment.application.supersteps,
-        programs: programs(submit, prepared.loaded, (registry, data)),
+        setup,
+        program_type,
+        supersteps,
+        programs: ProgramBuilder::new(move |ranks, take| {
+            // They last as long as the job, which has its builder.
+            let _kept = &resources;
+            source.build(ranks, take)
+        }),
     })
 }
 
-/// What builds the programs of a submitted job on its node.
-fn programs(
-    submit: &Submit,
+/// What the programs of a submitted job on its node are built from.
+struct ProgramSource {
+    registry: Registry,
     loaded: Loaded,
-    (registry, data): (&Registry, Option<&Path>),
-) -> ProgramBuilder {
-    let (registry, data) = (registry.clone(), data.map(Path::to_path_buf));
-    let own = submit.members.get(submit.host.index());
-    let own = own.map_or_else(String::new, |member| member.name.clone());
-    let experiment = PathBuf::from(&submit.folder.experiment);
-    let current = submit.folder.current.as_ref().map(PathBuf::from);
-    ProgramBuilder::new(move |ranks, take| {
-        let folder = match &data {
+    /// The node's name.
+    own: String,
+    /// Its folder for input files, if it has one.
+    data: Option<PathBuf>,
+    /// The folder of the experiment at the client.
+    experiment: PathBuf,
+    /// The current folder of the client, if names were typed.
+    current: Option<PathBuf>,
+}
+
+impl ProgramSource {
+    fn new(submit: &Submit, loaded: Loaded, (registry, data): (&Registry, Option<&Path>)) -> Self {
+        let own = submit.members.get(submit.host.index());
+        Self {
+            registry: registry.clone(),
+            loaded,
+            own: own.map_or_else(String::new, |member| member.name.clone()),
+            data: data.map(Path::to_path_buf),
+            experiment: PathBuf::from(&submit.folder.experiment),
+            current: submit.folder.current.as_ref().map(PathBuf::from),
+        }
+    }
+
+    fn order(&self) -> BuildInput<'_> {
+        let folder = match &self.data {
             Some(data) => DataFolder::OfNode(data),
             None => DataFolder::OfClient {
-                experiment: &experiment,
-                current: current.as_deref(),
+                experiment: &self.experiment,
+                current: self.current.as_deref(),
             },
         };
-        let order = BuildInput {
+        BuildInput {
             folder,
-            ..loaded.build_input()
-        };
-        let name = &loaded.experiment.application.workload;
-        let entry = registry.find(name, None);
-        let built = entry
-            .map_err(Unbuilt::from)
-            .and_then(|entry| entry.build(order, ranks, take));
-        built.map_err(|error| match error {
+            ..self.loaded.build_input()
+        }
+    }
+
+    fn build(&self, ranks: &[Rank], take: &mut TakeProcess<'_>) -> Result<(), JobError> {
+        let name = &self.loaded.experiment.application.workload;
+        let entry = self.registry.find(name, None).map_err(Unbuilt::from);
+        let built = entry.and_then(|entry| entry.build(self.order(), ranks, take));
+        built.map_err(|error| self.error(error))
+    }
+
+    /// The error of the job.
+    fn error(&self, error: Unbuilt) -> JobError {
+        let own = &self.own;
+        match error {
             // The lines of the text that was submitted are not those of the user's file.
             Unbuilt::Parameters(fault) => {
                 let origin = None;
@@ -360,8 +398,8 @@ fn programs(
                 JobError::input(format!("{own}: {error}"))
             }
             Unbuilt::Untaken(error) => error,
-        })
-    })
+        }
+    }
 }
 
 /// Checks that this binary has the workload of a job: a client of another build may have others.

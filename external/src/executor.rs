@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -27,7 +28,7 @@ pub(crate) struct Executor {
     /// What it is, once it has answered.
     pub(crate) welcome: Welcome,
     /// Whether it answers as the protocol asks, so far.
-    pub(crate) is_sound: bool,
+    is_sound: Arc<AtomicBool>,
 }
 
 /// What an executor says of itself.
@@ -257,8 +258,13 @@ impl Executor {
             channel: BufReader::with_capacity(64 << 10, channel),
             group: group.clone(),
             welcome: Welcome::default(),
-            is_sound: true,
+            is_sound: Arc::new(AtomicBool::new(true)),
         })
+    }
+
+    /// Whether it answers as the protocol asks, as long as it lasts.
+    pub(crate) fn soundness(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_sound)
     }
 
     /// Says HELLO, and waits for the answer.
@@ -317,7 +323,7 @@ impl Executor {
         }
         if frame.kind == reply::FAILED {
             // It may end now, or be in any state.
-            self.is_sound = false;
+            self.is_sound.store(false, Ordering::Relaxed);
             return Err(match failed(frame) {
                 Ok(failed) => failed,
                 Err(error) => self.fails(&error, within),
@@ -353,7 +359,7 @@ impl Executor {
         };
         let late = matches!(error, FrameError::Channel(error) if is_late(error));
         let process = self.child.id();
-        self.is_sound = false;
+        self.is_sound.store(false, Ordering::Relaxed);
         let ended = matches!(error, FrameError::End | FrameError::Channel(_)) && !late;
         let status = if ended { self.wait_for_end() } else { None };
         self.end();
@@ -409,7 +415,7 @@ impl Executor {
 
 impl Drop for Executor {
     fn drop(&mut self) {
-        if self.is_sound {
+        if self.is_sound.load(Ordering::Relaxed) {
             // It may do something in the end, which is not waited for longer than a moment.
             let bye = Writer::new(request::BYE, EXECUTOR);
             drop(

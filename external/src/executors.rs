@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread;
 use std::time::Duration;
 
 use bsp::Rank;
@@ -135,14 +136,35 @@ pub struct Executors {
     has_looked: AtomicBool,
     /// Where they are started, if that is a folder of their own.
     own_folder: Option<tempfile::TempDir>,
-    welcome: Welcome,
+    /// What the first one said of the program.
+    welcome: OnceLock<Welcome>,
+    /// Held while some are started: what needs one waits for those.
+    starting: Mutex<()>,
+    /// The number of [`Guard`]s.
+    guards: AtomicU32,
 }
+
+/// A use of executors, with whose end they may be killed.
+#[derive(Debug)]
+pub struct Guard(Arc<Executors>);
 
 /// An executor, and how many processes are in it.
 #[derive(Debug)]
 struct Open {
     executor: Arc<Mutex<Executor>>,
+    is_sound: Arc<AtomicBool>,
     processes: u32,
+}
+
+impl Open {
+    /// The number of processes that it can have in addition.
+    fn free(&self, capacity: u32) -> u32 {
+        if self.is_sound.load(Ordering::Relaxed) {
+            capacity.saturating_sub(self.processes)
+        } else {
+            0
+        }
+    }
 }
 
 /// A process in an executor.
@@ -181,12 +203,21 @@ pub(crate) fn find(key: u64) -> Option<Arc<Executors>> {
     all.get(&key).and_then(Weak::upgrade)
 }
 
+impl Drop for Guard {
+    /// With the last one, executors are killed: a process that is still in a superstep does not keep a node busy.
+    fn drop(&mut self) {
+        if self.0.guards.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.kill();
+        }
+    }
+}
+
 impl Executors {
-    /// Those of `recipe`: the first one is started, unless there are some.
+    /// Those of `recipe`. They are started when they are needed.
     ///
     /// # Errors
     ///
-    /// If it cannot be started, or does not answer.
+    /// If there is no folder for them.
     pub fn of(recipe: Recipe) -> Result<Arc<Self>, ExecutorError> {
         let key = recipe.key();
         if let Some(found) = find(key)
@@ -208,7 +239,7 @@ impl Executors {
                 })?)
             }
         };
-        let mut executors = Self {
+        let executors = Arc::new(Self {
             recipe,
             key,
             open: Mutex::default(),
@@ -216,19 +247,33 @@ impl Executors {
             next_handle: AtomicU32::new(0),
             has_looked: AtomicBool::new(false),
             own_folder,
-            welcome: Welcome::default(),
-        };
-        let first = executors.begin(1)?;
-        executors.welcome = first
-            .first()
-            .map(|first| first.welcome.clone())
-            .unwrap_or_default();
-        executors.add(first);
-        let executors = Arc::new(executors);
+            welcome: OnceLock::new(),
+            starting: Mutex::default(),
+            guards: AtomicU32::new(0),
+        });
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, executors| 0 < executors.strong_count());
         all.insert(key, Arc::downgrade(&executors));
         Ok(executors)
+    }
+
+    /// Has them be killed when this, and every other guard of them, is dropped.
+    #[must_use]
+    pub fn guard(self: &Arc<Self>) -> Guard {
+        self.guards.fetch_add(1, Ordering::AcqRel);
+        Guard(Arc::clone(self))
+    }
+
+    /// Starts so many, and a spare one, while others go on: what needs one meanwhile waits for them.
+    pub fn warm(self: &Arc<Self>, processes: u32) {
+        let executors = Arc::clone(self);
+        let named = thread::Builder::new().name("executors-start".to_owned());
+        let spawned = named.spawn(move || {
+            if let Err(error) = executors.reserve(processes.saturating_add(1)) {
+                tracing::warn!(program = executors.recipe.name, %error, "executors do not start");
+            }
+        });
+        drop(spawned);
     }
 
     /// The mark of the states of its processes.
@@ -242,10 +287,17 @@ impl Executors {
         &self.recipe
     }
 
-    /// What the program says of itself.
-    #[must_use]
-    pub const fn welcome(&self) -> &Welcome {
-        &self.welcome
+    /// What the program says of itself: an executor is started for that, unless there is one.
+    ///
+    /// # Errors
+    ///
+    /// If it does not start.
+    pub fn welcome(&self) -> Result<&Welcome, ExecutorError> {
+        if let Some(welcome) = self.welcome.get() {
+            return Ok(welcome);
+        }
+        self.reserve(1)?;
+        Ok(self.welcome.get().expect("an executor has answered"))
     }
 
     /// Whether a process of the program has looked at times or at who is on standby.
@@ -275,19 +327,27 @@ impl Executors {
     ///
     /// If one cannot be started.
     pub fn reserve(&self, processes: u32) -> Result<(), ExecutorError> {
+        let _starting = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut missing = processes;
+        if self.welcome.get().is_none() {
+            // The first one says how many processes it holds.
+            let first = self.begin(1)?;
+            for executor in &first {
+                self.welcome.get_or_init(|| executor.welcome.clone());
+            }
+            self.add(first);
+        }
         let capacity = self.capacity();
-        let free = |open: &Open| u64::from(capacity - open.processes.min(capacity));
-        let free: u64 = self.lock().iter().map(free).sum();
-        let missing = u64::from(processes)
-            .saturating_sub(free)
-            .div_ceil(capacity.into());
-        let started = self.begin(bsp::numbers::position(missing))?;
+        for open in &*self.lock() {
+            missing = missing.saturating_sub(open.free(capacity));
+        }
+        let started = self.begin(missing.div_ceil(capacity))?;
         self.add(started);
         Ok(())
     }
 
     /// Starts executors, and waits until all of them answer.
-    fn begin(&self, count: usize) -> Result<Vec<Executor>, ExecutorError> {
+    fn begin(&self, count: u32) -> Result<Vec<Executor>, ExecutorError> {
         let folder = match (&self.recipe.folder, &self.own_folder) {
             (Some(folder), _) => folder.clone(),
             (None, own) => own
@@ -311,6 +371,7 @@ impl Executors {
 
     fn add(&self, executors: Vec<Executor>) {
         let open = executors.into_iter().map(|executor| Open {
+            is_sound: executor.soundness(),
             executor: Arc::new(Mutex::new(executor)),
             processes: 0,
         });
@@ -323,7 +384,7 @@ impl Executors {
 
     /// The most processes in an executor.
     fn capacity(&self) -> u32 {
-        if !self.welcome.holds_many {
+        if !self.welcome.get().is_some_and(|welcome| welcome.holds_many) {
             return 1;
         }
         let many = match self.recipe.world {
@@ -335,50 +396,54 @@ impl Executors {
 
     /// A place for a process, in an executor that may have to be started.
     pub(crate) fn seat(&self) -> Result<Seat, ExecutorError> {
-        let capacity = self.capacity();
         loop {
-            let mut open = self.lock();
-            if let Some(free) = open.iter_mut().find(|open| open.processes < capacity) {
-                free.processes += 1;
-                return Ok(Seat {
-                    executor: Arc::clone(&free.executor),
-                    handle: self.next_handle.fetch_add(1, Ordering::Relaxed) % (u32::MAX / 2),
-                });
+            if let Some(seat) = self.free_seat() {
+                return Ok(seat);
             }
-            drop(open);
-            let started = self.begin(1)?;
-            self.add(started);
+            self.reserve(1)?;
         }
+    }
+
+    fn free_seat(&self) -> Option<Seat> {
+        let capacity = self.capacity();
+        let mut open = self.lock();
+        let free = open.iter_mut().find(|open| 0 < open.free(capacity))?;
+        free.processes += 1;
+        Some(Seat {
+            executor: Arc::clone(&free.executor),
+            handle: self.next_handle.fetch_add(1, Ordering::Relaxed) % (u32::MAX / 2),
+        })
     }
 
     /// Gives a place back.
     pub(crate) fn leave(&self, seat: &Seat) {
-        let is_sound = {
+        let is_reusable = {
             let mut executor = seat.lock();
             let drop_it = Writer::new(request::DROP, seat.handle);
             // One that holds a single process ends with it.
-            executor.is_sound
+            executor.soundness().load(Ordering::Relaxed)
                 && executor.welcome.holds_many
                 && executor
                     .ask(drop_it, seat.handle, reply::OK, Some(MOMENT))
                     .is_ok()
         };
+        self.give_back(seat, is_reusable);
+    }
+
+    /// Has the place of a process be free again. An executor that is not to be used any more ends with the last of its processes.
+    fn give_back(&self, seat: &Seat, is_reusable: bool) {
         let mut left = Vec::new();
-        let mut open = self.lock();
-        if let Some(own) = open
-            .iter_mut()
-            .find(|open| Arc::ptr_eq(&open.executor, &seat.executor))
-        {
-            own.processes -= 1;
-        }
         let mut spares = 0;
+        let is_own = |open: &Open| Arc::ptr_eq(&open.executor, &seat.executor);
+        let mut open = self.lock();
         open.retain_mut(|open| {
+            let is_own = is_own(open);
+            open.processes -= u32::from(is_own);
             if 0 < open.processes {
                 return true;
             }
-            let is_own = Arc::ptr_eq(&open.executor, &seat.executor);
             spares += 1;
-            let is_kept = (is_sound || !is_own) && spares <= SPARES;
+            let is_kept = (is_reusable || !is_own) && spares <= SPARES;
             if !is_kept {
                 left.push(Arc::clone(&open.executor));
             }
@@ -395,7 +460,7 @@ impl Executors {
     ///
     /// If the executor does not answer.
     pub fn verify(&self, outputs: &[Output]) -> Result<Verdict, ExecutorError> {
-        if !self.welcome.verifies {
+        if !self.welcome()?.verifies {
             return Ok(Verdict::Unchecked);
         }
         let seat = self.seat()?;
@@ -419,7 +484,7 @@ impl Executors {
         }
         drop(open);
         let mut body = Reader::new(verdict?.body);
-        let read = || {
+        let mut read = || {
             let code = body.u32()?;
             let length = body.u32()?;
             body.u64()?;
@@ -432,7 +497,6 @@ impl Executors {
                 _ => Err(FrameError::Contradiction(format!("verdict {code}"))),
             }
         };
-        let mut read = read;
         read().map_err(|error| seat.lock().fails(&error, None))
     }
 }

@@ -14,6 +14,7 @@
 //! States are decoded where only their bytes are known ([`Deserialize`](serde::Deserialize)), so the executors of a program are found by
 //! a mark in its states: [`Executors::of`] has to be called before a state arrives, and its result kept until the job is over.
 
+mod allowed;
 mod data;
 mod executor;
 mod executors;
@@ -22,9 +23,10 @@ mod launch;
 mod program;
 mod step;
 
+pub use allowed::{Allowed, Listed, allow, allowed};
 pub use data::{Array, Blob, Output, Value, ValueError};
 pub use executor::{About, ExecutorError, Welcome};
-pub use executors::{Executors, Recipe, Verdict, World};
+pub use executors::{Executors, Guard, Recipe, Verdict, World};
 pub use frame::{Frame, FrameError};
 pub use launch::{LAUNCH, launch, launch_through};
 pub use program::External;

@@ -128,7 +128,8 @@ impl Drop for External {
 
 impl Serialize for External {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if !self.executors.welcome().can_save {
+        let welcome = self.executors.welcome().map_err(ser::Error::custom)?;
+        if !welcome.can_save {
             let name = &self.executors.recipe().name;
             return Err(ser::Error::custom(format!(
                 "{name} cannot save its processes: it has no functions that save and load them"

@@ -216,7 +216,7 @@ fn watch(measured: &Weak<Mutex<Measured>>, scope: LoadScope) {
 fn own_time(sample: &ProcessSample, scope: LoadScope) -> Duration {
     match scope {
         // More precise than the table, which counts in ticks.
-        LoadScope::Process => clock(ClockId::ProcessCPUTime),
+        LoadScope::Process => clock(ClockId::ProcessCPUTime) + sample.descendants(),
         LoadScope::Siblings => sample.own(),
     }
 }
@@ -301,9 +301,9 @@ const BUSY_SAMPLES_MAX: usize = 3600;
 /// The processes of the operating system whose computation does not count as external load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadScope {
-    /// This process of the operating system.
+    /// This process of the operating system, and those that it has started: executors of external programs.
     Process,
-    /// All processes with the same parent: the nodes of a trial on one machine.
+    /// All processes with the same parent, and those that they have started: the nodes of a trial on one machine.
     Siblings,
 }
 

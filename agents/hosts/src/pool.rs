@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use agents::RunError;
-use bsp::units::{Instructions, InstructionsPerSecond};
+use bsp::units::{Instructions, InstructionsPerSecond, Seconds};
 use bsp::{Rank, reference};
 use machines::{Done, Execution, Task, duration, seconds};
 use protocol::Abandoned;
@@ -196,7 +196,12 @@ fn execute(
         }
         .into())
     });
-    let busy = thread_time().saturating_sub(before);
+    let elsewhere = result
+        .as_ref()
+        .map_or(Seconds::ZERO, |executed| executed.elsewhere);
+    let busy = thread_time().saturating_sub(before) + duration(elsewhere);
+    // The instructions of this thread are not those of a program that computes in another process.
+    let counter = counter.filter(|_| elsewhere == Seconds::ZERO);
     let counted = counter
         .and_then(|counter| counter.read())
         .zip(counted_before);

@@ -5,7 +5,7 @@ use std::env;
 use std::fmt;
 use std::io::{self, BufRead, Read, Write};
 use std::net::{Ipv6Addr, SocketAddr, TcpListener};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::str::FromStr;
@@ -15,6 +15,7 @@ use std::time::{Duration, SystemTime};
 
 use bsp::units::InstructionsPerSecond;
 use clap::Args;
+use external::{Allowed, Listed};
 use hosts::{
     CheckpointFolders, Leave, LoadScope, Node, Offer, OutputFolder, Pace, Share, any_address,
     processors,
@@ -142,6 +143,35 @@ struct Section {
     metrics: Option<SocketAddr>,
     /// The levels of its log, as in `RUST_LOG`, which SIGHUP has it read again; not set: what concerns jobs, and warnings.
     log: Option<String>,
+    /// Which programs in other languages it starts.
+    external: ExternalPrograms,
+    /// Those that it lists, by name.
+    programs: BTreeMap<String, ListedProgram>,
+}
+
+/// Which programs in other languages a node starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ExternalPrograms {
+    /// None.
+    #[default]
+    None,
+    /// Those of `[node.programs]`.
+    Listed,
+    /// Any command of any client.
+    Any,
+}
+
+/// `[node.programs.NAME]`: a program in another language.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ListedProgram {
+    /// Program and arguments.
+    command: Vec<String>,
+    /// What is put before the command: a sandbox.
+    wrapper: Vec<String>,
+    /// The most memory of an executor; not set: any.
+    memory: Option<NonZeroU64>,
 }
 
 /// An address and a port.
@@ -184,6 +214,46 @@ impl Default for Section {
             outputs: None,
             metrics: None,
             log: None,
+            external: ExternalPrograms::None,
+            programs: BTreeMap::new(),
+        }
+    }
+}
+
+impl Section {
+    /// The external programs that the node starts.
+    ///
+    /// # Errors
+    ///
+    /// With key and rule, if that is contradictory.
+    fn allowed(&self) -> Result<Allowed, (String, String)> {
+        if let Some((name, _)) = self
+            .programs
+            .iter()
+            .find(|(_, listed)| listed.command.is_empty())
+        {
+            let rule = "is missing: program and arguments, such as `[\"/opt/bsp/heat\"]`";
+            return Err((format!("programs.{name}.command"), rule.to_owned()));
+        }
+        match self.external {
+            ExternalPrograms::Listed => {
+                let listed = self.programs.iter().map(|(name, listed)| {
+                    let listed = listed.clone();
+                    let listed = Listed {
+                        command: listed.command,
+                        wrapper: listed.wrapper,
+                        memory: listed.memory,
+                    };
+                    (name.clone(), listed)
+                });
+                Ok(Allowed::Listed(listed.collect()))
+            }
+            _ if !self.programs.is_empty() => {
+                let rule = "must be \"listed\" where `[node.programs]` lists programs";
+                Err(("external".to_owned(), rule.to_owned()))
+            }
+            ExternalPrograms::None => Ok(Allowed::None),
+            ExternalPrograms::Any => Ok(Allowed::Any),
         }
     }
 }
@@ -330,6 +400,14 @@ fn serve(arguments: &NodeArguments, registry: Registry) -> Result<(), Failure> {
             invalid("speed", speed.to_string(), rule.to_owned())
         })
     });
+    let programs = section.allowed().map_err(|(key, rule)| {
+        let (place, key) = (
+            place(key.split('.').next().unwrap_or_default()),
+            format!("node.{key}"),
+        );
+        Failure::input(Fault::new(place.as_deref(), &key, rule))
+    })?;
+    external::allow(programs);
     let metrics = arguments.metrics.or(section.metrics);
     let metrics = metrics.map(listen_for_monitors).transpose()?;
     let (monitored, metrics) = metrics.unzip();
@@ -500,7 +578,11 @@ fn read(file: Option<&Path>) -> Result<(Section, Tree), Failure> {
         return Err(Fault::unknown_key(node.place(), name, &["node"]).into());
     }
     let section = written.get("node").unwrap_or(&empty).clone();
-    Ok((decode(&section, "node", |_| Unit::None)?, section))
+    let unit = |key: &str| match key {
+        "memory" => Unit::Bytes,
+        _ => Unit::None,
+    };
+    Ok((decode(&section, "node", unit)?, section))
 }
 
 /// Logs what the key `log` of a configuration says.

@@ -122,6 +122,16 @@ pub enum DataFolder<'a> {
     OfNode(&'a Path),
 }
 
+/// Where an experiment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place<'a> {
+    /// In this folder, where it was read.
+    Client(&'a Path),
+    /// Submitted to this node by a client, who read it in this folder: it may be here, too. `None` if the node has a folder
+    /// of its own for the files of jobs.
+    Node(Option<&'a Path>),
+}
+
 impl<'a> Files<'a> {
     /// Only files that are named relative to the current folder.
     #[must_use]
@@ -138,6 +148,16 @@ impl<'a> Files<'a> {
     /// The files that the keys of `written` name, with names that are relative to `folder`.
     pub const fn in_folder(folder: DataFolder<'a>, written: &'a Node) -> Self {
         Self { folder, written }
+    }
+
+    /// Where the experiment is: for workloads that start programs beside it.
+    #[must_use]
+    pub const fn place(&self) -> Place<'a> {
+        match self.folder {
+            DataFolder::OfExperiment(folder) => Place::Client(folder),
+            DataFolder::OfClient { experiment, .. } => Place::Node(Some(experiment)),
+            DataFolder::OfNode(_) => Place::Node(None),
+        }
     }
 
     /// Path of the file `name`, the value of `key`.

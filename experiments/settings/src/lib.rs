@@ -12,7 +12,8 @@ mod tree;
 
 pub use decode::{Fault, decode, decode_part, join, keys_of, list, nearest, refuse_unknown};
 pub use files::{
-    DataFolder, Files, InputFileError, folder_of, is_stdin, name_of, nearest_file, read_bytes, text,
+    DataFolder, Files, InputFileError, Place, folder_of, is_stdin, name_of, nearest_file,
+    read_bytes, text,
 };
 pub use layers::{
     FileError, Layer, Override, assignments, canonical, environment, merge, overrides, parse,

@@ -95,6 +95,8 @@ pub struct Executed {
     pub output: Option<bytes::Bytes>,
     /// The computation that it charged.
     pub charged: Instructions,
+    /// The processor time that other processes of the operating system took for it.
+    pub elsewhere: Seconds,
     /// Its contributions to reductions.
     pub reductions: Reductions,
     /// Its snapshots.
@@ -201,6 +203,7 @@ impl<P: Program> HostedProgram for TypedProgram<P> {
             sends,
             output,
             charged: outbox.work,
+            elsewhere: outbox.elsewhere,
             reductions: outbox.reductions,
             snapshots: outbox.snapshots.take(),
         })

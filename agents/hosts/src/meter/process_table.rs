@@ -1,7 +1,7 @@
 //! The processes of the operating system, and the processor time of each.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use protocol::BusyProcess;
@@ -177,6 +177,8 @@ pub(super) struct ProcessSample {
     at: Instant,
     /// That of the processes in scope together.
     own: Duration,
+    /// That of those among them which this process has started, or which those have.
+    descendants: Duration,
     /// Those of the others, by number.
     others: BTreeMap<u32, Duration>,
 }
@@ -192,18 +194,36 @@ impl ProcessSample {
         let parent = table
             .iter()
             .find_map(|entry| (entry.pid == own).then_some(entry.parent));
-        let is_in_scope = |entry: &TableEntry| match scope {
+        let begins = |entry: &TableEntry| match scope {
             LoadScope::Process => entry.pid == own,
             LoadScope::Siblings => Some(entry.parent) == parent,
+        };
+        let parents: BTreeMap<u32, Option<u32>> = table
+            .iter()
+            .map(|entry| (entry.pid, entry.parent))
+            .collect();
+        let roots: BTreeSet<u32> = table
+            .iter()
+            .filter(|entry| begins(entry))
+            .map(|entry| entry.pid)
+            .collect();
+        // Numbers are given again, so what a table says of parents may lead in a circle.
+        let ancestors = |pid: u32| {
+            let next = |pid: &u32| parents.get(pid).copied().flatten();
+            std::iter::successors(Some(pid), next).take(DEPTH_MAX)
         };
         let mut sample = Self {
             at,
             own: Duration::ZERO,
+            descendants: Duration::ZERO,
             others: BTreeMap::new(),
         };
         for entry in table {
-            if is_in_scope(entry) {
+            if ancestors(entry.pid).any(|pid| roots.contains(&pid)) {
                 sample.own += entry.time;
+                if entry.pid != own && ancestors(entry.pid).any(|pid| pid == own) {
+                    sample.descendants += entry.time;
+                }
             } else {
                 sample.others.insert(entry.pid, entry.time);
             }
@@ -214,6 +234,11 @@ impl ProcessSample {
     /// The processor time of the processes in scope together.
     pub(super) const fn own(&self) -> Duration {
         self.own
+    }
+
+    /// The processor time of those that this process has started, and of those that these have.
+    pub(super) const fn descendants(&self) -> Duration {
+        self.descendants
     }
 
     /// The busy processes out of scope, the oldest first, without those that have ended in the meantime.
@@ -244,6 +269,9 @@ impl ProcessSample {
         busy
     }
 }
+
+/// The most ancestors of a process that are looked at.
+const DEPTH_MAX: usize = 64;
 
 /// Processors that a busy process uses at least, of one.
 const BUSY: f64 = 0.5;

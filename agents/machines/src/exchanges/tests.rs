@@ -1,7 +1,7 @@
 mod network;
 use bsp::Reductions;
 use bsp::reference::Error;
-use bsp::units::Instructions;
+use bsp::units::{Instructions, Seconds};
 use bytes::Bytes as Raw;
 use protocol::transport::Bounds;
 use protocol::{Address, Message, NodeMessage, decode, encode};
@@ -31,6 +31,7 @@ fn executed(sends: &[(u32, Content)], halts: bool) -> Executed {
             .collect(),
         output: halts.then(Raw::new),
         charged: Instructions::ZERO,
+        elsewhere: Seconds::ZERO,
     }
 }
 

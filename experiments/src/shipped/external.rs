@@ -1,0 +1,293 @@
+//! Programs in any language, as a workload.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bsp::Rank;
+use bsp::units::{InstructionsPerSecond, Seconds};
+use external::{Allowed, Executors, External, Output, Recipe, Verdict, World, allowed};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use settings::{Files, Place, Unit};
+
+use crate::outputs::{OutputsError, OutputsFormat, encode};
+use crate::registry::{
+    BuildError, Common, ParameterError, Rejection, Resources, Supersteps, Workload,
+};
+
+/// A program in any language: a command whose executors speak a protocol.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExternalProgram;
+
+/// `[application.external]`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Parameters {
+    /// Its name; not set: that of the command.
+    program: Option<String>,
+    /// Program and arguments. Paths are relative to the folder of the experiment.
+    command: Vec<String>,
+    /// What a superstep costs in simulations.
+    charge: Charge,
+    /// Instructions a second of the machine that simulates, if processor time is the charge.
+    speed: InstructionsPerSecond,
+    /// The most processes in an executor; not set: one on hosts, and any number in simulations.
+    per_executor: Option<NonZeroU32>,
+    /// How many threads the libraries of the program may use.
+    threads: NonZeroU32,
+    /// How long an executor may take to start.
+    start_timeout: Seconds,
+    /// How long a superstep may take; not set: any time.
+    superstep_timeout: Option<Seconds>,
+    /// The most memory of an executor, in bytes; not set: any.
+    memory: Option<NonZeroU64>,
+    /// What the program is given.
+    parameters: BTreeMap<String, Value>,
+}
+
+/// What a superstep costs in simulations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Charge {
+    /// What the program charges.
+    #[default]
+    Declared,
+    /// The processor time that it takes on the machine that simulates.
+    Measured,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            program: None,
+            command: Vec::new(),
+            charge: Charge::Declared,
+            speed: InstructionsPerSecond::new(1e9).expect("a speed"),
+            per_executor: None,
+            threads: NonZeroU32::MIN,
+            start_timeout: Seconds::new(30.0).expect("a time"),
+            superstep_timeout: None,
+            memory: None,
+            parameters: BTreeMap::new(),
+        }
+    }
+}
+
+impl Parameters {
+    fn name(&self) -> String {
+        let of_command = || {
+            // An interpreter is named by what it interprets.
+            let last = self
+                .command
+                .iter()
+                .rev()
+                .find(|word| !word.starts_with('-'));
+            let last = last.map(|word| Path::new(word).file_stem().unwrap_or_default());
+            last.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+        };
+        self.program.clone().unwrap_or_else(of_command)
+    }
+
+    fn recipe(&self, common: Common, files: Files<'_>) -> Result<Recipe, BuildError> {
+        let name = self.name();
+        let place = files.place();
+        let mut recipe = Recipe {
+            name: name.clone(),
+            command: self.command.clone(),
+            wrapper: Vec::new(),
+            folder: None,
+            memory: self.memory,
+            threads: self.threads.get(),
+            parameters: serde_json::to_string(&self.parameters)
+                .map_err(|error| fault("parameters", error.to_string(), None))?,
+            processes: common.processes,
+            seed: common.seed,
+            supersteps: common.supersteps,
+            world: match place {
+                Place::Client(_) => World::Simulation,
+                Place::Node(_) => World::Hosts,
+            },
+            per_executor: self.per_executor.map(NonZeroU32::get),
+            start_timeout: duration(self.start_timeout),
+            superstep_timeout: self.superstep_timeout.map(duration),
+            measured: (self.charge == Charge::Measured).then(|| self.speed.get()),
+        };
+        match (place, allowed()) {
+            (Place::Client(folder), _) => recipe.folder = Some(absolute(folder)?),
+            (Place::Node(folder), Allowed::Any) => {
+                let folder = folder.filter(|folder| folder.is_dir());
+                let folder = folder.ok_or_else(|| {
+                    let problem = "the folder of the experiment, in which the command is started, is not there on this node";
+                    let help = "share the folder, or list the program in `[node.programs]` of the node";
+                    fault("command", problem.to_owned(), Some(help.to_owned()))
+                })?;
+                recipe.folder = Some(folder.to_path_buf());
+            }
+            (Place::Node(_), Allowed::Listed(programs)) => {
+                let listed = programs.get(&name).ok_or_else(|| {
+                    let names: Vec<&str> = programs.keys().map(String::as_str).collect();
+                    let problem = format!("this node starts no external program `{name}`, only those that it lists: {}", names.join(", "));
+                    fault("program", problem, None)
+                })?;
+                recipe.command.clone_from(&listed.command);
+                recipe.wrapper.clone_from(&listed.wrapper);
+                recipe.memory = listed.memory.or(recipe.memory);
+            }
+            (Place::Node(_), Allowed::None) => {
+                let problem = "this node starts no external programs".to_owned();
+                let help = "its administrator allows them with `external` in `[node]`: \"listed\" or \"any\"";
+                return Err(fault("command", problem, Some(help.to_owned())));
+            }
+        }
+        if self.program.is_none() {
+            check_command(&recipe)?;
+        }
+        if COMMAND_MAX < recipe.command.len()
+            || recipe.command.iter().any(|word| WORD_MAX < word.len())
+        {
+            let problem = format!(
+                "has more than {COMMAND_MAX} words, or words of more than {WORD_MAX} bytes"
+            );
+            return Err(fault("command", problem, None));
+        }
+        Ok(recipe)
+    }
+}
+
+/// Checks that there is a command. A client that names a program which nodes list needs none.
+fn check_command(recipe: &Recipe) -> Result<(), BuildError> {
+    if recipe.command.first().is_none_or(String::is_empty) {
+        let problem = "is missing: program and arguments, such as `[\"python3\", \"heat.py\"]`";
+        return Err(fault("command", problem.to_owned(), None));
+    }
+    Ok(())
+}
+
+/// The most words of a command.
+const COMMAND_MAX: usize = 64;
+
+/// The most bytes of one of them.
+const WORD_MAX: usize = 4096;
+
+fn absolute(folder: &Path) -> Result<std::path::PathBuf, BuildError> {
+    let absolute = std::path::absolute(Path::new(".").join(folder));
+    absolute.map_err(|error| fault("command", error.to_string(), None))
+}
+
+fn duration(time: Seconds) -> Duration {
+    Duration::try_from_secs_f64(time.get()).unwrap_or(Duration::MAX)
+}
+
+fn fault(key: &str, problem: String, remedy: Option<String>) -> BuildError {
+    ParameterError {
+        key: key.to_owned(),
+        found: None,
+        problem,
+        remedy,
+    }
+    .into()
+}
+
+/// The program does not do what it is asked.
+fn failed(error: &external::ExecutorError) -> BuildError {
+    fault("command", error.to_string(), None)
+}
+
+fn executors(
+    parameters: &Parameters,
+    common: Common,
+    files: Files<'_>,
+) -> Result<Arc<Executors>, BuildError> {
+    let recipe = parameters.recipe(common, files)?;
+    check_command(&recipe)?;
+    Executors::of(recipe).map_err(|error| failed(&error))
+}
+
+impl Workload for ExternalProgram {
+    type Parameters = Parameters;
+    type Program = External;
+    const NAME: &'static str = "external";
+    const ABOUT: &'static str = "a program in any language: a command that executes supersteps";
+    const SUPERSTEPS: Supersteps = Supersteps::Optional;
+
+    fn unit(key: &str) -> Unit {
+        match key {
+            "start_timeout" | "superstep_timeout" => Unit::Seconds,
+            "memory" => Unit::Bytes,
+            "speed" => Unit::Instructions,
+            _ => Unit::None,
+        }
+    }
+
+    fn builder(
+        parameters: &Parameters,
+        common: Common,
+        files: Files<'_>,
+    ) -> Result<impl Fn(Rank) -> Result<External, BuildError>, BuildError> {
+        // Commands that only check an experiment start nothing.
+        let recipe = parameters.recipe(common, files)?;
+        let executors: RefCell<Option<Arc<Executors>>> = RefCell::default();
+        Ok(move |rank| {
+            let mut executors = executors.borrow_mut();
+            let executors = match &mut *executors {
+                Some(executors) => executors,
+                none => {
+                    check_command(&recipe)?;
+                    let begun = Executors::of(recipe.clone()).map_err(|error| failed(&error))?;
+                    none.insert(begun)
+                }
+            };
+            External::new(executors, rank).map_err(|error| failed(&error))
+        })
+    }
+
+    fn resources(
+        parameters: &Parameters,
+        common: Common,
+        files: Files<'_>,
+        here: u32,
+    ) -> Result<Option<Resources>, BuildError> {
+        let executors = executors(parameters, common, files)?;
+        executors.warm(here);
+        let guard: Arc<dyn Any + Send + Sync> = Arc::new(executors.guard());
+        Ok(Some(guard))
+    }
+
+    fn verify(
+        parameters: &Parameters,
+        common: Common,
+        files: Files<'_>,
+        outputs: &[Output],
+    ) -> Result<Option<String>, Rejection> {
+        if parameters.command.is_empty() {
+            return Ok(Some(
+                "not checked, because the program is only on nodes".to_owned(),
+            ));
+        }
+        let executors = executors(parameters, common, files)?;
+        let verdict = executors.verify(outputs);
+        match verdict.map_err(|error| Rejection::Outputs(error.to_string()))? {
+            Verdict::Unchecked => Ok(None),
+            Verdict::Accepted(text) => Ok(Some(text)),
+            Verdict::Input(problem) => Err(Rejection::Input(problem)),
+            Verdict::Rejected(problem) => Err(Rejection::Outputs(problem)),
+        }
+    }
+
+    fn check_format(_: OutputsFormat) -> Result<(), OutputsError> {
+        // What outputs are is known when they are there.
+        Ok(())
+    }
+
+    fn encode(outputs: &[Output], format: OutputsFormat) -> Result<Vec<u8>, OutputsError> {
+        let values = outputs.iter().map(Output::value);
+        let values: Result<Vec<external::Value>, _> = values.collect();
+        let values = values.map_err(|error| OutputsError::new(format, error.to_string()))?;
+        encode(&values, format)
+    }
+}
